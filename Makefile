@@ -63,7 +63,7 @@ format: $(BIN)/.tools ## Formats Rust and Python.
 
 # The oldest Rust that is promised: rust-version in Cargo.toml.
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
-msrv: ## Compiles everything with the oldest Rust that is promised.
+msrv: ## Compiles everything with the oldest supported Rust.
 	rustup toolchain install --profile minimal --no-self-update $(MSRV)
 	$(CARGO) +$(MSRV) check --locked --target-dir target/msrv
 	$(CARGO) +$(MSRV) check --locked --target-dir target/msrv --no-default-features --features sandbox
@@ -92,7 +92,7 @@ notebooks: $(BIN)/.built ## Runs the notebooks and writes their outputs into the
 generate: ## Writes what is derived from the table of endpoints.
 	$(CARGO) run --locked --no-default-features --features sandbox --example generate
 
-pictures: $(BIN)/.built $(BIN)/.docs ## Makes the pictures of the README from the demo and a notebook.
+pictures: $(BIN)/.built $(BIN)/.docs ## Creates the pictures of the README from the demo and a notebook.
 	$(BIN)/python tools/pictures.py
 
 stubs: $(BIN)/.built ## Writes the docstrings of the compiled module into its stub.
@@ -158,16 +158,16 @@ fuzz: target/tools/bin/cargo-fuzz ## Each fuzzer for FUZZ_SECONDS.
 target/tools/bin/cargo-fuzz:
 	cargo install --locked --quiet cargo-fuzz --version 0.13.2 --root target/tools
 
-bench: wheel ## The benchmarks beside other libraries, into benches/results.md.
+bench: wheel ## The benchmarks, compared with other libraries, into benches/results.md.
 	$(PYTHON) -m benches.run
 
 bench-quick: wheel ## The benchmarks in short.
 	$(PYTHON) -m benches.run --quick
 
-bench-free-threaded: ## Two threads beside one, on the free-threaded CPython PYTHON_FT.
+bench-free-threaded: ## Two threads compared with one, on the free-threaded CPython PYTHON_FT.
 	$(PYTHON_FT) -m benches.free_threading
 
-bench-bare-loop: wheel ## A request beside reqwest, signature and scan in a loop in Rust.
+bench-bare-loop: wheel ## A request compared with a bare loop in Rust.
 	$(PYTHON) -m benches.bare_loop
 
 bench-inner: ## The core's inner parts, by Criterion.
@@ -228,5 +228,5 @@ $(BIN)/.docs: $(BIN)/.tools requirements/docs.txt
 $(BIN)/.built: $(BIN)/.tools $(BIN)/.extension
 	touch $@
 
-clean: ## Removes all that these targets made.
+clean: ## Removes everything that these targets created.
 	rm -rf target dist site .cache $(VENV) benches/.venv

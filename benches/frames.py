@@ -81,7 +81,7 @@ def orjson_pandas(path: str) -> Callable[[], object]:
 
 
 def typed(frame):
-    """The types that boardlot gives, in a pandas frame of the service's own values."""
+    """The types that boardlot returns, in a pandas frame of the service's own values."""
     import pandas as pd
 
     for name in DECIMALS:

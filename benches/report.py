@@ -65,7 +65,7 @@ def table(row: Row) -> Iterator[str]:
 
 
 def verdict(row: Row, target: Target | Limit) -> tuple[str, str, str]:
-    """What was asked, what was seen, and whether that reaches it."""
+    """The target, the result, and whether it is met."""
     what = {"seconds": "", "cpu": " of CPU", "peak": " of peak memory", "size": ""}[target.measure]
     ours = row.taken.get(target.ours, Taken()).median(target.measure)
     if isinstance(target, Limit):

@@ -1,5 +1,5 @@
 //! Logs in by OAuth 2.1 with PKCE, and calls the service with the tokens. The sandbox's demo user
-//! stands in for the person at the browser.
+//! plays the person at the browser.
 //!
 //! ```text
 //! cargo run --no-default-features --features sandbox --example login

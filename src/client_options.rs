@@ -91,7 +91,7 @@ pub const CLIENT_OPTIONS: &[ClientOption] = &[
             get: |options| options.max_retries as usize,
             set: |options, number| options.max_retries = u32::try_from(number).unwrap_or(u32::MAX),
         },
-        doc: "how often a failed request is sent again if that is safe",
+        doc: "how many times a failed request is sent again, if that is safe",
     },
     ClientOption {
         name: "rate_limit",
@@ -157,7 +157,7 @@ pub const CLIENT_OPTIONS: &[ClientOption] = &[
     ClientOption {
         name: "cassette",
         kind: OptionKind::Cassette,
-        doc: "a `Recorder`, which writes the traffic to a file, or a `Replay`, which answers from \
+        doc: "a `Recorder`, which writes the traffic to a file, or a `Replay`, which responds from \
               such a file without a network",
     },
 ];

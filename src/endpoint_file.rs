@@ -96,7 +96,7 @@ impl Table<'_> {
             return Err(self.wrong(
                 item,
                 &["paging"],
-                "text or a table such as { next = \"...\" }",
+                "a string or a table such as { next = \"...\" }",
             ));
         };
         let mut path = self.path.clone();
@@ -123,17 +123,19 @@ impl Table<'_> {
             .iter()
             .map(|(name, kind)| match kind.as_str() {
                 Some(text) => Ok((name.to_owned(), text.to_owned())),
-                None => Err(self.wrong(kind, &[key, name], "a kind as text, such as \"decimal\"")),
+                None => {
+                    Err(self.wrong(kind, &[key, name], "a kind as a string, such as \"decimal\""))
+                }
             })
             .collect()
     }
 
-    /// A text that is not empty.
+    /// A string that is not empty.
     fn text(&self, members: &dyn TableLike, key: &str) -> Result<Option<String>> {
         match members.get(key) {
             None => Ok(None),
             Some(item) => match item.as_str() {
-                Some("") | None => Err(self.wrong(item, &[key], "text that is not empty")),
+                Some("") | None => Err(self.wrong(item, &[key], "a non-empty string")),
                 Some(text) => Ok(Some(text.to_owned())),
             },
         }
@@ -158,7 +160,7 @@ impl Table<'_> {
     /// The error of a value that is not of the expected type.
     fn wrong(&self, item: &Item, key: &[&str], expected: &str) -> Error {
         let shown: String = match item {
-            Item::Value(Value::String(_)) => "empty text".to_owned(),
+            Item::Value(Value::String(_)) => "an empty string".to_owned(),
             other => format!("of type {}", other.type_name()),
         };
         self.located(item.span(), key, &format!("is {shown}; expected {expected}"))

@@ -1,7 +1,7 @@
 //! What no thread may be in the middle of while another one forks.
 //!
 //! The cryptographic library has locks of its own: an RSA key has one, and a list of blinding factors that
-//! are in use. A child that is forked while another thread holds one finds it locked for ever. So a fork
+//! are in use. A child that is forked while another thread holds one finds it locked forever. So a fork
 //! waits until no thread is inside, and threads wait for a fork. There is no lock of the system in this: the
 //! child has to find the gate usable, whatever happened in its parent.
 

@@ -32,30 +32,30 @@ use crate::{
 /// A response with one of the four envelopes: the first byte chooses envelope and status.
 pub fn envelopes(data: &[u8]) {
     let Some((choice, body)) = data.split_first() else { return };
-    let mut answer = HttpResponse::new(Bytes::copy_from_slice(body));
+    let mut response = HttpResponse::new(Bytes::copy_from_slice(body));
     if choice & 0x80 != 0 {
-        *answer.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+        *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
     }
     let place = usize::from(choice & 0x7f) % ENDPOINTS.len();
     let Some(endpoint) = ENDPOINTS.get(place) else { return };
-    drop(success_members(endpoint.contract(), &answer));
-    drop(parse_server_time(&answer));
-    drop(parse_registration(&answer));
+    drop(success_members(endpoint.contract(), &response));
+    drop(parse_server_time(&response));
+    drop(parse_registration(&response));
 }
 
 /// A page of records: the fast and the slow path agree, and so do columns of the scanned text and of
 /// parsed records.
 pub fn page(data: &[u8]) {
-    let answer = HttpResponse::new(Bytes::copy_from_slice(data));
+    let response = HttpResponse::new(Bytes::copy_from_slice(data));
     let at = RecordsLocation::at("d.order_fills");
-    let general = parse_slow_path(Envelope::Status, &at, &answer);
-    if let Some(scanned) = parse_fast_path(Envelope::Status, &at, &answer) {
+    let general = parse_slow_path(Envelope::Status, &at, &response);
+    if let Some(scanned) = parse_fast_path(Envelope::Status, &at, &response) {
         match &general {
             Ok(general) => same(&scanned, general),
             Err(error) => unreachable!("the fast path accepts what is an error: {error}"),
         }
     }
-    if let Ok(page) = parse_page(Envelope::Status, &at, &answer) {
+    if let Ok(page) = parse_page(Envelope::Status, &at, &response) {
         columns(page);
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! | Module | Content |
 //! |---|---|
-//! | [`client`] | the client: calls, listings, requests of one's own, and one endpoint for many keys |
+//! | [`client`] | the client: calls, lists, custom requests, and one endpoint for many keys |
 //! | [`api`] | the endpoints, their parameters and records |
 //! | [`endpoint_file`] | custom endpoints in a TOML file |
 //! | [`auth`] | API keys and signatures; bearer tokens; the tokens of a login and their stores |

@@ -39,7 +39,7 @@ impl RecordsCall {
         Ok(RecordsCall { request, fields, contract, location })
     }
 
-    /// A request of the caller's own, with the records at this path of the response.
+    /// A custom request, with the records at this path of the response.
     pub fn custom(request: RequestPlan, rows: &str) -> Self {
         RecordsCall {
             request,

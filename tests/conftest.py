@@ -1,4 +1,4 @@
-"""What holds for every test: its long forms are run if they are asked for."""
+"""What holds for every test: its long forms run only on request."""
 
 import gc
 import os

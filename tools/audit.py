@@ -1,7 +1,7 @@
 """Holds what the package is made of to licences, sources and known advisories: `make audit`.
 
 Licences, bans and sources are judged anywhere. Advisories come from services on the internet:
-where one cannot be reached, this says so and goes on, except on GitHub, where that fails too.
+where one cannot be reached, this says so and continues, except on GitHub, where that fails too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 CARGO_DENY = Path("target/tools/bin/cargo-deny").absolute()
 PIP_AUDIT = [sys.executable, "-m", "pip_audit", "--no-deps", "--disable-pip"]
 ON_GITHUB = os.environ.get("GITHUB_ACTIONS") == "true"
-# Exceptions for Python packages, by the advisory's name; each stands in SECURITY.md with a date.
+# Exceptions for Python packages, by the advisory's name; each is in SECURITY.md with a date.
 ACCEPTED: tuple[str, ...] = ()
 
 
@@ -72,7 +72,7 @@ def audit_crates() -> list[str]:
 def python_service_fault() -> str | None:
     """Audits pip alone; why nothing is known of that, if so.
 
-    A mirror of the index may answer for packages and not for advisories, which `pip-audit` would
+    A mirror of the index may serve packages and not advisories, which `pip-audit` would
     take for packages without any.
     """
     command = [*PIP_AUDIT, "--format", "json", "--requirement", "/dev/stdin"]

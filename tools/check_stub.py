@@ -1,4 +1,4 @@
-"""Runs stubtest on the compiled module and its stub, whose files are no modules of their own.
+"""Runs stubtest on the compiled module and its stub, whose files are not modules of their own.
 
 Stubtest checks a name in the module that defines it: here a file of the stub, to which belongs what
 the compiled module has of its names.

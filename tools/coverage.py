@@ -79,8 +79,8 @@ def environment() -> dict[str, str]:
 def core_tests() -> list[Path]:
     """The programs of the core's tests."""
     build = ["cargo", "test", "--quiet", "--no-run", "--message-format=json", *CORE]
-    told = [json.loads(line) for line in output([*build, "--lib", "--test", "core"]).splitlines()]
-    return [Path(line["executable"]) for line in told if line.get("executable")]
+    report = [json.loads(line) for line in output([*build, "--lib", "--test", "core"]).splitlines()]
+    return [Path(line["executable"]) for line in report if line.get("executable")]
 
 
 def install_extension() -> Path:
@@ -141,9 +141,9 @@ def rust_table(cov: Path, profile: Path, objects: list[str]) -> Table:
     common = [f"--instr-profile={profile}", *objects, "--ignore-filename-regex=/registry/|/rustc/"]
     html = [f"--output-dir={OUT / 'rust'}", "--format=html", "--show-branches=count"]
     check([str(cov), "show", *common, *html])
-    told = json.loads(output([str(cov), "export", "--summary-only", *common]))
+    report = json.loads(output([str(cov), "export", "--summary-only", *common]))
     table: Table = defaultdict(Count)
-    for file in told["data"][0]["files"]:
+    for file in report["data"][0]["files"]:
         path = Path(file["filename"])
         if not path.is_relative_to(ROOT / "src"):
             continue
@@ -158,8 +158,8 @@ def rust_table(cov: Path, profile: Path, objects: list[str]) -> Table:
 def python_table() -> Table:
     """Each module of the package."""
     table: Table = defaultdict(Count)
-    told = json.loads((OUT / "python.json").read_text())
-    for name, file in told["files"].items():
+    report = json.loads((OUT / "python.json").read_text())
+    for name, file in report["files"].items():
         summary = file["summary"]
         inside = Path(name).relative_to((PACKAGE / "boardlot").relative_to(ROOT))
         table[module_of(inside)].add(

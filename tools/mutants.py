@@ -105,7 +105,7 @@ def accepted_mutants() -> Counter[str]:
     counts: Counter[str] = Counter()
     for entry in tomllib.loads(ACCEPTED.read_text()).get("accepted", []):
         if not entry["reason"].strip():
-            sys.exit(f"mutants: {ACCEPTED} gives no reason for {entry['mutant']}")
+            sys.exit(f"mutants: {ACCEPTED} has no reason for {entry['mutant']}")
         counts[entry["mutant"]] += entry.get("count", 1)
     return counts
 

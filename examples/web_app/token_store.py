@@ -97,7 +97,7 @@ class SqliteStore:
     def _renew(self, key: str, owner: str, done: threading.Event) -> None:
         """Keeps the lock until it is released."""
         while not done.wait(LOCK_SECONDS / 3):
-            # A database that is busy is asked again.
+            # A busy database is tried again.
             with contextlib.suppress(sqlite3.OperationalError), self._database() as database:
                 row = (time.time() + LOCK_SECONDS, key, owner)
                 database.execute("update locks set until = ? where key = ? and owner = ?", row)

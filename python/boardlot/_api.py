@@ -95,7 +95,7 @@ class Client(_core.ClientBase):
       where the credentials are stored
     - `timeout`: seconds for one attempt, including the time to connect
     - `connect_timeout`: seconds for connecting
-    - `max_retries`: how often a failed request is sent again if that is safe
+    - `max_retries`: how many times a failed request is sent again, if that is safe
     - `rate_limit`: requests per second of this client; None: unlimited
     - `max_connections`: how many requests may be in flight at once
     - `max_body_bytes`: the largest response body, after decompression
@@ -110,7 +110,7 @@ class Client(_core.ClientBase):
       attempt; may return headers to add
     - `on_response`: called after each request, also with its status and duration
     - `cassette`: a `Recorder`, which writes the traffic to a file, or a `Replay`, which
-      answers from such a file without a network
+      responds from such a file without a network
     """
 
     __slots__ = ("_sandbox",)
@@ -152,7 +152,7 @@ class Client(_core.ClientBase):
         self._close()
 
     def close(self) -> None:
-        """Ends the client: later calls are refused."""
+        """Closes the client: later calls raise `ConfigError`."""
         self._close()
 
     if not TYPE_CHECKING:
@@ -466,7 +466,7 @@ class Client(_core.ClientBase):
         Without `end`, the time range reaches until now, by the service's clock; without `start`,
         it begins 90 days before its end. Times are update times. The allowed values of
         `trd_market` are not shown in the service document. The time range is fixed before the
-        first page; the pager's `.range` is what it is.
+        first page; the pager's `.range` returns it.
 
         - `acc_id`: Trading business account id.
         - `trd_market`: Trading market.
@@ -563,11 +563,11 @@ class Client(_core.ClientBase):
         """One method for many keys, `concurrency` requests at a time.
 
         `method` is the name of a method with exactly one required argument, such as
-        `"dividends"`, or an `Endpoint` with one name in its path. Returns one `Records` in the order of the keys. Its first column is the
-        key, named like the argument; if a record has a field of that name, an underscore is
-        appended to the field's name. With `on_error="collect"`, `.errors` has each key that
-        failed with its error; otherwise the first failure is raised and the other requests
-        are cancelled. `progress=True` shows a progress bar if tqdm is installed.
+        `"dividends"`, or an `Endpoint` with one name in its path. Returns one `Records` in the order
+        of the keys. Its first column is the key, named like the argument; if a record has a field
+        of that name, an underscore is appended to the field's name. With `on_error="collect"`,
+        `.errors` has each key that failed with its error; otherwise the first failure is raised and
+        the other requests are cancelled. `progress=True` shows a progress bar if tqdm is installed.
 
         Raises `ConfigError` for an invalid key, before anything is sent.
 
@@ -667,7 +667,7 @@ class Client(_core.ClientBase):
 class AsyncClient(_core.ClientBase):
     """A client of the service whose calls are awaited.
 
-    Bound to no event loop: it survives several `asyncio.run` calls. Cancelling a task
+    Not bound to an event loop: it survives several `asyncio.run` calls. Cancelling a task
     cancels its request.
 
     `base_url` is the service's address: https, or http to a loopback address written as a
@@ -678,7 +678,7 @@ class AsyncClient(_core.ClientBase):
       where the credentials are stored
     - `timeout`: seconds for one attempt, including the time to connect
     - `connect_timeout`: seconds for connecting
-    - `max_retries`: how often a failed request is sent again if that is safe
+    - `max_retries`: how many times a failed request is sent again, if that is safe
     - `rate_limit`: requests per second of this client; None: unlimited
     - `max_connections`: how many requests may be in flight at once
     - `max_body_bytes`: the largest response body, after decompression
@@ -693,7 +693,7 @@ class AsyncClient(_core.ClientBase):
       attempt; may return headers to add
     - `on_response`: called after each request, also with its status and duration
     - `cassette`: a `Recorder`, which writes the traffic to a file, or a `Replay`, which
-      answers from such a file without a network
+      responds from such a file without a network
     """
 
     __slots__ = ("_sandbox",)
@@ -735,7 +735,7 @@ class AsyncClient(_core.ClientBase):
         self._close()
 
     async def close(self) -> None:
-        """Ends the client: later calls are refused."""
+        """Closes the client: later calls raise `ConfigError`."""
         self._close()
 
     if not TYPE_CHECKING:
@@ -1049,7 +1049,7 @@ class AsyncClient(_core.ClientBase):
         Without `end`, the time range reaches until now, by the service's clock; without `start`,
         it begins 90 days before its end. Times are update times. The allowed values of
         `trd_market` are not shown in the service document. The time range is fixed before the
-        first page; the pager's `.range` is what it is.
+        first page; the pager's `.range` returns it.
 
         - `acc_id`: Trading business account id.
         - `trd_market`: Trading market.
@@ -1146,11 +1146,11 @@ class AsyncClient(_core.ClientBase):
         """One method for many keys, `concurrency` requests at a time.
 
         `method` is the name of a method with exactly one required argument, such as
-        `"dividends"`, or an `Endpoint` with one name in its path. Returns one `Records` in the order of the keys. Its first column is the
-        key, named like the argument; if a record has a field of that name, an underscore is
-        appended to the field's name. With `on_error="collect"`, `.errors` has each key that
-        failed with its error; otherwise the first failure is raised and the other requests
-        are cancelled. `progress=True` shows a progress bar if tqdm is installed.
+        `"dividends"`, or an `Endpoint` with one name in its path. Returns one `Records` in the order
+        of the keys. Its first column is the key, named like the argument; if a record has a field
+        of that name, an underscore is appended to the field's name. With `on_error="collect"`,
+        `.errors` has each key that failed with its error; otherwise the first failure is raised and
+        the other requests are cancelled. `progress=True` shows a progress bar if tqdm is installed.
 
         Raises `ConfigError` for an invalid key, before anything is sent.
 

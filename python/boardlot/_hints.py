@@ -4,18 +4,18 @@ Generated from `src/error/exception.rs` by `make generate`: change that, not thi
 """
 
 HINTS = {
-    "BoardlotError": "Read the message; report the error if that does not help.",
+    "BoardlotError": "If the message does not help, report the error.",
     "ConfigError": "Correct the argument; nothing was sent.",
     "InternalError": "Report this as a bug, with the message and the call that raised it.",
     "TransportError": "Check the base URL, the network and the proxy, then call again.",
     "RequestTimeout": "Call again, or set a larger `timeout`.",
-    "ProtocolError": "Check that the base URL is the API's own and that no proxy or login page answers in its place.",
+    "ProtocolError": "Check that the base URL is the API's own and that no proxy or login page responds in its place.",
     "PaginationError": "Resume from `.checkpoint` later; report the error if it repeats.",
     "ApiError": "See the service's message.",
     "InvalidParameter": "Correct the argument that the message names.",
     "InvalidSymbol": "Verify that the code exists and is written as {market}.{code}.",
     "ServiceError": "Call again later; report the error if it persists.",
-    "AuthenticationError": "Check the key id, that the public key was uploaded, or the token.",
+    "AuthenticationError": "Check the key id and that its public key was uploaded, or check the token.",
     "ClockSkewError": "Check this machine's clock, that the uploaded key is the one that signs, and that you do not send too many requests.",
     "PermissionDenied": "Log in again with more scopes, or use another account or key.",
     "RateLimited": "Send fewer requests: set `rate_limit`.",

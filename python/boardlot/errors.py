@@ -80,7 +80,7 @@ class ConfigError(BoardlotError, ValueError):
 
 
 class InternalError(BoardlotError, RuntimeError):
-    """A mistake in boardlot itself."""
+    """A bug in boardlot itself."""
 
 
 class TransportError(BoardlotError, ConnectionError):

@@ -1,4 +1,4 @@
-"""What to do in situations that `boardlot doctor` and the command line tell apart.
+"""What to do in situations that `boardlot doctor` and the command line distinguish.
 
 The hints of the exception classes are in `src/error/exception.rs`, and from there in `_hints`.
 """
@@ -63,12 +63,14 @@ PROXY_PASSWORD_MISSING = (
 )
 
 # TLS.
-CERTIFICATE_EXPIRED = "The service has to renew it, unless this machine's date is wrong."
+CERTIFICATE_EXPIRED = "The service must renew it, unless this machine's date is wrong."
 CHECK_DATE = "Check this machine's date."
-CHECK_HOST = "Check the host in the base URL; if it is right, another server answers in its place."
+CHECK_HOST = (
+    "Check the host in the base URL; if it is right, another server is responding in its place."
+)
 UNTRUSTED_ISSUER = (
     "If it belongs to your network's proxy or to your own server, trust its certificate: --ca-file "
-    "FILE, in Python ca_file=. Otherwise another server answers in its place."
+    "FILE, in Python ca_file=. Otherwise another server is responding in its place."
 )
 NOT_TLS = "Check the port of the base URL, and the proxy."
 OLD_TLS = "The server must support TLS 1.2."

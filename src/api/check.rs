@@ -239,7 +239,11 @@ impl Parameter {
         let text = match argument {
             Argument::Integer(number) => number.to_string(),
             Argument::Text(text) if is_decimal(text) => text.clone(),
-            _ => return Err(self.refuse(argument, "a Decimal, an integer or text such as '0.10'")),
+            _ => {
+                return Err(
+                    self.refuse(argument, "a Decimal, an integer or a string such as '0.10'")
+                );
+            }
         };
         Ok(EncodedValue::Text(text))
     }
@@ -347,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_symbols_are_refused_by_name_and_value() {
+    fn hostile_symbols_are_rejected_by_name_and_value() {
         let long = format!("HK.{}", "0".repeat(30));
         for symbol in [
             "",

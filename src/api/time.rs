@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leap_second_is_refused_and_not_taken_for_the_second_before() {
+    fn a_leap_second_is_rejected_and_not_read_as_the_second_before() {
         for text in [
             "2016-12-31T23:59:60Z",
             "2016-12-31t23:59:60.5z",
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn an_aware_time_stands_for_the_date_that_its_own_zone_shows() {
+    fn an_aware_time_means_the_date_in_its_own_zone() {
         let micros = micros_of_text("2026-01-05T23:30:00Z").expect("a time");
         let argument = Argument::Instant(micros, Date::constant(2026, 1, 6));
         let sent = date(&argument).expect("a date");

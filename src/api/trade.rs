@@ -232,8 +232,7 @@ pub static FILLS_HISTORY: Endpoint = Endpoint {
     notes: "Without `end`, the time range reaches until now, by the service's clock; without `start`, \
             it begins 90 days before its end. Times are update times. The allowed values of \
             `trd_market` are not shown in the service document.",
-    python_notes: "The time range is fixed before the first page; the pager's `.range` is what it \
-                   is.",
+    python_notes: "The time range is fixed before the first page; the pager's `.range` returns it.",
     parameters: Cow::Borrowed(&[
         Parameter::path("acc_id", ParameterKind::AccountId, "Trading business account id."),
         Parameter::query("trd_market", ParameterKind::Text, "Trading market.").required(),

@@ -106,7 +106,7 @@ impl Declaration {
         };
         match endpoint.undeclared_cursor().filter(|cursor| names.contains(cursor)) {
             Some(cursor) => {
-                let message = format!("has {{{cursor}}}, which is the cursor of the pages");
+                let message = format!("has {{{cursor}}}, which the pager sets; remove it");
                 Err(DeclarationError::new(&["path"], message))
             }
             None => Ok(endpoint),
@@ -154,7 +154,7 @@ impl Declaration {
             Some(_) => Err(DeclarationError::new(
                 &["paging"],
                 format!(
-                    "has before='{}', which is not a date; expected a field of the kind 'date', or next=",
+                    "has before='{}', which is not a date; expected a 'date' field, or pass next=",
                     name.escape_debug()
                 ),
             )),
@@ -292,7 +292,7 @@ fn path_kind(name: &str, kind: &str) -> Result<ParameterKind, DeclarationError> 
         _ => {
             let message = format!(
                 "is '{kind}'; expected 'text', 'symbol', 'integer', 'date', 'seconds', 'millis' or \
-                 'micros': it is in the path"
+                 'micros' for an argument in the path"
             );
             Err(DeclarationError::new(&["arguments", name], message))
         }
@@ -355,7 +355,7 @@ fn check_name(key: &str, name: &str) -> Result<(), DeclarationError> {
         return Ok(());
     }
     let message = format!(
-        "is '{}'; expected 1 to 64 letters, digits, _ or -, without a digit in front",
+        "is '{}'; expected 1 to 64 letters, digits, _ or -, not starting with a digit",
         name.chars().take(64).collect::<String>().escape_debug()
     );
     Err(DeclarationError::new(&[key], message))
@@ -367,13 +367,13 @@ fn check_argument_name(key: &str, name: &str) -> Result<(), DeclarationError> {
         return Ok(());
     }
     let message = format!(
-        "has the argument '{}'; expected 1 to 64 letters, digits or _, without a digit in front",
+        "has the argument '{}'; expected 1 to 64 letters, digits or _, not starting with a digit",
         name.chars().take(64).collect::<String>().escape_debug()
     );
     Err(DeclarationError::new(&[key], message))
 }
 
-/// Whether a name is 1 to 64 ASCII letters, digits or underscores, without a digit in front.
+/// Whether a name is 1 to 64 ASCII letters, digits or underscores, not starting with a digit.
 fn is_valid_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -428,7 +428,7 @@ mod tests {
             (|d| d.path = "/a//b".into(), "empty segment"),
             (|d| d.path = "/{a}/{a}".into(), "{a} twice"),
             (|d| d.path = "/{a b}".into(), "path has the argument 'a b'"),
-            (|d| d.path = "/{next_key}".into(), "cursor of the pages"),
+            (|d| d.path = "/{next_key}".into(), "which the pager sets"),
             (|d| d.path = "/x%2f".into(), "segment 'x%2f'"),
             (|d| d.arguments[0].1 = "second".into(), "start is 'second'; expected one of text"),
             (|d| d.arguments[0].1 = "object".into(), "only the body of a POST"),

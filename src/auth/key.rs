@@ -94,8 +94,9 @@ impl KeyPair {
     }
 
     fn from_encrypted(document: &SecretDocument, password: Option<&[u8]>) -> Result<Self> {
-        let password = password
-            .ok_or_else(|| Error::config("private_key is encrypted; expected `password=`"))?;
+        let password = password.ok_or_else(|| {
+            Error::config("private_key is encrypted; pass its password as `password=`")
+        })?;
         let info = EncryptedPrivateKeyInfoRef::try_from(document.as_bytes())
             .map_err(|error| Error::config(format!("private_key cannot be read: {error}")))?;
         if let Some(scheme) = info.encryption_algorithm.pbes2() {
@@ -277,8 +278,8 @@ fn read_document(bytes: &[u8]) -> Result<(String, SecretDocument)> {
         }
         if text.contains("\\n") {
             return Err(Error::config(
-                "private_key has the two characters \\n instead of line breaks; replace them by line \
-                 breaks",
+                "private_key has the two characters \\n instead of line breaks; replace them with \
+                 line breaks",
             ));
         }
         return SecretDocument::from_pem(&block)
@@ -318,7 +319,7 @@ fn private_block(text: &str) -> Zeroizing<String> {
 
 fn too_small() -> Error {
     Error::config(format!(
-        "private_key is an RSA key under {RSA_MIN_BITS} bits; expected a larger one"
+        "private_key is an RSA key under {RSA_MIN_BITS} bits; expected at least {RSA_MIN_BITS} bits"
     ))
 }
 

@@ -125,7 +125,8 @@ impl OAuth {
             // A hook, log handler or store that the refresh waits for.
             return cache.valid_token().filter(|token| is_other(token, rejected)).ok_or_else(
                 || {
-                    let what = "the token is being refreshed by the call that waits for this code";
+                    let what = "this code runs during a refresh of the token, so it cannot wait \
+                                for the new one";
                     ErrorKind::Store(what.into()).into()
                 },
             );

@@ -108,13 +108,13 @@ impl OAuth {
         }
     }
 
-    /// An error if the service has refused to refresh these tokens: it is not asked again.
+    /// An error if the service has refused to refresh these tokens: it is not requested again.
     pub(super) fn check_refused(&self, cache: &TokenCache, stored: &TokenSet) -> Result<()> {
         let error = match cache.refusal(stored) {
             // The refresh token is good: it is this caller that was rejected.
             Some(error) if !stored.refresh_refused => error,
             None if !stored.refresh_refused => return Ok(()),
-            _ => self.login_required("invalid_grant", "the service refused the refresh"),
+            _ => self.login_required("invalid_grant", "the service rejected the refresh"),
         };
         Err(error)
     }
@@ -126,7 +126,8 @@ impl OAuth {
             false => "missing",
         };
         let why = if description.is_empty() { "invalid_client" } else { description };
-        let why = format!("client_secret is {state}; expected that of the registration ({why})");
+        let why =
+            format!("client_secret is {state}; expected the one from the registration ({why})");
         let advice = "Pass the `client_secret` of the registration to `OAuth` or `OAuthApp`; the stored \
                       login is unchanged. If the client no longer exists, log in again.";
         self.login_required(INVALID_CLIENT, &why).with_advice(advice.to_owned())
@@ -159,7 +160,7 @@ impl LockedRefresh<'_> {
                 Attempt::Changed(newer) => self.in_store = newer,
             }
         }
-        let what = "other processes refresh the same tokens all the time; call again";
+        let what = "other processes keep refreshing the same tokens; call again";
         Err(ErrorKind::Store(what.into()).into())
     }
 
@@ -199,9 +200,9 @@ impl LockedRefresh<'_> {
         arguments.extend(secret.map(|secret| ("client_secret", Argument::secret(secret))));
         let (requested_at_ms, sends_secret) = (now_ms(), secret.is_some());
         match endpoint.refresh(arguments).await {
-            Ok(answer) => {
+            Ok(response) => {
                 self.cache.remember_replaced(&stored);
-                self.after_success(stored.refreshed(answer, requested_at_ms)).await
+                self.after_success(stored.refreshed(response, requested_at_ms)).await
             }
             Err(error) => self.after_failure(error, stored, sends_secret).await,
         }
@@ -298,7 +299,7 @@ impl LockedRefresh<'_> {
         }
         let error = oauth.login_required(error, description);
         cache.mark_refused(self.in_store.clone(), error.clone());
-        // The waiting processes find it in the store. If it cannot be saved, each of them asks once itself.
+        // The waiting processes find it in the store. If it cannot be saved, each of them requests once itself.
         let (oauth, refusal) = (self.oauth.clone(), Refusal::of(&self.in_store));
         let save = move || oauth.store.save(&refusal_key(&oauth.key()?), &refusal.write()?);
         let _ = self.thread.run(save).await;

@@ -200,7 +200,7 @@ impl Refusal {
         write_json(self)
     }
 
-    /// Reads the output of `write`. Without a refusal that can be read, the service is asked again.
+    /// Reads the output of `write`. Without a refusal that can be read, the refresh is sent again.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         read_json(bytes, "the refusal").ok()
     }
@@ -351,7 +351,7 @@ mod tests {
 
     use super::*;
 
-    fn answer(seconds: u64) -> TokenResponse {
+    fn response(seconds: u64) -> TokenResponse {
         TokenResponse {
             access_token: Zeroizing::new("access-1".into()),
             refresh_token: Some(Zeroizing::new("refresh-1".into())),
@@ -361,7 +361,7 @@ mod tests {
     }
 
     fn set(seconds: u64) -> TokenSet {
-        TokenSet::new(&Registration::new("c".into(), None, 4000), answer(seconds), 1_000_000)
+        TokenSet::new(&Registration::new("c".into(), None, 4000), response(seconds), 1_000_000)
     }
 
     #[test]
@@ -377,19 +377,19 @@ mod tests {
 
     #[test]
     fn a_refresh_keeps_the_refresh_token_and_narrows_the_scopes() {
-        let mut answered = answer(5);
-        answered.refresh_token = None;
-        answered.access_token = Zeroizing::new("access-2".into());
-        answered.scopes = Some(Vec::new());
-        let next = set(10).refreshed(answered, 2_000_000);
+        let mut renewed = response(5);
+        renewed.refresh_token = None;
+        renewed.access_token = Zeroizing::new("access-2".into());
+        renewed.scopes = Some(Vec::new());
+        let next = set(10).refreshed(renewed, 2_000_000);
         assert_eq!(next.refresh_token.as_deref().map(String::as_str), Some("refresh-1"));
         assert_eq!((next.expires_at_ms, next.scopes.len()), (2_005_000, 0));
-        let kept = next.refreshed(TokenResponse { scopes: None, ..answer(1) }, 0);
+        let kept = next.refreshed(TokenResponse { scopes: None, ..response(1) }, 0);
         assert!(kept.scopes.is_empty());
     }
 
     #[test]
-    fn extreme_lifetimes_are_reduced_or_refused() {
+    fn extreme_lifetimes_are_reduced_or_rejected() {
         assert_eq!(lifetime(1e300), Some(Duration::from_secs_f64(LIFETIME_MAX_SECONDS)));
         assert_eq!(lifetime(0.0), Some(Duration::ZERO));
         assert_eq!(lifetime(-1.0), None);
@@ -398,13 +398,13 @@ mod tests {
 
     #[test]
     fn nothing_secret_is_shown() {
-        let shown = format!("{:?} {:?}", set(1), answer(1));
+        let shown = format!("{:?} {:?}", set(1), response(1));
         assert!(!shown.contains("access-1") && !shown.contains("refresh-1"), "{shown}");
         assert_eq!(set(1).secrets().count(), 2);
     }
 
     #[test]
-    fn another_version_is_refused_by_name() {
+    fn another_version_is_rejected_by_name() {
         let text = r#"{"version":2,"new":true}"#;
         let error = TokenSet::read(text.as_bytes(), "the entry").expect_err("refused").to_string();
         assert!(error.contains("is 2") && error.contains("the entry"), "{error}");
@@ -419,13 +419,13 @@ mod tests {
             scopes in proptest::collection::vec("[!-~]{1,20}", 0..6),
             port in any::<u16>(),
         ) {
-            let answer = TokenResponse {
+            let response = TokenResponse {
                 access_token: Zeroizing::new(access),
                 refresh_token: refresh.map(Zeroizing::new),
                 lifetime: Duration::from_secs(seconds),
                 scopes: Some(scopes),
             };
-            let set = TokenSet::new(&Registration::new("c".into(), None, port), answer, 5);
+            let set = TokenSet::new(&Registration::new("c".into(), None, port), response, 5);
             prop_assert!(TokenSet::read(&set.write().expect("written"), "it").expect("read") == set);
         }
 

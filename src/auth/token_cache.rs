@@ -100,7 +100,7 @@ impl TokenCache {
         self.replaced.load_full()
     }
 
-    /// Waits until nobody else in this process changes these tokens in the store.
+    /// Waits until nothing else in this process changes these tokens in the store.
     pub async fn turn(&self) -> Result<OwnedMutexGuard<()>> {
         timeout(REFRESH_LOCK_TIMEOUT, self.turn.clone().lock_owned())
             .await
@@ -188,7 +188,7 @@ impl TokenCache {
         let (work, cache) = (start(), self.clone());
         let origin = Origin { refreshing: Some(self.id()), ..origin() };
         runtime.spawn(on_behalf_of(origin, async move {
-            // Also cleared if the work panics, so that no caller waits for ever.
+            // Also cleared if the work panics, so that no caller waits forever.
             let under_way = UnderWay(cache);
             let outcome = work.await;
             drop(under_way);

@@ -1,4 +1,4 @@
-//! The client: calls, lists, requests of the caller's own, and one endpoint for many keys.
+//! The client: calls, lists, custom requests, and one endpoint for many keys.
 
 mod batch;
 mod explain;
@@ -83,7 +83,7 @@ impl Client {
         Pages::new(self.transport.clone(), call, resume)
     }
 
-    /// A request of the caller's own; the envelope of the response is left to the caller.
+    /// A custom request; the envelope of the response is left to the caller.
     pub async fn request(&self, plan: &RequestPlan) -> Result<HttpResponse> {
         self.send(plan, |response| check_credentials(response).map(|()| response.clone())).await
     }

@@ -40,8 +40,8 @@ pub(crate) fn success_members(
         let status = response.status().as_u16();
         let what = if marked {
             format!(
-                "the response has a success mark and the HTTP status {status}; expected both to say \
-                 the same"
+                "the response has a success mark and the HTTP status {status}; expected them to \
+                 agree"
             )
         } else {
             "the response has no success mark".to_owned()
@@ -192,7 +192,7 @@ pub(super) fn is_html(text: &str) -> bool {
     text.trim_start().starts_with('<')
 }
 
-/// 304 does not redirect: it answers a condition that the caller sent.
+/// 304 does not redirect: it responds to a condition that the caller sent.
 fn is_redirect(status: StatusCode) -> bool {
     status.is_redirection() && status != StatusCode::NOT_MODIFIED
 }

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_unknown_duplicate_or_absent_are_refused() {
+    fn names_that_are_unknown_duplicate_or_absent_are_rejected() {
         let known = ["code", "qty", "price"];
         assert_eq!(
             select(&["prise"], &known).expect_err("unknown"),

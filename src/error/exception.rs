@@ -40,7 +40,7 @@ macro_rules! exception_classes {
 
 exception_classes! {
     BoardlotError: Exception =>
-        "Read the message; report the error if that does not help.";
+        "If the message does not help, report the error.";
     ConfigError: BoardlotError, ValueError =>
         "Correct the argument; nothing was sent.";
     InternalError: BoardlotError, RuntimeError =>
@@ -50,7 +50,7 @@ exception_classes! {
     RequestTimeout: TransportError, TimeoutError =>
         "Call again, or set a larger `timeout`.";
     ProtocolError: BoardlotError =>
-        "Check that the base URL is the API's own and that no proxy or login page answers in \
+        "Check that the base URL is the API's own and that no proxy or login page responds in \
          its place.";
     PaginationError: ProtocolError =>
         "Resume from `.checkpoint` later; report the error if it repeats.";
@@ -63,7 +63,7 @@ exception_classes! {
     ServiceError: ApiError =>
         "Call again later; report the error if it persists.";
     AuthenticationError: ApiError =>
-        "Check the key id, that the public key was uploaded, or the token.";
+        "Check the key id and that its public key was uploaded, or check the token.";
     ClockSkewError: AuthenticationError =>
         "Check this machine's clock, that the uploaded key is the one that signs, and that \
          you do not send too many requests.";

@@ -27,7 +27,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub struct Error {
     /// What went wrong.
     pub kind: Box<ErrorKind>,
-    /// The endpoint's name, or `METHOD /path` for a request of the caller's own.
+    /// The endpoint's name, or `METHOD /path` for a custom request.
     pub endpoint: Option<String>,
     /// The key that failed, in a request for many keys.
     pub key: Option<String>,
@@ -194,7 +194,7 @@ impl Error {
         ErrorKind::Protocol { message: message.into(), body: body_preview(body) }.into()
     }
 
-    /// A record that cannot become what was asked for, although the response can be read.
+    /// A record that cannot become the requested type, although the response can be read.
     pub fn conversion(message: impl Into<String>) -> Self {
         let advice = "Convert the records in another way; the response was read without error.";
         Self::protocol(message, b"").with_advice(advice.to_owned())

@@ -24,7 +24,7 @@ const REJECTED_SHARE_MAX: f64 = 0.25;
 const LATEST_WEIGHT: f64 = 0.1;
 /// Rates are measured over at least this time.
 const WINDOW: Duration = Duration::from_millis(500);
-/// More paths than a service has; requests of the caller's own may have any number of them.
+/// More paths than a service has; custom requests may have any number of them.
 const PATHS_MAX: usize = 1024;
 
 /// The rate of each path: unlimited until the service rejects too many requests, then half of what it

@@ -243,8 +243,8 @@ fn advised(error: Error, authorization: &impl Authorization, request: &Request) 
             if authorization.headers(request).is_ok_and(|headers| headers.is_empty()) =>
         {
             error.with_advice(
-                "No credentials were passed: give the client auth=ApiKey(...), a login, or \
-                 profile=."
+                "No credentials were passed: pass auth=ApiKey(...), a login as auth=, or \
+                 profile= to the client."
                     .to_owned(),
             )
         }

@@ -252,7 +252,10 @@ impl Replay {
             let Some(line) = line.strip_suffix('\n') else { break };
             let line: Line = serde_json::from_str(line).map_err(|error| {
                 let path = path.display();
-                Error::config(format!("{path}, line {}, is not of a cassette: {error}", number + 1))
+                Error::config(format!(
+                    "{path}, line {}, is not a line of a cassette: {error}",
+                    number + 1
+                ))
             })?;
             match line.header {
                 Some(header) if header.version == VERSION => base_url = Some(header.base_url),
@@ -360,14 +363,12 @@ impl Recorded {
         };
         let mut response = HttpResponse::new(body.bytes());
         *response.status_mut() = StatusCode::from_u16(status).map_err(|_| {
-            Error::config(format!("{status}, in a cassette, is not an HTTP status"))
+            Error::config(format!("{status} in a cassette is not a valid HTTP status"))
         })?;
         for (name, value) in &headers {
             let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value))
             else {
-                return Err(Error::config(format!(
-                    "'{name}', in a cassette, is not a valid header"
-                )));
+                return Err(Error::config(format!("'{name}' in a cassette is not a valid header")));
             };
             response.headers_mut().insert(name, value);
         }

@@ -58,7 +58,7 @@ async fn reading_for(transport: &Transport, called: LocalInstant) -> Result<Arc<
         read_clock(transport, requests).await?;
     }
     let reading = clock.reading();
-    reading.ok_or_else(|| Error::protocol("the response with the service's time has none", b""))
+    reading.ok_or_else(|| Error::protocol("the response to the clock request has no time", b""))
 }
 
 /// Corrects the offset of signatures by the service's clock, once for all calls that were rejected

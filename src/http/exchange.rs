@@ -88,7 +88,7 @@ pub fn redactor(
     Redactor::new(used.into_iter().chain(headers).chain(found))
 }
 
-/// Whether the value of a header of the caller's own is redacted: if its name tells so, or if it looks
+/// Whether the value of a caller's header is redacted: if its name says so, or if it looks
 /// random. Ordinary words, such as `production`, stay in errors.
 fn may_be_secret(name: &str, value: &str) -> bool {
     let is_random = value.len() >= SHORTEST_RANDOM
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_is_redacted_if_its_name_tells_of_a_secret_or_its_value_looks_random() {
+    fn a_header_is_redacted_if_its_name_suggests_a_secret_or_its_value_looks_random() {
         for (name, value, hidden) in [
             ("x-env", "production", false),
             ("x-team", "market-data-and-research", false),
@@ -156,9 +156,9 @@ mod tests {
         ] {
             let secret = value.rsplit(' ').next().unwrap_or_default();
             let text = format!("no such {secret} here");
-            let told = shown(&[(name, value)], None, &text);
+            let redacted = shown(&[(name, value)], None, &text);
             let expected = if hidden { "no such *** here".to_owned() } else { text };
-            assert_eq!(told, expected, "{name}: {value}");
+            assert_eq!(redacted, expected, "{name}: {value}");
         }
     }
 

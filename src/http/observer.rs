@@ -53,9 +53,9 @@ pub struct Event {
 pub struct ObservedRequest {
     /// Identifies the attempt in this process.
     pub id: u64,
-    /// The endpoint's name, or `METHOD /path` for a request of the caller's own.
+    /// The endpoint's name, or `METHOD /path` for a custom request.
     pub endpoint: String,
-    /// The endpoint's path with its placeholders; none for a request of the caller's own.
+    /// The endpoint's path with its placeholders; none for a custom request.
     pub route: Option<Arc<str>>,
     /// The HTTP method.
     pub method: String,
@@ -199,7 +199,7 @@ impl Drop for RequestSpan {
     fn drop(&mut self) {
         if *self.open.get_mut() {
             self.observer.observe_abandoned(self.event(EventKind::Failed {
-                error: Shown::constant("the call was cancelled, or its time was up"),
+                error: Shown::constant("the call was cancelled, or reached its deadline"),
                 class: "cancelled",
                 duration: self.started.elapsed(),
             }));

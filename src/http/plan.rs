@@ -56,7 +56,7 @@ impl RequestPlan {
         Self::checked(endpoint, &arguments).map_err(|error| error.with_endpoint(&endpoint.name))
     }
 
-    /// The plan of a request of the caller's own.
+    /// The plan of a custom request.
     pub fn custom(
         method: Method,
         path: &str,
@@ -106,7 +106,7 @@ impl RequestPlan {
                 (Some(parameter), _) => (parameter.place, parameter.check(argument, text)?),
                 (None, Some(place)) => (place, undeclared(name, argument, place)?),
                 (None, None) => {
-                    return Err(Error::config(format!("there is no argument {name}")));
+                    return Err(Error::config(format!("unknown argument '{name}'")));
                 }
             };
             values.push((*name, place, value));
@@ -168,7 +168,7 @@ impl RequestPlan {
         })
     }
 
-    /// The endpoint's name, or `METHOD /path` for a request of the caller's own.
+    /// The endpoint's name, or `METHOD /path` for a custom request.
     pub fn label(&self) -> &str {
         &self.label
     }
@@ -286,11 +286,11 @@ fn undeclared(name: &str, argument: &Argument, place: ParameterLocation) -> Resu
     match argument {
         _ if name.is_empty() => Err(Error::argument("an argument's name", "empty", "a name")),
         Argument::Instant(..) => refused(
-            "an integer, a date or text, or a kind for it in `arguments`: 'seconds', 'millis' or \
-             'micros'",
+            "an integer, a date or a string, or a kind for it in `arguments`: 'seconds', 'millis' \
+             or 'micros'",
         ),
         Argument::Json(_) | Argument::Texts(_) if place != ParameterLocation::Body => {
-            refused("one value: the query of a GET has no lists or dicts")
+            refused("a single value: the query of a GET has no lists or dicts")
         }
         argument => Ok(argument.clone().into()),
     }

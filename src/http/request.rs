@@ -13,9 +13,9 @@ use crate::{
 
 /// A request with its final URL and bytes, to be signed and sent any number of times.
 pub struct Request {
-    /// The endpoint's name, or `METHOD /path` for a request of the caller's own.
+    /// The endpoint's name, or `METHOD /path` for a custom request.
     pub label: String,
-    /// The endpoint's path with its placeholders; none for a request of the caller's own.
+    /// The endpoint's path with its placeholders; none for a custom request.
     pub route: Option<Arc<str>>,
     /// The HTTP method.
     pub method: Method,
@@ -54,7 +54,7 @@ pub fn method(name: &str) -> Result<Method> {
     }
 }
 
-/// A header of the caller's own: visible ASCII, and not one that the client itself sets.
+/// A caller's header: visible ASCII, and not one that the client itself sets.
 pub fn header_pair(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)> {
     const OWN: [&str; 8] = [
         auth::AUTHORIZATION,

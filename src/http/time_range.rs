@@ -5,7 +5,7 @@ use crate::{
     error::{Error, Result},
 };
 
-/// The time range that a call asks for, in microseconds since 1970.
+/// The time range that a call requests, in microseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeRange {
     /// The earlier bound; none if it was left open.
@@ -76,7 +76,10 @@ impl TimeRange {
             (Some(start), RangeEnd::Now) if start >= now_micros => Err(Error::argument(
                 "start",
                 &time_text(start),
-                &format!("a time before the service's, which is {}", time_text(now_micros)),
+                &format!(
+                    "a time before the service's current time, which is {}",
+                    time_text(now_micros)
+                ),
             )),
             (Some(start), RangeEnd::Now) => Ok((start, now_micros)),
             (None, RangeEnd::At(end)) => Ok((end.saturating_sub(length).max(1), end)),

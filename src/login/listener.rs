@@ -24,7 +24,7 @@ const READ_DEADLINE: Duration = Duration::from_secs(5);
 /// How long a page may take to reach the browser.
 const RESPONSE_DEADLINE: Duration = Duration::from_secs(2);
 
-/// A callback that was received, and the channel for the page to answer it with.
+/// A callback that was received, and the channel for the page to respond with.
 pub struct CallbackRequest {
     pub callback: Callback,
     pub reply: oneshot::Sender<Page>,
@@ -46,7 +46,7 @@ impl Listener {
         Listener { socket, host: format!("127.0.0.1:{port}"), callbacks, connections, open }
     }
 
-    /// The next callback; all other requests are answered here.
+    /// The next callback; all other requests get their response here.
     pub async fn next(&mut self) -> CallbackRequest {
         loop {
             tokio::select! {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn an_incomplete_head_is_neither_accepted_nor_refused() {
+    fn an_incomplete_head_is_neither_accepted_nor_rejected() {
         let head = format!("GET /callback?code=a HTTP/1.1\r\nHost: {HOST}\r\n\r\n");
         for length in 0..head.len() {
             let parsed = parse(head.get(..length).expect("a part").as_bytes(), HOST);

@@ -27,10 +27,12 @@ pub async fn client(
         let port = options.redirect_port;
         Error::config(match error.kind() {
             std::io::ErrorKind::AddrInUse => {
-                format!("redirect_port {port} is already in use; choose another, or 0 for any")
+                format!(
+                    "redirect_port {port} is already in use; choose another, or 0 for a free one"
+                )
             }
             _ => format!(
-                "redirect_port {port} cannot be listened on: {error}; choose another, or 0 for any"
+                "redirect_port {port} cannot be opened: {error}; choose another, or 0 for a free one"
             ),
         })
     };

@@ -56,8 +56,8 @@ impl DateRange {
         let (end, next) = (&self.end, next.escape_debug());
         let text = format!("the next {end} is '{next}', the same as on the previous page");
         let advice = format!(
-            "More rows may have that {end} than fit a page, and no {end} leads to them: request larger \
-             pages if the endpoint allows it, or read this range in another way."
+            "More rows may have that {end} than fit on one page, and no other {end} reaches them: \
+             request larger pages if the endpoint allows it, or read this range in another way."
         );
         Err(Error::pagination(text).with_advice(advice))
     }

@@ -70,7 +70,7 @@ pub struct Ticket(u64);
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct View(pub u64);
 
-/// What is asked for at a time.
+/// What is requested at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// One record.
@@ -343,7 +343,7 @@ impl<T> State<T> {
         entered.map_or(&self.position, |front| &front.fetched.at)
     }
 
-    /// The page in memory, unless it has no more of what is asked for, or others have claimed that.
+    /// The page in memory, unless it has no more of what is requested, or others have claimed that.
     fn look_at(&self, unit: Unit, own: Option<&Claim<T>>) -> Option<&FetchedPage> {
         let fetched = &self.front.as_ref().filter(|_| self.gathering.is_none())?.fetched;
         let claimed = self.claimed_by_others(own);

@@ -69,7 +69,7 @@ impl PagedCall {
         Ok(PagedCall { plan, style, time_range, windows })
     }
 
-    /// The call of a request of the caller's own, with the records at `rows` of the response.
+    /// The call of a custom request, with the records at `rows` of the response.
     pub fn custom(request: RequestPlan, rows: &str, style: PagingStyle) -> Self {
         // Reading a list changes nothing at the service.
         let plan = RecordsCall::custom(request.idempotent(), rows);

@@ -137,7 +137,7 @@ impl LookedAt {
         let user = rustix::process::geteuid().as_raw();
         for (path, metadata) in &self.0 {
             if ![user, 0].contains(&metadata.uid()) {
-                let remedy = "make it yours, or use a configuration folder of your own";
+                let remedy = "change its owner to your user, or use another configuration folder";
                 return refuse(path, "it belongs to another user", remedy);
             }
             let is_own_group = metadata.gid() == user && !runs_command;
@@ -182,7 +182,7 @@ pub fn change(
     let path =
         resolve_links(path).map_err(|error| ChangeError::Io { path: path.to_owned(), error })?;
     let failed = |error: io::Error| ChangeError::Io { path: path.clone(), error };
-    // Before it is read, which a pipe would delay for ever.
+    // Before it is read, which a pipe would delay forever.
     atomic_file::check_replaceable(&path).map_err(failed)?;
     let folder = folder_of(&path);
     create_folder(folder).map_err(failed)?;
@@ -287,8 +287,8 @@ mod tests {
                 let config = Config::read(&folder).expect("read").expect("a file");
                 assert_eq!(config.text, "# a profile\n");
                 change(&folder);
-                let told = config.looked_at.check_only_writer(false).expect_err("refused");
-                assert!(told.to_string().contains("other users can change it"), "{told}");
+                let error = config.looked_at.check_only_writer(false).expect_err("refused");
+                assert!(error.to_string().contains("other users can change it"), "{error}");
                 let _ = fs::remove_dir_all(&folder);
             }
         }

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_outside_0_to_1_are_refused() {
+    fn rates_outside_0_to_1_are_rejected() {
         for rate in [-0.1, 1.1, f64::NAN, f64::INFINITY] {
             let faults = Faults { drop_rate: rate, ..Faults::default() };
             assert!(faults.validate().expect_err("refused").to_string().contains("drop_rate"));
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_faults_at_about_the_rate() {
+    fn the_same_seed_produces_the_same_faults_at_about_the_rate() {
         let faults = Faults { html_rate: 0.25, seed: 3, ..Faults::default() };
         let course = |faults: &Faults| {
             let mut sampler = FaultSampler::new(faults.clone());

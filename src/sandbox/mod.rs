@@ -1,8 +1,8 @@
 //! The sandbox: the service side over real HTTP, for people without an account and for tests.
 //!
 //! Routes, methods and parameters come from the table in [`crate::api`], the data from a seed.
-//! Signatures are verified by other implementations than those the client signs with, and the client
-//! is never used. All data end at midnight UTC of the day on which the sandbox starts.
+//! Signatures are verified with different implementations from those that the client signs with,
+//! and the client is never used. All data end at midnight UTC of the day on which the sandbox starts.
 //!
 //! Its choices where the service document shows nothing:
 //! - A missing or wrong credential: HTTP 401 with code -1 in the endpoint's own envelope. A clock
@@ -11,14 +11,14 @@
 //! - Scopes: endpoints of an account require `trade:read` and that account (`accid:*` or
 //!   `accid:<acc_id>`), all others `quote:read`, the server's time none. Without the scope: HTTP 403
 //!   with code -10 in the endpoint's own envelope. A signature may do everything.
-//! - OAuth: a registration is answered with HTTP 201. `registration_client_uri` does not exist, and
+//! - OAuth: a registration returns HTTP 201. `registration_client_uri` does not exist, and
 //!   `registration_access_token` is not accepted anywhere. A confidential client also gets a
 //!   `client_secret`. Redirect URIs are https, or http to a loopback address written as a number,
 //!   without a fragment. At most 10,000 clients; the next is rejected with HTTP 503.
 //! - Errors of the registration and token endpoints have the form of RFC 6749, section 5.2: `error`
 //!   and `error_description`, with HTTP 400, and 401 for `invalid_client`; the two error codes of a
 //!   registration are those of RFC 7591. Faults are `temporarily_unavailable` with HTTP 429 or 503.
-//!   The page has latency, but no faults.
+//!   The consent page has latency, but no faults.
 //! - `client_secret` is required to refresh, as the document says. In a code exchange, for which the
 //!   document does not name it, it is checked if it is sent.
 //! - A client that did not register for `refresh_token` gets none. Refresh tokens do not expire.

@@ -51,7 +51,7 @@ pub struct Rig {
     _runtime: tokio::runtime::Runtime,
 }
 
-/// An answer, read to its end.
+/// A response, read to its end.
 #[derive(Debug)]
 pub struct Got {
     pub status: u16,
@@ -99,14 +99,14 @@ impl Rig {
 
     fn bearing(&self, method: &str, target: &str, body: &[u8]) -> Got {
         let headers = format!("Authorization: Bearer {}\r\n", self.token);
-        self.send(method, target, &headers, body).expect("an answer")
+        self.send(method, target, &headers, body).expect("a response")
     }
 
     /// A request with the four headers, made with an offset of the clock.
     pub fn signed(&self, method: &str, target: &str, body: &[u8], offset_ms: i64) -> Got {
         let nonce = Stamp::new(0).expect("random").nonce;
         let headers = self.signature(method, target, body, offset_ms, &nonce);
-        self.send(method, target, &headers, body).expect("an answer")
+        self.send(method, target, &headers, body).expect("a response")
     }
 
     pub fn signature(
@@ -141,7 +141,7 @@ pub fn write(stream: &mut TcpStream, method: &str, target: &str, headers: &str, 
     stream.write_all(&[head.as_bytes(), body].concat()).expect("written");
 }
 
-/// The next answer of a connection; `None` where it was closed without one.
+/// The next response of a connection; `None` if it was closed without one.
 pub fn read(stream: &mut TcpStream) -> Option<Got> {
     let mut head = Vec::new();
     let mut byte = [0];

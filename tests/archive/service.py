@@ -60,7 +60,7 @@ class Book:
         return int((time.time() + self.ahead) * 1e6)
 
     def put_fills(self, count, account="281756", market="HK", first=1, step=60 * 10**6):
-        """So many fills, the latest a minute ago; gives them latest first."""
+        """So many fills, the latest a minute ago; returns them latest first."""
         now = self.now()
         made = [fill(first + n, now - (count - n) * step) for n in range(count)]
         self.fills.setdefault((account, market), []).extend(made)

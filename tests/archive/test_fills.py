@@ -52,7 +52,7 @@ def test_updates_end_before_the_services_time_which_they_share_with_other_calls(
     assert len(late) == 10 and min(late) > 0, late
 
 
-def test_the_time_is_asked_for_once_by_updates_that_follow_each_other(
+def test_the_time_is_requested_once_by_updates_that_follow_each_other(
     archive, book, service, client
 ):
     for _ in range(3):
@@ -195,7 +195,7 @@ def test_one_failing_list_does_not_stop_the_others(archive, book, client):
     assert "later (code -5, HTTP 503)" in str(report)
 
 
-def test_since_reaches_back_and_gaps_tell_what_was_not_read(archive, book, client, service):
+def test_since_reaches_back_and_gaps_list_what_was_not_read(archive, book, client, service):
     book.put_fills(200, step=DAY)
     archive.update(client, fills=HK, since=book.now() - 10 * DAY)
     assert len(archive.fills("281756", "HK")) in (9, 10)
@@ -277,7 +277,7 @@ def test_a_bar_is_drawn_while_an_update_runs(file, book, client, service, capsys
         {"sim_orders": [None]},
     ],
 )
-def test_invalid_arguments_are_refused_before_anything_is_sent(arguments, file, client, service):
+def test_invalid_arguments_are_rejected_before_anything_is_sent(arguments, file, client, service):
     with bl.Archive(file) as archive:
         with pytest.raises(bl.ConfigError):
             archive.update(client, **{"fills": [("1", "HK")], **arguments})
@@ -286,7 +286,7 @@ def test_invalid_arguments_are_refused_before_anything_is_sent(arguments, file, 
             archive.update(service, fills=HK)
 
 
-def test_a_start_in_the_future_is_refused_and_hides_nothing(archive, book, client):
+def test_a_start_in_the_future_is_rejected_and_hides_nothing(archive, book, client):
     with pytest.raises(bl.ConfigError, match="in the future"):
         archive.update(client, fills=HK, since=book.now() + DAY)
     book.put_fills(3)

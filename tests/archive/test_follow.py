@@ -48,7 +48,7 @@ def test_a_fill_is_delivered_when_the_next_one_is_requested(target, book, client
         assert ids(take(other, 2)) == ["1", "2"]
 
 
-def test_two_followers_of_one_name_are_refused(target, book, client):
+def test_two_followers_of_one_name_are_rejected(target, book, client):
     book.put_fills(3)
     with bl.Archive(target) as archive, bl.Archive(target) as again:
         followed = archive.follow(client, fills=HK, every=0.01)
@@ -60,7 +60,7 @@ def test_two_followers_of_one_name_are_refused(target, book, client):
 
 
 def in_background(archive, client, taken, every=0.05):
-    """Follows in a thread; gives what ends it."""
+    """Follows in a thread; returns what ends it."""
     done = threading.Event()
 
     def work():
@@ -163,7 +163,7 @@ def test_ctrl_c_ends_it_at_once_with_nothing_lost(file, book, service):
     "arguments",
     [{"fills": [HK]}, {"fills": "HK"}, {"every": 0.0}, {"every": "5"}, {"name": ""}, {"name": 5}],
 )
-def test_invalid_arguments_are_refused_at_once(arguments, archive, client, service):
+def test_invalid_arguments_are_rejected_at_once(arguments, archive, client, service):
     with pytest.raises(bl.ConfigError):
         archive.follow(client, **{"fills": HK, **arguments})
     assert service.received == []

@@ -85,7 +85,7 @@ def test_security_46_ten_thousand_hostile_values_change_no_query(archive, book, 
     assert len(archive.sql("select * from plates_history")) == 400
 
 
-def test_security_46_hostile_accounts_and_keys_are_refused_or_stored_as_they_are(
+def test_security_46_hostile_accounts_and_keys_are_rejected_or_stored_as_they_are(
     archive, book, client
 ):
     for account in ["'; drop table series; --", "1/../2", "a\x00b", "%73"]:

@@ -21,7 +21,7 @@ def test_importing_boardlot_loads_neither_the_archive_nor_a_database():
     ]
 
 
-def test_without_its_driver_postgresql_is_refused_with_what_to_install():
+def test_without_its_driver_postgresql_is_rejected_with_what_to_install():
     out, _ = run_python(
         """
         import sys

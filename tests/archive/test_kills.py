@@ -33,7 +33,7 @@ def running():
 
 
 def killed(arguments, delay):
-    """Starts a child and kills it after so long; gives whether it was still running."""
+    """Starts a child and kills it after so long; returns whether it was still running."""
     with subprocess.Popen([*COMMAND, *arguments], cwd=ROOT, stderr=subprocess.PIPE) as child:
         try:
             _, error = child.communicate(timeout=delay)

@@ -179,7 +179,7 @@ def test_times_never_go_back_when_the_clock_does(archive, book, client, monkeypa
     assert moments == sorted(moments) and moments[0] > 1_700_000_000_000_000
 
 
-def test_unknown_lists_and_keys_are_refused_and_unread_ones_are_empty(archive):
+def test_unknown_lists_and_keys_are_rejected_and_unread_ones_are_empty(archive):
     with pytest.raises(bl.ConfigError, match="expected one of crypto_orders"):
         archive.seen("stocks", "hk")
     with pytest.raises(bl.ConfigError, match=r"use archive\.fills"):

@@ -123,7 +123,7 @@ def test_fills_are_read_in_parts_in_the_order_of_the_service(archive, book, clie
     assert archive.fills(*KEY, start=times[0] + 10**6, end=times[0] + 2 * 10**6) == []
 
 
-def test_fills_whose_time_is_not_one_are_kept_and_come_last(archive, book, client):
+def test_fills_with_an_invalid_time_are_stored_and_come_last(archive, book, client):
     valid = fill(1, book.now() - 10**6)
     times = [None, "", "soon", -5, 1.5, "1e9", True, [1], "9" * 20, " 1", "\u0661"]
     odd = [{**valid, "deal_id": f"odd {n}", "updated_time": t} for n, t in enumerate(times)]

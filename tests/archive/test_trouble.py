@@ -131,12 +131,12 @@ def test_a_database_of_something_else_is_left_as_it_is(file):
     with sqlite3.connect(file) as connection:
         connection.execute("create table mine (a)")
     before = file.read_bytes()
-    with pytest.raises(bl.StoreError, match="is a database of something else"):
+    with pytest.raises(bl.StoreError, match="is a database, but not an archive"):
         bl.Archive(file)
     assert file.read_bytes() == before
 
 
-def test_a_newer_format_is_refused_and_left_as_it_is(target):
+def test_a_newer_format_is_rejected_and_left_as_it_is(target):
     with bl.Archive(target) as archive, archive._database.transaction() as transaction:
         transaction.execute("update archive_format set version = 99")
     with pytest.raises(
@@ -350,7 +350,7 @@ class TestServer:
                     re.search(r"page_flag=\d", one.query) for one in service.received[before:][:2]
                 )
 
-    def test_a_password_is_in_no_error_and_no_repr(self):
+    def test_no_error_and_no_repr_contains_a_password(self):
         pytest.importorskip("psycopg")
         with pytest.raises(bl.StoreError) as error:
             bl.Archive("postgresql://user:s3cret-word@127.0.0.1:1/db")

@@ -67,7 +67,7 @@ def test_a_date_is_that_of_the_markets_own_clock() -> None:
     assert found("cn", apply_timestamp=late)[0][:2] == ("opening", date(2026, 7, 2))
 
 
-def test_what_a_market_does_not_list_is_no_event() -> None:
+def test_what_a_market_does_not_list_is_not_an_event() -> None:
     everything = {
         name: utc(2026, 11, 19, 1)
         for name in (
@@ -148,7 +148,7 @@ def test_polars_needs_no_pyarrow(sandbox: bl.Sandbox, monkeypatch: pytest.Monkey
     assert ipo_calendar(sandbox.client(), "sg").to_polars().height
 
 
-def test_async_gives_the_same(sandbox: bl.Sandbox) -> None:
+def test_async_returns_the_same(sandbox: bl.Sandbox) -> None:
     async def fetched() -> IpoCalendar:
         async with sandbox.async_client() as client:
             return await ipo_calendar_async(client)
@@ -156,7 +156,7 @@ def test_async_gives_the_same(sandbox: bl.Sandbox) -> None:
     assert asyncio.run(fetched()) == ipo_calendar(sandbox.client())
 
 
-def test_an_unknown_market_is_refused_before_anything_is_sent() -> None:
+def test_an_unknown_market_is_rejected_before_anything_is_sent() -> None:
     client = bl.Client("http://127.0.0.1:9")
     with pytest.raises(bl.ConfigError, match="market is 'jp'; expected one of hk, us, cn"):
         ipo_calendar(client, ["hk", "jp"])
@@ -196,7 +196,7 @@ def test_the_markets_that_failed_are_collected_or_the_first_is_raised(sandbox: b
         asyncio.run(ipo_calendar_async(later))
 
 
-def test_icalendar_has_times_in_utc_and_whole_days_where_only_the_day_is_known() -> None:
+def test_icalendar_has_times_in_utc_and_whole_days_if_only_the_day_is_known() -> None:
     icalendar = pytest.importorskip("icalendar")
     ipo = {
         "code": "SG.BLU",
@@ -223,7 +223,7 @@ def test_icalendar_has_times_in_utc_and_whole_days_where_only_the_day_is_known()
     )
 
 
-def test_icalendar_refuses_a_naive_stamp_and_says_what_to_install(
+def test_icalendar_rejects_a_naive_stamp_and_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("icalendar")

@@ -104,7 +104,7 @@ def test_an_odd_value_is_a_value_or_a_protocol_error(market, field, value):
     assert calendar.to_arrow().num_rows == len(calendar)
 
 
-def test_a_field_that_is_missing_is_no_event_and_no_name():
+def test_a_missing_field_is_neither_an_event_nor_a_name():
     calendar = fetched({"code": "HK.1", "list_time": "2026-09-24"})
     assert [(row["name"], row["event"]) for row in calendar] == [("", "listing")]
     with pytest.raises(bl.ProtocolError, match="code of record 0 is None; expected text"):
@@ -135,7 +135,7 @@ def test_entries_of_one_code_have_ids_of_their_own():
     assert "HK.02590-listing@ipos.boardlot" in ids(calendar)
 
 
-def test_ids_stay_whatever_moves_or_stands_beside():
+def test_ids_stay_whatever_else_moves():
     rights = {**IPO, "name": "Rights"}
     other = {**IPO, "code": "HK.1"}
 
@@ -212,6 +212,6 @@ def test_icalendar_is_what_another_reader_of_rfc_5545_takes():
         (datetime(2026, 1, 1), "expected an aware one: write datetime"),
     ],
 )
-def test_a_stamp_that_is_not_an_aware_datetime_is_refused_with_what_to_write(stamp, words):
+def test_a_stamp_that_is_not_an_aware_datetime_is_rejected_with_what_to_write(stamp, words):
     with pytest.raises(bl.ConfigError, match=words):
         IpoCalendar([]).to_ical(stamp)

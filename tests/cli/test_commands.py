@@ -195,7 +195,7 @@ def test_a_table_obeys_nothing_in_it(tmp_path: Path) -> None:
     assert b"\x1b" not in (tmp_path / "data").read_bytes()
 
 
-def test_global_options_stand_before_and_after_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_global_options_come_before_or_after_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[settings.Settings] = []
 
     def client(given: settings.Settings, identified: bool = True) -> None:
@@ -209,7 +209,7 @@ def test_global_options_stand_before_and_after_a_command(monkeypatch: pytest.Mon
     assert seen == [settings.Settings(typed=line.split(), **given)]
 
 
-def test_commands_that_ask_no_endpoint_take_global_options_too(tmp_path: Path, capsys: Any) -> None:
+def test_commands_without_endpoint_accept_global_options_too(tmp_path: Path, capsys: Any) -> None:
     assert main(["keygen", str(tmp_path / "key"), "--profile", "p"]) == 0
     assert "warning" not in capsys.readouterr().err
     assert main(["status", "--base-url", "http://127.0.0.1:9"]) == 1

@@ -22,7 +22,7 @@ CALLS = [row.command for row in ENDPOINTS if row.method != "server_time"]
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_command_writes_what_the_method_of_the_client_gives(
+def test_a_command_writes_what_the_method_of_the_client_returns(
     name: str, service: Service, live: list[str], capfdbinary: Any
 ) -> None:
     row = endpoints.ENDPOINTS[name]
@@ -62,7 +62,7 @@ def test_the_commands_keep_their_names() -> None:
 
 
 @pytest.mark.parametrize("name", endpoints.ENDPOINTS)
-def test_help_tells_arguments_options_and_examples(name: str, capsys: Any) -> None:
+def test_help_lists_arguments_options_and_examples(name: str, capsys: Any) -> None:
     assert main([name, "--help"]) == 0
     shown = capsys.readouterr().out
     command = endpoints.command(name)
@@ -114,7 +114,7 @@ def test_what_is_wrong_in_a_command_ends_with_2(
 
 
 @pytest.mark.parametrize(("typed", "number"), [("preview", 1), ("all", 5), ("2", 2)])
-def test_what_ipos_are_listed_is_asked_by_name_or_number(
+def test_ipo_lists_are_selected_by_name_or_number(
     typed: str, number: int, service: Service, live: list[str]
 ) -> None:
     assert main([*live, "ipos", "--request-type", typed, "cn", "--format", "json"]) == 0
@@ -150,7 +150,7 @@ def test_times_are_dates_texts_or_numbers(service: Service) -> None:
     ],
 )
 @pytest.mark.parametrize("option", ["--start", "--end"])
-def test_a_number_that_would_be_a_time_in_1970_is_refused(
+def test_a_number_that_would_be_a_time_in_1970_is_rejected(
     option: str, typed: str, said: str, service: Service, live: list[str], capsys: Any
 ) -> None:
     asked = len(service.sandbox.requests)
@@ -162,7 +162,7 @@ def test_a_number_that_would_be_a_time_in_1970_is_refused(
     assert len(service.sandbox.requests) == asked
 
 
-def test_a_range_fetched_in_windows_gives_the_same_rows(service: Service) -> None:
+def test_a_range_fetched_in_windows_returns_the_same_rows(service: Service) -> None:
     call = ["fills", ACCOUNT, "HK", "--start", "2026-01-01", "--end", "2027-06-01"]
     call += ["--format", "jsonl"]
     rows = service.rows(*call)
@@ -173,7 +173,7 @@ def test_a_range_fetched_in_windows_gives_the_same_rows(service: Service) -> Non
     assert service.run(*call, "--windows", "65").returncode == 2
 
 
-def test_columns_are_written_in_the_order_that_was_asked_for(service: Service) -> None:
+def test_columns_are_written_in_the_requested_order(service: Service) -> None:
     head = service.rows(
         *["dividends", "HK.00700", "--columns", "ex_date,currency", "--format", "csv"]
     )
@@ -189,7 +189,7 @@ def test_columns_are_written_in_the_order_that_was_asked_for(service: Service) -
     )
 
 
-def test_a_refusal_by_the_service_ends_with_1_and_says_what_to_do(service: Service) -> None:
+def test_a_rejection_by_the_service_exits_with_1_and_says_what_to_do(service: Service) -> None:
     done = service.run("dividends", "HK.99999")
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"boardlot: dividends: 'HK.99999' is not a known symbol" in done.stderr
@@ -215,7 +215,7 @@ def test_a_key_is_given_without_a_profile(service: Service, capsys: Any) -> None
     assert "no service selected: pass --base-url URL, or --profile NAME" in capsys.readouterr().err
 
 
-def test_the_password_of_an_encrypted_key_is_asked_for(
+def test_the_password_of_an_encrypted_key_is_prompted_for(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
@@ -265,7 +265,7 @@ def test_a_login_is_used_by_its_client_id(
     assert main([*base, "--store", str(store)]) == 2
 
 
-def test_a_header_of_the_callers_own_is_sent(service: Service) -> None:
+def test_a_custom_header_is_sent(service: Service) -> None:
     sent = service.run(*["plate", "HK.BK1001", "--header"], "X-Service-Client-Nnid: 12\n3")
     assert sent.returncode == 2
     assert b"header" in sent.stderr
@@ -287,7 +287,7 @@ def test_request_prints_the_response_as_it_came(service: Service, tmp_path: Path
     assert service.sandbox.requests[-1].query == "request_type=9&b=+%26c"
 
 
-def test_request_ends_with_1_where_the_status_is_an_error(service: Service, tmp_path: Path) -> None:
+def test_request_exits_with_1_if_the_status_is_an_error(service: Service, tmp_path: Path) -> None:
     done = service.run("request", "GET", "/nowhere", "--out", str(tmp_path / "response"))
     assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"HTTP 404\n")
     assert json.loads((tmp_path / "response").read_bytes())["code"] == 404

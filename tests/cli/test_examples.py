@@ -17,7 +17,7 @@ from ..support.command_line import FORMATS, Service  # noqa: E402
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "command-line.md"
 # What needs a browser, an assistant or files that are not there, does not end by itself, or writes
-# into the user's own folders.
+# into the user's folders.
 NOT_RUN = re.compile(
     r" login| logout| --store | profile remove| status CLIENT_ID|boardlot (sandbox|demo|open)|~/"
     r"| mcp\b| archive (status|export|sql|follow) | call "

@@ -118,7 +118,7 @@ def test_open_prints_the_address_and_opens_it(monkeypatch: pytest.MonkeyPatch, c
     assert opened == ["https://docs.example.com"]
     assert capsys.readouterr().out == "https://docs.example.com\n"
     assert main(["open", "changelog"]) == 1
-    assert "no address of its changelog" in capsys.readouterr().err
+    assert "no address for its changelog" in capsys.readouterr().err
 
 
 def test_only_https_addresses_of_the_package_are_opened(

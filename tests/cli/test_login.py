@@ -45,7 +45,7 @@ class Person:
 
 @pytest.fixture
 def person(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Person]:
-    """There is no keychain: the bus on which it would be asked does not exist."""
+    """There is no keychain: its bus does not exist."""
     monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", f"unix:path={tmp_path / 'no-bus'}")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     with bl.Sandbox() as sandbox:
@@ -55,7 +55,7 @@ def person(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Person]:
         yield someone
 
 
-def test_logout_refuses_a_login_that_is_not_there(
+def test_logout_rejects_a_login_that_is_not_there(
     person: Person, tmp_path: Path, capsys: Any
 ) -> None:
     missing = tmp_path / "missing"
@@ -146,7 +146,7 @@ def test_a_new_passphrase_is_typed_twice_and_not_empty(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_wrong_passphrase_is_refused_before_the_browser_opens(
+def test_a_wrong_passphrase_is_rejected_before_the_browser_opens(
     person: Person, tmp_path: Path, capsys: Any
 ) -> None:
     store = tmp_path / "tokens"
@@ -160,7 +160,7 @@ def test_a_wrong_passphrase_is_refused_before_the_browser_opens(
 
 
 @pytest.mark.parametrize("folder", ["/proc", "a-file"])
-def test_a_store_that_cannot_be_written_is_refused_before_anything_is_asked_for(
+def test_an_unwritable_store_is_rejected_before_anything_is_requested(
     folder: str, person: Person, tmp_path: Path, capsys: Any
 ) -> None:
     (tmp_path / "a-file").touch()

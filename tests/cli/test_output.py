@@ -37,7 +37,7 @@ def slow(service: Service) -> None:
 
 
 @pytest.mark.parametrize("format_", TEXT_FORMATS)
-def test_the_first_page_is_written_before_the_last_is_asked_for(
+def test_the_first_page_is_written_before_the_last_is_requested(
     format_: str, service: Service
 ) -> None:
     slow(service)
@@ -76,7 +76,7 @@ def test_a_full_disk_behind_stdout_ends_with_1_and_one_line(
     assert b"Traceback" not in done.stderr and b"Exception ignored" not in done.stderr
 
 
-def test_a_closed_stream_is_no_crash(service: Service, tmp_path: Path) -> None:
+def test_a_closed_stream_does_not_crash(service: Service, tmp_path: Path) -> None:
     def run(command: str) -> subprocess.CompletedProcess[str]:
         line = subprocess.list2cmdline([*COMMAND, "--profile", "live", "time"])
         return subprocess.run(
@@ -125,7 +125,7 @@ def test_a_file_that_cannot_be_written_whole_is_not_put_in_its_place(
 @pytest.mark.parametrize(
     ("how", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["Ctrl-C", "kill"]
 )
-def test_an_interrupted_download_leaves_no_file_and_says_how_to_go_on(
+def test_an_interrupted_download_leaves_no_file_and_says_how_to_resume(
     how: int, status: int, service: Service, tmp_path: Path
 ) -> None:
     slow(service)
@@ -145,7 +145,7 @@ def test_an_interrupted_download_leaves_no_file_and_says_how_to_go_on(
     assert len(out.read_text().splitlines()) == ALL + 1
 
 
-def test_a_failure_midway_leaves_no_file_and_says_how_to_go_on(
+def test_a_failure_midway_leaves_no_file_and_says_how_to_resume(
     service: Service, tmp_path: Path
 ) -> None:
     slow(service)
@@ -170,7 +170,7 @@ def test_a_failure_midway_leaves_an_array_on_stdout_open(service: Service) -> No
         json.loads(out)
 
 
-def test_an_existing_file_is_refused_before_anything_is_asked_for(
+def test_an_existing_file_is_rejected_before_anything_is_requested(
     service: Service, tmp_path: Path
 ) -> None:
     out = tmp_path / "days.csv"
@@ -247,9 +247,7 @@ def test_a_dash_is_stdout(before: list[str], service: Service, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", ["fills.foo", "fills.csv.gz", "fills.2026"])
-def test_an_ending_that_tells_no_format_is_refused(
-    name: str, service: Service, tmp_path: Path
-) -> None:
+def test_an_unknown_extension_is_rejected(name: str, service: Service, tmp_path: Path) -> None:
     out = tmp_path / name
     for more in ([], ["--resume", str(tmp_path / "where")]):
         done = service.run(*FILLS, "--out", str(out), *more)
@@ -264,7 +262,7 @@ def test_an_ending_that_tells_no_format_is_refused(
 
 
 @pytest.mark.parametrize("ending", ["json", "jsonl", "csv", "CSV", "txt"])
-def test_the_ending_of_a_file_tells_the_format(
+def test_the_extension_of_a_file_determines_the_format(
     ending: str, service: Service, tmp_path: Path
 ) -> None:
     out = tmp_path / f"days.{ending}"

@@ -80,7 +80,7 @@ def test_out_and_resume_are_not_one_file_by_links(
     assert content(tmp_path) == before
 
 
-def test_the_files_beside_out_and_resume_are_no_place_for_the_other(
+def test_the_files_beside_out_and_resume_cannot_be_the_other_one(
     live: list[str], tmp_path: Path, capsys: Any
 ) -> None:
     for out, where in (("f.csv", "f.csv.boardlot-part"), (".where.part", "where")):
@@ -117,7 +117,7 @@ def test_the_files_beside_out_and_resume_are_no_place_for_the_other(
         (["--format", "parquet", "--out", "-"], "add --out FILE"),
     ],
 )
-def test_what_cannot_be_done_is_refused_before_a_request(
+def test_what_cannot_be_done_is_rejected_before_a_request(
     options: list[str], said: str, live: list[str], tmp_path: Path, capsys: Any
 ) -> None:
     Path("folder").mkdir()
@@ -154,7 +154,7 @@ def test_data_do_not_replace_what_the_command_reads(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_without_the_right_to_write_is_refused(live: list[str], capsys: Any) -> None:
+def test_a_folder_without_the_right_to_write_is_rejected(live: list[str], capsys: Any) -> None:
     Path("folder").mkdir(mode=0o500)
     assert main([*live, *CALL, "--out", "folder/f.csv"]) == 2
     assert "cannot be written: " in capsys.readouterr().err

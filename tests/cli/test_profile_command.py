@@ -145,7 +145,7 @@ def test_what_cannot_be_used_is_not_added(config: Path, key: Path, capsys: Any) 
     assert not config.exists()
 
 
-def test_an_existing_profile_is_replaced_only_if_that_is_asked_for(
+def test_an_existing_profile_is_replaced_only_on_request(
     config: Path, key: Path, capsys: Any
 ) -> None:
     add = ["profile", "add", "live", "--base-url", URL]

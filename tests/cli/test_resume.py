@@ -174,7 +174,7 @@ def test_what_is_whole_is_left_alone_and_what_was_changed_is_an_error(
     ],
 )
 @pytest.mark.parametrize("done", [False, True], ids=["broken off", "whole"])
-def test_a_checkpoint_of_another_call_is_refused(
+def test_a_checkpoint_of_another_call_is_rejected(
     change: list[str],
     expected: str,
     done: bool,
@@ -222,7 +222,7 @@ def test_a_link_to_the_checkpoint_file_stays_a_link(
     assert resume.State.load(tmp_path / "elsewhere" / "state") is not None
 
 
-def test_a_checkpoint_of_another_service_is_refused(
+def test_a_checkpoint_of_another_service_is_rejected(
     service: Service, tmp_path: Path, capsys: Any
 ) -> None:
     key = ["--key-id", service.key_id, "--key-file", str(service.key_file)]
@@ -246,7 +246,7 @@ def test_a_checkpoint_of_another_service_is_refused(
         (["--out", "fills.csv", "--page-size", "9"], "page_size is 9"),
     ],
 )
-def test_what_cannot_go_on_is_refused_before_anything_is_written(
+def test_what_cannot_be_resumed_is_rejected_before_anything_is_written(
     arguments: list[str],
     expected: str,
     service: Service,
@@ -266,7 +266,7 @@ def test_what_cannot_go_on_is_refused_before_anything_is_written(
 @pytest.mark.parametrize(
     "content", ["", "{", "[]", '{"version": 1}', '{"a": 1}', "[" * 100_000, "\xff", "1"]
 )
-def test_a_file_that_is_no_checkpoint_is_refused_and_kept(
+def test_a_file_that_is_not_a_checkpoint_is_rejected_and_unchanged(
     content: str, live: list[str], tmp_path: Path, capsys: Any
 ) -> None:
     where = tmp_path / "where"
@@ -277,7 +277,7 @@ def test_a_file_that_is_no_checkpoint_is_refused_and_kept(
     assert where.read_text(encoding="latin-1") == content
 
 
-def test_a_checkpoint_file_that_was_cut_or_changed_is_refused(
+def test_a_checkpoint_file_that_was_cut_or_changed_is_rejected(
     service: Service, live: list[str], tmp_path: Path, capsys: Any
 ) -> None:
     out, where = tmp_path / "fills.csv", tmp_path / "where"
@@ -384,7 +384,7 @@ def test_a_link_in_the_place_of_the_part_is_not_followed(
     assert mine.read_text() == "precious"
 
 
-def test_an_interruption_or_a_full_disk_says_where_it_goes_on(
+def test_an_interruption_or_a_full_disk_says_where_it_resumes(
     service: Service, tmp_path: Path
 ) -> None:
     import resource

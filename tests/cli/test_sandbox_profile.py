@@ -59,7 +59,7 @@ def test_a_sandbox_that_was_killed_is_replaced_and_one_that_runs_is_not(tmp_path
         assert bl.Client(profile="paper").base_url == sandbox.info["base_url"]
 
 
-def test_a_profile_of_ones_own_is_never_replaced_or_removed(tmp_path: Path) -> None:
+def test_a_profile_of_the_user_is_never_replaced_or_removed(tmp_path: Path) -> None:
     entry = {"base_url": "https://api.example.com", "kind": "none"}
     _core._save_profile("live", entry)
     with running("--profile", "live") as sandbox:
@@ -82,7 +82,7 @@ def test_a_profile_that_cannot_be_removed_is_named(config: Path) -> None:
     assert "boardlot profile remove paper" in said
 
 
-def test_a_key_file_of_ones_own_is_kept(tmp_path: Path) -> None:
+def test_a_key_file_of_the_user_is_kept(tmp_path: Path) -> None:
     key = tmp_path / "key.pem"
     with running("--profile", "paper", "--fills", "0", "--key-file", str(key)) as sandbox:
         assert _core._profile("paper")["private_key"] == key

@@ -123,7 +123,7 @@ def test_a_text_is_as_wide_as_a_terminal_shows_it(text: str, width: int) -> None
         assert not rest or (width_of(rest[0]) != 0 and rest[0] != "\ufe0f")
 
 
-def test_numbers_stand_right_aligned_below_their_names_and_units(service: Service) -> None:
+def test_numbers_are_right_aligned_below_their_names_and_units(service: Service) -> None:
     lines = plain(service.terminal("sim-positions", "5001", columns=100))
     assert lines[0].split() == [
         "symbol",

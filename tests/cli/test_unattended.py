@@ -135,7 +135,7 @@ def test_without_a_terminal_a_line_of_stdin_is_the_passphrase(job, monkeypatch):
 
 
 @pytest.mark.parametrize("given", ['"pass show boardlot"', "[1]", "{}"])
-def test_a_command_that_is_not_a_list_is_refused_by_the_name_of_its_key(
+def test_a_command_that_is_not_a_list_is_rejected_by_the_name_of_its_key(
     given: str, job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job.save(monkeypatch, passphrase_command=["pass"])
@@ -162,7 +162,7 @@ def test_python_gets_the_same_error(job: Job, monkeypatch: pytest.MonkeyPatch) -
     assert "passphrase_file or passphrase_command" in "".join(last)
 
 
-def test_a_wrong_passphrase_is_not_asked_for_again(
+def test_a_wrong_passphrase_is_not_prompted_for_again(
     job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job.save(monkeypatch, passphrase_file=secret(tmp_path / "secret", "wrong\n"))
@@ -185,7 +185,7 @@ def test_a_wrong_passphrase_is_not_asked_for_again(
         (None, 0o600, "No such file"),
     ],
 )
-def test_a_file_that_is_not_a_secret_of_ones_own_is_refused(
+def test_an_unsafe_or_malformed_secret_file_is_rejected(
     text: str | None, mode: int, said: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "secret"
@@ -197,7 +197,7 @@ def test_a_file_that_is_not_a_secret_of_ones_own_is_refused(
     assert PASSPHRASE not in str(raised.value)
 
 
-def test_bytes_that_are_no_text_are_refused_without_showing_them(tmp_path: Path) -> None:
+def test_bytes_that_are_not_text_are_rejected_without_showing_them(tmp_path: Path) -> None:
     file = secret(tmp_path / "secret", "")
     file.write_bytes(b"\xffsecret")
     with pytest.raises(bl.StoreError, match="not UTF-8") as raised:

@@ -215,7 +215,7 @@ def test_parquet_has_a_field_that_comes_late_too(
     assert types == {"x": "string", "y": "int64"}
     assert [(row["x"], row["y"]) for row in rows] == [("1", None), (None, 2), ("a", 3)]
     assert "left out" not in capsys.readouterr().err
-    # Of the fields that were asked for there are no others, in their order.
+    # Only the requested fields, in their order.
     options = ["--out", str(out), "--force", "--columns", "y,deal_id"]
     assert run(row(0, x="1", y="null"), row(1, x='"a"'), row(2, y="7"), options=options) == 0
     _, rows = read(out)

@@ -152,7 +152,7 @@ def test_a_recording_is_never_overwritten(path):
 @pytest.mark.parametrize(
     "text", ["\n", "dear", "{}\n", "dear\n", "[]\n", '{"header":{"version":9,"base_url":""}}\n']
 )
-def test_a_file_that_is_not_a_cassette_is_refused(path, text):
+def test_a_file_that_is_not_a_cassette_is_rejected(path, text):
     path.write_text(text)
     with pytest.raises(bl.ConfigError, match=r"traffic\.jsonl"):
         bl.Replay(path)
@@ -208,14 +208,14 @@ def test_an_asynchronous_replay_of_pages_with_faults_waits_for_nothing(sandbox, 
     assert asyncio.run(play()) == recorded
 
 
-def test_a_missing_file_and_another_thing_than_a_cassette_are_refused(path):
+def test_a_missing_file_and_another_thing_than_a_cassette_are_rejected(path):
     with pytest.raises(bl.ConfigError, match=r"traffic\.jsonl"):
         bl.Replay(path)
     with pytest.raises(bl.ConfigError, match="cassette"):
         bl.Client("https://api.example.com", cassette=str(path))
 
 
-def test_a_closed_recorder_refuses_what_it_cannot_keep(sandbox, path):
+def test_a_closed_recorder_rejects_what_it_cannot_record(sandbox, path):
     recorder = bl.Recorder(path)
     client = sandbox.client(cassette=recorder)
     recorder.close()
@@ -362,7 +362,7 @@ SECRETS_OF_OTHERS = {
 
 
 @pytest.mark.parametrize("shape", SECRETS_OF_OTHERS)
-def test_a_recording_has_no_secret_that_its_name_tells(path, shape):
+def test_a_recording_has_no_secret_that_its_name_identifies(path, shape):
     content = SECRETS_OF_OTHERS[shape]
     body = content.encode() if isinstance(content, str) else json.dumps(content).encode()
     script = response(body, headers={"Content-Type": "text/plain"})

@@ -91,7 +91,7 @@ def test_every_error_says_what_to_do(name: str) -> None:
         assert kind("what happened").__notes__ == [f"hint: {hint}"]
 
 
-def test_a_class_of_a_users_own_has_the_hint_of_its_base() -> None:
+def test_a_custom_error_class_has_the_hint_of_its_base() -> None:
     class Refused(errors.PermissionDenied):
         pass
 
@@ -120,7 +120,7 @@ def test_copies_and_pickles_with_every_attribute(name: str, again) -> None:  # t
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="notes are new in Python 3.11")
-def test_the_hint_stands_in_a_traceback_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hint_is_in_a_traceback_once(monkeypatch: pytest.MonkeyPatch) -> None:
     # Importing `distributed` makes all exceptions copy in a way of its own.
     monkeypatch.setattr(copy, "dispatch_table", {})
     error, _ = built("RateLimited")

@@ -59,7 +59,7 @@ def test_a_prefix_of_the_base_url_is_in_the_path_and_not_in_the_route():
     assert [(event.path, event.route) for event in events] == [(f"/open{PATH}", ROUTE)]
 
 
-def test_a_request_of_the_callers_own_has_no_route_but_its_path(sandbox):
+def test_a_custom_request_has_a_path_but_no_route(sandbox):
     events = []
     with sandbox.client(on_request=events.append) as client:
         client.request("GET", "/api/v1.0/common/server-time")
@@ -225,7 +225,7 @@ def test_added_headers_are_outside_the_signature(sandbox, auth, reported):
         "Connection",
     ],
 )
-def test_headers_that_the_client_sets_itself_are_refused(name, reported):
+def test_headers_that_the_client_sets_itself_are_rejected(name, reported):
     (request,) = sent_with(lambda _: {name: "forged", "X-Also": "1"}, auth=bl.BearerToken("token"))
     assert b"forged" not in request.everything
     assert request.header("x-also") is None

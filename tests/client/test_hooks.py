@@ -1,4 +1,4 @@
-"""What a client reports of its requests: log lines, hooks, and silence if nobody asked."""
+"""What a client reports of its requests: log lines, hooks, and nothing by default."""
 
 import asyncio
 import logging
@@ -149,7 +149,7 @@ def test_the_level_may_change_between_two_calls(caplog):
 
 
 @pytest.mark.parametrize("level", ["INFO", "WARNING", "CRITICAL"])
-def test_there_is_no_line_a_request_above_debug(caplog, level):
+def test_requests_are_not_logged_above_debug(caplog, level):
     caplog.set_level(level)
     with StandInService(lambda _: OK) as server:
         called("sync", server.base_url, lambda client: client.dividends("HK.00700"))
@@ -293,7 +293,7 @@ async def never_awaited(_event):
 
 @pytest.mark.parametrize("name", ["on_request", "on_response"])
 @pytest.mark.parametrize("hook", ["print", never_awaited])
-def test_a_hook_that_cannot_be_called_is_refused(name, hook):
+def test_a_hook_that_cannot_be_called_is_rejected(name, hook):
     with pytest.raises(bl.ConfigError, match=name):
         bl.Client("http://127.0.0.1:1", **{name: hook})
 

@@ -36,7 +36,7 @@ def fills(client, span):
 
 @settings(max_examples=40, deadline=None)
 @given(page_size=st.integers(10, 50), steps=st.lists(st.integers(1, 60), max_size=6))
-def test_any_breaks_give_every_fill_once_and_in_order(client, span, fills, page_size, steps):
+def test_every_fill_comes_once_and_in_order_whatever_breaks(client, span, fills, page_size, steps):
     def start(resume):
         return client.fills_history(ACCOUNT, "HK", page_size=page_size, resume=resume, **span)
 

@@ -155,7 +155,7 @@ def test_two_fixtures_of_others_share_the_sandbox_of_a_test(pytester: pytest.Pyt
     run(pytester).assert_outcomes(passed=3)
 
 
-def test_a_marker_gives_a_sandbox_of_its_own_with_these_options(pytester: pytest.Pytester) -> None:
+def test_a_marker_creates_a_separate_sandbox_with_these_options(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
         import boardlot as bl

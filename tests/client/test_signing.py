@@ -44,7 +44,7 @@ def test_a_new_key_signs_and_can_be_read_again(algorithm, bits):
     assert made.private_pem not in repr(made)
 
 
-def test_unknown_algorithms_and_small_keys_are_refused():
+def test_unknown_algorithms_and_small_keys_are_rejected():
     with pytest.raises(bl.ConfigError, match="algorithm"):
         bl.generate_key("DSA")
     with pytest.raises(bl.ConfigError, match="bits"):

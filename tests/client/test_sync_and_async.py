@@ -69,6 +69,6 @@ def test_the_constructor_shows_its_defaults():
     }
 
 
-def test_an_unknown_option_is_refused():
+def test_an_unknown_option_is_rejected():
     with pytest.raises(TypeError, match="verify"):
         bl.Client("https://api.example.com", verify=False)

@@ -29,7 +29,7 @@ def test_the_signed_query_is_the_one_sent_and_means_what_was_given(query):
 @example("HK.0\\..\\..")
 @example("HK.00700/../../server-time")
 @example("HK.00700\u0000")
-def test_a_symbol_is_refused_or_stays_in_its_place_of_the_path(symbol):
+def test_a_symbol_is_rejected_or_stays_in_its_place_of_the_path(symbol):
     try:
         CLIENT.fetch_many("dividends", [symbol])
     except bl.ConfigError:
@@ -43,7 +43,7 @@ def test_a_symbol_is_refused_or_stays_in_its_place_of_the_path(symbol):
     "path",
     ["api", "//evil.example", "/a/../b", "/a/%2E%2e/b", "/a\\b", "/a?b=1", "/a#b", "/a\nb", ""],
 )
-def test_a_path_that_could_become_another_is_refused(path):
+def test_a_path_that_could_become_another_is_rejected(path):
     with pytest.raises(bl.ConfigError, match="path"):
         CLIENT.explain("GET", path)
 

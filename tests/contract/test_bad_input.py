@@ -115,7 +115,7 @@ def shown(value):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("call", CALLS, ids=label)
-def test_what_the_document_rules_out_is_refused_by_name_and_value(call, mode):
+def test_what_the_document_rules_out_is_rejected_by_name_and_value(call, mode):
     method, args, kwargs, argument = call
     text = str(refused(mode, method, args, kwargs))
     if argument in kwargs:
@@ -138,7 +138,7 @@ def test_the_reason_names_the_limit():
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("argument", ["start", "end"])
-def test_a_naive_datetime_is_refused_with_what_to_write(argument, mode):
+def test_a_naive_datetime_is_rejected_with_what_to_write(argument, mode):
     given = {argument: datetime(2026, 6, 1, 9, 30)}
     error = refused(mode, "fills_history", ["1", "HK"], given)
     text = f"{error} {error.hint}"
@@ -165,7 +165,7 @@ def test_a_range_must_end_after_its_start(start, end, mode):
 @pytest.mark.parametrize(
     "value", ["a\rb", "a\nb", "a\r\nX-Evil: 1", "a\x00b", "\x7f", "\x1b[31m", "é", "中"]
 )
-def test_header_values_outside_visible_ascii_are_refused(value):
+def test_header_values_outside_visible_ascii_are_rejected(value):
     with StandInService(lambda _: response({"server_time_ms": "1790000000123"})) as server:
         with pytest.raises(bl.ConfigError) as caught:
             run(
@@ -258,7 +258,7 @@ def use_key(private_key, **options):
 
 
 @pytest.mark.parametrize("name", BAD_KEYS)
-def test_a_key_file_that_cannot_sign_is_refused(name, tmp_path):
+def test_a_key_file_that_cannot_sign_is_rejected(name, tmp_path):
     path = tmp_path / "key.pem"
     path.write_text(BAD_KEYS[name]())
     path.chmod(0o600)
@@ -268,7 +268,7 @@ def test_a_key_file_that_cannot_sign_is_refused(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", BAD_KEYS)
-def test_a_key_as_bytes_that_cannot_sign_is_refused(name):
+def test_a_key_as_bytes_that_cannot_sign_is_rejected(name):
     with pytest.raises(bl.ConfigError):
         use_key(BAD_KEYS[name]().encode())
 
@@ -279,13 +279,13 @@ def test_the_reason_for_a_weak_key_names_its_size():
     assert "1024" in str(caught.value) or "2048" in str(caught.value)
 
 
-def test_a_missing_key_file_is_refused_by_its_path(tmp_path):
+def test_a_missing_key_file_is_rejected_by_its_path(tmp_path):
     with pytest.raises(bl.ConfigError) as caught:
         use_key(tmp_path / "nowhere.pem")
     assert "nowhere.pem" in str(caught.value)
 
 
-def test_an_unreadable_key_file_is_refused_by_its_path(tmp_path):
+def test_an_unreadable_key_file_is_rejected_by_its_path(tmp_path):
     folder = tmp_path / "folder.pem"
     folder.mkdir()
     with pytest.raises(bl.ConfigError) as caught:
@@ -293,7 +293,7 @@ def test_an_unreadable_key_file_is_refused_by_its_path(tmp_path):
     assert "folder.pem" in str(caught.value)
 
 
-def test_a_wrong_password_is_refused_and_shown_nowhere():
+def test_a_wrong_password_is_rejected_and_shown_nowhere():
     with pytest.raises(bl.ConfigError) as caught:
         use_key(KEYS["ed25519_encrypted"]["private_pem"], password="wrong donkey")
     assert "password" in str(caught.value)
@@ -336,7 +336,7 @@ class Whole:
 @pytest.mark.parametrize(
     "value", [True, Whole(-1), Whole(2**64), Whole(None), 1.5, b"1", "1", "19691231", object()]
 )
-def test_what_is_no_time_is_refused(argument, value, mode):
+def test_an_invalid_time_is_rejected(argument, value, mode):
     assert argument in str(refused(mode, "fills_history", ["1", "HK"], {argument: value}))
 
 
@@ -352,6 +352,6 @@ def test_what_is_no_time_is_refused(argument, value, mode):
     ],
     ids=str,
 )
-def test_a_time_before_1970_is_refused(argument, value):
+def test_a_time_before_1970_is_rejected(argument, value):
     text = str(refused("sync", "fills_history", ["1", "HK"], {argument: value}))
     assert argument in text and "since 1970" in text

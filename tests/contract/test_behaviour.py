@@ -68,7 +68,7 @@ def test_it_is_tried_again_so_many_times_and_then_it_raises(retries, mode):
 @pytest.mark.parametrize(
     "failing", [unavailable, lambda: response(drop=True)], ids=["503", "a reset"]
 )
-def test_a_post_of_the_users_own_is_sent_once(failing, mode):
+def test_a_custom_post_is_sent_once(failing, mode):
     with StandInService(lambda _: failing()) as server:
         try:
             response = run(
@@ -221,7 +221,7 @@ def test_a_wrong_clock_is_put_right_once_and_the_call_signed_again(method, statu
     paths = [received.path for received in server.received]
     assert paths.count(CLOCK) == 1
     assert paths[1] == CLOCK and server.received[1].method == "GET"
-    # Refused, asked, accepted; and the second call knows the time.
+    # Rejected, clock read, accepted; and the second call knows the time.
     assert len(paths) == 4
     nonces = {received.header("X-Nonce") for received in server.received if received.path != CLOCK}
     assert len(nonces) == 3
@@ -235,7 +235,7 @@ def test_a_wrong_clock_is_put_right_once_and_the_call_signed_again(method, statu
 @modes
 @pytest.mark.parametrize("status", [200, 401, 403])
 @pytest.mark.parametrize("method", SKEWED)
-def test_refused_twice_names_all_three_causes(method, status, mode):
+def test_rejected_twice_names_all_three_causes(method, status, mode):
     args, kwargs, refusal, good = SKEWED[method]
     with StandInService(skewed_service(refusal, good, status, 0, forgiving=False)) as server:
         with pytest.raises(bl.ClockSkewError) as caught:
@@ -252,7 +252,7 @@ def test_refused_twice_names_all_three_causes(method, status, mode):
 
 
 @modes
-def test_a_clock_that_cannot_be_asked_ends_the_call(mode):
+def test_a_clock_that_cannot_be_read_ends_the_call(mode):
     def script(received):
         if received.path == CLOCK:
             return response(b"<html>", 500)
@@ -334,7 +334,7 @@ def test_a_reset_is_a_transport_error_and_not_tried_again_behind_the_back(mode):
 
 
 @modes
-def test_a_body_that_ends_early_is_no_result(mode):
+def test_a_body_that_ends_early_is_not_a_result(mode):
     no_result = pytest.raises((bl.TransportError, bl.ProtocolError))
     with StandInService([response(OK, truncate=30)]) as server, no_result:
         run(mode, server, futures)

@@ -93,7 +93,7 @@ BODIES = {
 @envelopes
 @modes
 @pytest.mark.parametrize("name", BODIES)
-def test_a_body_that_is_no_envelope_is_a_protocol_error(name, method, mode):
+def test_a_body_that_is_not_an_envelope_is_a_protocol_error(name, method, mode):
     broken(mode, method, [response(BODIES[name])])
 
 
@@ -124,7 +124,7 @@ def test_json_with_something_after_it_is_a_protocol_error(method):
     + [b".5", b"0x1", b"'a'", b"True", b"nul", b'"a\nb"', b'"\\x41"', b"1,", DEEP.encode()],
     ids=lambda value: ascii(value[:12]),
 )
-def test_a_value_that_is_no_json_is_a_protocol_error(value, method, mode):
+def test_a_value_that_is_not_json_is_a_protocol_error(value, method, mode):
     envelope = good(method)
     inner = "d" if method == "fills_history" else "data"
     envelope[inner][ROWS[method]] = [{"code": "HK.00700", "price": "@"}]
@@ -156,7 +156,7 @@ def test_a_missing_success_mark_is_a_protocol_error(method, mode):
     ["missing", None, {}, "", 0, [1], ["a"], [None], [[]], [{"code": "1"}, 2]],
     ids=lambda rows: json.dumps(rows),
 )
-def test_rows_that_are_no_list_of_objects_are_a_protocol_error(rows, method, mode):
+def test_rows_that_are_not_a_list_of_objects_are_a_protocol_error(rows, method, mode):
     envelope = good(method)
     inner = envelope["d" if method == "fills_history" else "data"]
     if rows == "missing":
@@ -178,7 +178,7 @@ def test_rows_that_are_no_list_of_objects_are_a_protocol_error(rows, method, mod
     ],
     ids=json.dumps,
 )
-def test_data_that_is_no_object_is_a_protocol_error(method, data, mode):
+def test_data_that_is_not_an_object_is_a_protocol_error(method, data, mode):
     envelope = good(method)
     name = "d" if method == "fills_history" else "data"
     if data == "missing":
@@ -191,7 +191,7 @@ def test_data_that_is_no_object_is_a_protocol_error(method, data, mode):
 @modes
 @pytest.mark.parametrize("flag", ["true", 1, 0, None, "false", []], ids=lambda f: json.dumps(f))
 @pytest.mark.parametrize("method", ["crypto_orders", "fills_history", "plate_stocks"])
-def test_a_stop_sign_that_is_no_bool_is_a_protocol_error(flag, method, mode):
+def test_a_stop_sign_that_is_not_a_bool_is_a_protocol_error(flag, method, mode):
     envelope = good(method)
     if method == "plate_stocks":
         envelope["pagination"]["has_more"] = flag
@@ -259,7 +259,7 @@ def test_a_gzip_response_is_read(method, mode):
         assert call(mode, server, method) == []
 
 
-def test_a_gzip_response_that_is_broken_or_doubled_is_no_result():
+def test_a_gzip_response_that_is_broken_or_doubled_is_not_a_result():
     raw = json.dumps(good("ipo_list")).encode()
     cut = Response(200, gzip.compress(raw)[:-9], {"Content-Encoding": "gzip"})
     for one in (gzipped(raw, 2), cut, Response(200, raw, {"Content-Encoding": "gzip"})):

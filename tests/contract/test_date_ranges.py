@@ -63,7 +63,7 @@ def newest_first(rows):
 @pytest.mark.parametrize("counts_all", [False, True])
 @pytest.mark.parametrize("next_time", ["row", "before"])
 @pytest.mark.parametrize("limit", [2, 7, 13, COUNT - 1, COUNT, COUNT + 1])
-def test_every_row_of_the_range_comes_once_wherever_the_next_end_lies(
+def test_every_row_of_the_range_comes_once_wherever_the_next_end_is(
     limit, next_time, counts_all, ascending
 ):
     for start, end in itertools.product((FIRST, FIRST + 600, FIRST + 610), (LAST, LAST - 30)):
@@ -168,7 +168,7 @@ def test_the_checkpoint_of_a_long_list_stays_small():
     assert len(sizes) > 200 and max(sizes) < 4096
 
 
-def test_rows_without_the_field_that_identifies_them_are_refused():
+def test_rows_without_the_field_that_identifies_them_are_rejected():
     with StandInService(Bars(10)) as server, pytest.raises(bl.ProtocolError, match="has no id"):
         bars(client_of(server), unique="id", start=FIRST, end=LAST).all()
 
@@ -198,7 +198,7 @@ def test_the_day_before_the_earliest_row_ends_the_range_at_its_start(counts_all)
     assert dates == [str(day) for day in days[10:]]
 
 
-def test_a_date_range_shows_how_it_was_made_and_refuses_empty_names():
+def test_a_date_range_shows_how_it_was_made_and_rejects_empty_names():
     shown = repr(bl.DateRange("to", next="extra.next_time", unique="time"))
     assert shown == "DateRange('to', next='extra.next_time', unique='time')"
     for names in ({"end": ""}, {"next": ""}, {"before": "", "next": "x"}, {"unique": ""}):

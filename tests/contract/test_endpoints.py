@@ -162,7 +162,7 @@ def test_an_open_range_of_fills_is_fixed_before_the_first_page(mode, given, star
     clock = 3600.0
     with StandInService(script, clock) as server:
         run(mode, server, lambda c: c.everything("fills_history", "281756", "HK", **given))
-    # The service's clock is asked once, and only if the range depends on it.
+    # The service's clock is read once, and only if the range depends on it.
     assert len(server.asked_for_time) == (end is None)
     queries = [dict(decoded(received.query)) for received in server.received]
     assert [query["page_flag"] for query in queries] == ["", "one", "two"]
@@ -252,7 +252,7 @@ def test_whole_numbers_of_any_library_are_microseconds(kind, end, mode):
     ],
     ids=["datetimes", "dates"],
 )
-def test_trading_days_are_asked_for_by_the_dates_that_the_arguments_show(first, last, mode):
+def test_trading_days_are_requested_by_the_dates_that_the_arguments_show(first, last, mode):
     body = response({"ret_code": 0, "ret_msg": "success", "data": {"trading_days": []}})
     with StandInService([body]) as server:
         run(mode, server, lambda c: c.call("trading_days", "BJ", first, last))

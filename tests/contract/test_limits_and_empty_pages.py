@@ -116,7 +116,7 @@ def test_every_row_comes_once_whatever_is_limited_and_whatever_page_is_empty(met
 @methods
 @modes
 @pytest.mark.parametrize("limits", [{"max_items": 0}, {"max_pages": 0}, {"max_pages": 1}], ids=str)
-def test_a_result_without_rows_does_not_end_a_list_that_goes_on(method, mode, limits):
+def test_a_result_without_rows_does_not_end_a_list_that_continues(method, mode, limits):
     book = PagedList(method, [0, 3, 2])
 
     async def use(client):

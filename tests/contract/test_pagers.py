@@ -40,7 +40,7 @@ def test_iteration_returns_every_row_in_order(method, mode):
 
 @methods
 @modes
-def test_the_first_page_is_asked_for_as_each_endpoint_wants_it(method, mode):
+def test_the_first_page_is_requested_as_each_endpoint_expects(method, mode):
     with StandInService(PagedList(method, [1, 1])) as server:
         run(mode, server, lambda c: c.rows(pager_of(c, method)))
     first = {"plate_stocks": "", "crypto_orders": None, "fills_history": ""}[method]
@@ -167,7 +167,7 @@ def test_a_failure_midway_raises_and_can_be_resumed_with_nothing_lost_or_doubled
 
 @methods
 @modes
-def test_all_never_gives_a_short_list(method, mode):
+def test_all_never_returns_a_short_list(method, mode):
     book = PagedList(method, LENGTHS, {3: [response(b"oops", 500)]})
 
     async def all_of(client):
@@ -225,7 +225,7 @@ OTHER_CALLS = [
 
 @modes
 @pytest.mark.parametrize(("method", "args", "kwargs"), OTHER_CALLS)
-def test_a_checkpoint_of_another_call_is_refused(method, args, kwargs, mode):
+def test_a_checkpoint_of_another_call_is_rejected(method, args, kwargs, mode):
     checkpoint = checkpoint_of(method)
     with StandInService() as server:
         with pytest.raises(bl.ConfigError) as caught:
@@ -248,7 +248,7 @@ def test_a_checkpoint_of_another_call_is_refused(method, args, kwargs, mode):
         if source != method
     ],
 )
-def test_a_checkpoint_of_another_method_or_of_nobody_is_refused(method, source, mode):
+def test_a_checkpoint_of_another_method_or_of_none_is_rejected(method, source, mode):
     checkpoint = checkpoint_of(source) if source in CALLS else source
     args, kwargs = CALLS[method]
     with StandInService() as server:

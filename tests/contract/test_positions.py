@@ -1,4 +1,4 @@
-"""Where a pager stands: exact after every end, and the same for whoever resumes."""
+"""The position of a pager: exact after every end, and the same for whoever resumes."""
 
 import asyncio
 import gc
@@ -20,7 +20,7 @@ FRAMES = ["all", "to_arrow", "to_pandas", "to_polars"]
 @modes
 @pytest.mark.parametrize("ended_by", ["for", "all", "pages"])
 @pytest.mark.parametrize("again", FRAMES)
-def test_an_exhausted_pager_says_so_instead_of_giving_nothing(mode, ended_by, again):
+def test_an_exhausted_pager_raises_instead_of_returning_nothing(mode, ended_by, again):
     book = PagedList("fills_history", LENGTHS)
 
     async def use(client):
@@ -42,7 +42,7 @@ def test_an_exhausted_pager_says_so_instead_of_giving_nothing(mode, ended_by, ag
 
 
 @modes
-def test_batches_of_an_exhausted_pager_are_refused_as_well(mode):
+def test_batches_of_an_exhausted_pager_are_rejected_as_well(mode):
     async def use(client):
         pager = pager_of(client, "fills_history")
         await client.rows(pager)
@@ -148,7 +148,7 @@ def test_security_31_a_cursor_from_long_before_a_checkpoint_is_noticed_after_it(
 
 
 @methods
-def test_a_checkpoint_is_refused_by_another_service_and_with_any_character_changed(method):
+def test_a_checkpoint_is_rejected_by_another_service_and_with_any_character_changed(method):
     with (
         StandInService(PagedList(method, LENGTHS)) as server,
         StandInService(PagedList(method, LENGTHS)) as other,
@@ -197,7 +197,7 @@ def test_a_closed_client_sends_nothing_through_its_pagers(mode):
 
 
 @pytest.mark.parametrize("seconds", [0, 3600, -3600])
-def test_a_service_that_rejects_every_first_signature_is_not_asked_forever(seconds):
+def test_a_service_that_rejects_every_first_signature_is_not_retried_forever(seconds):
     book, rejected = PagedList("fills_history", LENGTHS), set()
 
     def service(received):

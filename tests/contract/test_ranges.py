@@ -154,7 +154,7 @@ def test_the_range_of_a_resumed_list_is_that_of_its_beginning(mode):
 
 
 @modes
-def test_a_start_after_the_services_time_is_refused_before_a_page_is_requested(mode):
+def test_a_start_after_the_services_time_is_rejected_before_a_page_is_requested(mode):
     async def use(client):
         await client.everything("fills_history", "281756", "HK", start=model.now() + DAY)
 
@@ -180,7 +180,7 @@ MEANT = {
 @modes
 @pytest.mark.parametrize("name", ["start", "end"])
 @pytest.mark.parametrize("number", [*MEANT, 1, 12345, -5, 10**17, 2**63])
-def test_a_number_that_cannot_be_meant_as_microseconds_is_refused(mode, name, number):
+def test_a_number_that_cannot_be_meant_as_microseconds_is_rejected(mode, name, number):
     with StandInService() as server:
         with pytest.raises(bl.ConfigError, match=f"{name} is {number}; expected micro") as caught:
             run(
@@ -195,7 +195,7 @@ def test_a_number_that_cannot_be_meant_as_microseconds_is_refused(mode, name, nu
 
 @pytest.mark.parametrize("kind", ["seconds", "millis", "micros"])
 @pytest.mark.parametrize("paged", [False, True])
-def test_a_number_is_a_time_in_the_unit_of_a_users_own_endpoint(kind, paged):
+def test_a_number_is_a_time_in_the_unit_of_a_custom_endpoint(kind, paged):
     paging = bl.DateRange("end", next="extra.next_time") if paged else None
     endpoint = bl.Endpoint(
         "kline", "GET", "/kline", rows="data.list", paging=paging, arguments={"start": kind}
@@ -245,7 +245,7 @@ def test_the_last_date_is_a_time():
         assert sent(server) == [(str(START), "253402214400000000")]
 
 
-def test_a_leap_second_as_text_is_no_datetime():
+def test_a_leap_second_as_text_is_not_a_datetime():
     class Row:
         def __init__(self, at):
             self.at = at

@@ -176,7 +176,7 @@ def key_file(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["Client", "AsyncClient"])
-def test_a_client_with_a_key_file_travels_without_the_key(kind, key_file):
+def test_a_client_with_a_key_file_is_pickled_without_the_key(kind, key_file):
     with StandInService([response({"ret_code": 0, "data": {"orders": []}})]) as server:
         auth = bl.ApiKey("key-1", key_file)
         packed = pickle.dumps(getattr(bl, kind)(server.base_url, auth=auth))
@@ -190,7 +190,7 @@ def test_a_client_with_a_key_file_travels_without_the_key(kind, key_file):
 
 
 @pytest.mark.parametrize("kind", ["Client", "AsyncClient"])
-def test_a_client_with_a_key_in_memory_refuses_to_travel(kind):
+def test_a_client_with_a_key_in_memory_cannot_be_pickled(kind):
     client = getattr(bl, kind)("http://127.0.0.1:1", auth=api_key())
     with pytest.raises((bl.BoardlotError, TypeError, pickle.PicklingError)) as caught:
         pickle.dumps(client)
@@ -212,7 +212,7 @@ def test_no_secret_is_shown(make, key_file):
     assert encrypted["password"] not in make(key)
 
 
-def test_a_key_does_not_give_itself_away_by_its_attributes():
+def test_the_attributes_of_a_key_do_not_reveal_it():
     key = api_key()
     for name in dir(key):
         if not name.startswith("__"):
@@ -229,7 +229,7 @@ def test_a_key_does_not_give_itself_away_by_its_attributes():
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_no_error_shows_a_bearer_token_even_where_the_service_repeats_it(mode):
+def test_no_error_shows_a_bearer_token_even_if_the_service_repeats_it(mode):
     def echo(received):
         assert received.header("Authorization") == "Bearer canary-token-1"
         text = "bad credential Bearer canary-token-1"

@@ -97,7 +97,7 @@ def test_every_endpoint_with_records_is_declared_again():
     assert {name for name, _ in CASES} == DECLARED.keys()
 
 
-def test_the_time_of_the_service_is_no_list_and_is_requested_instead_of_declared():
+def test_the_time_of_the_service_is_not_a_list_and_is_requested_instead_of_declared():
     (case,) = [
         case
         for name, case in endpoint_vectors()
@@ -153,7 +153,7 @@ def assert_same_error(error, case, name):
         assert isinstance(error, getattr(bl, wanted["class"])), case["name"]
 
 
-def test_a_record_type_of_the_package_gives_the_columns_of_the_built_in_method():
+def test_a_record_type_of_the_package_has_the_columns_of_the_built_in_method():
     pl = pytest.importorskip("polars")
     (case,) = [
         c for name, c in CASES if (name, c["name"]) == ("fills_history", "one page, every field")

@@ -259,7 +259,7 @@ def test_many_keys_come_in_the_order_they_were_given_with_a_leading_column(mode)
 
 
 @modes
-def test_many_keys_are_asked_side_by_side_but_no_more_than_the_limit(mode):
+def test_many_keys_are_fetched_concurrently_up_to_the_limit(mode):
     state = {"now": 0, "most": 0}
     changed = threading.Condition()
 
@@ -281,7 +281,7 @@ def test_many_keys_are_asked_side_by_side_but_no_more_than_the_limit(mode):
 
 
 @modes
-def test_one_refused_key_raises_unless_they_are_collected(mode):
+def test_one_rejected_key_raises_unless_they_are_collected(mode):
     symbols = ["HK.1", "BAD.1", "HK.2", "BAD.2"]
     with StandInService(dividends_service) as server:
         with pytest.raises(bl.InvalidSymbol):

@@ -298,7 +298,7 @@ def test_an_unknown_integer_of_more_than_64_bits_stays_as_it_was_sent():
     assert columns["narrow"].to_pylist() == [narrow]
 
 
-def test_an_empty_slice_keeps_what_stood_beside_the_list():
+def test_an_empty_slice_keeps_the_metadata():
     records = dividends({"currency": "HKD"}, total_dividend_count=1)
     assert records[5:].meta == records[::-1][1:].meta == records.meta
     assert len(records[5:]) == 0

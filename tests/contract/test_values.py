@@ -138,7 +138,7 @@ def test_a_value_is_what_the_service_means_by_it(kind, value, expected):
     + [("timestamp", "253402300800000000")]
     + [("object", "5"), ("integer", "9" * 5000), ("number", "1e400")],
 )  # fmt: skip
-def test_what_is_not_of_the_kind_is_refused_with_record_and_field(kind, value):
+def test_what_is_not_of_the_kind_is_rejected_with_record_and_field(kind, value):
     result, field = records(kind, ["null", value])
     reads = [
         lambda: result.to_dicts(typed=True),
@@ -153,7 +153,7 @@ def test_what_is_not_of_the_kind_is_refused_with_record_and_field(kind, value):
     assert result.to_arrow(invalid="null")[field].null_count == 2
 
 
-def test_times_to_the_end_of_the_year_9999_can_be_shown_and_later_ones_are_refused():
+def test_times_to_the_end_of_the_year_9999_can_be_shown_and_later_ones_are_rejected():
     last = 253_402_300_799_999_999
     result, field = records("timestamp", [str(last), "-62135596800000000"])
     pandas, polars = result.to_pandas()[[field]], result.to_polars().select(field)

@@ -186,7 +186,7 @@ def test_a_range_is_what_fills_history_makes_of_the_same_arguments(
     ],
 )
 @pytest.mark.parametrize("end", [{}, {"end": date(2030, 1, 1)}])
-def test_a_time_that_fills_history_refuses_is_refused_in_the_same_words(
+def test_a_time_that_fills_history_rejects_is_rejected_in_the_same_words(
     service, value, words, end
 ) -> None:
     client, since = service.client(), len(service.sandbox.requests)
@@ -230,7 +230,7 @@ def test_an_open_range_ends_by_the_services_clock_once_for_all_partitions(
     assert ids(fetched) == latest.tolist() and len(fetched) > 1_000
 
 
-def test_rows_of_another_time_than_was_asked_for_are_an_error_and_not_lost(service, span) -> None:
+def test_rows_outside_the_requested_time_are_an_error_and_not_lost(service, span) -> None:
     window = _Window(1_000, 2_000, is_first=False, is_last=False)
     for time in (500, 2_001, None):
         rows = pd.DataFrame({"updated_time": pd.to_datetime([1_500, time], unit="us", utc=True)})
@@ -257,7 +257,7 @@ def test_a_frame_outlives_the_client_that_made_it(service, span) -> None:
     assert ids(frame.compute(scheduler="synchronous")) == expected
 
 
-def test_arguments_are_refused_at_once(service) -> None:
+def test_arguments_are_rejected_at_once(service) -> None:
     client = service.client()
     keys = boardlot_dask.from_keys
     sent = len(service.sandbox.requests)
@@ -287,7 +287,7 @@ def passphrases() -> Any:
 
 
 @pytest.mark.parametrize("kind", ["text", "bearer", "memory", "closure"])
-def test_a_client_whose_secrets_would_travel_is_refused_at_once(service, kind, tmp_path) -> None:
+def test_a_client_that_would_pickle_secrets_is_rejected_at_once(service, kind, tmp_path) -> None:
     if kind == "text":
         auth: Any = bl.ApiKey("key", bl.generate_key().private_pem)
     elif kind == "bearer":
@@ -303,7 +303,7 @@ def test_a_client_whose_secrets_would_travel_is_refused_at_once(service, kind, t
 
 
 @pytest.mark.parametrize("keys", ["HK.00700", ""])
-def test_a_text_is_no_list_of_keys(service, keys) -> None:
+def test_a_string_is_not_a_list_of_keys(service, keys) -> None:
     since = len(service.sandbox.requests)
     with pytest.raises(bl.ConfigError, match=r"keys is a string; expected a list of keys"):
         boardlot_dask.from_keys(service.client(), "dividends", keys, npartitions=2)
@@ -319,7 +319,7 @@ def test_a_frame_holds_the_keys_path_and_not_the_key(service) -> None:
 
 
 @pytest.mark.parametrize("name", ["Cookie", "X-Proxy-Auth"])
-def test_headers_that_may_be_secrets_are_refused_and_shown_nowhere(service, span, name) -> None:
+def test_headers_that_may_be_secrets_are_rejected_and_shown_nowhere(service, span, name) -> None:
     client = service.client(headers={name: "canary-7f1e"})
     for make in (
         lambda: boardlot_dask.from_keys(client, "dividends", SYMBOLS, npartitions=2),
@@ -367,7 +367,7 @@ def test_the_rate_limit_is_shared_out_among_the_processes(service, cluster) -> N
     assert reference.client(8) is reference.client(8)
 
 
-def test_a_pool_that_does_not_tell_its_size_needs_an_option(service) -> None:
+def test_a_pool_of_unknown_size_needs_an_option(service) -> None:
     limited = service.client(rate_limit=500)
     for options, words in [({}, "pass workers="), ({"workers": 2}, None)]:
         frame = boardlot_dask.from_keys(limited, "dividends", SYMBOLS, npartitions=2, **options)
@@ -387,7 +387,7 @@ def test_an_error_of_a_worker_is_the_clients_own(service, cluster) -> None:
     assert refused.value.code == -7
 
 
-def test_frames_of_clients_with_other_options_are_not_taken_for_one(service) -> None:
+def test_frames_of_clients_with_different_options_are_different(service) -> None:
     frames = [
         boardlot_dask.from_keys(service.client(timeout=t), "dividends", SYMBOLS, npartitions=1)
         for t in (5.0, 6.0)

@@ -160,7 +160,7 @@ def test_a_part_that_is_not_whole_is_written_again(
     assert [path.read_bytes() for path in written] == before
 
 
-def test_what_a_killed_run_left_beside_is_no_part_and_goes(client, tmp_path, one_by_one) -> None:
+def test_what_a_killed_run_left_is_removed_and_not_used(client, tmp_path, one_by_one) -> None:
     folder = tmp_path / "parts"
     folder.mkdir()
     (folder / ".part-00001-abc.writing").write_bytes(b"half")
@@ -168,7 +168,7 @@ def test_what_a_killed_run_left_beside_is_no_part_and_goes(client, tmp_path, one
     assert all(path.suffix == ".parquet" for path in folder.iterdir())
 
 
-def test_a_folder_of_another_frame_is_refused(sandbox, client, tmp_path, one_by_one) -> None:
+def test_a_folder_of_another_frame_is_rejected(sandbox, client, tmp_path, one_by_one) -> None:
     write_missing(dividends(client), tmp_path)
     since = len(sandbox.requests)
     with pytest.raises(bl.ConfigError, match="parts of another frame, such as part-00000-"):

@@ -11,7 +11,7 @@ from ..support.processes import options_of, report
 from .tally import LONG, SHORT, Service, Tally, ids
 
 
-# Each takes rows from where the pager stands and hands them to `take`; true at the end of all rows.
+# Each reads rows from the pager's position and passes them to `take`; true at the end of all rows.
 async def by_next(pager, take):
     try:
         take([await anext(pager)])

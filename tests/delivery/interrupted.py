@@ -27,7 +27,7 @@ def interrupt(*_):
     raise Interrupted
 
 
-# Each takes rows from where the pager stands until its end.
+# Each reads rows from the position of the pager to its end.
 def by_for(pager, taken):
     append = taken.append
     for row in pager:

@@ -146,7 +146,7 @@ def prepared(held, name, kind=bl.Client, **options):
 
 
 def when_it_is_under_way(held):
-    """Sends the signal once the page has been asked for."""
+    """Sends the signal once the page has been requested."""
 
     def send():
         held.arrived.wait()

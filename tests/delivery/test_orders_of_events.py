@@ -66,7 +66,7 @@ class Step:
 
 
 async def finish():
-    """The loop stands still while requests come to their ends."""
+    """The loop is blocked while requests come to their ends."""
     time.sleep(0.004)
 
 

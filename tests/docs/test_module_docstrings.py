@@ -1,4 +1,4 @@
-"""The examples of what stands beside the clients: calendar, charts, dask."""
+"""The examples of the modules besides the clients: calendar, charts, dask."""
 
 import doctest
 import importlib

@@ -1,4 +1,4 @@
-"""Every notebook runs from top to bottom, again and again, and is kept with what a run shows."""
+"""Every notebook runs from top to bottom, again and again, and is stored with its outputs."""
 
 import re
 from pathlib import Path

@@ -56,7 +56,7 @@ class Block(NamedTuple):
     source: str
     line: int
     follows: bool
-    """Whether nothing but space stands between this block and the one before."""
+    """Whether there is only space between this block and the one before."""
     alternative: bool
     """Whether this block is in the tab next to that of the one before."""
 

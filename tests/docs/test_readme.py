@@ -41,7 +41,7 @@ def test_the_ratios_of_the_readme_are_those_of_the_benchmarks():
             assert f"{round(float(others[4].replace(',', '')) / float(own[4]), 1)}" == ratio[:3]
 
 
-def test_a_row_where_boardlot_is_slower_is_in_the_table():
+def test_a_row_in_which_boardlot_is_slower_is_in_the_table():
     assert any(float(ratio) < 1 for *_, ratio in RATIOS)
 
 

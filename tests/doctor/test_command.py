@@ -44,7 +44,7 @@ def test_the_command_ends_with_1_where_a_step_failed(service: Any, authority: Au
     assert "skipped  signature    not tried: TLS failed" in shown
 
 
-def test_the_command_gives_rows_as_data(service: Any, tmp_path: Path) -> None:
+def test_the_command_prints_rows_as_data(service: Any, tmp_path: Path) -> None:
     rows = json.loads(service.rows("doctor", "--format", "json"))
     assert [row["step"] for row in rows] == [*WAY, "credentials", "key", "signature"]
     assert {tuple(row) for row in rows} == {("step", "state", "detail", "hint")}
@@ -73,7 +73,7 @@ def test_the_command_shows_colours_on_a_terminal_only(service: Any) -> None:
     assert "\x1b[" not in service.terminal("doctor", NO_COLOR="1").text
 
 
-def test_the_command_says_what_to_give(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_what_to_pass(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("click")
     from boardlot.cli import main
 

@@ -49,7 +49,7 @@ def test_another_private_key_than_the_one_uploaded_is_found(sandbox: bl.Sandbox)
     assert "Compare the key id" not in findings["signature"].hint
 
 
-def test_what_the_response_does_not_tell_apart_gets_the_hint_for_both() -> None:
+def test_an_ambiguous_response_gets_the_hint_for_both_causes() -> None:
     made = bl.ApiKey("k", bl.generate_key().private_pem)
     hint = identity._hint_for(made, "unauthenticated")
     assert "Compare the key id" in hint and "Sign with the private key" in hint
@@ -81,7 +81,7 @@ def test_a_key_that_cannot_be_read_does_not_stop_the_way(sandbox: bl.Sandbox) ->
     assert list(findings) == [*WAY, "credentials"]
 
 
-def test_a_key_is_looked_at_where_the_service_is_away() -> None:
+def test_a_key_is_checked_if_the_service_is_away() -> None:
     key = bl.ApiKey("k", bl.generate_key().private_pem)
     findings = found(f"https://127.0.0.1:{closed_port()}", auth=key)
     assert states(findings)["key"] == "ok"
@@ -126,7 +126,7 @@ def test_what_the_scopes_do_not_open_is_reported(sandbox: bl.Sandbox) -> None:
     assert "Log in again" in nothing["scopes"].hint
 
 
-def test_a_token_that_is_no_longer_good_is_refreshed() -> None:
+def test_a_token_that_is_no_longer_valid_is_refreshed() -> None:
     with bl.Sandbox() as sandbox:
         login = logged_in(sandbox)
         sandbox.revoke_tokens()

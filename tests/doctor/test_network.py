@@ -27,7 +27,7 @@ def test_without_credentials_the_way_alone_is_gone(sandbox: bl.Sandbox) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://example.com", f"https://user:{SECRET}@example.com", "x"])
-def test_a_base_url_that_no_client_takes_ends_the_way(url: str) -> None:
+def test_a_base_url_that_no_client_accepts_ends_the_checks(url: str) -> None:
     findings = found(url)
     assert failed(findings) == ["settings"]
     assert findings["settings"].detail.startswith("base_url is ")
@@ -43,7 +43,7 @@ def test_a_base_url_that_no_client_takes_ends_the_way(url: str) -> None:
         ({"headers": {"a": "b\n"}}, "header"),
     ],
 )
-def test_an_option_that_no_client_takes_is_named(option: dict[str, Any], said: str) -> None:
+def test_an_option_that_no_client_accepts_is_named(option: dict[str, Any], said: str) -> None:
     findings = found("https://nosuch.invalid", **option)
     assert failed(findings) == ["settings"]
     assert said in findings["settings"].detail
@@ -68,7 +68,7 @@ def test_a_closed_port_is_found() -> None:
     assert "No server is listening" in findings["connection"].hint
 
 
-def test_a_service_that_says_nothing_is_waited_for_as_long_as_was_asked() -> None:
+def test_a_silent_service_is_waited_for_until_the_timeout() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         for scheme, step in (("http", "service"), ("https", "TLS")):
             url = f"{scheme}://127.0.0.1:{silent.getsockname()[1]}"
@@ -160,7 +160,7 @@ def test_a_trusted_certificate_is_described(authority: Authority) -> None:
         ({"self_signed": True, "subject": "a\x1b[31mb"}, True, "self-signed", "--ca-file"),
     ],
 )
-def test_a_certificate_that_is_refused_is_explained(
+def test_a_certificate_that_is_rejected_is_explained(
     wrong: dict[str, Any], trusted: bool, said: str, advised: str, authority: Authority
 ) -> None:
     ca_file = authority.ca_file if trusted else None
@@ -199,7 +199,7 @@ def test_a_proxy_is_gone_through(authority: Authority) -> None:
     assert findings["name"].detail == f"the proxy resolves {name}"
     assert findings["connection"].detail == f"the proxy connects to {name}, port 443"
     assert "The tests' authority" in findings["TLS"].detail
-    # It was asked the same by the client and by the doctor's own connections.
+    # It received the same from the client and from the doctor's own connections.
     assert len(proxy.asked) > 1
     assert {line.rsplit(" ", 1)[0] for line in proxy.asked} == {f"CONNECT {name}:443"}
     assert len(set(proxy.authorizations)) == 1

@@ -184,7 +184,7 @@ async def repeated_cursor(exchange):
         seen.append(cursor)
     if not has_more(envelope):
         return await exchange.send(response)
-    # One of before: a page that was only asked for ahead would be a jump that nobody can see.
+    # One of before: a page that was only prefetched would be a jump that nobody can see.
     set_cursor(envelope, exchange.dice.choice(seen[: seen.index(cursor) + 1]))
     return await exchange.send(json_response(response.status, json.dumps(envelope).encode()))
 
@@ -303,7 +303,7 @@ KINDS = [
     Kind("401", unauthorized, (bl.AuthenticationError,)),
     Kind("-12006", skewed, (bl.ClockSkewError,)),
     Kind("repeated cursor", repeated_cursor, (bl.PaginationError,)),
-    # Where a checkpoint stands within the page that is empty now.
+    # The position of a checkpoint within the page that is empty now.
     Kind("empty page", empty_page, (bl.PaginationError,)),
     Kind("bomb", large_body, (bl.ProtocolError,)),
     Kind("huge headers", huge_headers, BROKEN),

@@ -53,7 +53,7 @@ async def one_row_less(exchange):
     return await exchange.send(json_response(200, json.dumps(envelope).encode()))
 
 
-def test_an_error_of_a_broader_class_than_its_fault_asks_for_is_found_by_these_tests(world):
+def test_an_error_of_a_broader_class_than_its_fault_requires_is_found_by_these_tests(world):
     # What comes is a `ClockSkewError`, which is an `AuthenticationError` too.
     (skew,) = [kind for kind in KINDS if kind.name == "-12006"]
     (dividends,) = [each for each in world.operations if each.name == "dividends"]

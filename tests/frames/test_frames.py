@@ -127,7 +127,7 @@ def test_polars_types_without_pyarrow() -> None:
     ("convert", "strings"),
     [(frames.to_arrow, "utf8"), (frames.to_pandas, "large"), (frames.to_polars, "view")],
 )
-def test_what_the_core_is_asked_for(convert, strings: str) -> None:  # type: ignore[no-untyped-def]
+def test_what_is_requested_of_the_core(convert, strings: str) -> None:  # type: ignore[no-untyped-def]
     kept = records()
     convert(kept, decimals="string", invalid="null")
     assert kept.asked == [("string", "null", strings)]

@@ -177,7 +177,7 @@ def test_security_40_a_table_shows_how_many_fields_it_leaves_out():
     assert f"2 rows × {fields:,} columns, 3,500 of them not shown" in html
 
 
-def test_security_40_fields_without_end_are_refused_before_they_are_columns():
+def test_security_40_fields_without_end_are_rejected_before_they_are_columns():
     text = other_keys_each(3_000_000)
     records = _core._response_parser(*READ)(text)
     with pytest.raises(

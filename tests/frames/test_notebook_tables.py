@@ -15,7 +15,7 @@ def orders():
         yield client.sim_orders("5001")
 
 
-def test_numbers_that_stand_for_something_are_shown_with_its_name(orders):
+def test_numbers_of_an_enum_are_shown_with_their_name(orders):
     # Section 3.2 of the service document.
     names = {2: "submitted", 3: "partially filled", 4: "filled", 5: "cancelled", 6: "rejected"}
     shown = tables.text(orders, len(orders), 100, ["status"]).splitlines()[2:-1]

@@ -175,7 +175,7 @@ def test_html_is_escaped_everywhere() -> None:
     assert evil in seen.titles
 
 
-def test_html_headers_tell_kind_unit_and_meaning() -> None:
+def test_html_headers_show_kind_unit_and_meaning() -> None:
     seen = Seen(tables.html(fills(2)))
     assert "text: Side, such as BUY" in seen.titles
     assert "decimal (HKD)" in seen.titles

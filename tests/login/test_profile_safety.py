@@ -96,7 +96,7 @@ def test_security_52_no_command_sends_a_profiles_credentials_elsewhere(
     assert asked == []
 
 
-def test_the_time_of_another_service_is_asked_for_without_credentials(
+def test_the_time_of_another_service_is_requested_without_credentials(
     live: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
     from ..support.service import StandInService, response
@@ -110,7 +110,7 @@ def test_the_time_of_another_service_is_asked_for_without_credentials(
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
 @pytest.mark.parametrize(("part", "mode"), [("file", 0o606), ("file", 0o602), ("folder", 0o777)])
-def test_security_53_a_configuration_that_others_can_change_is_refused(
+def test_security_53_a_configuration_that_others_can_change_is_rejected(
     live: None, config: Path, part: str, mode: int
 ) -> None:
     changed = config if part == "file" else config.parent
@@ -182,7 +182,7 @@ def test_security_53_what_is_created_is_safe_whatever_the_umask(config: Path) ->
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
-def test_a_passphrase_file_that_is_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+def test_a_passphrase_file_that_is_a_pipe_is_rejected_at_once(tmp_path: Path) -> None:
     from boardlot.clients.passphrase import Passphrase
 
     pipe = tmp_path / "pipe"
@@ -197,7 +197,7 @@ def test_a_passphrase_file_that_is_a_pipe_is_refused_at_once(tmp_path: Path) -> 
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
-def test_a_configuration_that_is_a_pipe_is_refused_at_once(config: Path) -> None:
+def test_a_configuration_that_is_a_pipe_is_rejected_at_once(config: Path) -> None:
     config.parent.mkdir(parents=True, mode=0o700)
     os.mkfifo(config, 0o600)
     with pytest.raises(bl.ConfigError, match="not a regular file") as caught:

@@ -212,7 +212,7 @@ def test_what_cannot_take_the_profile_is_left_as_it_is(text: str, config: Path) 
 
 
 @pytest.mark.parametrize("way", ["a file", "no rights", "a link to nowhere"])
-def test_a_login_asks_for_nothing_where_its_profile_cannot_be_written(
+def test_a_login_requests_nothing_if_its_profile_cannot_be_written(
     way: str, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     pytest.importorskip("click")

@@ -58,7 +58,7 @@ def served():
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("style", PAGED)
-def test_every_style_of_paging_gives_each_row_once(served, style, mode):
+def test_every_style_of_paging_returns_each_row_once(served, style, mode):
     endpoint = PAGED[style]
 
     async def use(client):
@@ -164,7 +164,7 @@ def test_a_declared_argument_is_sent_as_its_kind(kind, value, expected):
         ("object", {"a": {1}}, "cannot be written as JSON"),
     ],
 )
-def test_an_argument_that_is_not_of_its_kind_is_refused_before_anything_is_sent(
+def test_an_argument_that_is_not_of_its_kind_is_rejected_before_anything_is_sent(
     kind, value, expected
 ):
     endpoint = bl.Endpoint("mine", "POST", "/mine", arguments={"x": kind})
@@ -201,7 +201,7 @@ def test_a_value_with_reserved_characters_stays_one_segment(value):
     assert unquote(received.path) == f"/api/v1.0/search/{value}"
 
 
-def test_a_time_of_undeclared_unit_is_refused_with_the_kinds_to_declare():
+def test_a_time_of_undeclared_unit_is_rejected_with_the_kinds_to_declare():
     with client_of("https://api.example.com") as client:
         with pytest.raises(bl.ConfigError, match="'seconds', 'millis' or 'micros'"):
             client.call(SEARCH, group="a", at=datetime.datetime.now(datetime.timezone.utc))

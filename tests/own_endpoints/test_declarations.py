@@ -105,7 +105,7 @@ def test_a_mistake_is_named_before_anything_is_sent(change, expected):
 
 
 @pytest.mark.parametrize("name", ["end", "next", "before", "unique"])
-def test_a_name_of_a_date_range_that_is_not_text_is_refused_by_name(name):
+def test_a_name_of_a_date_range_that_is_not_text_is_rejected_by_name(name):
     for value, expected in [(3, "of type int"), ("\ud800", "not valid Unicode")]:
         with pytest.raises(bl.ConfigError, match=f"{name} is {expected}"):
             bl.DateRange(**{"next": "a", name: value})

@@ -1,4 +1,4 @@
-"""The sandbox as a test double: rows of one's own, planned failures, a fixed date."""
+"""The sandbox as a test double: custom rows, planned failures, a fixed date."""
 
 import asyncio
 import datetime
@@ -85,7 +85,7 @@ def test_put_for_one_account_leaves_the_others(sandbox):
         assert len(client.fills_history(one, "HK").all()) > 1
 
 
-def test_put_for_a_symbol_and_what_stands_beside_the_dividends(sandbox):
+def test_put_for_a_symbol_and_the_metadata_of_dividends(sandbox):
     rows = [{"dividend_per_share": 1.5}, {"dividend_per_share": 0.25}]
     sandbox.put("dividends", rows, symbol="HK.00700")
     with sandbox.client() as client:
@@ -125,7 +125,7 @@ def test_what_is_served_is_available_to_an_async_client(sandbox):
     assert list(everything) == rows
 
 
-def test_served_rows_have_the_range_and_page_that_were_asked_for(sandbox):
+def test_served_rows_have_the_requested_range_and_page(sandbox):
     sandbox.serve(KLINE, reversed(CANDLES))
     start, end = CANDLES[1]["time"], CANDLES[3]["time"]
     with sandbox.client() as client:
@@ -173,7 +173,7 @@ def test_rows_of_one_time_are_on_one_page(sandbox):
         ),
         (lambda sandbox: sandbox.put("fills", []), "did you mean|expected one of"),
         (lambda sandbox: sandbox.put("server_time", []), "server_time"),
-        (lambda sandbox: sandbox.put("dividends", [], account="1"), "not about an account"),
+        (lambda sandbox: sandbox.put("dividends", [], account="1"), "does not take one"),
         (lambda sandbox: sandbox.put("dividends", [], simbol="x"), "not an argument of dividends"),
         (lambda sandbox: sandbox.fail_next("fills_histroy"), "did you mean 'fills_history'"),
         (lambda sandbox: sandbox.put("server_time", []), r"one of trading_days, (?!.*server_time)"),
@@ -187,12 +187,12 @@ def test_rows_of_one_time_are_on_one_page(sandbox):
         (lambda sandbox: bl.Sandbox(today=datetime.date(1901, 1, 1)), "today is 1901-01-01"),
     ],
 )
-def test_what_cannot_be_served_is_refused(sandbox, serve, expected):
+def test_what_cannot_be_served_is_rejected(sandbox, serve, expected):
     with pytest.raises(bl.ConfigError, match=expected):
         serve(sandbox)
 
 
-def test_a_name_that_nothing_has_is_refused_with_each_known_one_once(sandbox):
+def test_a_name_that_nothing_has_is_rejected_with_each_known_one_once(sandbox):
     for symbol in ("HK.00700", "HK.00005"):
         sandbox.serve(KLINE, CANDLES, symbol=symbol)
     own = bl.Endpoint("dividends", "GET", "/api/v9/dividends", rows="data.list")

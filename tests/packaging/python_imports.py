@@ -46,7 +46,7 @@ class Modules:
         return found - {module}
 
     def _bindings(self, module: str) -> Iterator[tuple[str, ast.AST, str, tuple[str, ...]]]:
-        """Each name that an import binds, and the module and the name in it that it stands for."""
+        """Each name that an import binds, and the module and the name in it that it refers to."""
         for node in ast.walk(self.trees[module]):
             if isinstance(node, ast.Import):
                 for alias in node.names:

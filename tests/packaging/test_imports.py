@@ -127,6 +127,6 @@ def test_a_circle_is_found_however_it_is_written(sources: dict[str, str]) -> Non
 
 
 @pytest.mark.parametrize("sources", NO_CIRCLES)
-def test_a_facade_and_a_chain_are_no_circles(sources: dict[str, str]) -> None:
+def test_a_facade_and_a_chain_are_not_circles(sources: dict[str, str]) -> None:
     modules = Modules({**FILES, **sources}, ["p", "p.inner"])
     assert cycles({name: modules.imports(name) for name in modules.trees}) == []

@@ -28,7 +28,7 @@ def test_the_dividends_of_a_year_are_summed() -> None:
     assert axes.get_title() == "3 cash dividends"
 
 
-def test_axes_tell_unit_and_time_zone() -> None:
+def test_axes_name_unit_and_time_zone() -> None:
     axes = drawn([paid("2026/09/29", currency="HKD")])
     assert axes.get_xlabel() == "Year of the ex-dividend date (market's own time zone)"
     assert axes.get_ylabel() == "Cash dividend per share (HKD)"
@@ -37,7 +37,7 @@ def test_axes_tell_unit_and_time_zone() -> None:
     )
 
 
-def test_plans_stand_hatched_on_top_of_what_is_settled() -> None:
+def test_planned_dividends_are_hatched_on_top_of_paid_ones() -> None:
     rows = [paid("2026/09/29", process="Plan"), paid("2026/01/05", 1, process="Implementation")]
     settled, planned = drawn(rows).patches
     assert (settled.get_hatch(), planned.get_hatch()) == (None, "////")
@@ -104,6 +104,6 @@ def test_dividends_without_a_date_or_an_amount_are_left_out() -> None:
     assert drawn([paid(""), paid("--"), paid("2026/01/05", None)]).get_title() == "0 cash dividends"
 
 
-def test_what_is_no_date_is_named() -> None:
+def test_an_invalid_date_is_named() -> None:
     with pytest.raises(errors.ConfigError, match="'soon' is not a valid date"):
         drawn([paid("soon")])

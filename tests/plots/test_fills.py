@@ -22,7 +22,7 @@ def markers(axes: Any) -> dict[str, int]:
     return {part.get_label(): len(part.get_offsets()) for part in axes.collections}
 
 
-def test_axes_tell_unit_and_time_zone() -> None:
+def test_axes_name_unit_and_time_zone() -> None:
     axes = drawn(fills(40))
     assert axes.get_xlabel() == "Time of the fill (UTC)"
     assert axes.get_ylabel() == "Price (HKD)"
@@ -80,7 +80,7 @@ def test_fills_without_a_time_or_a_price_are_left_out() -> None:
     assert drawn([]).get_title() == "Prices of 0 fills of 0 codes"
 
 
-def test_only_fills_that_are_done_are_drawn_and_the_title_tells_of_others() -> None:
+def test_only_executed_fills_are_drawn_and_the_title_counts_the_others() -> None:
     rows = [{**row, "status": "OK"} for row in fills(5)]
     rows[1]["status"] = rows[2]["status"] = "CANCELLED"
     rows[3]["status"] = None

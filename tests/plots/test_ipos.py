@@ -33,7 +33,7 @@ def test_a_subscription_lasts_from_its_first_day_to_the_end_of_its_last() -> Non
     assert bar.get_width() == 1
 
 
-def test_markers_of_the_same_day_stand_side_by_side_within_it() -> None:
+def test_markers_of_the_same_day_are_side_by_side_within_it() -> None:
     axes = drawn([event("draw", 5), event("ballot", 5), event("listing", 9)])
     places = [part.get_offsets()[0][0] for part in axes.collections]
     day = dates.date2num(date(2026, 11, 5))
@@ -48,7 +48,7 @@ def test_the_legend_names_what_is_there_and_the_axis_its_time_zone() -> None:
     assert axes.get_title() == "1 IPO of 1 market"
 
 
-def test_ipos_stand_by_market_and_by_their_first_date() -> None:
+def test_ipos_are_ordered_by_market_and_first_date() -> None:
     rows = [
         event("listing", 9),
         event("opening", 8, "HK.2", "hk"),
@@ -68,7 +68,7 @@ def test_calendars_their_frames_and_the_lists_of_a_market_draw_the_same(library:
     assert labels(drawn(listed)) == labels(drawn(calendar))
 
 
-def test_no_ipos_say_so_and_other_rows_are_refused() -> None:
+def test_no_ipos_say_so_and_other_rows_are_rejected() -> None:
     assert drawn(IpoCalendar([])).get_title() == "0 IPOs of 0 markets"
     with pytest.raises(errors.ConfigError, match="needs the column 'event'; found code, date"):
         drawn([{"code": "HK.1", "date": date(2026, 1, 1)}])

@@ -115,7 +115,7 @@ def test_a_side_with_an_underscore_is_in_the_legend() -> None:
     assert " _net (2)" in [text.get_text() for text in axes.get_legend().get_texts()]
 
 
-def test_a_long_name_is_cut_and_one_that_the_font_lacks_tells_its_length() -> None:
+def test_a_long_name_is_cut_and_one_that_the_font_lacks_shows_its_length() -> None:
     assert style.label("x" * 300) == "x" * 39 + "…"
     assert style.label("HK.00700") == style.drawable("HK.00700") == "HK.00700"
     assert style.label("US.🚀🚀") == "US.??"
@@ -123,7 +123,7 @@ def test_a_long_name_is_cut_and_one_that_the_font_lacks_tells_its_length() -> No
 
 
 @pytest.mark.parametrize("value", ["soon", "1_0x", [1], {}])
-def test_a_value_that_is_not_a_number_or_time_is_refused_by_name(value: Any) -> None:
+def test_a_value_that_is_not_a_number_or_time_is_rejected_by_name(value: Any) -> None:
     good = fills("HK.00700")[0]
     for column, words in (
         ("price", "not a valid number"),

@@ -26,7 +26,7 @@ def numbers(axes: Any) -> list[str]:
     return [text.get_text() for text in axes.texts]
 
 
-def test_bars_stand_in_the_order_of_their_values_and_tell_them() -> None:
+def test_bars_are_in_the_order_of_their_values_and_show_them() -> None:
     axes = drawn(POSITIONS)
     assert labels(axes) == ["NVIDIA  NVDA", "Apple  AAPL"]
     assert numbers(axes) == ["-2.50 %", "+10.03 %"]

@@ -109,7 +109,7 @@ def test_a_hook_calls_the_client_whose_call_waits_for_it(within, hook, connectio
     with StandInService(service) as server:
         options = {"max_connections": connections, "timeout": SLOW, hook: call}
         with client_of(server, **options) as client:
-            # The service's time is asked for under a lock.
+            # The service's time is requested under a lock.
             list(client.fills_history("281756", "HK"))
     assert seconds[0] < SLOW / 3
 
@@ -168,7 +168,7 @@ def test_a_log_handler_calls_a_client_that_is_awaited_elsewhere(log):
 
 
 class CallingStore(DictStore):
-    """Calls a client of the same login each time that it is asked for the tokens."""
+    """Calls a client of the same login each time that the tokens are loaded."""
 
     client = None
     is_calling = False

@@ -40,7 +40,7 @@ def test_fifty_calls_at_once_all_return(sandbox, kind):
     assert len(run_in(kind(), many_times(sandbox.async_client()))) == 50
 
 
-def test_a_loop_that_stops_and_goes_on_gets_what_finished_meanwhile(sandbox):
+def test_a_loop_that_stops_and_resumes_gets_what_finished_meanwhile(sandbox):
     client, event_loop = sandbox.async_client(), asyncio.new_event_loop()
 
     async def begin():

@@ -132,7 +132,7 @@ def test_importing_loads_no_heavy_module():
     assert done.stdout.strip() == "[]"
 
 
-def test_a_subinterpreter_is_refused_by_the_import():
+def test_a_subinterpreter_is_rejected_by_the_import():
     script = """
 try:
     import _interpreters as interpreters

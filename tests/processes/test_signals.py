@@ -101,7 +101,7 @@ def test_security_32_ctrl_c_ends_a_loop_that_awaits(silent):
     ends_at_once(lambda: asyncio.run(use()))
 
 
-def test_security_32_a_handler_of_ones_own_runs_within_a_blocking_call(silent):
+def test_security_32_a_custom_handler_runs_within_a_blocking_call(silent):
     class Ended(Exception):
         pass
 
@@ -118,7 +118,7 @@ def test_security_32_a_handler_of_ones_own_runs_within_a_blocking_call(silent):
         signal.signal(signal.SIGTERM, before)
 
 
-def test_security_32_a_handler_that_returns_lets_the_call_go_on():
+def test_security_32_a_call_continues_after_a_handler_that_returns():
     slow = response({"server_time_ms": "1790000000123"}, delay=0.5)
     noted = []
     before = signal.signal(signal.SIGTERM, lambda *_: noted.append(1))

@@ -76,7 +76,7 @@ def test_a_wait_in_another_thread_is_not_ended_by_ctrl_c(place):
 @pytest.mark.parametrize(
     ("returned", "kind"), [(None, "NoneType"), (b"bytes", "bytes"), (7, "int")]
 )
-def test_a_passphrase_callable_that_returns_no_text_is_refused_by_name(
+def test_a_passphrase_callable_that_returns_no_text_is_rejected_by_name(
     server, place, returned, kind
 ):
     store = bl.EncryptedFileStore(place, lambda: returned)

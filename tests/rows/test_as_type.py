@@ -212,7 +212,7 @@ def test_code_of_the_class_runs(cls):
     assert getattr(made, "__dict__", None) == getattr(expected, "__dict__", None)
 
 
-def test_an_abstract_class_is_refused_as_ever():
+def test_an_abstract_class_is_rejected_as_usual():
     import abc
 
     @dataclass
@@ -270,7 +270,7 @@ def test_names_of_a_struct_are_those_that_msgspec_reads():
     assert orders(ORDER).as_type(Renamed) == [Renamed("7")]
 
 
-def test_annotations_that_are_no_fields_are_skipped():
+def test_annotations_that_are_not_fields_are_skipped():
     @dataclass
     class Made:
         order_id: str
@@ -296,7 +296,7 @@ def test_annotations_that_are_no_fields_are_skipped():
         (dataclasses.make_dataclass("T", [("side", "Unknown")]), "'Unknown' is not defined"),
     ],
 )
-def test_a_class_that_rows_cannot_become_is_refused_before_anything_is_sent(cls, reason):
+def test_a_class_that_rows_cannot_become_is_rejected_before_anything_is_sent(cls, reason):
     pager = _core._pager_from_bodies("fills_history", [("acc_id", "1"), ("trd_market", "HK")], [])
     for rows in (orders(), pager):
         with pytest.raises(bl.ConfigError, match=reason):
@@ -351,7 +351,7 @@ class NoMembers(Enum):
     ],
     ids=lambda one: getattr(one, "__name__", ""),
 )
-def test_a_class_that_no_row_can_become_is_refused_before_anything_is_sent(cls, reason):
+def test_a_class_that_no_row_can_become_is_rejected_before_anything_is_sent(cls, reason):
     pager = _core._pager_from_bodies("fills_history", [("acc_id", "1"), ("trd_market", "HK")], [])
     for rows in (orders(ORDER), pager):
         with pytest.raises(bl.ConfigError, match=reason):

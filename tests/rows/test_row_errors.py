@@ -83,7 +83,7 @@ def test_an_endpoint_with_several_lists_names_them_and_says_what_to_declare():
     assert 'rows="data.asks"' in caught.value.hint
 
 
-def test_a_result_that_is_not_pickled_says_what_to_pickle_instead():
+def test_a_result_that_cannot_be_pickled_says_what_to_pickle_instead():
     with pytest.raises(bl.ConfigError, match=r"records.to_dicts\(\)"):
         pickle.dumps(orders(ORDER))
     with bl.Client("https://api.example.com", auth=bl.BearerToken("t")) as client:

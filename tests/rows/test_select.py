@@ -119,7 +119,7 @@ def test_an_unselected_value_is_never_created():
         (("a\x1b[31m",), r"a\\u\{1b\}"),
     ],
 )
-def test_a_selection_that_cannot_be_meant_is_refused(names, reason):
+def test_a_selection_that_cannot_be_meant_is_rejected(names, reason):
     pager = _core._pager_from_bodies("fills_history", [("acc_id", "1"), ("trd_market", "HK")], [])
     with pytest.raises(bl.ConfigError, match=reason):
         orders(ORDERS).select(*names)

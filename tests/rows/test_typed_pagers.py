@@ -24,7 +24,7 @@ LENGTHS = [3, 0, 70, 1, 0, 2]
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_pager_gives_instances_with_exact_checkpoints(mode):
+def test_a_pager_yields_instances_with_exact_checkpoints(mode):
     args, kwargs = CALLS["plate_stocks"]
     book = PagedList("plate_stocks", LENGTHS)
     expected = [Row(**row) for row in book.rows]
@@ -67,7 +67,7 @@ def test_rows_before_a_wrong_one_arrive_and_its_error_has_their_checkpoint(mode)
         run(mode, server, use)
 
 
-def test_a_constructor_that_fails_loses_no_row_and_runs_when_its_row_is_asked_for():
+def test_a_constructor_that_fails_loses_no_row_and_runs_when_its_row_is_requested():
     args, kwargs = CALLS["plate_stocks"]
     made = []
 

@@ -56,7 +56,7 @@ def test_a_field_that_the_service_added_can_be_selected_before_anything_is_sent(
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("delivery", DELIVERIES)
-def test_a_name_that_no_row_has_is_refused_with_the_first_page_that_has_rows(mode, delivery):
+def test_a_name_that_no_row_has_is_rejected_with_the_first_page_that_has_rows(mode, delivery):
     async def use(client):
         pager = client.client.pages(LISTING).select("code", "venu")
         with pytest.raises(bl.ConfigError) as caught:
@@ -74,7 +74,7 @@ def test_a_name_that_no_row_has_is_refused_with_the_first_page_that_has_rows(mod
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_same_names_are_refused_with_a_declared_record_unless_they_are_sent(mode):
+def test_the_same_names_are_rejected_with_a_declared_record_unless_they_are_sent(mode):
     args, kwargs = CALLS["fills_history"]
 
     async def use(client):

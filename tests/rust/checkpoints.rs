@@ -48,7 +48,7 @@ fn a_checkpoint_says_no_more_than_it_has_to_and_is_read_as_it_was_written() {
 }
 
 #[test]
-fn a_checkpoint_of_other_arguments_or_with_another_position_is_refused() {
+fn a_checkpoint_of_other_arguments_or_with_another_position_is_rejected() {
     use Position;
     let said = |range, text: &str| resumed(range, text).expect_err("refused").to_string();
     let text = written(&Position { done: true, ..Position::default() }, Range::Open);

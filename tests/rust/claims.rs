@@ -26,7 +26,7 @@ fn an_open_range_is_fixed_by_the_first_record_and_not_before() {
 }
 
 #[tokio::test]
-async fn requests_and_position_can_be_read_beside_the_iteration() {
+async fn requests_and_position_can_be_read_during_the_iteration() {
     let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());
     let pages = pages(&service, Range::Open, 1, None);
     let now = || (pages.requests(), pages.delivery().position().row);
@@ -63,7 +63,7 @@ async fn whoever_waited_first_gets_the_record_unless_it_does_not_come() {
     claims.pop();
     assert!(reading::receive_row(&pages).is_some());
     assert!(reading::receive_row(&pages).is_none());
-    // Nobody waits for the other two for ever.
+    // Nobody waits for the other two forever.
     let rest = pages.next_row().await.expect("a page").expect("a row");
     assert_eq!(times(&[rest]), [NOW_MS * 1_000 - 1]);
 }

@@ -151,7 +151,7 @@ fn a_signature_by_a_wrong_clock_is_made_again_by_the_services_once_for_all_calls
 }
 
 #[test]
-fn of_many_callers_one_asks_and_later_ones_use_what_it_learned() {
+fn of_many_callers_one_requests_and_later_ones_use_its_result() {
     runtime().block_on(async {
         let faults = Faults { latency: 0.1, ..Faults::default() };
         let sandbox = sandbox(HOUR_MS, faults);
@@ -168,7 +168,7 @@ fn of_many_callers_one_asks_and_later_ones_use_what_it_learned() {
 }
 
 #[test]
-fn all_that_waited_share_a_failure_and_the_next_call_asks_again() {
+fn all_that_waited_share_a_failure_and_the_next_call_retries() {
     runtime().block_on(async {
         let faults = Faults { latency: 0.1, error_rate: 1.0, ..Faults::default() };
         let sandbox = sandbox(0, faults);
@@ -184,7 +184,7 @@ fn all_that_waited_share_a_failure_and_the_next_call_asks_again() {
 }
 
 #[test]
-fn a_caller_that_gives_up_leaves_the_question_to_the_next() {
+fn a_cancelled_caller_leaves_the_request_to_the_next() {
     runtime().block_on(async {
         let sandbox = sandbox(0, Faults { latency: 0.3, ..Faults::default() });
         let client = anonymous(&sandbox);
@@ -196,7 +196,7 @@ fn a_caller_that_gives_up_leaves_the_question_to_the_next() {
 }
 
 #[test]
-fn a_caller_that_stands_still_holds_nobody_up() {
+fn a_stalled_caller_blocks_no_other() {
     runtime().block_on(async {
         let sandbox = sandbox(0, Faults { latency: 0.1, ..Faults::default() });
         let options =
@@ -238,7 +238,7 @@ fn an_implausible_time_is_a_protocol_error_and_is_not_remembered() {
 }
 
 #[test]
-fn a_replay_uses_the_recorded_time_and_asks_nobody() {
+fn a_replay_uses_the_recorded_time_and_sends_nothing() {
     runtime().block_on(async {
         let folder = std::env::temp_dir().join(format!("boardlot-clock-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");

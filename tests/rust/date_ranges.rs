@@ -31,7 +31,7 @@ fn before(ids: &[i64]) -> PreviousRows {
     range.drop_repeated(&mut page(ids, "1"), &PreviousRows::default()).expect("rows")
 }
 
-/// What follows a page of these rows, asked for from `start` to `end`, after one of `previous`.
+/// What follows a page of these rows, requested from `start` to `end`, after one of `previous`.
 fn advance(ids: &[i64], next: &str, asked: (&str, &str), previous: &[i64]) -> Advanced {
     let (start, end) = asked;
     let asked = (given(start), given(end));
@@ -123,7 +123,7 @@ fn the_next_end_may_be_the_day_before_the_earliest_row() {
 }
 
 #[test]
-fn a_next_end_that_is_missing_or_empty_is_refused() {
+fn a_next_end_that_is_missing_or_empty_is_rejected() {
     let error = advance(&[1], "null", ("", ""), &[]).expect_err("refused");
     assert!(matches!(*error.kind, ErrorKind::Protocol { .. }), "{error}");
     let error = advance(&[1], "\"\"", ("", ""), &[]).expect_err("refused");

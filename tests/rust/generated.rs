@@ -1,4 +1,4 @@
-//! The generated files are those that the table gives today.
+//! The generated files match the table.
 
 #[path = "../../tools/generate.rs"]
 mod generate;

@@ -35,7 +35,7 @@ fn asked(listing: &PagedCall, range: Option<(i64, i64)>, cursor: Option<&str>) -
 }
 
 #[test]
-fn the_first_page_is_asked_for_as_its_style_wants_and_as_the_caller_wrote() {
+fn the_first_page_is_requested_as_its_style_requires_and_as_the_caller_wrote() {
     assert_eq!(asked(&listing(next_key(), &[]), None, None), "next_key=");
     assert_eq!(asked(&listing(next_key(), &[("next_key", "k")]), None, None), "next_key=k");
     assert_eq!(asked(&listing(next_key(), &[("next_key", "k")]), None, Some("l")), "next_key=l");
@@ -93,7 +93,8 @@ fn a_range_without_an_end_reaches_until_now() {
     );
     for start in [now, now + DAY] {
         let error = span(Some(start), RangeEnd::Now).resolve(now).expect_err("refused");
-        let expected = "expected a time before the service's, which is 1970-04-11T00:00:00Z";
+        let expected =
+            "expected a time before the service's current time, which is 1970-04-11T00:00:00Z";
         assert!(error.to_string().ends_with(expected), "{error}");
     }
 }
@@ -124,7 +125,7 @@ fn a_page_states_whether_and_where_the_list_continues() {
 }
 
 #[tokio::test]
-async fn a_cursor_that_is_empty_or_comes_again_is_an_error_that_keeps_the_position() {
+async fn an_empty_or_repeated_cursor_is_an_error_that_keeps_the_position() {
     let page = |id: i64, next: &str| {
         let beside = format!("\"pagination\":{{\"has_more\":true,\"next_key\":\"{next}\"}}");
         body([id], &beside)
@@ -150,7 +151,7 @@ async fn a_cursor_that_is_empty_or_comes_again_is_an_error_that_keeps_the_positi
 }
 
 #[tokio::test]
-async fn a_checkpoint_stands_behind_no_more_records_than_its_page_has() {
+async fn a_checkpoint_is_after_no_more_records_than_its_page_has() {
     for (row, expected) in [(2, Some(vec![3])), (3, Some(Vec::new())), (4, None)] {
         let position = Position { row, cursor: Some("a".into()), ..Position::default() };
         let listing = listing(next_key(), &[]);
@@ -172,7 +173,7 @@ async fn a_checkpoint_stands_behind_no_more_records_than_its_page_has() {
 }
 
 #[tokio::test]
-async fn limits_ask_for_no_page_that_nobody_wants() {
+async fn limits_request_no_page_that_is_not_needed() {
     let page = |first: i64| {
         let beside = format!("\"pagination\":{{\"has_more\":true,\"next_key\":\"{first}\"}}");
         body([first, first + 1], &beside)
@@ -256,7 +257,7 @@ impl Source for Silent {
 }
 
 #[tokio::test]
-async fn a_page_under_way_is_given_up_with_its_iteration() {
+async fn a_page_in_flight_is_dropped_with_its_iteration() {
     let under_way = Arc::new(AtomicU64::new(0));
     let source = Arc::new(Silent(under_way.clone()));
     let pages = Pages::new(source, listing(next_key(), &[]), None).expect("pages");

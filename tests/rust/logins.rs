@@ -179,7 +179,7 @@ fn a_user_of_an_application_has_a_printable_name() {
 }
 
 #[tokio::test]
-async fn the_tokens_of_a_user_are_kept_apart() {
+async fn the_tokens_of_users_are_separate() {
     let disk = Arc::new(Disk::default());
     let named = |user: &str| {
         let oauth = OAuth::new("c".to_owned(), None, disk.clone());
@@ -208,7 +208,7 @@ async fn what_is_read_again_is_what_the_store_has_now() {
 }
 
 #[tokio::test]
-async fn a_service_that_renews_a_rejected_token_by_itself_is_asked_once() {
+async fn a_service_that_renews_a_rejected_token_by_itself_gets_one_request() {
     let responses = ["a", "b"].map(|access| Ok(token_response(access, None, 3_600))).into();
     let rig = rig(&good_for("a", 3_000), None, responses);
     let rejected = rig.oauth.stored_token().await.expect("a token");
@@ -291,7 +291,7 @@ async fn while_the_service_is_away_a_token_serves_until_its_end_and_no_longer() 
 }
 
 #[tokio::test]
-async fn a_refusal_is_written_down_unless_it_is_of_the_client_and_not_of_the_token() {
+async fn a_rejection_is_stored_unless_it_is_of_the_client_and_not_of_the_token() {
     let with_secret = |text: Option<&str>| {
         let mut stored = good_for("a", -1);
         stored.client_secret = text.and_then(secret);
@@ -319,14 +319,14 @@ async fn a_refusal_is_written_down_unless_it_is_of_the_client_and_not_of_the_tok
 #[tokio::test]
 async fn a_refusal_is_remembered_here_and_by_others_that_share_the_store() {
     let rig = rig(&good_for("a", -1), None, vec![refused("invalid_grant")]);
-    for why in ["no more", "the service refused the refresh", "the service refused the refresh"] {
+    for why in ["no more", "the service rejected the refresh", "the service rejected the refresh"] {
         let error = rig.token(None).await.expect_err("refused");
         assert!(matches!(*error.kind, ErrorKind::LoginRequired { .. }), "{error}");
         assert!(error.to_string().contains(why), "{error}");
     }
     let other = oauth(&rig.disk, None);
     let error = other.token(&rig.endpoint, None).await.expect_err("refused");
-    assert!(error.to_string().contains("the service refused the refresh"), "{error}");
+    assert!(error.to_string().contains("the service rejected the refresh"), "{error}");
     assert_eq!(rig.refreshes(), 1);
     // A new login by another process ends it.
     rig.disk.put(&good_for("b", 3_000));
@@ -368,7 +368,7 @@ async fn what_another_process_stored_is_not_replaced_by_what_could_not_be_saved(
 }
 
 #[tokio::test]
-async fn a_logout_takes_the_clients_own_and_leaves_no_more_behind() {
+async fn a_logout_deletes_what_the_client_stored_and_leaves_nothing_behind() {
     let disk = Arc::new(Disk::default());
     let oauth = oauth(&disk, None);
     let register = |id: &str| {
@@ -397,7 +397,7 @@ async fn a_logout_takes_the_clients_own_and_leaves_no_more_behind() {
 }
 
 #[tokio::test]
-async fn a_store_that_mixes_up_keys_returns_to_nobody_the_tokens_of_another() {
+async fn a_store_that_mixes_up_keys_returns_no_tokens_of_another_user() {
     let disk = Arc::new(Disk::default());
     let of = |client: &str, user: Option<&str>| {
         let set = TokenSet::of_user(client, user, token_response("a", Some("r"), 3_600), now_ms());

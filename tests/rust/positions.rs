@@ -165,7 +165,7 @@ enum Step {
     },
     /// Looks at a record and a page, and receives the record; then tries to receive them again.
     TooLate,
-    /// Waits for a page and gives up at once.
+    /// Waits for a page and is dropped at once.
     GiveUp,
     Fail,
     Resume,

@@ -46,7 +46,7 @@ async fn token_meanwhile(
 }
 
 #[tokio::test]
-async fn what_the_store_was_given_meanwhile_is_used_whatever_the_service_returns() {
+async fn what_was_stored_meanwhile_is_used_whatever_the_service_returns() {
     let newer = |disk: &Disk| disk.put(&good_for("n", 3_000));
     for response in [refused("invalid_grant"), Ok(token_response("late", None, 3_600))] {
         let (rig, token) = token_meanwhile(newer, response).await;

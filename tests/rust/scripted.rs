@@ -69,7 +69,7 @@ impl Source for Scripted {
     }
 }
 
-/// A list of the caller's own, asked for with this query: its rows are in `data.list`.
+/// A custom list, requested with this query: its rows are in `data.list`.
 pub fn listing(style: PagingStyle, query: &[(&str, &str)]) -> PagedCall {
     let query = query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let (method, headers) = (http::Method::GET, http::HeaderMap::new());

@@ -25,7 +25,7 @@ fn fills() -> PagedCall {
 }
 
 /// The ids that two windows return of fills at these times; the id of a fill is its time. Both
-/// bounds of a range belong to it, or the service returns what nobody asked for.
+/// bounds of a range belong to it, or the service returns what was not requested.
 async fn received(times: &'static [i64], keeps_to_ranges: bool) -> Result<Vec<i64>, Error> {
     let respond = move |query: &scripted::Query| {
         let bound = |name| query.get(name).expect("a bound").parse().expect("a number");

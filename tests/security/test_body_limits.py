@@ -16,7 +16,7 @@ from ..support.service import Fault, Response, StandInService, response
 DIVIDENDS = {"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}}
 LIMIT = 64 << 20
 
-# Peak of the resident set over where it stood after a first, harmless call.
+# Peak of the resident set over what it was after a first, harmless call.
 GROWTH = """
     import sys
     import boardlot as bl
@@ -57,20 +57,20 @@ def growth(base_url, kind):
 
 @pytest.mark.parametrize("kind", ["dividends", "request", "pages"])
 @pytest.mark.parametrize("way", ["gzip", "plain"])
-def test_security_23_a_bomb_is_refused_with_little_memory(kind, way):
+def test_security_23_a_bomb_is_rejected_with_little_memory(kind, way):
     with StandInService(lambda _: bomb(1 << 30, way)) as server:
         assert growth(server.base_url, kind) < LIMIT
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["gzip", "plain"])
-def test_security_23_a_bomb_of_10_gib_is_refused_with_little_memory(way):
+def test_security_23_a_bomb_of_10_gib_is_rejected_with_little_memory(way):
     with StandInService(lambda _: bomb(10 << 30, way)) as server:
         assert growth(server.base_url, "dividends") < LIMIT
 
 
 @pytest.mark.parametrize("status", [200, 400, 401, 403, 429, 500])
-def test_security_23_a_bomb_is_refused_whatever_its_status(status):
+def test_security_23_a_bomb_is_rejected_whatever_its_status(status):
     with StandInService(lambda _: bomb(1 << 28, "gzip", status)) as server:
         client = bl.Client(server.base_url, max_retries=0)
         with pytest.raises((bl.ProtocolError, bl.ApiError)) as caught:
@@ -170,7 +170,7 @@ def test_security_23_one_layer_of_compression_is_undone_and_no_more(name):
             client.dividends("HK.00700")
 
 
-def test_security_23_only_what_is_undone_is_asked_for():
+def test_security_23_only_supported_encodings_are_requested():
     with StandInService([packed("gzip", gzip.compress(RAW))]) as server:
         assert list(bl.Client(server.base_url).dividends("HK.00700")) == []
         asked = server.received[0].header("Accept-Encoding")

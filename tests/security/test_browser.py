@@ -209,7 +209,7 @@ def test_an_unknown_client_gets_a_page_and_no_redirect(page, sandbox, tmp_path):
     page.save_screenshot(str(tmp_path / "unknown.png"))
     assert urlsplit(page.current_url).port != port and page.text().strip()
     assert not page.all("input[type=password]")
-    # The login goes on: the page that was asked for first still works.
+    # The login continues: the page that was requested first still works.
     assert not login.over(0.3)
     page.get(flow.url)
     assert page.all("input[type=password]")

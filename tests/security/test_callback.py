@@ -102,7 +102,7 @@ def test_security_02_other_methods_get_405_and_use_nothing_up(server, method):
     finish_for_real(server, flow, login)
 
 
-def test_security_02_what_is_no_http_does_not_end_the_login(server):
+def test_security_02_what_is_not_http_does_not_end_the_login(server):
     flow = begin(server)
     login = waiting(flow)
     port, path = listener_address(flow)
@@ -188,7 +188,7 @@ def test_security_03_a_port_that_is_taken_means_a_new_client(server):
         "2130706433:{port}",
     ],
 )
-def test_security_04_another_host_is_refused(server, host):
+def test_security_04_another_host_is_rejected(server, host):
     flow = begin(server)
     login = waiting(flow)
     port, _ = listener_address(flow)
@@ -198,7 +198,7 @@ def test_security_04_another_host_is_refused(server, host):
     finish_for_real(server, flow, login)
 
 
-def test_security_04_a_missing_or_doubled_host_is_refused(server):
+def test_security_04_a_missing_or_doubled_host_is_rejected(server):
     flow = begin(server)
     login = waiting(flow)
     port, path = listener_address(flow)
@@ -293,7 +293,7 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize("query", MALFORMED)
-def test_security_06_a_missing_or_doubled_code_or_state_is_refused(server, query):
+def test_security_06_a_missing_or_doubled_code_or_state_is_rejected(server, query):
     flow = begin(server)
     login = waiting(flow)
     right = query_of(server.authorize(flow.url))
@@ -307,7 +307,7 @@ def test_security_06_a_missing_or_doubled_code_or_state_is_refused(server, query
         finish_for_real(server, flow, login)
 
 
-def test_security_06_a_malformed_pasted_callback_is_refused_and_uses_nothing_up(server):
+def test_security_06_a_malformed_pasted_callback_is_rejected_and_uses_nothing_up(server):
     flow = begin(server)
     url = server.authorize(flow.url)
     place, right = url.partition("?")[0], query_of(url)

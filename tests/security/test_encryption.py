@@ -58,7 +58,7 @@ def test_security_12_a_passphrase_is_worth_its_time(place):
 
 @ways
 @pytest.mark.parametrize("wrong", ["", "x", PASSPHRASE + " ", PASSPHRASE.upper(), "\x00"])
-def test_security_12_a_wrong_passphrase_is_refused(place, way, wrong):
+def test_security_12_a_wrong_passphrase_is_rejected(place, way, wrong):
     folder = saved(place)
     with untouched(folder), pytest.raises((bl.StoreError, bl.ConfigError)) as caught:
         store = store_at(place, wrong)
@@ -69,7 +69,7 @@ def test_security_12_a_wrong_passphrase_is_refused(place, way, wrong):
     assert store_at(place).load(KEY) == CANARY
 
 
-def test_security_12_a_passphrase_can_be_asked_for(place):
+def test_security_12_a_passphrase_can_come_from_a_callable(place):
     asked = []
 
     def ask():
@@ -112,7 +112,7 @@ def flipped(place, bits):
     assert store_at(place).load(KEY) == CANARY
 
 
-def test_security_12_any_flipped_bit_is_refused(place):
+def test_security_12_any_flipped_bit_is_rejected(place):
     def some(length):
         # A bit of each of the first and the last bytes, and of many between them.
         places = {*range(16), *range(0, length, max(1, length // 16)), *range(length - 8, length)}
@@ -122,11 +122,11 @@ def test_security_12_any_flipped_bit_is_refused(place):
 
 
 @pytest.mark.slow
-def test_security_12_each_flipped_bit_is_refused(place):
+def test_security_12_each_flipped_bit_is_rejected(place):
     flipped(place, lambda length: range(length * 8))
 
 
-def test_security_12_a_file_cut_or_longer_is_refused(place):
+def test_security_12_a_file_cut_or_longer_is_rejected(place):
     folder = saved(place)
     ((path, good),) = data_files(folder).items()
     cuts = [good[:length] for length in {0, 1, 4, 16, 40, len(good) // 2, len(good) - 1}]
@@ -137,7 +137,7 @@ def test_security_12_a_file_cut_or_longer_is_refused(place):
         assert path.read_bytes() == bad
 
 
-def test_security_12_a_file_of_another_key_is_never_handed_out(tmp_path):
+def test_security_12_the_value_of_another_key_is_never_returned(tmp_path):
     one, two = tmp_path / "one" / "tokens", tmp_path / "two" / "tokens"
     store_at(one).save(KEY, CANARY)
     for other in (OTHER_KEY, KEY.replace(":1 ", ":2 ")):

@@ -89,7 +89,7 @@ SECRET_NAME = re.compile(
 )
 
 
-def test_security_13_no_variable_is_even_asked_for_a_secret(server, place, tmp_path):
+def test_security_13_no_variable_is_even_read_for_a_secret(server, place, tmp_path):
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("there is no C compiler to watch the calls of getenv")

@@ -71,7 +71,7 @@ BAD_TOKENS = {
 
 
 @pytest.mark.parametrize("bad", BAD_TOKENS)
-def test_security_09_a_token_response_without_a_bearer_token_is_refused(server, bad):
+def test_security_09_a_token_response_without_a_bearer_token_is_rejected(server, bad):
     store = DictStore()
     server.faults["authorization_code"] = Fault(change=BAD_TOKENS[bad])
     with pytest.raises((bl.OAuthError, bl.ProtocolError)):
@@ -80,7 +80,7 @@ def test_security_09_a_token_response_without_a_bearer_token_is_refused(server, 
 
 
 @pytest.mark.parametrize("life", [10**30, 1e300, 2**63, 0])
-def test_security_09_an_odd_lifetime_is_no_crash(server, life):
+def test_security_09_an_odd_lifetime_does_not_crash(server, life):
     server.faults["authorization_code"] = Fault(change={"expires_in": life})
     try:
         oauth = sign_in(server)

@@ -16,7 +16,7 @@ BEYOND = ["\x80", "\x85", "\xa0", "é", "ÿ", "Ā", "中", "\u202e", "\u2028", "
 
 
 @pytest.mark.parametrize("bad", CONTROLS + BEYOND, ids=ascii)
-def test_security_24_a_header_value_outside_visible_ascii_is_refused(bad):
+def test_security_24_a_header_value_outside_visible_ascii_is_rejected(bad):
     key = bl.generate_key().private_pem
     with StandInService(lambda _: response({"server_time_ms": "1790000000123"})) as server:
         plain = bl.Client(server.base_url)
@@ -104,7 +104,7 @@ def hostile(dice):
 
 
 def sent_elsewhere(received, pattern, value):
-    """Why a request is not the one that was asked for; None where it is."""
+    """Why a request is not the intended one; None if it is."""
     if urlsplit(received.target).path != received.path or "#" in received.target:
         return "another path after parsing"
     found = re.fullmatch(pattern, received.path)
@@ -164,7 +164,7 @@ CLIENT = bl.Client("https://api.boardlot.test/gateway", auth=bl.BearerToken("tok
 @example("..%2f")
 @example("a/..%5Cb")
 @given(st.lists(st.sampled_from(PARTS) | st.text(max_size=3), max_size=6).map("".join))
-def test_security_25_a_path_of_ones_own_is_sent_as_it_is_or_refused(tail):
+def test_security_25_a_custom_path_is_sent_as_it_is_or_rejected(tail):
     path = "/api/" + tail
     try:
         explained = CLIENT.explain("GET", path)
@@ -179,7 +179,7 @@ def test_security_25_a_path_of_ones_own_is_sent_as_it_is_or_refused(tail):
 
 @pytest.mark.parametrize("bad", ["..", ".", "a/b", "a\\b", "%2e%2e", "a%2fb", "a\nb", "\x00", ""])
 @pytest.mark.parametrize("method", ROUTES)
-def test_security_25_each_parameter_of_a_path_refuses_them(method, bad):
+def test_security_25_each_parameter_of_a_path_rejects_them(method, bad):
     more, _ = ROUTES[method]
     with StandInService(lambda _: response({})) as server:
         client = bl.Client(server.base_url, max_retries=0)

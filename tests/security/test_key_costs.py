@@ -76,7 +76,7 @@ def test_ctrl_c_ends_the_wait_for_a_key_that_is_made():
     ends_at_once(lambda: bl.generate_key("RSA-SHA256", bits=8192))
 
 
-def test_other_threads_go_on_while_a_key_is_read():
+def test_other_threads_continue_while_a_key_is_read():
     def read():
         with pytest.raises(bl.ConfigError):
             bl.ApiKey("k", encrypted(pbkdf2(200_000)), password=PASSWORD)

@@ -75,7 +75,7 @@ LOGIN_REFUSED = """
 
 
 def child(bus, code, *args, data=b"", seconds=60, status=0):
-    """Runs `code` in the session; gives what it printed."""
+    """Runs `code` in the session; returns what it printed."""
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, args)]
     done = subprocess.run(
         command,
@@ -139,7 +139,7 @@ def test_a_keyring_that_cannot_be_used_is_a_store_error(tmp_path, state):
     with session(tmp_path, state) as bus:
         before = files_of(bus.home)
         printed = child(bus, REFUSED, KEY, canary)
-        # A locked one may be asked for a value it does not have.
+        # A locked one may be read for a value it does not have.
         assert printed.splitlines()[0] == b"StoreError True"
         assert state is LOCKED or printed.splitlines() == [b"StoreError True"] * 2
         assert in_plain_text(tmp_path, canary.encode()) == []

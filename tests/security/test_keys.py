@@ -29,7 +29,7 @@ def rsa_pem(bits, form=PrivateFormat.PKCS8, encryption=None):
 
 @pytest.mark.parametrize("bits", [1024, 1536, 2040])
 @pytest.mark.parametrize("form", [PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL])
-def test_security_16_a_short_rsa_key_is_refused(bits, form, tmp_path):
+def test_security_16_a_short_rsa_key_is_rejected(bits, form, tmp_path):
     pem = rsa_pem(bits, form)
     path = tmp_path / "key.pem"
     path.write_bytes(pem)
@@ -74,7 +74,7 @@ def test_security_16_the_warning_points_to_the_callers_line(tmp_path):
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o400, 0o700])
-def test_security_16_a_key_file_of_ones_own_is_not_warned_about(mode, tmp_path):
+def test_security_16_a_private_key_file_causes_no_warning(mode, tmp_path):
     path = tmp_path / "key.pem"
     path.write_text(bl.generate_key().private_pem)
     path.chmod(mode)
@@ -160,7 +160,7 @@ def test_security_15_a_dropped_refresh_token_is_wiped(server, place):
 
 
 @pytest.mark.parametrize("cut", [slice(1, -1), slice(1, 2)])
-def test_a_key_without_its_pem_lines_is_refused_and_not_shown(cut):
+def test_a_key_without_its_pem_lines_is_rejected_and_not_shown(cut):
     body = bl.generate_key().private_pem.splitlines()[cut]
     for text in ("".join(body), "\n".join(body) + "\n"):
         with pytest.raises(bl.ConfigError, match="looks like a key") as caught:

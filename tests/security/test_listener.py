@@ -45,7 +45,7 @@ def test_security_05_the_socket_is_closed_after_an_error(query):
         assert closed(port)
 
 
-def test_security_05_no_socket_is_left_where_the_registration_fails(server):
+def test_security_05_no_socket_is_left_if_the_registration_fails(server):
     before = own_listeners()
     for fault in (Fault(drop=True), Fault(status=503), Fault(body=b"{}"), Fault(error="x")):
         server.faults["register"] = fault
@@ -195,7 +195,7 @@ def accepted(port):
     return own_sockets() & open_ones - own_listeners()
 
 
-def test_security_05_a_slow_request_is_given_up_after_five_seconds(server):
+def test_security_05_a_slow_request_is_dropped_after_five_seconds(server):
     flow = begin(server, timeout=60.0)
     login = waiting(flow)
     port, _ = listener_address(flow)
@@ -223,7 +223,7 @@ def test_security_05_a_request_has_at_most_8_kib(server, where):
     finish_for_real(server, flow, login)
 
 
-def test_security_05_cookies_of_other_ports_are_no_hindrance(server):
+def test_security_05_cookies_of_other_ports_do_not_interfere(server):
     flow = begin(server)
     login = waiting(flow)
     query = callback_query(server, flow)

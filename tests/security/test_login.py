@@ -122,7 +122,7 @@ def test_security_08_a_browser_of_a_snap_can_read_the_file(server, opened, tmp_p
             file.unlink()
 
 
-def test_security_08_no_browser_is_opened_where_none_is_wanted(server, opened, capfd):
+def test_security_08_no_browser_is_opened_if_none_is_wanted(server, opened, capfd):
     login = in_a_thread(server, open_browser=False)
     printed = []
 
@@ -208,7 +208,7 @@ def test_security_08_without_a_browser_the_url_and_the_way_through_ssh_are_print
     assert "callback?" in printed, "what to paste if there is no way for the callback"
 
 
-def test_a_registration_without_a_secret_is_no_error_of_a_confidential_client(server):
+def test_a_registration_without_a_secret_is_not_an_error_for_a_confidential_client(server):
     server.faults["register"] = Fault(change={"client_secret": None})
     store = bl.MemoryStore()
     flow = begin(server, store, confidential=True)
@@ -236,7 +236,7 @@ def test_a_registration_without_a_secret_is_no_error_of_a_confidential_client(se
 
 
 @pytest.mark.parametrize("secret", [7, ["a"], "line\nbreak"])
-def test_a_registration_with_an_unusable_secret_is_refused(server, secret):
+def test_a_registration_with_an_unusable_secret_is_rejected(server, secret):
     server.faults["register"] = Fault(change={"client_secret": secret})
     with pytest.raises(bl.ProtocolError, match="client_secret"):
         begin(server, confidential=True)

@@ -18,7 +18,7 @@ KINDS = [bl.Client, bl.AsyncClient]
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("address", FOREIGN)
-def test_security_26_a_login_is_refused_by_a_client_for_another_origin(server, kind, address):
+def test_security_26_a_login_is_rejected_by_a_client_for_another_origin(server, kind, address):
     oauth = sign_in(server)
     with Untouched() as second:
         other = second.base_url.rsplit(":", 1)[1]
@@ -57,7 +57,7 @@ CREDENTIALS = {
 
 
 @pytest.mark.parametrize("name", CREDENTIALS)
-def test_security_26_a_credential_that_was_used_with_one_origin_is_refused_by_another(server, name):
+def test_security_26_a_credential_used_with_one_origin_is_rejected_by_another(server, name):
     """The signature covers no host: what was signed for one service would pass at another."""
     auth = CREDENTIALS[name]()
     with bl.Client(server.base_url, auth=auth) as first:

@@ -42,7 +42,7 @@ def test_security_21_proxies_of_the_environment_are_ignored(server, environment)
 
 
 def test_security_21_proxies_of_the_environment_are_ignored_for_other_hosts_too(environment):
-    # A name that never exists (RFC 6761): it is looked up, and no proxy is asked.
+    # A name that never exists (RFC 6761): it is looked up, and no proxy is used.
     client = bl.Client("https://boardlot.invalid", max_retries=0, timeout=5.0)
     with pytest.raises(bl.TransportError):
         client.server_time()
@@ -63,7 +63,7 @@ def test_security_21_the_proxy_of_the_option_carries_api_login_and_refresh(servi
     assert service.counts["refresh_token"] == 1
 
 
-def test_security_21_no_proxy_is_asked_for_this_machine(server):
+def test_security_21_no_proxy_is_used_for_this_machine(server):
     with Untouched() as never:
         oauth = sign_in(server, proxy=never.base_url)
         client = client_of(server, oauth, proxy=never.base_url)
@@ -72,7 +72,7 @@ def test_security_21_no_proxy_is_asked_for_this_machine(server):
         assert list(quotes(client)) == []
 
 
-def test_security_21_no_proxy_is_asked_for_this_machine_over_tls(server):
+def test_security_21_no_proxy_is_used_for_this_machine_over_tls(server):
     options = {"ca_file": authority().ca_file}
     with Untouched() as never, Proxy(server.port, authority().context()) as relay:
         for host in ("127.0.0.1", "localhost"):
@@ -130,7 +130,7 @@ def test_security_21_the_password_of_a_proxy_reaches_it_and_is_shown_nowhere(ser
 @pytest.mark.parametrize(
     "address", ["ftp://127.0.0.1:1", "socks5://127.0.0.1:1", "nonsense", "", "http://", "http://[x"]
 )
-def test_security_21_a_proxy_of_another_kind_is_refused(address):
+def test_security_21_a_proxy_of_another_kind_is_rejected(address):
     for make in (bl.Client, bl.AsyncClient):
         with pytest.raises(bl.ConfigError) as caught:
             make("https://api.example.com", proxy=address)

@@ -248,7 +248,7 @@ def test_security_51_what_rfc_6749_does_not_define_ends_no_login(server, respons
 
 
 @pytest.mark.parametrize("refusal", FINAL)
-def test_security_17_a_refused_refresh_is_remembered_until_a_new_login(server, refusal):
+def test_security_17_a_rejected_refresh_is_remembered_until_a_new_login(server, refusal):
     store = DictStore()
     client = expired_client(server, store, FINAL[refusal], max_retries=2)
     (client_id,) = server.clients
@@ -260,7 +260,7 @@ def test_security_17_a_refused_refresh_is_remembered_until_a_new_login(server, r
         assert isinstance(caught.value, bl.OAuthError) and caught.value.retryable is False
         # A client that is not authenticated needs its secret; otherwise a new login helps.
         assert ("client_secret" if error == "invalid_client" else "boardlot login") in hint
-    # Nobody is asked again: no refresh, and no call with a token that is known to be rejected.
+    # Nothing is requested again: no refresh, and no call with a token that is known to be rejected.
     assert (server.counts["api"], server.counts["refresh_token"]) == (1, 1)
     again = client_of(server, bl.OAuth(client_id, store=store))
     with pytest.raises(bl.LoginRequired):
@@ -318,7 +318,7 @@ def test_security_17_tokens_that_could_not_be_saved_are_saved_later(server):
     store.full = True
     with pytest.raises(bl.StoreError):
         quotes(client)
-    # What the service gave serves all the same, and is not asked for again.
+    # What the service sent is used all the same, and is not requested again.
     assert list(quotes(client)) == []
     assert server.counts["refresh_token"] == 1
     server.expire()

@@ -81,7 +81,7 @@ def test_security_14_headers_that_may_be_secrets_are_in_no_pickle_and_no_repr():
         assert explained.headers[name.lower()] == CANARY
 
 
-def test_security_14_headers_that_are_no_secrets_travel():
+def test_security_14_headers_that_are_not_secrets_are_pickled():
     headers = {"X-Service-Client-Nnid": "123", "Accept-Language": "en", "User-Agent": "mine"}
     with StandInService(lambda _: response({"server_time_ms": "1790000000123"})) as service:
         client = bl.Client(service.base_url, headers=headers)

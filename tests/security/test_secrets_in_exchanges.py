@@ -145,7 +145,7 @@ GRANTED = {
 
 @pytest.mark.parametrize("status", [b"200 OK", b"400 Bad Request", b"503 Busy"])
 @pytest.mark.parametrize("way", GRANTED)
-def test_security_47_new_tokens_of_a_response_that_is_refused_are_not_shown(
+def test_security_47_new_tokens_of_a_response_that_is_rejected_are_not_shown(
     witness, server, way, status
 ):
     fresh = ["access-" + secrets.token_urlsafe(24), "refresh-" + secrets.token_urlsafe(24)]

@@ -140,7 +140,7 @@ def test_security_14_what_the_exception_of_a_store_quotes_is_not_shown(ask):
     assert REFRESH[:TELLING] not in text
 
 
-def test_a_key_of_a_megabyte_is_refused_at_once():
+def test_a_key_of_a_megabyte_is_rejected_at_once():
     lines = "\n".join(["A" * 64] * 20_000)
     for label in ("PRIVATE KEY", "RSA PRIVATE KEY", "ENCRYPTED PRIVATE KEY"):
         pem = f"-----BEGIN {label}-----\n{lines}\n-----END {label}-----\n"

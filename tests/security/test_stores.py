@@ -100,7 +100,7 @@ def test_security_10_a_file_is_renamed_into_place_and_nothing_is_left_beside(pla
 
 @ways
 @pytest.mark.parametrize("mode", [0o640, 0o620, 0o610, 0o604, 0o602])
-def test_security_10_group_and_world_bits_are_refused(place, way, mode):
+def test_security_10_group_and_world_bits_are_rejected(place, way, mode):
     folder = saved(place)
     (path,) = data_files(folder)
     path.chmod(mode)
@@ -112,7 +112,7 @@ def test_security_10_group_and_world_bits_are_refused(place, way, mode):
 
 @ways
 @pytest.mark.parametrize("mode", [0o720, 0o702])
-def test_security_10_a_folder_that_others_can_write_is_refused(place, way, mode):
+def test_security_10_a_folder_that_others_can_write_is_rejected(place, way, mode):
     folder = saved(place)
     folder.chmod(mode)
     with untouched(folder):
@@ -122,7 +122,7 @@ def test_security_10_a_folder_that_others_can_write_is_refused(place, way, mode)
 @as_root
 @ways
 @pytest.mark.parametrize("what", ["file", "folder"])
-def test_security_10_a_foreign_owner_is_refused(place, way, what):
+def test_security_10_a_foreign_owner_is_rejected(place, way, what):
     folder = saved(place)
     (path,) = data_files(folder)
     os.chown(path if what == "file" else folder, 65534, 65534)
@@ -131,7 +131,7 @@ def test_security_10_a_foreign_owner_is_refused(place, way, what):
 
 
 @ways
-def test_security_10_a_symlink_is_refused(place, way, tmp_path):
+def test_security_10_a_symlink_is_rejected(place, way, tmp_path):
     folder = saved(place)
     (path,) = data_files(folder)
     target = tmp_path / "target"
@@ -143,7 +143,7 @@ def test_security_10_a_symlink_is_refused(place, way, tmp_path):
 
 
 @ways
-def test_security_10_a_dangling_symlink_is_refused(place, way, tmp_path):
+def test_security_10_a_dangling_symlink_is_rejected(place, way, tmp_path):
     folder = saved(place)
     (path,) = data_files(folder)
     path.unlink()
@@ -152,7 +152,7 @@ def test_security_10_a_dangling_symlink_is_refused(place, way, tmp_path):
     assert path.is_symlink() and not (tmp_path / "victim").exists()
 
 
-def test_security_10_a_symlink_in_place_of_the_lock_file_is_refused(place, tmp_path):
+def test_security_10_a_symlink_in_place_of_the_lock_file_is_rejected(place, tmp_path):
     folder = saved(place)
     victim = tmp_path / "victim"
     victim.write_text("precious")
@@ -169,7 +169,7 @@ def test_security_10_a_symlink_in_place_of_the_lock_file_is_refused(place, tmp_p
 
 @ways
 @pytest.mark.parametrize("kind", ["fifo", "folder", "socket"])
-def test_security_10_what_is_no_file_is_refused_at_once(place, way, kind):
+def test_security_10_what_is_not_a_file_is_rejected_at_once(place, way, kind):
     folder = saved(place)
     (path,) = data_files(folder)
     path.unlink()
@@ -190,7 +190,7 @@ def test_security_10_what_is_no_file_is_refused_at_once(place, way, kind):
 
 
 class Mapping(dict):
-    """A user's own store, which raises `KeyError` for what it does not have."""
+    """A custom store, which raises `KeyError` for what it does not have."""
 
     load, save, delete = dict.__getitem__, dict.__setitem__, dict.__delitem__
 

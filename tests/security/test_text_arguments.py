@@ -112,7 +112,7 @@ def parameters_of(function):
 
 
 def result_of(function, arguments):
-    """Of what is awaited or iterated, what it gives."""
+    """The result of what is awaited or iterated."""
     result = function(**arguments)
 
     async def awaited(thing):
@@ -198,7 +198,7 @@ def test_security_14_a_text_that_is_not_unicode_is_not_shown(name, function, tmp
         ("query", lambda: bl.signature_payload(1, "GET", "/", TEXT)),
     ],
 )
-def test_security_14_a_text_that_is_not_unicode_is_refused_by_its_argument(argument, call):
+def test_security_14_a_text_that_is_not_unicode_is_rejected_by_its_argument(argument, call):
     with pytest.raises(bl.ConfigError, match=r"[Uu]nicode|surrogate") as caught:
         call()
     assert argument in str(caught.value)

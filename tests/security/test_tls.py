@@ -27,7 +27,7 @@ BAD_ADDRESSES = [
 
 
 @pytest.mark.parametrize("address", BAD_ADDRESSES)
-def test_security_20_an_address_that_is_not_safe_is_refused(address, opened):
+def test_security_20_an_address_that_is_not_safe_is_rejected(address, opened):
     makers = [
         lambda: bl.Client(address),
         lambda: bl.AsyncClient(address),
@@ -65,7 +65,7 @@ def behind(server, context, port=0):
 TRUSTING = {"ca_file": authority().ca_file}
 
 
-def test_security_20_an_authority_of_ones_own_holds_for_api_login_and_refresh(server):
+def test_security_20_a_custom_authority_holds_for_api_login_and_refresh(server):
     with behind(server, authority().context()):
         client = client_of(server, sign_in(server, **TRUSTING), **TRUSTING)
         assert list(quotes(client)) == []
@@ -87,7 +87,7 @@ def bad_context(name):
 
 
 @pytest.mark.parametrize("name", ["expired", "self-signed", "wrong host", "unknown authority"])
-def test_security_20_a_bad_certificate_is_refused(server, name):
+def test_security_20_a_bad_certificate_is_rejected(server, name):
     """By the API, by each request of a login, and by the refresh: not a byte gets through."""
     with behind(server, authority().context()) as good:
         oauth = sign_in(server, **TRUSTING)
@@ -104,7 +104,7 @@ def test_security_20_a_bad_certificate_is_refused(server, name):
     assert len(server.received) == seen
 
 
-def test_security_20_a_bad_certificate_is_refused_by_the_refresh(server):
+def test_security_20_a_bad_certificate_is_rejected_by_the_refresh(server):
     with behind(server, authority().context()) as good:
         server.token_lifetime = 1
         oauth = sign_in(server, **TRUSTING)
@@ -122,7 +122,7 @@ def test_security_20_an_authority_that_was_not_given_is_not_trusted(server):
 
 
 @pytest.mark.parametrize("version", ["TLSv1", "TLSv1_1"])
-def test_security_20_tls_below_1_2_is_refused(server, version):
+def test_security_20_tls_below_1_2_is_rejected(server, version):
     with behind(server, authority().context(version=getattr(ssl.TLSVersion, version))):
         refused(lambda: quotes(client_of(server, bl.BearerToken("token"), **TRUSTING)))
         refused(lambda: begin(server, **TRUSTING))
@@ -137,7 +137,7 @@ def test_security_20_tls_1_2_and_1_3_are_spoken(server, version):
 
 
 @pytest.mark.parametrize("content", [None, b"", b"hello", b"-----BEGIN CERTIFICATE-----\nAA"])
-def test_security_20_a_ca_file_that_holds_no_certificate_is_refused(tmp_path, content):
+def test_security_20_a_ca_file_that_holds_no_certificate_is_rejected(tmp_path, content):
     path = tmp_path / "ca.pem"
     if content is not None:
         path.write_bytes(content)

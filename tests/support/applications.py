@@ -36,7 +36,7 @@ async def awaited(awaitable):
 
 
 def consent(server, url, scopes=None):
-    """The user agrees on the page of `url`; gives the callback URL."""
+    """The user agrees on the page of `url`; returns the callback URL."""
     if isinstance(server, bl.Sandbox):
         return server.authorize_demo_user(url, scopes)
     return server.authorize(url, scopes)

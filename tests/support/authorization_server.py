@@ -107,12 +107,12 @@ class AuthorizationServer(StandInService):
                 token.expires = 0.0
 
     def register(self, redirect_uri, method="none"):
-        """A client that was registered by hand; gives its record."""
+        """Registers a client by hand; returns its record."""
         request = {"redirect_uris": [redirect_uri], "token_endpoint_auth_method": method}
         return self._register(request)
 
     def authorize(self, url, scopes=None):
-        """The user agrees to what `url` asks for; gives the callback URL."""
+        """The user agrees to what `url` requests; returns the callback URL."""
         parts = urlsplit(url)
         assert f"{parts.scheme}://{parts.netloc}" == self.base_url, url
         assert parts.path == "/oauth2/authorize/confirm" and not parts.fragment, url

@@ -56,7 +56,7 @@ class AnyClient:
         return await result_of(getattr(self.client, method)(*args, **kwargs))
 
     async def rows(self, pager, limit=None):
-        """The rows of a pager from where it stands, at most `limit`."""
+        """The rows of a pager from its position on, at most `limit`."""
         taken = []
         if limit == 0:
             return taken

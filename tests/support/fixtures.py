@@ -21,7 +21,7 @@ NUMBERS = itertools.count()
 
 @pytest.fixture(autouse=True)
 def opened(openers, monkeypatch):
-    """Stands in for every browser; gives a folder with a file for each time one was opened."""
+    """Replaces every browser; returns a folder with a file for each time one was opened."""
     # The programs write beside the path that they were started by: each test has a path of its own.
     folder = openers / str(next(NUMBERS))
     folder.symlink_to(openers / "programs")
@@ -38,7 +38,7 @@ def opened(openers, monkeypatch):
 
 @pytest.fixture
 def server():
-    """An authorization server that the client gave no reason to complain."""
+    """An authorization server that has found no mistake of the client."""
     from .authorization_server import AuthorizationServer
 
     with AuthorizationServer() as running:

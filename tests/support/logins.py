@@ -19,13 +19,13 @@ def begin(server, store=None, **options):
 
 
 def sign_in(server, store=None, scopes=None, **options):
-    """A whole login by pasted callback; gives the credential."""
+    """A whole login by pasted callback; returns the credential."""
     flow = begin(server, store, **options)
     return flow.finish(server.authorize(flow.url, scopes))
 
 
 def demo_login(sandbox):
-    """In place of `bl.login`: the sandbox's demo user allows what is asked for."""
+    """In place of `bl.login`: the sandbox's demo user allows what is requested."""
 
     def login(base_url, *, open_browser, **options):
         flow = bl.begin_login(base_url, **options)

@@ -15,7 +15,7 @@ DAY = 86_400_000_000
 SYMBOLS = ["HK.00700", "US.AAPL", "HK.00005"]
 CANDLES = "/api/v1.0/quote/HK.00700/history-kline"
 PLATE = "/api/v1.0/quote/plate/HK.BK1001/stock"
-# A range that stays the same whenever it is asked for.
+# A range that stays the same whenever it is requested.
 END = time.time_ns() // 1000 // DAY * DAY
 RANGE = {"start": END - 90 * DAY, "end": END}
 PAGE_SIZE = 30
@@ -23,7 +23,7 @@ PAGE_SIZE = 30
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """One call; `pages` says that it gives a pager and takes `resume`."""
+    """One call; `pages` says that it returns a pager and takes `resume`."""
 
     name: str
     args: tuple = ()
@@ -45,7 +45,7 @@ class Operation:
             value = value.all()
         if inspect.isawaitable(value):
             value = asyncio.run(settled(value))
-        # What stood beside the rows is that of the last page.
+        # The metadata is that of the last page.
         return list(value) if self.pages else plain(value)
 
 
@@ -54,7 +54,7 @@ async def settled(value):
 
 
 def plain(value):
-    """What can be compared: rows with what stood beside them, a body, or a time."""
+    """What can be compared: rows with their metadata, a body, or a time."""
     if hasattr(value, "content"):
         return value.status, value.content
     if hasattr(value, "meta"):

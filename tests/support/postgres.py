@@ -77,7 +77,7 @@ class Postgres:
                 time.sleep(0.05)
 
     def stop(self):
-        """At once, as if the machine had gone; what was committed is kept."""
+        """At once, as if the machine had failed; what was committed remains."""
         if self._process is not None:
             # SIGQUIT: without waiting for connections.
             self._process.send_signal(3)

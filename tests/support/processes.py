@@ -26,7 +26,7 @@ def python(code, *args, env=None, **options):
 
 
 def run_python(code, *args, env=None, seconds=60.0, status=0):
-    """Runs a child to its end; gives stdout and stderr."""
+    """Runs a child to its end; returns stdout and stderr."""
     with python(code, *args, env=env, stderr=subprocess.PIPE) as child:
         try:
             out, err = child.communicate(timeout=seconds)

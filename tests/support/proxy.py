@@ -1,4 +1,4 @@
-"""What stands between client and service: a proxy on an event loop of its own thread."""
+"""Between client and service: a proxy on an event loop of its own thread."""
 
 import asyncio
 import contextlib

@@ -41,7 +41,7 @@ class SandboxProcess:
         return self._tell({"key": made.public_pem})["id"], made.private_pem
 
     def authorize(self, url):
-        """What a person would do on the consent page; gives the callback's URL."""
+        """What a person would do on the consent page; returns the callback's URL."""
         return self._tell({"authorize": url})["url"]
 
     def used(self):
@@ -73,7 +73,7 @@ class Used:
 
 
 def allow_many_files():
-    """Raises the limit of open files as far as may be; gives it."""
+    """Raises the limit of open files as far as possible; returns it."""
     try:
         import resource
     except ImportError:

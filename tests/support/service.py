@@ -305,7 +305,7 @@ def wire(planned):
 
 
 def head(planned):
-    """Status line and headers; length and type are filled in where the test gives none."""
+    """Status line and headers; length and type are filled in if the test sets none."""
     headers = {"Content-Type": "application/json", **planned.headers}
     if planned.chunks is not None:
         headers["Transfer-Encoding"] = "chunked"

@@ -1,4 +1,4 @@
-"""Stores for tests: one of the user's own, one in a file, and what is on the disk."""
+"""Stores for tests: a custom one, one in a file, and what is on the disk."""
 
 import contextlib
 import stat
@@ -17,7 +17,7 @@ ways = pytest.mark.parametrize("way", ["load", "save"])
 
 
 class DictStore:
-    """A user's own store: the three methods of the interface, and what it was asked."""
+    """A custom store: the three methods of the interface, and the calls of them."""
 
     def __init__(self):
         self.kept = {}

@@ -118,7 +118,7 @@ def test_a_login_a_call_a_refresh_and_the_second_use_of_a_code():
         {"extra": "1"},
     ],
 )
-def test_an_exchange_that_does_not_fit_is_refused(change):
+def test_an_exchange_that_does_not_fit_is_rejected(change):
     with AuthorizationServer() as server:
         client = register(server)
         url = server.base_url + asking(client["client_id"])
@@ -137,7 +137,7 @@ def test_an_exchange_that_does_not_fit_is_refused(change):
         {"state": ""},
     ],
 )
-def test_an_authorization_that_does_not_fit_is_refused(change):
+def test_an_authorization_that_does_not_fit_is_rejected(change):
     with AuthorizationServer() as server:
         client = register(server)
         assert ask(server, "GET", asking(client["client_id"], **change))[0] == 400

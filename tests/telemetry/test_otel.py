@@ -257,6 +257,6 @@ def is_ours(client):
 
 @pytest.mark.parametrize("other", [None, "https://api.example.com", bl.Client])
 @pytest.mark.parametrize("function", [instrument, uninstrument])
-def test_what_is_not_a_client_is_refused(function, other):
+def test_what_is_not_a_client_is_rejected(function, other):
     with pytest.raises(bl.ConfigError, match="expected a Client or an AsyncClient"):
         function(other)

@@ -171,7 +171,7 @@ class EncryptedFileStore(MemoryStore):
 
 
 class OwnStore(Revoked):
-    """Two logins of one store of the user's own."""
+    """Two logins of one custom store."""
 
     class Store(dict):
         def load(self, key):

@@ -36,7 +36,7 @@ class Owner:
 
 
 class OwnedStore(DictStore):
-    """A store of one's own that knows its application."""
+    """A custom store that knows its application."""
 
     def __init__(self, owner):
         super().__init__()

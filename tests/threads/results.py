@@ -62,7 +62,7 @@ class SchemaField(Shared):
 
 
 class Delivery(Shared):
-    """Rows that are handed to many, each once."""
+    """Rows that many receive, each once."""
 
     def prepare(self):
         self.client = self.sandbox.client()

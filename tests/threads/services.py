@@ -38,7 +38,7 @@ class Client(Shared):
 
 
 class Endpoint(Shared):
-    """One endpoint of the user's own, called by all threads."""
+    """One custom endpoint, called by all threads."""
 
     def make(self):
         self.client = self.sandbox.client()

@@ -1,4 +1,4 @@
-"""Promise 28: a path that is refused for its frequency is asked less often, as long as needed."""
+"""Promise 28: a path that is rejected as too frequent gets fewer requests, as long as needed."""
 
 import contextlib
 import threading
@@ -68,7 +68,7 @@ class Workers:
 @pytest.mark.parametrize(
     "name", ["429", *(pytest.param(name, marks=pytest.mark.slow) for name in list(REFUSALS)[1:])]
 )
-def test_security_28_a_path_that_is_refused_settles_near_what_the_service_takes(name):
+def test_security_28_a_path_that_is_rejected_settles_near_what_the_service_takes(name):
     meter = Meter(40.0, REFUSALS[name])
     with StandInService(meter) as server:
         client = bl.Client(server.base_url, auth=bl.BearerToken("token"), timeout=5.0)

@@ -36,7 +36,7 @@ def auth():
 
 
 def attempts(server, since=0):
-    """How many attempts each call made, and how often the clock was asked."""
+    """How many attempts each call made, and how often the clock was read."""
     paths = collections.Counter(received.path for received in server.received[since:])
     asked = paths.pop(CLOCK, 0)
     return sorted(paths.values()), asked
@@ -125,7 +125,7 @@ def test_security_30_a_clock_is_put_right_once_a_call_and_no_more():
 
 @offsets
 @pytest.mark.parametrize("kind", [bl.Client, bl.AsyncClient])
-def test_security_30_a_client_tells_how_far_the_services_clock_is_ahead(offset, kind):
+def test_security_30_a_client_reports_how_far_the_services_clock_is_ahead(offset, kind):
     async def call(client):
         result = client.dividends("HK.00001")
         return await result if hasattr(result, "__await__") else result

@@ -52,7 +52,7 @@ def test_a_connection_that_the_service_closed_is_not_used_for_the_next_call():
                 assert arrived.acquire(timeout=10)
 
 
-def test_a_call_that_is_given_up_closes_its_connection():
+def test_a_cancelled_call_closes_its_connection():
     closed = threading.Event()
 
     def swallow(listener):

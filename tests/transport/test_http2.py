@@ -75,7 +75,7 @@ def test_security_28_a_refused_stream_is_sent_again(authority):
         assert (http2.requests, http2.processed) == (40, 20)
 
 
-def test_security_28_a_service_that_refuses_for_ever_is_not_asked_for_ever(authority):
+def test_security_28_a_service_that_rejects_forever_is_not_retried_forever(authority):
     http2 = Http2(refused=lambda number: True)
     with serving(authority, http2) as server:
         client = bl.Client(server.base_url, **options(authority))

@@ -30,7 +30,7 @@ async def used(base_url, given_up):
     [range(10, 30), range(39, 19, -1), random.Random(1).sample(range(8, 40), 20), []],
     ids=["early ones", "the last first", "any", "none"],
 )
-def test_requests_keep_their_distance_whoever_gives_up(given_up):
+def test_requests_keep_their_distance_whichever_is_cancelled(given_up):
     with StandInService(lambda _: TIME) as server:
         succeeded = asyncio.run(used(server.base_url, given_up))
         times = sorted(received.at for received in server.received)

@@ -29,7 +29,7 @@ def dated(seconds):
 
 
 def tried(value, status, retries):
-    """The error of a call that is always asked to wait so long."""
+    """The error of a call that is always rejected with this wait."""
     with StandInService(lambda _: refusal(value, status)) as server:
         client = bl.Client(server.base_url, max_retries=retries)
         try:
@@ -90,7 +90,7 @@ def test_security_29_the_other_forms_of_throttling_have_it_too(status):
         client = bl.Client(server.base_url, auth=auth, max_retries=2)
         with pytest.raises(bl.RateLimited) as caught:
             client.dividends("HK.00700")
-        # The clock is not asked: it is not what is wrong.
+        # The clock is not read: it is not what is wrong.
         assert len(server.received) == 1
     assert caught.value.retry_after == 100
 

@@ -81,7 +81,7 @@ def test_security_22_a_tunnel_through_a_proxy_ends():
         ends(client.server_time, 5, bl.TransportError)
 
 
-def test_security_22_a_registration_ends_where_nothing_connects():
+def test_security_22_a_registration_ends_if_nothing_connects():
     with Unanswering() as nowhere:
         ends(lambda: begin(nowhere, timeout=0.5), 12, bl.BoardlotError)
 

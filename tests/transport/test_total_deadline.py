@@ -54,7 +54,7 @@ def test_the_limit_of_connections_is_blamed():
     assert all(blamed(error) == ["max_connections"] for error in ended)
 
 
-def test_the_rate_that_the_service_asked_for_is_blamed():
+def test_the_rate_that_the_service_requires_is_named_as_the_cause():
     with StandInService(lambda _: response({"ret_code": -11}, 429)) as server:
         client = bl.Client(server.base_url, **SHORT)
         for _ in range(60):

@@ -193,7 +193,7 @@ def test_two_users_in_two_profiles_see_their_own_fills(profiles, app, sandbox):
     assert "HK." in fills(alice, app, account)
     bob.get(f"{app.base_url}/fills?account={account}")
     assert "Welcome" in bob.text()
-    # When the service has revoked everything, the user is asked to log in again.
+    # When the service has revoked everything, the user must log in again.
     sandbox.revoke_grants()
     assert "Your login has ended" in fills(alice, app, account)
     press(alice, "Log in again")

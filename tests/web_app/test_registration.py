@@ -39,7 +39,7 @@ def test_a_registration_sends_what_section_2_1_shows(server):
     assert timedelta(seconds=-2) < age < timedelta(minutes=2)
 
 
-def test_a_name_that_cannot_be_sent_is_refused_before_anything_is_sent(server):
+def test_a_name_that_cannot_be_sent_is_rejected_before_anything_is_sent(server):
     for name, expected in [("\ud800", "not valid Unicode"), (5, "of type int")]:
         refused = pytest.raises(bl.ConfigError, match=f"client_name is {expected}")
         with refused:

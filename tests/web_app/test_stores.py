@@ -138,7 +138,7 @@ def test_the_files_of_a_store_do_not_grow_with_the_users(server, place):
     assert all(len(name) == len(f"{place.name}.refresh-00.lock") for name in locks), names
 
 
-def test_a_store_of_ones_own_leaves_no_file(server, monkeypatch, tmp_path):
+def test_a_custom_store_leaves_no_file(server, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     app = application(server)
     auth = log_in(server, app)
@@ -263,7 +263,7 @@ def test_a_commit_that_fails_when_the_lock_is_left_is_a_store_error(server):
     ("returned", "message"),
     [(None, "returned NoneType; expected a context manager"), (7, "returned int")],
 )
-def test_a_lock_that_is_not_a_context_manager_is_refused_by_name(server, returned, message):
+def test_a_lock_that_is_not_a_context_manager_is_rejected_by_name(server, returned, message):
     class Wrong(DictStore):
         def lock(self, key):
             return returned

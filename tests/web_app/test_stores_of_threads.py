@@ -12,7 +12,7 @@ from ..support.logins import quotes
 
 
 def test_a_row_that_is_locked_for_update_is_saved_by_the_same_transaction(server, postgres_address):
-    """On another connection, `save` would wait for the lock for ever."""
+    """On another connection, `save` would wait for the lock forever."""
     import psycopg
 
     local, backends = threading.local(), []

@@ -121,7 +121,7 @@ def test_a_worker_without_the_secret_does_not_end_the_login_for_the_others(serve
         with pytest.raises(bl.LoginRequired, match=f"client_secret is {state}; expected") as caught:
             used(server, wrong)
         assert caught.value.error == "invalid_client" and "client_secret" in caught.value.hint
-    # It is asked once, and the store is unchanged.
+    # One request is sent, and the store is unchanged.
     assert len(server.of("refresh_token")) == 1 and store.kept == kept
     assert used(server, app.auth(user="alice")) == []
     assert len(server.of("refresh_token")) == 2

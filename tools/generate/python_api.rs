@@ -34,7 +34,7 @@ fn class(face: Face) -> String {
         Face::Async => (
             "AsyncClient",
             "A client of the service whose calls are awaited.\n\n    \
-             Bound to no event loop: it survives several `asyncio.run` calls. Cancelling a task\n    \
+             Not bound to an event loop: it survives several `asyncio.run` calls. Cancelling a task\n    \
              cancels its request.",
         ),
     };
@@ -61,7 +61,7 @@ fn context(face: Face) -> String {
          error: BaseException | None,\n        traceback: types.TracebackType | None,\n    ) -> None:\n        \
          self._close()\n\n    \
          {asynchronous}def close(self) -> None:\n        \
-         \"\"\"Ends the client: later calls are refused.\"\"\"\n        self._close()\n\n    \
+         \"\"\"Closes the client: later calls raise `ConfigError`.\"\"\"\n        self._close()\n\n    \
          if not TYPE_CHECKING:\n\n        \
          def __getattr__(self, name):\n            \
          from .clients.mistakes import missing_attribute\n\n            \

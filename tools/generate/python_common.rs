@@ -82,11 +82,11 @@ const COMMON: &[Common] = &[
         returns: Returns::Value("Records[dict[str, typing.Any]]"),
         doc: "One method for many keys, `concurrency` requests at a time.\n\n\
               `method` is the name of a method with exactly one required argument, such as\n\
-              `\"dividends\"`, or an `Endpoint` with one name in its path. Returns one `Records` in the order of the keys. Its first column is the\n\
-              key, named like the argument; if a record has a field of that name, an underscore is\n\
-              appended to the field's name. With `on_error=\"collect\"`, `.errors` has each key that\n\
-              failed with its error; otherwise the first failure is raised and the other requests\n\
-              are cancelled. `progress=True` shows a progress bar if tqdm is installed.\n\n\
+              `\"dividends\"`, or an `Endpoint` with one name in its path. Returns one `Records` in the order\n\
+              of the keys. Its first column is the key, named like the argument; if a record has a field\n\
+              of that name, an underscore is appended to the field's name. With `on_error=\"collect\"`,\n\
+              `.errors` has each key that failed with its error; otherwise the first failure is raised and\n\
+              the other requests are cancelled. `progress=True` shows a progress bar if tqdm is installed.\n\n\
               Raises `ConfigError` for an invalid key, before anything is sent.",
         example: CommonExample(
             "client.fetch_many(\"dividends\", [\"HK.00700\", \"US.AAPL\"])",

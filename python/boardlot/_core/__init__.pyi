@@ -1,4 +1,4 @@
-"""The compiled core. Held against the built module by stubtest; see the docstrings there.
+"""The compiled core. stubtest checks this against the module, whose docstrings it repeats.
 
 The other files of this folder are parts of the stub: the module has no submodules.
 """

@@ -28,7 +28,7 @@ class ClientBase:
         """How many seconds the service's clock is ahead of this machine's, by which the timestamps of
         signed requests are corrected. It is 0.0 until the service rejects a timestamp.
         """
-    # Each gives its result, or an awaitable of it in `AsyncClient`: typed in `_api.py`.
+    # Each returns its result, or an awaitable of it in `AsyncClient`: typed in `_api.py`.
     def _close(self) -> None: ...
     def _instrument(
         self,

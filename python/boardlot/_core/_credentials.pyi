@@ -66,7 +66,7 @@ def signature_payload(
     """The canonical request (five lines) that is signed. Service document, section 5.2."""
 
 class _Store(Protocol):
-    """What keeps tokens: a store of boardlot's, or an object of your own."""
+    """A token store: a built-in one, or an object of your own."""
 
     def load(self, key: str, /) -> bytes | None: ...
     def save(self, key: str, data: bytes, /) -> None: ...
@@ -112,7 +112,7 @@ class EncryptedFileStore:
 
 @final
 class MemoryStore:
-    """Keeps tokens in memory, until the process ends."""
+    """Stores tokens in memory, until the process ends."""
 
     def __new__(cls) -> Self: ...
     def load(self, key: str) -> bytes | None:
@@ -125,12 +125,12 @@ class MemoryStore:
 
 @final
 class OAuth:
-    """The tokens of a login. They are kept in a store and refreshed automatically, before they expire and
+    """The tokens of a login. They are saved in a store and refreshed automatically, before they expire and
     when the service rejects them: once for all threads, tasks and processes that share the store.
 
     The constructor uses the tokens that an earlier `boardlot.login` saved in `store`; with `user`, those
     that `OAuthApp.fetch_token` saved for this user. They belong to one service: `base_url`, or that of the
-    first client which uses them. Users share no tokens, refreshes or logouts. Service document, section
+    first client that uses them. Users share no tokens, refreshes or logouts. Service document, section
     5.1.
     """
 
@@ -148,7 +148,7 @@ class OAuth:
         """The id that the service assigned to this client when it was registered."""
     @property
     def user(self) -> str | None:
-        """The application's user that the tokens belong to; None for a login of one's own."""
+        """The application's user that the tokens belong to; None for a personal login."""
     @property
     def base_url(self) -> str | None:
         """The service that the tokens belong to; None until a client has used them."""

@@ -30,7 +30,7 @@ class Replay:
     Pass it as `Client(cassette=Replay(path))`. A request gets the response that was recorded for the
     same method, path, query and body. If there are several, they are returned in order, and then the
     last one repeatedly. Retries do not wait. Any other request raises `ConfigError`, and so does a file
-    that is not a recording; an empty file is one, of a recorder that was not used.
+    that is not a recording; an empty file is one: its recorder was not used.
     """
 
     def __new__(cls, path: str | PathLike[str]) -> Self: ...
@@ -45,7 +45,7 @@ class RequestEvent:
 
     @property
     def id(self) -> int:
-        """A number that identifies the attempt in this process: its two events have the same."""
+        """A number that identifies the attempt in this process: its two events have the same number."""
     @property
     def endpoint(self) -> str:
         """The endpoint's name, as in errors: `"dividends"`. It is `"GET /path"` for a request of
@@ -75,7 +75,7 @@ class ResponseEvent:
 
     @property
     def id(self) -> int:
-        """A number that identifies the attempt in this process: its two events have the same."""
+        """A number that identifies the attempt in this process: its two events have the same number."""
     @property
     def endpoint(self) -> str:
         """The endpoint's name, as in errors: `"dividends"`. It is `"GET /path"` for a request of

@@ -27,7 +27,7 @@ class Registration:
         """The scopes that users can grant, separated by spaces; None if the response has none."""
     @property
     def issued_at(self) -> datetime | None:
-        """When the client was registered, as an aware UTC datetime; None if the response does not say it."""
+        """When the client was registered, as an aware UTC datetime; None if the response does not contain it."""
     def __reduce__(self) -> Any: ...
 
 def register_client(
@@ -52,7 +52,7 @@ def register_client(
 
 @final
 class AuthorizationRequest:
-    """A login that begins: `url` is the page to send the user to; `state` and `code_verifier` are two strings
+    """The start of a login: `url` is the page to send the user to; `state` and `code_verifier` are two strings
     to keep in the user's session until the callback.
     """
 
@@ -61,15 +61,15 @@ class AuthorizationRequest:
         """The page where the user logs in and grants access."""
     @property
     def state(self) -> str:
-        """What the callback has to repeat; 43 random characters."""
+        """The value that the callback must repeat; 43 random characters."""
     @property
     def code_verifier(self) -> str:
-        """What proves at the exchange that this application began the login; 43 random characters. A secret."""
+        """The proof, sent with the code, that this application began the login; 43 random characters. A secret."""
     def __reduce__(self) -> Any: ...
 
 @disjoint_base
 class OAuthAppBase:
-    """What the two classes have in common."""
+    """The base class of `OAuthApp` and `AsyncOAuthApp`."""
 
     @property
     def client_id(self) -> str:
@@ -123,7 +123,7 @@ class OAuthApp(OAuthAppBase):
 
         `callback_url` is the URL that the browser requested, or its path and query. `state` and
         `code_verifier` are those of `authorization_url`, from the session of the user who sends
-        the callback; None if it holds none. They are good for one exchange. Raises `OAuthError`
+        the callback; None if it holds none. They are valid for one exchange. Raises `OAuthError`
         and sends nothing if the state differs, a parameter occurs twice, or the service reports
         an error; `OAuthError` if the code has expired or was used; `LoginRequired` if the code
         was sent and the tokens were lost. After each of them, start a new login.
@@ -155,7 +155,7 @@ class AsyncOAuthApp(OAuthAppBase):
 
         `callback_url` is the URL that the browser requested, or its path and query. `state` and
         `code_verifier` are those of `authorization_url`, from the session of the user who sends
-        the callback; None if it holds none. They are good for one exchange. Raises `OAuthError`
+        the callback; None if it holds none. They are valid for one exchange. Raises `OAuthError`
         and sends nothing if the state differs, a parameter occurs twice, or the service reports
         an error; `OAuthError` if the code has expired or was used; `LoginRequired` if the code
         was sent and the tokens were lost. After each of them, start a new login.
@@ -171,7 +171,7 @@ class LoginFlow:
     def finish(self, callback_url: str) -> OAuth:
         """Completes the login with the URL to which the browser was redirected, copied from its address
         bar, and returns the `OAuth`. The URL of another login raises `OAuthError`; this login can still
-        be completed then.
+        be completed afterwards.
         """
     def wait(self) -> OAuth:
         """Waits for the browser's callback and returns the `OAuth`. Ctrl-C cancels the login."""

@@ -13,7 +13,7 @@ from ._types import _T, _Decimals, _Invalid, _RecordBatch, _Row_co, _Table
 
 @disjoint_base
 class PagerBase(Generic[_Row_co]):
-    """What `Pager` and `AsyncPager` have in common."""
+    """The base class of `Pager` and `AsyncPager`."""
 
     @classmethod
     def __class_getitem__(cls, key: Any) -> Any: ...
@@ -24,7 +24,7 @@ class PagerBase(Generic[_Row_co]):
     def range(self) -> tuple[datetime, datetime] | None:
         """The time range that is read, as aware UTC datetimes of its start and its end.
 
-        A range that was given is known at once. One that ends now is fixed by the service's clock when
+        A range that was passed is known at once. One that ends now is fixed by the service's clock when
         the first page is requested: until then it is `None`, as it is for a list without a time range.
         """
     @property
@@ -36,16 +36,16 @@ class PagerBase(Generic[_Row_co]):
         """
     def select(self, *names: str, undeclared: bool = False) -> Any:
         """The same iteration restricted to these fields, in this order: rows, pages, `all` and frames
-        have nothing else. It shares the position with this pager.
+        contain nothing else. It shares the position with this pager.
 
-        A name that the endpoint does not declare is refused. With `undeclared=True`, or if the endpoint
-        declares no fields, it is looked for in the first page that has records, and refused then.
+        A name that the endpoint does not declare is rejected. With `undeclared=True`, or if the endpoint
+        declares no fields, it is looked up in the first page that has records, and rejected then.
         """
     def as_type(self, cls: type[Any]) -> Any:
         """An iterator over the rows as instances of a class, each field converted to its annotation; see
         `Records.as_type`. It shares the position with this pager.
         """
-    # Each gives its result, or an awaitable of it in `AsyncPager`: typed in the subclasses.
+    # Each returns its result, or an awaitable of it in `AsyncPager`: typed in the subclasses.
     def pages(self) -> Any:
         """An iterator over the pages, each as `Records`."""
     def all(
@@ -98,10 +98,10 @@ class Pager(PagerBase[_Row_co], Iterator[_Row_co]):
     def __next__(self) -> _Row_co: ...
     def select(self, *names: str, undeclared: bool = False) -> Pager[dict[str, Any]]:
         """The same iteration restricted to these fields, in this order: rows, pages, `all` and frames
-        have nothing else. It shares the position with this pager.
+        contain nothing else. It shares the position with this pager.
 
-        A name that the endpoint does not declare is refused. With `undeclared=True`, or if the endpoint
-        declares no fields, it is looked for in the first page that has records, and refused then.
+        A name that the endpoint does not declare is rejected. With `undeclared=True`, or if the endpoint
+        declares no fields, it is looked up in the first page that has records, and rejected then.
         """
     def as_type(self, cls: type[_T]) -> RowIterator[_T]:
         """An iterator over the rows as instances of a class, each field converted to its annotation; see
@@ -169,10 +169,10 @@ class AsyncPager(PagerBase[_Row_co], AsyncIterator[_Row_co]):
     async def __anext__(self) -> _Row_co: ...
     def select(self, *names: str, undeclared: bool = False) -> AsyncPager[dict[str, Any]]:
         """The same iteration restricted to these fields, in this order: rows, pages, `all` and frames
-        have nothing else. It shares the position with this pager.
+        contain nothing else. It shares the position with this pager.
 
-        A name that the endpoint does not declare is refused. With `undeclared=True`, or if the endpoint
-        declares no fields, it is looked for in the first page that has records, and refused then.
+        A name that the endpoint does not declare is rejected. With `undeclared=True`, or if the endpoint
+        declares no fields, it is looked up in the first page that has records, and rejected then.
         """
     def as_type(self, cls: type[_T]) -> AsyncRowIterator[_T]:
         """An iterator over the rows as instances of a class, each field converted to its annotation; see

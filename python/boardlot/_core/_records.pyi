@@ -32,7 +32,7 @@ class SchemaField:
 
 @final
 class ArrowStream:
-    """Typed columns that any library with the Arrow PyCapsule interface can take over once."""
+    """Typed columns that any library with the Arrow PyCapsule interface can consume once."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> CapsuleType: ...
 
@@ -69,7 +69,7 @@ class Records(Sequence[_Row_co]):
         """The index of the first record that equals `value`; raises `ValueError` if there is none."""
     @property
     def meta(self) -> dict[str, Any]:
-        """The members next to the list and in the `pagination` object; of `fetch_many`, for each key."""
+        """The members next to the list and in the `pagination` object; for `fetch_many`, by key."""
     @property
     def errors(self) -> dict[str, BoardlotError]:
         """The keys that failed in `fetch_many(on_error="collect")`, each with its error."""
@@ -78,7 +78,7 @@ class Records(Sequence[_Row_co]):
         """Name, kind, unit and description of each declared field."""
     def select(self, *names: str, undeclared: bool = False) -> Records[dict[str, Any]]:
         """The records restricted to these fields, in this order: dicts, frames, `schema` and iteration
-        have nothing else. A name is unknown if it is neither declared nor in any record; while there
+        contain nothing else. A name is unknown if it is neither declared nor in any record; while there
         are no records, `undeclared=True` permits any names.
         """
     def as_type(self, cls: type[_T]) -> list[_T]:

@@ -94,7 +94,7 @@ class Sandbox:
     def serve(
         self, endpoint: Endpoint, rows: Iterable[Mapping[str, Any]], **arguments: Any
     ) -> None:
-        """Answers the requests of an `Endpoint` with these rows, a list of dicts, checked and paged like
+        """Serves requests of an `Endpoint` with these rows, a list of dicts, checked and paged like
         those of the service. With further arguments, only requests that have them get the rows:
         `serve(KLINE, rows, symbol="HK.00700")`. For an endpoint that pages by a range of dates, the
         rows are sorted by their first declared date or time, or else by its `unique` field. Rows for
@@ -108,7 +108,7 @@ class Sandbox:
         account: str | int | None = None,
         **arguments: Any,
     ) -> None:
-        """Replaces the rows of a built-in method, such as `"fills_history"`, by your own: of all accounts
+        """Replaces the rows of a built-in method, such as `"fills_history"`, with your own: of all accounts
         or symbols, or with `account` and further arguments only of these:
         `put("dividends", rows, symbol="HK.00700")`. They keep their order. The filters of the request
         apply; fills of the default range are returned whatever their times are. Raises `ConfigError`

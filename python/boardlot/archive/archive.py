@@ -44,17 +44,17 @@ class Archive:
     The text of each record is stored as the service sent it, and read through the same schema as
     a response, so a value looks the same whether it arrived today or a year ago.
 
-    An archive may be used by several threads and processes. Readers see complete reads of a list
-    only. A second update of the same list (in a SQLite file: of any list) waits.
+    An archive may be used by several threads and processes. Readers see a list only once it has
+    been read completely. A second update of the same list (in a SQLite file: of any list) waits.
 
     Args:
         target: The path of a SQLite file, which is created if it does not exist, or the address of
             a PostgreSQL database, `postgresql://user@host/database` (extra `postgres`).
-        wait: For how many seconds an update waits for another one.
+        wait: How many seconds an update waits for another one.
 
     Raises:
         ConfigError: `target` is not a path or an address of PostgreSQL.
-        StoreError: It cannot be opened: the file is damaged, something else, or of a newer format.
+        StoreError: It cannot be opened: it is damaged, is not an archive, or has a newer format.
 
     Example:
         >>> archive = bl.Archive(folder / "trades.db")
@@ -91,7 +91,7 @@ class Archive:
 
     def __reduce__(self) -> Any:
         raise ConfigError(
-            "an Archive cannot be pickled: pass its path or address, and open it in each process"
+            "cannot pickle an Archive; pass its path or address, and open it in each process"
         )
 
     @overload
@@ -162,11 +162,11 @@ class Archive:
             dividends: Symbols, such as `HK.00700`.
             futures: Symbols of continuous futures contracts, such as `HK.HSImain`.
             plates: Codes of plates, such as `HK.BK1001`.
-            since: How far back the fills are to reach, as `start` of `fills_history`; by default
+            since: How far back to read fills, like `start` of `fills_history`; by default
                 the first update reads the last 90 days. Not in the future.
             overlap: How long before the newest stored fill an update starts, to find fills that
                 arrived late.
-            progress: Whether a bar is shown (tqdm, where it is installed).
+            progress: Whether a bar is shown (tqdm, if it is installed).
 
         Returns:
             What happened to each list.
@@ -253,7 +253,7 @@ class Archive:
         return records
 
     def seen(self, list: str, key: str | int, at: Time | None = None) -> Records[Any]:
-        """A list as it was seen last, or last at a time.
+        """A list as it was last seen, or as it was at a given time.
 
         Args:
             list: One of `crypto_orders`, `sim_orders`, `sim_positions`, `ipos`, `dividends`,
@@ -277,7 +277,7 @@ class Archive:
 
         Each record has two more fields: `seen_at`, in microseconds since 1970 (a timestamp in typed
         columns), and `change`: `"new"`, `"changed"` or `"gone"`. A record that is gone is shown as
-        it was seen last.
+        it was last seen.
         """
         spec = list_named(list)
         (key,) = spec.keys([key])
@@ -288,8 +288,8 @@ class Archive:
     def gaps(self, account: str | int, market: str) -> list[tuple[datetime, datetime]]:
         """The spans of time between the first and the last stored read that no read has covered.
 
-        That is what an unfinished update has not reached, and what lies between reads that do not
-        touch: `update(since=...)` fills it.
+        These are what an unfinished update has not reached, and the time between reads that do not
+        adjoin: `update(since=...)` fills them.
         """
         state = FillStore(self._database, Series.checked((account, market))).state()
         return [(_datetime(start), _datetime(end)) for start, end in gaps(state)]
@@ -400,8 +400,8 @@ class Archive:
     ) -> Generator[Fill, None, None] | AsyncGenerator[Fill, None]:
         """Each new or changed fill exactly once, also across restarts; never ends by itself.
 
-        First come the fills that the archive has and this follower has not received, then those
-        that arrive: of each read in the order of their update time. A fill counts as delivered
+        First come the fills that the archive has and this follower has not received, then
+        those that arrive, each read in the order of update time. A fill counts as delivered
         when the next one is requested, so the fill that was being handled when the process died
         comes again.
 
@@ -413,8 +413,8 @@ class Archive:
             client: A client, for `for`; an `AsyncClient`, for `async for`. It is not closed.
             fills: An account and a trading market, such as `("281756", "HK")`.
             every: Seconds between two requests.
-            name: The name of this follower: each has received different fills. Only one of a name
-                may run at a time.
+            name: The name of this follower; each name has its own position. Only one follower of
+                a name may run at a time.
             overlap: As for `update`.
             since: As for `update`.
 

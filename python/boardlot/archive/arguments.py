@@ -35,11 +35,11 @@ def seconds(name: str, value: float, least: float) -> float:
 def follower_name(name: str) -> str:
     """The name of a follower, which a database can store."""
     if not isinstance(name, str) or not name:
-        raise ConfigError(f"name is {name!r}; expected a string that is not empty")
+        raise ConfigError(f"name is {name!r}; expected a non-empty string")
     try:
         storable = b"\0" not in name.encode()
     except UnicodeEncodeError:
         storable = False
     if not storable:
-        raise ConfigError(f"name is {name!r}; expected a text of Unicode without U+0000")
+        raise ConfigError(f"name is {name!r}; expected a valid Unicode string without U+0000")
     return name

@@ -151,7 +151,7 @@ class Lock(ABC):
         """Acquire the lock.
 
         Args:
-            wait: For how many seconds it may be waited for.
+            wait: How many seconds to wait for it.
 
         Raises:
             StoreError: Another thread or process still has it.

@@ -287,7 +287,7 @@ def _insert(transaction: Transaction, series: int, run: int, fills: Iterable[Fil
 
 
 def gaps(state: State) -> Iterator[tuple[int, int]]:
-    """The spans between the first and the last moment that was asked for that were not read."""
+    """The spans between the first and the last requested time that were not read."""
     spans: Sequence[tuple[int, int]] = state.covered
     if state.run_start is not None and state.run_end is not None:
         # Of a run that has not finished.

@@ -106,7 +106,7 @@ class Series:
             )
         account, market = pair
         if "\0" in str(market):
-            raise ConfigError(f"market is {market!r}; expected a text without U+0000")
+            raise ConfigError(f"market is {market!r}; expected a string without U+0000")
         _core._stored_records("fills_history", [("acc_id", account), ("trd_market", market)], [])
         return cls(str(account), str(market))
 
@@ -121,7 +121,7 @@ LISTS = {
             "ipos", "ipo_list", "market", "market", ("code",),
             ignored=("apply_countdown_secs", "placing_countdown_secs"),
         ),
-        # The service gives a dividend no identifier.
+        # The service sends no identifier of a dividend.
         ListSpec(
             "dividends", "dividends", "symbol", "symbol", ("ex_date", "pub_date"),
             total="total_dividend_count",

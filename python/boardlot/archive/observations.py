@@ -18,7 +18,7 @@ Record = tuple[str, str, str]
 
 
 def stored(spec: ListSpec, pages: Iterable[Any]) -> list[Record]:
-    """The records of a list's pages. Several with the same identity are told apart by number."""
+    """The records of a list's pages. Several with the same identity are distinguished by number."""
     records: list[Record] = []
     seen_before: Counter[str] = Counter()
     for page in pages:
@@ -125,7 +125,7 @@ def _store_snapshot(
 
 
 def seen(database: Database, spec: ListSpec, key: str, at: int | None) -> list[str]:
-    """The texts of a list's records as they were seen last, or last at a time."""
+    """The texts of a list's records as they were last seen, or as they were at a given time."""
     rows = database.read(
         "select v.record from lists l "
         "join snapshot_records r on r.list = l.id "

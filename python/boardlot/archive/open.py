@@ -55,11 +55,11 @@ def server_address(target: str) -> str | None:
     if scheme is not None or "://" in target:
         before, separator, rest = target.partition("://")
         if not separator or before.strip().lower() not in ("postgresql", "postgres"):
-            raise ConfigError(f"target is an address that is not supported; {expected}, as text")
+            raise ConfigError(f"target is an address that is not supported; {expected}")
         return f"postgresql://{rest.strip()}"
     if CONNECTION_STRING.match(target):
         raise ConfigError(
-            f"target is a connection string with names and values; {expected}",
+            f"target is a connection string of keyword=value pairs; {expected}",
             hint="If it is the name of a file, pass the absolute path.",
         )
     return None
@@ -73,12 +73,14 @@ def path_of(name: str, given: Any) -> str:
     """
     path = os.fspath(given) if isinstance(given, (str, os.PathLike)) else None
     if not isinstance(path, str):
-        raise ConfigError(f"{name} is of type {type(given).__name__}; expected a path as text")
+        raise ConfigError(f"{name} is of type {type(given).__name__}; expected a path as a string")
     try:
         valid = path != "" and b"\0" not in os.fsencode(path)
     except UnicodeError:
         valid = False
     if not valid:
         # An address may contain a password.
-        raise ConfigError(f"{name} is empty or has characters that no path has; expected a path")
+        raise ConfigError(
+            f"{name} is empty or has characters that a path cannot have; expected a path"
+        )
     return path

@@ -70,7 +70,7 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
                 elif tables:
                     raise store_error(
                         self.name,
-                        f"has a schema {SCHEMA} of something else",
+                        f"has a schema {SCHEMA} that is not an archive's",
                         hint="Choose another database; this one is unchanged.",
                     )
                 if found != schema.FORMAT:
@@ -87,7 +87,7 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
             "Check that the server runs and can be reached, then run the same update again: "
             "nothing that was stored is lost."
             if lost
-            else "Check what the user of the database may do."
+            else "Check the permissions of the database user."
         )
         return store_error(self.name, f"cannot be used: {text}", retryable=lost, hint=hint)
 

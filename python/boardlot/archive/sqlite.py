@@ -96,7 +96,7 @@ class Sqlite(DatabaseConnection[sqlite3.Connection]):
         elif tables:
             raise store_error(
                 self.name,
-                "is a database of something else",
+                "is a database, but not an archive",
                 hint="Choose another path; the file is unchanged.",
             )
         if found != schema.FORMAT:
@@ -291,7 +291,7 @@ class _FileLock(Lock):
         except OSError as error:
             raise StoreError(
                 f"{self._path} cannot be created: {error.strerror}",
-                hint="An archive is updated in a folder that can be written.",
+                hint="Make the folder writable, or copy the archive to one that is.",
             ) from error
         return True
 
@@ -327,8 +327,8 @@ def _roll_back(connection: sqlite3.Connection) -> None:
 
 HINTS = {
     "full": "Free some space and run the same update again: nothing that was stored is lost.",
-    "readonly": "The file can be read, but not updated: make it writable.",
+    "readonly": "The file is read-only: make it writable to update the archive.",
     "not a database": "It is not an archive, or it was damaged: restore it from a backup.",
     "malformed": "It was damaged: restore it from a backup.",
-    "no such": f"Something of it is missing: it was damaged. {RESTORE}",
+    "no such": f"Part of it is missing: it was damaged. {RESTORE}",
 }

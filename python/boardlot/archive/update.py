@@ -111,7 +111,7 @@ class Update:
     def _spans(
         self, series: Series, state: State, now: int, not_before: int | None
     ) -> Iterator[tuple[int, int]]:
-        """The ranges to read: what is new, and what `since` asks for and was never read."""
+        """The ranges to read: what is new, and what `since` requests and was never read."""
         newest = state.newest or (state.covered[-1][1] if state.covered else None)
         if newest is None:
             # As the service does without a start.

@@ -76,7 +76,7 @@ def _ranges() -> list[click.Parameter]:
         click.Option(
             ["--since"],
             metavar="TIME",
-            help="How far back the fills are to reach; the first update reads 90 days.",
+            help="How far back to read fills; the first update reads 90 days.",
         ),
         click.Option(
             ["--overlap-days"],
@@ -249,7 +249,7 @@ COMMANDS: dict[str, click.Command] = {
             ),
             click.Option(
                 ["--name"], default="default", show_default=True,
-                help="The name of this follower: each has received different fills.",
+                help="The name of this follower; each name has its own position.",
             ),
             *_ranges(),
         ],

@@ -47,7 +47,7 @@ command: DataCommand = DataCommand(
         Argument("name", "The endpoint: the name of its table in the file.", metavar="NAME"),
         Argument(
             "arguments",
-            "An argument of the endpoint; repeat it for more, which are sent in this order.",
+            "An argument of the endpoint; repeat it for more; they are sent in this order.",
             metavar="[ARGUMENT=VALUE]...",
             nargs=-1,
         ),

@@ -94,7 +94,7 @@ class DataCommand(Command):
 class CommandGroup(click.Group):
     """A command with commands of its own, all of which accept the global options.
 
-    A name may be typed in any case, and one that does not exist is answered with the nearest one.
+    A name may be typed in any case, and for one that does not exist the nearest one is suggested.
     """
 
     context_class: type[click.Context] = Context

@@ -113,7 +113,7 @@ def _show(steps: _Steps, sandbox: Any, client: Any, login: Any, out: Path) -> li
     with steps.timed() as done:
         again = asyncio.run(_fills_async(sandbox.base_url, login, account, span))
         if again != fills:
-            raise click.ClickException("the asynchronous client returned other fills")
+            raise click.ClickException("the asynchronous client returned different fills")
         done(f"again, asynchronously and with the login: the same {len(again):,} fills")
 
     _show_tables(steps, sandbox, client)

@@ -33,7 +33,9 @@ def call(settings: Settings, demo: bool, accounts: tuple[str, ...]) -> None:
     configuration of your assistant; it ends when its input is closed.
     """
     if demo and (settings.has_credentials or settings.base_url):
-        raise click.UsageError("--demo serves the sandbox: pass no service or credentials with it")
+        raise click.UsageError(
+            "--demo serves the sandbox: leave out the service and the credentials"
+        )
     try:
         from boardlot.cli.mcp_tools import create_server
     except ImportError as missing:
@@ -68,7 +70,7 @@ command: DataCommand = DataCommand(
             ["--account", "accounts"],
             metavar="ID",
             multiple=True,
-            help="Allow tools to read this account; can be repeated. With --demo, by default all.",
+            help="Allow tools to read this account; repeat it for more. Default with --demo: all.",
         ),
     ],
     help=call.__doc__,

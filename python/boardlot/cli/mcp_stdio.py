@@ -18,8 +18,8 @@ MESSAGE_MAX = 1 << 20
 CHUNK = 1 << 16
 # Chunks that were read and are not handled yet; then the client waits.
 CHUNKS = 16
-# How long the answer to a last message without a line feed may take.
-ANSWER_SECONDS = 60.0
+# How long the response to a last message without a line feed may take.
+RESPONSE_SECONDS = 60.0
 # Of a message that is too long the first and the last bytes are kept, for its id: there clients
 # write it, and there it cannot be one of the arguments.
 EDGE = 1 << 10
@@ -36,7 +36,7 @@ class Output:
     def __init__(self, stdout: BinaryIO) -> None:
         self._stdout = stdout
         self._lock = asyncio.Lock()
-        # The id of a request, and whether its answer was sent.
+        # The id of a request, and whether its response was sent.
         self._awaited: tuple[Any, asyncio.Event] | None = None
 
     async def write(self, text: str) -> None:
@@ -48,8 +48,8 @@ class Output:
             if any(_id_of(line) == number for line in text.split("\n")):
                 sent.set()
 
-    def answer_to(self, number: int | str) -> asyncio.Event:
-        """What is set when the answer to the request with this id was sent."""
+    def response_to(self, number: int | str) -> asyncio.Event:
+        """Set when the response to the request with this id has been sent."""
         self._awaited = number, asyncio.Event()
         return self._awaited[1]
 
@@ -64,7 +64,7 @@ class Output:
 class Input:
     """The messages that are received, read by a thread that no signal has to wait for.
 
-    One that is too long is answered with an error, and is not kept while it arrives.
+    One that is too long gets an error as its response, and is not stored while it arrives.
     """
 
     def __init__(self, stdin: int, output: Output) -> None:
@@ -100,15 +100,15 @@ class Input:
             message.add(rest)
         self.ended = True
         # The last one may have no line feed. At the end of the input the SDK ends what it has not
-        # answered yet, so that waits.
+        # responded to yet, so that waits.
         if not message.is_empty and await self._is_accepted(message):
             text = message.text()
             number = _id_of(text)
-            answer = None if number is None else self._output.answer_to(number)
+            sent = None if number is None else self._output.response_to(number)
             yield text
-            if answer is not None:
+            if sent is not None:
                 with suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(answer.wait(), ANSWER_SECONDS)
+                    await asyncio.wait_for(sent.wait(), RESPONSE_SECONDS)
 
     async def _is_accepted(self, message: _Message) -> bool:
         if message.is_too_long:
@@ -152,7 +152,7 @@ class _Message:
         return b"".join(self._parts).decode("utf-8", "replace")
 
     def refusal(self) -> str:
-        """The error that answers it, with its id as far as that is known."""
+        """The error response to it, with its id as far as that is known."""
         start, end = self._parts
         found = ID_AT_START.match(start) or ID_AT_END.search(end)
         error = {

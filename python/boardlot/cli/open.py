@@ -23,7 +23,7 @@ def open_page(page: str) -> None:
     address = addresses().get(PAGES[page].lower())
     if address is None:
         raise click.ClickException(
-            f"this build of boardlot has no address of its {page}: install a released version, or "
+            f"this build of boardlot has no address for its {page}: install a released version, or "
             f"build the docs from the source with `make docs`"
         )
     click.echo(escaped(address))

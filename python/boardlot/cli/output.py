@@ -92,7 +92,7 @@ def check_out(settings: Settings) -> None:
     Fields(settings.columns)
     check_choice(settings)
     if settings.data_format == "parquet" and settings.out is None:
-        raise click.UsageError("parquet is not text: add --out FILE")
+        raise click.UsageError("--format parquet writes binary data: add --out FILE")
     check_destination(settings)
 
 

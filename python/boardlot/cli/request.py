@@ -55,7 +55,7 @@ command: DataCommand = DataCommand(
             ["--query"],
             metavar="NAME=VALUE",
             multiple=True,
-            help="A query parameter; repeat it for more, which are sent in this order.",
+            help="A query parameter; repeat it for more; they are sent in this order.",
         ),
         click.Option(
             ["--body"],

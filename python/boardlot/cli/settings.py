@@ -49,7 +49,7 @@ class Login(NamedTuple):
         except boardlot.LoginRequired:
             known = last_client_id(self.store, self.oauth.base_url)
             raise boardlot.LoginRequired(
-                f"no such login: {self.store_name} contains none of {self.oauth.client_id} at "
+                f"no such login: {self.store_name} contains no login of {self.oauth.client_id} at "
                 f"{self.oauth.base_url}",
                 hint=f"The last login there is {known}." if known else hints.WRONG_LOGIN,
             ) from None
@@ -190,7 +190,7 @@ class Settings:
         client_id = client_id or last_client_id(store, self.service)
         if client_id is None:
             raise boardlot.LoginRequired(
-                f"no such login: {store_name} contains none at {self.service}",
+                f"no such login: {store_name} contains no login at {self.service}",
                 hint=hints.NO_LOGIN_IN_STORE,
             )
         oauth = boardlot.OAuth(client_id, store=store, base_url=self.service)

@@ -115,7 +115,7 @@ def _content(file: str) -> bytes:
             if os.name == "posix":
                 if status.st_uid not in (os.geteuid(), 0):
                     raise StoreError(
-                        f"passphrase_file {file} belongs to another user; expected a file of yours",
+                        f"passphrase_file {file} belongs to another user; expected one of yours",
                         hint=hints.PASSPHRASE_FILE,
                     )
                 if status.st_mode & 0o077:

@@ -52,8 +52,8 @@ def from_keys(
             document does not show.
         rate_limit: Requests per second of all workers together; `None` is the client's own.
         workers: The number of processes that fetch concurrently, by which the rate limit is
-            divided; `None` asks the dask.distributed cluster when a partition starts, and means
-            one process with dask's own threads.
+            divided; `None` means the number in the dask.distributed cluster when a partition
+            starts, or one process with dask's own threads.
 
     Returns:
         A DataFrame with unknown divisions. Text is `string[pyarrow]`, integers are `Int64`, flags

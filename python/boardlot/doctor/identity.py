@@ -131,7 +131,7 @@ def _file_of(key: ApiKey) -> Path:
 
 
 def _warning_of(key: ApiKey) -> str:
-    """The warning that reading the key's file again gives, if any."""
+    """The warning from reading the key's file again, if any."""
     import boardlot
 
     with warnings.catch_warnings(record=True) as caught:
@@ -216,10 +216,10 @@ def _check_token(identity: _Identity, login: OAuth) -> str:
 def _check_scopes(scopes: frozenset[str]) -> str:
     granted = " ".join(sorted(scopes)) or "none"
     if not ("quote:read" in scopes or "trade:read" in scopes):
-        raise Failed(f"granted: {granted}; these allow no reading", hints.MORE_SCOPES)
+        raise Failed(f"granted: {granted}; none of these allows reading", hints.MORE_SCOPES)
     return (
-        f"granted: {granted}. The service document does not show which endpoint needs which; the "
-        "next steps go by their names, as the sandbox does"
+        f"granted: {granted}. The service document does not show which scope an endpoint needs; "
+        "the next steps assume it from the names, as the sandbox does"
     )
 
 

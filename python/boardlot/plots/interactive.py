@@ -229,7 +229,7 @@ def ipos(records_or_frame: Any) -> altair.FacetChart:
 
 
 def _events(line: Any) -> list[dict[str, Any]]:
-    """The subscription, as a span from midnight to midnight, and a place for each other event."""
+    """The subscription, as a span between midnights, and a position for each other event."""
     common = {"market": line.market, "ipo": f"{line.name}  {line.code}".strip()}
     found: list[dict[str, Any]] = []
     if line.subscription:

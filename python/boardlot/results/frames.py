@@ -25,7 +25,7 @@ __all__ = ["to_arrow", "to_pandas", "to_polars"]
 
 
 class ArrowSource(Protocol):
-    """What `Records` gives to this module."""
+    """What `Records` provides to this module."""
 
     def _arrow(self, decimals: str, invalid: str, strings: str, /) -> Any:
         """An object with `__arrow_c_stream__`.
@@ -42,10 +42,10 @@ def to_pandas(
     Columns, by the kind of their field:
 
     - text: pandas' own default (`str` in pandas 3, `object` before); null is missing;
-    - integer: numpy `int64`, or nullable `Int64` where a value is null, so that none of the 64
+    - integer: numpy `int64`, or nullable `Int64` if a value is null, so that none of the 64
       bits is ever rounded;
     - number: `float64`, null as NaN;
-    - flag: `bool`, or nullable `boolean` where a value is null;
+    - flag: `bool`, or nullable `boolean` if a value is null;
     - decimal: see `decimals`;
     - timestamp: `datetime64[s, UTC]`, `[ms, UTC]` or `[us, UTC]`, the field's own unit; 0 and
       `""` as NaT;
@@ -55,17 +55,18 @@ def to_pandas(
     Args:
         records: What to convert.
         decimals: `"float64"`; `"decimal"` for exact `decimal.Decimal` objects, null as None
-            (Arrow's own decimals are faster, but refuse `price * qty` once the digits of both
+            (Arrow's own decimals are faster, but fail on `price * qty` once the digits of both
             exceed 38); or `"string"` for the service's own strings.
         invalid: What to do with a value that is not of its field's declared kind: `"raise"`, or
             `"null"` to make it null.
 
     Returns:
-        A DataFrame with every declared column, also where there is no row; its data are its own.
+        A DataFrame with every declared column, even without rows; its data do not depend on
+        the records.
 
     Raises:
         ImportError: pandas or pyarrow is not installed.
-        ConfigError: `decimals` or `invalid` is none of the values above.
+        ConfigError: `decimals` or `invalid` is not one of the values above.
         ProtocolError: A value is not of its field's kind and `invalid` is `"raise"`.
     """
     frame: pandas.DataFrame = _core._to_frame("to_pandas", records, decimals, invalid)
@@ -80,7 +81,7 @@ def to_polars(
     Text becomes `String`, integers `Int64`, numbers `Float64`, flags `Boolean`, dates `Date`,
     timestamps `Datetime` in UTC with the field's own unit (polars has no seconds: these become
     milliseconds), objects `Struct`. Arguments and errors are those of `to_pandas`;
-    `decimals="decimal"` gives exact `Decimal` columns.
+    `decimals="decimal"` returns exact `Decimal` columns.
     """
     frame: polars.DataFrame = _core._to_frame("to_polars", records, decimals, invalid)
     return frame
@@ -93,7 +94,7 @@ def to_arrow(
 
     Text becomes `string`, integers `int64`, numbers `double`, flags `bool`, dates `date32`,
     timestamps `timestamp[s|ms|us, tz=UTC]` of the field's own unit, objects `struct`. Arguments
-    and errors are those of `to_pandas`; `decimals="decimal"` gives exact decimal columns.
+    and errors are those of `to_pandas`; `decimals="decimal"` returns exact decimal columns.
     """
     table: pyarrow.Table = _core._to_frame("to_arrow", records, decimals, invalid)
     return table

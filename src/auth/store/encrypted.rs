@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn any_flipped_bit_and_any_cut_is_refused() {
+    fn any_flipped_bit_and_any_cut_is_rejected() {
         let folder = Folder::new("flip");
         folder.store("p").save("a", b"value").expect("saves");
         let good = fs::read(folder.path()).expect("a file");
@@ -254,7 +254,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_others_can_touch_is_refused() {
+    fn what_others_can_touch_is_rejected() {
         use std::os::unix::fs::{PermissionsExt, symlink};
         let folder = Folder::new("touch");
         let (store, path) = (folder.store("p"), folder.path());

@@ -23,7 +23,7 @@ pub fn read(path: &Path, max_bytes: u64) -> Result<Option<Secret>> {
     if !check_folder(folder_of(path))? {
         return Ok(None);
     }
-    let remedy = "make it readable for you, or choose another path";
+    let remedy = "make it readable by your user, or choose another path";
     let file = match open(path, OpenOptions::new().read(true)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -65,7 +65,7 @@ impl Lock {
         interrupt_check: &InterruptCheck,
     ) -> Result<Self> {
         make_folder(folder_of(path))?;
-        let remedy = "make the folder writable for you, or choose another path";
+        let remedy = "make the folder writable by your user, or choose another path";
         let file = open(path, OpenOptions::new().write(true).create(true).truncate(false))
             .map_err(|error| refused(path, &error, remedy))?;
         let metadata = file.metadata().map_err(|error| refused(path, &error, remedy))?;
@@ -79,7 +79,7 @@ impl Lock {
             Ok(Some(lock)) => Ok(Lock(lock)),
             Ok(None) => Err(store_error(
                 path,
-                format!("another process has held it for {} s", max_wait.as_secs()),
+                format!("another process has held its lock for {} s", max_wait.as_secs()),
                 "end that process, or call again",
             )),
             Err(Failure::Cancelled(error)) => Err(error),
@@ -179,7 +179,8 @@ fn check_private(path: &Path, metadata: &Metadata) -> Result<()> {
         return Err(store_error(path, "it belongs to another user", "choose another path"));
     }
     if metadata.mode() & 0o077 != 0 {
-        let remedy = format!("run: chmod 600 {}, and log in again if one may have", path.display());
+        let remedy =
+            format!("run: chmod 600 {}, and log in again in case they did", path.display());
         return Err(store_error(path, "other users can read or change it", &remedy));
     }
     Ok(())

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_key_of_tokens_is_told_from_those_of_registrations_and_refusals() {
+    fn the_key_of_tokens_differs_from_those_of_registrations_and_refusals() {
         let origin = "https://api.example.com";
         let (client, user) = (token_key(origin, "c"), user_key(origin, "c", "ann %refused"));
         for key in [client, user] {

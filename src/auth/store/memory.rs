@@ -15,7 +15,7 @@ use crate::error::Result;
 const SHARDS: usize = 64;
 
 /// A store that is lost with the process. Reading and writing take no lock, because a forked child could
-/// find it locked for ever.
+/// find it locked forever.
 pub struct Memory {
     shards: [ArcSwap<Values>; SHARDS],
     locks: KeyLocks,
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn many_keys_are_kept_apart() {
+    fn many_keys_are_kept_separate() {
         let store = Memory::default();
         for n in 0..1_000 {
             store.save(&format!("key-{n}"), format!("{n}").as_bytes()).expect("saves");

@@ -71,7 +71,7 @@ impl Guard {
         })
     }
 
-    /// A guard that is released by this function, which is told whether a change has failed.
+    /// A guard that is released by this function, which receives whether a change has failed.
     pub fn released_by(release: impl FnOnce(bool) -> Result<()> + Send + 'static) -> Self {
         Guard(Some(Box::new(release)))
     }

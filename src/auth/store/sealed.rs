@@ -181,7 +181,7 @@ pub mod tests {
         }
 
         #[test]
-        fn any_bytes_are_parsed_or_refused(
+        fn any_bytes_are_parsed_or_rejected(
             bytes in proptest::collection::vec(any::<u8>(), 0..120),
         ) {
             let whole = |version| [MAGIC.as_slice(), &[version], &bytes].concat();

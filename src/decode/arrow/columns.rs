@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn decimals_are_exact_when_asked_for() {
+    fn decimals_are_exact_on_request() {
         let options = ColumnOptions { decimals: Decimals::Decimal, ..Default::default() };
         let record = r#"{"price":"-12345678901234567890.123456789012345678"}"#;
         let batch = batch(options, &[record]).expect("batch");

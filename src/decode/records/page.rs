@@ -14,7 +14,7 @@ use crate::{
     error::{Error, Result},
 };
 
-/// A page of records. Values are decoded when they are asked for.
+/// A page of records. Values are decoded on demand.
 #[derive(Debug)]
 pub struct Page {
     id: u64,

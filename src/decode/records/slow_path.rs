@@ -49,7 +49,7 @@ pub(in crate::decode) fn find_page(
         })?,
     };
     let no_list = |what: String| {
-        let advice = "The service answered, but not with this list: check `rows` if you set it; \
+        let advice = "The response does not have this list: check `rows` if you set it; \
                       otherwise report the response.";
         Error::protocol(what, bytes).with_advice(advice.to_owned())
     };

@@ -1,4 +1,4 @@
-//! The query, body and headers of a request of the caller's own.
+//! The query, body and headers of a custom request.
 
 use ::http::HeaderMap;
 use bytes::Bytes;

@@ -27,7 +27,7 @@ pub struct Progress<'a> {
     pub count: Arc<AtomicU64>,
 }
 
-/// A number that the bar asks for whenever it is drawn.
+/// A number that the bar reads whenever it is drawn.
 pub type CountFn = Box<dyn Fn() -> Option<u64> + Send + Sync>;
 
 impl Progress<'_> {

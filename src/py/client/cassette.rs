@@ -62,7 +62,7 @@ impl Recorder {
 /// Pass it as `Client(cassette=Replay(path))`. A request gets the response that was recorded for the
 /// same method, path, query and body. If there are several, they are returned in order, and then the
 /// last one repeatedly. Retries do not wait. Any other request raises `ConfigError`, and so does a file
-/// that is not a recording; an empty file is one, of a recorder that was not used.
+/// that is not a recording; an empty file is one: its recorder was not used.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Replay {
     cassette: Arc<Cassette>,

@@ -27,15 +27,15 @@ use crate::{
     },
 };
 
-/// An endpoint of the service that boardlot does not know: a row like those of its own methods.
+/// A custom endpoint: an endpoint of the service that boardlot has no method for.
 ///
-/// `name` is how errors and checkpoints call it. `method` is `"GET"` or `"POST"`. A `{name}` in `path`
-/// stands for a required argument. `rows` is the dotted place of the records in a response; by default
+/// `name` identifies it in errors and checkpoints. `method` is `"GET"` or `"POST"`. A `{name}` in `path`
+/// stands for a required argument. `rows` is the dotted path of the records in a response; by default
 /// the only list in `data`. `paging` is `None`, `"next_key"`, `"page_flag"` or a `DateRange`. `record`
 /// declares the fields: a dict of their kinds (`text`, `integer`, `number`, `flag`, `decimal`,
 /// `percent`, `seconds`, `millis`, `micros`, `date`, `object`), or a `TypedDict`; other fields become
 /// columns whose types are inferred. `arguments` declares the kinds of arguments, which are then
-/// checked; `"symbol"` is a kind of them too. Other arguments are sent as they are. What is not in the
+/// checked; they may also have the kind `"symbol"`. Other arguments are sent as they are. What is not in the
 /// path goes into the query or, for POST, into the JSON body, in the order given.
 ///
 /// Raises `ConfigError` for a declaration that cannot be used.
@@ -131,7 +131,7 @@ impl Endpoint {
         &self.declaration.path
     }
 
-    /// The dotted place of the records in a response.
+    /// The dotted path of the records in a response.
     #[getter]
     fn rows(&self) -> Option<&str> {
         self.declaration.rows.as_deref()
@@ -175,7 +175,7 @@ impl Endpoint {
         Ok(kinds)
     }
 
-    /// What it returns, in the user's words.
+    /// The description that was passed.
     #[getter]
     fn doc(&self) -> &str {
         &self.declaration.doc

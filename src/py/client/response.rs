@@ -123,7 +123,7 @@ impl Explanation {
             text += &format!("{name}: {value}\n");
         }
         for (number, line) in (1..).zip(self.payload_lines()) {
-            text += &format!("signed line {number}: {line}\n");
+            text += &format!("canonical request, line {number}: {line}\n");
         }
         text.trim_end().to_owned()
     }

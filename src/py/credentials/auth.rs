@@ -3,9 +3,9 @@
 use pyo3::prelude::*;
 
 use super::{
-    credentials::{ApiKey, BearerToken},
     oauth::OAuth,
     profile::entry,
+    static_credentials::{ApiKey, BearerToken},
 };
 use crate::{
     auth::Credentials,

@@ -22,12 +22,12 @@ use crate::{
     },
 };
 
-/// The tokens of a login. They are kept in a store and refreshed automatically, before they expire and
+/// The tokens of a login. They are saved in a store and refreshed automatically, before they expire and
 /// when the service rejects them: once for all threads, tasks and processes that share the store.
 ///
 /// The constructor uses the tokens that an earlier `boardlot.login` saved in `store`; with `user`, those
 /// that `OAuthApp.fetch_token` saved for this user. They belong to one service: `base_url`, or that of the
-/// first client which uses them. Users share no tokens, refreshes or logouts. Service document, section
+/// first client that uses them. Users share no tokens, refreshes or logouts. Service document, section
 /// 5.1.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct OAuth {
@@ -85,7 +85,7 @@ impl OAuth {
         self.core.client_id()
     }
 
-    /// The application's user that the tokens belong to; None for a login of one's own.
+    /// The application's user that the tokens belong to; None for a personal login.
     #[getter]
     fn user(&self) -> Option<&str> {
         self.core.user()

@@ -102,7 +102,7 @@ pub fn config_file(py: Python<'_>) -> PyResult<PathBuf> {
     profile::config_file().map_err(|error| raise(py, error))
 }
 
-/// A profile of `config.toml` as a dict: `base_url`, `endpoints` (the file of the user's own, or None),
+/// A profile of `config.toml` as a dict: `base_url`, `endpoints` (a file, or None),
 /// `kind`, and where the secret is stored: `key_id` and `private_key`, or `client_id` and `store` (None: the keychain), and `passphrase_file` or
 /// `passphrase_command`. A missing profile is an error, or with `may_be_missing` None.
 #[gated]

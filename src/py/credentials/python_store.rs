@@ -1,4 +1,4 @@
-//! A token store of the caller's own: an object with `load`, `save` and `delete`, and perhaps `lock`.
+//! A custom token store: an object with `load`, `save` and `delete`, and perhaps `lock`.
 
 use std::{
     collections::HashMap,

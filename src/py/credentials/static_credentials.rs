@@ -197,7 +197,7 @@ fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
     if looks_like_a_key(&path.to_string_lossy()) && !path.exists() {
         return Err(Error::config(
             "private_key is neither the path of a file nor PEM text; it is not shown, since it \
-             looks like a key itself. Give a path, or PEM text with its -----BEGIN line",
+             looks like a key itself. Pass a path, or PEM text with its -----BEGIN line",
         ));
     }
     let refuse = |error: std::io::Error| {

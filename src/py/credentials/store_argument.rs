@@ -1,4 +1,4 @@
-//! The `store` argument of a login: one of boardlot's stores, or an object of the caller's own.
+//! The `store` argument of a login: one of boardlot's stores, or a custom object.
 
 use pyo3::{PyTraverseError, PyVisit, prelude::*};
 

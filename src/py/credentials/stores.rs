@@ -91,7 +91,7 @@ impl KeyringStore {
     }
 }
 
-/// Keeps tokens in memory, until the process ends.
+/// Stores tokens in memory, until the process ends.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct MemoryStore {
     store: Arc<Memory>,
@@ -264,13 +264,13 @@ pub fn built_in_store(object: &Bound<'_, PyAny>) -> Option<SharedStore> {
 /// Asks a callable for the passphrase.
 fn ask(callable: WeakRef) -> Passphrase {
     Box::new(move || {
-        let answer =
+        let outcome =
             call_python(&callable, "the callable that returns the passphrase", |callable| {
-                let answer = callable.invoke(())?;
-                let class = || answer.get_type().name().map(|name| name.to_string());
-                Ok(secret_text("passphrase", &answer).map_err(|_| class()))
+                let returned = callable.invoke(())?;
+                let class = || returned.get_type().name().map(|name| name.to_string());
+                Ok(secret_text("passphrase", &returned).map_err(|_| class()))
             })?;
-        answer.map_err(|class| {
+        outcome.map_err(|class| {
             Error::config(format!(
                 "passphrase: the callable returned {}; expected str. Return the passphrase, or \
                  raise an exception if there is none",

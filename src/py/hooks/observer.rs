@@ -145,7 +145,7 @@ impl Observer for PythonObserver {
     fn observe_abandoned(&self, event: Event) {
         let hooks = self.0.clone();
         callback_pool::spawn(move || {
-            // The hook that was told of the request may still be running.
+            // The hook that was called for the request may still be running.
             event.request.announced.wait();
             hooks.observe(&event);
         });

@@ -11,7 +11,7 @@ macro_rules! event_class {
         $(#[$meta])*
         #[pyclass(frozen, get_all, module = "boardlot._core")]
         pub struct $name {
-            /// A number that identifies the attempt in this process: its two events have the same.
+            /// A number that identifies the attempt in this process: its two events have the same number.
             id: u64,
             /// The endpoint's name, as in errors: `"dividends"`. It is `"GET /path"` for a request of
             /// your own.

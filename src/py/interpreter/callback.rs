@@ -87,7 +87,7 @@ pub fn no_stop_iteration(py: Python<'_>, error: PyErr) -> PyErr {
         () if error.is_instance_of::<PyStopAsyncIteration>(py) => "StopAsyncIteration",
         () => return error,
     };
-    let wrapped = PyRuntimeError::new_err(format!("code that boardlot called raised {class}"));
+    let wrapped = PyRuntimeError::new_err(format!("a callback raised {class}"));
     wrapped.set_cause(py, Some(error));
     wrapped
 }

@@ -115,7 +115,7 @@ pub fn in_interrupted_call<T>(work: impl FnOnce() -> T) -> T {
     outcome
 }
 
-/// Attaches for work that only Python can do, such as calling a token store of the caller's own: on a
+/// Attaches for work that only Python can do, such as calling a custom token store: on a
 /// thread of the callback pool, or on a caller's thread that is detached.
 pub fn attach<T>(work: impl FnOnce(Python<'_>) -> Result<T>) -> Result<T> {
     let _entered =

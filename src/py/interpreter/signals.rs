@@ -19,7 +19,7 @@ pub fn check_periodically(py: Python<'_>) -> PyResult<()> {
     checked
 }
 
-/// The same with a count of the caller's own, which is faster.
+/// The same with the caller's own count, which is faster.
 #[inline(always)]
 pub fn check_by_count(py: Python<'_>, objects: &mut u32) -> PyResult<()> {
     *objects = objects.wrapping_add(1);

@@ -50,7 +50,7 @@ impl Registration {
         self.0.scope.as_deref()
     }
 
-    /// When the client was registered, as an aware UTC datetime; None if the response does not say it.
+    /// When the client was registered, as an aware UTC datetime; None if the response does not contain it.
     #[getter]
     fn issued_at<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some(seconds) = self.0.issued_at else { return Ok(None) };

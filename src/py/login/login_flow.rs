@@ -41,7 +41,7 @@ impl LoginFlow {
 
     /// Completes the login with the URL to which the browser was redirected, copied from its address
     /// bar, and returns the `OAuth`. The URL of another login raises `OAuthError`; this login can still
-    /// be completed then.
+    /// be completed afterwards.
     fn finish<'py>(
         &self,
         py: Python<'py>,

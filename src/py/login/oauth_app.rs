@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// What the two classes have in common.
+/// The base class of `OAuthApp` and `AsyncOAuthApp`.
 #[pyclass(frozen, subclass, module = "boardlot._core")]
 pub struct OAuthAppBase {
     app: Arc<App>,
@@ -222,7 +222,7 @@ macro_rules! app_class {
             ///
             /// `callback_url` is the URL that the browser requested, or its path and query. `state` and
             /// `code_verifier` are those of `authorization_url`, from the session of the user who sends
-            /// the callback; None if it holds none. They are good for one exchange. Raises `OAuthError`
+            /// the callback; None if it holds none. They are valid for one exchange. Raises `OAuthError`
             /// and sends nothing if the state differs, a parameter occurs twice, or the service reports
             /// an error; `OAuthError` if the code has expired or was used; `LoginRequired` if the code
             /// was sent and the tokens were lost. After each of them, start a new login.
@@ -259,7 +259,7 @@ app_class! {
     AsyncOAuthApp, CallMode::Async
 }
 
-/// A login that begins: `url` is the page to send the user to; `state` and `code_verifier` are two strings
+/// The start of a login: `url` is the page to send the user to; `state` and `code_verifier` are two strings
 /// to keep in the user's session until the callback.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct AuthorizationRequest(Core);
@@ -273,13 +273,13 @@ impl AuthorizationRequest {
         self.0.url.as_str()
     }
 
-    /// What the callback has to repeat; 43 random characters.
+    /// The value that the callback must repeat; 43 random characters.
     #[getter]
     fn state<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
         PyString::new(py, &self.0.attempt.state)
     }
 
-    /// What proves at the exchange that this application began the login; 43 random characters. A secret.
+    /// The proof, sent with the code, that this application began the login; 43 random characters. A secret.
     #[getter]
     fn code_verifier<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
         PyString::new(py, &self.0.attempt.verifier)

@@ -39,7 +39,7 @@ use crate::{
     },
 };
 
-/// What `Pager` and `AsyncPager` have in common.
+/// The base class of `Pager` and `AsyncPager`.
 #[pyclass(frozen, subclass, generic, module = "boardlot._core")]
 pub struct PagerBase {
     state: Arc<PagerState>,
@@ -238,7 +238,7 @@ impl PagerBase {
 
     /// The time range that is read, as aware UTC datetimes of its start and its end.
     ///
-    /// A range that was given is known at once. One that ends now is fixed by the service's clock when
+    /// A range that was passed is known at once. One that ends now is fixed by the service's clock when
     /// the first page is requested: until then it is `None`, as it is for a list without a time range.
     #[getter]
     fn range<'py>(&self, py: Python<'py>) -> PyResult<Option<Datetimes<'py>>> {
@@ -258,10 +258,10 @@ impl PagerBase {
     }
 
     /// The same iteration restricted to these fields, in this order: rows, pages, `all` and frames
-    /// have nothing else. It shares the position with this pager.
+    /// contain nothing else. It shares the position with this pager.
     ///
-    /// A name that the endpoint does not declare is refused. With `undeclared=True`, or if the endpoint
-    /// declares no fields, it is looked for in the first page that has records, and refused then.
+    /// A name that the endpoint does not declare is rejected. With `undeclared=True`, or if the endpoint
+    /// declares no fields, it is looked up in the first page that has records, and rejected then.
     #[pyo3(signature = (*names, undeclared = false))]
     fn select<'py>(
         &self,

@@ -107,7 +107,7 @@ impl RowView {
         index: usize,
     ) -> PyResult<vec::IntoIter<Py<PyAny>>> {
         self.check_names(py, page)?;
-        // Code of the caller's class runs when its row is asked for, not before.
+        // Code of the caller's class runs when its row is requested, not before.
         let is_inert = match &self.builders.spec().target {
             Target::Class(class) => class.is_inert(),
             Target::Dict | Target::TypedDict => true,
@@ -118,7 +118,7 @@ impl RowView {
         let first = row_at(page, index);
         let (objects, error) = self.builders.objects_until_error(py, first, end - index);
         match error {
-            // The row that cannot be converted raises its error again when it is asked for. Any other
+            // The row that cannot be converted raises its error again when it is requested. Any other
             // error, such as that of a signal handler, is raised now.
             Some(error) if objects.is_empty() || !is_error_of_row(py, &error) => Err(error),
             None if objects.is_empty() => {

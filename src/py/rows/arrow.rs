@@ -19,7 +19,7 @@ use crate::{
 /// Building the columns of this many bytes takes a few milliseconds.
 const SHORT_BYTES: usize = 1 << 20;
 
-/// Typed columns that any library with the Arrow PyCapsule interface can take over once.
+/// Typed columns that any library with the Arrow PyCapsule interface can consume once.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct ArrowStream(Mutex<Option<(Arc<Schema>, Vec<RecordBatch>)>>);
 

@@ -169,7 +169,7 @@ impl Records {
 
     /// Refused, with what to pickle instead.
     fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
-        let what = "Records are not pickled: they share the memory of whole responses; pickle \
+        let what = "cannot pickle Records, which share the memory of whole responses; pickle \
                     `records.to_dicts()`, or write `records.to_arrow()` to a file";
         Err(raise(py, Error::config(what)))
     }
@@ -212,7 +212,7 @@ impl Records {
         import(py, "boardlot.results.tables")?.invoke_method(intern!(py, "html"), (this,))
     }
 
-    /// The members next to the list and in the `pagination` object; of `fetch_many`, for each key.
+    /// The members next to the list and in the `pagination` object; for `fetch_many`, by key.
     #[getter]
     fn meta<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         objects::meta(py, &self.rows)
@@ -234,7 +234,7 @@ impl Records {
     }
 
     /// The records restricted to these fields, in this order: dicts, frames, `schema` and iteration
-    /// have nothing else. A name is unknown if it is neither declared nor in any record; while there
+    /// contain nothing else. A name is unknown if it is neither declared nor in any record; while there
     /// are no records, `undeclared=True` permits any names.
     #[pyo3(signature = (*names, undeclared = false))]
     fn select(

@@ -25,7 +25,7 @@ struct Shared {
     /// What idle threads have used. A thread takes its own, so that threads side by side do not wait for
     /// each other, nor for the reference counts of the same objects.
     builders: Mutex<Vec<(ThreadId, Box<RowBuilder>)>>,
-    /// The same records as typed dicts, once they were asked for.
+    /// The same records as typed dicts, once they were requested.
     typed: Mutex<Option<RowBuilderPool>>,
 }
 

@@ -119,7 +119,7 @@ impl Sandbox {
         self.0.set_faults(faults).map_err(|error| raise(py, error))
     }
 
-    /// Answers the requests of an `Endpoint` with these rows, a list of dicts, checked and paged like
+    /// Serves requests of an `Endpoint` with these rows, a list of dicts, checked and paged like
     /// those of the service. With further arguments, only requests that have them get the rows:
     /// `serve(KLINE, rows, symbol="HK.00700")`. For an endpoint that pages by a range of dates, the
     /// rows are sorted by their first declared date or time, or else by its `unique` field. Rows for
@@ -141,7 +141,7 @@ impl Sandbox {
             .map_err(|error| raise(endpoint.py(), error))
     }
 
-    /// Replaces the rows of a built-in method, such as `"fills_history"`, by your own: of all accounts
+    /// Replaces the rows of a built-in method, such as `"fills_history"`, with your own: of all accounts
     /// or symbols, or with `account` and further arguments only of these:
     /// `put("dividends", rows, symbol="HK.00700")`. They keep their order. The filters of the request
     /// apply; fills of the default range are returned whatever their times are. Raises `ConfigError`

@@ -52,7 +52,7 @@ pub fn account(name: &str, account: &Bound<'_, PyAny>) -> PyResult<Option<(Strin
         matches!(parameter.kind, ParameterKind::AccountId | ParameterKind::AccountNumber)
     });
     let Some(parameter) = parameter else {
-        let expected = format!("no account: {name} is not about an account");
+        let expected = format!("no account: {name} does not take one");
         return Err(raise(
             account.py(),
             Error::argument("account", &account.str()?.to_string(), &expected),

@@ -1,5 +1,5 @@
-//! Uploaded public keys, whose algorithm is read from the key. Signatures are verified by other
-//! implementations than those the client signs with.
+//! Uploaded public keys, whose algorithm is read from the key. Signatures are verified with
+//! different implementations from those that the client signs with.
 
 use pkcs8::{Document, ObjectIdentifier, spki::SubjectPublicKeyInfoRef};
 

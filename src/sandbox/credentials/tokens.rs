@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn security_35_a_verifier_outside_the_grammar_is_refused_though_its_hash_fits() {
+    fn security_35_a_verifier_outside_the_grammar_is_rejected_though_its_hash_fits() {
         for verifier in ["short".to_owned(), "a".repeat(129), format!("{} ", "a".repeat(43))] {
             let tokens = Tokens::default();
             let challenge = Sha256::digest(&verifier).into();

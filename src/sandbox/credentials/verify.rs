@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_headers_are_refused_by_name() {
+    fn malformed_headers_are_rejected_by_name() {
         let (pair, public) = key("ed25519");
         let credentials = Credentials::default();
         let id = credentials.upload(&public).expect("uploaded");

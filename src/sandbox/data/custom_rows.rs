@@ -103,7 +103,7 @@ impl CustomRows {
     }
 
     /// Answers a request.
-    pub fn answer(&self, seed: u64, arguments: &Arguments) -> HandlerResult {
+    pub fn respond(&self, seed: u64, arguments: &Arguments) -> HandlerResult {
         let rows: Vec<&CustomRow> =
             self.rows.iter().filter(|row| self.is_wanted(row, arguments)).collect();
         let mut body = Body::new(&self.endpoint);

@@ -1,4 +1,4 @@
-//! All data of the sandbox, generated once from the seed and never changed: answering takes no lock.
+//! All data of the sandbox, generated once from the seed and never changed: responding takes no lock.
 
 use jiff::civil::Date;
 
@@ -49,14 +49,14 @@ mod tests {
         service::routes,
     };
 
-    /// The answer of an endpoint, found by a path written by hand.
-    fn answer(dataset: &Dataset, target: &str) -> serde_json::Value {
+    /// The response of an endpoint, found by a path written by hand.
+    fn response(dataset: &Dataset, target: &str) -> serde_json::Value {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let routes::RouteMatch::Route(route, values) = routes::find("GET", path, &[]) else {
             unreachable!("{target}")
         };
         let now_ms = dataset.market.as_of_ms() + 3_600_000;
-        let body = route.answer(dataset, &values, query, b"", now_ms).expect("a success");
+        let body = route.respond(dataset, &values, query, b"", now_ms).expect("a success");
         serde_json::from_slice(&body).expect("JSON")
     }
 
@@ -70,9 +70,9 @@ mod tests {
             let now_us = midnight_seconds(as_of) * 1_000_000;
             for market in ["HK", "US"] {
                 let target = "/api/v1.0/accounts/281756/fills_history?page_size=50&page_flag=";
-                let answer = answer(&dataset, &format!("{target}&trd_market={market}"));
+                let response = response(&dataset, &format!("{target}&trd_market={market}"));
                 let latest =
-                    answer["d"]["order_fills"][0]["updated_time"].as_i64().expect("a time");
+                    response["d"]["order_fills"][0]["updated_time"].as_i64().expect("a time");
                 assert!(latest < now_us && latest > now_us - 12 * 86_400_000_000, "{as_of}");
                 let first_day = dataset.market.calendar.days_before(market, as_of, 50)[0];
                 assert!(as_of.since(first_day).expect("days").get_days() <= 88, "{as_of}");
@@ -80,7 +80,7 @@ mod tests {
             for market in ["hk", "us", "cn", "sg", "my"] {
                 let all = if market == "cn" { 5 } else { 11 };
                 let target = format!("/api/v1.0/quote/ipo-list/{market}?request_type={all}");
-                for ipo in answer(&dataset, &target)["data"]["list"].as_array().expect("a list") {
+                for ipo in response(&dataset, &target)["data"]["list"].as_array().expect("a list") {
                     let listed = ipo["list_time"].as_str().expect("text");
                     assert_eq!(listed == "--", ipo["list_timestamp"] == 0);
                     if listed != "--" {
@@ -95,8 +95,8 @@ mod tests {
             }
             for future in ["HK.HSI", "US.ES", "US.CL", "SG.CN", "JP.NK225"] {
                 let target = format!("/api/v1.0/quote/{future}main/reference-future");
-                let answer = answer(&dataset, &target);
-                let list = answer["data"]["reference_list"].as_array().expect("a list");
+                let response = response(&dataset, &target);
+                let list = response["data"]["reference_list"].as_array().expect("a list");
                 assert_eq!(list.len(), 5, "{future} {as_of}");
                 let days: Vec<&str> =
                     list.iter().filter_map(|row| row["future_last_trade_time"].as_str()).collect();

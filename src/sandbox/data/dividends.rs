@@ -33,7 +33,7 @@ const RECORDS_MAX: usize = 100;
 /// The response for each security, generated on the first request.
 #[derive(Debug)]
 pub struct Dividends {
-    answers: HashMap<String, OnceLock<Vec<u8>>>,
+    responses: HashMap<String, OnceLock<Vec<u8>>>,
 }
 
 /// The dividends of a security, the latest ones as records.
@@ -76,7 +76,7 @@ struct DividendPolicy {
 impl Dividends {
     pub fn new(securities: &Securities) -> Self {
         let codes = securities.all().iter().map(|security| security.code.clone());
-        Dividends { answers: codes.map(|code| (code, OnceLock::new())).collect() }
+        Dividends { responses: codes.map(|code| (code, OnceLock::new())).collect() }
     }
 
     pub fn history(
@@ -86,10 +86,10 @@ impl Dividends {
         arguments: &Arguments,
     ) -> HandlerResult {
         let symbol = arguments.text("symbol");
-        match (self.answers.get(symbol), market.securities.get(symbol)) {
-            (Some(answer), Some(security)) => {
+        match (self.responses.get(symbol), market.securities.get(symbol)) {
+            (Some(response), Some(security)) => {
                 let body = || history(market, security).body(&arguments.endpoint);
-                Ok(answer.get_or_init(body).clone())
+                Ok(response.get_or_init(body).clone())
             }
             _ if futures.knows(symbol) => Ok(History::default().body(&arguments.endpoint)),
             _ => Err(Rejection::invalid_symbol(symbol)),

@@ -54,7 +54,7 @@ impl Route {
         matches!(self.endpoint.response, ResponseShape::Page)
     }
 
-    pub fn answer(
+    pub fn respond(
         &self,
         oauth: &OAuth,
         tokens: &Tokens,
@@ -68,12 +68,12 @@ impl Route {
                 description: "out of order on purpose".to_owned(),
             })
         };
-        let answered = match fault {
+        let response = match fault {
             Some(Fault::Throttle) => out_of_order(StatusCode::TOO_MANY_REQUESTS),
             Some(Fault::Error(_)) => out_of_order(StatusCode::SERVICE_UNAVAILABLE),
             _ => (self.handler)(oauth, tokens, request),
         };
-        answered
+        response
             .unwrap_or_else(OAuthError::into_response)
             .with(CACHE_CONTROL, HeaderValue::from_static("no-store"))
             .with(PRAGMA, HeaderValue::from_static("no-cache"))

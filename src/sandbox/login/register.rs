@@ -101,7 +101,7 @@ pub fn register(
         pkce_required: true,
         client_secret: client_secret.clone(),
     };
-    let answer = json(&registered);
+    let response = json(&registered);
     oauth.clients.add(Client {
         name: client_name.to_owned(),
         refreshes: grant_types.iter().any(|grant| grant == REFRESH_GRANT),
@@ -109,7 +109,7 @@ pub fn register(
         redirect_uris,
         id,
     })?;
-    Ok(HttpResponse::json(StatusCode::CREATED, answer))
+    Ok(HttpResponse::json(StatusCode::CREATED, response))
 }
 
 /// Checks a member of the body by its row.
@@ -127,7 +127,7 @@ fn check(parameter: &Parameter, value: Option<&Value>) -> Result<(), String> {
             Ok(())
         }
         (ParameterKind::TextList, _) => {
-            Err(format!("{name} is not valid; expected a list of 1 to {LIST_MAX} texts"))
+            Err(format!("{name} is not valid; expected a list of 1 to {LIST_MAX} strings"))
         }
         (_, Some(value)) if fits(value) => Ok(()),
         (_, Some(_)) => Err(format!("{name} is malformed: {}", parameter.doc)),

@@ -75,7 +75,7 @@ pub fn grant(
         tokens.exchange(exchange, oauth.token_lifetime, request.now_ms)?
     };
     match issued {
-        Ok(issued) => Ok(answer(oauth, &issued)),
+        Ok(issued) => Ok(token_response(oauth, &issued)),
         Err(invalid) => Err(OAuthError::new("invalid_grant", invalid)),
     }
 }
@@ -106,7 +106,7 @@ fn authenticated(
     }
 }
 
-fn answer(oauth: &OAuth, issued: &Issued) -> HttpResponse {
+fn token_response(oauth: &OAuth, issued: &Issued) -> HttpResponse {
     let body = TokenResponse {
         access_token: &issued.access_token,
         token_type: "Bearer",

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prices_stand_on_the_ladder() {
+    fn prices_are_on_the_ladder() {
         for market in ["HK", "US", "SG", "MY", "JP", "SH"] {
             for price in (1..20_000_000).step_by(7_919) {
                 let rounded = on_ladder(market, price);

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_unique_and_prices_stand_on_the_ladder() {
+    fn codes_are_unique_and_prices_are_on_the_ladder() {
         let securities = Securities::new(7, 3_000);
         assert_eq!(securities.all.len(), securities.by_code.len());
         assert_eq!(securities.stocks("HK").count(), 3_000);

@@ -20,7 +20,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Route {
     pub endpoint: EndpointRef,
-    /// Generates the answer; none for an endpoint that a user declared.
+    /// Generates the response; none for an endpoint that a user declared.
     handler: Option<Handler>,
     /// The rows that the user brought along for it, the newest first.
     custom: Vec<Arc<CustomRows>>,
@@ -108,7 +108,7 @@ impl Route {
     }
 
     /// Answers a request; invalid arguments get the endpoint's own code.
-    pub fn answer(
+    pub fn respond(
         &self,
         dataset: &Dataset,
         path: &[(String, String)],
@@ -120,7 +120,7 @@ impl Route {
             .and_then(|arguments| {
                 let custom = self.custom.iter().find(|rows| rows.is_for(&arguments));
                 match (custom, self.handler) {
-                    (Some(rows), _) => rows.answer(dataset.market.seed, &arguments),
+                    (Some(rows), _) => rows.respond(dataset.market.seed, &arguments),
                     (None, Some(handler)) => handler(dataset, &arguments),
                     (None, None) => {
                         let what = "no rows are served for these arguments";

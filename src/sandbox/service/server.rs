@@ -130,7 +130,7 @@ impl Shared {
     }
 
     /// The time to check a signature by. If the date was fixed, a signature is accepted by either
-    /// clock: a client uses its own until it is told that of the service.
+    /// clock: a client uses its own until it has read that of the service.
     fn signature_ms(&self, headers: &HeaderMap) -> i64 {
         let (now_ms, service_ms) = (self.now_ms(), self.service_ms());
         let sent = headers.get(X_TIMESTAMP).and_then(|value| value.to_str().ok()?.parse().ok());
@@ -242,7 +242,7 @@ async fn handle(shared: &Shared, request: Request) -> Response {
                     let now_ms = shared.now_ms();
                     let request =
                         OAuthRequest { headers: &parts.headers, query, body: &body, now_ms };
-                    route.answer(&shared.oauth, &shared.credentials.tokens, &request, fault)
+                    route.respond(&shared.oauth, &shared.credentials.tokens, &request, fault)
                 }
             };
             shared.record(method, path, query, response.status.as_u16());
@@ -304,7 +304,7 @@ fn respond(
             }
         };
     }
-    match route.answer(&shared.dataset, values, request.query, request.body, shared.service_ms()) {
+    match route.respond(&shared.dataset, values, request.query, request.body, shared.service_ms()) {
         Ok(body) => HttpResponse::json(StatusCode::OK, body),
         Err(rejection) => rejected(StatusCode::OK, &rejection),
     }

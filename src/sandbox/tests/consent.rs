@@ -291,7 +291,7 @@ fn secrets_of_the_query_are_not_recorded() {
     let rig = rig();
     let client_id = client(&rig);
     open(&rig, &parameters(&client_id));
-    rig.send("GET", "/oauth2/token?code=secret&client_secret=secret", "", b"").expect("an answer");
+    rig.send("GET", "/oauth2/token?code=secret&client_secret=secret", "", b"").expect("a response");
     let requests = rig.sandbox.requests();
     let [.., page, token] = requests.as_slice() else { unreachable!("{requests:?}") };
     assert_eq!((page.method.as_str(), page.path.as_str(), page.status), ("GET", PAGE, 200));
@@ -301,11 +301,11 @@ fn secrets_of_the_query_are_not_recorded() {
 }
 
 #[test]
-fn other_methods_of_the_page_are_told() {
+fn other_methods_of_the_page_are_rejected() {
     let rig = rig();
-    let got = rig.send("PUT", PAGE, "", b"").expect("an answer");
+    let got = rig.send("PUT", PAGE, "", b"").expect("a response");
     assert_eq!((got.status, header(&got, "allow")), (405, "GET, POST".to_owned()));
-    let got = rig.send("POST", PAGE, FORM, b"").expect("an answer");
+    let got = rig.send("POST", PAGE, FORM, b"").expect("a response");
     assert_eq!(got.status, 403);
 }
 

@@ -46,7 +46,7 @@ fn security_34_what_was_signed_is_what_counts() {
     let rig = Rig::new(Options::default());
     let signature = |nonce: &str| rig.signature("GET", TARGET, b"", 0, nonce);
     let refused = |method: &str, target: &str, headers: &str, body: &[u8]| {
-        let got = rig.send(method, target, headers, body).expect("an answer");
+        let got = rig.send(method, target, headers, body).expect("a response");
         assert_eq!(got.status, 401, "{target}");
         assert_eq!(got.json()["ret_code"].as_i64().or(got.json()["code"].as_i64()), Some(-1));
     };
@@ -59,7 +59,7 @@ fn security_34_what_was_signed_is_what_counts() {
     let signed = rig.signature("POST", PLATE, b"{}", 0, "e");
     refused("POST", PLATE, &signed, b"{ }");
     // A nonce that failed is not used up.
-    let got = rig.send("GET", TARGET, &signature("b"), b"").expect("an answer");
+    let got = rig.send("GET", TARGET, &signature("b"), b"").expect("a response");
     assert_eq!(got.status, 200);
 }
 
@@ -75,20 +75,20 @@ fn security_34_a_nonce_works_once_also_for_64_at_a_time() {
                     let mut stream = rig.connect();
                     start.wait();
                     write(&mut stream, "GET", TARGET, &headers, b"");
-                    usize::from(read(&mut stream).expect("an answer").status == 200)
+                    usize::from(read(&mut stream).expect("a response").status == 200)
                 })
             })
             .collect();
         racers.into_iter().map(|racer| racer.join().expect("no panic")).sum()
     });
     assert_eq!(passed, 1);
-    assert_eq!(rig.send("GET", TARGET, &headers, b"").expect("an answer").status, 401);
+    assert_eq!(rig.send("GET", TARGET, &headers, b"").expect("a response").status, 401);
     rig.sandbox.reset();
-    assert_eq!(rig.send("GET", TARGET, &headers, b"").expect("an answer").status, 200);
+    assert_eq!(rig.send("GET", TARGET, &headers, b"").expect("a response").status, 200);
 }
 
 #[test]
-fn small_and_foreign_keys_are_refused() {
+fn small_and_foreign_keys_are_rejected() {
     let rig = Rig::new(Options::default());
     for pem in ["", "no key", include_str!("../../../tests/vectors/signing.json")] {
         assert!(rig.sandbox.upload_key(pem).is_err());

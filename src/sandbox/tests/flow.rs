@@ -27,7 +27,7 @@ pub fn metadata() -> Value {
 
 pub fn register(rig: &Rig, metadata: &Value) -> Got {
     let json = "Content-Type: application/json\r\n";
-    rig.send("POST", REGISTER, json, metadata.to_string().as_bytes()).expect("an answer")
+    rig.send("POST", REGISTER, json, metadata.to_string().as_bytes()).expect("a response")
 }
 
 /// The id of a fresh client.
@@ -54,7 +54,7 @@ pub fn parameters(client_id: &str) -> Vec<(&str, &str)> {
 
 /// Opens the page with these parameters.
 pub fn open(rig: &Rig, parameters: &[(&str, &str)]) -> Got {
-    rig.send("GET", &format!("{PAGE}?{}", form(parameters)), "", b"").expect("an answer")
+    rig.send("GET", &format!("{PAGE}?{}", form(parameters)), "", b"").expect("a response")
 }
 
 /// A page as a browser holds it: the hidden fields, and the cookie.
@@ -84,7 +84,7 @@ impl Shown {
         let hidden = self.hidden.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let pairs: Vec<(&str, &str)> = hidden.chain(fields.iter().copied()).collect();
         let headers = format!("{FORM}Cookie: other=1; {}\r\n", self.cookie);
-        rig.send("POST", PAGE, &headers, form(&pairs).as_bytes()).expect("an answer")
+        rig.send("POST", PAGE, &headers, form(&pairs).as_bytes()).expect("a response")
     }
 }
 
@@ -136,20 +136,22 @@ pub fn refreshing<'a>(client_id: &'a str, refresh_token: &'a str) -> Vec<(&'a st
 }
 
 pub fn ask_token(rig: &Rig, pairs: &[(&str, &str)]) -> Got {
-    rig.send("POST", TOKEN, FORM, form(pairs).as_bytes()).expect("an answer")
+    rig.send("POST", TOKEN, FORM, form(pairs).as_bytes()).expect("a response")
 }
 
 /// Whether a rejection has the form of RFC 6749.
 pub fn assert_refused(got: &Got, status: u16, error: &str) {
-    let answer = got.json();
-    assert_eq!((got.status, &answer["error"]), (status, &error.into()), "{answer}");
-    assert!(answer["error_description"].is_string() && answer.as_object().expect("one").len() == 2);
+    let response = got.json();
+    assert_eq!((got.status, &response["error"]), (status, &error.into()), "{response}");
+    assert!(
+        response["error_description"].is_string() && response.as_object().expect("one").len() == 2
+    );
     assert_eq!(header(got, "cache-control"), "no-store");
 }
 
 pub fn get(rig: &Rig, token: &str, target: &str) -> Got {
     let headers = format!("Authorization: Bearer {token}\r\n");
-    rig.send("GET", target, &headers, b"").expect("an answer")
+    rig.send("GET", target, &headers, b"").expect("a response")
 }
 
 pub fn text(value: &Value) -> String {

@@ -33,29 +33,29 @@ fn confidential() -> Value {
 }
 
 #[test]
-fn a_registration_gives_the_whole_record() {
+fn a_registration_returns_the_whole_record() {
     let rig = rig();
     for (metadata, besides) in [(metadata(), 0), (confidential(), 1)] {
         let got = register(&rig, &metadata);
         assert_eq!((got.status, header(&got, "cache-control")), (201, "no-store".to_owned()));
-        let answer = got.json();
+        let response = got.json();
         for field in CLIENT_RECORD.fields() {
-            assert!(!answer[field.name.as_ref()].is_null(), "{}", field.name);
+            assert!(!response[field.name.as_ref()].is_null(), "{}", field.name);
         }
-        let members = answer.as_object().expect("an object").len();
+        let members = response.as_object().expect("an object").len();
         assert_eq!(members, CLIENT_RECORD.fields().count() + besides);
         for (name, value) in metadata.as_object().expect("an object") {
-            assert_eq!(answer[name], *value, "{name}");
+            assert_eq!(response[name], *value, "{name}");
         }
-        let id = text(&answer["client_id"]);
+        let id = text(&response["client_id"]);
         let uri = format!("{}/oauth2/register/{id}", rig.sandbox.base_url());
-        assert_eq!(answer["registration_client_uri"], uri);
-        assert_eq!(answer["scope"], "quote:read quote:write trade:read trade:write accid:*");
-        assert_eq!(answer["pkce_required"], true);
+        assert_eq!(response["registration_client_uri"], uri);
+        assert_eq!(response["scope"], "quote:read quote:write trade:read trade:write accid:*");
+        assert_eq!(response["pkce_required"], true);
         let age = jiff::Timestamp::now().as_second()
-            - answer["client_id_issued_at"].as_i64().expect("seconds");
+            - response["client_id_issued_at"].as_i64().expect("seconds");
         assert!((0..60).contains(&age));
-        assert_eq!(answer.get("client_secret").is_some(), besides == 1);
+        assert_eq!(response.get("client_secret").is_some(), besides == 1);
     }
     assert_ne!(client(&rig), client(&rig));
 }
@@ -95,39 +95,42 @@ fn faulty_registrations_are_refused() {
         assert_refused(&got, 400, "invalid_redirect_uri");
     }
     for body in ["", "{", "[]", "null", "\"x\""] {
-        let got = rig.send("POST", "/oauth2/register", "", body.as_bytes()).expect("an answer");
+        let got = rig.send("POST", "/oauth2/register", "", body.as_bytes()).expect("a response");
         assert_refused(&got, 400, "invalid_client_metadata");
     }
 }
 
 #[test]
-fn a_code_gives_tokens_and_a_refresh_token_access_tokens() {
+fn a_code_yields_tokens_and_a_refresh_token_access_tokens() {
     let rig = rig();
     let client_id = client(&rig);
     let code = code(&rig, &client_id, ALL);
     let got = ask_token(&rig, &exchange(&client_id, &code));
-    let answer = got.json();
+    let response = got.json();
     assert_eq!((got.status, header(&got, "cache-control")), (200, "no-store".to_owned()));
     let names: Vec<&str> = ACCESS_TOKEN.fields().map(|field| field.name.as_ref()).collect();
-    assert!(names.iter().all(|name| !answer[*name].is_null()), "{answer}");
-    assert_eq!(answer.as_object().expect("an object").len(), names.len());
-    assert_eq!((&answer["token_type"], &answer["expires_in"]), (&"Bearer".into(), &7_200.into()));
-    assert_eq!(answer["scope"], ALL.join(" "));
-    let first = text(&answer["access_token"]);
+    assert!(names.iter().all(|name| !response[*name].is_null()), "{response}");
+    assert_eq!(response.as_object().expect("an object").len(), names.len());
+    assert_eq!(
+        (&response["token_type"], &response["expires_in"]),
+        (&"Bearer".into(), &7_200.into())
+    );
+    assert_eq!(response["scope"], ALL.join(" "));
+    let first = text(&response["access_token"]);
     assert_eq!(get(&rig, &first, QUOTE).status, 200);
 
-    let refresh_token = text(&answer["refresh_token"]);
+    let refresh_token = text(&response["refresh_token"]);
     let mut tokens = vec![first];
     for _ in 0..3 {
         let got = ask_token(&rig, &refreshing(&client_id, &refresh_token));
-        let answer = got.json();
-        assert_eq!((got.status, answer.as_object().expect("one").len()), (200, 4), "{answer}");
+        let response = got.json();
+        assert_eq!((got.status, response.as_object().expect("one").len()), (200, 4), "{response}");
         assert_eq!(
-            (&answer["token_type"], &answer["scope"]),
+            (&response["token_type"], &response["scope"]),
             (&"Bearer".into(), &ALL.join(" ").into())
         );
-        assert!(answer["expires_in"].is_u64());
-        tokens.push(text(&answer["access_token"]));
+        assert!(response["expires_in"].is_u64());
+        tokens.push(text(&response["access_token"]));
     }
     for token in &tokens {
         assert_eq!(get(&rig, token, FILLS).status, 200);
@@ -168,23 +171,23 @@ fn security_35_a_code_works_once_of_64_racers() {
         let code = code(&rig, &client_id, ALL);
         let body = form(&exchange(&client_id, &code));
         let start = Barrier::new(64);
-        let answers: Vec<Value> = std::thread::scope(|scope| {
+        let responses: Vec<Value> = std::thread::scope(|scope| {
             let racers: Vec<_> = (0..64)
                 .map(|_| {
                     scope.spawn(|| {
                         let mut stream = rig.connect();
                         start.wait();
                         write(&mut stream, "POST", TOKEN, FORM, body.as_bytes());
-                        read(&mut stream).expect("an answer").json()
+                        read(&mut stream).expect("a response").json()
                     })
                 })
                 .collect();
             racers.into_iter().map(|racer| racer.join().expect("no panic")).collect()
         });
         let (won, lost): (Vec<&Value>, Vec<&Value>) =
-            answers.iter().partition(|answer| answer["access_token"].is_string());
+            responses.iter().partition(|response| response["access_token"].is_string());
         assert_eq!((won.len(), lost.len()), (1, 63));
-        assert!(lost.iter().all(|answer| answer["error"] == "invalid_grant"));
+        assert!(lost.iter().all(|response| response["error"] == "invalid_grant"));
         // The others were second uses: what the first got is revoked.
         assert_eq!(get(&rig, &text(&won[0]["access_token"]), QUOTE).status, 401);
         let got = ask_token(&rig, &refreshing(&client_id, &text(&won[0]["refresh_token"])));
@@ -218,11 +221,11 @@ fn what_is_missing_doubled_or_malformed_is_an_invalid_request() {
     assert_refused(&ask_token(&rig, &nobody), 401, "invalid_client");
     let body = form(&code_grant);
     for kind in ["", "Content-Type: application/json\r\n", "Content-Type: text/plain\r\n"] {
-        let got = rig.send("POST", TOKEN, kind, body.as_bytes()).expect("an answer");
+        let got = rig.send("POST", TOKEN, kind, body.as_bytes()).expect("a response");
         assert_refused(&got, 400, "invalid_request");
     }
     let kind = "Content-Type: Application/X-WWW-Form-Urlencoded; charset=UTF-8\r\n";
-    assert_eq!(rig.send("POST", TOKEN, kind, body.as_bytes()).expect("an answer").status, 200);
+    assert_eq!(rig.send("POST", TOKEN, kind, body.as_bytes()).expect("a response").status, 200);
 }
 
 #[test]
@@ -234,8 +237,8 @@ fn a_confidential_client_refreshes_with_its_secret_only() {
     let wrong = [exchange(&client_id, &code_), vec![("client_secret", "wrong")]].concat();
     assert_refused(&ask_token(&rig, &wrong), 401, "invalid_client");
     // The document does not name the secret for this grant.
-    let answer = ask_token(&rig, &exchange(&client_id, &code_)).json();
-    let refresh_token = text(&answer["refresh_token"]);
+    let response = ask_token(&rig, &exchange(&client_id, &code_)).json();
+    let refresh_token = text(&response["refresh_token"]);
     let plain = refreshing(&client_id, &refresh_token);
     assert_refused(&ask_token(&rig, &plain), 401, "invalid_client");
     for wrong in ["", "wrong", secret.get(1..).expect("text"), &format!("{secret}A")] {
@@ -258,8 +261,8 @@ fn a_client_that_did_not_register_for_refreshing_gets_no_refresh_token() {
     metadata["grant_types"] = json!(["authorization_code"]);
     let client_id = text(&register(&rig, &metadata).json()["client_id"]);
     let code = code(&rig, &client_id, ALL);
-    let answer = ask_token(&rig, &exchange(&client_id, &code)).json();
-    assert!(answer["access_token"].is_string() && answer.get("refresh_token").is_none());
+    let response = ask_token(&rig, &exchange(&client_id, &code)).json();
+    assert!(response["access_token"].is_string() && response.get("refresh_token").is_none());
     let got = ask_token(&rig, &refreshing(&client_id, "x"));
     assert_refused(&got, 400, "unauthorized_client");
 }
@@ -278,21 +281,21 @@ fn scopes_open_their_endpoints_and_no_other() {
         (&["quote:read", "trade:read", "accid:1001001", "accid:5001"], &[QUOTE, SIM, CRYPTO]),
     ] {
         let code = code(&rig, &client_id, scopes);
-        let answer = ask_token(&rig, &exchange(&client_id, &code)).json();
-        assert_eq!(answer["scope"], scopes.join(" "));
-        let token = text(&answer["access_token"]);
+        let response = ask_token(&rig, &exchange(&client_id, &code)).json();
+        assert_eq!(response["scope"], scopes.join(" "));
+        let token = text(&response["access_token"]);
         for target in [QUOTE, FILLS, SIM, CRYPTO] {
             let got = get(&rig, &token, target);
             let expected = if open.contains(&target) { 200 } else { 403 };
             assert_eq!(got.status, expected, "{scopes:?} {target}");
             if expected == 403 {
-                let answer = got.json();
+                let response = got.json();
                 let member = match target {
                     FILLS => "errcode",
                     CRYPTO => "code",
                     _ => "ret_code",
                 };
-                assert_eq!(answer[member], -10, "{answer}");
+                assert_eq!(response[member], -10, "{response}");
             }
         }
         assert_eq!(get(&rig, &token, "/api/v1.0/server-time").status, 200);
@@ -308,12 +311,12 @@ fn tokens_end_by_time_by_revocation_and_by_reset() {
     let rig = Rig::new(Options { fills: 100, token_lifetime: 0.4, ..Options::default() });
     let client_id = client(&rig);
     let code_ = code(&rig, &client_id, ALL);
-    let answer = ask_token(&rig, &exchange(&client_id, &code_)).json();
-    assert_eq!(answer["expires_in"], 0);
+    let response = ask_token(&rig, &exchange(&client_id, &code_)).json();
+    assert_eq!(response["expires_in"], 0);
     std::thread::sleep(Duration::from_millis(500));
-    let got = get(&rig, &text(&answer["access_token"]), FILLS);
+    let got = get(&rig, &text(&response["access_token"]), FILLS);
     assert_eq!((got.status, &got.json()["errcode"]), (401, &(-1).into()));
-    let got = ask_token(&rig, &refreshing(&client_id, &text(&answer["refresh_token"])));
+    let got = ask_token(&rig, &refreshing(&client_id, &text(&response["refresh_token"])));
     assert_eq!(got.status, 200);
 
     let rig = self::rig();
@@ -324,35 +327,35 @@ fn tokens_end_by_time_by_revocation_and_by_reset() {
     };
     let open = |token: &Value| get(&rig, &text(token), QUOTE).status;
     let refresh = |token: &Value| ask_token(&rig, &refreshing(&client_id, &text(token)));
-    let answer = granted();
-    assert_eq!(open(&answer["access_token"]), 200);
+    let response = granted();
+    assert_eq!(open(&response["access_token"]), 200);
     rig.sandbox.revoke_tokens();
-    assert_eq!(open(&answer["access_token"]), 401);
-    let renewed = refresh(&answer["refresh_token"]).json();
+    assert_eq!(open(&response["access_token"]), 401);
+    let renewed = refresh(&response["refresh_token"]).json();
     assert_eq!(open(&renewed["access_token"]), 200);
     let code_ = code(&rig, &client_id, ALL);
     rig.sandbox.revoke_grants();
     assert_eq!(open(&renewed["access_token"]), 401);
-    assert_refused(&refresh(&answer["refresh_token"]), 400, "invalid_grant");
+    assert_refused(&refresh(&response["refresh_token"]), 400, "invalid_grant");
     assert_refused(&ask_token(&rig, &exchange(&client_id, &code_)), 400, "invalid_grant");
     // The client is known still.
-    let answer = granted();
-    assert_eq!(open(&answer["access_token"]), 200);
+    let response = granted();
+    assert_eq!(open(&response["access_token"]), 200);
     let kept = rig.sandbox.add_bearer_token();
     rig.sandbox.reset();
-    assert_eq!(open(&answer["access_token"]), 401);
-    assert_refused(&refresh(&answer["refresh_token"]), 401, "invalid_client");
+    assert_eq!(open(&response["access_token"]), 401);
+    assert_refused(&refresh(&response["refresh_token"]), 401, "invalid_client");
     assert_eq!(get(&rig, &kept, QUOTE).status, 200);
 }
 
 #[test]
 fn the_clock_of_the_sandbox_is_the_one_that_counts() {
     let rig = Rig::new(Options { fills: 100, clock_offset: 86_400.0, ..Options::default() });
-    let answer = register(&rig, &metadata()).json();
-    let ahead = answer["client_id_issued_at"].as_i64().expect("seconds")
+    let response = register(&rig, &metadata()).json();
+    let ahead = response["client_id_issued_at"].as_i64().expect("seconds")
         - jiff::Timestamp::now().as_second();
     assert!((86_300..=86_400).contains(&ahead), "{ahead}");
-    let client_id = text(&answer["client_id"]);
+    let client_id = text(&response["client_id"]);
     let code = code(&rig, &client_id, ALL);
     assert_eq!(ask_token(&rig, &exchange(&client_id, &code)).status, 200);
 }
@@ -379,7 +382,7 @@ fn faults_reach_registration_and_tokens_but_not_the_page() {
     let second = code(&rig, &client_id, ALL);
     set(Faults::default());
     assert_eq!(ask_token(&rig, &asked).status, 200);
-    // An answer that is lost on the way is a code that is gone.
+    // A response that is lost on the way is a code that is gone.
     set(Faults { truncate_rate: 1.0, ..Faults::default() });
     ask_token(&rig, &exchange(&client_id, &second));
     set(Faults::default());

@@ -24,9 +24,9 @@ fn internal_errors_are_the_documented_ones_or_503() {
     assert_eq!(rig.get(IPOS).json()["ret_code"], -5);
     let mut seen = std::collections::BTreeSet::new();
     for _ in 0..60 {
-        let answer = rig.get(DIVIDENDS).json();
-        assert_eq!(answer["error"]["code"], "internal_error");
-        seen.insert(answer["ret_code"].as_i64().expect("a code"));
+        let response = rig.get(DIVIDENDS).json();
+        assert_eq!(response["error"]["code"], "internal_error");
+        seen.insert(response["ret_code"].as_i64().expect("a code"));
     }
     assert_eq!(seen.into_iter().collect::<Vec<_>>(), [-6, -4, -2]);
     assert_eq!(rig.get(SIM).status, 503);
@@ -118,7 +118,7 @@ fn requests_are_recorded_in_bounded_memory_and_forgotten_by_reset() {
     let mut stream = rig.connect();
     for _ in 0..10_050 {
         write(&mut stream, "GET", TIME, "", b"");
-        read(&mut stream).expect("an answer");
+        read(&mut stream).expect("a response");
     }
     assert_eq!(rig.sandbox.requests().len(), 10_000);
     rig.sandbox.reset();
@@ -127,7 +127,7 @@ fn requests_are_recorded_in_bounded_memory_and_forgotten_by_reset() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_data_in_any_order() {
+fn the_same_seed_produces_the_same_data_in_any_order() {
     let targets = [
         DIVIDENDS,
         IPOS,
@@ -160,7 +160,7 @@ fn stopping_closes_the_socket_and_its_connections_once_for_all() {
     let address = rig.sandbox.base_url().replace("http://", "");
     let mut kept = rig.connect();
     write(&mut kept, "GET", TIME, "", b"");
-    read(&mut kept).expect("an answer");
+    read(&mut kept).expect("a response");
     rig.sandbox.stop();
     rig.sandbox.stop();
     assert!(std::net::TcpStream::connect(&address).is_err());
@@ -171,7 +171,7 @@ fn stopping_closes_the_socket_and_its_connections_once_for_all() {
 }
 
 #[test]
-fn options_out_of_range_are_refused() {
+fn options_out_of_range_are_rejected() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("one");
     for options in [
         Options { token_lifetime: f64::NAN, ..Options::default() },
@@ -186,7 +186,7 @@ fn options_out_of_range_are_refused() {
 }
 
 #[test]
-fn a_million_deals_are_no_more_than_a_page_at_once() {
+fn a_million_fills_are_no_more_than_a_page_at_once() {
     let rig = Rig::new(Options { fills: 1_000_000, ..Options::default() });
     let target = "/api/v1.0/accounts/281756/fills_history?trd_market=HK&page_flag=";
     assert_eq!(rig.get(target).json()["d"]["completed"], false);

@@ -1,4 +1,4 @@
-//! Pages to the end: every row once, in order, with cursors handed back unchanged.
+//! Pages to the end: every row once, in order, with cursors sent back unchanged.
 
 use std::collections::HashSet;
 
@@ -22,8 +22,8 @@ fn fills_target(query: &str, flag: &str) -> String {
 fn all_fills(rig: &Rig, query: &str) -> (Vec<Value>, Vec<String>) {
     let (mut fills, mut flags, mut flag) = (Vec::new(), Vec::new(), String::new());
     loop {
-        let answer = rig.get(&fills_target(query, &flag)).json();
-        let data = &answer["d"];
+        let response = rig.get(&fills_target(query, &flag)).json();
+        let data = &response["d"];
         fills.extend(data["order_fills"].as_array().expect("a list").iter().cloned());
         flag = text(&data["page_flag"]).to_owned();
         if data["completed"] == true {
@@ -116,18 +116,18 @@ fn an_open_end_is_90_days_away() {
 }
 
 #[test]
-fn a_flag_of_another_query_is_refused() {
+fn a_flag_of_another_query_is_rejected() {
     let rig = Rig::new(Options::default());
     let (_, flags) = all_fills(&rig, "");
     for query in ["&start=5", "&code=HK.00700", "&end=1999999999999999"] {
-        let answer = rig.get(&fills_target(query, &flags[0])).json();
-        assert_eq!(answer["errcode"], -1200, "{query}");
+        let response = rig.get(&fills_target(query, &flags[0])).json();
+        assert_eq!(response["errcode"], -1200, "{query}");
     }
     let altered = flags[0].replace('+', " ");
     assert_eq!(rig.get(&fills_target("", &altered)).json()["errcode"], -1200);
-    // Another page size goes on from the same place.
-    let answer = rig.get(&fills_target("&page_size=10", &flags[0])).json();
-    assert_eq!(answer["s"], "ok");
+    // Another page size continues at the same position.
+    let response = rig.get(&fills_target("&page_size=10", &flags[0])).json();
+    assert_eq!(response["s"], "ok");
 }
 
 #[test]
@@ -136,13 +136,13 @@ fn crypto_orders_and_plates_to_their_ends() {
     let (mut ids, mut times, mut flag) = (HashSet::new(), Vec::new(), String::new());
     loop {
         let path = "/api/v1/crypto/accounts/9007199254740993/orders?page_size=17";
-        let answer = rig.get(&format!("{path}&page_flag={}", encoded(&flag))).json();
-        for order in answer["data"]["orders"].as_array().expect("a list") {
+        let response = rig.get(&format!("{path}&page_flag={}", encoded(&flag))).json();
+        for order in response["data"]["orders"].as_array().expect("a list") {
             assert!(ids.insert(text(&order["order_id"]).to_owned()));
             times.push(order["create_time"].as_i64().expect("a time"));
         }
-        flag = text(&answer["data"]["page_flag"]).to_owned();
-        if answer["data"]["completed"] == true {
+        flag = text(&response["data"]["page_flag"]).to_owned();
+        if response["data"]["completed"] == true {
             break;
         }
     }
@@ -152,12 +152,12 @@ fn crypto_orders_and_plates_to_their_ends() {
     let (mut codes, mut next_key, mut requests) = (HashSet::new(), String::new(), 0);
     loop {
         let body = serde_json::json!({"next_key": next_key}).to_string();
-        let answer = rig.post("/api/v1.0/quote/plate/HK.BK1001/stock", &body).json();
-        for stock in answer["data"]["stock_list"].as_array().expect("a list") {
+        let response = rig.post("/api/v1.0/quote/plate/HK.BK1001/stock", &body).json();
+        for stock in response["data"]["stock_list"].as_array().expect("a list") {
             assert!(codes.insert(text(&stock["code"]).to_owned()));
         }
         requests += 1;
-        let pagination = &answer["pagination"];
+        let pagination = &response["pagination"];
         assert_eq!(pagination["total"], 333);
         next_key = text(&pagination["next_key"]).to_owned();
         if pagination["has_more"] == false {
@@ -178,19 +178,19 @@ fn histories_go_backward_by_their_end() {
         loop {
             let end_query = if end.is_empty() { String::new() } else { format!("&end={end}") };
             let target = format!("/api/v1.0/quote/HK.00700/{path}?limit=150{end_query}");
-            let answer = rig.get(&target).json();
-            let rows = answer["data"][list].as_array().expect("a list");
+            let response = rig.get(&target).json();
+            let rows = response["data"][list].as_array().expect("a list");
             let page: Vec<String> =
                 rows.iter().map(|row| text(&row["data_date"]).to_owned()).collect();
             assert!(page.is_sorted());
             end = if by_next_time {
-                text(&answer["extra"]["next_time"]).to_owned()
+                text(&response["extra"]["next_time"]).to_owned()
             } else {
                 let first: jiff::civil::Date = page[0].parse().expect("a date");
                 first.yesterday().expect("a day").to_string()
             };
             days.splice(0..0, page);
-            if answer["pagination"]["has_more"] == false {
+            if response["pagination"]["has_more"] == false {
                 break;
             }
         }

@@ -10,11 +10,11 @@ const HK_DIVIDENDS: &str = "/api/v1.0/quote/HK.00700/corporate-actions/dividends
 #[test]
 fn the_time_needs_no_credentials_and_has_no_envelope() {
     let rig = rig();
-    let got = rig.send("GET", "/api/v1.0/server-time", "", b"").expect("an answer");
+    let got = rig.send("GET", "/api/v1.0/server-time", "", b"").expect("a response");
     assert_eq!(got.status, 200);
-    let answer = got.json();
-    assert_eq!(answer.as_object().expect("an object").len(), 1);
-    let millis: i64 = answer["server_time_ms"].as_str().expect("text").parse().expect("a number");
+    let response = got.json();
+    assert_eq!(response.as_object().expect("an object").len(), 1);
+    let millis: i64 = response["server_time_ms"].as_str().expect("text").parse().expect("a number");
     assert!((millis - jiff::Timestamp::now().as_millisecond()).abs() < 5_000);
 }
 
@@ -22,14 +22,14 @@ fn the_time_needs_no_credentials_and_has_no_envelope() {
 fn trading_days_of_the_new_year() {
     let rig = rig();
     let target = "/api/v1.0/quote/trading-days?market=HK&start=2026-01-01&end=2026-01-05";
-    let answer = rig.get(target).json();
-    assert_eq!(answer["ret_code"], 0);
-    let days: Vec<&str> = rows(&answer, "/data/trading_days")
+    let response = rig.get(target).json();
+    assert_eq!(response["ret_code"], 0);
+    let days: Vec<&str> = rows(&response, "/data/trading_days")
         .iter()
         .map(|day| day["time"].as_str().expect("text"))
         .collect();
     assert_eq!(days, ["2026-01-02", "2026-01-05"]);
-    assert_eq!(rows(&answer, "/data/trading_days")[0]["trade_date_type"], "WHOLE");
+    assert_eq!(rows(&response, "/data/trading_days")[0]["trade_date_type"], "WHOLE");
     for query in [
         "market=XX&start=2026-01-01&end=2026-01-05",
         "market=HK&start=2026-01-05&end=2026-01-01",
@@ -49,10 +49,10 @@ fn reference_futures_with_each_code() {
     let target = |symbol: &str| format!("/api/v1.0/quote/{symbol}/reference-future");
     for symbol in ["HK.HSImain", "HK.HTImain", "US.ESmain", "SG.CNmain", "JP.NK225main"] {
         let got = rig.get(&target(symbol));
-        let answer = got.json();
-        assert_rows(&answer, "/data/reference_list", "RelatedFuture", &[]);
+        let response = got.json();
+        assert_rows(&response, "/data/reference_list", "RelatedFuture", &[]);
         assert_key_order(&got, "RelatedFuture");
-        let list = rows(&answer, "/data/reference_list");
+        let list = rows(&response, "/data/reference_list");
         assert!(list.len() >= 3, "{symbol}");
         assert_eq!(list[0]["code"], symbol);
         assert_eq!(list[0]["future_last_trade_time"], "");
@@ -61,9 +61,9 @@ fn reference_futures_with_each_code() {
         assert!(rows(&rig.get(&target(expiry)).json(), "/data/reference_list").is_empty());
     }
     for symbol in ["HK.00700", "SH.600519", "AU.BHP", "MY.1155", "US.BRK.B"] {
-        let answer = rig.get(&target(symbol)).json();
-        assert_eq!(answer["ret_code"], 0);
-        assert!(rows(&answer, "/data/reference_list").is_empty());
+        let response = rig.get(&target(symbol)).json();
+        assert_eq!(response["ret_code"], 0);
+        assert!(rows(&response, "/data/reference_list").is_empty());
     }
     let long = format!("HK.{}", "0".repeat(30));
     for (symbol, expected, error_code) in [
@@ -87,8 +87,8 @@ fn ipo_lists_of_all_markets_and_request_types() {
     let list =
         |market: &str, query: &str| rig.get(&format!("/api/v1.0/quote/ipo-list/{market}{query}"));
     let codes = |got: &Got| -> Vec<String> {
-        let answer = got.json();
-        rows(&answer, "/data/list")
+        let response = got.json();
+        rows(&response, "/data/list")
             .iter()
             .map(|ipo| ipo["code"].as_str().expect("text").to_owned())
             .collect()
@@ -143,12 +143,12 @@ fn dividends_vary_by_market() {
         ("AU.BHP", &["fiscal_year", "currency", "payout_ratio"]),
         ("JP.7203", &["fiscal_year", "currency", "payout_ratio"]),
     ] {
-        let answer = rig.get(&target(symbol)).json();
-        assert_rows(&answer, "/data/dividend_list", "Dividend", left_out);
-        let list = rows(&answer, "/data/dividend_list");
+        let response = rig.get(&target(symbol)).json();
+        assert_rows(&response, "/data/dividend_list", "Dividend", left_out);
+        let list = rows(&response, "/data/dividend_list");
         assert!((1..=100).contains(&list.len()), "{symbol}");
-        let count = answer["data"]["total_dividend_count"].as_u64().expect("a count") as usize;
-        assert!(count >= list.len() && answer["data"]["total_dividend_money"].is_number());
+        let count = response["data"]["total_dividend_count"].as_u64().expect("a count") as usize;
+        assert!(count >= list.len() && response["data"]["total_dividend_money"].is_number());
         let dates: Vec<&str> = list.iter().filter_map(|row| row["ex_date"].as_str()).collect();
         assert!(dates.is_sorted_by(|a, b| a >= b), "{symbol}: newest first");
         assert!(dates.iter().all(|date| date.len() == 10 && date.matches('/').count() == 2));
@@ -157,9 +157,9 @@ fn dividends_vary_by_market() {
     assert_eq!(rows(&monthly, "/data/dividend_list").len(), 100);
     assert!(monthly["data"]["total_dividend_count"].as_u64().expect("a count") > 100);
     for symbol in ["HK.02800", "HK.800000", "HK.13579", "HK.HSImain", "MY.1155"] {
-        let answer = rig.get(&target(symbol)).json();
-        assert!(rows(&answer, "/data/dividend_list").is_empty(), "{symbol}");
-        assert_eq!(answer["data"]["total_dividend_count"], 0);
+        let response = rig.get(&target(symbol)).json();
+        assert!(rows(&response, "/data/dividend_list").is_empty(), "{symbol}");
+        assert_eq!(response["data"]["total_dividend_count"], 0);
     }
     for (symbol, expected) in [("HK.99999", -7), ("HK", -3), ("hk.00700", -3)] {
         assert_eq!(code(&rig.get(&target(symbol)), "ret_code"), expected, "{symbol}");
@@ -170,11 +170,11 @@ fn dividends_vary_by_market() {
 fn plates_and_their_refusals() {
     let rig = rig();
     let got = rig.post("/api/v1.0/quote/plate/HK.BK1001/stock", r#"{"next_key":"","limit":20}"#);
-    let answer = got.json();
-    assert_eq!(answer["code"], 0);
-    assert_eq!(rows(&answer, "/data/stock_list").len(), 20);
-    assert_eq!(answer["pagination"]["total"], 120);
-    assert_eq!(answer["pagination"]["has_more"], true);
+    let response = got.json();
+    assert_eq!(response["code"], 0);
+    assert_eq!(rows(&response, "/data/stock_list").len(), 20);
+    assert_eq!(response["pagination"]["total"], 120);
+    assert_eq!(response["pagination"]["has_more"], true);
     let whole = rig.post("/api/v1.0/quote/plate/HK.BK1001/stock", r#"{"limit":200}"#).json();
     assert_eq!(rows(&whole, "/data/stock_list").len(), 120);
     assert_eq!(whole["pagination"]["has_more"], false);

@@ -16,8 +16,8 @@ pub fn rig() -> Rig {
     Rig::new(Options { seed: 7, fills: 300, plate_stocks: 120, ..Options::default() })
 }
 
-pub fn rows<'a>(answer: &'a Value, place: &str) -> &'a Vec<Value> {
-    answer.pointer(place).and_then(Value::as_array).unwrap_or_else(|| unreachable!("{answer}"))
+pub fn rows<'a>(response: &'a Value, place: &str) -> &'a Vec<Value> {
+    response.pointer(place).and_then(Value::as_array).unwrap_or_else(|| unreachable!("{response}"))
 }
 
 /// The record of an endpoint, by its name in the table.
@@ -80,8 +80,8 @@ pub fn assert_fields(
     }
 }
 
-pub fn assert_rows(answer: &Value, place: &str, name: &str, left_out: &[&str]) {
-    for row in rows(answer, place) {
+pub fn assert_rows(response: &Value, place: &str, name: &str, left_out: &[&str]) {
+    for row in rows(response, place) {
         assert_fields(row, &mut record(name).fields(), left_out);
     }
 }
@@ -100,6 +100,6 @@ pub fn assert_key_order(got: &Got, name: &str) {
 }
 
 pub fn code(got: &Got, member: &str) -> i64 {
-    let answer = got.json();
-    answer[member].as_i64().unwrap_or_else(|| unreachable!("{answer}"))
+    let response = got.json();
+    response[member].as_i64().unwrap_or_else(|| unreachable!("{response}"))
 }

@@ -6,11 +6,11 @@ use super::records::{assert_key_order, assert_rows, code, rig, rows};
 fn crypto_orders_are_open_and_newest_first() {
     let rig = rig();
     let got = rig.get("/api/v1/crypto/accounts/9007199254740993/orders");
-    let answer = got.json();
-    assert_eq!((&answer["code"], &answer["msg"]), (&0.into(), &"success".into()));
-    assert_rows(&answer, "/data/orders", "CryptoOrder", &[]);
+    let response = got.json();
+    assert_eq!((&response["code"], &response["msg"]), (&0.into(), &"success".into()));
+    assert_rows(&response, "/data/orders", "CryptoOrder", &[]);
     assert_key_order(&got, "CryptoOrder");
-    let orders = rows(&answer, "/data/orders");
+    let orders = rows(&response, "/data/orders");
     assert_eq!(orders.len(), 50);
     let times: Vec<i64> = orders.iter().filter_map(|order| order["create_time"].as_i64()).collect();
     assert!(times.is_sorted_by(|a, b| a >= b));
@@ -32,12 +32,12 @@ fn crypto_orders_are_open_and_newest_first() {
 fn simulated_trading() {
     let rig = rig();
     let got = rig.get("/api/v1.0/sim-trade/5001/orders");
-    let answer = got.json();
-    assert_eq!(answer["ret_code"], 0);
-    assert!(answer.get("ret_msg").is_none());
-    assert_rows(&answer, "/data/orders", "SimOrder", &[]);
+    let response = got.json();
+    assert_eq!(response["ret_code"], 0);
+    assert!(response.get("ret_msg").is_none());
+    assert_rows(&response, "/data/orders", "SimOrder", &[]);
     assert_key_order(&got, "SimOrder");
-    let orders = rows(&answer, "/data/orders");
+    let orders = rows(&response, "/data/orders");
     for (member, values) in
         [("side", &[1, 2, 3, 4][..]), ("status", &[2, 3, 4, 5, 6]), ("order_type", &[1, 3])]
     {
@@ -49,10 +49,10 @@ fn simulated_trading() {
     assert!(orders.iter().any(|order| order["aux_price"].is_string()));
 
     let got = rig.get("/api/v1.0/sim-trade/5001/positions");
-    let answer = got.json();
-    assert_rows(&answer, "/data/positions", "SimPosition", &[]);
+    let response = got.json();
+    assert_rows(&response, "/data/positions", "SimPosition", &[]);
     assert_key_order(&got, "SimPosition");
-    let all = rows(&answer, "/data/positions");
+    let all = rows(&response, "/data/positions");
     for value in [0, 1] {
         assert!(all.iter().any(|position| position["pstn_type"] == value));
     }
@@ -74,11 +74,11 @@ fn deals_and_their_refusals() {
     let rig = rig();
     let target = |rest: &str| format!("/api/v1.0/accounts/{rest}");
     let got = rig.get(&target("281756/fills_history?trd_market=HK&page_flag="));
-    let answer = got.json();
-    assert_eq!(answer["s"], "ok");
-    assert_rows(&answer, "/d/order_fills", "Fill", &[]);
+    let response = got.json();
+    assert_eq!(response["s"], "ok");
+    assert_rows(&response, "/d/order_fills", "Fill", &[]);
     assert_key_order(&got, "Fill");
-    assert_eq!(rows(&answer, "/d/order_fills").len(), 50);
+    assert_eq!(rows(&response, "/d/order_fills").len(), 50);
     for rest in [
         "1/fills_history?trd_market=HK&page_flag=",
         "281756/fills_history?trd_market=HK",
@@ -94,10 +94,10 @@ fn deals_and_their_refusals() {
         "281756/fills_history?trd_market=HK&page_flag=&code=700",
     ] {
         let got = rig.get(&target(rest));
-        let answer = got.json();
-        assert_eq!((got.status, &answer["s"]), (200, &"error".into()), "{rest}");
-        assert_eq!(answer["errcode"], -1200, "{rest}");
-        assert!(answer["errmsg"].is_string());
+        let response = got.json();
+        assert_eq!((got.status, &response["s"]), (200, &"error".into()), "{rest}");
+        assert_eq!(response["errcode"], -1200, "{rest}");
+        assert!(response["errmsg"].is_string());
     }
 }
 

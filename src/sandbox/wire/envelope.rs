@@ -106,7 +106,7 @@ impl Body {
         self
     }
 
-    /// Without the message, as some endpoints answer.
+    /// Without the message, as some endpoints respond.
     #[must_use]
     pub fn without_message(mut self) -> Self {
         self.object.retain(|name, _| !matches!(name.as_str(), "msg" | "ret_msg"));

@@ -13,7 +13,7 @@ use crate::api::Paging;
 const PAGE: usize = 50;
 const PAGE_MAX: usize = 1_000;
 
-/// The page of these rows that a request asks for, in the response's body.
+/// The page of these rows that is requested, in the response's body.
 pub fn page<R: Serialize>(
     mut body: Body,
     seed: u64,
