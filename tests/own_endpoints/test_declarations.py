@@ -164,7 +164,7 @@ def test_a_file_declares_the_same(tmp_path):
     ("before", "after", "line", "expected"),
     [
         ('"GET"', '"PATCH"', 3, "[kline] method is 'PATCH'; expected 'GET' or 'POST'"),
-        ('"GET"', "1", 3, "[kline] method is of type integer; expected text"),
+        ('"GET"', "1", 3, "[kline] method is of type integer; expected a non-empty string"),
         ("rows =", "row =", 5, "[kline] unknown key 'row'; expected method, path, rows"),
         ("next =", "nxet =", 6, "[kline.paging] unknown key 'nxet'"),
         ("start =", "'a b' =", 8, "[kline] arguments has the argument 'a b'"),
