@@ -93,7 +93,7 @@ def test_the_repr_is_the_declaration():
         ({"path": "/{a}", "arguments": {"a": "flag"}}, "arguments.a is 'flag'"),
         ({"arguments": {"a-b": "text"}}, "the argument 'a-b'"),
         ({"arguments": {"resume": "text"}, "paging": "next_key"}, "rename it"),
-        ({"path": "/{page_flag}", "paging": "page_flag"}, "cursor"),
+        ({"path": "/{page_flag}", "paging": "page_flag"}, "the pager sets"),
     ],
     ids=repr,
 )

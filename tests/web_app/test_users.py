@@ -99,7 +99,7 @@ def test_security_43_a_rejected_refresh_is_that_of_one_user(server):
             used(server, auth)
     assert used(server, bob) == []
     assert refreshed_with(server)[revoked] == 1
-    with pytest.raises(bl.LoginRequired, match="refused"):
+    with pytest.raises(bl.LoginRequired, match="rejected the refresh"):
         app.auth(user="alice")
     server.complaints.clear()
     # A new login ends it.
