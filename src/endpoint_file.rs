@@ -229,7 +229,11 @@ open = \"decimal\"
     fn a_mistake_names_the_file_the_line_the_table_and_the_key() {
         for (before, after, expected) in [
             ("\"GET\"", "\"PUT\"", "e.toml, line 3: [kline] method is 'PUT'"),
-            ("\"GET\"", "7", "e.toml, line 3: [kline] method is of type integer; expected a non-empty string"),
+            (
+                "\"GET\"",
+                "7",
+                "e.toml, line 3: [kline] method is of type integer; expected a non-empty string",
+            ),
             ("method = \"GET\"", "", "e.toml, line 2: [kline] method is missing"),
             ("rows =", "row =", "e.toml, line 5: [kline] unknown key 'row'; expected method"),
             ("rows =", "row =", "did you mean 'rows'?"),

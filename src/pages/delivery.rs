@@ -11,7 +11,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{Position, fetcher::Run, page_stream::FetchedPage};
+use super::{Position, Ticket, Unit, View, fetcher::Run, page_stream::FetchedPage};
 use crate::decode::{Page, PageSlice};
 
 /// How long others wait for the receipt of what somebody waited for before them. It may never come: an
@@ -41,14 +41,16 @@ struct State<T> {
     /// The next records of that page, converted for this view of them.
     ready: vec::IntoIter<T>,
     view: View,
-    /// Changes whenever something is received.
-    ticket: Ticket,
+    /// How often something has been received.
+    receipts: u64,
     /// The run of the fetcher that continues after the front page; none if it has to start again.
     run: Option<Run>,
     /// Shared by those who have waited for a record or page and have not looked at it yet.
     claims: Arc<()>,
     /// The run that gathers all that follows. Nobody else looks meanwhile.
     gathering: Option<Run>,
+    /// How much had been received when somebody waited in vain for a receipt.
+    waited_in_vain: Option<u64>,
     /// The time range that is being read.
     range: Option<(i64, i64)>,
     total: Option<i64>,
@@ -62,23 +64,6 @@ struct Front {
     is_entered: bool,
 }
 
-/// With what was looked at: allows to receive it, unless something else has been received since.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Ticket(u64);
-
-/// What an iteration's rows are converted to: each view of them has its own number.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct View(pub u64);
-
-/// What is requested at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// One record.
-    Row,
-    /// The remaining records of a page.
-    Page,
-}
-
 /// For who has waited for a record or page: until this is dropped, it is left to it by all who come later.
 #[derive(Debug)]
 pub struct Claim<T> {
@@ -90,7 +75,7 @@ pub struct Claim<T> {
 #[derive(Debug)]
 pub struct Gathering<T> {
     delivery: Arc<Delivery<T>>,
-    ticket: Ticket,
+    receipts: u64,
     run: Run,
     /// The page in memory, which is gathered first.
     pub first: Option<FetchedPage>,
@@ -109,10 +94,11 @@ impl<T> Delivery<T> {
             front: None,
             ready: Vec::new().into_iter(),
             view: View::default(),
-            ticket: Ticket::default(),
+            receipts: 0,
             run: None,
             claims: Arc::default(),
             gathering: None,
+            waited_in_vain: None,
             total: None,
             is_exhausted: false,
         };
@@ -149,21 +135,21 @@ impl<T> Delivery<T> {
     pub fn next_row(&self, own: Option<&Claim<T>>) -> Option<(Ticket, Arc<Page>, usize)> {
         let state = self.state();
         let fetched = state.look_at(Unit::Row, own)?;
-        Some((state.ticket, fetched.page.clone(), fetched.at.row))
+        Some((state.ticket_of(fetched), fetched.page.clone(), fetched.at.row))
     }
 
     /// The remaining records of the page in memory, if none is claimed by others.
     pub fn next_page(&self, own: Option<&Claim<T>>) -> Option<(Ticket, PageSlice)> {
         let state = self.state();
         let fetched = state.look_at(Unit::Page, own)?;
-        Some((state.ticket, fetched.rest()))
+        Some((state.ticket_of(fetched), fetched.rest()))
     }
 
     /// Receives the next record, if it has been converted for this view.
     #[inline]
     pub fn receive_ready(&self, view: View, own: Option<&Claim<T>>) -> Option<T> {
         let mut state = self.state();
-        if state.view != view || state.claimed_by_others(own) > 0 {
+        if state.view != view || !state.is_turn_of(own) {
             return None;
         }
         let object = state.ready.next()?;
@@ -182,7 +168,7 @@ impl<T> Delivery<T> {
         mut converted: vec::IntoIter<T>,
     ) -> Option<T> {
         let mut state = self.state();
-        if state.ticket != ticket || state.gathering.is_some() {
+        if !state.is_valid(ticket) {
             return None;
         }
         let object = converted.next()?;
@@ -195,20 +181,12 @@ impl<T> Delivery<T> {
         Some(object)
     }
 
-    /// Receives the record that was looked at. False if something else has been received since.
-    pub fn receive_row(&self, ticket: Ticket) -> bool {
-        self.receive_records(ticket, 1)
-    }
-
-    /// Receives the remaining records of the page that was looked at. False if something else has been
-    /// received since.
-    pub fn receive_page(&self, ticket: Ticket) -> bool {
-        self.receive_records(ticket, usize::MAX)
-    }
-
-    fn receive_records(&self, ticket: Ticket, count: usize) -> bool {
+    /// Receives the record, or the remaining records of the page, that was looked at. False if something
+    /// else has been received since.
+    pub fn receive(&self, ticket: Ticket, unit: Unit) -> bool {
+        let count = if unit == Unit::Row { 1 } else { usize::MAX };
         self.change(|state| {
-            let is_next = state.ticket == ticket && state.gathering.is_none();
+            let is_next = state.is_valid(ticket);
             let ready = is_next.then(|| std::mem::take(&mut state.ready));
             (is_next, (ready, is_next.then(|| state.advance(count))))
         })
@@ -228,7 +206,7 @@ impl<T> Delivery<T> {
     /// Waits while all that is in memory is claimed, though not for long.
     pub(super) async fn wait_for_claims(&self, unit: Unit) {
         let waits = |state: &State<T>| {
-            state.claimed_by_others(None) > 0 && state.look_at(unit, None).is_none()
+            state.claimed() > 0 && state.in_memory(unit, state.claimed()).is_none()
         };
         self.wait_while(waits).await;
     }
@@ -237,19 +215,24 @@ impl<T> Delivery<T> {
         let end = Instant::now() + CLAIM_WAIT;
         loop {
             let ended = self.claim_ended.notified();
-            if !waits(&self.state()) {
-                return;
-            }
-            if timeout_at(end, ended).await.is_err() {
+            let is_vain = {
+                let state = self.state();
+                if !waits(&state) {
+                    return;
+                }
+                state.waited_in_vain == Some(state.receipts)
+            };
+            // Of many whose event loop has stopped, only the first is waited for.
+            if is_vain || timeout_at(end, ended).await.is_err() {
                 let mut state = self.state();
-                state.gathering = None;
-                state.claims = Arc::default();
+                (state.gathering, state.claims) = (None, Arc::default());
+                state.waited_in_vain = Some(state.receipts);
             }
         }
     }
 
     /// The position to start a fetcher at. None if the pages of this run follow already.
-    pub(super) fn start(&self, run: Run) -> Option<(Ticket, Position)> {
+    pub(super) fn start(&self, run: Run) -> Option<(u64, Position)> {
         self.change(|state| {
             if state.run == Some(run) {
                 return (None, None);
@@ -257,15 +240,15 @@ impl<T> Delivery<T> {
             state.run = None;
             state.position = state.position().clone();
             let unused = (state.front.take(), std::mem::take(&mut state.ready));
-            (Some((state.ticket, state.position.clone())), Some(unused))
+            (Some((state.receipts, state.position.clone())), Some(unused))
         })
     }
 
-    /// Receives from this run, which starts at the position of this ticket. False if something else has
-    /// been received since.
-    pub(super) fn follow(&self, ticket: Ticket, run: Run, range: Option<(i64, i64)>) -> bool {
+    /// Receives from this run, which starts at the position after so many receipts. False if something else
+    /// has been received since.
+    pub(super) fn follow(&self, receipts: u64, run: Run, range: Option<(i64, i64)>) -> bool {
         let mut state = self.state();
-        let is_current = state.ticket == ticket;
+        let is_current = state.receipts == receipts;
         if is_current {
             state.run = Some(run);
             state.range = range.or(state.range);
@@ -281,7 +264,7 @@ impl<T> Delivery<T> {
     /// Claims what is in memory; none if nothing is, or all is claimed.
     pub(super) fn claim(self: &Arc<Self>, unit: Unit) -> Option<Claim<T>> {
         let state = self.state();
-        state.look_at(unit, None)?;
+        state.in_memory(unit, state.claimed())?;
         Some(Claim { delivery: self.clone(), share: Some(state.claims.clone()) })
     }
 
@@ -317,11 +300,11 @@ impl<T> Delivery<T> {
             let first = state.look_at(Unit::Page, None).cloned();
             state.gathering = Some(new_run);
             let ready = std::mem::take(&mut state.ready);
-            (Some((state.ticket, first)), Some(ready))
+            (Some((state.receipts, first)), Some(ready))
         });
-        let (ticket, first) = gathering?;
+        let (receipts, first) = gathering?;
         let delivery = self.clone();
-        Some(Gathering { delivery, ticket, run: new_run, first, after: None, rest: None })
+        Some(Gathering { delivery, receipts, run: new_run, first, after: None, rest: None })
     }
 
     /// Changes the state, and drops what is no longer used after unlocking it: a finalizer may run then,
@@ -345,8 +328,12 @@ impl<T> State<T> {
 
     /// The page in memory, unless it has no more of what is requested, or others have claimed that.
     fn look_at(&self, unit: Unit, own: Option<&Claim<T>>) -> Option<&FetchedPage> {
+        self.is_turn_of(own).then(|| self.in_memory(unit, 0)).flatten()
+    }
+
+    /// The page in memory, unless it has no more than what is claimed.
+    fn in_memory(&self, unit: Unit, claimed: usize) -> Option<&FetchedPage> {
         let fetched = &self.front.as_ref().filter(|_| self.gathering.is_none())?.fetched;
-        let claimed = self.claimed_by_others(own);
         let is_there = match unit {
             Unit::Row => fetched.page.len() - fetched.at.row > claimed,
             // A page without records is a page.
@@ -355,16 +342,30 @@ impl<T> State<T> {
         is_there.then_some(fetched)
     }
 
-    fn claimed_by_others(&self, own: Option<&Claim<T>>) -> usize {
+    /// Who has waited comes first: those who have are woken in the order of their claims.
+    fn is_turn_of(&self, own: Option<&Claim<T>>) -> bool {
         let share = own.and_then(|claim| claim.share.as_ref());
-        let is_own = share.is_some_and(|share| Arc::ptr_eq(share, &self.claims));
-        Arc::strong_count(&self.claims) - 1 - usize::from(is_own)
+        self.claimed() == 0 || share.is_some_and(|share| Arc::ptr_eq(share, &self.claims))
+    }
+
+    fn claimed(&self) -> usize {
+        Arc::strong_count(&self.claims) - 1
+    }
+
+    fn ticket_of(&self, fetched: &FetchedPage) -> Ticket {
+        Ticket { receipts: self.receipts, page: fetched.page.id() }
+    }
+
+    /// Whether what was looked at is still what comes next.
+    fn is_valid(&self, ticket: Ticket) -> bool {
+        let front = self.front.as_ref().filter(|_| self.gathering.is_none());
+        front.is_some_and(|front| self.ticket_of(&front.fetched) == ticket)
     }
 
     /// Receives records of the front page; returns what is no longer used.
     #[inline]
     fn advance(&mut self, count: usize) -> Unused<T> {
-        self.ticket.0 += 1;
+        self.receipts += 1;
         let front = self.front.as_mut()?;
         let fetched = &mut front.fetched;
         let end = fetched.page.len();
@@ -410,7 +411,7 @@ impl<T> Gathering<T> {
     pub fn receive(&mut self, is_rest: bool) -> bool {
         let (after, rest) = (self.after.take(), self.rest.take());
         self.delivery.change(|state| {
-            if state.ticket != self.ticket {
+            if state.receipts != self.receipts {
                 return (false, None);
             }
             state.run = Some(self.run);

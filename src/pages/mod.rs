@@ -23,12 +23,12 @@ use std::sync::{
 };
 
 pub use date_range::PreviousRows;
-pub use delivery::{Claim, Delivery, Gathering, Ticket, Unit, View};
+pub use delivery::{Claim, Delivery, Gathering};
 pub use fetcher::Fetcher;
 pub use gather::{Limits, exhausted};
 pub use page_stream::Source;
 pub use paged_call::{PagedCall, PagingStyle, WINDOWS_MAX, time_range};
-pub use position::Position;
+pub use position::{Position, Ticket, Unit, View};
 pub use sink::{CheckedSink, Sink};
 use tokio::sync::{Mutex, MutexGuard};
 
@@ -145,6 +145,7 @@ impl<T> Pages<T> {
                 return Err(exhausted());
             }
             self.start(fetcher).await?;
+            self.delivery.wait_for_claims(Unit::Page).await;
             // If it fails midway, fetching starts again at the position.
             if let Some(gathering) = self.delivery.gather(fetcher.run(), fetcher.new_run()) {
                 break gathering;
@@ -165,7 +166,7 @@ impl<T> Pages<T> {
     /// Makes the fetcher go on after the position, unless it does.
     async fn start(&self, fetcher: &mut Fetcher) -> Result<()> {
         self.delivery.wait_for_gathering().await;
-        while let Some((ticket, position)) = self.delivery.start(fetcher.run()) {
+        while let Some((receipts, position)) = self.delivery.start(fetcher.run()) {
             let range = match (position.range, &self.call.time_range) {
                 (Some(range), _) => Some(range),
                 (None, None) => None,
@@ -178,7 +179,7 @@ impl<T> Pages<T> {
                 (None, Some(range)) => range.known(),
             };
             let run = fetcher.start(Position { range, ..position });
-            if self.delivery.follow(ticket, run, range) {
+            if self.delivery.follow(receipts, run, range) {
                 return Ok(());
             }
         }
@@ -199,7 +200,7 @@ impl Pages {
     pub async fn next_row(&self) -> Result<Option<PageSlice>> {
         while self.fill(&mut *self.lock().await, Unit::Row).await?.is_some() {
             if let Some((ticket, page, index)) = self.delivery.next_row(None)
-                && self.delivery.receive_row(ticket)
+                && self.delivery.receive(ticket, Unit::Row)
             {
                 return Ok(Some(PageSlice { page, range: index..index + 1, key: None }));
             }
@@ -212,7 +213,7 @@ impl Pages {
     pub async fn next_page(&self) -> Result<Option<PageSlice>> {
         while self.fill(&mut *self.lock().await, Unit::Page).await?.is_some() {
             if let Some((ticket, slice)) = self.delivery.next_page(None)
-                && self.delivery.receive_page(ticket)
+                && self.delivery.receive(ticket, Unit::Page)
             {
                 return Ok(Some(slice));
             }

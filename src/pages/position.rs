@@ -1,4 +1,4 @@
-//! A position in a list.
+//! A position in a list, and what is looked at there.
 
 use super::{PreviousRows, cursor_history::UsedCursors};
 
@@ -20,4 +20,25 @@ pub struct Position {
     pub previous_rows: PreviousRows,
     /// The cursors that have been used in this window.
     pub used_cursors: UsedCursors,
+}
+
+/// With what was looked at: allows to receive it, unless something else has been received since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ticket {
+    pub(super) receipts: u64,
+    /// The id of the page: if fetching has started again, the same records come with another page.
+    pub(super) page: u64,
+}
+
+/// What an iteration's rows are converted to: each view of them has its own number.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct View(pub u64);
+
+/// What is requested at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// One record.
+    Row,
+    /// The remaining records of a page.
+    Page,
 }

@@ -58,14 +58,16 @@ async fn whoever_waited_first_gets_the_record_unless_it_does_not_come() {
         let mut fetcher = pages.lock().await;
         claims.push(pages.fill(&mut fetcher, Unit::Row).await.expect("a page"));
     }
-    assert!(reading::receive_row(&pages).is_none(), "all three are claimed");
-    assert!(pages.delivery().next_row(claims[1].as_ref()).is_some(), "one of them is its own");
+    let delivery = pages.delivery();
     claims.pop();
-    assert!(reading::receive_row(&pages).is_some());
+    assert!(reading::receive_row(&pages).is_none(), "the first is not for the last to come");
+    let (ticket, ..) = delivery.next_row(claims[0].as_ref()).expect("its own");
+    assert!(delivery.receive(ticket, Unit::Row));
+    claims.remove(0);
     assert!(reading::receive_row(&pages).is_none());
-    // Nobody waits for the other two forever.
-    let rest = pages.next_row().await.expect("a page").expect("a row");
-    assert_eq!(times(&[rest]), [NOW_MS * 1_000 - 1]);
+    // Nobody waits for the other one for ever.
+    let next = pages.next_row().await.expect("a page").expect("a row");
+    assert_eq!(times(&[next]), [NOW_MS * 1_000 - 1]);
 }
 
 /// What is gathered and never received, as by a task whose event loop has stopped, holds up nobody for
@@ -102,4 +104,23 @@ async fn a_gathered_result_that_is_received_late_is_received() {
     let rest = pages.rest().await.expect("the rest");
     let all = [times(&slices), times(&rest)].concat();
     assert_eq!(all, (0..7).map(|age| NOW_MS * 1_000 - age).collect::<Vec<_>>());
+}
+
+/// Fetching starts again while somebody converts what it has looked at: then it looks again.
+#[tokio::test]
+async fn what_was_looked_at_before_fetching_started_again_is_not_received() {
+    let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());
+    let pages = pages(&service, Range::Open, 1, None);
+    assert!(pages.next_row().await.expect("a page").is_some());
+    let delivery = pages.delivery();
+    let (row, _, index) = delivery.next_row(None).expect("a row");
+    let (page, _) = delivery.next_page(None).expect("a page");
+    // It is gathered, and given up.
+    let count = AtomicU64::new(0);
+    drop(reading::gather(&pages, None, None, &count).await.expect("rows"));
+    assert!(reading::fill(&pages, Unit::Row).await.expect("a page"));
+    assert!(!delivery.receive(row, Unit::Row) && !delivery.receive(page, Unit::Page));
+    assert_eq!((index, delivery.position().row), (1, 1));
+    let rest = pages.rest().await.expect("the rest");
+    assert_eq!(times(&rest), (1..7).map(|age| NOW_MS * 1_000 - age).collect::<Vec<_>>());
 }

@@ -300,7 +300,10 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                 if let (Some((of_row, ..)), Some((of_page, _))) = (row, page) {
                     let again = delivery.receive_converted(of_row, AHEAD, vec![()].into_iter());
                     assert!(again.is_none(), "it was received before");
-                    assert!(!delivery.receive_page(of_page), "a part of it was received before");
+                    assert!(
+                        !delivery.receive(of_page, Unit::Page),
+                        "a part of it was received before"
+                    );
                     assert_ne!(after, before);
                 }
                 assert_eq!(pages_now.checkpoint(), after);

@@ -179,7 +179,7 @@ impl PagerState {
                     let object = self.page_object(py, kind, view, slice);
                     let object = object.map_err(|error| self.with_checkpoint(py, error))?;
                     py.check_signals()?;
-                    delivery.receive_page(ticket).then_some(object)
+                    delivery.receive(ticket, Unit::Page).then_some(object)
                 }
             };
             // Somebody else was faster: look again.
