@@ -198,8 +198,8 @@ impl<T> Pages<T> {
 impl Pages {
     /// The next record; none at the end of the list.
     pub async fn next_row(&self) -> Result<Option<PageSlice>> {
-        while self.fill(&mut *self.lock().await, Unit::Row).await?.is_some() {
-            if let Some((ticket, page, index)) = self.delivery.next_row(None)
+        while let Some(claim) = self.fill(&mut *self.lock().await, Unit::Row).await? {
+            if let Some((ticket, page, index)) = self.delivery.next_row(Some(&claim))
                 && self.delivery.receive(ticket, Unit::Row)
             {
                 return Ok(Some(PageSlice { page, range: index..index + 1, key: None }));
@@ -211,8 +211,8 @@ impl Pages {
 
     /// The remaining records of a page; none at the end of the list.
     pub async fn next_page(&self) -> Result<Option<PageSlice>> {
-        while self.fill(&mut *self.lock().await, Unit::Page).await?.is_some() {
-            if let Some((ticket, slice)) = self.delivery.next_page(None)
+        while let Some(claim) = self.fill(&mut *self.lock().await, Unit::Page).await? {
+            if let Some((ticket, slice)) = self.delivery.next_page(Some(&claim))
                 && self.delivery.receive(ticket, Unit::Page)
             {
                 return Ok(Some(slice));

@@ -65,7 +65,7 @@ async fn whoever_waited_first_gets_the_record_unless_it_does_not_come() {
     assert!(delivery.receive(ticket, Unit::Row));
     claims.remove(0);
     assert!(reading::receive_row(&pages).is_none());
-    // Nobody waits for the other one for ever.
+    // Whoever waits now has a claim of its own.
     let next = pages.next_row().await.expect("a page").expect("a row");
     assert_eq!(times(&[next]), [NOW_MS * 1_000 - 1]);
 }
