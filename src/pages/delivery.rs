@@ -78,11 +78,11 @@ pub struct Gathering<T> {
     receipts: u64,
     run: Run,
     /// The page in memory, which is gathered first.
-    pub first: Option<FetchedPage>,
+    pub(super) first: Option<FetchedPage>,
     /// Where what was gathered ends; none if nothing was.
-    pub after: Option<Position>,
+    pub(super) after: Option<Position>,
     /// The page that it ends in, whose position is the same.
-    pub rest: Option<FetchedPage>,
+    rest: Option<FetchedPage>,
 }
 
 impl<T> Delivery<T> {

@@ -54,22 +54,16 @@ impl Fetcher {
             let (source, call) = (self.source.clone(), self.call.clone());
             PageStream::new(source, call, window, position, self.requests.clone())
         };
-        let current = position.window.min(windows.len().saturating_sub(1));
         let range = position.range;
-        self.streams = match windows.is_empty() {
-            true => VecDeque::from([stream(None, position)]),
-            false => (current..windows.len())
-                .zip(windows.iter().skip(current))
-                .map(|(index, window)| {
-                    let is_followed = index + 1 < windows.len();
-                    let start = match index == current {
-                        true => position.clone(),
-                        false => Position { range, window: index, ..Position::default() },
-                    };
-                    stream(Some((*window, is_followed)), start)
-                })
-                .collect(),
-        };
+        let last = windows.len().saturating_sub(1);
+        let current = position.window.min(last);
+        let mut parts = windows.into_iter().enumerate().skip(current);
+        let first = parts.next().map(|(index, window)| (window, index < last));
+        self.streams = VecDeque::from([stream(first, position)]);
+        self.streams.extend(parts.map(|(index, window)| {
+            let start = Position { range, window: index, ..Position::default() };
+            stream(Some((window, index < last)), start)
+        }));
         self.new_run()
     }
 

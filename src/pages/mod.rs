@@ -198,22 +198,26 @@ impl<T> Pages<T> {
 impl Pages {
     /// The next record; none at the end of the list.
     pub async fn next_row(&self) -> Result<Option<PageSlice>> {
-        while let Some(claim) = self.fill(&mut *self.lock().await, Unit::Row).await? {
-            if let Some((ticket, page, index)) = self.delivery.next_row(Some(&claim))
-                && self.delivery.receive(ticket, Unit::Row)
-            {
-                return Ok(Some(PageSlice { page, range: index..index + 1, key: None }));
-            }
-        }
-        self.delivery.receive_end();
-        Ok(None)
+        let look = |claim: &Claim<()>| {
+            let (ticket, page, index) = self.delivery.next_row(Some(claim))?;
+            Some((ticket, PageSlice { page, range: index..index + 1, key: None }))
+        };
+        self.next(Unit::Row, look).await
     }
 
     /// The remaining records of a page; none at the end of the list.
     pub async fn next_page(&self) -> Result<Option<PageSlice>> {
-        while let Some(claim) = self.fill(&mut *self.lock().await, Unit::Page).await? {
-            if let Some((ticket, slice)) = self.delivery.next_page(Some(&claim))
-                && self.delivery.receive(ticket, Unit::Page)
+        self.next(Unit::Page, |claim| self.delivery.next_page(Some(claim))).await
+    }
+
+    async fn next(
+        &self,
+        unit: Unit,
+        look: impl Fn(&Claim<()>) -> Option<(Ticket, PageSlice)>,
+    ) -> Result<Option<PageSlice>> {
+        while let Some(claim) = self.fill(&mut *self.lock().await, unit).await? {
+            if let Some((ticket, slice)) = look(&claim)
+                && self.delivery.receive(ticket, unit)
             {
                 return Ok(Some(slice));
             }

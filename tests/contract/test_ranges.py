@@ -160,7 +160,8 @@ def test_a_start_after_the_services_time_is_rejected_before_a_page_is_requested(
 
     with serve() as server:
         model = server.model
-        with pytest.raises(bl.ConfigError, match="the service's current time") as caught:
+        expected = "before the service's current time, which is"
+        with pytest.raises(bl.ConfigError, match=expected) as caught:
             run(mode, server, use, auth=None)
         assert all(one.path.endswith("/server-time") for one in server.received)
     assert "start is" in str(caught.value)
