@@ -36,6 +36,18 @@ class Taken:
         return statistics.median(values) if values else None
 
 
+def ratio_of(theirs: Taken, ours: Taken, measure: str) -> float | None:
+    """How many times as much they took: the median of the rounds, each compared with its own.
+
+    What happens to the machine in a round happens to both.
+    """
+    pairs = list(zip(getattr(theirs, measure), getattr(ours, measure), strict=False))
+    if not pairs:
+        return None
+    # Nothing at all is as good as any multiple.
+    return statistics.median(one / max(other, 1e-12) for one, other in pairs)
+
+
 @dataclass(frozen=True)
 class Target:
     """`ours` is to take at most the least of `theirs` divided by `factor`."""

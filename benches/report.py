@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import platform
+import statistics
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from .harness import Limit, Row, Taken, Target, cores
+from .harness import Limit, Row, Taken, Target, cores, ratio_of
+from .machine import State
 
 SCALES = {"s": 1.0, "ms": 1e3, "µs": 1e6, "MB": 1e-6}
 PEERS = [
@@ -27,7 +29,12 @@ def shown(value: float, unit: str) -> str:
 
 
 def spread(values: list[float], unit: str) -> str:
-    low, high = sorted((min(values), max(values)), reverse=unit == "/s")
+    """Of few rounds the best and the worst, of many the middle half."""
+    if len(values) > 9:
+        low, _, high = statistics.quantiles(values, n=4)
+    else:
+        low, high = min(values), max(values)
+    low, high = sorted((low, high), reverse=unit == "/s")
     return f"{shown(low, unit)} to {shown(high, unit)}" if low != high else ""
 
 
@@ -45,13 +52,14 @@ def table(row: Row) -> Iterator[str]:
     every = row.taken.values()
     measures = [name for name in ("cpu", "peak") if any(getattr(taken, name) for taken in every)]
     heads = {"cpu": "CPU", "peak": "peak MB"}
-    columns = [row.unit, "all rounds", "ratio", *(heads[name] for name in measures)]
+    columns = [row.unit, "rounds", "ratio", *(heads[name] for name in measures)]
     yield f"| | {' | '.join(columns)} |"
     yield "|---|" + "---:|" * (3 + len(measures))
-    base = row.taken[row.ours].median(row.measure)
+    base = row.taken[row.ours]
     for name, taken in row.taken.items():
         middle = taken.median(row.measure)
-        ratio = f"{middle / base:.2f}" if base and base > 0 else ""
+        ratio = ratio_of(taken, base, row.measure)
+        ratio = f"{ratio:.2f}" if ratio is not None else ""
         cells = [shown(middle, row.unit), spread(getattr(taken, row.measure), row.unit), ratio]
         if "cpu" in measures:
             cells.append(small(taken.median("cpu") or 0.0))
@@ -67,7 +75,8 @@ def table(row: Row) -> Iterator[str]:
 def verdict(row: Row, target: Target | Limit) -> tuple[str, str, str]:
     """The target, the result, and whether it is met."""
     what = {"seconds": "", "cpu": " of CPU", "peak": " of peak memory", "size": ""}[target.measure]
-    ours = row.taken.get(target.ours, Taken()).median(target.measure)
+    mine = row.taken.get(target.ours, Taken())
+    ours = mine.median(target.measure)
     if isinstance(target, Limit):
         unit = "MB" if target.measure in {"peak", "size"} else "ms"
         asked = f"{target.ours}: under {target.most * SCALES[unit]:g} {unit}{what}"
@@ -77,25 +86,28 @@ def verdict(row: Row, target: Target | Limit) -> tuple[str, str, str]:
     theirs = {
         name: value
         for name in target.theirs
-        if name in row.taken and (value := row.taken[name].median(target.measure)) is not None
+        if name in row.taken
+        and (value := ratio_of(row.taken[name], mine, target.measure)) is not None
     }
     against = target.theirs[0] if len(target.theirs) == 1 else "the best of its peers"
     asked = f"{target.ours}: {target.factor:g} x {against}{what}"
     if ours is None or not theirs:
         return asked, "not measured", ""
     best = min(theirs, key=theirs.__getitem__)
-    # Nothing at all is as good as any multiple.
-    seen = theirs[best] / max(ours, 1e-12)
+    seen = theirs[best]
     name = "" if len(target.theirs) == 1 else f" ({best})"
     return asked, f"{seen:.2f} x{name}", "yes" if seen >= target.factor else "**no**"
 
 
-def machine(load: tuple[float, float, float]) -> Iterator[str]:
+def machine(state: State) -> Iterator[str]:
     now = datetime.now(timezone.utc)
     yield f"- {now:%Y-%m-%d %H:%M} UTC, boardlot {version('boardlot')}"
     yield f"- {processor()}, {cores()} cores, {platform.system()} {platform.machine()}"
     yield f"- {platform.python_implementation()} {platform.python_version()}"
-    yield f"- load of the machine before: {load[0]:.1f}, after: {os.getloadavg()[0]:.1f}"
+    yield from (f"- {line}" for line in state.lines())
+    for problem in state.problems():
+        yield f"- **{problem}**: measured all the same"
+    yield f"- load of the machine after: {os.getloadavg()[0]:.1f}"
     yield "- " + ", ".join(f"{name} {release}" for name, release in releases())
 
 
@@ -114,13 +126,11 @@ def processor() -> str:
     return names[0] if names else platform.processor() or "unknown processor"
 
 
-def markdown(
-    rows: list[Row], left_out: dict[str, str], quick: bool, load: tuple[float, float, float]
-) -> str:
+def markdown(rows: list[Row], left_out: dict[str, str], quick: bool, state: State) -> str:
     lines = ["# Results", ""]
     if quick:
         lines += ["A quick run: less work in each round, so more noise.", ""]
-    lines += [*machine(load), ""]
+    lines += [*machine(state), ""]
     lines += ["Medians; how to read them is in [README.md](README.md).", ""]
     lines += ["## Targets", "", "| Row | Target | Seen | Reached |", "|---|---|---:|---|"]
     for row in rows:
@@ -146,13 +156,12 @@ def chart(rows: list[Row], path: Path) -> None:
 
     bars: list[tuple[str, str, float] | None] = []
     for row in rows:
-        base = row.taken[row.ours].median(row.measure)
-        if not row.targets or row.measure != "seconds" or not base or base <= 0:
-            continue
-        if len(row.taken) < 2:
+        if not row.targets or row.measure != "seconds" or len(row.taken) < 2:
             continue
         for name, taken in row.taken.items():
-            bars.append((row.title, name, max((taken.median() or 0.0) / base, 1e-3)))
+            ratio = ratio_of(taken, row.taken[row.ours], row.measure)
+            if ratio is not None:
+                bars.append((row.title, name, max(ratio, 1e-3)))
         bars.append(None)
     figure, axes = plt.subplots(figsize=(8, 0.16 * len(bars) + 1.0))
     title = ""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import importlib
-import os
 import subprocess
 import sys
 import time
@@ -30,6 +29,9 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="less work: under three minutes")
     parser.add_argument("--only", nargs="+", choices=TOPICS, default=TOPICS, metavar="TOPIC")
     parser.add_argument("--wheel", type=Path, help="instead of the newest in dist/")
+    parser.add_argument(
+        "--any-machine", action="store_true", help="write results.md whatever the machine's state"
+    )
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     wheel = options.wheel or newest_wheel()
@@ -37,7 +39,7 @@ def main() -> int:
         parser.error("there is no wheel in dist/: run `make wheel` first")
     wheel = wheel.resolve()
     if options.inside:
-        return measure(options.quick, options.only, wheel)
+        return measure(options.quick, options.only, wheel, options.any_machine)
     python = installed(wheel)
     arguments = [argument for argument in sys.argv[1:] if argument != "--inside"]
     command = [str(python), "-m", "benches.run", "--inside", *arguments]
@@ -78,12 +80,18 @@ def digest(source: Path) -> str:
     return hashlib.sha256(source.read_bytes()).hexdigest()
 
 
-def measure(quick: bool, topics: list[str], wheel: Path) -> int:
-    from . import report
+def measure(quick: bool, topics: list[str], wheel: Path, any_machine: bool) -> int:
+    from . import machine, report
     from .harness import Settings, say
     from .hooks import HookMissing
 
-    load = os.getloadavg()
+    state = machine.state()
+    say("\n".join(state.lines()))
+    problems = state.problems()
+    if problems and not quick and not any_machine:
+        say("Nothing was measured: " + "; ".join(problems) + ".")
+        say("Wait until the machine is quiet, or say --any-machine.")
+        return 1
     start = time.monotonic()
     rows, left_out = [], {}
     for topic in topics:
@@ -96,7 +104,7 @@ def measure(quick: bool, topics: list[str], wheel: Path) -> int:
     if not rows:
         return 1
     name = "results-quick" if quick else "results"
-    text = report.markdown(rows, left_out, quick, load)
+    text = report.markdown(rows, left_out, quick, state)
     (HERE / f"{name}.md").write_text(text)
     report.chart(rows, HERE / f"{name}.png")
     print(text)
