@@ -109,13 +109,13 @@ def boardlot_arrow(path: str) -> Callable[[], object]:
     return warmed(path, lambda pages: hooks.pager_of(pages).to_arrow())
 
 
-def without_gc(work: Callable[[list[bytes]], object]) -> Callable[[list[bytes]], object]:
+def without_gc(work: Callable[..., object]) -> Callable[..., object]:
     """The work, as users do it who know that the garbage collector visits every new object."""
 
-    def run(pages: list[bytes]) -> object:
+    def run(*arguments: object) -> object:
         gc.disable()
         try:
-            return work(pages)
+            return work(*arguments)
         finally:
             gc.enable()
 

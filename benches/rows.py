@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from . import data, hooks
+from .frames import without_gc
 from .harness import Limit, Row, Settings, Target, in_processes
 
 BOARDLOT_ROWS = (
@@ -45,8 +46,10 @@ def rows(settings: Settings) -> list[Row]:
                     "boardlot, dataclass": "read_dataclasses",
                     "boardlot, msgspec.Struct": "read_own_structs",
                     "orjson": "read_orjson",
+                    "orjson, gc off": "read_orjson_without_gc",
                     "msgspec": "read_msgspec",
                     "msgspec, three fields": "read_msgspec_three",
+                    "msgspec, three fields, gc off": "read_msgspec_three_without_gc",
                 },
                 {name: f"keep_{name}" for name in ("boardlot", "orjson", "msgspec")},
                 {
@@ -73,7 +76,11 @@ def rows(settings: Settings) -> list[Row]:
                 Target("boardlot, NamedTuple", ("orjson",), 2.0),
                 Target("boardlot, dataclass", ("orjson",), 2.0),
                 Target("boardlot, msgspec.Struct", ("orjson",), 2.4),
-                Target("boardlot, msgspec.Struct", ("msgspec, three fields",), 1 / 1.1),
+                Target(
+                    "boardlot, msgspec.Struct",
+                    ("msgspec, three fields", "msgspec, three fields, gc off"),
+                    1 / 1.1,
+                ),
                 *(Limit(name, 20e6, "peak") for name in BOARDLOT_ROWS),
             ],
             [
@@ -152,6 +159,14 @@ def read_orjson(path: str) -> Callable[[], object]:
 
     pages = data.read_pages(path)
     return lambda: sum(read_dicts(orjson.loads(page)["d"]["order_fills"]) for page in pages)
+
+
+def read_orjson_without_gc(path: str) -> Callable[[], object]:
+    return without_gc(read_orjson(path))
+
+
+def read_msgspec_three_without_gc(path: str) -> Callable[[], object]:
+    return without_gc(read_msgspec_three(path))
 
 
 def read_msgspec(path: str) -> Callable[[], object]:

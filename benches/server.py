@@ -11,10 +11,14 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import re
+import socket
+import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 from . import data
 
@@ -116,6 +120,60 @@ def fixed_pages() -> Iterator[str]:
     """The base URL, while it serves."""
     with _process(serve) as line:
         yield line
+
+
+NGINX = """\
+daemon off;
+worker_processes 1;
+pid {folder}/pid;
+error_log stderr error;
+events {{ worker_connections 1024; }}
+http {{
+  access_log off;
+  sendfile on;
+  tcp_nopush on;
+  open_file_cache max=10;
+  keepalive_requests 1000000000;
+  client_body_temp_path {folder};
+  proxy_temp_path {folder};
+  fastcgi_temp_path {folder};
+  uwsgi_temp_path {folder};
+  scgi_temp_path {folder};
+  default_type application/json;
+  server {{
+    listen 127.0.0.1:{port} backlog=1024;
+    root {folder};
+    location ~ /orders$ {{ rewrite .* /orders.json break; }}
+  }}
+}}
+"""
+
+
+@contextmanager
+def nginx() -> Iterator[str]:
+    """The base URL of nginx while it serves the page of orders from a file, and nothing else."""
+    with tempfile.TemporaryDirectory() as name, socket.create_server(("127.0.0.1", 0)) as free:
+        folder, port = Path(name), free.getsockname()[1]
+        free.close()
+        # A worker that has dropped its privileges reads it.
+        folder.chmod(0o755)
+        (folder / "orders.json").write_bytes(data.sim_orders())
+        (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port))
+        process = subprocess.Popen(["nginx", "-c", folder / "nginx.conf", "-p", folder])
+        try:
+            _wait_for(port, process)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    while process.poll() is None:
+        with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
+            return
+        time.sleep(0.01)
+    raise RuntimeError(f"nginx ended with status {process.returncode}")
 
 
 @contextmanager

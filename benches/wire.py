@@ -1,23 +1,25 @@
 """Requests over loopback, signed and decoded: one after another, 32 tasks, 32 threads.
 
-Each response is a page of 50 orders, from the server of fixed pages: it checks no signature, so
-that two cores are enough for it and a client. Before anything is measured, every client's signature
-is shown to the sandbox, which checks it.
+Each response is a page of 50 orders, from the server of fixed pages and from nginx: they check no
+signature, so that two cores are enough for server and client. Before anything is measured, every
+client's signature is shown to the sandbox, which checks it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 
 import orjson
 import uvloop
 
 from . import peers, server
-from .harness import Row, Settings, Taken, Target, take_turns
+from .harness import Row, Settings, Target, take_turns
 from .signer import Signer
 
 SIDE_BY_SIDE = 32
@@ -27,16 +29,22 @@ NATIVE: dict[str, type[peers.Sync]] = {
     "primp": peers.Primp,
     "httpr": peers.Httpr,
 }
-NATIVE_ASYNC: dict[str, tuple[type[peers.Async], Callable]] = {
-    "pyreqwest": (peers.AsyncPyreqwest, asyncio.run),
-    "pyreqwest, uvloop": (peers.AsyncPyreqwest, uvloop.run),
-    "rnet, uvloop": (peers.AsyncRnet, uvloop.run),
-    "primp, uvloop": (peers.AsyncPrimp, uvloop.run),
+NATIVE_ASYNC = ("pyreqwest", "pyreqwest, uvloop", "rnet, uvloop", "primp, uvloop")
+ASYNC: dict[str, type[peers.Async]] = {
+    "httpx": peers.AsyncHttpx,
+    "aiohttp": peers.Aiohttp,
+    "aiohttp, uvloop": peers.Aiohttp,
+    "pyreqwest": peers.AsyncPyreqwest,
+    "pyreqwest, uvloop": peers.AsyncPyreqwest,
+    "rnet, uvloop": peers.AsyncRnet,
+    "primp, uvloop": peers.AsyncPrimp,
 }
 if not peers.HAS_PYREQWEST:
-    del NATIVE["pyreqwest"], NATIVE_ASYNC["pyreqwest"], NATIVE_ASYNC["pyreqwest, uvloop"]
+    del NATIVE["pyreqwest"], ASYNC["pyreqwest"], ASYNC["pyreqwest, uvloop"]
 THREADED = {"requests": peers.Requests, "httpx": peers.Httpx, "urllib3": peers.Urllib3, **NATIVE}
 LAZY = "boardlot, rows not yet read"
+# The CPU of a request is to be at most 0.6 of that of the best of the native peers.
+CPU_FACTOR = 1 / 0.6
 
 
 @contextmanager
@@ -58,8 +66,7 @@ def lines() -> Iterator[tuple[str, str, str]]:
 
 
 async def shown(signer: Signer, url: str) -> None:
-    asynchronous = {peer for peer, _ in NATIVE_ASYNC.values()}
-    for peer in (peers.AsyncHttpx, peers.Aiohttp, *asynchronous):
+    for peer in set(ASYNC.values()):
         async with peer(signer) as client:
             dicts(await client.get(url))
 
@@ -74,17 +81,36 @@ def dicts(body: bytes | memoryview) -> list[dict]:
 
 def rows(settings: Settings) -> list[Row]:
     with lines() as (base, key_id, pem):
-        return [
+        own = [
             one_after_another(settings, base, key_id, pem),
             tasks(settings, base, key_id, pem),
             threads(settings, base, key_id, pem),
         ]
+        if shutil.which("nginx") is None:
+            own[0].notes.append("nginx is not installed, so the rows over it are missing.")
+            return own
+        with server.nginx() as other:
+            return own + [
+                over_nginx(row(settings, other, key_id, pem))
+                for row in (one_after_another, tasks, threads)
+            ]
+
+
+def over_nginx(row: Row) -> Row:
+    """Another server: what is true of both is true of the client."""
+    return replace(row, title=f"{row.title}, over nginx")
+
+
+def turns(settings: Settings) -> tuple[float, int]:
+    """How many seconds a turn takes, and how many there are: so short that all contenders meet each
+    state of the machine."""
+    return 0.1, int(settings.pick(50, 8))
 
 
 def one_after_another(settings: Settings, base: str, key_id: str, pem: str) -> Row:
     import boardlot as bl
 
-    seconds = settings.pick(1.0, 0.15)
+    seconds, rounds = turns(settings)
     url = orders_of(base)
     with ExitStack() as stack:
         client = stack.enter_context(bl.Client(base, auth=bl.ApiKey(key_id, pem)))
@@ -95,7 +121,7 @@ def one_after_another(settings: Settings, base: str, key_id: str, pem: str) -> R
         for name, peer in {**THREADED, "http.client": peers.HttpClient}.items():
             get = stack.enter_context(peer(Signer(key_id, pem))).get
             contenders[name] = timed(lambda get=get: dicts(get(url)), seconds)
-        taken = take_turns(contenders, settings.rounds)
+        taken = take_turns(contenders, rounds)
     return Row(
         "One request after another",
         "signed, sent, decoded to 50 dicts; CPU is the client's",
@@ -104,6 +130,7 @@ def one_after_another(settings: Settings, base: str, key_id: str, pem: str) -> R
         [
             Target("boardlot", ("requests",), 6.5),
             Target("boardlot", tuple(NATIVE), 1.5),
+            Target("boardlot", tuple(NATIVE), CPU_FACTOR, "cpu"),
             Target(LAZY, tuple(NATIVE), 2.3),
         ],
     )
@@ -124,7 +151,7 @@ def timed(work: Callable[[], object], seconds: float) -> Callable[[], int]:
 def threads(settings: Settings, base: str, key_id: str, pem: str) -> Row:
     import boardlot as bl
 
-    seconds = settings.pick(1.0, 0.2)
+    seconds, rounds = turns(settings)
     url = orders_of(base)
 
     def pooled(work: Callable[[], object]) -> Callable[[], int]:
@@ -141,7 +168,7 @@ def threads(settings: Settings, base: str, key_id: str, pem: str) -> Row:
         for name, peer in THREADED.items():
             get = stack.enter_context(peer(Signer(key_id, pem))).get
             contenders[name] = pooled(lambda get=get: dicts(get(url)))
-        taken = take_turns(contenders, settings.rounds)
+        taken = take_turns(contenders, rounds)
     return Row(
         f"{SIDE_BY_SIDE} threads",
         "one client for all, each thread one request after another; signed and decoded",
@@ -150,37 +177,43 @@ def threads(settings: Settings, base: str, key_id: str, pem: str) -> Row:
         [
             Target("boardlot", ("requests",), 11.0),
             Target("boardlot", tuple(NATIVE), 1.8),
+            Target("boardlot", tuple(NATIVE), CPU_FACTOR, "cpu"),
             Target(LAZY, tuple(NATIVE), 3.9),
         ],
     )
 
 
 def tasks(settings: Settings, base: str, key_id: str, pem: str) -> Row:
-    seconds = settings.pick(1.0, 0.2)
+    import boardlot as bl
+
+    seconds, rounds = turns(settings)
     url = orders_of(base)
+    with ExitStack() as stack:
+        contenders = {}
 
-    def peer_of(peer: type[peers.Async], run: Callable) -> Callable[[], int]:
-        async def work() -> int:
-            async with peer(Signer(key_id, pem)) as client:
-                return await side_by_side(lambda: decoded(client.get(url)), SIDE_BY_SIDE, seconds)
+        def add(name: str, loop: asyncio.AbstractEventLoop, work: Callable) -> None:
+            def run() -> int:
+                return loop.run_until_complete(side_by_side(work, SIDE_BY_SIDE, seconds))
 
-        return lambda: run(work())
+            contenders[name] = run
 
-    def ours(run: Callable, *, lazy: bool = False) -> Callable[[], int]:
-        return boardlot_tasks(base, key_id, pem, run, SIDE_BY_SIDE, seconds, lazy=lazy)
+        def opened(peer, loop: asyncio.AbstractEventLoop):
+            """The client, which its loop closes at the end."""
+            stack.callback(lambda: loop.run_until_complete(peer.__aexit__(None, None, None)))
+            return loop.run_until_complete(peer.__aenter__())
 
-    contenders = {
-        "boardlot": ours(asyncio.run),
-        "boardlot, uvloop": ours(uvloop.run),
-        LAZY: ours(asyncio.run, lazy=True),
-        f"{LAZY}, uvloop": ours(uvloop.run, lazy=True),
-        "httpx": peer_of(peers.AsyncHttpx, asyncio.run),
-        "aiohttp": peer_of(peers.Aiohttp, asyncio.run),
-        "aiohttp, uvloop": peer_of(peers.Aiohttp, uvloop.run),
-    }
-    for name, (peer, run) in NATIVE_ASYNC.items():
-        contenders[name] = peer_of(peer, run)
-    taken: dict[str, Taken] = take_turns(contenders, settings.rounds)
+        loops = {"": asyncio.new_event_loop(), ", uvloop": uvloop.new_event_loop()}
+        for loop in loops.values():
+            stack.callback(loop.close)
+        for lazy, ours in ((False, "boardlot"), (True, LAZY)):
+            for suffix, loop in loops.items():
+                client = opened(bl.AsyncClient(base, auth=bl.ApiKey(key_id, pem)), loop)
+                add(f"{ours}{suffix}", loop, orders_work(client, lazy=lazy))
+        for name, peer in ASYNC.items():
+            loop = loops[", uvloop" if name.endswith("uvloop") else ""]
+            get = opened(peer(Signer(key_id, pem)), loop).get
+            add(name, loop, lambda get=get: decoded(get(url)))
+        taken = take_turns(contenders, rounds)
     return Row(
         f"{SIDE_BY_SIDE} tasks, asyncio",
         "one client for all, each task one request after another; signed and decoded",
@@ -188,9 +221,10 @@ def tasks(settings: Settings, base: str, key_id: str, pem: str) -> Row:
         taken,
         [
             Target("boardlot", ("aiohttp", "aiohttp, uvloop"), 3.4),
-            Target("boardlot", tuple(NATIVE_ASYNC), 2.1),
+            Target("boardlot", NATIVE_ASYNC, 2.1),
+            Target("boardlot", NATIVE_ASYNC, CPU_FACTOR, "cpu"),
             Target(LAZY, ("aiohttp", "aiohttp, uvloop"), 4.8),
-            Target(LAZY, tuple(NATIVE_ASYNC), 2.9),
+            Target(LAZY, NATIVE_ASYNC, 2.9),
         ],
     )
 
@@ -199,28 +233,12 @@ async def decoded(body) -> list[dict]:
     return dicts(await body)
 
 
-def boardlot_tasks(
-    base: str,
-    key_id: str,
-    pem: str,
-    run: Callable,
-    count: int,
-    seconds: float,
-    *,
-    lazy: bool = False,
-) -> Callable[[], int]:
-    import boardlot as bl
-
-    async def orders(client: bl.AsyncClient) -> bl.Records | list[dict]:
+def orders_work(client, *, lazy: bool) -> Callable:
+    async def orders():
         records = await client.sim_orders("1")
         return records if lazy else records.to_dicts()
 
-    async def work() -> int:
-        options = {"max_connections": max(64, count)}
-        async with bl.AsyncClient(base, auth=bl.ApiKey(key_id, pem), **options) as client:
-            return await side_by_side(lambda: orders(client), count, seconds)
-
-    return lambda: run(work())
+    return orders
 
 
 async def side_by_side(work: Callable, count: int, seconds: float) -> int:
