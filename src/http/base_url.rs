@@ -5,7 +5,7 @@ use url::{Host, Url};
 use crate::error::{Error, Result};
 
 /// The origin of the service, with a path prefix if it has one.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BaseUrl(Url);
 
 impl BaseUrl {

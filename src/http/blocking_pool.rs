@@ -29,7 +29,7 @@ use crate::{
     process::{self, runtime},
 };
 
-/// The most local runtimes of one client: each uses four file descriptors.
+/// The most local runtimes of clients that share their connections: each uses four file descriptors.
 const SIZE_MAX: usize = 32;
 
 tokio::task_local! {
@@ -64,7 +64,7 @@ pub struct LocalRuntime {
 #[derive(Debug)]
 struct Alarm(Pin<Box<Sleep>>);
 
-/// The local runtimes of one client in one process.
+/// The local runtimes of the clients of one process that share their connections.
 #[derive(Debug)]
 pub struct BlockingPool {
     /// The most recently used one is the last.

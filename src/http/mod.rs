@@ -11,6 +11,7 @@ mod cassette;
 mod clock;
 mod clock_sync;
 mod connection;
+mod connections;
 mod exchange;
 mod observer;
 mod options;

@@ -11,7 +11,6 @@ use std::{
 };
 
 use ::http::HeaderMap;
-use arc_swap::ArcSwap;
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
     time::{Instant, timeout},
@@ -20,9 +19,10 @@ use tokio::{
 use super::{
     BaseUrl, Cursor, Request, RequestPlan, TransportOptions,
     adaptive_throttle::AdaptiveThrottle,
-    blocking_pool::{BlockingPool, PoolSlot, local_client},
+    blocking_pool::{PoolSlot, local_client},
     clock::{Clock, ClockReading, LocalInstant},
-    connection::{build_client, read_response, transport_error},
+    connection::{read_response, transport_error},
+    connections::Connections,
     exchange::{Received, SentHeaders},
     observer::RequestSpan,
     queued_request::QueuedRequest,
@@ -50,9 +50,7 @@ pub struct Transport {
 /// What cannot be shared with a forked child: connections, and locks that may be held.
 #[derive(Debug)]
 pub struct ProcessState {
-    /// Its connections belong to the shared runtime.
-    client: ArcSwap<reqwest::Client>,
-    blocking_pool: Arc<BlockingPool>,
+    connections: Arc<Connections>,
     permits: Semaphore,
     rate_limit: RateLimit,
     /// The learned rates of the paths.
@@ -76,8 +74,8 @@ impl Transport {
         Ok(transport)
     }
 
-    /// Sends nothing more. Idle connections are closed now, the others when they become idle. Does
-    /// not wait.
+    /// Sends nothing more. Unless other clients share them, idle connections are closed now, the others when
+    /// they become idle. Does not wait.
     pub fn close(&self) {
         self.closed.store(true, Ordering::Relaxed);
         self.state.forget();
@@ -108,7 +106,7 @@ impl Transport {
 
     /// Where a blocking call should wait.
     pub fn slot(&self) -> Result<PoolSlot> {
-        self.state()?.blocking_pool.borrow(|| build_client(&self.base, &self.options))
+        self.state()?.connections.slot(&self.base, &self.options)
     }
 
     /// One request of a plan to this service.
@@ -131,8 +129,7 @@ impl Transport {
         self.check_open()?;
         self.state.get_or_make(|| {
             Ok(ProcessState {
-                client: ArcSwap::from_pointee(build_client(&self.base, &self.options)?),
-                blocking_pool: BlockingPool::new(),
+                connections: Connections::shared(&self.base, &self.options)?,
                 permits: Semaphore::new(self.options.max_connections),
                 rate_limit: RateLimit::new(self.options.rate_limit),
                 throttle: AdaptiveThrottle::default(),
@@ -188,7 +185,7 @@ impl Transport {
         queued: &QueuedRequest,
         has_secrets: bool,
     ) -> Result<Received, Unredacted> {
-        let (local, shared) = (local_client(), state.client.load_full());
+        let (local, shared) = (local_client(), state.connections.client());
         let has_time = self.base.is_path(message.url().path(), &SERVER_TIME.path);
         let sent = LocalInstant::now();
         let whole = async {
@@ -239,10 +236,8 @@ impl Transport {
         local: &Option<reqwest::Client>,
         shared: &Arc<reqwest::Client>,
     ) {
-        if local.is_none()
-            && let Ok(client) = build_client(&self.base, &self.options)
-        {
-            state.client.compare_and_swap(shared, Arc::new(client));
+        if local.is_none() {
+            state.connections.abandon(shared, &self.base, &self.options);
         }
     }
 }

@@ -1,0 +1,138 @@
+//! The connections to one service, which all clients of a process share that open them in the same way.
+//!
+//! An HTTP client of the library has its own trusted certificates, and each of its connections is a file:
+//! an application that creates a client for each of its users would have a thousand of both. What a client
+//! limits (requests per second, concurrent requests, retries) is its own.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::Duration,
+};
+
+use arc_swap::ArcSwap;
+
+use super::{
+    BaseUrl, TransportOptions,
+    blocking_pool::{BlockingPool, PoolSlot},
+    connection::build_client,
+};
+use crate::{error::Result, process::PerProcess};
+
+/// The HTTP client of the shared runtime, and those of blocking calls.
+#[derive(Debug)]
+pub struct Connections {
+    client: ArcSwap<reqwest::Client>,
+    blocking_pool: Arc<BlockingPool>,
+}
+
+/// What decides how connections are opened.
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    base: BaseUrl,
+    connect_timeout: Duration,
+    max_connections: usize,
+    proxy: Option<String>,
+    extra_certificates: Option<Vec<u8>>,
+}
+
+/// The connections that clients of this process use.
+static IN_USE: PerProcess<Mutex<HashMap<Key, Weak<Connections>>>> = PerProcess::new();
+
+impl Connections {
+    /// Those that other clients use, or new ones; opened when they are needed. Checks the options.
+    pub fn shared(base: &BaseUrl, options: &TransportOptions) -> Result<Arc<Self>> {
+        let key = Key {
+            base: base.clone(),
+            connect_timeout: options.connect_timeout,
+            max_connections: options.max_connections,
+            proxy: options.proxy.clone(),
+            extra_certificates: options.extra_certificates.clone(),
+        };
+        let in_use = IN_USE.get_or_make(|| Ok(Mutex::default()))?;
+        let mut in_use = in_use.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(connections) = in_use.get(&key).and_then(Weak::upgrade) {
+            return Ok(connections);
+        }
+        let connections = Arc::new(Connections {
+            client: ArcSwap::from_pointee(build_client(base, options)?),
+            blocking_pool: BlockingPool::new(),
+        });
+        in_use.retain(|_, connections| connections.strong_count() > 0);
+        in_use.insert(key, Arc::downgrade(&connections));
+        Ok(connections)
+    }
+
+    /// The HTTP client of the shared runtime.
+    pub fn client(&self) -> Arc<reqwest::Client> {
+        self.client.load_full()
+    }
+
+    /// Where a blocking call should wait.
+    pub fn slot(&self, base: &BaseUrl, options: &TransportOptions) -> Result<PoolSlot> {
+        self.blocking_pool.borrow(|| build_client(base, options))
+    }
+
+    /// Abandons the connections of that client which are idle now.
+    pub fn abandon(
+        &self,
+        client: &Arc<reqwest::Client>,
+        base: &BaseUrl,
+        options: &TransportOptions,
+    ) {
+        if let Ok(fresh) = build_client(base, options) {
+            self.client.compare_and_swap(client, Arc::new(fresh));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shared(base: &str, change: fn(&mut TransportOptions)) -> Arc<Connections> {
+        let mut options = TransportOptions::default();
+        change(&mut options);
+        let base = BaseUrl::parse(base).expect("a base URL");
+        Connections::shared(&base, &options).expect("connections")
+    }
+
+    #[test]
+    fn clients_share_connections_if_they_open_them_in_the_same_way() {
+        let base = "https://connections.example.com";
+        let first = shared(base, |_| {});
+        let same: [fn(&mut TransportOptions); 3] = [
+            |_| {},
+            |options| options.rate_limit = Some(1.0),
+            |options| options.timeout = Duration::from_secs(1),
+        ];
+        for change in same {
+            assert!(Arc::ptr_eq(&first, &shared(base, change)));
+        }
+        let other: [fn(&mut TransportOptions); 3] = [
+            |options| options.proxy = Some("http://proxy.example.com".to_owned()),
+            |options| options.max_connections = 1,
+            |options| options.connect_timeout = Duration::from_secs(1),
+        ];
+        for change in other {
+            assert!(!Arc::ptr_eq(&first, &shared(base, change)));
+        }
+        assert!(!Arc::ptr_eq(&first, &shared("https://other.example.com", |_| {})));
+    }
+
+    #[test]
+    fn connections_end_with_their_last_client() {
+        let base = "https://last.example.com";
+        let first = shared(base, |_| {});
+        let ended = Arc::downgrade(&first);
+        let second = shared(base, |_| {});
+        drop(first);
+        assert!(ended.upgrade().is_some());
+        drop(second);
+        assert!(ended.upgrade().is_none());
+        let _ = shared("https://another.example.com", |_| {});
+        let in_use = IN_USE.get().expect("connections");
+        let in_use = in_use.lock().expect("the connections in use");
+        assert!(in_use.keys().all(|key| key.base.as_str() != base), "the key is removed too");
+    }
+}
