@@ -3,18 +3,27 @@
 //! A time differs from run to run and from machine to machine. A count hardly does, so that CI can
 //! compare the counts of a change with those of the commit before it.
 
-use std::{hint::black_box, sync::Arc};
+use std::{
+    hint::black_box,
+    sync::{Arc, atomic::AtomicU64},
+};
 
 use boardlot::{
     api::{Argument, ResponseShape, Schema, endpoint},
-    auth::{Algorithm, KeyPair, SignedHeaders, Stamp, generate},
-    decode::{ColumnOptions, Columns, Page, PageSlice},
-    http::{BaseUrl, RequestPlan},
+    auth::{Algorithm, Credentials, KeyPair, SignedHeaders, Stamp, generate},
+    client::Client,
+    decode::{BatchBuilder, ColumnOptions, Columns, Page, PageSlice},
+    http::{BaseUrl, RequestPlan, TransportOptions},
+    pages::{Limits, Pages},
 };
-use boardlot_inner_benches::{ROWS, parsed, response_body};
+use boardlot_inner_benches::{
+    ROWS, parsed, response_body,
+    server::{self, PAGES},
+};
 use bytes::Bytes;
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use http::HeaderMap;
+use tokio::runtime::{Builder, Runtime};
 
 fn page() -> Arc<Page> {
     Arc::new(parsed(&response_body()).expect("a page"))
@@ -31,16 +40,20 @@ fn scan_a_page(body: Bytes) -> Page {
     parsed(black_box(&body)).expect("a page")
 }
 
-#[library_benchmark]
-#[bench::of_50_fills(page())]
-fn page_to_columns(page: Arc<Page>) -> usize {
+fn columns() -> Columns {
     let Some(ResponseShape::Rows(_, Schema::One(record))) =
         endpoint("fills_history").map(|row| row.response.clone())
     else {
         unreachable!("fills have one record")
     };
     let fields: Vec<_> = record.fields().collect();
-    let mut columns = Columns::new(fields.iter().copied(), None, ColumnOptions::default());
+    Columns::new(fields.iter().copied(), None, ColumnOptions::default())
+}
+
+#[library_benchmark]
+#[bench::of_50_fills(page())]
+fn page_to_columns(page: Arc<Page>) -> usize {
+    let mut columns = columns();
     let slice = PageSlice { page, range: 0..ROWS, key: None };
     columns.push_slice(&slice).expect("columns");
     columns.finish().expect("a batch").num_rows()
@@ -66,9 +79,72 @@ fn build_a_request(base: BaseUrl) -> usize {
     size_of_val(&black_box(request).expect("a request"))
 }
 
+/// A client with an open connection, on a runtime of this thread alone: only its own instructions count.
+struct Connected {
+    runtime: Runtime,
+    client: Client,
+}
+
+impl Connected {
+    fn new() -> Self {
+        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let base = BaseUrl::parse(&server::start().expect("a server")).expect("a base URL");
+        let credentials = Credentials::api_key("key-id".to_owned(), Arc::new(key()));
+        let credentials = credentials.expect("credentials");
+        let client = Client::new(base, Some(credentials), TransportOptions::default());
+        let connected = Connected { runtime, client: client.expect("a client") };
+        // Opens the connection, and does all that is done once.
+        connected.orders();
+        connected.frame();
+        connected
+    }
+
+    fn orders(&self) -> usize {
+        let orders = endpoint("sim_orders").expect("an endpoint");
+        let arguments = [("acc_id", Argument::Text("1".to_owned()))];
+        self.runtime.block_on(self.client.call(orders, &arguments)).expect("orders").len()
+    }
+
+    fn frame(&self) -> usize {
+        let fills = endpoint("fills_history").expect("an endpoint");
+        let text = |text: &str| Argument::Text(text.to_owned());
+        let arguments = [
+            ("acc_id", text("281756")),
+            ("trd_market", text("HK")),
+            ("start", Argument::Integer(1_780_000_000_000_000)),
+            ("end", Argument::Integer(1_787_000_001_000_000)),
+        ];
+        let pages: Pages = self.client.pages(fills, &arguments, None, None).expect("a list");
+        let progress = AtomicU64::default();
+        let sink = || BatchBuilder::new(columns);
+        let gathered = self.runtime.block_on(async {
+            let mut fetcher = pages.lock().await;
+            pages.gather(&mut fetcher, Limits::default(), &progress, sink).await
+        });
+        let (_, parts) = gathered.expect("all pages");
+        let columns = parts.into_iter().flat_map(BatchBuilder::finish);
+        columns.map(|columns| columns.finish().expect("a batch").num_rows()).sum()
+    }
+}
+
+#[library_benchmark]
+#[bench::of_50_orders(Connected::new())]
+fn whole_request(connected: Connected) -> Connected {
+    assert_eq!(black_box(&connected).orders(), ROWS);
+    connected
+}
+
+#[library_benchmark]
+#[bench::of_1000_fills(Connected::new())]
+fn whole_frame(connected: Connected) -> Connected {
+    assert_eq!(black_box(&connected).frame(), ROWS * PAGES);
+    connected
+}
+
 library_benchmark_group!(
     name = hot_parts;
-    benchmarks = scan_a_page, page_to_columns, sign_a_request, build_a_request
+    benchmarks = scan_a_page, page_to_columns, sign_a_request, build_a_request, whole_request,
+        whole_frame
 );
 
 main!(library_benchmark_groups = hot_parts);

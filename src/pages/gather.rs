@@ -127,7 +127,7 @@ impl<S: Sink> Collector<S> {
             }
             Collector::Task(sender, _) => {
                 let sent = sender.send((index, slice)).await;
-                sent.map_err(|_| Error::config("the rows can no longer be collected"))
+                sent.map_err(|_| Error::internal("the rows can no longer be collected"))
             }
         }
     }

@@ -1,4 +1,6 @@
-//! The page that the benches of `inner.rs` and `instructions.rs` read.
+//! The page that the benches of `inner.rs` and `instructions.rs` read, and a server of such pages.
+
+pub mod server;
 
 use boardlot::{
     api::{Envelope, RecordsLocation},
@@ -13,6 +15,24 @@ pub const ROWS: usize = 50;
 
 /// A page of fills as the service sends them, always the same.
 pub fn response_body() -> Bytes {
+    fills_page("next").into()
+}
+
+/// The same with this cursor; the last page of its list has none.
+pub fn fills_page(cursor: &str) -> String {
+    let completed = cursor.is_empty();
+    format!(
+        r#"{{"s":"ok","d":{{"order_fills":{},"page_flag":"{cursor}","completed":{completed}}}}}"#,
+        records()
+    )
+}
+
+/// As many records in the envelope of simulated orders.
+pub fn orders_page() -> String {
+    format!(r#"{{"ret_code":0,"data":{{"orders":{}}}}}"#, records())
+}
+
+fn records() -> String {
     let row = |index: usize| {
         format!(
             concat!(
@@ -33,11 +53,7 @@ pub fn response_body() -> Bytes {
         )
     };
     let rows: Vec<String> = (0..ROWS).map(row).collect();
-    format!(
-        r#"{{"s":"ok","d":{{"order_fills":[{}],"page_flag":"next","completed":false}}}}"#,
-        rows.join(",")
-    )
-    .into()
+    format!("[{}]", rows.join(","))
 }
 
 /// That page, scanned.
