@@ -30,6 +30,7 @@ class Taken:
     cpu: list[float] = field(default_factory=list)
     peak: list[float] = field(default_factory=list)
     size: list[float] = field(default_factory=list)
+    instructions: list[float] = field(default_factory=list)
 
     def median(self, measure: str = "seconds") -> float | None:
         values = getattr(self, measure)

@@ -14,7 +14,14 @@ from pathlib import Path
 from .harness import Limit, Row, Taken, Target, cores, ratio_of
 from .machine import State
 
-SCALES = {"s": 1.0, "ms": 1e3, "µs": 1e6, "MB": 1e-6}
+SCALES = {"": 1.0, "s": 1.0, "ms": 1e3, "µs": 1e6, "MB": 1e-6}
+MEASURES = {
+    "seconds": "",
+    "cpu": " of CPU",
+    "peak": " of peak memory",
+    "size": "",
+    "instructions": " of instructions",
+}
 PEERS = [
     "requests", "httpx", "urllib3", "aiohttp", "uvloop", "pyreqwest", "rnet", "primp", "httpr",
     "orjson", "msgspec", "PyNaCl", "cryptography", "pandas", "polars", "pyarrow",
@@ -50,11 +57,15 @@ def table(row: Row) -> Iterator[str]:
     yield f"{row.work[0].upper()}{row.work[1:]}."
     yield ""
     every = row.taken.values()
-    measures = [name for name in ("cpu", "peak") if any(getattr(taken, name) for taken in every)]
-    heads = {"cpu": "CPU", "peak": "peak MB"}
+    measures = [
+        name
+        for name in ("cpu", "peak", "instructions")
+        if name != row.measure and any(getattr(taken, name) for taken in every)
+    ]
+    heads = {"cpu": "CPU", "peak": "peak MB", "instructions": "instructions"}
     columns = [row.unit, "rounds", "ratio", *(heads[name] for name in measures)]
     yield f"| | {' | '.join(columns)} |"
-    yield "|---|" + "---:|" * (3 + len(measures))
+    yield "|---|" + "---:|" * len(columns)
     base = row.taken[row.ours]
     for name, taken in row.taken.items():
         middle = taken.median(row.measure)
@@ -65,6 +76,10 @@ def table(row: Row) -> Iterator[str]:
             cells.append(small(taken.median("cpu") or 0.0))
         if "peak" in measures:
             cells.append(shown(taken.median("peak") or 0.0, "MB") if taken.peak else "")
+        if "instructions" in measures:
+            counted = taken.instructions
+            middle = shown(taken.median("instructions") or 0.0, "") if counted else ""
+            cells.append(f"{middle} ({spread(counted, '')})" if len(counted) > 1 else middle)
         yield f"| {name} | " + " | ".join(cells) + " |"
     yield ""
     for note in row.notes:
@@ -74,7 +89,7 @@ def table(row: Row) -> Iterator[str]:
 
 def verdict(row: Row, target: Target | Limit) -> tuple[str, str, str]:
     """The target, the result, and whether it is met."""
-    what = {"seconds": "", "cpu": " of CPU", "peak": " of peak memory", "size": ""}[target.measure]
+    what = MEASURES[target.measure]
     mine = row.taken.get(target.ours, Taken())
     ours = mine.median(target.measure)
     if isinstance(target, Limit):

@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 VENV = HERE / ".venv"
 TOPICS = [
-    "signing", "pages", "frames", "rows", "wire", "end_to_end", "startup", "growth",
+    "signing", "pages", "frames", "rows", "wire", "cost", "end_to_end", "startup", "growth",
     "archive",
 ]  # fmt: skip
 
