@@ -2,8 +2,8 @@
 
 Elapsed time depends on how the machine wakes threads; the instructions of the process hardly depend
 on anything. Each contender sends signed requests one after another and decodes each response to 50
-dicts, in a process of its own. What starting costs is subtracted: the count of few requests from the
-count of many.
+dicts, in a process of its own. What starting costs is subtracted: the count of few requests from
+that of many.
 """
 
 from __future__ import annotations

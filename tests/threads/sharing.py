@@ -33,7 +33,10 @@ def round_of(shared, operations, end, seed):
     def work(number):
         dice = random.Random(seed * THREADS + number)
         begin.wait()
-        while time.monotonic() < end and not shared.is_used_up() and len(errors) < REPORTED:
+        # On a busy machine, the time may be up before the threads have started.
+        while calls[number] < 2 or time.monotonic() < end:
+            if shared.is_used_up() or len(errors) >= REPORTED:
+                break
             operation = dice.choice(operations)
             try:
                 operation()
