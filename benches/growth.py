@@ -1,4 +1,4 @@
-"""How boardlot's cost grows: with the rows, with the tasks or frames side by side, with the page.
+"""How boardlot's cost grows: with rows, keys, clients, tasks or frames side by side, the page.
 
 All from the server of fixed pages, each size in a process of its own.
 """
@@ -6,6 +6,7 @@ All from the server of fixed pages, each size in a process of its own.
 from __future__ import annotations
 
 import asyncio
+import gc
 import tempfile
 import threading
 import time
@@ -14,17 +15,19 @@ from pathlib import Path
 
 from . import server
 from .data import PAGE_ROWS
-from .harness import Done, Limit, Row, Settings, Taken, child, in_processes
+from .harness import Done, Limit, Row, Settings, Taken, child, in_processes, status
 from .wire import side_by_side
 
 ROWS = [1_000, 10_000, 100_000, 1_000_000]
-TASKS = [1, 4, 16, 64, 256]
+TASKS = [1, 16, 256, 1_000, 10_000]
+KEYS = [10, 100, 1_000]
+CLIENTS = [10, 100, 1_000]
 FRAMES = [1, 10, 100, 1_000]
 THREADS = [1, 8, 64]
 PAGE_SIZES = [10, 50, 200, 1_000]
 # Of a quick run.
 FEWER_ROWS = [1_000, 10_000, 100_000]
-FEWER_TASKS = [1, 16, 256]
+FEWER_TASKS = [1, 256, 10_000]
 FEWER_FRAMES = [1, 600]
 FEWER_PAGE_SIZES = [10, 50, 1_000]
 
@@ -61,6 +64,8 @@ def rows(settings: Settings) -> list[Row]:
                 "Frames at once, a frame of 500 rows",
                 "at once",
             ),
+            grown(settings, "keys", KEYS, common, "Keys of one fetch_many, a key", "keys"),
+            clients_of_one_application(settings, common),
             grown(
                 settings,
                 "pages",
@@ -84,6 +89,23 @@ def grown(
         "µs",
         taken,
         ours=next(iter(taken)),
+        is_curve=True,
+    )
+
+
+def clients_of_one_application(settings: Settings, common: dict) -> Row:
+    """Each client has a token of its own, as each user of an application has."""
+    contenders = {f"{size:,} clients": ("clients", {**common, "size": size}) for size in CLIENTS}
+    taken = in_processes("growth", contenders, int(settings.pick(settings.rounds, 3)))
+    return Row(
+        "Clients of one application, memory of each",
+        "a client and a token for each user, all of them used; memory after their requests",
+        "kB",
+        taken,
+        [Limit("1,000 clients", 10e3, "size")],
+        ours="100 clients",
+        measure="size",
+        is_curve=True,
     )
 
 
@@ -171,6 +193,51 @@ def frames_at_once(size: int, seconds: float, base: str, key_id: str, key_file: 
             return Done(await side_by_side(frame, size, seconds))
 
     return lambda: asyncio.run(work())
+
+
+def keys(size: int, **line: str):
+    client = client_of(**line)
+
+    def work() -> Done:
+        found = client.fetch_many("sim_orders", [str(number) for number in range(1, size + 1)])
+        assert len(found) == size * PAGE_ROWS
+        return Done(size)
+
+    client.fetch_many("sim_orders", ["1"])
+    return work
+
+
+def clients(size: int, base: str, **_: str):
+    import boardlot as bl
+
+    def used(user: int) -> bl.Client:
+        client = bl.Client(base, auth=bl.BearerToken(f"token-of-user-{user}"))
+        client.sim_orders(str(user))
+        return client
+
+    first = used(0)
+
+    def work() -> Clients:
+        files, memory = open_files(), status("VmRSS")
+        kept = [used(user) for user in range(1, size + 1)]
+        gc.collect()
+        # None of them opened a file: all use the connection of the first one.
+        assert open_files() <= files + 1
+        return Clients(size, (status("VmRSS") - memory) / size, [first, *kept])
+
+    return work
+
+
+def open_files() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+class Clients(Done):
+    """The clients are kept until they have been measured."""
+
+    def __init__(self, pieces: int, size: float, kept: list) -> None:
+        super().__init__(pieces, size)
+        object.__setattr__(self, "kept", kept)
 
 
 def pages(size: int, seconds: float, **line: str):

@@ -82,13 +82,17 @@ class Row:
     ours: str = "boardlot"
     # What the unit is of.
     measure: str = "seconds"
+    # Whether the contenders are sizes of one kind of work, each named by a number first.
+    is_curve: bool = False
 
 
 @dataclass(frozen=True)
 class Done:
-    """How many pieces of work were done, from work that counts itself."""
+    """How many pieces of work were done, from work that counts itself, and the memory of each if it
+    was measured there."""
 
     pieces: int
+    size: float | None = None
 
 
 @dataclass(frozen=True)
@@ -176,6 +180,8 @@ def in_processes(
             taken[name].cpu.append(measured["cpu"])
             if measured["peak"] is not None:
                 taken[name].peak.append(measured["peak"])
+            if measured["size"] is not None:
+                taken[name].size.append(measured["size"])
     return taken
 
 
@@ -194,23 +200,29 @@ def measure(module: str, function: str, arguments: Mapping[str, object]) -> dict
     cpu, start = time.process_time(), time.perf_counter()
     result = work()
     elapsed, cpu = time.perf_counter() - start, time.process_time() - cpu
-    peak = None if before is None else max(0, _status("VmHWM") - before)
+    peak = None if before is None else max(0, status("VmHWM") - before)
     # What came out was kept until here, so that its memory counts.
     pieces = result.pieces if isinstance(result, Done) else 1
-    resident = None if before is None else _status("VmRSS")
-    return {"seconds": elapsed / pieces, "cpu": cpu / pieces, "peak": peak, "resident": resident}
+    resident = None if before is None else status("VmRSS")
+    return {
+        "seconds": elapsed / pieces,
+        "cpu": cpu / pieces,
+        "peak": peak,
+        "resident": resident,
+        "size": result.size if isinstance(result, Done) else None,
+    }
 
 
 def _start_of_peak() -> int | None:
     """The memory held now; the peak starts again from here. Only Linux tells."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
-        return _status("VmRSS")
+        return status("VmRSS")
     except OSError:
         return None
 
 
-def _status(name: str) -> int:
+def status(name: str) -> int:
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) * 1024

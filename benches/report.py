@@ -14,7 +14,7 @@ from pathlib import Path
 from .harness import Limit, Row, Taken, Target, cores, ratio_of
 from .machine import State
 
-SCALES = {"": 1.0, "s": 1.0, "ms": 1e3, "µs": 1e6, "MB": 1e-6}
+SCALES = {"": 1.0, "s": 1.0, "ms": 1e3, "µs": 1e6, "MB": 1e-6, "kB": 1e-3}
 MEASURES = {
     "seconds": "",
     "cpu": " of CPU",
@@ -93,7 +93,9 @@ def verdict(row: Row, target: Target | Limit) -> tuple[str, str, str]:
     mine = row.taken.get(target.ours, Taken())
     ours = mine.median(target.measure)
     if isinstance(target, Limit):
-        unit = "MB" if target.measure in {"peak", "size"} else "ms"
+        unit = "ms"
+        if target.measure in {"peak", "size"}:
+            unit = "MB" if target.most >= 1e6 else "kB"
         asked = f"{target.ours}: under {target.most * SCALES[unit]:g} {unit}{what}"
         if ours is None:
             return asked, "not measured", ""
@@ -154,11 +156,52 @@ def markdown(rows: list[Row], left_out: dict[str, str], quick: bool, state: Stat
     lines.append("")
     for topic, reason in left_out.items():
         lines += [f"Not measured: `{topic}`: {reason}.", ""]
-    lines += ["![Ratios to boardlot](" + ("results-quick" if quick else "results") + ".png)", ""]
+    name = "results-quick" if quick else "results"
+    lines += [f"![Ratios to boardlot]({name}.png)", ""]
+    if any(row.is_curve for row in rows):
+        lines += [f"![How costs grow]({name}-growth.png)", ""]
     lines += ["## Rows", ""]
     for row in rows:
         lines += table(row)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def curves(rows: list[Row], path: Path) -> None:
+    """What a unit of work costs at each size, as a multiple of the cost at the first size."""
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from matplotlib import pyplot as plt
+
+    rows = [row for row in rows if row.is_curve]
+    if not rows:
+        return
+    columns = min(3, len(rows))
+    lines = -(-len(rows) // columns)
+    figure, places = plt.subplots(
+        lines, columns, figsize=(3 * columns, 2.2 * lines), squeeze=False, layout="constrained"
+    )
+    for axes in places.flat[len(rows) :]:
+        axes.set_visible(False)
+    for axes, row in zip(places.flat, rows, strict=False):
+        sizes = [int(name.split(" ")[0].replace(",", "")) for name in row.taken]
+        also = ["cpu"] if row.measure == "seconds" else []
+        for measure, color in zip([row.measure, *also], ["#d9480f", "#868e96"], strict=False):
+            values = [taken.median(measure) for taken in row.taken.values()]
+            if all(values):
+                shown_as = {"seconds": "time", "cpu": "CPU", "size": "memory"}[measure]
+                relative = [value / values[0] for value in values]
+                axes.plot(sizes, relative, marker="o", markersize=3, color=color, label=shown_as)
+        axes.set_xscale("log")
+        axes.set_ylim(bottom=0)
+        axes.axhline(1.0, color="#ced4da", linewidth=0.6, zorder=0)
+        axes.set_title(row.title, fontsize=7)
+        axes.tick_params(labelsize=6)
+        axes.legend(fontsize=6, frameon=False)
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
 
 
 def chart(rows: list[Row], path: Path) -> None:

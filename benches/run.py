@@ -107,6 +107,7 @@ def measure(quick: bool, topics: list[str], wheel: Path, any_machine: bool) -> i
     text = report.markdown(rows, left_out, quick, state)
     (HERE / f"{name}.md").write_text(text)
     report.chart(rows, HERE / f"{name}.png")
+    report.curves(rows, HERE / f"{name}-growth.png")
     print(text)
     say(f"{time.monotonic() - start:6.0f} s  written to benches/{name}.md and .png")
     return 0
