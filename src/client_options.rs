@@ -121,7 +121,8 @@ pub const CLIENT_OPTIONS: &[ClientOption] = &[
     ClientOption {
         name: "proxy",
         kind: OptionKind::Text(|options| &mut options.proxy),
-        doc: "the URL of a proxy; the proxy variables of the environment are ignored",
+        doc: "the URL of a proxy, or `\"environment\"` for the one in `HTTPS_PROXY`, `ALL_PROXY` and \
+              `NO_PROXY`, which are ignored otherwise",
     },
     ClientOption {
         name: "ca_file",

@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from . import _records, calendar
-    from .clients import argument_types as _arguments
+    # By names for readers: `help()` and the docs show the annotations as they are written here.
+    from . import _records as records
+    from . import calendar
+    from .clients import argument_types as arguments
 else:
 
     class _Module:
@@ -54,8 +56,8 @@ else:
         {name: _Module(name) for name in ("datetime", "os", "types", "typing")},
         abc=_Module("collections.abc"),
         calendar=_Module("boardlot.calendar"),
-        _arguments=_Module("boardlot.clients.argument_types"),
-        _records=_Module("boardlot._records"),
+        arguments=_Module("boardlot.clients.argument_types"),
+        records=_Module("boardlot._records"),
         Self=_core.ClientBase,
     )
 
@@ -99,7 +101,8 @@ class Client(_core.ClientBase):
     - `rate_limit`: requests per second of this client; None: unlimited
     - `max_connections`: how many requests may be in flight at once
     - `max_body_bytes`: the largest response body, after decompression
-    - `proxy`: the URL of a proxy; the proxy variables of the environment are ignored
+    - `proxy`: the URL of a proxy, or `"environment"` for the one in `HTTPS_PROXY`,
+      `ALL_PROXY` and `NO_PROXY`, which are ignored otherwise
     - `ca_file`: a PEM bundle of certificates to trust in addition to the system's
     - `headers`: headers to send with every request
     - `ws_quote_url`: the address of the quote WebSocket; validated, and available as an
@@ -177,10 +180,8 @@ class Client(_core.ClientBase):
 
         Returns an aware UTC `datetime`, exact to the millisecond.
 
-        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
-        for the others.
-
-        Service document, section 4.2.
+        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
+        the others.
 
         >>> str(client.server_time().tzinfo)
         'UTC'
@@ -190,13 +191,12 @@ class Client(_core.ClientBase):
     def trading_days(
         self,
         market: str,
-        start: _arguments.Day,
-        end: _arguments.Day,
-    ) -> Records[_records.TradingDay]:
+        start: arguments.Day,
+        end: arguments.Day,
+    ) -> Records[records.TradingDay]:
         """The trading days of a market between two dates.
 
-        The service document does not show the fields of the response: they are returned
-        unchanged.
+        The service does not document the fields of the response: they are returned unchanged.
 
         - `market`: Market prefix such as `HK`.
         - `start`: First date, in the market's time zone. A `date`, an aware `datetime` (the
@@ -206,17 +206,15 @@ class Client(_core.ClientBase):
 
         Returns `Records` of `TradingDay`.
 
-        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
-        for the others.
-
-        Service document, section 4.2.
+        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
+        the others.
 
         >>> [day["time"] for day in client.trading_days("HK", "2026-01-01", "2026-01-05")]
         ['2026-01-02', '2026-01-05']
         """
         return self._call("trading_days", [("market", market), ("start", start), ("end", end)])
 
-    def reference_futures(self, symbol: str) -> Records[_records.RelatedFuture]:
+    def reference_futures(self, symbol: str) -> Records[records.RelatedFuture]:
         """The futures contracts related to a continuous futures contract.
 
         Supported markets are HK, US, SG and JP. A symbol that is not a continuous futures
@@ -228,11 +226,9 @@ class Client(_core.ClientBase):
         stock_type, lot_size, future_valid, future_main_contract, future_last_trade_time,
         list_time; `.schema` has kinds and units.
 
-        Raises `ConfigError` for an argument that the document rules out, `InvalidParameter`
+        Raises `ConfigError` for an argument that the service rules out, `InvalidParameter`
         (symbol missing, longer than 32 characters, or format invalid: -3), `InvalidSymbol`
         (symbol not found (unknown or delisted): -7); see `boardlot.errors` for the others.
-
-        Service document, section 4.2.
 
         >>> client.reference_futures("HK.HSImain")[0]["stock_type"]
         'FUTURE'
@@ -247,7 +243,7 @@ class Client(_core.ClientBase):
             market: typing.Literal["hk"],
             *,
             request_type: int | None = None,
-        ) -> Records[_records.HkIpo]: ...
+        ) -> Records[records.HkIpo]: ...
 
         @typing.overload
         def ipo_list(
@@ -255,7 +251,7 @@ class Client(_core.ClientBase):
             market: typing.Literal["us"],
             *,
             request_type: int | None = None,
-        ) -> Records[_records.UsIpo]: ...
+        ) -> Records[records.UsIpo]: ...
 
         @typing.overload
         def ipo_list(
@@ -263,7 +259,7 @@ class Client(_core.ClientBase):
             market: typing.Literal["cn"],
             *,
             request_type: int | None = None,
-        ) -> Records[_records.CnIpo]: ...
+        ) -> Records[records.CnIpo]: ...
 
         @typing.overload
         def ipo_list(
@@ -271,7 +267,7 @@ class Client(_core.ClientBase):
             market: typing.Literal["sg"],
             *,
             request_type: int | None = None,
-        ) -> Records[_records.SgIpo]: ...
+        ) -> Records[records.SgIpo]: ...
 
         @typing.overload
         def ipo_list(
@@ -279,22 +275,22 @@ class Client(_core.ClientBase):
             market: typing.Literal["my"],
             *,
             request_type: int | None = None,
-        ) -> Records[_records.MyIpo]: ...
+        ) -> Records[records.MyIpo]: ...
 
         @typing.overload
         def ipo_list(
             self,
-            market: str,
+            market: typing.Literal["hk", "us", "cn", "sg", "my"],
             *,
             request_type: int | None = None,
-        ) -> Records[_records.HkIpo | _records.UsIpo | _records.CnIpo | _records.SgIpo | _records.MyIpo]: ...
+        ) -> Records[records.HkIpo | records.UsIpo | records.CnIpo | records.SgIpo | records.MyIpo]: ...
 
     def ipo_list(
         self,
-        market: typing.Literal["hk", "us", "cn", "sg", "my"] | str,
+        market: typing.Literal["hk", "us", "cn", "sg", "my"],
         *,
         request_type: int | None = None,
-    ) -> Records[_records.HkIpo | _records.UsIpo | _records.CnIpo | _records.SgIpo | _records.MyIpo]:
+    ) -> Records[records.HkIpo | records.UsIpo | records.CnIpo | records.SgIpo | records.MyIpo]:
         """Subscribable and upcoming IPOs of a market, without historical ones.
 
         The data depends on the user's primary broker: without one for the market the list may be
@@ -307,18 +303,16 @@ class Client(_core.ClientBase):
         Returns `Records` of `HkIpo`, `UsIpo`, `CnIpo`, `SgIpo`, `MyIpo`. The record depends on
         `market`.
 
-        Raises `ConfigError` for an argument that the document rules out, `InvalidParameter`
+        Raises `ConfigError` for an argument that the service rules out, `InvalidParameter`
         (request_type invalid or not an integer: -3), `ServiceError` (Backend call failed or timed
         out: -5); see `boardlot.errors` for the others.
-
-        Service document, section 4.2.
 
         >>> client.ipo_list("us")[0]["stock_status"] in list(bl.UsIpoStatus)
         True
         """
         return self._call("ipo_list", [("market", market), ("request_type", request_type)])
 
-    def dividends(self, symbol: str) -> Records[_records.Dividend]:
+    def dividends(self, symbol: str) -> Records[records.Dividend]:
         """The dividend history of a security, newest first, at most 100 records.
 
         Supported: HK, US, A-shares (SH, SZ), SG, CA, AU and JP; fields vary by market. Securities
@@ -331,11 +325,9 @@ class Client(_core.ClientBase):
         currency, payout_ratio, dividend_type, process, ex_date, record_date,
         dividend_payable_date, pub_date; `.schema` has kinds and units.
 
-        Raises `ConfigError` for an argument that the document rules out, `InvalidParameter`
+        Raises `ConfigError` for an argument that the service rules out, `InvalidParameter`
         (Invalid symbol format: -3), `InvalidSymbol` (Code cannot be resolved to a security: -7),
         `ServiceError` (Gateway internal error: -2, -4, -6); see `boardlot.errors` for the others.
-
-        Service document, section 4.2.
 
         >>> client.dividends("HK.00700")[0]["currency"]
         'HKD'
@@ -348,11 +340,11 @@ class Client(_core.ClientBase):
         *,
         limit: int | None = None,
         resume: str | None = None,
-    ) -> Pager[_records.PlateStock]:
+    ) -> Pager[records.PlateStock]:
         """The constituent stocks of a plate.
 
-        The service document shows neither the fields of a constituent nor the bounds of `limit`:
-        both are passed through unchanged. The document shows a request header
+        The service documents neither the fields of a constituent nor the bounds of `limit`: both
+        are passed through unchanged. The service's documentation shows a request header
         `X-Service-Client-Nnid` in its examples without saying whether it is required: pass it
         with `Client(headers=...)`.
 
@@ -362,10 +354,8 @@ class Client(_core.ClientBase):
 
         A pager over `PlateStock`.
 
-        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
-        for the others.
-
-        Service document, section 4.2.
+        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
+        the others.
 
         >>> next(client.plate_stocks("HK.BK1001"))["code"].startswith("HK.")
         True
@@ -378,11 +368,11 @@ class Client(_core.ClientBase):
         *,
         page_size: int | None = None,
         resume: str | None = None,
-    ) -> Pager[_records.CryptoOrder]:
+    ) -> Pager[records.CryptoOrder]:
         """The open crypto orders of an account, newest first.
 
         Open are the four states of `CryptoOrderStatus`. The unit of the times is not shown in the
-        service document, so they stay whole numbers.
+        service's documentation, so they stay whole numbers.
 
         - `acc_id`: Account id (uint64).
         - `page_size`: Orders per page, at most 50, which is the service's default.
@@ -393,17 +383,15 @@ class Client(_core.ClientBase):
         update_time, ord_status, order_show_id, is_close, trigger_price, trigger_time,
         cash_order_qty; `.schema` has kinds and units.
 
-        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
-        for the others.
-
-        Service document, section 4.3.
+        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
+        the others.
 
         >>> next(client.crypto_orders(sandbox.accounts["crypto"][0]))["ord_status"] in list(bl.CryptoOrderStatus)
         True
         """
         return self._pages("crypto_orders", [("acc_id", acc_id), ("page_size", page_size)], None, resume)
 
-    def sim_orders(self, acc_id: str | int) -> Records[_records.SimOrder]:
+    def sim_orders(self, acc_id: str | int) -> Records[records.SimOrder]:
         """Today's simulated-trading orders.
 
         - `acc_id`: Business account id.
@@ -412,10 +400,8 @@ class Client(_core.ClientBase):
         status, qty, cum_qty, price, avg_fill_price, aux_price, create_time, update_time, text;
         `.schema` has kinds and units.
 
-        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
-        for the others.
-
-        Service document, section 4.3.
+        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
+        the others.
 
         >>> client.sim_orders(sandbox.accounts["sim"][0])[0]["side"] in list(bl.SimSide)
         True
@@ -427,10 +413,10 @@ class Client(_core.ClientBase):
         acc_id: str | int,
         *,
         market: int | None = None,
-    ) -> Records[_records.SimPosition]:
+    ) -> Records[records.SimPosition]:
         """Simulated-trading positions.
 
-        The allowed values of `market` are not shown in the service document.
+        The allowed values of `market` are not shown in the service's documentation.
 
         - `acc_id`: Business account id.
         - `market`: Market filter.
@@ -439,10 +425,8 @@ class Client(_core.ClientBase):
         stock_name, qty, qty_avbl, cost_price, buy_avg_price, cur_price, mv, profit, profit_ratio;
         `.schema` has kinds and units.
 
-        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
-        for the others.
-
-        Service document, section 4.3.
+        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
+        the others.
 
         >>> client.sim_positions(sandbox.accounts["sim"][0])[0]["pstn_type"] in list(bl.PositionType)
         True
@@ -455,18 +439,18 @@ class Client(_core.ClientBase):
         trd_market: str,
         *,
         code: str | None = None,
-        start: _arguments.Time | None = None,
-        end: _arguments.Time | None = None,
+        start: arguments.Time | None = None,
+        end: arguments.Time | None = None,
         page_size: int | None = None,
         windows: int | None = None,
         resume: str | None = None,
-    ) -> Pager[_records.Fill]:
+    ) -> Pager[records.Fill]:
         """The historical fills of a trading account, latest first.
 
         Without `end`, the time range reaches until now, by the service's clock; without `start`,
         it begins 90 days before its end. Times are update times. The allowed values of
-        `trd_market` are not shown in the service document. The time range is fixed before the
-        first page; the pager's `.range` returns it.
+        `trd_market` are not shown in the service's documentation. The time range is fixed before
+        the first page; the pager's `.range` returns it.
 
         - `acc_id`: Trading business account id.
         - `trd_market`: Trading market.
@@ -490,10 +474,8 @@ class Client(_core.ClientBase):
         create_time, updated_time, counter_broker_id, counter_broker_name, status; `.schema` has
         kinds and units.
 
-        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
-        for the others.
-
-        Service document, section 4.3.
+        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
+        the others.
 
         >>> len(client.fills_history(sandbox.accounts["trade"][0], "HK").all(max_items=75))
         75
@@ -553,32 +535,34 @@ class Client(_core.ClientBase):
 
     def fetch_many(
         self,
-        method: str | Endpoint,
+        method: typing.Literal["trading_days", "reference_futures", "ipo_list", "dividends", "plate_stocks", "crypto_orders", "sim_orders", "sim_positions", "fills_history"] | Endpoint,
         keys: abc.Iterable[str | int],
         *,
         concurrency: int = 8,
         on_error: typing.Literal["raise", "collect"] = "raise",
         progress: bool = False,
+        **arguments: typing.Any,
     ) -> Records[dict[str, typing.Any]]:
         """One method for many keys, `concurrency` requests at a time.
 
-        `method` is the name of a method with exactly one required argument, such as
-        `"dividends"`, or an `Endpoint` with one name in its path. Returns one `Records` in the order
-        of the keys. Its first column is the key, named like the argument; if a record has a field
+        `method` is the name of a method, such as `"dividends"`, or an `Endpoint`. The keys are
+        values of its only required argument; if it has several, pass the others by name, and
+        optional ones too: `trd_market="HK", start=date(2026, 1, 1)`. Of a paged list, all pages are
+        read. Returns one `Records` in the order of the keys. Its first column is the key, named like the argument; if a record has a field
         of that name, an underscore is appended to the field's name. With `on_error="collect"`,
         `.errors` has each key that failed with its error; otherwise the first failure is raised and
         the other requests are cancelled. `progress=True` shows a progress bar if tqdm is installed.
 
-        Raises `ConfigError` for an invalid key, before anything is sent.
+        Raises `ConfigError` for an invalid key or argument, before anything is sent.
 
         >>> client.fetch_many("dividends", ["HK.00700", "US.AAPL"])[0]["symbol"]
         'HK.00700'
         """
-        return self._fetch_many(method, keys, concurrency, on_error, progress)
+        return self._fetch_many(method, keys, concurrency, on_error, progress, list(arguments.items()))
 
     def ipo_calendar(
         self,
-        markets: abc.Iterable[str] = ("hk", "us", "cn", "sg", "my"),
+        markets: abc.Iterable[calendar.Market] = ("hk", "us", "cn", "sg", "my"),
         *,
         on_error: typing.Literal["raise", "collect"] = "raise",
     ) -> calendar.IpoCalendar:
@@ -601,7 +585,7 @@ class Client(_core.ClientBase):
         method: str,
         path: str,
         *,
-        query: _arguments.Query | None = None,
+        query: arguments.Query | None = None,
         body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None,
         headers: dict[str, str] | None = None,
     ) -> Response:
@@ -625,14 +609,14 @@ class Client(_core.ClientBase):
         *,
         paging: typing.Literal["next_key", "page_flag"] | DateRange,
         rows: str,
-        query: _arguments.Query | None = None,
+        query: arguments.Query | None = None,
         body: dict[str, typing.Any] | None = None,
         resume: str | None = None,
     ) -> Pager[dict[str, typing.Any]]:
         """The pages of any list.
 
         `paging` is `"next_key"`, `"page_flag"`, or a `DateRange` for endpoints that page
-        backward by moving the end of a range of dates (service document, section 2.4).
+        backward by moving the end of a range of dates.
         `rows` is the dotted path of the list in the response, such as `"data.stock_list"`.
         The cursor is sent in the query of a GET, otherwise in the body. With `"page_flag"`, the
         first request carries an empty cursor only if `query` or `body` has
@@ -647,7 +631,7 @@ class Client(_core.ClientBase):
         self,
         method: str | Endpoint,
         path: str | None = None,
-        query: _arguments.Query | None = None,
+        query: arguments.Query | None = None,
         body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None,
         **arguments: typing.Any,
     ) -> Explanation:
@@ -682,7 +666,8 @@ class AsyncClient(_core.ClientBase):
     - `rate_limit`: requests per second of this client; None: unlimited
     - `max_connections`: how many requests may be in flight at once
     - `max_body_bytes`: the largest response body, after decompression
-    - `proxy`: the URL of a proxy; the proxy variables of the environment are ignored
+    - `proxy`: the URL of a proxy, or `"environment"` for the one in `HTTPS_PROXY`,
+      `ALL_PROXY` and `NO_PROXY`, which are ignored otherwise
     - `ca_file`: a PEM bundle of certificates to trust in addition to the system's
     - `headers`: headers to send with every request
     - `ws_quote_url`: the address of the quote WebSocket; validated, and available as an
@@ -760,10 +745,8 @@ class AsyncClient(_core.ClientBase):
 
         Returns an aware UTC `datetime`, exact to the millisecond.
 
-        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
-        for the others.
-
-        Service document, section 4.2.
+        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
+        the others.
 
         >>> str((await client.server_time()).tzinfo)
         'UTC'
@@ -773,13 +756,12 @@ class AsyncClient(_core.ClientBase):
     async def trading_days(
         self,
         market: str,
-        start: _arguments.Day,
-        end: _arguments.Day,
-    ) -> Records[_records.TradingDay]:
+        start: arguments.Day,
+        end: arguments.Day,
+    ) -> Records[records.TradingDay]:
         """The trading days of a market between two dates.
 
-        The service document does not show the fields of the response: they are returned
-        unchanged.
+        The service does not document the fields of the response: they are returned unchanged.
 
         - `market`: Market prefix such as `HK`.
         - `start`: First date, in the market's time zone. A `date`, an aware `datetime` (the
@@ -789,17 +771,15 @@ class AsyncClient(_core.ClientBase):
 
         Returns `Records` of `TradingDay`.
 
-        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
-        for the others.
-
-        Service document, section 4.2.
+        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
+        the others.
 
         >>> [day["time"] for day in (await client.trading_days("HK", "2026-01-01", "2026-01-05"))]
         ['2026-01-02', '2026-01-05']
         """
         return await self._call("trading_days", [("market", market), ("start", start), ("end", end)])
 
-    async def reference_futures(self, symbol: str) -> Records[_records.RelatedFuture]:
+    async def reference_futures(self, symbol: str) -> Records[records.RelatedFuture]:
         """The futures contracts related to a continuous futures contract.
 
         Supported markets are HK, US, SG and JP. A symbol that is not a continuous futures
@@ -811,11 +791,9 @@ class AsyncClient(_core.ClientBase):
         stock_type, lot_size, future_valid, future_main_contract, future_last_trade_time,
         list_time; `.schema` has kinds and units.
 
-        Raises `ConfigError` for an argument that the document rules out, `InvalidParameter`
+        Raises `ConfigError` for an argument that the service rules out, `InvalidParameter`
         (symbol missing, longer than 32 characters, or format invalid: -3), `InvalidSymbol`
         (symbol not found (unknown or delisted): -7); see `boardlot.errors` for the others.
-
-        Service document, section 4.2.
 
         >>> (await client.reference_futures("HK.HSImain"))[0]["stock_type"]
         'FUTURE'
@@ -830,7 +808,7 @@ class AsyncClient(_core.ClientBase):
             market: typing.Literal["hk"],
             *,
             request_type: int | None = None,
-        ) -> Records[_records.HkIpo]: ...
+        ) -> Records[records.HkIpo]: ...
 
         @typing.overload
         async def ipo_list(
@@ -838,7 +816,7 @@ class AsyncClient(_core.ClientBase):
             market: typing.Literal["us"],
             *,
             request_type: int | None = None,
-        ) -> Records[_records.UsIpo]: ...
+        ) -> Records[records.UsIpo]: ...
 
         @typing.overload
         async def ipo_list(
@@ -846,7 +824,7 @@ class AsyncClient(_core.ClientBase):
             market: typing.Literal["cn"],
             *,
             request_type: int | None = None,
-        ) -> Records[_records.CnIpo]: ...
+        ) -> Records[records.CnIpo]: ...
 
         @typing.overload
         async def ipo_list(
@@ -854,7 +832,7 @@ class AsyncClient(_core.ClientBase):
             market: typing.Literal["sg"],
             *,
             request_type: int | None = None,
-        ) -> Records[_records.SgIpo]: ...
+        ) -> Records[records.SgIpo]: ...
 
         @typing.overload
         async def ipo_list(
@@ -862,22 +840,22 @@ class AsyncClient(_core.ClientBase):
             market: typing.Literal["my"],
             *,
             request_type: int | None = None,
-        ) -> Records[_records.MyIpo]: ...
+        ) -> Records[records.MyIpo]: ...
 
         @typing.overload
         async def ipo_list(
             self,
-            market: str,
+            market: typing.Literal["hk", "us", "cn", "sg", "my"],
             *,
             request_type: int | None = None,
-        ) -> Records[_records.HkIpo | _records.UsIpo | _records.CnIpo | _records.SgIpo | _records.MyIpo]: ...
+        ) -> Records[records.HkIpo | records.UsIpo | records.CnIpo | records.SgIpo | records.MyIpo]: ...
 
     async def ipo_list(
         self,
-        market: typing.Literal["hk", "us", "cn", "sg", "my"] | str,
+        market: typing.Literal["hk", "us", "cn", "sg", "my"],
         *,
         request_type: int | None = None,
-    ) -> Records[_records.HkIpo | _records.UsIpo | _records.CnIpo | _records.SgIpo | _records.MyIpo]:
+    ) -> Records[records.HkIpo | records.UsIpo | records.CnIpo | records.SgIpo | records.MyIpo]:
         """Subscribable and upcoming IPOs of a market, without historical ones.
 
         The data depends on the user's primary broker: without one for the market the list may be
@@ -890,18 +868,16 @@ class AsyncClient(_core.ClientBase):
         Returns `Records` of `HkIpo`, `UsIpo`, `CnIpo`, `SgIpo`, `MyIpo`. The record depends on
         `market`.
 
-        Raises `ConfigError` for an argument that the document rules out, `InvalidParameter`
+        Raises `ConfigError` for an argument that the service rules out, `InvalidParameter`
         (request_type invalid or not an integer: -3), `ServiceError` (Backend call failed or timed
         out: -5); see `boardlot.errors` for the others.
-
-        Service document, section 4.2.
 
         >>> (await client.ipo_list("us"))[0]["stock_status"] in list(bl.UsIpoStatus)
         True
         """
         return await self._call("ipo_list", [("market", market), ("request_type", request_type)])
 
-    async def dividends(self, symbol: str) -> Records[_records.Dividend]:
+    async def dividends(self, symbol: str) -> Records[records.Dividend]:
         """The dividend history of a security, newest first, at most 100 records.
 
         Supported: HK, US, A-shares (SH, SZ), SG, CA, AU and JP; fields vary by market. Securities
@@ -914,11 +890,9 @@ class AsyncClient(_core.ClientBase):
         currency, payout_ratio, dividend_type, process, ex_date, record_date,
         dividend_payable_date, pub_date; `.schema` has kinds and units.
 
-        Raises `ConfigError` for an argument that the document rules out, `InvalidParameter`
+        Raises `ConfigError` for an argument that the service rules out, `InvalidParameter`
         (Invalid symbol format: -3), `InvalidSymbol` (Code cannot be resolved to a security: -7),
         `ServiceError` (Gateway internal error: -2, -4, -6); see `boardlot.errors` for the others.
-
-        Service document, section 4.2.
 
         >>> (await client.dividends("HK.00700"))[0]["currency"]
         'HKD'
@@ -931,11 +905,11 @@ class AsyncClient(_core.ClientBase):
         *,
         limit: int | None = None,
         resume: str | None = None,
-    ) -> AsyncPager[_records.PlateStock]:
+    ) -> AsyncPager[records.PlateStock]:
         """The constituent stocks of a plate.
 
-        The service document shows neither the fields of a constituent nor the bounds of `limit`:
-        both are passed through unchanged. The document shows a request header
+        The service documents neither the fields of a constituent nor the bounds of `limit`: both
+        are passed through unchanged. The service's documentation shows a request header
         `X-Service-Client-Nnid` in its examples without saying whether it is required: pass it
         with `Client(headers=...)`.
 
@@ -945,10 +919,8 @@ class AsyncClient(_core.ClientBase):
 
         A pager over `PlateStock`.
 
-        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
-        for the others.
-
-        Service document, section 4.2.
+        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
+        the others.
 
         >>> (await anext(client.plate_stocks("HK.BK1001")))["code"].startswith("HK.")
         True
@@ -961,11 +933,11 @@ class AsyncClient(_core.ClientBase):
         *,
         page_size: int | None = None,
         resume: str | None = None,
-    ) -> AsyncPager[_records.CryptoOrder]:
+    ) -> AsyncPager[records.CryptoOrder]:
         """The open crypto orders of an account, newest first.
 
         Open are the four states of `CryptoOrderStatus`. The unit of the times is not shown in the
-        service document, so they stay whole numbers.
+        service's documentation, so they stay whole numbers.
 
         - `acc_id`: Account id (uint64).
         - `page_size`: Orders per page, at most 50, which is the service's default.
@@ -976,17 +948,15 @@ class AsyncClient(_core.ClientBase):
         update_time, ord_status, order_show_id, is_close, trigger_price, trigger_time,
         cash_order_qty; `.schema` has kinds and units.
 
-        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
-        for the others.
-
-        Service document, section 4.3.
+        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
+        the others.
 
         >>> (await anext(client.crypto_orders(sandbox.accounts["crypto"][0])))["ord_status"] in list(bl.CryptoOrderStatus)
         True
         """
         return self._pages("crypto_orders", [("acc_id", acc_id), ("page_size", page_size)], None, resume)
 
-    async def sim_orders(self, acc_id: str | int) -> Records[_records.SimOrder]:
+    async def sim_orders(self, acc_id: str | int) -> Records[records.SimOrder]:
         """Today's simulated-trading orders.
 
         - `acc_id`: Business account id.
@@ -995,10 +965,8 @@ class AsyncClient(_core.ClientBase):
         status, qty, cum_qty, price, avg_fill_price, aux_price, create_time, update_time, text;
         `.schema` has kinds and units.
 
-        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
-        for the others.
-
-        Service document, section 4.3.
+        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
+        the others.
 
         >>> (await client.sim_orders(sandbox.accounts["sim"][0]))[0]["side"] in list(bl.SimSide)
         True
@@ -1010,10 +978,10 @@ class AsyncClient(_core.ClientBase):
         acc_id: str | int,
         *,
         market: int | None = None,
-    ) -> Records[_records.SimPosition]:
+    ) -> Records[records.SimPosition]:
         """Simulated-trading positions.
 
-        The allowed values of `market` are not shown in the service document.
+        The allowed values of `market` are not shown in the service's documentation.
 
         - `acc_id`: Business account id.
         - `market`: Market filter.
@@ -1022,10 +990,8 @@ class AsyncClient(_core.ClientBase):
         stock_name, qty, qty_avbl, cost_price, buy_avg_price, cur_price, mv, profit, profit_ratio;
         `.schema` has kinds and units.
 
-        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
-        for the others.
-
-        Service document, section 4.3.
+        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
+        the others.
 
         >>> (await client.sim_positions(sandbox.accounts["sim"][0]))[0]["pstn_type"] in list(bl.PositionType)
         True
@@ -1038,18 +1004,18 @@ class AsyncClient(_core.ClientBase):
         trd_market: str,
         *,
         code: str | None = None,
-        start: _arguments.Time | None = None,
-        end: _arguments.Time | None = None,
+        start: arguments.Time | None = None,
+        end: arguments.Time | None = None,
         page_size: int | None = None,
         windows: int | None = None,
         resume: str | None = None,
-    ) -> AsyncPager[_records.Fill]:
+    ) -> AsyncPager[records.Fill]:
         """The historical fills of a trading account, latest first.
 
         Without `end`, the time range reaches until now, by the service's clock; without `start`,
         it begins 90 days before its end. Times are update times. The allowed values of
-        `trd_market` are not shown in the service document. The time range is fixed before the
-        first page; the pager's `.range` returns it.
+        `trd_market` are not shown in the service's documentation. The time range is fixed before
+        the first page; the pager's `.range` returns it.
 
         - `acc_id`: Trading business account id.
         - `trd_market`: Trading market.
@@ -1073,10 +1039,8 @@ class AsyncClient(_core.ClientBase):
         create_time, updated_time, counter_broker_id, counter_broker_name, status; `.schema` has
         kinds and units.
 
-        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
-        for the others.
-
-        Service document, section 4.3.
+        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
+        the others.
 
         >>> len(await client.fills_history(sandbox.accounts["trade"][0], "HK").all(max_items=75))
         75
@@ -1136,32 +1100,34 @@ class AsyncClient(_core.ClientBase):
 
     async def fetch_many(
         self,
-        method: str | Endpoint,
+        method: typing.Literal["trading_days", "reference_futures", "ipo_list", "dividends", "plate_stocks", "crypto_orders", "sim_orders", "sim_positions", "fills_history"] | Endpoint,
         keys: abc.Iterable[str | int],
         *,
         concurrency: int = 8,
         on_error: typing.Literal["raise", "collect"] = "raise",
         progress: bool = False,
+        **arguments: typing.Any,
     ) -> Records[dict[str, typing.Any]]:
         """One method for many keys, `concurrency` requests at a time.
 
-        `method` is the name of a method with exactly one required argument, such as
-        `"dividends"`, or an `Endpoint` with one name in its path. Returns one `Records` in the order
-        of the keys. Its first column is the key, named like the argument; if a record has a field
+        `method` is the name of a method, such as `"dividends"`, or an `Endpoint`. The keys are
+        values of its only required argument; if it has several, pass the others by name, and
+        optional ones too: `trd_market="HK", start=date(2026, 1, 1)`. Of a paged list, all pages are
+        read. Returns one `Records` in the order of the keys. Its first column is the key, named like the argument; if a record has a field
         of that name, an underscore is appended to the field's name. With `on_error="collect"`,
         `.errors` has each key that failed with its error; otherwise the first failure is raised and
         the other requests are cancelled. `progress=True` shows a progress bar if tqdm is installed.
 
-        Raises `ConfigError` for an invalid key, before anything is sent.
+        Raises `ConfigError` for an invalid key or argument, before anything is sent.
 
         >>> (await client.fetch_many("dividends", ["HK.00700", "US.AAPL"]))[0]["symbol"]
         'HK.00700'
         """
-        return await self._fetch_many(method, keys, concurrency, on_error, progress)
+        return await self._fetch_many(method, keys, concurrency, on_error, progress, list(arguments.items()))
 
     async def ipo_calendar(
         self,
-        markets: abc.Iterable[str] = ("hk", "us", "cn", "sg", "my"),
+        markets: abc.Iterable[calendar.Market] = ("hk", "us", "cn", "sg", "my"),
         *,
         on_error: typing.Literal["raise", "collect"] = "raise",
     ) -> calendar.IpoCalendar:
@@ -1184,7 +1150,7 @@ class AsyncClient(_core.ClientBase):
         method: str,
         path: str,
         *,
-        query: _arguments.Query | None = None,
+        query: arguments.Query | None = None,
         body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None,
         headers: dict[str, str] | None = None,
     ) -> Response:
@@ -1208,14 +1174,14 @@ class AsyncClient(_core.ClientBase):
         *,
         paging: typing.Literal["next_key", "page_flag"] | DateRange,
         rows: str,
-        query: _arguments.Query | None = None,
+        query: arguments.Query | None = None,
         body: dict[str, typing.Any] | None = None,
         resume: str | None = None,
     ) -> AsyncPager[dict[str, typing.Any]]:
         """The pages of any list.
 
         `paging` is `"next_key"`, `"page_flag"`, or a `DateRange` for endpoints that page
-        backward by moving the end of a range of dates (service document, section 2.4).
+        backward by moving the end of a range of dates.
         `rows` is the dotted path of the list in the response, such as `"data.stock_list"`.
         The cursor is sent in the query of a GET, otherwise in the body. With `"page_flag"`, the
         first request carries an empty cursor only if `query` or `body` has
@@ -1230,7 +1196,7 @@ class AsyncClient(_core.ClientBase):
         self,
         method: str | Endpoint,
         path: str | None = None,
-        query: _arguments.Query | None = None,
+        query: arguments.Query | None = None,
         body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None,
         **arguments: typing.Any,
     ) -> Explanation:

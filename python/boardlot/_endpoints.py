@@ -77,7 +77,7 @@ ENDPOINTS = (
         ),
         command="trading-days",
         summary="The trading days of a market between two dates.",
-        notes="The service document does not show the fields of the response: they are returned unchanged.",
+        notes="The service does not document the fields of the response: they are returned unchanged.",
         parameters=(
             Parameter("market", "market", "Market prefix such as HK.", required=True),
             Parameter("start", "day", "First date, in the market's time zone. As yyyy-MM-dd.", required=True),
@@ -287,7 +287,7 @@ ENDPOINTS = (
         ),
         command="plate",
         summary="The constituent stocks of a plate.",
-        notes="The service document shows neither the fields of a constituent nor the bounds of limit: both are passed through unchanged.",
+        notes="The service documents neither the fields of a constituent nor the bounds of limit: both are passed through unchanged.",
         parameters=(
             Parameter("plate_code", "symbol", "{market}.BK<digits>, such as HK.BK1001.", required=True),
             Parameter("limit", "integer", "Page size; the service's own default and bounds are not shown."),
@@ -314,7 +314,7 @@ ENDPOINTS = (
         ),
         command="crypto-orders",
         summary="The open crypto orders of an account, newest first.",
-        notes="Open are the four states of CryptoOrderStatus. The unit of the times is not shown in the service document, so they stay whole numbers.",
+        notes="Open are the four states of CryptoOrderStatus. The unit of the times is not shown in the service's documentation, so they stay whole numbers.",
         parameters=(
             Parameter("acc_id", "text", "Account id (uint64).", required=True),
             Parameter("page_size", "integer", "Orders per page, at most 50, which is the service's default."),
@@ -345,13 +345,14 @@ ENDPOINTS = (
             "cash_order_qty",
         ),
         key_columns=(
-            "order_id",
+            "symbol_pair",
             "side",
             "order_qty",
             "price",
             "cum_qty",
             "ord_type",
             "ord_status",
+            "order_id",
         ),
     ),
     Endpoint(
@@ -406,7 +407,7 @@ ENDPOINTS = (
         ),
         command="sim-positions",
         summary="Simulated-trading positions.",
-        notes="The allowed values of market are not shown in the service document.",
+        notes="The allowed values of market are not shown in the service's documentation.",
         parameters=(
             Parameter("acc_id", "text", "Business account id.", required=True),
             Parameter("market", "integer", "Market filter."),
@@ -431,12 +432,13 @@ ENDPOINTS = (
         ),
         key_columns=(
             "symbol",
-            "stock_name",
+            "pstn_type",
             "qty",
             "cost_price",
             "cur_price",
             "mv",
             "profit_ratio",
+            "stock_name",
         ),
     ),
     Endpoint(
@@ -449,7 +451,7 @@ ENDPOINTS = (
         ),
         command="fills",
         summary="The historical fills of a trading account, latest first.",
-        notes="Without end, the time range reaches until now, by the service's clock; without start, it begins 90 days before its end. Times are update times. The allowed values of trd_market are not shown in the service document.",
+        notes="Without end, the time range reaches until now, by the service's clock; without start, it begins 90 days before its end. Times are update times. The allowed values of trd_market are not shown in the service's documentation.",
         parameters=(
             Parameter("acc_id", "text", "Trading business account id.", required=True),
             Parameter("trd_market", "market", "Trading market.", required=True),

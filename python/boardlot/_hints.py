@@ -5,7 +5,7 @@ Generated from `src/error/exception.rs` by `make generate`: change that, not thi
 
 HINTS = {
     "BoardlotError": "If the message does not help, report the error.",
-    "ConfigError": "Correct the argument; nothing was sent.",
+    "ConfigError": "Correct what the message names.",
     "InternalError": "Report this as a bug, with the message and the call that raised it.",
     "TransportError": "Check the base URL, the network and the proxy, then call again.",
     "RequestTimeout": "Call again, or set a larger `timeout`.",

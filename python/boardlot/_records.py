@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 
 
 class SimSide(IntEnum):
-    """The side of a simulated order. Service document, section 2.6."""
+    """The side of a simulated order."""
 
     BUY = 1
     """Buy"""
@@ -23,7 +23,7 @@ class SimSide(IntEnum):
 
 
 class SimOrderType(IntEnum):
-    """The type of a simulated order. Service document, section 2.6."""
+    """The type of a simulated order."""
 
     LIMIT = 1
     """Limit"""
@@ -32,7 +32,7 @@ class SimOrderType(IntEnum):
 
 
 class SimOrderStatus(IntEnum):
-    """The status of a simulated order. Service document, section 3.2."""
+    """The status of a simulated order."""
 
     SUBMITTED = 2
     """Submitted"""
@@ -47,7 +47,7 @@ class SimOrderStatus(IntEnum):
 
 
 class PositionType(IntEnum):
-    """The direction of a simulated position. Service document, section 2.7."""
+    """The direction of a simulated position."""
 
     LONG = 0
     """Long"""
@@ -56,7 +56,7 @@ class PositionType(IntEnum):
 
 
 class IpoOfferType(str, Enum):
-    """How an IPO is offered (Hong Kong, US). Service document, section 2.10."""
+    """How an IPO is offered (Hong Kong, US)."""
 
     UNSUPPORTED = "UNSUPPORTED"
     """Not supported"""
@@ -72,7 +72,7 @@ class IpoOfferType(str, Enum):
 
 
 class IpoSecurityType(str, Enum):
-    """What kind of security is offered (Hong Kong, Singapore, Malaysia). Service document, section 2.10."""
+    """What kind of security is offered (Hong Kong, Singapore, Malaysia)."""
 
     NORMAL = "NORMAL"
     """Ordinary security"""
@@ -94,7 +94,7 @@ class IpoSecurityType(str, Enum):
 
 
 class IpoApplyStatus(str, Enum):
-    """The status of the user's own subscription (Hong Kong). Service document, section 3.3."""
+    """The status of the user's own subscription (Hong Kong)."""
 
     NOT_APPLIED = "NOT_APPLIED"
     """No subscription"""
@@ -112,7 +112,7 @@ class IpoApplyStatus(str, Enum):
 
 
 class UsIpoStatus(str, Enum):
-    """The status of a US IPO. Service document, section 3.3."""
+    """The status of a US IPO."""
 
     PENDING = "PENDING"
     """Subscription has not begun"""
@@ -126,7 +126,7 @@ class UsIpoStatus(str, Enum):
 
 
 class DividendProcess(str, Enum):
-    """Whether a dividend is paid or planned. Service document, section 2.11."""
+    """Whether a dividend is paid or planned."""
 
     IMPLEMENTATION = "Implementation"
     """Carried out"""
@@ -138,7 +138,7 @@ class DividendProcess(str, Enum):
 
 
 class CryptoOrderStatus(str, Enum):
-    """The four open states of a crypto order. Service document, section 3.1."""
+    """The four open states of a crypto order."""
 
     PENDING_TRIGGER = "PENDING_TRIGGER"
     """Waits for its trigger"""
@@ -154,7 +154,7 @@ class CryptoOrderStatus(str, Enum):
 
 
 class IpoRequest(IntEnum):
-    """Which IPOs to list in hk, us, sg and my. The default is UPCOMING. Service document, section 4.2."""
+    """Which IPOs to list in hk, us, sg and my. The default is UPCOMING."""
 
     SUBSCRIBABLE = 9
     """Subscribable"""
@@ -165,7 +165,7 @@ class IpoRequest(IntEnum):
 
 
 class CnIpoRequest(IntEnum):
-    """Which IPOs to list in cn. The default is PENDING_LISTING. Service document, section 4.2."""
+    """Which IPOs to list in cn. The default is PENDING_LISTING."""
 
     PREVIEW = 1
     """IPO preview"""
@@ -180,11 +180,11 @@ class CnIpoRequest(IntEnum):
 
 
 TradingDay = dict[str, Any]
-"""A trading day. Its fields are not shown in the service document. Service document, section 4.2."""
+"""A trading day. Its fields are not documented."""
 
 
 class RelatedFuture(TypedDict):
-    """A futures contract related to another. Service document, section 2.9."""
+    """A futures contract related to another."""
 
     code: str
     """Contract code (continuous or expiry contract)"""
@@ -209,7 +209,7 @@ class RelatedFuture(TypedDict):
 
 
 class _HkIpoRequired(TypedDict):
-    """The fields that every `HkIpo` has. Service document, section 2.10."""
+    """The fields that every `HkIpo` has."""
 
     code: str
     """Code with market prefix"""
@@ -306,7 +306,7 @@ class _HkIpoRequired(TypedDict):
 
 
 class HkIpo(_HkIpoRequired, total=False):
-    """An IPO in Hong Kong. Service document, section 2.10."""
+    """An IPO in Hong Kong."""
 
     etf_distributors: str
     """ETF distributor (ETF IPOs only)"""
@@ -317,7 +317,7 @@ class HkIpo(_HkIpoRequired, total=False):
 
 
 class UsIpo(TypedDict):
-    """An IPO in the US. Service document, section 2.10."""
+    """An IPO in the US."""
 
     code: str
     """Code with market prefix"""
@@ -354,7 +354,7 @@ class UsIpo(TypedDict):
 
 
 class CnIpo(TypedDict):
-    """An IPO of A-shares. Service document, section 2.10."""
+    """An IPO of A-shares."""
 
     code: str
     """Code with market prefix"""
@@ -389,7 +389,7 @@ class CnIpo(TypedDict):
 
 
 class SgIpo(TypedDict):
-    """An IPO in Singapore. Service document, section 2.10."""
+    """An IPO in Singapore."""
 
     code: str
     """Code with market prefix"""
@@ -438,7 +438,7 @@ class SgIpo(TypedDict):
 
 
 class MyIpo(TypedDict):
-    """An IPO in Malaysia. Service document, section 2.10."""
+    """An IPO in Malaysia."""
 
     code: str
     """Code with market prefix"""
@@ -491,7 +491,7 @@ class MyIpo(TypedDict):
 
 
 class _DividendRequired(TypedDict):
-    """The fields that every `Dividend` has. Service document, section 2.11."""
+    """The fields that every `Dividend` has."""
 
     statement: str
     """Dividend plan description"""
@@ -510,7 +510,7 @@ class _DividendRequired(TypedDict):
 
 
 class Dividend(_DividendRequired, total=False):
-    """One dividend of a security. Service document, section 2.11."""
+    """One dividend of a security."""
 
     fiscal_year: str
     """Fiscal year; only for HK and A-shares"""
@@ -523,11 +523,11 @@ class Dividend(_DividendRequired, total=False):
 
 
 PlateStock = dict[str, Any]
-"""A constituent of a plate. Its fields are not shown in the service document. Service document, section 4.2."""
+"""A constituent of a plate. Its fields are not documented."""
 
 
 class CryptoOrderSymbolPair(TypedDict):
-    """Traded pair. Service document, section 2.5."""
+    """Traded pair."""
 
     symbol: str
     """Pair"""
@@ -538,7 +538,7 @@ class CryptoOrderSymbolPair(TypedDict):
 
 
 class CryptoOrder(TypedDict):
-    """An open crypto order. Service document, section 2.5."""
+    """An open crypto order."""
 
     order_id: str
     """Order identifier"""
@@ -583,7 +583,7 @@ class CryptoOrder(TypedDict):
 
 
 class SimOrder(TypedDict):
-    """A simulated-trading order. Service document, section 2.6."""
+    """A simulated-trading order."""
 
     order_id: str
     """Order id"""
@@ -616,7 +616,7 @@ class SimOrder(TypedDict):
 
 
 class SimPosition(TypedDict):
-    """A simulated-trading position. Service document, section 2.7."""
+    """A simulated-trading position."""
 
     pstn_id: str
     """Position id"""
@@ -647,7 +647,7 @@ class SimPosition(TypedDict):
 
 
 class Fill(TypedDict):
-    """A historical fill. Service document, section 2.8."""
+    """A historical fill."""
 
     trd_side: str
     """Side, such as BUY"""

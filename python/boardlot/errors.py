@@ -103,7 +103,7 @@ class ApiError(BoardlotError):
     """The service rejected the request.
 
     Attributes:
-        http_status: HTTP status of the response; 0 if unknown. The service document states none,
+        http_status: HTTP status of the response; 0 if unknown. The service's documentation states none,
             so the same error may come with 200 or with 4xx.
         code: The service's code (`ret_code`, `code` or `errcode`), or `None` if the response has
             none.

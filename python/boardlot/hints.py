@@ -44,7 +44,8 @@ WRONG_LOGIN = "Check the client id, the service and --store FILE."
 MISSING_BASE_URL = "Pass the address of the service, such as https://api.example.com."
 CHECK_PROXY = "Check the address of the proxy, and that it is running."
 UNUSED_PROXY = (
-    "If the service can only be reached through it, pass it: --proxy URL, in Python proxy=."
+    "If the service can only be reached through it, use it: --proxy environment, in Python "
+    "proxy='environment'."
 )
 CHECK_NAME = "Check the host in the base URL, and the DNS settings of this machine (network, VPN)."
 NO_SERVER = "No server is listening: check the host and the port of the base URL."

@@ -46,8 +46,7 @@ pub static TRADING_DAYS: Endpoint = Endpoint {
     path: Cow::Borrowed("/api/v1.0/quote/trading-days"),
     section: "4.2",
     summary: "The trading days of a market between two dates.",
-    notes: "The service document does not show the fields of the response: they are returned \
-            unchanged.",
+    notes: "The service does not document the fields of the response: they are returned unchanged.",
     python_notes: "",
     parameters: Cow::Borrowed(&[
         Parameter::query("market", ParameterKind::Market, "Market prefix such as `HK`.").required(),
@@ -85,7 +84,7 @@ pub static TRADING_DAYS: Endpoint = Endpoint {
 const TRADING_DAY: Record = Record {
     name: "TradingDay",
     section: "4.2",
-    doc: "A trading day. Its fields are not shown in the service document.",
+    doc: "A trading day. Its fields are not documented.",
     groups: &[],
 };
 
@@ -241,10 +240,11 @@ pub static PLATE_STOCKS: Endpoint = Endpoint {
     path: Cow::Borrowed("/api/v1.0/quote/plate/{plate_code}/stock"),
     section: "4.2",
     summary: "The constituent stocks of a plate.",
-    notes: "The service document shows neither the fields of a constituent nor the bounds of \
-            `limit`: both are passed through unchanged.",
-    python_notes: "The document shows a request header `X-Service-Client-Nnid` in its examples \
-                   without saying whether it is required: pass it with `Client(headers=...)`.",
+    notes: "The service documents neither the fields of a constituent nor the bounds of `limit`: both \
+            are passed through unchanged.",
+    python_notes: "The service's documentation shows a request header `X-Service-Client-Nnid` in its \
+                   examples without saying whether it is required: pass it with \
+                   `Client(headers=...)`.",
     parameters: Cow::Borrowed(&[
         Parameter::path(
             "plate_code",
@@ -283,6 +283,6 @@ pub static PLATE_STOCKS: Endpoint = Endpoint {
 const PLATE_STOCK: Record = Record {
     name: "PlateStock",
     section: "4.2",
-    doc: "A constituent of a plate. Its fields are not shown in the service document.",
+    doc: "A constituent of a plate. Its fields are not documented.",
     groups: &[],
 };

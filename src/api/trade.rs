@@ -19,7 +19,7 @@ pub static CRYPTO_ORDERS: Endpoint = Endpoint {
     section: "4.3",
     summary: "The open crypto orders of an account, newest first.",
     notes: "Open are the four states of `CryptoOrderStatus`. The unit of the times is not shown \
-            in the service document, so they stay whole numbers.",
+            in the service's documentation, so they stay whole numbers.",
     python_notes: "",
     parameters: Cow::Borrowed(&[
         Parameter::path("acc_id", ParameterKind::AccountNumber, "Account id (uint64)."),
@@ -46,13 +46,14 @@ pub static CRYPTO_ORDERS: Endpoint = Endpoint {
         name: "crypto-orders",
         examples: &["boardlot --profile live crypto-orders 1001001 --format jsonl"],
         key_columns: &[
-            "order_id",
+            "symbol_pair",
             "side",
             "order_qty",
             "price",
             "cum_qty",
             "ord_type",
             "ord_status",
+            "order_id",
         ],
     }),
 };
@@ -160,7 +161,7 @@ pub static SIM_POSITIONS: Endpoint = Endpoint {
     path: Cow::Borrowed("/api/v1.0/sim-trade/{acc_id}/positions"),
     section: "4.3",
     summary: "Simulated-trading positions.",
-    notes: "The allowed values of `market` are not shown in the service document.",
+    notes: "The allowed values of `market` are not shown in the service's documentation.",
     python_notes: "",
     parameters: Cow::Borrowed(&[
         Parameter::path("acc_id", ParameterKind::AccountId, "Business account id."),
@@ -192,12 +193,13 @@ pub static SIM_POSITIONS: Endpoint = Endpoint {
         ],
         key_columns: &[
             "symbol",
-            "stock_name",
+            "pstn_type",
             "qty",
             "cost_price",
             "cur_price",
             "mv",
             "profit_ratio",
+            "stock_name",
         ],
     }),
 };
@@ -231,7 +233,7 @@ pub static FILLS_HISTORY: Endpoint = Endpoint {
     summary: "The historical fills of a trading account, latest first.",
     notes: "Without `end`, the time range reaches until now, by the service's clock; without `start`, \
             it begins 90 days before its end. Times are update times. The allowed values of \
-            `trd_market` are not shown in the service document.",
+            `trd_market` are not shown in the service's documentation.",
     python_notes: "The time range is fixed before the first page; the pager's `.range` returns it.",
     parameters: Cow::Borrowed(&[
         Parameter::path("acc_id", ParameterKind::AccountId, "Trading business account id."),

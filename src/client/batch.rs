@@ -30,22 +30,32 @@ pub struct BatchOutcome {
 }
 
 impl Client {
-    /// Calls an endpoint for many keys, `concurrency` at a time. With `collect`, failures are
+    /// Calls an endpoint for many keys, `concurrency` at a time, each with the `fixed` arguments. With `collect`, failures are
     /// collected in `errors`; otherwise the first one ends the call. `done` counts finished keys.
     pub async fn fetch_many(
         &self,
         endpoint: EndpointRef,
         keys: Vec<Argument>,
+        fixed: Vec<(String, Argument)>,
         concurrency: usize,
         collect: bool,
         done: Arc<AtomicU64>,
     ) -> Result<BatchOutcome> {
-        let key_name = key_parameter(&endpoint)?.to_owned();
-        if !collect {
-            // An invalid key is refused before anything is sent.
-            for key in &keys {
-                RequestPlan::new(&endpoint, &[(&key_name, key.clone())])?;
-            }
+        let key_name = key_parameter(&endpoint, &fixed)?.to_owned();
+        let has_fixed = !fixed.is_empty();
+        let fixed: Arc<[(String, Argument)]> = fixed.into();
+        let arguments_of = move |name: &str, key: &Argument| -> Vec<(String, Argument)> {
+            std::iter::once((name.to_owned(), key.clone())).chain(fixed.iter().cloned()).collect()
+        };
+        // What is invalid is refused before anything is sent: a key unless failures are collected, and
+        // the other arguments always.
+        let refusals = keys
+            .iter()
+            .map(|key| RequestPlan::new(&endpoint, &arguments_of(&key_name, key)).map(drop));
+        let refused: Vec<Error> = refusals.filter_map(Result::err).collect();
+        let is_of_all = refused.len() == keys.len() && has_fixed;
+        if let Some(error) = refused.into_iter().next().filter(|_| !collect || is_of_all) {
+            return Err(error);
         }
         let mut waiting = keys.into_iter().enumerate();
         let mut running = JoinSet::new();
@@ -55,9 +65,8 @@ impl Client {
                 && let Some((index, key)) = waiting.next()
             {
                 let (client, endpoint) = (self.clone(), endpoint.clone());
-                let key_name = key_name.clone();
+                let arguments = arguments_of(&key_name, &key);
                 running.spawn(on_behalf_of(origin(), async move {
-                    let arguments = [(key_name.as_str(), key.clone())];
                     let outcome = client.call(&endpoint, &arguments).await;
                     (index, EncodedValue::from(key).into_text(), outcome)
                 }));
@@ -99,13 +108,18 @@ impl Client {
     }
 }
 
-/// The argument that takes the keys: the only required one, or the only declared one.
-fn key_parameter(endpoint: &Endpoint) -> Result<&str> {
+/// The argument that takes the keys: the only required one that is not fixed, or the only declared one.
+fn key_parameter<'a>(endpoint: &'a Endpoint, fixed: &[(String, Argument)]) -> Result<&'a str> {
+    let open = || {
+        endpoint
+            .arguments()
+            .filter(|parameter| fixed.iter().all(|(name, _)| *name != parameter.name))
+    };
     let only = |required: bool| {
-        let mut found = endpoint.arguments().filter(|parameter| parameter.required == required);
+        let mut found = open().filter(|parameter| parameter.required == required);
         found.next().filter(|_| found.next().is_none())
     };
-    let key = match endpoint.arguments().any(|parameter| parameter.required) {
+    let key = match open().any(|parameter| parameter.required) {
         true => only(true),
         false => only(false).filter(|_| endpoint.undeclared.is_some()),
     };
@@ -116,10 +130,24 @@ fn key_parameter(endpoint: &Endpoint) -> Result<&str> {
              declared argument",
             endpoint.name
         ))),
+        (ResponseShape::Rows(..), None) if open().any(|parameter| parameter.required) => {
+            let names: Vec<String> = open()
+                .filter(|parameter| parameter.required)
+                .skip(1)
+                .map(|parameter| format!("{}=", parameter.name))
+                .collect();
+            Err(Error::config(format!(
+                "{} has {} more required argument{} than the keys; pass {} by name",
+                endpoint.name,
+                names.len(),
+                if names.len() == 1 { "" } else { "s" },
+                names.join(" and ")
+            )))
+        }
         _ => Err(Error::argument(
             "method",
             &format!("'{}'", endpoint.name),
-            "a method with exactly one required argument, such as 'dividends'",
+            "a method that returns records and has an argument for the keys, such as 'dividends'",
         )),
     }
 }

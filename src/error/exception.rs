@@ -42,7 +42,7 @@ exception_classes! {
     BoardlotError: Exception =>
         "If the message does not help, report the error.";
     ConfigError: BoardlotError, ValueError =>
-        "Correct the argument; nothing was sent.";
+        "Correct what the message names.";
     InternalError: BoardlotError, RuntimeError =>
         "Report this as a bug, with the message and the call that raised it.";
     TransportError: BoardlotError, ConnectionError =>

@@ -187,6 +187,12 @@ impl Error {
     /// An invalid argument: its name, its value, and what was expected of it.
     pub fn argument(name: &str, value: &str, expected: &str) -> Self {
         Self::config(format!("{name} is {value}; expected {expected}"))
+            .with_advice("Correct the argument; nothing was sent.".to_owned())
+    }
+
+    /// A call that this object cannot serve, or not now: the arguments are not to blame.
+    pub fn misuse(message: impl Into<String>, advice: &str) -> Self {
+        Self::config(message).with_advice(advice.to_owned())
     }
 
     /// A response in an undocumented format, with the beginning of its body.

@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use reqwest::{Certificate, Proxy, redirect, retry, tls};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::{BaseUrl, HttpResponse, TransportOptions};
+use super::{BaseUrl, HttpResponse, TransportOptions, proxy::is_usable};
 use crate::error::{Delivery, Error, ErrorKind, Result, Unredacted};
 
 /// The memory allocated for a body before any of it has arrived. A larger body is collected in chunks
@@ -27,7 +27,7 @@ pub fn build_client(base: &BaseUrl, options: &TransportOptions) -> Result<reqwes
         // Redirects would carry the credentials along; hidden retries would repeat a nonce.
         .redirect(redirect::Policy::none())
         .retry(retry::never())
-        // Proxies only by option, never from the environment.
+        // Proxies only by option: that of the environment has been resolved before.
         .no_proxy();
     if base.is_encrypted() {
         builder = builder.https_only(true).tls_version_min(tls::Version::TLS_1_2);
@@ -47,12 +47,11 @@ pub fn build_client(base: &BaseUrl, options: &TransportOptions) -> Result<reqwes
     if let Some(address) = &options.proxy
         && !base.stays_on_this_machine()
     {
-        // The HTTP library would accept other schemes and ignore them.
-        let known = ["http://", "https://"].iter().any(|scheme| address.starts_with(scheme));
-        let proxy = Proxy::all(address).ok().filter(|_| known).ok_or_else(|| {
+        let proxy = Proxy::all(address).ok().filter(|_| is_usable(address)).ok_or_else(|| {
             let shown = format!("'{}'", address.escape_debug());
             let shown = if address.contains('@') { "not valid" } else { &shown };
-            Error::argument("proxy", shown, "a URL such as http://proxy:3128")
+            let expected = "a URL such as http://proxy:3128, or 'environment'";
+            Error::argument("proxy", shown, expected)
         })?;
         builder = builder.proxy(proxy);
     }
@@ -78,7 +77,9 @@ pub async fn read_response(
     let expected = usize::try_from(announced).unwrap_or_default().min(CHUNK);
     let mut body = BytesMut::with_capacity(expected);
     let (mut full, mut length): (Vec<BytesMut>, _) = (Vec::new(), 0);
-    while let Some(chunk) = response.chunk().await.map_err(|error| transport_error(error, true))? {
+    while let Some(chunk) =
+        response.chunk().await.map_err(|error| transport_error(error, true, None))?
+    {
         length += chunk.len();
         if length > limit {
             return Err(too_large().into());
@@ -111,8 +112,65 @@ fn wiped(body: Bytes) -> Bytes {
     copy
 }
 
-/// The error of an exchange; `receiving` if the head of the response had been received.
-pub fn transport_error(error: reqwest::Error, receiving: bool) -> Unredacted {
+/// The error of an exchange; `receiving` if the head of the response had been received. `unused_proxy` is
+/// the variable of the environment that names a proxy which the client does not use.
+pub fn transport_error(
+    error: reqwest::Error,
+    receiving: bool,
+    unused_proxy: Option<&str>,
+) -> Unredacted {
+    let advice = advice(&chain(&error), unused_proxy.filter(|_| error.is_connect()));
+    let error = without_advice(error, receiving);
+    match advice {
+        Some(advice) => error.with_advice(advice).into(),
+        None => error.into(),
+    }
+}
+
+/// What to do about a failed connection, if its error tells more than its class. The texts are those of
+/// rustls and of the HTTP library, whose types are private or behind several others.
+fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
+    const KNOWN: [(&str, &str); 6] = [
+        (
+            "certificate expired",
+            "The service must renew its certificate, unless this machine's date is wrong.",
+        ),
+        (
+            "not valid for name",
+            "Check the host in the base URL; if it is right, another server is responding in its place.",
+        ),
+        (
+            "invalid peer certificate",
+            "If the certificate belongs to your network's proxy or to your own server, trust its \
+             authority: pass `ca_file=` (`--ca-file FILE`). Otherwise another server is responding in \
+             the service's place.",
+        ),
+        (
+            "InvalidContentType",
+            "The server does not speak TLS on this port: check the port of the base URL, and the proxy.",
+        ),
+        (
+            "proxy authorization required",
+            "The proxy requires a name and a password: `proxy=\"http://NAME:PASSWORD@HOST:PORT\"`. \
+             Percent-encode special characters in them, such as %40 for @.",
+        ),
+        (
+            "tunnel error: unsuccessful",
+            "Check the host and the port of the base URL, and what the proxy allows.",
+        ),
+    ];
+    if let Some((_, advice)) = KNOWN.iter().find(|(known, _)| text.contains(known)) {
+        return Some((*advice).to_owned());
+    }
+    unused_proxy.map(|variable| {
+        format!(
+            "{variable} is set, but not used: if the service can only be reached through that \
+             proxy, pass `proxy=\"environment\"` (`--proxy environment`)."
+        )
+    })
+}
+
+fn without_advice(error: reqwest::Error, receiving: bool) -> Error {
     let host = error.url().map_or("the service".to_owned(), address);
     let error = error.without_url();
     // A connection that breaks within a compressed body is a decoding error too, but with another
@@ -121,8 +179,7 @@ pub fn transport_error(error: reqwest::Error, receiving: bool) -> Unredacted {
         return Error::protocol(
             format!("the response's compression is broken: {}", chain(&error)),
             b"",
-        )
-        .into();
+        );
     }
     if error.is_timeout() {
         return ErrorKind::Timeout(format!(

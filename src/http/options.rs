@@ -21,7 +21,7 @@ pub struct TransportOptions {
     pub max_connections: usize,
     /// The size limit of a response's decompressed body.
     pub max_body_bytes: usize,
-    /// The URL of a proxy.
+    /// The URL of a proxy, or `ENVIRONMENT`.
     pub proxy: Option<String>,
     /// PEM certificates that are trusted besides the system's.
     pub extra_certificates: Option<Vec<u8>>,

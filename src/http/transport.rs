@@ -25,6 +25,7 @@ use super::{
     connections::Connections,
     exchange::{Received, SentHeaders},
     observer::RequestSpan,
+    proxy,
     queued_request::QueuedRequest,
     rate_limit::RateLimit,
     retry_budget::RetryBudget,
@@ -42,6 +43,8 @@ use crate::{
 pub struct Transport {
     base: BaseUrl,
     options: TransportOptions,
+    /// The variable of the environment that names a proxy which is not used.
+    unused_proxy: Option<&'static str>,
     clock: Clock,
     state: PerProcess<ProcessState>,
     closed: AtomicBool,
@@ -61,8 +64,9 @@ pub struct ProcessState {
 
 impl Transport {
     /// Checks the options. Connections are opened when they are needed.
-    pub fn new(base: BaseUrl, options: TransportOptions) -> Result<Self> {
+    pub fn new(base: BaseUrl, mut options: TransportOptions) -> Result<Self> {
         let transport = Transport {
+            unused_proxy: proxy::resolve(&mut options, &base)?,
             base,
             options,
             clock: Clock::default(),
@@ -84,7 +88,7 @@ impl Transport {
     /// An error after `close`.
     pub fn check_open(&self) -> Result<()> {
         match self.closed.load(Ordering::Relaxed) {
-            true => Err(Error::config("this client is closed; create a new one")),
+            true => Err(closed()),
             false => Ok(()),
         }
     }
@@ -149,7 +153,7 @@ impl Transport {
             state.permits.try_acquire().ok()
         } else {
             let permit = wait_times.measure(WaitReason::Connection, state.permits.acquire()).await;
-            Some(permit.map_err(|_| Error::config("the client is closed"))?)
+            Some(permit.map_err(|_| closed())?)
         };
         wait_times.measure(WaitReason::RateLimit, state.rate_limit.reserve().wait()).await;
         Ok(permit)
@@ -191,7 +195,8 @@ impl Transport {
         let whole = async {
             let client = local.as_ref().unwrap_or(&shared);
             let response = client.execute(message).await;
-            let response = response.map_err(|error| transport_error(error, false))?;
+            let response =
+                response.map_err(|error| transport_error(error, false, self.unused_proxy))?;
             let limit = self.options.max_body_bytes;
             read_response(response, limit, has_secrets).await.map(Received::new)
         };
@@ -240,4 +245,11 @@ impl Transport {
             state.connections.abandon(shared, &self.base, &self.options);
         }
     }
+}
+
+fn closed() -> Error {
+    Error::misuse(
+        "this client is closed; create a new one",
+        "Call it before `close()`: within its `with` block, if it has one.",
+    )
 }

@@ -156,8 +156,9 @@ fn push_into<S: Sink>(sinks: &mut [S], index: usize, slice: PageSlice) -> Result
 
 /// The error of using a pager whose end the caller has been informed of.
 pub fn exhausted() -> Error {
-    Error::config(
+    Error::misuse(
         "this pager is exhausted: every row has been received; keep the earlier result, or call the \
          client's method again for a new pager",
+        "A pager reads its list once: make a new one to read it again.",
     )
 }

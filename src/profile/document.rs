@@ -46,6 +46,15 @@ pub(super) fn insert(
     let entry =
         entry.as_table_like_mut().ok_or_else(|| format!("the profile '{name}' is not a table"))?;
     entry.insert("base_url", Item::Value(profile.base_url.as_str().into()));
+    for (member, value) in [
+        ("proxy", profile.proxy.as_deref()),
+        ("ca_file", profile.ca_file.as_deref().and_then(Path::to_str)),
+    ] {
+        match value {
+            Some(value) => drop(entry.insert(member, Item::Value(value.into()))),
+            None => drop(entry.remove(member)),
+        }
+    }
     match auth(&profile.auth) {
         Some(auth) => drop(entry.insert("auth", Item::Value(auth.into()))),
         None => drop(entry.remove("auth")),

@@ -17,6 +17,10 @@ pub struct Profile {
     pub auth: ProfileAuth,
     /// The file of custom endpoints; relative to the configuration folder.
     pub endpoints: Option<PathBuf>,
+    /// The URL of a proxy without a password, or `environment`.
+    pub proxy: Option<String>,
+    /// The certificates that are trusted besides the system's; relative to the configuration folder.
+    pub ca_file: Option<PathBuf>,
 }
 
 /// The kind of credentials, and where the secret is stored.
@@ -62,7 +66,8 @@ impl Profile {
         };
         let mut profile: Profile =
             value.try_into().map_err(|error: toml::de::Error| at(error.message()))?;
-        profile.check_passphrase().map_err(at)?;
+        profile.check().map_err(at)?;
+        profile.ca_file = profile.ca_file.map(|file| folder.join(file));
         profile.endpoints = profile.endpoints.map(|file| folder.join(file));
         match &mut profile.auth {
             ProfileAuth::ApiKey { private_key, passphrase_file, .. } => {
@@ -87,8 +92,17 @@ impl Profile {
         }
     }
 
+    /// Rejects members that exclude each other, and secrets.
+    pub(super) fn check(&self) -> Result<(), &'static str> {
+        if self.proxy.as_ref().is_some_and(|proxy| proxy.contains('@')) {
+            return Err("proxy has a name or a password, and this file contains no secrets; use \
+                        proxy = \"environment\" and the variable HTTPS_PROXY");
+        }
+        self.check_passphrase()
+    }
+
     /// A passphrase comes from one place, and belongs to an encrypted file.
-    pub(super) fn check_passphrase(&self) -> Result<(), &'static str> {
+    fn check_passphrase(&self) -> Result<(), &'static str> {
         let (file, command, encrypted) = match &self.auth {
             ProfileAuth::None => return Ok(()),
             ProfileAuth::ApiKey { passphrase_file, passphrase_command, .. } => {

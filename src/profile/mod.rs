@@ -61,7 +61,7 @@ impl Profile {
         interrupted: impl FnMut() -> bool,
     ) -> Result<PathBuf, ChangeError> {
         check_name(name)?;
-        self.check_passphrase().map_err(|what| Error::config(format!("profile {name}: {what}")))?;
+        self.check().map_err(|what| Error::config(format!("profile {name}: {what}")))?;
         change(&folder()?, interrupted, |document| document::insert(document, name, self, replace))
     }
 

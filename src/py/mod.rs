@@ -39,8 +39,8 @@ mod _core {
         credentials::files::rename_over,
         credentials::oauth::OAuth,
         credentials::profile::{
-            check_profile_address, config_file, load_profile, profile_names, remove_profile,
-            save_profile, set_default_profile,
+            check_profile_address, config_file, environment_proxy, load_profile, profile_names,
+            remove_profile, save_profile, set_default_profile,
         },
         credentials::signing::{GeneratedKey, generate_key, signature_payload},
         credentials::static_credentials::{ApiKey, BearerToken},

@@ -8,29 +8,26 @@ use boardlot::api::{
 pub fn text() -> String {
     let mut out = String::from(
         "# Endpoints\n\n\
-         Generated from the table of endpoints by `make generate`. Sections are those of the \
-         service document.\n\n\
-         | Method of the client | Request | Envelope | Pages | Section |\n|---|---|---|---|---|\n",
+         Generated from the table of endpoints by `make generate`.\n\n\
+         | Method of the client | Request | Envelope | Pages |\n|---|---|---|---|\n",
     );
     for endpoint in ENDPOINTS {
         out += &format!(
-            "| [`{0}`](#{0}) | `{1} {2}` | {3} | {4} | {5} |\n",
+            "| [`{0}`](#{0}) | `{1} {2}` | {3} | {4} |\n",
             endpoint.name,
             endpoint.method.as_str(),
             endpoint.path,
             envelope(endpoint.envelope),
-            paging(endpoint.paging.as_ref()),
-            endpoint.section
+            paging(endpoint.paging.as_ref())
         );
     }
-    out += "\nLogging in uses:\n\n| Request | What it does | Section |\n|---|---|---|\n";
+    out += "\nLogging in uses:\n\n| Request | What it does |\n|---|---|\n";
     for endpoint in OAUTH_ENDPOINTS {
         out += &format!(
-            "| `{} {}` | {} | {} |\n",
+            "| `{} {}` | {} |\n",
             endpoint.method.as_str(),
             endpoint.path,
-            endpoint.summary,
-            endpoint.section
+            endpoint.summary
         );
     }
     for endpoint in ENDPOINTS {
@@ -76,7 +73,7 @@ fn section(endpoint: &Endpoint) -> String {
 }
 
 fn fields(record: &Record) -> String {
-    let mut out = format!("\n### {}\n\n{} Section {}.\n", record.name, record.doc, record.section);
+    let mut out = format!("\n### {}\n\n{}\n", record.name, record.doc);
     if record.groups.is_empty() {
         return out;
     }

@@ -90,11 +90,7 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
         }
         (_, false) => format!("self._call(\"{}\", {passed})", endpoint.name),
     };
-    let signature = signature(endpoint, |parameter| match decisive(endpoint) {
-        // Any `str`; the values are for readers, and for the command line.
-        Some(name) if parameter.name == name => format!("{} | str", annotation(parameter)),
-        _ => annotation(parameter),
-    });
+    let signature = signature(endpoint, annotation);
     let returns = match &endpoint.response {
         ResponseShape::Rows(_, schema) => results(endpoint, face, &schema.records()),
         _ => "datetime.datetime".to_owned(),
@@ -139,16 +135,8 @@ fn results(endpoint: &Endpoint, face: Face, records: &[&Record]) -> String {
         (Some(_), Face::Async) => "AsyncPager",
     };
     let names: Vec<String> =
-        records.iter().map(|record| format!("_records.{}", record.name)).collect();
+        records.iter().map(|record| format!("records.{}", record.name)).collect();
     format!("{class}[{}]", names.join(" | "))
-}
-
-/// The argument that determines the record, if there is one.
-fn decisive(endpoint: &Endpoint) -> Option<&'static str> {
-    match &endpoint.response {
-        ResponseShape::Rows(_, Schema::By(decisive, _)) => Some(*decisive),
-        _ => None,
-    }
 }
 
 /// For type checkers, a signature for each value of the argument that determines the record.
@@ -158,24 +146,21 @@ fn overloads(face: Face, endpoint: &Endpoint) -> String {
     };
     let is_async = face == Face::Async && endpoint.paging.is_none();
     let mut out = String::from("\n    if TYPE_CHECKING:\n");
-    let mut add = |decisive_type: &str, records: &[&Record]| {
+    let mut add = |decisive_type: String, records: &[&Record]| {
         let signature = signature(endpoint, |parameter| {
-            if parameter.name == *decisive {
-                decisive_type.to_owned()
-            } else {
-                annotation(parameter)
-            }
+            if parameter.name == *decisive { decisive_type.clone() } else { annotation(parameter) }
         });
         let returns = results(endpoint, face, records);
         let head = head(is_async, &endpoint.name, &signature, &returns, "        ");
         out += &format!("\n        @typing.overload\n{head} ...\n");
     };
     for (value, record) in *records {
-        add(&format!("typing.Literal[\"{value}\"]"), &[*record]);
+        add(format!("typing.Literal[\"{value}\"]"), &[*record]);
     }
-    // For a value that is known at run time only.
+    // For one of several values, such as that of a loop.
     let all: Vec<&Record> = records.iter().map(|(_, record)| *record).collect();
-    add("str", &all);
+    let values: Vec<&str> = records.iter().map(|(value, _)| *value).collect();
+    add(format!("typing.Literal[\"{}\"]", values.join("\", \"")), &all);
     out
 }
 
@@ -195,8 +180,8 @@ fn annotation(parameter: &Parameter) -> String {
         ParameterKind::OneOf(words) => format!("typing.Literal[\"{}\"]", words.join("\", \"")),
         ParameterKind::ValuesBy { .. } | ParameterKind::Integer { .. } => "int".to_owned(),
         ParameterKind::AccountNumber | ParameterKind::AccountId => "str | int".to_owned(),
-        ParameterKind::Date => "_arguments.Day".to_owned(),
-        ParameterKind::Time(_) => "_arguments.Time".to_owned(),
+        ParameterKind::Date => "arguments.Day".to_owned(),
+        ParameterKind::Time(_) => "arguments.Time".to_owned(),
         ParameterKind::TextList | ParameterKind::Cursor => "list[str]".to_owned(),
     }
 }
@@ -242,7 +227,6 @@ fn docstring(face: Face, endpoint: &Endpoint) -> String {
     }
     parts.push(wrapped(&result_doc(endpoint), 90, ""));
     parts.push(wrapped(&raises(endpoint), 90, ""));
-    parts.push(format!("Service document, section {}.", endpoint.section));
     if let Some(example) = &endpoint.example {
         parts.push(example_of(face, endpoint, example));
     }
@@ -320,6 +304,6 @@ fn raises(endpoint: &Endpoint) -> String {
     }
     let mut classes: Vec<String> =
         refusals.iter().map(|(what, codes)| what.replace("CODES", &codes.join(", "))).collect();
-    classes.insert(0, "`ConfigError` for an argument that the document rules out".into());
+    classes.insert(0, "`ConfigError` for an argument that the service rules out".into());
     format!("Raises {}; see `boardlot.errors` for the others.", classes.join(", "))
 }

@@ -1,5 +1,7 @@
 //! The methods of both clients that are not endpoints: `fetch_many`, `request`, `paginate`, ...
 
+use boardlot::api::{ENDPOINTS, ResponseShape};
+
 use super::python_text::{Face, definition, doctest};
 
 /// A method that is not an endpoint: the same in both classes but for `await`.
@@ -72,33 +74,35 @@ const COMMON: &[Common] = &[
     Common {
         name: "fetch_many",
         parameters: &[
-            "method: str | Endpoint",
+            "method: METHODS | Endpoint",
             "keys: abc.Iterable[str | int]",
             "*",
             "concurrency: int = 8",
             "on_error: typing.Literal[\"raise\", \"collect\"] = \"raise\"",
             "progress: bool = False",
+            "**arguments: typing.Any",
         ],
         returns: Returns::Value("Records[dict[str, typing.Any]]"),
         doc: "One method for many keys, `concurrency` requests at a time.\n\n\
-              `method` is the name of a method with exactly one required argument, such as\n\
-              `\"dividends\"`, or an `Endpoint` with one name in its path. Returns one `Records` in the order\n\
-              of the keys. Its first column is the key, named like the argument; if a record has a field\n\
+              `method` is the name of a method, such as `\"dividends\"`, or an `Endpoint`. The keys are\n\
+              values of its only required argument; if it has several, pass the others by name, and\n\
+              optional ones too: `trd_market=\"HK\", start=date(2026, 1, 1)`. Of a paged list, all pages are\n\
+              read. Returns one `Records` in the order of the keys. Its first column is the key, named like the argument; if a record has a field\n\
               of that name, an underscore is appended to the field's name. With `on_error=\"collect\"`,\n\
               `.errors` has each key that failed with its error; otherwise the first failure is raised and\n\
               the other requests are cancelled. `progress=True` shows a progress bar if tqdm is installed.\n\n\
-              Raises `ConfigError` for an invalid key, before anything is sent.",
+              Raises `ConfigError` for an invalid key or argument, before anything is sent.",
         example: CommonExample(
             "client.fetch_many(\"dividends\", [\"HK.00700\", \"US.AAPL\"])",
             "{}[0][\"symbol\"]",
             "'HK.00700'",
         ),
-        passed: "method, keys, concurrency, on_error, progress",
+        passed: "method, keys, concurrency, on_error, progress, list(arguments.items())",
     },
     Common {
         name: "ipo_calendar",
         parameters: &[
-            "markets: abc.Iterable[str] = (\"hk\", \"us\", \"cn\", \"sg\", \"my\")",
+            "markets: abc.Iterable[calendar.Market] = (\"hk\", \"us\", \"cn\", \"sg\", \"my\")",
             "*",
             "on_error: typing.Literal[\"raise\", \"collect\"] = \"raise\"",
         ],
@@ -118,7 +122,7 @@ const COMMON: &[Common] = &[
             "method: str",
             "path: str",
             "*",
-            "query: _arguments.Query | None = None",
+            "query: arguments.Query | None = None",
             "body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None",
             "headers: dict[str, str] | None = None",
         ],
@@ -144,14 +148,14 @@ const COMMON: &[Common] = &[
             "*",
             "paging: typing.Literal[\"next_key\", \"page_flag\"] | DateRange",
             "rows: str",
-            "query: _arguments.Query | None = None",
+            "query: arguments.Query | None = None",
             "body: dict[str, typing.Any] | None = None",
             "resume: str | None = None",
         ],
         returns: Returns::Pager("dict[str, typing.Any]"),
         doc: "The pages of any list.\n\n\
               `paging` is `\"next_key\"`, `\"page_flag\"`, or a `DateRange` for endpoints that page\n\
-              backward by moving the end of a range of dates (service document, section 2.4).\n\
+              backward by moving the end of a range of dates.\n\
               `rows` is the dotted path of the list in the response, such as `\"data.stock_list\"`.\n\
               The cursor is sent in the query of a GET, otherwise in the body. With `\"page_flag\"`, the\n\
               first request carries an empty cursor only if `query` or `body` has\n\
@@ -168,7 +172,7 @@ const COMMON: &[Common] = &[
         parameters: &[
             "method: str | Endpoint",
             "path: str | None = None",
-            "query: _arguments.Query | None = None",
+            "query: arguments.Query | None = None",
             "body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None",
             "**arguments: typing.Any",
         ],
@@ -200,10 +204,21 @@ fn method(face: Face, common: &Common) -> String {
         (Returns::Pager(row), Face::Async) => (false, format!("AsyncPager[{row}]")),
     };
     let mut signature = vec!["self".to_owned()];
-    signature.extend(common.parameters.iter().map(|&parameter| parameter.to_owned()));
+    let methods = batch_methods();
+    signature.extend(common.parameters.iter().map(|given| given.replace("METHODS", &methods)));
     let CommonExample(call, expression, result) = common.example;
     let call = if is_async { format!("(await {call})") } else { call.to_owned() };
     let doc = format!("{}\n\n{}", common.doc, doctest(&call, expression, result));
     let call = format!("self._{}({})", common.name, common.passed);
     definition(is_async, common.name, &signature, &returns, &doc, &call)
+}
+
+/// The methods whose results `fetch_many` can collect, as a type.
+fn batch_methods() -> String {
+    let names: Vec<String> = ENDPOINTS
+        .iter()
+        .filter(|endpoint| matches!(endpoint.response, ResponseShape::Rows(..)))
+        .map(|endpoint| format!("\"{}\"", endpoint.name))
+        .collect();
+    format!("typing.Literal[{}]", names.join(", "))
 }

@@ -39,10 +39,7 @@ pub fn records() -> Vec<&'static Record> {
 fn value_set(set: &ValueSet) -> String {
     let texts = set.members.iter().any(|member| matches!(member.value, Value::Text(_)));
     let base = if texts { "str, Enum" } else { "IntEnum" };
-    let mut out = format!(
-        "\n\nclass {}({base}):\n    \"\"\"{} Service document, section {}.\"\"\"\n\n",
-        set.name, set.doc, set.section
-    );
+    let mut out = format!("\n\nclass {}({base}):\n    \"\"\"{}\"\"\"\n\n", set.name, set.doc);
     for member in set.members {
         let value = match member.value {
             Value::Integer(number) => number.to_string(),
@@ -60,7 +57,7 @@ fn typed_dict(record: &Record) -> String {
     let mut out = String::new();
     for field in record.fields() {
         if let Kind::Object(fields) = field.kind {
-            out += &class(&object_name(record, field), field.doc, record.section, fields.iter());
+            out += &class(&object_name(record, field), field.doc, fields.iter());
         }
     }
     out + &class_of(record)
@@ -68,10 +65,7 @@ fn typed_dict(record: &Record) -> String {
 
 fn class_of(record: &Record) -> String {
     if record.groups.is_empty() {
-        return format!(
-            "\n\n{} = dict[str, Any]\n\"\"\"{} Service document, section {}.\"\"\"\n",
-            record.name, record.doc, record.section
-        );
+        return format!("\n\n{} = dict[str, Any]\n\"\"\"{}\"\"\"\n", record.name, record.doc);
     }
     let members = |required| {
         let fields = record.fields().filter(move |field| field.required == required);
@@ -79,34 +73,27 @@ fn class_of(record: &Record) -> String {
     };
     let optional = members(false);
     if optional.is_empty() {
-        return header(record.name, "TypedDict", record.doc, record.section) + &members(true);
+        return header(record.name, "TypedDict", record.doc) + &members(true);
     }
     // A base, not `NotRequired`, which `typing` has from Python 3.11 on.
     let base = format!("_{}Required", record.name);
     let doc = format!("The fields that every `{}` has.", record.name);
-    header(&base, "TypedDict", &doc, record.section)
+    header(&base, "TypedDict", &doc)
         + &members(true)
-        + &header(record.name, &format!("{base}, total=False"), record.doc, record.section)
+        + &header(record.name, &format!("{base}, total=False"), record.doc)
         + &optional
 }
 
-fn class<'a>(
-    name: &str,
-    doc: &str,
-    section: &str,
-    fields: impl Iterator<Item = &'a Field>,
-) -> String {
-    let mut out = header(name, "TypedDict", &format!("{doc}."), section);
+fn class<'a>(name: &str, doc: &str, fields: impl Iterator<Item = &'a Field>) -> String {
+    let mut out = header(name, "TypedDict", &format!("{doc}."));
     for field in fields {
         out += &member(field, "str");
     }
     out
 }
 
-fn header(name: &str, bases: &str, doc: &str, section: &str) -> String {
-    format!(
-        "\n\nclass {name}({bases}):\n    \"\"\"{doc} Service document, section {section}.\"\"\"\n\n"
-    )
+fn header(name: &str, bases: &str, doc: &str) -> String {
+    format!("\n\nclass {name}({bases}):\n    \"\"\"{doc}\"\"\"\n\n")
 }
 
 fn member(field: &Field, python_type: &str) -> String {

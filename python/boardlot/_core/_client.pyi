@@ -79,4 +79,5 @@ class ClientBase:
         concurrency: int,
         on_error: str,
         progress: bool,
+        arguments: list[tuple[str, Any]],
     ) -> Any: ...

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from boardlot import _core
 from boardlot.calendar.events import DATES, events, in_order
 from boardlot.calendar.table import IpoCalendar
 from boardlot.errors import BoardlotError, ConfigError
@@ -20,7 +21,7 @@ __all__ = ["IpoCalendar", "ipo_calendar", "ipo_calendar_async"]
 
 def ipo_calendar(
     client: Client,
-    markets: Iterable[str] = ("hk", "us", "cn", "sg", "my"),
+    markets: Iterable[Market] = ("hk", "us", "cn", "sg", "my"),
     *,
     on_error: Literal["raise", "collect"] = "raise",
 ) -> IpoCalendar:
@@ -62,7 +63,7 @@ def ipo_calendar(
 
 async def ipo_calendar_async(
     client: AsyncClient,
-    markets: Iterable[str] = ("hk", "us", "cn", "sg", "my"),
+    markets: Iterable[Market] = ("hk", "us", "cn", "sg", "my"),
     *,
     on_error: Literal["raise", "collect"] = "raise",
 ) -> IpoCalendar:
@@ -103,7 +104,8 @@ def _checked(markets: Iterable[str], on_error: str) -> list[Market]:
     selected = list(dict.fromkeys([markets] if isinstance(markets, str) else markets))
     for market in selected:
         if market not in DATES:
-            raise ConfigError(f"market is {market!r}; expected one of {', '.join(DATES)}")
+            nearest = _core._did_you_mean(str(market), list(DATES))
+            raise ConfigError(f"market is {market!r}; expected one of {', '.join(DATES)}{nearest}")
     if on_error not in ("raise", "collect"):
         raise ConfigError(f"on_error is {on_error!r}; expected 'raise' or 'collect'")
     return cast("list[Market]", selected)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from boardlot.cli.options import global_options
+from boardlot.cli.settings import OUTPUT_OPTIONS, Settings
 from boardlot.cli.terminal import coloured
 from boardlot.clients.mistakes import did_you_mean
 
@@ -20,6 +21,16 @@ __all__ = [
     "accept_global_options",
     "write_examples",
 ]
+
+
+# What a command can do with its output: which options about it have an effect. "text" are lines for
+# a person, or rows with --format or --out.
+OUTPUTS: dict[str, Sequence[str]] = {
+    "rows": OUTPUT_OPTIONS,
+    "text": OUTPUT_OPTIONS,
+    "format": ["--format"],
+    "nothing": [],
+}
 
 
 class Argument(click.Argument):
@@ -60,9 +71,33 @@ class Command(click.Command):
 
     context_class: type[click.Context] = Context
 
-    def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:
+    def __init__(
+        self, *args: Any, examples: Sequence[str] = (), output: str = "rows", **more: Any
+    ) -> None:
         super().__init__(*args, **more)
         self.examples = examples
+        self.output = output
+
+    def invoke(self, ctx: click.Context) -> Any:
+        settings = ctx.find_object(Settings)
+        if settings is not None:
+            self._check_output(ctx, settings)
+        return super().invoke(ctx)
+
+    def _check_output(self, ctx: click.Context, settings: Settings) -> None:
+        """Reject options about the output that would have no effect."""
+        given = settings.output_options
+        unused = [name for name in given if name not in OUTPUTS[self.output]]
+        if unused:
+            are, them = ("has", "it") if len(unused) == 1 else ("have", "them")
+            raise click.UsageError(
+                f"{', '.join(unused)} {are} no effect on `{ctx.command_path}`: leave {them} out"
+            )
+        if self.output == "text" and given and not {"--format", "--out"} & set(given):
+            raise click.UsageError(
+                f"{', '.join(given)}: `{ctx.command_path}` prints text, and rows only with "
+                "--format or --out: add one of them"
+            )
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         own = super().get_params(ctx)
@@ -81,7 +116,10 @@ class DataCommand(Command):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
-        self.shared: list[click.Option] = global_options()
+        unused = set(OUTPUTS["rows"]) - set(OUTPUTS[self.output])
+        self.shared: list[click.Option] = [
+            option for option in global_options() if option.opts[0] not in unused
+        ]
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*super().get_params(ctx), *self.shared]
@@ -124,7 +162,12 @@ class CommandGroup(click.Group):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.format_commands(ctx, formatter)
-        _section(formatter, "Options", _records(ctx, self.get_params(ctx)))
+        shared = {option.name for option in global_options()}
+        own, globally = [], []
+        for parameter in self.get_params(ctx):
+            (globally if parameter.name in shared else own).append(parameter)
+        _section(formatter, "Global options", _records(ctx, globally))
+        _section(formatter, "Options", _records(ctx, own))
         write_examples(formatter, self.examples)
 
 

@@ -28,6 +28,7 @@ def script(shell: str) -> None:
 
 command: Command = Command(
     "completion",
+    output="nothing",
     params=[
         Argument(
             "shell",

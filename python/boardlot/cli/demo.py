@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -44,14 +45,21 @@ MARKET_NAMES = {
     "my": "Malaysia",
 }
 DIVIDEND_COLUMNS = ["fiscal_year", "dividend_per_share", "currency", "process", "ex_date"]
-POSITION_COLUMNS = ["symbol", "stock_name", "qty", "cost_price", "cur_price", "mv", "profit_ratio"]
-ORDER_COLUMNS = ["order_id", "side", "order_qty", "price", "cum_qty", "ord_type", "ord_status"]
+POSITION_COLUMNS = ["symbol", "pstn_type", "qty", "cost_price", "cur_price", "mv", "profit_ratio"]
+ORDER_COLUMNS = ["symbol_pair", "side", "order_qty", "price", "cum_qty", "ord_type", "ord_status"]
+# What to try next: a service that stays, the data of the demo from a shell, and the whole docs.
+NEXT = [
+    "boardlot sandbox --seed 7 --profile demo",
+    "boardlot --profile demo fills 281756 HK --limit 5",
+    "boardlot open docs",
+]
 PAYLOAD_NAMES = ["timestamp", "method", "path", "query", "body hash"]
 
 
 @click.command(
     "demo",
     cls=Command,
+    output="nothing",
     examples=[
         "boardlot demo",
         "boardlot demo --seed 3 --out charts",
@@ -71,7 +79,7 @@ def command(out: Path, seed: int) -> None:
 
     Starts the sandbox on this machine, creates a key and signs requests with it, logs in with
     OAuth, pages through 2,000 fills, shows tables, and writes the fills as Parquet and a chart as
-    PNG.
+    PNG. Without pyarrow the fills are written as CSV.
     """
     steps = _Steps()
     with steps.timed() as done:
@@ -94,6 +102,9 @@ def command(out: Path, seed: int) -> None:
     for path in written:
         click.echo(f"{path}  {path.stat().st_size:,} bytes")
     click.echo(f"the files are in {out.resolve()}" if written else "no file was written")
+    click.echo("\nnext, in a second terminal while the first command runs:")
+    for line in NEXT:
+        click.echo(f"  {line}")
 
 
 def _show(steps: _Steps, sandbox: Any, client: Any, login: Any, out: Path) -> list[Path]:
@@ -125,6 +136,8 @@ def _show(steps: _Steps, sandbox: Any, client: Any, login: Any, out: Path) -> li
         ("fills.parquet", "the fills with typed columns", lambda path: _parquet(pager, path)),
         ("fills.png", "a chart of them", lambda path: _chart(fills, path)),
     ]
+    if find_spec("pyarrow") is None:
+        jobs[0] = ("fills.csv", "the fills", lambda path: _csv(fills, path))
     written = []
     for name, what, write in jobs:
         with steps.timed() as done:
@@ -186,6 +199,15 @@ def _show_tables(steps: _Steps, sandbox: Any, client: Any) -> None:
 async def _fills_async(base_url: str, login: Any, account: str, span: dict[str, Any]) -> list[Any]:
     async with bl.AsyncClient(base_url, auth=login) as client:
         return [fill async for fill in client.fills_history(account, TRADE_MARKET, **span)]
+
+
+def _csv(fills: Sequence[Any], path: Path) -> None:
+    import csv
+
+    with path.open("x", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(fills[0]))
+        writer.writeheader()
+        writer.writerows(fills)
 
 
 def _parquet(pager: Any, path: Path) -> None:

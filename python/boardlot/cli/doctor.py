@@ -52,6 +52,7 @@ def call(settings: Settings, timeout: float) -> int:
 
 command: DataCommand = DataCommand(
     "doctor",
+    output="text",
     params=[
         click.Option(
             ["--timeout"],

@@ -73,7 +73,7 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
                 emit(settings, result, endpoint.key_columns)
                 return
             time = result.isoformat(timespec="milliseconds")
-            if settings.data_format == "table":
+            if settings.data_format == "table" and not settings.output_options:
                 emit_bytes(settings, f"{time}\n".encode())
             else:
                 emit(settings, [{endpoint.method: time}])

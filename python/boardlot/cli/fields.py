@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from boardlot._core import Records
+from boardlot.clients.mistakes import did_you_mean
 from boardlot.results.cell_format import clean
 
 __all__ = ["Fields", "Rows", "names_of"]
@@ -40,9 +41,10 @@ class Fields:
         known = names_of(page)
         wrong = [name for name in self.selected or () if known and name not in known]
         if wrong:
+            nearest = did_you_mean(wrong[0], known)
             raise click.UsageError(
                 f"--columns: {', '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} not in the "
-                f"data; expected some of {', '.join(map(clean, known))}"
+                f"data{nearest}; expected some of {', '.join(map(clean, known))}"
             )
         return self.selected
 

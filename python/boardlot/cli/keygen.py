@@ -19,6 +19,7 @@ __all__ = ["command"]
 @click.command(
     "keygen",
     cls=Command,
+    output="nothing",
     examples=[
         "boardlot keygen key.pem > key.pub",
         "boardlot keygen rsa.pem --algorithm RSA-SHA256 --bits 4096 > rsa.pub",

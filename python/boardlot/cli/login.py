@@ -19,6 +19,7 @@ __all__ = ["command"]
 @click.command(
     "login",
     cls=Command,
+    output="nothing",
     params=shown_options(*STORE_OPTIONS),
     examples=[
         "boardlot --base-url https://api.example.com --profile live login",
@@ -66,7 +67,8 @@ def command(settings: Settings, no_browser: bool, port: int, timeout: float) -> 
         raise click.UsageError("no service selected: pass --base-url URL")
     if name is not None:
         check_config()
-    entry = {"store": None, **(known or {}), **settings.credentials, "base_url": base_url}
+    kept = {name: value for name, value in _kept(settings).items() if value is not None}
+    entry = {"store": None, **(known or {}), **settings.credentials, **kept, "base_url": base_url}
     _check_passphrase(entry)
     store = store_for_login(entry)
     # Read before the user logs in: a store that cannot be read fails now.
@@ -82,8 +84,8 @@ def command(settings: Settings, no_browser: bool, port: int, timeout: float) -> 
         redirect_port=port,
         open_browser=not no_browser,
         timeout=timeout,
-        proxy=settings.proxy,
-        ca_file=settings.ca_file,
+        proxy=settings.proxy or entry.get("proxy"),
+        ca_file=settings.ca_file or entry.get("ca_file"),
     )
     click.echo(f"logged in as client {escaped(oauth.client_id)}", err=True)
     click.echo(f"scopes: {escaped(' '.join(sorted(oauth.scopes)))}", err=True)
@@ -93,6 +95,16 @@ def command(settings: Settings, no_browser: bool, port: int, timeout: float) -> 
     # After a logout the client is registered again, under another id.
     _save_profile(name, known, {**entry, "kind": "oauth", "client_id": oauth.client_id})
     click.echo(f"in Python: boardlot.Client(profile={name!r})", err=True)
+
+
+def _kept(settings: Settings) -> dict[str, Any]:
+    """What of the connection a profile keeps; not a proxy's password."""
+    if settings.proxy and "@" in settings.proxy and settings.profile_name is not None:
+        raise click.UsageError(
+            "a profile keeps no password of a proxy: use `--proxy environment` and HTTPS_PROXY"
+        )
+    ca_file = settings.ca_file and settings.ca_file.absolute()
+    return {"proxy": settings.proxy, "ca_file": ca_file}
 
 
 def _check_passphrase(entry: dict[str, Any]) -> None:

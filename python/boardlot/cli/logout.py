@@ -15,6 +15,7 @@ __all__ = ["command"]
 @click.command(
     "logout",
     cls=Command,
+    output="nothing",
     params=shown_options(*STORE_OPTIONS),
     examples=[
         "boardlot --profile live logout",

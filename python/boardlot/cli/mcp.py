@@ -64,6 +64,7 @@ def call(settings: Settings, demo: bool, accounts: tuple[str, ...]) -> None:
 
 command: DataCommand = DataCommand(
     "mcp",
+    output="nothing",
     params=[
         click.Option(["--demo"], is_flag=True, help="Serve the sandbox, with invented data."),
         click.Option(

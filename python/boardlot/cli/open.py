@@ -43,6 +43,7 @@ def addresses() -> dict[str, str]:
 
 command: Command = Command(
     "open",
+    output="nothing",
     params=[
         Argument(
             "page",

@@ -72,7 +72,11 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
             multiple=True,
             help="Add this header to every request.",
         ),
-        option("--proxy", metavar="URL", help="Use this proxy; environment variables are ignored."),
+        option(
+            "--proxy",
+            metavar="URL",
+            help="Use this proxy, or with `environment` that of HTTPS_PROXY and NO_PROXY.",
+        ),
         option("--ca-file", metavar="FILE", type=file, help="Also trust these certificates (PEM)."),
         option(
             "--format",

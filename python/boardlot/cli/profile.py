@@ -20,6 +20,7 @@ from boardlot.results.cell_format import escaped
 
 __all__ = ["command"]
 
+KEPT = ["--proxy", "--ca-file"]
 CREDENTIALS = ["--base-url", "--key-id", "--key-file", "--client-id", *STORE_OPTIONS]
 
 
@@ -52,7 +53,7 @@ def list_(settings: Settings) -> None:
         click.echo("add one with `boardlot profile add`, or with `boardlot login`", err=True)
 
 
-@command.command("show", cls=Command, examples=["boardlot profile show live"])
+@command.command("show", cls=Command, output="text", examples=["boardlot profile show live"])
 @click.argument("name", required=False, shell_complete=complete_profiles)
 @click.pass_obj
 def show(settings: Settings, name: str | None) -> None:
@@ -75,7 +76,8 @@ def show(settings: Settings, name: str | None) -> None:
 @command.command(
     "add",
     cls=Command,
-    params=shown_options(*CREDENTIALS),
+    output="nothing",
+    params=shown_options(*CREDENTIALS, *KEPT),
     examples=[
         "boardlot profile add trading --base-url https://api.example.com --key-id ID "
         "--key-file key.pem --replace",
@@ -99,7 +101,14 @@ def add(settings: Settings, name: str, default: bool, replace: bool) -> None:
     For unattended jobs, --passphrase-file or --passphrase-command says where the passphrase of
     --store or of an encrypted key comes from. The key or the login is tried before anything is
     written; no request is sent.
+
+    --proxy and --ca-file are kept in the profile; a proxy with a password is not, as the file
+    contains no secrets: use `--proxy environment` and the variable HTTPS_PROXY.
     """
+    if settings.header:
+        raise click.UsageError(
+            "--header cannot be kept in a profile: pass it to each command, in Python headers="
+        )
     if settings.base_url is None:
         raise click.UsageError("--base-url is missing: pass the address of the service")
     settings.profile = None
@@ -119,7 +128,7 @@ def add(settings: Settings, name: str, default: bool, replace: bool) -> None:
     click.echo(f"in Python: boardlot.Client(profile={name!r})", err=True)
 
 
-@command.command("use", cls=Command, examples=["boardlot profile use live"])
+@command.command("use", cls=Command, output="nothing", examples=["boardlot profile use live"])
 @click.argument("name", required=False, shell_complete=complete_profiles)
 @click.option("--none", is_flag=True, help="Have no default profile.")
 def use(name: str | None, none: bool) -> None:
@@ -135,7 +144,9 @@ def use(name: str | None, none: bool) -> None:
     click.echo(message, err=True)
 
 
-@command.command("remove", cls=Command, examples=["boardlot profile remove paper"])
+@command.command(
+    "remove", cls=Command, output="nothing", examples=["boardlot profile remove paper"]
+)
 @click.argument("name", shell_complete=complete_profiles)
 def remove(name: str) -> None:
     """Remove a profile; its key file or its tokens are kept."""
@@ -172,8 +183,12 @@ def _checked_entry(settings: Settings) -> dict[str, Any]:
         settings.auth()
     elif settings.credentials:
         raise click.UsageError("a passphrase needs --store FILE or --key-file FILE")
-    # Checks the address; nothing is sent.
-    bl.Client(settings.service).close()
+    if settings.proxy is not None:
+        entry["proxy"] = settings.proxy
+    if settings.ca_file is not None:
+        entry["ca_file"] = settings.ca_file.absolute()
+    # Checks the address, the proxy and the certificates; nothing is sent.
+    bl.Client(settings.service, **settings.route).close()
     return entry
 
 
@@ -196,6 +211,8 @@ def _row(name: str, default: str | None) -> dict[str, Any]:
         "id": entry.get("key_id") or entry.get("client_id"),
         "secret": secret,
         "passphrase": passphrase,
+        "proxy": entry["proxy"],
+        "ca_file": str(entry["ca_file"]) if entry["ca_file"] else None,
     }
 
 

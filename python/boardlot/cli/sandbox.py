@@ -50,6 +50,7 @@ SECONDS_BETWEEN_CHECKS = 0.5
 @click.command(
     "sandbox",
     cls=Command,
+    output="format",
     examples=[
         "boardlot sandbox",
         "boardlot sandbox --seed 7 --key-file key.pem",

@@ -14,7 +14,7 @@ from boardlot import hints
 from boardlot.cli.stores import last_client_id
 from boardlot.clients.profile_auth import check_address, profile_auth, profile_store
 
-__all__ = ["FORMATS", "STDOUT", "Login", "Settings"]
+__all__ = ["FORMATS", "OUTPUT_OPTIONS", "STDOUT", "Login", "Settings"]
 
 # Each format, by the extension that stands for it. Its writer is in `formats.WRITERS`.
 EXTENSIONS = {
@@ -26,6 +26,8 @@ EXTENSIONS = {
 }
 FORMATS = list(EXTENSIONS.values())
 STDOUT = Path("-")
+# The options about data, each named like its setting.
+OUTPUT_OPTIONS = ["--format", "--out", "--force", "--columns", "--where", "--sort", "--limit"]
 
 
 class Login(NamedTuple):
@@ -101,6 +103,11 @@ class Settings:
         return EXTENSIONS.get(extension, "table")
 
     @property
+    def output_options(self) -> list[str]:
+        """The options about data that were given."""
+        return [name for name in OUTPUT_OPTIONS if getattr(self, name.removeprefix("--"))]
+
+    @property
     def chooses_rows(self) -> bool:
         """Whether only some rows are written, or in another order."""
         return bool(self.where or self.sort or self.limit)
@@ -163,7 +170,14 @@ class Settings:
     def connection(self) -> dict[str, Any]:
         """The options of the connection, as arguments of `boardlot.Client`."""
         headers = dict(map(_header, self.header))
-        return {"headers": headers, "proxy": self.proxy, "ca_file": self.ca_file}
+        return {"headers": headers, **self.route}
+
+    @property
+    def route(self) -> dict[str, Any]:
+        """The proxy and the certificates of the options, otherwise those of the profile."""
+        entry = self.profile_entry
+        ca_file = self.ca_file or entry.get("ca_file")
+        return {"proxy": self.proxy or entry.get("proxy"), "ca_file": ca_file}
 
     def login_of(self, client_id: str | None) -> Login | None:
         """The login of this id, otherwise of `--client-id`, otherwise of the profile.

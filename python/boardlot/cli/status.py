@@ -20,6 +20,7 @@ __all__ = ["command"]
 @click.command(
     "status",
     cls=Command,
+    output="text",
     params=shown_options(*STORE_OPTIONS),
     examples=[
         "boardlot --profile live status",

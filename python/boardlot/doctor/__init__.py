@@ -54,8 +54,10 @@ def examine(
         auth: The credentials, or a function without arguments that makes them: a key that cannot
             be read then becomes a finding too.
         profile: A name in `config.toml`, as for `boardlot.Client`.
-        proxy: A proxy URL; the environment's proxies are not used.
-        ca_file: A PEM bundle that is trusted in addition to the system's.
+        proxy: A proxy URL, or `"environment"` for the one in `HTTPS_PROXY`; the default is that of
+            the profile.
+        ca_file: A PEM bundle that is trusted in addition to the system's; the default is that of
+            the profile.
         headers: Sent with every request.
         timeout: Seconds that one step may wait for a response.
 
@@ -84,7 +86,11 @@ def examine(
         raise ConfigError(
             "base_url is missing; expected a base URL or a profile", hint=hints.MISSING_BASE_URL
         )
-    options: dict[str, Any] = {"proxy": proxy, "ca_file": ca_file, "headers": headers}
+    options: dict[str, Any] = {
+        "proxy": proxy or named.get("proxy"),
+        "ca_file": ca_file or named.get("ca_file"),
+        "headers": headers,
+    }
     network = Network(address, options, timeout)
     make = identity.credentials_factory(auth, named)
     own = None if auth is not None else named

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
-from boardlot import hints
+from boardlot import _core, hints
 from boardlot.doctor.findings import Failed, Finding, Skipped, reason_of, run_step
 from boardlot.doctor.sockets import (
     PORTS,
@@ -111,6 +111,13 @@ class Network:
             raise Skipped(*self._unused_proxy())
         if is_this_machine(self.host):
             raise Skipped("not used for a service on this machine")
+        source = ""
+        if self._proxy_url == "environment":
+            named = _core._environment_proxy(self._base_url)
+            if named is None:
+                raise Skipped("the environment names none for this service")
+            variable, self._proxy_url = named
+            source = f", of {variable},"
         proxy = read_proxy(self._proxy_url)
         if proxy is None:
             raise Failed("the proxy's URL cannot be read", hints.CHECK_PROXY)
@@ -123,20 +130,17 @@ class Network:
                 f"cannot connect to {address}: {reason_of(error)}", hints.CHECK_PROXY
             ) from None
         self.proxy = proxy
-        return f"{address} accepts connections"
+        return f"{address}{source} accepts connections"
 
     def _unused_proxy(self) -> tuple[str, str]:
         """Detail and hint if no proxy was given: the environment may name one."""
-        from urllib.request import getproxies, proxy_bypass
-
-        named = getproxies()
-        unused = named.get(self.scheme) or named.get("all")
-        if unused is None or is_this_machine(self.host) or proxy_bypass(self.host):
+        named = _core._environment_proxy(self._base_url)
+        if named is None:
             return "none was given", ""
-        proxy = read_proxy(unused)
+        proxy = read_proxy(named[1])
         named_proxy = "one with an invalid URL" if proxy is None else address_of(proxy)
         return (
-            f"none was given; the environment names {named_proxy}, which is not used",
+            f"none was given; {named[0]} names {named_proxy}, which is not used",
             hints.UNUSED_PROXY,
         )
 

@@ -33,6 +33,8 @@ NUMERIC_KINDS = frozenset({"integer", "number", "decimal"})
 # The greatest width of a cell on a terminal, and length of a tooltip.
 WIDEST = 40
 TITLE_CAP = 500
+# The unit of a field whose unit the service document does not show.
+UNKNOWN_UNIT = "not shown"
 # The selector of a character's emoji form.
 EMOJI_STYLE = "\ufe0f"
 # Korean vowels and finals, which are drawn into the syllable of the preceding initial.
@@ -63,10 +65,14 @@ class Column(NamedTuple):
 
     @property
     def units(self) -> str:
-        return "UTC" if self.kind == "timestamp" else clean(self.unit)
+        if self.kind == "timestamp":
+            return "UTC"
+        # What the service document does not say is not a unit; the tooltip has it.
+        return "" if self.unit == UNKNOWN_UNIT else clean(self.unit)
 
     def title(self) -> str:
-        unit = f" ({self.unit})" if self.unit else ""
+        unknown = self.unit == UNKNOWN_UNIT
+        unit = f" ({'unit ' * unknown}{self.unit})" if self.unit else ""
         doc = f": {self.doc}" if self.doc else ""
         return clean(f"{self.kind}{unit}{doc}")
 
@@ -180,6 +186,9 @@ def _time_of(value: object, unit: str) -> object:
 def _shown(value: object) -> str:
     if value is None:
         return NULL
+    if isinstance(value, dict) and isinstance(value.get("symbol"), str):
+        # A pair: its symbol tells its parts.
+        value = value["symbol"]
     if isinstance(value, (dict, list, tuple)):
         value = _json(value)
     return clean(str(value))

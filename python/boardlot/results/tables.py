@@ -36,6 +36,8 @@ PUNCTUATION_SPACE, FIGURE_SPACE = "\u2008", "\u2007"
 # enough, they get the second width, and columns are left out.
 NARROWEST, COMFORTABLE = 16, 24
 HTML_CAP = 60
+# At most this many failed keys are named.
+FAILURES = 3
 # At most this many undeclared fields become columns.
 MOST_UNDECLARED = 500
 
@@ -70,13 +72,29 @@ def text(
     """
     grid = _Grid.of(records, max_rows, columns, MOST_UNDECLARED)
     width = width or shutil.get_terminal_size().columns
+    failed = [line for text in failures(records) for line in wrapped(text, width)]
     if not grid.columns:
-        return "\n".join(wrapped(grid.summary(0), width))
+        return "\n".join([*wrapped(grid.summary(0), width), *failed])
     layout = Layout(grid.columns, grid.rows, width)
     lines = layout.lines(grid.rows)
     if grid.skipped:
         lines.insert(grid.head, layout.dots())
-    return "\n".join([*layout.heading(), *lines, *wrapped(grid.summary(layout.hidden), width)])
+    summary = wrapped(grid.summary(layout.hidden), width)
+    return "\n".join([*layout.heading(), *lines, *summary, *failed])
+
+
+def failures(records: object) -> list[str]:
+    """How many keys of `fetch_many` failed, and the first ones with their errors."""
+    errors: Mapping[str, Any] = getattr(records, "errors", None) or {}
+    if not errors:
+        return []
+    shown = [f"{clean(str(error))}" for error in list(errors.values())[:FAILURES]]
+    more = len(errors) - len(shown)
+    return [
+        f"{counted(len(errors), 'key')} failed, see .errors:",
+        *(f"  {line}" for line in shown),
+        *([f"  and {more:,} more"] if more else []),
+    ]
 
 
 def wrapped(line: str, width: int | None) -> list[str]:
@@ -107,7 +125,8 @@ class Layout:
         while self.hidden and some:
             self._parts, left_out = _fit(some, width or 0)
             if not left_out or len(some) == 1:
-                self.hidden = len(parts) - len(some)
+                self._parts = _filled(self._parts, parts, width or 0)
+                self.hidden = len(parts) - len(self._parts)
                 break
             some.pop()
 
@@ -184,6 +203,9 @@ def html(
     if grid.skipped:
         span = f'<td colspan="{len(grid.columns)}" style="{_CELL};{_DIM};text-align:left">'
         lines.insert(grid.head, f"<tr>{span}{ELLIPSIS} {grid.skipped:,} more rows</td></tr>")
+    failed = "".join(
+        f'<div style="padding:0 10px">{escape(line)}</div>' for line in failures(records)
+    )
     # The classes keep MathJax from reading prices between two dollar signs as formulas.
     return (
         '<div class="tex2jax_ignore mathjax_ignore" style="overflow-x:auto;max-width:100%">'
@@ -191,7 +213,7 @@ def html(
         'font-variant-numeric:tabular-nums">'
         f'<thead style="border:0"><tr>{"".join(heads)}</tr></thead>'
         f'<tbody style="border:0">{"".join(lines)}</tbody></table>'
-        f'<div style="{_DIM};padding:4px 10px">{escape(grid.summary(0))}</div></div>'
+        f'<div style="{_DIM};padding:4px 10px">{escape(grid.summary(0))}</div>{failed}</div>'
     )
 
 
@@ -272,6 +294,20 @@ class _TextColumn:
             value = truncated(value, self.limit)
         space = " " * (self.width - width_of(value))
         return space + value if self.numeric else value + space
+
+
+def _filled(shown: list[_TextColumn], columns: list[_TextColumn], width: int) -> list[_TextColumn]:
+    """The columns shown, and after them as many of the others as there is room for."""
+    used = sum(column.width + len(GAP) for column in shown) - len(GAP)
+    filled = list(shown)
+    for column in columns:
+        column_width = len(GAP) + min(column.natural, COMFORTABLE)
+        if column not in shown and used + column_width <= width:
+            column.cap(COMFORTABLE)
+            if used + len(GAP) + column.width <= width:
+                filled.append(column)
+                used += len(GAP) + column.width
+    return filled
 
 
 def _fit(columns: list[_TextColumn], width: int) -> tuple[list[_TextColumn], int]:

@@ -11,7 +11,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use boardlot_gated::gated;
 use pyo3::{
     PyTraverseError, PyVisit,
-    exceptions::{PyRuntimeError, PyRuntimeWarning, PyStopAsyncIteration, PyStopIteration},
+    exceptions::{
+        PyAttributeError, PyRuntimeError, PyRuntimeWarning, PyStopAsyncIteration, PyStopIteration,
+        PyTypeError,
+    },
     prelude::*,
 };
 use tokio::task::AbortHandle;
@@ -52,6 +55,16 @@ enum State {
 impl Operation {
     pub fn awaitable(py: Python<'_>, operation: Box<dyn Startable>) -> PyResult<Bound<'_, PyAny>> {
         Ok(Bound::new(py, Operation(Mutex::new(State::Created(operation))))?.into_any())
+    }
+
+    /// What a caller may have forgotten.
+    fn forgotten(&self) -> String {
+        match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            State::Created(operation) => {
+                format!("{} returns an awaitable; write `await` before the call", operation.name())
+            }
+            State::Suspended { .. } | State::Closed => "its result is what `await` returned".into(),
+        }
     }
 
     /// Python code never runs under this lock.
@@ -154,6 +167,20 @@ impl Operation {
             waiter.bind(py).invoke_method(intern!(py, "cancel"), ())?;
         }
         Ok(())
+    }
+
+    /// Of the result, if the caller forgot to await it.
+    fn __getattr__(&self, name: &str) -> PyResult<()> {
+        let class = "'Operation' object has no attribute";
+        Err(PyAttributeError::new_err(match name.starts_with('_') {
+            true => format!("{class} '{name}'"),
+            false => format!("{class} '{name}': {}", self.forgotten()),
+        }))
+    }
+
+    #[expect(unused_variables, reason = "no item can be had of what is not there yet")]
+    fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(PyTypeError::new_err(format!("this is no result yet: {}", self.forgotten())))
     }
 
     fn __repr__(&self) -> String {

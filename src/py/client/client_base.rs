@@ -13,7 +13,7 @@ use pyo3::{
 use super::{
     client_options::{build_client, check_names, check_picklable},
     endpoint::Endpoint,
-    endpoint_arguments::{ArgumentName, Arguments, endpoint_argument, endpoint_arguments},
+    endpoint_arguments::{ArgumentName, Arguments, endpoint_arguments},
     paging::style,
     response::{Explanation, Response},
 };
@@ -333,6 +333,7 @@ impl ClientBase {
         concurrency: i64,
         #[pyo3(from_py_with = text_of::on_error)] on_error: &str,
         progress: bool,
+        arguments: Arguments<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
@@ -358,7 +359,7 @@ impl ClientBase {
                     ),
                 )
             })?;
-        let endpoint = endpoint_argument(endpoint)?;
+        let (endpoint, fixed) = endpoint_arguments(endpoint, &arguments)?;
         let name = endpoint.name.clone();
         if keys.is_instance_of::<PyString>() {
             let error =
@@ -379,8 +380,9 @@ impl ClientBase {
             total: Box::new(move || Some(total)),
             count: count.clone(),
         };
-        let future =
-            async move { core.fetch_many(endpoint, keys, concurrency, collect, count).await };
+        let future = async move {
+            core.fetch_many(endpoint, keys, fixed, concurrency, collect, count).await
+        };
         let finish = |py: Python<'_>, many: BatchOutcome| {
             let errors = PyDict::new(py);
             for (key, error) in &many.errors {

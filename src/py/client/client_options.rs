@@ -80,6 +80,15 @@ pub fn build_client(
             OptionKind::Headers(field) => *field(&mut transport) = headers(name, Some(&value))?,
         }
     }
+    if let Some(profile) = &profile {
+        if transport.proxy.is_none() {
+            transport.proxy = profile.proxy.clone();
+        }
+        if let (None, Some(file)) = (&transport.extra_certificates, &profile.ca_file) {
+            transport.extra_certificates =
+                Some(caller_arguments::file_contents(py, "ca_file", file)?);
+        }
+    }
     load_contextvars(py)?;
     let (hooks, strong_refs) = Hooks::new(on_request, on_response)?;
     let observer = Arc::new(PythonObserver::new(hooks));
@@ -103,6 +112,10 @@ pub fn build_client(
     Ok((core, observer, referents))
 }
 
+/// What other libraries call the switch that turns the verification of certificates off.
+const VERIFICATION: [&str; 6] =
+    ["verify", "verify_ssl", "ssl", "ssl_context", "insecure", "check_hostname"];
+
 /// Refuses misspelled options with the nearest name. The constructor of a subclass may have others.
 pub fn check_names(class: &Bound<'_, PyType>, given: &Bound<'_, PyDict>) -> PyResult<()> {
     if class.module()? != "boardlot._api" {
@@ -112,8 +125,14 @@ pub fn check_names(class: &Bound<'_, PyType>, given: &Bound<'_, PyDict>) -> PyRe
         let name = name.extract::<String>()?;
         let known = || CLIENT_OPTIONS.iter().map(|option| option.name);
         if !known().any(|option| option == name) {
-            let nearest = did_you_mean(&name, known());
             let class = class.name()?;
+            if VERIFICATION.contains(&name.as_str()) {
+                return Err(PyTypeError::new_err(format!(
+                    "{class}() has no argument '{name}': certificates are always verified; to trust \
+                     those of your own authority, pass ca_file='FILE'"
+                )));
+            }
+            let nearest = did_you_mean(&name, known());
             return Err(PyTypeError::new_err(format!(
                 "{class}() got an unexpected keyword argument '{name}'{nearest}"
             )));

@@ -27,8 +27,7 @@ use crate::{
 ///
 /// The constructor uses the tokens that an earlier `boardlot.login` saved in `store`; with `user`, those
 /// that `OAuthApp.fetch_token` saved for this user. They belong to one service: `base_url`, or that of the
-/// first client that uses them. Users share no tokens, refreshes or logouts. Service document, section
-/// 5.1.
+/// first client that uses them. Users share no tokens, refreshes or logouts.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct OAuth {
     core: Arc<Core>,

@@ -12,7 +12,7 @@ use pyo3::{
 use super::files::os_error;
 use crate::{
     error::Error,
-    http::BaseUrl,
+    http::{BaseUrl, EnvironmentProxy},
     profile::{self, ChangeError, Profile, ProfileAuth},
     py::{
         arguments::caller_arguments::{text, text_of},
@@ -102,8 +102,8 @@ pub fn config_file(py: Python<'_>) -> PyResult<PathBuf> {
     profile::config_file().map_err(|error| raise(py, error))
 }
 
-/// A profile of `config.toml` as a dict: `base_url`, `endpoints` (a file, or None),
-/// `kind`, and where the secret is stored: `key_id` and `private_key`, or `client_id` and `store` (None: the keychain), and `passphrase_file` or
+/// A profile of `config.toml` as a dict: `base_url`, `endpoints` (a file, or None), `proxy` and `ca_file`
+/// (or None), `kind`, and where the secret is stored: `key_id` and `private_key`, or `client_id` and `store` (None: the keychain), and `passphrase_file` or
 /// `passphrase_command`. A missing profile is an error, or with `may_be_missing` None.
 #[gated]
 #[pyfunction]
@@ -139,11 +139,26 @@ pub fn check_profile_address(py: Python<'_>, of_profile: &str, base_url: &str) -
     Err(raise(py, Error::config(text).with_advice(advice.to_owned())))
 }
 
+/// The variable of the environment that names a proxy for a service, and the URL of that proxy, which may
+/// have a password; None for a service that `NO_PROXY` excepts or that is on this machine.
+#[gated]
+#[pyfunction]
+#[pyo3(name = "_environment_proxy")]
+pub fn environment_proxy(
+    py: Python<'_>,
+    base_url: &str,
+) -> PyResult<Option<(&'static str, String)>> {
+    let base = BaseUrl::parse(base_url).map_err(|error| raise(py, error))?;
+    Ok(EnvironmentProxy::of(&base).map(|named| (named.variable, named.address)))
+}
+
 /// A profile as a dict.
 pub fn entry(py: Python<'_>, profile: Profile) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("base_url", profile.base_url)?;
     dict.set_item("endpoints", profile.endpoints)?;
+    dict.set_item("proxy", profile.proxy)?;
+    dict.set_item("ca_file", profile.ca_file)?;
     let (kind, file, command) = match profile.auth {
         ProfileAuth::None => ("none", None, None),
         ProfileAuth::ApiKey { key_id, private_key, passphrase_file, passphrase_command } => {
@@ -193,6 +208,11 @@ fn from_entry(entry: &Bound<'_, PyDict>) -> PyResult<Profile> {
         },
         _ => ProfileAuth::None,
     };
-    let endpoints = member(entry, "endpoints")?;
-    Ok(Profile { base_url: required("base_url")?, auth, endpoints })
+    Ok(Profile {
+        base_url: required("base_url")?,
+        auth,
+        endpoints: member(entry, "endpoints")?,
+        proxy: member(entry, "proxy")?,
+        ca_file: member(entry, "ca_file")?,
+    })
 }

@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// The canonical request (five lines) that is signed. Service document, section 5.2.
+/// The canonical request (five lines) that is signed.
 #[gated]
 #[pyfunction]
 #[pyo3(

@@ -31,7 +31,6 @@ use crate::{
 ///
 /// `private_key` is a path, PEM text or bytes, in PKCS#8 (encrypted, if `password` is given) or
 /// PKCS#1. The algorithm is read from the key. Raises `ConfigError` for a key that cannot be used.
-/// Service document, section 5.2.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct ApiKey {
     credentials: Credentials,

@@ -75,8 +75,7 @@ impl Registration {
 /// `redirect_uris` are the callback URLs of the application: https, or http to a loopback address such as
 /// `http://127.0.0.1:8000/callback`. The service matches them exactly. `confidential=True` registers a
 /// client with a secret (`client_secret_post`); a response without one is not an error. `timeout` is in
-/// seconds. Raises `OAuthError` if the service rejects the registration. Service document, sections 2.1 and
-/// 4.1.
+/// seconds. Raises `OAuthError` if the service rejects the registration.
 #[gated]
 #[pyfunction]
 #[pyo3(signature = (base_url, *, redirect_uris, client_name = None, confidential = false, timeout = 30.0, proxy = None, ca_file = None), text_signature = "(base_url, *, redirect_uris, client_name='boardlot', confidential=False, timeout=30.0, proxy=None, ca_file=None)")]

@@ -131,7 +131,7 @@ pub fn begin_login<'py>(
 ///
 /// Registers a client if the store has none, opens the browser, waits for its callback, and saves the
 /// tokens in `store` (None: the keychain). Without a browser, the URL is printed to stderr, with the
-/// ways to complete the login from another machine. Service document, section 5.1.
+/// ways to complete the login from another machine.
 #[gated]
 #[pyfunction]
 #[pyo3(signature = (base_url, *, store = None, client_id = None, client_name = None, redirect_port = 0, open_browser = true, timeout = 300.0, confidential = false, proxy = None, ca_file = None), text_signature = "(base_url, *, store=None, client_id=None, client_name='boardlot', redirect_port=0, open_browser=True, timeout=300.0, confidential=False, proxy=None, ca_file=None)")]

@@ -248,8 +248,7 @@ app_class! {
     /// `client_id` and `client_secret` come from `register_client`, or from wherever the application was
     /// registered; `redirect_uri` is where users return to, exactly as it is registered. `store` (None: the
     /// keychain) holds the tokens of all users, in every process. `timeout` (default 30.0) is that of one
-    /// request, in seconds. Opens no port and no browser; can be shared by threads. Service document,
-    /// sections 4.1 and 5.1.
+    /// request, in seconds. Opens no port and no browser; can be shared by threads.
     OAuthApp, CallMode::Sync
 }
 

@@ -153,7 +153,7 @@ impl PagerBase {
             py.check_signals()?;
             match gathering.receive(is_rest) {
                 true => Ok(object),
-                false => Err(raise(py, Error::config(OVERTAKEN))),
+                false => Err(raise(py, Error::misuse(OVERTAKEN, "Call the method again."))),
             }
         };
         let owner = self.owner.as_ref().map(|owner| owner.clone_ref(py));
@@ -373,7 +373,7 @@ impl PagerBase {
 
     fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
         let what = "cannot pickle a pager; pickle its `checkpoint()`";
-        Err(raise(py, Error::config(what)))
+        Err(raise(py, Error::misuse(what, "Pass the checkpoint as `resume=` to the same call.")))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

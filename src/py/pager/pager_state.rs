@@ -247,13 +247,13 @@ impl Drop for Reading {
 fn in_use(py: Python<'_>) -> PyErr {
     let text = "this pager is being read by the code that waits for this signal handler, hook, \
                 finalizer or constructor; here, use only checkpoint(), total or requests";
-    raise(py, Error::config(text))
+    raise(py, Error::misuse(text, "Read the pager after that code has returned."))
 }
 
 fn forked(py: Python<'_>) -> PyErr {
     let text = "this pager was being read by another thread when the process was forked; make a new \
                 one from a checkpoint";
-    raise(py, Error::config(text))
+    raise(py, Error::misuse(text, "Take `checkpoint()` before the fork, and pass it as `resume=`."))
 }
 
 /// The operation of `__anext__`.

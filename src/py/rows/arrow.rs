@@ -60,7 +60,8 @@ impl ArrowStream {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let (schema, batches) = taken.ok_or_else(|| {
-            raise(py, Error::config("this stream was already consumed; create a new one"))
+            let advice = "A stream can be consumed once: call the method again for another.";
+            raise(py, Error::misuse("this stream was already consumed; create a new one", advice))
         })?;
         let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));

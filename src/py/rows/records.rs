@@ -171,7 +171,7 @@ impl Records {
     fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
         let what = "cannot pickle Records, which share the memory of whole responses; pickle \
                     `records.to_dicts()`, or write `records.to_arrow()` to a file";
-        Err(raise(py, Error::config(what)))
+        Err(raise(py, Error::misuse(what, "Pickle a copy of the values instead.")))
     }
 
     /// The same object, as it is immutable.

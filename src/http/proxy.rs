@@ -1,0 +1,82 @@
+//! The proxy of a client: the one that was passed, or that of the environment.
+
+use std::fmt;
+
+use hyper_util::client::proxy::matcher::Matcher;
+
+use super::{BaseUrl, TransportOptions};
+use crate::error::{Error, Result};
+
+/// What is passed as the proxy to use that of the environment.
+pub const ENVIRONMENT: &str = "environment";
+
+/// In curl's order. Addresses with `http` are of this machine, so `HTTP_PROXY` is never used.
+const PROXIES: [&str; 4] = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
+const EXCEPTIONS: [&str; 2] = ["no_proxy", "NO_PROXY"];
+
+/// The proxy that the environment names for a service.
+pub struct EnvironmentProxy {
+    /// The variable that names it.
+    pub variable: &'static str,
+    /// Its URL, which may have a password.
+    pub address: String,
+}
+
+/// Without the URL.
+impl fmt::Debug for EnvironmentProxy {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "EnvironmentProxy({})", self.variable)
+    }
+}
+
+impl EnvironmentProxy {
+    /// None for a service on this machine, or one that `NO_PROXY` lists. The caller must hold the
+    /// interpreter, as its code may change the environment.
+    pub fn of(base: &BaseUrl) -> Option<Self> {
+        if base.stays_on_this_machine() {
+            return None;
+        }
+        let (variable, value) = first(PROXIES)?;
+        let address = if value.contains("://") { value } else { format!("http://{value}") };
+        // The library is asked about the exceptions only: it ignores a URL that it cannot read.
+        let exceptions = first(EXCEPTIONS).map(|(_, list)| list).unwrap_or_default();
+        let exceptions = exceptions.split_whitespace().collect::<Vec<_>>().join(",");
+        let matcher = Matcher::builder().all("http://proxy").no(exceptions).build();
+        let service = base.as_str().parse().ok()?;
+        matcher.intercept(&service).map(|_| EnvironmentProxy { variable, address })
+    }
+}
+
+/// The proxy to use instead of `ENVIRONMENT`, and the variable that names one which is not used.
+pub fn resolve(options: &mut TransportOptions, base: &BaseUrl) -> Result<Option<&'static str>> {
+    let named = EnvironmentProxy::of(base);
+    match options.proxy.as_deref() {
+        None => Ok(named.map(|named| named.variable)),
+        Some(ENVIRONMENT) => {
+            if let Some(EnvironmentProxy { variable, address }) = &named
+                && !is_usable(address)
+            {
+                let text = format!(
+                    "proxy: the value of {variable} is not a valid proxy; expected a URL such as \
+                     http://proxy:3128"
+                );
+                let advice = format!("Correct {variable}, or pass the URL of a proxy.");
+                return Err(Error::misuse(text, &advice));
+            }
+            options.proxy = named.map(|named| named.address);
+            Ok(None)
+        }
+        Some(_) => Ok(None),
+    }
+}
+
+/// Whether it is the URL of a proxy that the HTTP library can use. It accepts others and ignores them.
+pub fn is_usable(address: &str) -> bool {
+    ["http://", "https://"].iter().any(|scheme| address.starts_with(scheme))
+        && reqwest::Proxy::all(address).is_ok()
+}
+
+fn first<const N: usize>(names: [&'static str; N]) -> Option<(&'static str, String)> {
+    let value = |name| std::env::var(name).ok().filter(|value: &String| !value.trim().is_empty());
+    names.into_iter().find_map(|name| value(name).map(|value| (name, value.trim().to_owned())))
+}
