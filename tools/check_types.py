@@ -17,7 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "AGENTS.md", "python/boardlot/SKILL.md")),
+    *sorted((ROOT / "docs").glob("**/*.md")),
+]
 FOLDER = ROOT / "target" / "examples"
 BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 AWAITS = re.compile(r"^(?:async (?:with|for)|[^#\n]*\bawait) ", re.MULTILINE)

@@ -103,8 +103,8 @@ class ApiError(BoardlotError):
     """The service rejected the request.
 
     Attributes:
-        http_status: HTTP status of the response; 0 if unknown. The service's documentation states none,
-            so the same error may come with 200 or with 4xx.
+        http_status: HTTP status of the response; 0 if unknown. The service documents none, so the
+            same error may come with 200 or with 4xx.
         code: The service's code (`ret_code`, `code` or `errcode`), or `None` if the response has
             none.
         error_code: The service's `error.code`, such as `"invalid_symbol"`, or `None`.

@@ -130,7 +130,7 @@ pub fn transport_error(
 /// What to do about a failed connection, if its error tells more than its class. The texts are those of
 /// rustls and of the HTTP library, whose types are private or behind several others.
 fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
-    const KNOWN: [(&str, &str); 6] = [
+    const KNOWN: [(&str, &str); 7] = [
         (
             "certificate expired",
             "The service must renew its certificate, unless this machine's date is wrong.",
@@ -155,8 +155,13 @@ fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
              Percent-encode special characters in them, such as %40 for @.",
         ),
         (
+            "tunnel error: failed to create underlying connection",
+            "Check the address of the proxy, and that it is running.",
+        ),
+        (
             "tunnel error: unsuccessful",
-            "Check the host and the port of the base URL, and what the proxy allows.",
+            "Check the host and the port of the base URL, what the proxy allows, and the name and password \
+             in its URL.",
         ),
     ];
     if let Some((_, advice)) = KNOWN.iter().find(|(known, _)| text.contains(known)) {

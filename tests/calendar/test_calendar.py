@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
 import boardlot as bl
@@ -121,7 +121,7 @@ def test_it_reads_like_records(sandbox: bl.Sandbox) -> None:
     assert isinstance(calendar[:2], IpoCalendar)
     calendar[0]["code"] = "changed"
     assert calendar[0]["code"] != "changed"
-    assert f"{len(calendar)} rows × 11 columns" in repr(calendar)
+    assert f"{len(calendar)} rows × 13 columns" in repr(calendar)
     assert "<table" in calendar._repr_html_() and "timestamp (ms)" in calendar._repr_html_()
 
 
@@ -232,3 +232,23 @@ def test_icalendar_rejects_a_naive_stamp_and_says_what_to_install(
     monkeypatch.setitem(sys.modules, "icalendar", None)
     with pytest.raises(ImportError, match=r"needs icalendar: pip install 'boardlot\[calendar\]'"):
         IpoCalendar([]).to_ical(STAMP)
+
+
+def test_a_week_is_the_events_of_its_days(sandbox: bl.Sandbox) -> None:
+    calendar = ipo_calendar(sandbox.client())
+    first = calendar[5]["date"]
+    last = first + timedelta(days=6)
+    week = calendar.between(first, last)
+    assert list(week) == [event for event in calendar if first <= event["date"] <= last]
+    assert isinstance(week, IpoCalendar) and 0 < len(week) < len(calendar)
+    for wrong in ((last, first), (str(first), last), (first, datetime(2026, 1, 1))):
+        with pytest.raises(bl.ConfigError, match="expected"):
+            calendar.between(*wrong)  # type: ignore[arg-type]
+
+
+def test_an_event_has_the_subscription_of_its_ipo(sandbox: bl.Sandbox) -> None:
+    calendar = ipo_calendar(sandbox.client(), ["hk", "cn"])
+    days = {(event["code"], event["event"]): event["date"] for event in calendar}
+    for event in calendar:
+        assert event["opens"] == days.get((event["code"], "opening"))
+        assert event["closes"] == days.get((event["code"], "closing"))

@@ -100,7 +100,7 @@ def test_an_odd_value_is_a_value_or_a_protocol_error(market, field, value):
         assert isinstance(row["name"], str) and isinstance(row["date"], date)
         for price in (row["price"], row["price_min"], row["price_max"]):
             assert price is None or (type(price) is float and math.isfinite(price))
-    assert calendar.to_pandas().shape == calendar.to_polars().shape == (len(calendar), 11)
+    assert calendar.to_pandas().shape == calendar.to_polars().shape == (len(calendar), 13)
     assert calendar.to_arrow().num_rows == len(calendar)
 
 

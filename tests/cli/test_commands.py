@@ -138,7 +138,12 @@ def test_demo(tmp_path: Path, capsys: Any) -> None:
     assert "logged in with OAuth; scopes:" in shown
     assert "the same 2,000 fills" in shown
     assert max(map(len, shown.splitlines())) <= max(100, len(str(out)) + 30)
-    assert shown.splitlines()[-1] == f"the files are in {out}"
+    assert f"the files are in {out}" in shown.splitlines()
+    # What to do next: commands of boardlot's own, each of which its help knows.
+    following = [line.split()[1:] for line in shown.splitlines()[-3:]]
+    assert [words[0] for words in following] == ["sandbox", "--profile", "open"]
+    for words in following:
+        assert main([*words, "--help"]) == 0
     assert sorted(path.name for path in out.iterdir()) == ["fills.parquet", "fills.png"]
     assert "PRIVATE KEY" not in shown
     assert main(["demo", "--out", str(out)]) == 0

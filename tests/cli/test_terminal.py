@@ -127,12 +127,14 @@ def test_numbers_are_right_aligned_below_their_names_and_units(service: Service)
     lines = plain(service.terminal("sim-positions", "5001", columns=100))
     assert lines[0].split() == [
         "symbol",
-        "stock_name",
+        "pstn_type",
         "qty",
         "cost_price",
         "cur_price",
         "mv",
         "profit_ratio",
+        "stock_name",
+        "market",
     ]
     assert lines[1].split() == ["%"]
     for name in ("qty", "cost_price", "mv", "profit_ratio"):

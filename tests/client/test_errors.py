@@ -101,7 +101,7 @@ def test_a_custom_error_class_has_the_hint_of_its_base() -> None:
 def test_errors_of_the_python_parts_say_what_to_do() -> None:
     with pytest.raises(errors.ConfigError) as refused:
         ipo_calendar(None, on_error="ignore")  # type: ignore[arg-type, call-overload]
-    assert refused.value.hint == "Correct the argument; nothing was sent."
+    assert refused.value.hint == "Correct what the message names."
 
 
 @pytest.mark.parametrize("name", TREE)

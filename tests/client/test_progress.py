@@ -4,7 +4,9 @@ import asyncio
 import gc
 import io
 import re
+import subprocess
 import sys
+from importlib.util import find_spec
 from typing import Any
 
 import boardlot as bl
@@ -249,3 +251,11 @@ def test_a_list_fetched_under_a_bar_is_the_same_as_without_one() -> None:
 
     with bl.Sandbox(seed=7) as sandbox:
         asyncio.run(fetched(sandbox))
+
+
+@pytest.mark.skipif(find_spec("ipywidgets") is not None, reason="ipywidgets is installed")
+def test_a_notebook_without_widgets_gets_no_red_warning() -> None:
+    code = "import boardlot.results.progress as p; p.Bar('x', 'y', 1, int).close(); import sys; "
+    code += "sys.exit('tqdm.auto' in sys.modules)"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -38,6 +38,8 @@ from click.testing import CliRunner
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+# What agents read is tried like what people read.
+AGENTS = [ROOT / "AGENTS.md", ROOT / "python" / "boardlot" / "SKILL.md"]
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("**/*.md"))]
 # Within tabs, blocks are indented.
 FENCE = re.compile(r"^( *)```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
@@ -88,7 +90,7 @@ def home(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("runs", [2, pytest.param(3, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", [*PAGES, *AGENTS], ids=lambda page: str(page.relative_to(ROOT)))
 def test_page(page, runs, home):
     """Run again in the same folder, beside what it has written there, it shows the same."""
     first = run_page(page, home)

@@ -103,7 +103,7 @@ def test_a_login_is_described_and_accepted(sandbox: bl.Sandbox, tmp_path: Path) 
     assert login.expires_at.isoformat(timespec="seconds") in findings["login"].detail
     assert findings["token"].detail == "the service accepts the token"
     assert "quote:read" in findings["scopes"].detail
-    assert "service's documentation does not show" in findings["scopes"].detail
+    assert "does not document" in findings["scopes"].detail
     assert findings["accounts"].detail.endswith("of all accounts")
 
 

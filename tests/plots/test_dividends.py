@@ -107,3 +107,11 @@ def test_dividends_without_a_date_or_an_amount_are_left_out() -> None:
 def test_an_invalid_date_is_named() -> None:
     with pytest.raises(errors.ConfigError, match="'soon' is not a valid date"):
         drawn([paid("soon")])
+
+
+@pytest.mark.parametrize(("background", "seventh"), [("white", "#000000"), ("#111111", "#ffffff")])
+def test_no_line_has_the_colour_of_a_dark_background(background: str, seventh: str) -> None:
+    axes = figure.Figure(figsize=(8, 5)).add_subplot(facecolor=background)
+    many = [paid("2026/09/29", symbol=f"US.{code}", currency="USD") for code in "ABCDEFG"]
+    plots.dividends(many, axes)
+    assert axes.lines[6].get_color() == seventh

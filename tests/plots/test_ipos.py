@@ -7,6 +7,7 @@ import boardlot as bl
 import pytest
 from boardlot import errors, plots
 from boardlot.calendar import IpoCalendar, ipo_calendar
+from boardlot.plots.ipos import ipo_lines
 
 figure = pytest.importorskip("matplotlib.figure")
 dates = pytest.importorskip("matplotlib.dates")
@@ -72,3 +73,17 @@ def test_no_ipos_say_so_and_other_rows_are_rejected() -> None:
     assert drawn(IpoCalendar([])).get_title() == "0 IPOs of 0 markets"
     with pytest.raises(errors.ConfigError, match="needs the column 'event'; found code, date"):
         drawn([{"code": "HK.1", "date": date(2026, 1, 1)}])
+
+
+def test_a_filter_by_date_does_not_shorten_subscriptions() -> None:
+    with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
+        calendar = client.ipo_calendar(["hk"])
+    whole = {line.code: line.subscription for line in ipo_lines(calendar)}
+    listings = [event["date"] for event in calendar if event["event"] == "listing"]
+    for some in (
+        calendar.between(min(listings), max(listings)),
+        calendar.to_pandas().query("event == 'listing'"),
+    ):
+        lines = ipo_lines(some)
+        assert lines and all(line.subscription == whole[line.code] for line in lines)
+        assert any(first < last for first, last in filter(None, (x.subscription for x in lines)))

@@ -2,6 +2,7 @@
 
 import boardlot as bl
 import pytest
+from boardlot import _core
 
 from ..support.addresses import Untouched
 from ..support.certificates import Authority, authority
@@ -135,3 +136,79 @@ def test_security_21_a_proxy_of_another_kind_is_rejected(address):
         with pytest.raises(bl.ConfigError) as caught:
             make("https://api.example.com", proxy=address)
         assert "proxy" in str(caught.value)
+
+
+@pytest.fixture
+def named(monkeypatch):
+    """Sets variables of the environment, and no others that name proxies."""
+    for name in (*VARIABLES, "NO_PROXY"):
+        for spelled in (name, name.lower()):
+            monkeypatch.delenv(spelled, raising=False)
+    return lambda **variables: [monkeypatch.setenv(*pair) for pair in variables.items()]
+
+
+def hint_of(**options):
+    """The hint of a call to a name that never exists (RFC 6761)."""
+    with pytest.raises(bl.TransportError) as caught:
+        bl.Client("https://boardlot.invalid", max_retries=0, **options).server_time()
+    return caught.value.hint
+
+
+def test_the_proxy_of_the_environment_carries_the_requests_when_it_is_asked_for(service, named):
+    with Proxy(tunnels=service.known) as proxy:
+        # As curl reads it, without a scheme.
+        named(https_proxy=proxy.base_url.removeprefix("http://"))
+        options = {"proxy": "environment", "ca_file": authority().ca_file}
+        with client_of(service, sign_in(service, **options), **options) as client:
+            assert list(quotes(client)) == []
+        assert set(proxy.asked) == {f"CONNECT {NAME}:443 HTTP/1.1"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "used"),
+    [
+        ({"https_proxy": "lower", "HTTPS_PROXY": "upper", "ALL_PROXY": "all"}, "http://lower"),
+        ({"https_proxy": "", "HTTPS_PROXY": "upper", "ALL_PROXY": "all"}, "http://upper"),
+        ({"ALL_PROXY": "https://all:8443"}, "https://all:8443"),
+        ({"HTTP_PROXY": "plain"}, None),
+        ({"HTTPS_PROXY": "p", "NO_PROXY": "other.example, .boardlot.test"}, None),
+        ({"HTTPS_PROXY": "p", "NO_PROXY": "api.boardlot.test other"}, None),
+        ({"HTTPS_PROXY": "p", "NO_PROXY": "pi.boardlot.test"}, "http://p"),
+        ({"HTTPS_PROXY": "p", "NO_PROXY": "p", "no_proxy": "*"}, None),
+    ],
+)
+def test_the_variables_mean_what_they_mean_for_curl(named, variables, used):
+    named(**variables)
+    found = _core._environment_proxy(f"https://{NAME}")
+    assert (found and found[1]) == used
+
+
+def test_networks_are_exceptions_and_this_machine_always_is(named):
+    named(HTTPS_PROXY="http://p", NO_PROXY="10.0.0.0/8")
+    assert _core._environment_proxy("https://10.1.2.3") is None
+    assert _core._environment_proxy("https://11.1.2.3") == ("HTTPS_PROXY", "http://p")
+    for own in ("https://127.0.0.1:1", "https://localhost", "http://[::1]:1"):
+        assert _core._environment_proxy(own) is None
+
+
+def test_a_proxy_of_the_environment_that_is_not_used_is_what_the_hint_is_about(named):
+    named(HTTPS_PROXY="http://user:hunter2@127.0.0.1:9")
+    hint = hint_of()
+    assert hint.startswith("HTTPS_PROXY is set, but not used") and 'proxy="environment"' in hint
+    assert "hunter2" not in hint
+    named(NO_PROXY="boardlot.invalid")
+    assert "HTTPS_PROXY" not in hint_of()
+
+
+def test_a_proxy_that_does_not_run_is_what_the_hint_is_about(named):
+    assert hint_of(proxy="http://127.0.0.1:9").startswith("Check the address of the proxy")
+
+
+@pytest.mark.parametrize("value", ["socks5://user:hunter2@p:1", "http://"])
+def test_a_variable_without_a_usable_proxy_is_rejected_without_its_value(named, value):
+    named(ALL_PROXY=value)
+    with pytest.raises(
+        bl.ConfigError, match="the value of ALL_PROXY is not a valid proxy"
+    ) as caught:
+        bl.Client(f"https://{NAME}", proxy="environment")
+    assert "hunter2" not in f"{caught.value!r} {caught.value.hint}"

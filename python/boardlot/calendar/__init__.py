@@ -14,7 +14,7 @@ from boardlot.errors import BoardlotError, ConfigError
 if TYPE_CHECKING:
     from boardlot import AsyncClient, Client
 
-    Market = Literal["hk", "us", "cn", "sg", "my"]
+Market = Literal["hk", "us", "cn", "sg", "my"]
 
 __all__ = ["IpoCalendar", "ipo_calendar", "ipo_calendar_async"]
 

@@ -72,14 +72,13 @@ def events(market: str, records: Any) -> Iterator[tuple[Any, ...]]:
         currency = CURRENCIES.get(market) or ipo.text("currency") or None
         bounds = (ipo.price("ipo_price_min"), ipo.price("ipo_price_max"))
         fixed = ipo.price("ipo_price") or ipo.price("list_price")
+        opens, closes = (_day_of(ipo, market, event) for event in ("opening", "closing"))
         for event, date_field, time_field in DATES[market]:
-            stated = ipo.value(date_field) if date_field else None
-            time = ipo.value(time_field)
-            # Also for a time whose date is stated: `local` must work for every time of a calendar.
-            derived = None if time is None else ipo.day(time_field)
+            stated, derived = _days(ipo, date_field, time_field)
             day = stated or derived
             if day is None:
                 continue
+            time = ipo.value(time_field)
             source = time_field if stated is None else date_field
             event_key = (day, market, ipo.code, event, ipo.name)
             yield (
@@ -89,8 +88,28 @@ def events(market: str, records: Any) -> Iterator[tuple[Any, ...]]:
                 *bounds,
                 fixed,
                 source,
+                opens,
+                closes,
                 _uid(market, ipo, event, entry),
             )
+
+
+def _days(ipo: _Ipo, date_field: str | None, time_field: str) -> tuple[date | None, date | None]:
+    """The day that the service states, and that of its time.
+
+    The latter also where a day is stated: `local` must work for every time of a calendar.
+    """
+    stated = ipo.value(date_field) if date_field else None
+    return stated, None if ipo.value(time_field) is None else ipo.day(time_field)
+
+
+def _day_of(ipo: _Ipo, market: str, wanted: str) -> date | None:
+    """The day of an event, if the market's list has it."""
+    for event, date_field, time_field in DATES[market]:
+        if event == wanted:
+            stated, derived = _days(ipo, date_field, time_field)
+            return stated or derived
+    return None
 
 
 class _Ipo:

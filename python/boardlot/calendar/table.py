@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, overload
 
 from boardlot import _core
 from boardlot.calendar.events import events, in_order
-from boardlot.errors import BoardlotError
+from boardlot.errors import BoardlotError, ConfigError
 from boardlot.results import frames, tables
 from boardlot.results.cell_format import Column
 
@@ -36,6 +36,8 @@ class IpoCalendar(Sequence[dict[str, Any]]):
     - `currency`; `price_min` and `price_max` if there is a range; `price` if there is one price
       (Hong Kong: once it is fixed); a price of 0 is `None`
     - `field`: the field of the service's record that contains the date
+    - `opens` and `closes`: the dates of the subscription, on every row of an IPO, so that they
+      survive a filter; `None` if the list does not have them
 
     Rows are in order of date. With `on_error="collect"`, `.errors` contains the markets that
     failed. International placings have separate dates, in `ipo_list("hk")`.
@@ -55,6 +57,30 @@ class IpoCalendar(Sequence[dict[str, Any]]):
     def of(cls, market: str, records: Any) -> IpoCalendar:
         """The calendar of one market's `Records` of `ipo_list`."""
         return cls(in_order(events(market, records)))
+
+    def between(self, first: date, last: date) -> IpoCalendar:
+        """The events of these days, each with the whole subscription of its IPO.
+
+        Args:
+            first: The first day, in each market's own time zone.
+            last: The last day, which is included.
+
+        Raises:
+            ConfigError: One is not a `date`, or `last` is before `first`.
+
+        Example:
+            >>> from datetime import date, timedelta
+            >>> monday = date.today() - timedelta(days=date.today().weekday())
+            >>> week = client.ipo_calendar().between(monday, monday + timedelta(days=6))
+            >>> all(monday <= event["date"] for event in week)
+            True
+        """
+        for name, day in (("first", first), ("last", last)):
+            if not isinstance(day, date) or isinstance(day, datetime):
+                raise ConfigError(f"{name} is {day!r}; expected a date such as date(2026, 1, 31)")
+        if last < first:
+            raise ConfigError(f"last is {last}; expected {first} or later")
+        return IpoCalendar((row for row in self._rows if first <= row[0] <= last), self.errors)
 
     @property
     def schema(self) -> tuple[Column, ...]:
@@ -160,5 +186,7 @@ SCHEMA = (
     Column("price_max", "number", "", "Upper bound of the price range"),
     Column("price", "number", "", "The price, if it is fixed"),
     Column("field", "text", "", "Field of the service's record that contains the date"),
+    Column("opens", "date", "", "First day of the subscription, in the market's time zone"),
+    Column("closes", "date", "", "Last day of the subscription, in the market's time zone"),
 )  # fmt: skip
 NAMES = tuple(field.name for field in SCHEMA)

@@ -75,7 +75,7 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
         option(
             "--proxy",
             metavar="URL",
-            help="Use this proxy, or with `environment` that of HTTPS_PROXY and NO_PROXY.",
+            help="Use this proxy, or with 'environment' that of HTTPS_PROXY.",
         ),
         option("--ca-file", metavar="FILE", type=file, help="Also trust these certificates (PEM)."),
         option(

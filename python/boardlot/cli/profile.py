@@ -204,6 +204,7 @@ def _row(name: str, default: str | None) -> dict[str, Any]:
         passphrase = f"from the file {entry['passphrase_file']}"
     elif entry["passphrase_command"] is not None:
         passphrase = f"from the command {entry['passphrase_command'][0]}"
+    route = {"proxy": entry["proxy"], "ca_file": entry["ca_file"] and str(entry["ca_file"])}
     return {
         **row,
         "service": entry["base_url"],
@@ -211,8 +212,7 @@ def _row(name: str, default: str | None) -> dict[str, Any]:
         "id": entry.get("key_id") or entry.get("client_id"),
         "secret": secret,
         "passphrase": passphrase,
-        "proxy": entry["proxy"],
-        "ca_file": str(entry["ca_file"]) if entry["ca_file"] else None,
+        **{name: value for name, value in route.items() if value},
     }
 
 

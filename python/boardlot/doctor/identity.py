@@ -218,7 +218,7 @@ def _check_scopes(scopes: frozenset[str]) -> str:
     if not ("quote:read" in scopes or "trade:read" in scopes):
         raise Failed(f"granted: {granted}; none of these allows reading", hints.MORE_SCOPES)
     return (
-        f"granted: {granted}. The service's documentation does not show which scope an endpoint needs; "
+        f"granted: {granted}. The service does not document which scope an endpoint needs; "
         "the next steps assume it from the names, as the sandbox does"
     )
 

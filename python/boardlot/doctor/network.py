@@ -140,7 +140,7 @@ class Network:
         proxy = read_proxy(named[1])
         named_proxy = "one with an invalid URL" if proxy is None else address_of(proxy)
         return (
-            f"none was given; {named[0]} names {named_proxy}, which is not used",
+            f"none was given; the environment names {named_proxy}, which is not used",
             hints.UNUSED_PROXY,
         )
 

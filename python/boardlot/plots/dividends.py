@@ -73,7 +73,7 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     if len(symbols) > 1:
         for panel, currency in zip(panels, currencies, strict=True):
             part = [payment for payment in paid if payment.currency == currency]
-            style.label_ends(panel, _ends(part, symbols))
+            style.label_ends(panel, _ends(panel, part, symbols))
     return ax
 
 
@@ -138,7 +138,11 @@ def _bars(ax: Axes, paid: Sequence[_Payment], _: Sequence[str]) -> None:
     )
     if planned:
         below = [settled.get(year, 0.0) for year in planned]
-        look: dict[str, Any] = {"color": "white", "edgecolor": style.BLUE, "hatch": "////"}
+        look: dict[str, Any] = {
+            "color": ax.get_facecolor(),
+            "edgecolor": style.BLUE,
+            "hatch": "////",
+        }
         amounts = list(planned.values())
         ax.bar(list(planned), amounts, width=0.72, bottom=below, label=PLAN, **look)
         style.legend(ax, loc="upper left", ncols=2)
@@ -151,13 +155,15 @@ def _lines(ax: Axes, paid: Sequence[_Payment], symbols: Sequence[str]) -> None:
         if not years:
             continue
         look: dict[str, Any] = {
-            "color": _colour(index),
+            "color": _colour(ax, index),
             "marker": MARKERS[index // len(style.PALETTE) % len(MARKERS)],
         }
         ax.plot(list(years), list(years.values()), markersize=4, linewidth=1.4, **look)
 
 
-def _ends(paid: Sequence[_Payment], symbols: Sequence[str]) -> list[tuple[str, float, str]]:
+def _ends(
+    ax: Axes, paid: Sequence[_Payment], symbols: Sequence[str]
+) -> list[tuple[str, float, str]]:
     ends = []
     for index, symbol in enumerate(symbols[:LABELLED_SYMBOLS]):
         own = [payment for payment in paid if payment.symbol == symbol]
@@ -165,9 +171,10 @@ def _ends(paid: Sequence[_Payment], symbols: Sequence[str]) -> list[tuple[str, f
             currency = own[0].currency or "currency unknown"
             last = list(_by_year(own).values())[-1]
             name = f"{style.label(symbol)} ({style.label(currency, 20)})"
-            ends.append((name, last, _colour(index)))
+            ends.append((name, last, _colour(ax, index)))
     return ends
 
 
-def _colour(index: int) -> str:
-    return style.PALETTE[index % len(style.PALETTE)] if index < LABELLED_SYMBOLS else style.GREY
+def _colour(ax: Axes, index: int) -> str:
+    colours = style.palette(ax)
+    return colours[index % len(colours)] if index < LABELLED_SYMBOLS else style.GREY

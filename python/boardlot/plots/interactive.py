@@ -28,6 +28,17 @@ __all__ = ["dividends", "fills", "ipos", "positions"]
 
 WIDTH = 640
 SUBSCRIBED = "Subscription"
+# Legible on a light and on a dark page: the chart has no background of its own.
+TEXT, RULE = "#7f7f7f", "#7f7f7f55"
+THEME: dict[str, Any] = {
+    "axis": {"labelColor": TEXT, "titleColor": TEXT, "gridColor": RULE, "domainColor": TEXT,
+             "tickColor": TEXT},
+    "legend": {"labelColor": TEXT, "titleColor": TEXT},
+    "header": {"labelColor": TEXT, "titleColor": TEXT},
+    "title": {"color": TEXT},
+    "view": {"stroke": RULE},
+}  # fmt: skip
+COLOURS = [colour if colour != "#000000" else TEXT for colour in style.PALETTE]
 SHAPES = {
     SUBSCRIBED: "square",
     "Retail ballot": "cross",
@@ -167,7 +178,7 @@ def dividends(records_or_frame: Any) -> altair.FacetChart:
         for currency in {row["currency"] for row in values}
     )
     symbols = list(dict.fromkeys(payment.symbol for payment in paid))
-    scale = altair.Scale(domain=symbols, range=list(style.PALETTE))
+    scale = altair.Scale(domain=symbols, range=COLOURS)
     legend = altair.Legend(title="Symbol") if any(symbols) else None
     chart = (
         altair.Chart()
@@ -276,5 +287,6 @@ def _facet(
         .facet(row=altair.Row(f"{by}:N", title=name, header=header), data=data)
         .resolve_scale(x="shared" if share_x else "independent", y="independent")
         .properties(title=title)
+        .configure(background="transparent", **THEME)
     )
     return faceted

@@ -32,13 +32,14 @@ def ipos(records_or_frame: Any, ax: Axes | None = None) -> Axes:
 
     Args:
         records_or_frame: An `IpoCalendar`, or a pandas, polars or pyarrow frame of it, with the
-            columns `code`, `event` and `date`, and optionally `market` and `name`; or the
-            `Records` of one market's `ipo_list`.
+            columns `code`, `event` and `date`, and optionally `market`, `name`, `opens` and
+            `closes`; or the `Records` of one market's `ipo_list`.
         ax: The Axes to draw into; `None` makes a new figure, as high as the lines need.
 
     Returns:
-        The Axes, whose x axis has the days of each market's own time zone. If only one end of a
-        subscription is known, its bar covers that day.
+        The Axes, whose x axis has the days of each market's own time zone. A bar has the length of
+        the subscription, also if the events were filtered by date. If only one end is known, the
+        bar covers that day.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -72,7 +73,7 @@ def ipos(records_or_frame: Any, ax: Axes | None = None) -> Axes:
         # Otherwise bars would end at the edge of the chart.
         ax.use_sticky_edges = False
         ax.margins(x=0.02)
-        _legend(ax, {event for line in lines for event in line.days})
+        _legend(ax, lines)
     ax.set_xlabel("Date (each market's own time zone)")
     style.finish(ax, ipos_title(lines), empty=not lines, grid="x", pad=26)
     ax.spines["left"].set_visible(False)
@@ -89,11 +90,13 @@ class _Line(NamedTuple):
     code: str
     name: str
     days: dict[str, date]
+    subscribed: set[date]
 
     @property
     def subscription(self) -> tuple[date, date] | None:
         """Its first and last day; the same if only one is known."""
         ends = [self.days[event] for event in ("opening", "closing") if event in self.days]
+        ends += self.subscribed
         return (min(ends), max(ends)) if ends else None
 
     @property
@@ -121,14 +124,17 @@ def _calendar(source: Any) -> Any:
 
 def ipo_lines(source: Any) -> list[_Line]:
     found: dict[str, _Line] = {}
-    for code, event, when, market, name in rows(
-        _calendar(source), ("code", "event", "date"), optional=("market", "name")
+    optional = ("market", "name", "opens", "closes")
+    for code, event, when, market, name, opens, closes in rows(
+        _calendar(source), ("code", "event", "date"), optional=optional
     ):
         event_day = day(when)
         if event_day is None:
             continue
-        line = found.setdefault(text(code), _Line(text(market), text(code), text(name), {}))
+        line = found.setdefault(text(code), _Line(text(market), text(code), text(name), {}, set()))
         line.days[text(event)] = event_day
+        # Of a calendar that was filtered by date, the row with the other end may be gone.
+        line.subscribed.update(filter(None, map(day, (opens, closes))))
     return sorted(found.values(), key=lambda line: (line.market, min(line.days.values())))
 
 
@@ -147,12 +153,13 @@ def _midnight(value: date) -> datetime:
     return datetime.combine(value, time())
 
 
-def _legend(ax: Axes, events: set[str]) -> None:
+def _legend(ax: Axes, lines: Sequence[_Line]) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
+    events = {event for line in lines for event in line.days}
     handles: list[Any] = []
-    if events & {"opening", "closing"}:
+    if any(line.subscription for line in lines):
         handles.append(Patch(color=SUBSCRIPTION, label="Subscription"))
     for event, (colour, marker, label) in MARKERS.items():
         if event in events:

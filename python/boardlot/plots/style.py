@@ -13,13 +13,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BLUE", "GREY", "ORANGE", "PALETTE", "PLAIN", "axes", "drawable", "far_apart", "finish",
-    "label", "label_ends", "legend", "panels", "spread_values", "utc_axis",
+    "label", "label_ends", "legend", "palette", "panels", "spread_values", "utc_axis",
 ]  # fmt: skip
 
 # The palette of Okabe and Ito without its yellow, which is too pale for lines.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 BLUE, ORANGE = PALETTE[:2]
 GREY = "#7f7f7f"
+# Below this luminance a background is dark.
+DARK = 0.4
 # Text from the service is drawn unchanged: neither as math nor as TeX.
 PLAIN: dict[str, Any] = {"parse_math": False, "usetex": False}
 # Labels are cut to this width, so that they leave space for the chart.
@@ -41,6 +43,15 @@ def axes(ax: Axes | None, name: str, size: tuple[float, float] = (10, 5.5)) -> A
 
         _, ax = plt.subplots(figsize=size, layout="constrained")
     return ax
+
+
+def palette(ax: Axes) -> tuple[str, ...]:
+    """The colours of lines, with white for black if the Axes are dark."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = to_rgb(ax.get_facecolor())  # type: ignore[arg-type]
+    dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < DARK
+    return tuple("#ffffff" if dark and colour == "#000000" else colour for colour in PALETTE)
 
 
 def finish(

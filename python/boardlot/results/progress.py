@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
@@ -30,7 +31,11 @@ class Bar:
         self._count = count
         self._bar: Any = None
         try:
-            from tqdm.auto import tqdm
+            # `tqdm.auto` would print a red warning in a notebook without ipywidgets.
+            if find_spec("ipywidgets") is None:
+                from tqdm import tqdm
+            else:
+                from tqdm.auto import tqdm
         except ImportError:
             return
         # Work done before does not count for the rate.

@@ -1,0 +1,131 @@
+"""What an error says to do is what helps: not an argument's correction where none is wrong."""
+
+import asyncio
+
+import boardlot as bl
+import pytest
+
+from ..support.certificates import Authority
+from ..support.proxy import Proxy
+
+ARGUMENT = "Correct the argument; nothing was sent."
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with bl.Sandbox(seed=7) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def account(sandbox):
+    return sandbox.accounts["trade"][0]
+
+
+def test_an_invalid_argument_is_what_the_hint_is_about(sandbox):
+    with sandbox.client() as client, pytest.raises(bl.ConfigError) as caught:
+        client.ipo_list("HK")
+    assert caught.value.hint == ARGUMENT
+
+
+def test_a_used_pager_needs_a_new_one(sandbox, account):
+    with sandbox.client() as client:
+        pager = client.fills_history(account, "HK")
+        pager.all()
+        with pytest.raises(bl.ConfigError, match="exhausted") as caught:
+            pager.all()
+    assert "make a new one" in caught.value.hint
+
+
+def test_a_closed_client_needs_another_place(sandbox):
+    client = sandbox.client()
+    client.close()
+    with pytest.raises(bl.ConfigError, match="closed") as caught:
+        client.server_time()
+    assert "`with` block" in caught.value.hint
+
+
+def test_a_mistake_in_sql_is_not_an_argument_that_was_not_sent(tmp_path):
+    with bl.Archive(tmp_path / "a.db") as archive, pytest.raises(bl.ConfigError) as caught:
+        archive.sql("selec 1")
+    assert "sent" not in caught.value.hint
+
+
+def test_a_forgotten_await_of_a_frame_is_named(sandbox, account):
+    async def forget():
+        async with sandbox.async_client() as client:
+            frame = client.fills_history(account, "HK").to_pandas()
+            with pytest.raises(AttributeError, match=r"'groupby': fills_history .* write `await`"):
+                _ = frame.groupby("code")
+            with pytest.raises(TypeError, match="write `await`"):
+                _ = frame["code"]
+            assert not hasattr(frame, "__array__")
+            frame.close()
+
+    asyncio.run(forget())
+
+
+@pytest.mark.parametrize("option", ["verify", "verify_ssl", "ssl"])
+def test_verification_cannot_be_turned_off_and_the_error_says_what_to_do(option):
+    with pytest.raises(TypeError, match=r"always verified.*ca_file"):
+        bl.Client("https://api.example.com", **{option: False})
+
+
+def test_a_port_without_tls(sandbox):
+    address = sandbox.base_url.replace("http://", "https://")
+    with pytest.raises(bl.TransportError) as caught:
+        bl.Client(address, max_retries=0).server_time()
+    assert "does not speak TLS on this port" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("context", "hint"),
+    [
+        ({}, "`ca_file=`"),
+        ({"self_signed": True}, "`ca_file=`"),
+        ({"names": ("other.test",), "trusted": True}, "Check the host in the base URL"),
+        ({"expired": True, "trusted": True}, "renew its certificate"),
+    ],
+)
+def test_a_certificate_that_is_not_accepted(sandbox, context, hint):
+    own = Authority()
+    how = {key: value for key, value in context.items() if key not in ("trusted", "expired")}
+    if "expired" in context:
+        from ..support.certificates import DAY, NOW
+
+        how["ends"] = NOW - DAY
+    options = {"ca_file": own.ca_file} if "trusted" in context else {}
+    port = int(sandbox.base_url.rpartition(":")[2])
+    with Proxy(port, own.context(**how)) as tls, pytest.raises(bl.TransportError) as caught:
+        bl.Client(tls.base_url, max_retries=0, **options).server_time()
+    assert hint in caught.value.hint
+
+
+def test_keys_that_failed_are_named_where_a_result_is_shown(sandbox):
+    with sandbox.client() as client:
+        some = client.fetch_many("dividends", ["HK.00700", "HK.99999"], on_error="collect")
+    for shown in (repr(some), repr(some[:2]), some._repr_html_()):
+        assert "1 key failed, see .errors:" in shown and "HK.99999" in shown
+
+
+def test_other_arguments_of_many_keys_go_by_name(sandbox, account):
+    with sandbox.client() as client:
+        many = client.fetch_many(
+            "fills_history",
+            [account, "999999"],
+            trd_market="HK",
+            code="HK.00700",
+            on_error="collect",
+        )
+        alone = client.fills_history(account, "HK", code="HK.00700").all()
+        assert [{**row, "acc_id": account} for row in alone] == list(many) and len(alone) > 50
+        assert list(many.errors) == ["999999"]
+        sent = len(sandbox.requests)
+        with pytest.raises(bl.ConfigError, match="pass trd_market= by name"):
+            client.fetch_many("fills_history", [account])
+        for on_error in ("raise", "collect"):
+            with pytest.raises(bl.ConfigError, match="unknown argument 'marke'"):
+                client.fetch_many(
+                    "fills_history", [account], trd_market="HK", marke=1, on_error=on_error
+                )
+        assert len(sandbox.requests) == sent

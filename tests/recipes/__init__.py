@@ -1,0 +1,1 @@
+"""The files on docs/with-other-libraries.md, each run in an environment with its libraries."""

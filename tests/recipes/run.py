@@ -1,0 +1,120 @@
+"""Runs every file of docs/with-other-libraries.md against the sandbox; `make recipes` calls it.
+
+Each framework runs it as its users would: FastAPI answers a request, Airflow runs its DAG, Dagster
+materializes its asset, dlt loads twice, pytest runs a test, ibis prints.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import boardlot as bl
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "with-other-libraries.md"
+FILE = re.compile(r'^```py title="([^"]+)"\n(.*?)^```$', re.DOTALL | re.MULTILINE)
+FASTAPI = """
+from fastapi.testclient import TestClient
+from fastapi_app import app
+
+with TestClient(app) as client:
+    assert len(client.get("/dividends/HK.00700").json()) == 21
+    assert client.get("/dividends/HK.99999").status_code == 404
+"""
+AIRFLOW = """
+import subprocess
+import sys
+
+for words in (["db", "migrate"], ["dags", "reserialize"], ["dags", "test", "boardlot_fills"]):
+    subprocess.run([sys.executable, "-m", "airflow", *words], check=True)
+"""
+DAGSTER = """
+import dagster as dg
+from dagster_assets import Boardlot, fills
+
+done = dg.materialize([fills], partition_key="281756", resources={"boardlot": Boardlot()})
+assert done.success and len(done.output_for_node("fills")) > 0
+"""
+DLT = """
+from dlt_pipeline import fills, pipeline
+
+counts = []
+for _ in range(2):
+    pipeline.run(fills("281756"))
+    with pipeline.sql_client() as sql:
+        counts.append(sql.execute_sql("select count(*), count(distinct deal_id) from fills")[0])
+assert counts[0] == counts[1] and counts[0][0] == counts[0][1] > 0, counts
+"""
+# How each file is run: the arguments of the interpreter of its environment.
+RUNS = {
+    # Installed by pip, the plugin would be found by itself.
+    "test_fills.py": ["-m", "pytest", "-q", "-p", "boardlot.pytest_plugin", "test_fills.py"],
+    "fastapi_app.py": ["-c", FASTAPI],
+    "airflow_dag.py": ["-c", AIRFLOW],
+    "dagster_assets.py": ["-c", DAGSTER],
+    "dlt_pipeline.py": ["-c", DLT],
+    "ibis_query.py": ["ibis_query.py"],
+}
+
+
+def main(pythons: dict[str, str]) -> int:
+    """Run the files; `pythons` has the interpreter of each, or of all others as `*`."""
+    pythons = {name: str(Path(python).absolute()) for name, python in pythons.items()}
+    files = dict(FILE.findall(PAGE.read_text("utf-8")))
+    assert set(files) == set(RUNS), set(files) ^ set(RUNS)
+    failed = []
+    with bl.Sandbox(seed=7, fills=300) as sandbox, tempfile.TemporaryDirectory() as home:
+        profile(sandbox, Path(home))
+        for name, source in files.items():
+            (Path(home) / name).write_text(source)
+        for name, words in RUNS.items():
+            python = pythons.get(name, pythons["*"])
+            done = subprocess.run(
+                [python, *words], cwd=home, env=environment(home), capture_output=True, text=True
+            )
+            print(f"{name}: {'ok' if done.returncode == 0 else 'failed'}", flush=True)
+            if done.returncode == 0 and name == "airflow_dag.py":
+                (written,) = Path(home).glob("fills-*.csv")
+                assert written.read_text().startswith("trd_side,deal_id,order_id,code,")
+            if done.returncode != 0:
+                print(done.stdout[-3000:], done.stderr[-3000:])
+                failed.append(name)
+    return 1 if failed else 0
+
+
+def profile(sandbox: bl.Sandbox, home: Path) -> None:
+    key = bl.generate_key()
+    folder = home / "boardlot"
+    folder.mkdir(mode=0o700)
+    (folder / "key.pem").touch(mode=0o600)
+    (folder / "key.pem").write_text(key.private_pem)
+    key_id = sandbox.upload_key(key.public_pem)
+    (folder / "config.toml").write_text(
+        f'[profiles.live]\nbase_url = "{sandbox.base_url}"\n'
+        f'auth = {{ kind = "api_key", key_id = {json.dumps(key_id)}, private_key = "key.pem" }}\n'
+    )
+
+
+def environment(home: str) -> dict[str, str]:
+    return {
+        **os.environ,
+        "XDG_CONFIG_HOME": home,
+        "HOME": home,
+        "AIRFLOW_HOME": f"{home}/airflow",
+        "AIRFLOW__CORE__DAGS_FOLDER": home,
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "DAGSTER_HOME": home,
+        "DLT_DATA_DIR": f"{home}/dlt",
+        "FILLS_FOLDER": home,
+        "DAGSTER_DISABLE_TELEMETRY": "1",
+        "RUNTIME__DLTHUB_TELEMETRY": "false",
+        "PYTHONPATH": f"{ROOT / 'python'}{os.pathsep}{home}",
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main(dict(pair.split("=", 1) for pair in sys.argv[1:])))
