@@ -14,7 +14,7 @@ export CARGO_TERM_COLOR ?= never
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test test-rust test-python test-long durations delivery free-threaded-test asan coverage \
-	mutants faults soak check format msrv api-check audit docs notebooks generate pictures stubs lock \
+	mutants faults soak check format msrv api-check audit docs package-docs recipes notebooks generate pictures stubs lock \
 	fuzz bench bench-quick bench-free-threaded bench-bare-loop bench-inner instructions weights wheel \
 	wheel-test clean system-packages
 
@@ -91,6 +91,18 @@ notebooks: $(BIN)/.built ## Runs the notebooks and writes their outputs into the
 
 generate: ## Writes what is derived from the table of endpoints.
 	$(CARGO) run --locked --no-default-features --features sandbox --example generate
+
+package-docs: $(BIN)/.built $(BIN)/.docs ## Writes the docs that are in the package, for `boardlot open docs`.
+	$(BIN)/python tools/package_docs.py
+
+# Frameworks that are too heavy for every run, each as its users have it.
+RECIPES := target/recipes
+recipes: $(BIN)/.built ## Runs the files of docs/with-other-libraries.md with the libraries that they need.
+	test -x $(RECIPES)/others/bin/python || $(PYTHON) -m venv $(RECIPES)/others
+	test -x $(RECIPES)/airflow/bin/python || $(PYTHON) -m venv $(RECIPES)/airflow
+	$(RECIPES)/others/bin/python -m pip install --quiet --disable-pip-version-check -r tests/recipes/others.txt
+	$(RECIPES)/airflow/bin/python -m pip install --quiet --disable-pip-version-check -r tests/recipes/airflow.txt
+	$(BIN)/python -m tests.recipes.run "*=$(RECIPES)/others/bin/python" airflow_dag.py=$(RECIPES)/airflow/bin/python
 
 pictures: $(BIN)/.built $(BIN)/.docs ## Creates the pictures of the README from the demo and a notebook.
 	$(BIN)/python tools/pictures.py

@@ -562,7 +562,7 @@ class Client(_core.ClientBase):
 
     def ipo_calendar(
         self,
-        markets: abc.Iterable[calendar.Market] = ("hk", "us", "cn", "sg", "my"),
+        markets: abc.Iterable[typing.Literal["hk", "us", "cn", "sg", "my"]] = ("hk", "us", "cn", "sg", "my"),
         *,
         on_error: typing.Literal["raise", "collect"] = "raise",
     ) -> calendar.IpoCalendar:
@@ -1127,7 +1127,7 @@ class AsyncClient(_core.ClientBase):
 
     async def ipo_calendar(
         self,
-        markets: abc.Iterable[calendar.Market] = ("hk", "us", "cn", "sg", "my"),
+        markets: abc.Iterable[typing.Literal["hk", "us", "cn", "sg", "my"]] = ("hk", "us", "cn", "sg", "my"),
         *,
         on_error: typing.Literal["raise", "collect"] = "raise",
     ) -> calendar.IpoCalendar:

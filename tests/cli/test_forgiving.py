@@ -112,11 +112,14 @@ def test_coloured_json_is_the_same_text(value: Any) -> None:
 
 def test_open_prints_the_address_and_opens_it(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(open, "addresses", lambda: {"documentation": "https://docs.example.com"})
+    monkeypatch.setattr(open, "addresses", lambda: {"source": "https://source.example.com"})
     monkeypatch.setattr(click, "launch", lambda url: opened.append(url) or 0)
+    assert main(["open", "source"]) == 0
+    assert opened == ["https://source.example.com"]
+    assert capsys.readouterr().out == "https://source.example.com\n"
     assert main(["open", "docs"]) == 0
-    assert opened == ["https://docs.example.com"]
-    assert capsys.readouterr().out == "https://docs.example.com\n"
+    page = Path(capsys.readouterr().out.strip())
+    assert opened[1] == page.as_uri() and "<h1>boardlot</h1>" in page.read_text("utf-8")
     assert main(["open", "changelog"]) == 1
     assert "no address for its changelog" in capsys.readouterr().err
 

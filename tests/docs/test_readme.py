@@ -94,3 +94,15 @@ def test_a_snippet_works_when_it_is_pasted_into_the_interpreter(block, shown, tm
     )
     assert "Error" not in done.stderr, done.stderr
     compare(shown.source, done.stdout, f"README.md:{block.line}")
+
+
+def test_the_docs_in_the_package_are_those_of_the_site():
+    pytest.importorskip("markdown")
+    import package_docs
+
+    page = package_docs.PAGE.read_text("utf-8")
+    assert page == package_docs.text(), "run `make package-docs`"
+    # It needs no network, and leads nowhere that is not in it.
+    assert not re.search(r"<(script|img|link)\b|url\(", page)
+    ids = set(re.findall(r'id="([^"]+)"', page))
+    assert set(re.findall(r'href="#([^"]+)"', page)) <= ids

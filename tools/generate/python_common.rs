@@ -1,6 +1,6 @@
 //! The methods of both clients that are not endpoints: `fetch_many`, `request`, `paginate`, ...
 
-use boardlot::api::{ENDPOINTS, ResponseShape};
+use boardlot::api::{ENDPOINTS, ParameterKind, ResponseShape};
 
 use super::python_text::{Face, definition, doctest};
 
@@ -102,7 +102,7 @@ const COMMON: &[Common] = &[
     Common {
         name: "ipo_calendar",
         parameters: &[
-            "markets: abc.Iterable[calendar.Market] = (\"hk\", \"us\", \"cn\", \"sg\", \"my\")",
+            "markets: abc.Iterable[MARKETS] = (\"hk\", \"us\", \"cn\", \"sg\", \"my\")",
             "*",
             "on_error: typing.Literal[\"raise\", \"collect\"] = \"raise\"",
         ],
@@ -205,7 +205,12 @@ fn method(face: Face, common: &Common) -> String {
     };
     let mut signature = vec!["self".to_owned()];
     let methods = batch_methods();
-    signature.extend(common.parameters.iter().map(|given| given.replace("METHODS", &methods)));
+    signature.extend(
+        common
+            .parameters
+            .iter()
+            .map(|given| given.replace("METHODS", &methods).replace("MARKETS", &ipo_markets())),
+    );
     let CommonExample(call, expression, result) = common.example;
     let call = if is_async { format!("(await {call})") } else { call.to_owned() };
     let doc = format!("{}\n\n{}", common.doc, doctest(&call, expression, result));
@@ -221,4 +226,15 @@ fn batch_methods() -> String {
         .map(|endpoint| format!("\"{}\"", endpoint.name))
         .collect();
     format!("typing.Literal[{}]", names.join(", "))
+}
+
+/// The markets of IPO lists, as a type.
+fn ipo_markets() -> String {
+    let list = ENDPOINTS.iter().filter(|endpoint| endpoint.name == "ipo_list");
+    let kinds = list.flat_map(|endpoint| endpoint.arguments()).map(|parameter| &parameter.kind);
+    let words = kinds.filter_map(|kind| match kind {
+        ParameterKind::OneOf(words) => Some(words.join("\", \"")),
+        _ => None,
+    });
+    format!("typing.Literal[\"{}\"]", words.collect::<String>())
 }

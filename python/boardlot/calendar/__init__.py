@@ -7,14 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from boardlot import _core
-from boardlot.calendar.events import DATES, events, in_order
+from boardlot.calendar.events import DATES, Market, events, in_order
 from boardlot.calendar.table import IpoCalendar
 from boardlot.errors import BoardlotError, ConfigError
 
 if TYPE_CHECKING:
     from boardlot import AsyncClient, Client
-
-Market = Literal["hk", "us", "cn", "sg", "my"]
 
 __all__ = ["IpoCalendar", "ipo_calendar", "ipo_calendar_async"]
 

@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime
 from math import isfinite
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 from boardlot.errors import ProtocolError
 
-__all__ = ["DATES", "EVENTS", "events", "in_order", "local"]
+__all__ = ["DATES", "EVENTS", "Market", "events", "in_order", "local"]
+
+Market = Literal["hk", "us", "cn", "sg", "my"]
 
 ZONES = {
     "hk": "Asia/Hong_Kong",

@@ -163,7 +163,8 @@ class CommandGroup(click.Group):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.format_commands(ctx, formatter)
         shared = {option.name for option in global_options()}
-        own, globally = [], []
+        own: list[click.Parameter] = []
+        globally: list[click.Parameter] = []
         for parameter in self.get_params(ctx):
             (globally if parameter.name in shared else own).append(parameter)
         _section(formatter, "Global options", _records(ctx, globally))

@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 from importlib.metadata import metadata
+from pathlib import Path
 
 import click
 
+from boardlot import _core
 from boardlot.cli.click_classes import Argument, Command
 from boardlot.results.cell_format import escaped
 
 __all__ = ["command"]
 
-# The labels of the project's addresses in the package's metadata.
-PAGES = {"docs": "Documentation", "source": "Source", "changelog": "Changelog", "issues": "Issues"}
+# The labels of the project's addresses in the package's metadata; the docs are in the package.
+DOCS = "docs"
+PAGES = {"source": "Source", "changelog": "Changelog", "issues": "Issues"}
 
 
 def open_page(page: str) -> None:
-    """Open a page of the project in the browser: its docs, source, changelog or issues.
+    """Open the docs, which are in the package, or the project's source, changelog or issues.
 
     The address is also printed, for a machine without a browser.
     """
+    if page == DOCS:
+        file = Path(_core.__file__).with_name("docs.html")
+        click.echo(str(file))
+        _launch(file.as_uri())
+        return
     address = addresses().get(PAGES[page].lower())
     if address is None:
         raise click.ClickException(
-            f"this build of boardlot has no address for its {page}: install a released version, or "
-            f"build the docs from the source with `make docs`"
+            f"this build of boardlot has no address for its {page}: install a released version"
         )
     click.echo(escaped(address))
+    _launch(address)
+
+
+def _launch(address: str) -> None:
     if click.launch(address) != 0:
         click.echo("no browser could be started: open the address yourself", err=True)
 
@@ -47,9 +58,9 @@ command: Command = Command(
     params=[
         Argument(
             "page",
-            f"One of {', '.join(PAGES)}.",
-            metavar="|".join(PAGES),
-            type=click.Choice(list(PAGES), case_sensitive=False),
+            f"One of {', '.join([DOCS, *PAGES])}.",
+            metavar="|".join([DOCS, *PAGES]),
+            type=click.Choice([DOCS, *PAGES], case_sensitive=False),
         )
     ],
     help=open_page.__doc__,

@@ -80,7 +80,7 @@ def from_keys(
     invalid = keys if isinstance(keys, str) else []
     with reference.open() as local:
         # Without keys nothing is sent, but the method is checked.
-        no_records = local.fetch_many(method, invalid, concurrency=concurrency)
+        no_records = local.fetch_many(method, invalid, concurrency=concurrency)  # type: ignore[arg-type]
     all_keys = list(keys)
     key = no_records.schema[0].name
     columns = empty(no_records, decimals, meta, key)
@@ -116,7 +116,7 @@ class _Fetch:
 
     def __call__(self, keys: tuple[str | int, ...]) -> pd.DataFrame:
         client = self.reference.client(self.partitions)
-        records = client.fetch_many(self.method, keys, concurrency=self.concurrency)
+        records = client.fetch_many(self.method, keys, concurrency=self.concurrency)  # type: ignore[arg-type]
         return conformed(records.to_pandas(decimals=self.decimals), self.columns)
 
     @property

@@ -49,7 +49,7 @@ def palette(ax: Axes) -> tuple[str, ...]:
     """The colours of lines, with white for black if the Axes are dark."""
     from matplotlib.colors import to_rgb
 
-    red, green, blue = to_rgb(ax.get_facecolor())  # type: ignore[arg-type]
+    red, green, blue = to_rgb(ax.get_facecolor())
     dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < DARK
     return tuple("#ffffff" if dark and colour == "#000000" else colour for colour in PALETTE)
 
