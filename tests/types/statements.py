@@ -1,7 +1,7 @@
 """What type checkers accept, and on lines that end with `# error` reject. Never run."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import boardlot as bl
 import pandas as pd
@@ -31,11 +31,20 @@ def markets(client: bl.Client) -> None:
     print(us[0]["entrance_price"])  # error
 
 
-def any_market(client: bl.Client, market: str) -> None:
+def any_market(client: bl.Client, market: Literal["hk", "us", "cn", "sg", "my"]) -> None:
     ipos = client.ipo_list(market)
     first: bl.HkIpo | bl.UsIpo | bl.CnIpo | bl.SgIpo | bl.MyIpo = ipos[0]
     hk: bl.Records[bl.HkIpo] = ipos  # error
     print(first["code"], hk)
+    print(client.ipo_list("HK"))  # error
+    print(client.ipo_calendar(["hk", "HK"]))  # error
+
+
+def many(client: bl.Client, endpoint: bl.Endpoint) -> None:
+    print(client.fetch_many("dividend", ["HK.00700"]))  # error
+    print(client.fetch_many("server_time", ["HK"]))  # error
+    fills = client.fetch_many("fills_history", [281756], trd_market="HK", on_error="collect")
+    print(fills.errors, client.fetch_many(endpoint, ["HK.00700"]))
 
 
 async def awaited(client: bl.AsyncClient) -> None:

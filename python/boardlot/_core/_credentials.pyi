@@ -15,7 +15,6 @@ class ApiKey:
 
     `private_key` is a path, PEM text or bytes, in PKCS#8 (encrypted, if `password` is given) or
     PKCS#1. The algorithm is read from the key. Raises `ConfigError` for a key that cannot be used.
-    Service document, section 5.2.
     """
 
     def __new__(
@@ -63,7 +62,7 @@ def generate_key(algorithm: _Algorithm = "Ed25519", *, bits: int = 3072) -> Gene
 def signature_payload(
     timestamp_ms: int, method: str, path: str, query: str = "", body: bytes = b""
 ) -> bytes:
-    """The canonical request (five lines) that is signed. Service document, section 5.2."""
+    """The canonical request (five lines) that is signed."""
 
 class _Store(Protocol):
     """A token store: a built-in one, or an object of your own."""
@@ -130,8 +129,7 @@ class OAuth:
 
     The constructor uses the tokens that an earlier `boardlot.login` saved in `store`; with `user`, those
     that `OAuthApp.fetch_token` saved for this user. They belong to one service: `base_url`, or that of the
-    first client that uses them. Users share no tokens, refreshes or logouts. Service document, section
-    5.1.
+    first client that uses them. Users share no tokens, refreshes or logouts.
     """
 
     def __new__(

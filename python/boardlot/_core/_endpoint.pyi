@@ -8,7 +8,7 @@ from typing_extensions import Self
 
 @final
 class DateRange:
-    """Pages backward by moving the end of a date range (service document, section 2.4).
+    """Pages backward by moving the end of a date range.
 
     `end` is the name of the parameter to move. Its next value is read from `next`, a dotted path in the
     response such as `"extra.next_time"`, or it is the day before the earliest date in the records' field

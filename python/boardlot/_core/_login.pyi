@@ -46,8 +46,7 @@ def register_client(
     `redirect_uris` are the callback URLs of the application: https, or http to a loopback address such as
     `http://127.0.0.1:8000/callback`. The service matches them exactly. `confidential=True` registers a
     client with a secret (`client_secret_post`); a response without one is not an error. `timeout` is in
-    seconds. Raises `OAuthError` if the service rejects the registration. Service document, sections 2.1 and
-    4.1.
+    seconds. Raises `OAuthError` if the service rejects the registration.
     """
 
 @final
@@ -99,8 +98,7 @@ class OAuthApp(OAuthAppBase):
     `client_id` and `client_secret` come from `register_client`, or from wherever the application was
     registered; `redirect_uri` is where users return to, exactly as it is registered. `store` (None: the
     keychain) holds the tokens of all users, in every process. `timeout` (default 30.0) is that of one
-    request, in seconds. Opens no port and no browser; can be shared by threads. Service document,
-    sections 4.1 and 5.1.
+    request, in seconds. Opens no port and no browser; can be shared by threads.
     """
 
     def __new__(
@@ -196,7 +194,7 @@ def login(
 
     Registers a client if the store has none, opens the browser, waits for its callback, and saves the
     tokens in `store` (None: the keychain). Without a browser, the URL is printed to stderr, with the
-    ways to complete the login from another machine. Service document, section 5.1.
+    ways to complete the login from another machine.
     """
 
 def begin_login(
