@@ -123,7 +123,13 @@ mod tests {
             passphrase_file: None,
             passphrase_command: Some(vec!["pass".to_owned(), "a \"b\"".to_owned()]),
         };
-        Profile { base_url: "https://api.example.com".to_owned(), auth, endpoints: None }
+        Profile {
+            base_url: "https://api.example.com".to_owned(),
+            auth,
+            endpoints: None,
+            proxy: None,
+            ca_file: None,
+        }
     }
 
     fn inserted(before: &str, name: &str, replace: bool) -> Result<String, String> {

@@ -230,3 +230,9 @@ def test_any_sequence_of_reads_is_what_a_simple_model_says(reads, shared):
             assert [(int(one["code"][3:]), one["value"]) for one in seen] == items
         found = archive.changes("plates", PLATE)
         assert [(one["change"], int(one["code"][3:]), one["value"]) for one in found] == changes
+
+
+def test_a_list_that_does_not_exist_suggests_the_nearest(tmp_path):
+    with bl.Archive(tmp_path / "a.db") as archive, pytest.raises(bl.ConfigError) as caught:
+        archive.seen("plate", "HK.BK1001")
+    assert str(caught.value).endswith("; did you mean 'plates'?")

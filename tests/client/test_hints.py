@@ -129,3 +129,19 @@ def test_other_arguments_of_many_keys_go_by_name(sandbox, account):
                     "fills_history", [account], trd_market="HK", marke=1, on_error=on_error
                 )
         assert len(sandbox.requests) == sent
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("dividend", "did you mean 'dividends'?"),
+        ("fills", "did you mean 'fills_history'?"),
+        ("get_quote", "no prices, no streams and no placing of orders"),
+        ("place_order", "no prices, no streams and no placing of orders"),
+        ("nonsense", "has no attribute 'nonsense'"),
+    ],
+)
+def test_a_method_of_another_client(sandbox, name, said):
+    with sandbox.client() as client, pytest.raises(AttributeError) as caught:
+        getattr(client, name)
+    assert str(caught.value).endswith(said)

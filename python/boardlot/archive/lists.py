@@ -140,5 +140,6 @@ def list_named(name: str) -> ListSpec:
     """
     if not isinstance(name, str) or name not in LISTS:
         hint = "; use archive.fills() for fills" if name == "fills" else ""
+        hint = hint or _core._did_you_mean(str(name), [*LISTS])
         raise ConfigError(f"list is {name!r}; expected one of {', '.join(LISTS)}{hint}")
     return LISTS[name]
