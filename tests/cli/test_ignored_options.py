@@ -61,7 +61,7 @@ def test_a_column_that_does_not_exist_suggests_the_nearest(tmp_path) -> None:
         (tmp_path / "key.pem").write_text(key.private_pem)
         words = ["--base-url", sandbox.base_url, "--key-id", sandbox.upload_key(key.public_pem)]
         words += ["--key-file", str(tmp_path / "key.pem")]
-        done = invoke(*words, "ipos", "hk", "--columns", "code,nmae")
+        done = invoke(*words, "ipos", "hk", "--columns", "code,names")
     assert done.exit_code == 2 and "did you mean 'name'?" in done.output
 
 

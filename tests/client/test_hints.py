@@ -47,7 +47,7 @@ def test_a_closed_client_needs_another_place(sandbox):
 
 def test_a_mistake_in_sql_is_not_an_argument_that_was_not_sent(tmp_path):
     with bl.Archive(tmp_path / "a.db") as archive, pytest.raises(bl.ConfigError) as caught:
-        archive.sql("selec 1")
+        archive.sql("select from")
     assert "sent" not in caught.value.hint
 
 

@@ -186,9 +186,9 @@ def test_tabs_switch_together(address, browser):
 
 def test_the_cheat_sheet_prints_on_one_page(address, browser):
     """A4 and Letter, with the page's own margins."""
-    browser.driver.get(f"{address}cheat-sheet/")
+    browser.get(f"{address}cheat-sheet/")
     for width, height in ((8.27, 11.69), (8.5, 11.0)):
         paper = {"paperWidth": width, "paperHeight": height, "preferCSSPageSize": True}
-        printed = browser.driver.execute_cdp_cmd("Page.printToPDF", paper)
+        printed = browser.execute_cdp_cmd("Page.printToPDF", paper)
         pages = re.findall(rb"/Type\s*/Page\b(?!s)", base64.b64decode(printed["data"]))
         assert len(pages) == 1

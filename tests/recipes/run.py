@@ -1,6 +1,6 @@
 """Runs every file of docs/with-other-libraries.md against the sandbox; `make recipes` calls it.
 
-Each framework runs it as its users would: FastAPI answers a request, Airflow runs its DAG, Dagster
+Each framework runs it as its users would: FastAPI serves a request, Airflow runs its DAG, Dagster
 materializes its asset, dlt loads twice, pytest runs a test, ibis prints.
 """
 
