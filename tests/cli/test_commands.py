@@ -128,6 +128,20 @@ def test_sandbox_does_not_overwrite_a_key(tmp_path: Path, capsys: Any) -> None:
     assert key.read_text() == "mine"
 
 
+def test_demo_without_pyarrow_writes_the_fills_as_csv(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    for name in ("pyarrow", "matplotlib"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setattr("boardlot.cli.demo.find_spec", lambda _: None)
+    assert main(["demo", "--out", str(tmp_path)]) == 0
+    (written,) = tmp_path.iterdir()
+    header, *rows = written.read_text().splitlines()
+    assert written.name == "fills.csv" and len(rows) == 2_000
+    assert header.startswith("trd_side,deal_id,order_id,code,")
+    assert "skipped fills.png" in capsys.readouterr().out
+
+
 def test_demo(tmp_path: Path, capsys: Any) -> None:
     pytest.importorskip("matplotlib")
     pytest.importorskip("pyarrow")

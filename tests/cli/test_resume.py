@@ -238,7 +238,7 @@ def test_a_checkpoint_of_another_service_is_rejected(
     ("arguments", "expected"),
     [
         (["--format", "csv"], "--resume needs --out FILE"),
-        (["--out", "fills.parquet"], "works with csv and jsonl, not parquet"),
+        (["--out", "fills.parquet"], "`boardlot archive export` writes Parquet"),
         (["--out", "fills"], "works with csv and jsonl, not table"),
         (["--out", "/dev/null", "--format", "csv"], "needs a regular file for --out"),
         (["--out", "no/folder/fills.csv"], "does not exist"),

@@ -40,6 +40,12 @@ __all__ = ["run_resumable"]
 
 VERSION = 1
 
+# What resumes and ends as Parquet.
+PARQUET = (
+    ". To end with Parquet, `boardlot archive update` resumes too, and `boardlot archive export` "
+    "writes Parquet"
+)
+
 
 @dataclass
 class State:
@@ -157,6 +163,8 @@ def _checked(settings: Settings, file: Path) -> Path:
         raise click.UsageError(
             f"--resume works with {' and '.join(RESUMABLE_FORMATS)}, not {settings.data_format}: "
             "add --format, or use the extension .csv or .jsonl"
+            + PARQUET
+            * (settings.data_format == "parquet")
         )
     for option, path in (("--out", out), ("--resume", file)):
         if path.exists() and not path.is_file():
