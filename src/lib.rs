@@ -1,4 +1,5 @@
-//! A client for market data and trading: signed requests, pages as iterators, records as columns.
+//! A client for the account records and reference data of a broker: signed requests, pages as iterators,
+//! records as columns.
 //!
 //! The endpoints are data: a row of [`api::ENDPOINTS`] declares an endpoint's path, parameters,
 //! envelope, records and paging, and all requests and checks are derived from it.

@@ -1,4 +1,4 @@
-"""boardlot: a client for market data and trading.
+"""boardlot: a client for the account records and reference data of a broker's HTTP API.
 
 ```python
 import boardlot as bl

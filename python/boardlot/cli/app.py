@@ -97,7 +97,7 @@ class _Commands(CommandGroup):
 @click.version_option(package_name="boardlot")
 @click.pass_context
 def app(ctx: click.Context) -> None:
-    """Market data and trading from the command line.
+    """The account records and reference data of a broker, from the command line.
 
     The options below may come before or after a command. Data goes to stdout, everything else to
     stderr. The exit status is 0, 1 if the service or the network failed, or 2 for wrong usage.
