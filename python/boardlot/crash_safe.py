@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import shutil
 import stat
 from collections.abc import Iterator
@@ -47,24 +48,36 @@ def sync(file: BinaryIO) -> None:
 
 
 @contextmanager
-def replacing(path: Path, temporary: Path, force: bool = True) -> Iterator[Path]:
-    """Write to a temporary file in the same folder, which then takes the place of `path`.
+def replacing(path: Path, force: bool = True, suffix: str = ".part") -> Iterator[Path]:
+    """Write to a new file in the same folder, which then takes the place of `path`.
 
-    No reader ever sees half of the file, and if writing fails, an existing file is unchanged.
+    No reader ever sees half of the file, two writers never share a temporary file, and if writing
+    fails, an existing file is unchanged.
 
     Args:
         path: The file, of which links are resolved.
-        temporary: Where its content is written first; removed if writing fails.
         force: Whether an existing file is replaced.
+        suffix: The end of the temporary file's name.
 
     Yields:
-        `temporary`.
+        The temporary file, which is empty; removed if writing fails.
     """
+    temporary = _new_file_beside(path, suffix)
     try:
         yield temporary
         replace_file(temporary, path, force)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _new_file_beside(path: Path, suffix: str) -> Path:
+    """An empty file with a random name, which nobody else has created.
+
+    Other containers have processes with the same id, and somebody may have put a link there.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}{suffix}")
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    return temporary
 
 
 def replace_file(temporary: Path, path: Path, force: bool = True) -> None:

@@ -89,7 +89,8 @@ fn value_of<'a>(row: &RecordRef<'_>, members: &Members<'a>, name: &str) -> Resul
     }
 }
 
-/// The values of these fields as JSON; `None` if the record lacks one of them.
+/// The values of these fields as JSON; `None` if the record lacks one of them, or its only one is
+/// empty.
 fn identity_of(
     row: &RecordRef<'_>,
     members: &Members<'_>,
@@ -99,6 +100,8 @@ fn identity_of(
     for name in names {
         match value_of(row, members, name.as_ref())? {
             Value::Null | Value::List(_) | Value::Object(_) => return Ok(None),
+            // An id that is empty identifies nothing; a date may be.
+            Value::Text(text) if text.is_empty() && names.len() == 1 => return Ok(None),
             scalar => {
                 identity.push(if identity.is_empty() { '[' } else { ',' });
                 write_value(&scalar, &mut identity);
@@ -135,14 +138,18 @@ fn digest_of(text: &str, members: &Members<'_>, ignored: &[String]) -> String {
     body_hash(counted.as_bytes())
 }
 
-/// The page of these records, which are JSON texts separated by commas.
-pub fn page_of_texts(texts: &[u8]) -> Result<Page> {
+/// The page of these records, which are JSON texts separated by commas. When they were seen, in
+/// microseconds, is a member next to them.
+pub fn page_of_texts(texts: &[u8], seen_at: Option<i64>) -> Result<Page> {
     const BEFORE: &[u8] = br#"{"rows":["#;
-    const AFTER: &[u8] = b"]}";
-    let mut body = Vec::with_capacity(BEFORE.len() + texts.len() + AFTER.len());
+    let after = match seen_at {
+        Some(micros) => format!("],\"seen_at\":{micros}}}"),
+        None => "]}".to_owned(),
+    };
+    let mut body = Vec::with_capacity(BEFORE.len() + texts.len() + after.len());
     body.extend_from_slice(BEFORE);
     body.extend_from_slice(texts);
-    body.extend_from_slice(AFTER);
+    body.extend_from_slice(after.as_bytes());
     let at = RecordsLocation::at("rows");
     parse_page(Envelope::Field("rows"), &at, &http::Response::new(Bytes::from(body)))
 }

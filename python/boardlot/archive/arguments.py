@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from boardlot.archive.lists import Series
+from boardlot.archive.lists import ListSpec, Series, custom_list
 from boardlot.errors import ConfigError
 
-__all__ = ["EVERY_MIN", "SECONDS_MAX", "follower_name", "seconds", "series_of"]
+__all__ = [
+    "EVERY_MIN",
+    "SECONDS_MAX",
+    "custom_lists",
+    "follower_name",
+    "seconds",
+    "series_of",
+]
 
 # The least time between two ticks, in seconds.
 EVERY_MIN = 0.01
@@ -21,6 +28,20 @@ def series_of(given: Iterable[Any]) -> list[Series]:
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise ConfigError(f"fills is {given!r}; expected a list, such as [('281756', 'HK')]")
     return [Series.checked(one) for one in dict.fromkeys(map(Series.checked, given))]
+
+
+def custom_lists(given: Iterable[Any]) -> list[tuple[ListSpec, str]]:
+    """The lists of custom endpoints that a caller passed; each once."""
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise ConfigError(
+            f"lists is {given!r}; expected a list, such as [(KLINE, {{'symbol': 'HK.00700'}})]"
+        )
+    found: dict[tuple[str, str], tuple[ListSpec, str]] = {}
+    for spec, key in map(custom_list, given):
+        other = found.setdefault((spec.name, key), (spec, key))[0].endpoint
+        if other != spec.endpoint:
+            raise ConfigError(f"lists has two different endpoints with the name {spec.name!r}")
+    return list(found.values())
 
 
 def seconds(name: str, value: float, least: float) -> float:

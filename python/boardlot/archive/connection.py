@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
 from boardlot.archive.database import Database
+from boardlot.archive.per_process import PerProcess
 from boardlot.errors import ConfigError, StoreError
 
-__all__ = ["DatabaseConnection"]
+__all__ = ["DatabaseConnection", "Slot"]
 
 C = TypeVar("C")
 
 
+class Slot(Generic[C]):
+    """A connection, which one thread at a time uses, and how many there have been."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.connection: C | None = None
+        self.number = 0
+
+
 class DatabaseConnection(Database, Generic[C]):
-    """A database with one connection in each process, which one thread at a time uses."""
+    """A database with one connection in each process, and one more for queries of users."""
 
     # What all errors of the driver are.
     driver_error: type[Exception]
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._lock = threading.RLock()
-        self._connection: C | None = None
-        self._process = 0
-        self._has_views = False
         self._closed = False
+        self._own: PerProcess[Slot[C]] = PerProcess(Slot)
+        self._for_queries: PerProcess[Slot[C]] = PerProcess(Slot)
         # An error now is better than at the first update.
         with self._using():
             pass
@@ -46,39 +53,36 @@ class DatabaseConnection(Database, Generic[C]):
     def _error(self, error: Any) -> StoreError:
         """The archive's error for one of the driver."""
 
+    @property
+    def connection_number(self) -> int:
+        """Which connection of this process this is: one that was lost has taken its locks along."""
+        return self._own.value.number
+
     @contextmanager
-    def _using(self) -> Iterator[C]:
+    def _using(
+        self, of: PerProcess[Slot[C]] | None = None, connect: Callable[[], C] | None = None
+    ) -> Iterator[C]:
         """The connection, for one thread at a time; its errors become errors of the archive."""
-        with self._lock:
+        slot = (of or self._own).value
+        with slot.lock:
             if self._closed:
                 raise ConfigError(f"the archive {self.name} is closed; open it again")
             try:
-                connection = self._of_this_process()
-                if connection is None or self._is_lost(connection):
-                    self._connection = None
-                    connection = self._connect()
-                    self._connection, self._process = connection, os.getpid()
-                    self._has_views = False
-                yield connection
+                if slot.connection is None or self._is_lost(slot.connection):
+                    slot.connection = None
+                    slot.connection = (connect or self._connect)()
+                    slot.number += 1
+                yield slot.connection
             except self.driver_error as error:
                 raise self._error(error) from error
 
-    def _of_this_process(self) -> C | None:
-        if self._connection is not None and self._process != os.getpid():
-            # A forked child must not close what belongs to its parent.
-            _OF_PARENTS.append(self._connection)
-            self._connection = None
-        return self._connection
-
     def close(self) -> None:
-        with self._lock:
-            self._closed = True
-            connection: Any = self._of_this_process()
-            self._connection = None
-            if connection is not None:
-                with suppress(self.driver_error):
-                    connection.close()
-
-
-# Connections of a process of which this one was forked.
-_OF_PARENTS: list[Any] = []
+        self._closed = True
+        for slots in (self._own, self._for_queries):
+            slot = slots.value
+            with slot.lock:
+                connection: Any = slot.connection
+                slot.connection = None
+                if connection is not None:
+                    with suppress(self.driver_error):
+                        connection.close()

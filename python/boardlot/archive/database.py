@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import threading
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar
+from typing import Any
 
+from boardlot.archive.locks import Lock
 from boardlot.errors import StoreError
 
 __all__ = [
-    "LATEST",
     "RESTORE",
-    "WAIT",
     "Database",
-    "Lock",
     "Row",
     "Transaction",
     "digest",
-    "held_by",
     "store_error",
 ]
 
@@ -29,12 +24,6 @@ Row = tuple[Any, ...]
 
 # What to do about an archive that was damaged.
 RESTORE = "Restore it from a backup."
-
-# The last microsecond of the year 9999.
-LATEST = 253_402_300_799_999_999
-
-# How often a lock that another process has is tried again, in seconds.
-WAIT = 0.05
 
 
 class Transaction(ABC):
@@ -69,11 +58,15 @@ class Database(ABC):
     identity: str
 
     @abstractmethod
-    def transaction(self) -> AbstractContextManager[Transaction]:
+    def transaction(self, lock: Lock | None = None) -> AbstractContextManager[Transaction]:
         """A transaction, committed at the end and rolled back if there was an error.
 
+        Args:
+            lock: What the writer must still have.
+
         Raises:
-            StoreError: The database cannot be read or written; nothing was changed.
+            StoreError: The database cannot be read or written, or the lock was lost; nothing was
+                changed.
         """
 
     @abstractmethod
@@ -93,13 +86,8 @@ class Database(ABC):
         """The aggregate of a column of texts: its values in UTF-8, separated by commas."""
 
     @abstractmethod
-    def query(
-        self, sql: str, parameters: Sequence[Any], views: Sequence[str]
-    ) -> tuple[list[str], list[Row]]:
+    def query(self, sql: str, parameters: Sequence[Any]) -> tuple[list[str], list[Row]]:
         """The columns and rows of a user's query, which can change nothing.
-
-        Args:
-            views: The statements that create the views, before the first query.
 
         Raises:
             ConfigError: The query is not valid.
@@ -113,78 +101,20 @@ class Database(ABC):
     def close(self) -> None:
         """Close the database; may be called again."""
 
-    def create_view(self, name: str, query: str) -> str:
-        """The statement that creates a view for this connection only."""
-        return f"create temp view {name} as {query}"
+    @abstractmethod
+    def reads(self, path: str) -> bool:
+        """Whether this file belongs to the database."""
 
     # The parts of a view that the two databases write in different ways.
 
     @abstractmethod
     def typed(self, field: str, kind: str, unit: str) -> str:
-        """The expression of a declared field of the column `record`; null if it is not valid."""
+        """The expression of a declared field of the column `record`, as in a frame; null if it is
+        not valid."""
 
     @abstractmethod
     def timestamp_sql(self, column: str) -> str:
         """The expression of a column of microseconds as a point in time."""
-
-
-class Lock(ABC):
-    """A lock between processes, and between the threads of this one."""
-
-    _holders: ClassVar[dict[str, threading.Lock]] = {}
-    _guard = threading.Lock()
-
-    def __init__(self, key: str, held_by: str) -> None:
-        self._held_by = held_by
-        with self._guard:
-            self._here = self._holders.setdefault(key, threading.Lock())
-
-    @abstractmethod
-    def try_acquire(self) -> bool:
-        """Acquire it from other processes, if none has it."""
-
-    @abstractmethod
-    def release_others(self) -> None:
-        """Let other processes have it."""
-
-    def acquire(self, wait: float) -> None:
-        """Acquire the lock.
-
-        Args:
-            wait: How many seconds to wait for it.
-
-        Raises:
-            StoreError: Another thread or process still has it.
-        """
-        end = time.monotonic() + wait
-        self._try_until(end, lambda: self._here.acquire(blocking=False))
-        try:
-            self._try_until(end, self.try_acquire)
-        except BaseException:
-            self._here.release()
-            raise
-
-    def _try_until(self, end: float, attempt: Callable[[], bool]) -> None:
-        # In short steps, so that Ctrl-C takes effect.
-        while not attempt():
-            if time.monotonic() >= end:
-                raise StoreError(
-                    self._held_by, retryable=True, hint="Wait until it has finished, or end it."
-                )
-            time.sleep(WAIT)
-
-    def release(self) -> None:
-        try:
-            self.release_others()
-        finally:
-            self._here.release()
-
-
-def held_by(kind: str) -> str:
-    """What the holder of a lock does."""
-    if kind == "follow":
-        return "followed by another follower of this name"
-    return "updated by another process"
 
 
 def digest(text: str) -> str:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from boardlot import _core, crash_safe
+from boardlot._core import Endpoint
 from boardlot.archive import observations
 from boardlot.archive.database import Database
 from boardlot.archive.fills import FillStore
-from boardlot.archive.lists import Series, list_named
+from boardlot.archive.lists import ListSpec, Series, list_named
 from boardlot.archive.open import path_of
 from boardlot.errors import ConfigError, StoreError
 
-__all__ = ["export"]
+__all__ = ["arrow_table", "export"]
 
 
-def export(database: Database, name: str, path: str | os.PathLike[str]) -> int:
+def export(database: Database, name: str | Endpoint, path: str | os.PathLike[str]) -> int:
     """Write a list to a file, and return the number of rows; see `Archive.export`."""
     target = Path(os.path.realpath(path_of("path", path)))
     if crash_safe.is_regular(target) is False:
@@ -27,20 +30,13 @@ def export(database: Database, name: str, path: str | os.PathLike[str]) -> int:
             f"path is {os.fspath(path)!r}, which is not a regular file; expected a file or a new "
             "path"
         )
-    tables = _fills(database) if name == "fills" else _changes(database, name)
-    _core._import_frame_library("to_arrow")
-    import pyarrow as pa
+    if database.reads(str(target)):
+        raise ConfigError(f"path is {os.fspath(path)!r}, which is the archive itself")
+    table = arrow_table(database, name)
     from pyarrow import parquet
 
-    parts = [_with_keys(pa, records.to_arrow(invalid="null"), keys) for keys, records in tables]
-    if not parts:
-        parts = [
-            _with_keys(pa, records.to_arrow(invalid="null"), keys) for keys, records in _empty(name)
-        ]
-    table = pa.concat_tables(parts, promote_options="permissive")
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with crash_safe.replacing(target, temporary):
+        with crash_safe.replacing(target) as temporary:
             parquet.write_table(table, temporary, compression="zstd")
     except OSError as error:
         # pyarrow's have a text of their own, and no `strerror`.
@@ -50,6 +46,58 @@ def export(database: Database, name: str, path: str | os.PathLike[str]) -> int:
             hint="Free some space, or choose another path; an existing file is unchanged.",
         ) from error
     return int(table.num_rows)
+
+
+def arrow_table(database: Database, name: str | Endpoint) -> Any:
+    """A list with all of its keys as a pyarrow Table."""
+    if name == "fills":
+        tables, empty = _fills(database), _no_fills
+    else:
+        spec = list_named(name)
+        tables, empty = _changes(database, spec), partial(_no_changes, spec)
+    _core._import_frame_library("to_arrow")
+    import pyarrow as pa
+
+    parts = [_with_keys(pa, records.to_arrow(invalid="null"), keys) for keys, records in tables]
+    if not parts:
+        parts = [
+            _with_keys(pa, records.to_arrow(invalid="null"), keys) for keys, records in empty()
+        ]
+    return pa.concat_tables(_with_common_types(pa, parts), promote_options="permissive")
+
+
+def _with_common_types(pa: Any, tables: list[Any]) -> list[Any]:
+    """The tables, with the columns of JSON text that have no type in common."""
+    types: dict[str, list[Any]] = {}
+    for table in tables:
+        for column in table.schema:
+            of_column = types.setdefault(column.name, [])
+            if column.type not in of_column:
+                of_column.append(column.type)
+    texts = [name for name, found in types.items() if not _unify(pa, found)]
+    for name in texts:
+        for place, table in enumerate(tables):
+            if name in table.column_names:
+                column = table.column(name)
+                values = [_text(value) for value in column.to_pylist()]
+                index = table.column_names.index(name)
+                tables[place] = table.set_column(index, name, pa.array(values, pa.string()))
+    return tables
+
+
+def _unify(pa: Any, types: list[Any]) -> bool:
+    schemas = [pa.schema([("column", of_type)]) for of_type in types]
+    try:
+        pa.unify_schemas(schemas, promote_options="permissive")
+    except (pa.ArrowTypeError, pa.ArrowInvalid):
+        return False
+    return True
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, default=str)
 
 
 def _with_keys(pa: Any, table: Any, keys: dict[str, str]) -> Any:
@@ -69,19 +117,19 @@ def _fills(database: Database) -> Iterator[tuple[dict[str, str], Any]]:
         yield {"account": account, "market": market}, records
 
 
-def _changes(database: Database, name: str) -> Iterator[tuple[dict[str, str], Any]]:
-    spec = list_named(name)
+def _changes(database: Database, spec: ListSpec) -> Iterator[tuple[dict[str, str], Any]]:
     rows = database.read("select key from lists where list = ? order by id", (spec.name,))
     for (key,) in rows:
         texts = observations.changes(database, spec, key)
         yield {spec.column: key}, spec.records(key, texts, observed=True)
 
 
-def _empty(name: str) -> Iterator[tuple[dict[str, str], Any]]:
+def _no_fills() -> Iterator[tuple[dict[str, str], Any]]:
+    """The declared columns of fills, of which the archive has none."""
+    yield {"account": "", "market": ""}, Series("0", "-").records([])
+
+
+def _no_changes(spec: ListSpec) -> Iterator[tuple[dict[str, str], Any]]:
     """The declared columns of a list of which the archive has no key."""
-    if name == "fills":
-        yield {"account": "", "market": ""}, Series("0", "-").records([])
-        return
-    spec = list_named(name)
     for key in spec.examples:
         yield {spec.column: key}, spec.records(key, [], observed=True)

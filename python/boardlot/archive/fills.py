@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from boardlot import _core
 from boardlot.archive.database import Database, Row, Transaction
+from boardlot.archive.freshness import Fetch
 from boardlot.archive.lists import Series
+from boardlot.archive.locks import Lock
 from boardlot.archive.report import Counts
-from boardlot.archive.schema import RUN_INDEX
 
 __all__ = ["CURRENT", "FillStore", "Fills", "Position", "State", "add", "gaps"]
 
 # The versions that readers see: those of complete runs that none of a complete run has replaced.
 # The sign keeps SQLite from using the index of the runs, which nearly all versions match.
 CURRENT = "+f.run <= s.published and (f.replaced is null or f.replaced > s.published)"
+# The order in which followers receive fills. Keeping it costs every update, so the first follower
+# of an archive makes it.
+RUN_INDEX = (
+    "create index if not exists fill_versions_by_run on fill_versions (series, run, updated)"
+)
 # Versions that are read from the database at a time, as one text.
 AT_ONCE = 4_000
 INT64_MAX = 2**63 - 1
@@ -52,13 +59,20 @@ class Position:
 
 
 class FillStore:
-    """The fills of one account in one market. One process at a time writes them."""
+    """The fills of one account in one market. One process at a time writes them.
 
-    def __init__(self, database: Database, series: Series) -> None:
+    Args:
+        lock: What a writer must still have.
+    """
+
+    def __init__(self, database: Database, series: Series, lock: Lock | None = None) -> None:
         self._database = database
         self._series = series
         self._names = (series.account, series.market)
         self._id: int | None = None
+        self._lock = lock
+        # What the last `store` counted: a page may begin with what the one before it ended with.
+        self._counted: Fills = {}
 
     # Reading.
 
@@ -106,6 +120,13 @@ class FillStore:
         newest, covered = self.time_of_recent(0), self._coverage(series)
         return State(position, start, end, newest, covered, overlap_read_at)
 
+    def fetched_at(self) -> int | None:
+        """The service's time when everything up to now was last read."""
+        rows = self._database.read(
+            "select fetched_at from series where account = ? and market = ?", self._names
+        )
+        return rows[0][0] if rows else None
+
     def _coverage(self, series: int) -> list[tuple[int, int]]:
         rows = self._database.read(
             "select start_at, end_at from coverage where series = ? order by start_at", (series,)
@@ -126,32 +147,44 @@ class FillStore:
 
     def begin(self, start: int, end: int) -> None:
         """Start to read a range."""
-        with self._database.transaction() as transaction:
-            series = self._row(transaction)
+        with self._writing() as (transaction, series):
             transaction.execute(
                 "update series set position = null, run_start = ?, run_end = ? where id = ?",
                 (start, end, series),
             )
 
+    @contextmanager
+    def _writing(self) -> Iterator[tuple[Transaction, int]]:
+        """A transaction, and the id of the series."""
+        with self._database.transaction(self._lock) as transaction:
+            yield transaction, self._row(transaction)
+
     def store(self, fills: Fills, position: str) -> Counts:
-        """Store fills, and the position after their pages, in one transaction."""
-        with self._database.transaction() as transaction:
-            series = self._row(transaction)
+        """Store fills, and the position after their pages, in one transaction.
+
+        A fill that the `store` before has counted is not counted again.
+        """
+        with self._writing() as (transaction, series):
             ((published,),) = transaction.execute(
                 "select published from series where id = ?", (series,)
             )
             run, counts = published + 1, Counts()
+            inserted = 0
             if published == 0:
                 # Nothing to compare with, but for a fill that this run has stored before.
-                counts.new = _insert(transaction, series, run, fills.values())
-            if counts.new < len(fills):
-                counts.add(self._compared(transaction, series, run, fills))
-                # Those that were just stored.
-                counts.unchanged -= counts.new
+                inserted = _insert(transaction, series, run, fills.values())
+            if inserted < len(fills):
+                self._compare(transaction, series, run, fills, counts)
+            # Those that were just inserted were found unchanged.
+            counts.unchanged -= inserted if inserted < len(fills) else 0
+            counts.new += inserted
             transaction.execute("update series set position = ? where id = ?", (position, series))
+        self._counted = dict(fills)
         return counts
 
-    def _compared(self, transaction: Transaction, series: int, run: int, fills: Fills) -> Counts:
+    def _compare(
+        self, transaction: Transaction, series: int, run: int, fills: Fills, counts: Counts
+    ) -> None:
         """Store those fills that are new, or newer than the stored version."""
         condition, values = transaction.among("identity", list(fills))
         found = transaction.execute(
@@ -163,7 +196,6 @@ class FillStore:
         inserted: list[Fill] = []
         replaced: list[Row] = []
         rewritten: list[Row] = []
-        counts = Counts()
         for identity, fill in fills.items():
             before = known.get(identity)
             if before is None:
@@ -172,10 +204,11 @@ class FillStore:
                 continue
             _, updated, code, text = fill
             version, of_run, of_time, of_text = before
+            counted = identity in self._counted
             if text == of_text or updated < of_time:
-                counts.unchanged += 1
+                counts.unchanged += not counted
                 continue
-            counts.changed += 1
+            counts.changed += not counted
             if of_run == run:
                 # No reader has seen it yet.
                 rewritten.append((updated, code, text, version))
@@ -189,12 +222,10 @@ class FillStore:
                 "update fill_versions set updated = ?, code = ?, record = ? where id = ?", rewritten
             )
         _insert(transaction, series, run, inserted)
-        return counts
 
     def publish(self, start: int, end: int, now: int, whole_overlap: bool) -> None:
         """Show readers what was stored since the last time: the range was read completely."""
-        with self._database.transaction() as transaction:
-            series = self._row(transaction)
+        with self._writing() as (transaction, series):
             transaction.execute(
                 "update series set position = null, run_start = null, run_end = null, read_at = ?, "
                 "overlap_read_at = case when ? then ? else overlap_read_at end, "
@@ -229,6 +260,11 @@ class FillStore:
             )
         return self._id
 
+    def read_completely(self, fetch: Fetch) -> None:
+        """Record that everything up to this time was read."""
+        with self._writing() as (transaction, series):
+            fetch.store(transaction, "series", series)
+
     # Followers.
 
     def prepare_following(self) -> None:
@@ -257,16 +293,27 @@ class FillStore:
         )
         return [(Position(run, updated, version), text) for run, updated, version, text in rows]
 
-    def delivered(self, follower: str, position: Position) -> None:
-        """A follower has received everything up to this position."""
-        values = (position.run, position.updated, position.version)
-        with self._database.transaction() as transaction:
+    def take_over(self, follower: str, holder: str) -> Position:
+        """From now on this holder is the follower; returns how far it has come."""
+        with self._writing() as (transaction, series):
             transaction.execute(
-                "insert into followers (series, name, run, updated, version) "
-                "values (?, ?, ?, ?, ?) on conflict (series, name) do update "
-                "set run = ?, updated = ?, version = ?",
-                (self._row(transaction), follower, *values, *values),
+                "insert into followers (series, name, run, updated, version, holder) "
+                "values (?, ?, 0, 0, 0, ?) on conflict (series, name) do update set holder = ?",
+                (series, follower, holder, holder),
             )
+        return self.position_of(follower)
+
+    def delivered(self, follower: str, position: Position, holder: str) -> bool:
+        """A follower has received everything up to this position; `False` if another one of its
+        name has taken over."""
+        with self._writing() as (transaction, series):
+            mine = "where series = ? and name = ? and holder = ?"
+            who = (series, follower, holder)
+            transaction.execute(
+                f"update followers set run = ?, updated = ?, version = ? {mine}",
+                (position.run, position.updated, position.version, *who),
+            )
+            return bool(transaction.execute(f"select 1 from followers {mine}", who))
 
 
 def add(fills: Fills, page: Any) -> None:
@@ -286,12 +333,12 @@ def _insert(transaction: Transaction, series: int, run: int, fills: Iterable[Fil
     )
 
 
-def gaps(state: State) -> Iterator[tuple[int, int]]:
-    """The spans between the first and the last requested time that were not read."""
+def gaps(state: State, now: int) -> Iterator[tuple[int, int]]:
+    """The spans between the first and the last requested time that were not read, until now."""
     spans: Sequence[tuple[int, int]] = state.covered
     if state.run_start is not None and state.run_end is not None:
         # Of a run that has not finished.
-        bounds = [*spans, (state.run_start, state.run_end)]
+        bounds = [*spans, (state.run_start, max(state.run_start, min(state.run_end, now)))]
     else:
         bounds = list(spans)
     if not bounds:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import time
-from functools import partial
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
 
 from boardlot.archive.fills import FillStore, Position
+from boardlot.archive.freshness import ServiceClock, check_service
 from boardlot.archive.lists import Series
+from boardlot.archive.locks import Lock
 from boardlot.archive.report import Counts
-from boardlot.archive.steps import Deliver, Pause, Request, Steps, Store
-from boardlot.archive.update import Update
-from boardlot.errors import BoardlotError
+from boardlot.archive.running import Runner, pause
+from boardlot.archive.update import FillReader, Update
+from boardlot.errors import BoardlotError, StoreError
 
 __all__ = ["follow"]
 
@@ -20,85 +25,145 @@ BATCH = 500
 # all fills of this time before the newest one, in microseconds: some arrive late.
 RECENT = 39
 LATE_WINDOW_US = 10 * 60 * 1_000_000
-# How often a tick reads all of `overlap` instead, and the service's clock: seconds.
+# Its range ends this much after the service's time as this client knows it: the service's clock may
+# have been set since. What arrives meanwhile is read twice at most, and stored once.
+AHEAD_US = 24 * 3600 * 1_000_000
+# How often a tick reads all of `overlap` instead: seconds.
 FULL_READ_INTERVAL_S = 3600
-# For how many seconds another follower of the same name may still be ending.
+# For how many seconds another follower of the same name may still be ending: when this one starts,
+# and after its connection to the server was lost, which the server may notice late.
 LOCK_WAIT_S = 1.0
+LOST_LOCK_WAIT_S = 60.0
 # The longest wait after errors, in seconds.
 BACKOFF = 60.0
 
+Fills = Generator[Any, None, None]
 
-def follow(update: Update, series: Series, every: float, name: str) -> Steps:
+
+def follow(update: Update, series: Series, every: float, name: str, runner: Runner) -> Fills:
     """Deliver each fill, oldest first, and look for new ones every so many seconds."""
+    check_service(update.database, series.place, f"fills {series}", update.client)
     lock = update.database.lock(f"follow:{series} {name}")
-    yield Store(lambda: lock.acquire(LOCK_WAIT_S))
+    follower = _Follower(update, series, every, name, lock, runner)
     try:
-        yield from _Follower(update, series, every, name).steps()
+        if not lock.try_for(LOCK_WAIT_S):
+            raise lock.in_use()
+        while True:
+            try:
+                yield from follower.ticks()
+            except _Lost:
+                follower.reconnect()
     finally:
         lock.release()
 
 
+class _Lost(Exception):
+    """The database cannot be reached, or the lock was lost with the connection."""
+
+
+@contextmanager
+def _noticing_loss() -> Iterator[None]:
+    try:
+        yield
+    except StoreError as error:
+        if not error.retryable:
+            raise
+        raise _Lost from error
+
+
 class _Follower:
-    def __init__(self, update: Update, series: Series, every: float, name: str) -> None:
-        self._update = update
-        self._series = series
-        self._every = every
-        self._name = name
-        self._store = FillStore(update.database, series)
-        # The service's time at a moment of this machine's monotonic clock.
-        self._clock: tuple[int, float] | None = None
+    def __init__(
+        self, update: Update, series: Series, every: float, name: str, lock: Lock, runner: Runner
+    ) -> None:
+        self._update, self._runner = update, runner
+        self._series, self._every, self._name = series, every, name
+        self._lock = lock
+        # What tells this follower from another one of its name, which may have taken over.
+        self._holder = uuid4().hex
+        self._store = FillStore(update.database, series, lock)
+        # What the caller has received; the archive learns it a moment later.
+        self._position: Position | None = None
         # Fills may have arrived late while nobody was following.
         self._read_overlap = False
+        self._failures = 0
 
-    def steps(self) -> Steps:
-        yield Store(self._store.prepare_following)
-        position = yield Store(lambda: self._store.position_of(self._name))
-        failures = 0
+    def ticks(self) -> Fills:
+        """Deliver, look for new fills and wait, until the database is lost."""
+        if self._position is None:
+            with _noticing_loss():
+                self._store.prepare_following()
+                self._position = self._store.take_over(self._name, self._holder)
         while True:
-            position = yield from self._deliver(position)
+            yield from self._deliver()
             tick = time.monotonic()
             try:
-                yield from self._look()
-                failures, wait = 0, self._every
+                self._look()
+                self._failures, wait = 0, self._every
             except BoardlotError as error:
                 if not error.retryable:
                     raise
-                failures += 1
-                wait = max(self._every, _backoff(error, failures))
-            position = yield from self._deliver(position)
-            yield Pause(max(0.0, tick + wait - time.monotonic()))
+                self._failures += 1
+                wait = max(self._every, _backoff(error, self._failures))
+            yield from self._deliver()
+            pause(max(0.0, tick + wait - time.monotonic()))
 
-    def _deliver(self, position: Position) -> Steps:
+    def _deliver(self) -> Fills:
         while True:
-            found = yield Store(partial(self._store.undelivered, position, BATCH))
+            with _noticing_loss():
+                found = self._store.undelivered(self._position or Position(), BATCH)
+                # It was held while that was read.
+                self._lock.check()
             if not found:
-                return position
+                return
             records = self._series.records([",".join([text for _, text in found]).encode()])
             for (reached, _), fill in zip(found, records, strict=True):
-                yield Deliver(fill)
+                yield fill
                 # The next one was requested.
-                yield Store(partial(self._store.delivered, self._name, reached))
-                position = reached
+                self._position = reached
+                with _noticing_loss():
+                    mine = self._store.delivered(self._name, reached, self._holder)
+                if not mine:
+                    raise self._lock.in_use()
 
-    def _look(self) -> Steps:
+    def reconnect(self) -> None:
+        """Have the lock again, once the database can be reached.
+
+        Raises:
+            StoreError: Another follower of this name has it, or has had it meanwhile.
+        """
+        while True:
+            self._lock.release()
+            try:
+                mine = self._lock.try_for(LOST_LOCK_WAIT_S)
+                if mine and self._position is not None:
+                    mine = self._store.delivered(self._name, self._position, self._holder)
+            except StoreError as error:
+                if not error.retryable:
+                    raise
+                self._failures += 1
+                pause(_backoff(error, self._failures))
+                continue
+            if not mine:
+                raise self._lock.in_use()
+            return
+
+    def _look(self) -> None:
         """Read what is new: one request, unless there is more than a page of it."""
-        if self._clock is None or time.monotonic() - self._clock[1] > FULL_READ_INTERVAL_S:
-            end = yield Request(self._update.client._service_now)
-            # The service's clock has passed that time by now.
-            self._clock = (end, time.monotonic())
-        now = self._clock[0] + int((time.monotonic() - self._clock[1]) * 1e6)
-        state = yield Store(self._store.state)
+        clock = ServiceClock(self._update.client, self._runner)
+        now = clock.now()
+        state = self._store.state()
         read_at = state.overlap_read_at if self._read_overlap else None
         if (
             read_at is None
             or state.newest is None
-            or now - read_at > FULL_READ_INTERVAL_S * 1_000_000
+            or not 0 <= now - read_at <= FULL_READ_INTERVAL_S * 1_000_000
         ):
             recent = None
         else:
-            recent = yield Store(lambda: self._store.time_of_recent(RECENT))
+            recent = self._store.time_of_recent(RECENT)
             recent = recent and min(recent, min(state.newest, now) - LATE_WINDOW_US)
-        yield from self._update.fills_steps(self._series, now, Counts(), recent)
+        reader = FillReader(self._update, self._series, clock, self._runner)
+        reader.look(Counts(), now, now + AHEAD_US, recent)
         self._read_overlap = True
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any
 
 from boardlot import _core
+from boardlot._core import Endpoint
 from boardlot.errors import ConfigError
 
-__all__ = ["LISTS", "ListSpec", "Series", "list_named"]
+__all__ = ["LISTS", "ListSpec", "Series", "columns_of", "custom_list", "list_named"]
 
 
 @dataclass(frozen=True)
@@ -30,19 +34,32 @@ class ListSpec:
     ignored: tuple[str, ...] = ()
     # The member next to the list that tells how many records there are, if the list may be cut.
     total: str | None = None
+    # Of a custom endpoint: itself, and the name, kind and unit of each declared field.
+    endpoint: Endpoint | None = None
+    fields: list[tuple[str, str, str]] | None = None
 
     @property
     def examples(self) -> tuple[str, ...]:
         """Keys whose lists have, between them, all declared fields."""
+        if self.endpoint is not None:
+            # Any valid arguments would do, but there are none to choose.
+            return ()
         if self.name == "ipos":
             return ("hk", "us", "cn", "sg", "my")
         return ({"account": "0", "symbol": "HK.00700", "plate": "HK.BK1"}[self.column],)
 
+    def place(self, key: str) -> tuple[str, dict[str, str]]:
+        """Where the list is in the database."""
+        return "lists", {"list": self.name, "key": key}
+
     def arguments(self, key: str) -> list[tuple[str, Any]]:
-        return [(self.key, key)]
+        return [(self.key, key)] if self.endpoint is None else list(json.loads(key).items())
 
     def request(self, client: Any, key: str) -> Any:
         """The records or pager of a client's method."""
+        if self.endpoint is not None:
+            call = client.pages if self.paged else client.call
+            return call(self.endpoint, **dict(self.arguments(key)))
         arguments: dict[str, Any] = {self.key: key}
         if self.name == "ipos":
             from boardlot.calendar import REQUEST_TYPES
@@ -50,11 +67,17 @@ class ListSpec:
             arguments["request_type"] = REQUEST_TYPES.get(key)
         return getattr(client, self.method)(**arguments)
 
-    def records(self, key: str, texts: Iterable[str], observed: bool = False) -> Any:
+    def records(
+        self, key: str, texts: Iterable[str], observed: bool = False, seen_at: int | None = None
+    ) -> Any:
         """`Records` of the text of each; see `_core._stored_records`. Checks the key."""
         whole = ",".join(texts).encode()
         return _core._stored_records(
-            self.method, self.arguments(key), [whole] if whole else [], observed
+            self.endpoint or self.method,
+            self.arguments(key),
+            [whole] if whole or seen_at is not None else [],
+            observed,
+            seen_at,
         )
 
     def keys(self, given: Iterable[Any]) -> list[str]:
@@ -65,11 +88,36 @@ class ListSpec:
         """
         if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
             raise ConfigError(f"{self.name} is {given!r}; expected a list, such as [{given!r}]")
-        keys = []
-        for key in given:
-            _core._stored_records(self.method, [(self.key, key)], [])
-            keys.append(str(key))
-        return list(dict.fromkeys(keys))
+        return list(dict.fromkeys(map(self.key_of, given)))
+
+    def key_of(self, given: Any) -> str:
+        """The key that a caller passed, checked: of a custom endpoint, its arguments.
+
+        Raises:
+            ConfigError: It is not valid.
+        """
+        if self.endpoint is None:
+            _core._stored_records(self.method, [(self.key, given)], [])
+            return str(given)
+        if not isinstance(given, Mapping):
+            raise ConfigError(
+                f"the key is {given!r}; expected the arguments of {self.name}, such as "
+                "{'symbol': 'HK.00700'}"
+            )
+        arguments = {name: value for name, value in given.items() if value is not None}
+        _core._stored_records(self.endpoint, list(arguments.items()), [])
+        try:
+            # The same arguments in another order are the same list.
+            return json.dumps(arguments, sort_keys=True, default=_plain)
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"the arguments {given!r} cannot be stored: {error}") from error
+
+
+def _plain(value: Any) -> Any:
+    """A time as text, which is an argument as well."""
+    if isinstance(value, date):
+        return value.isoformat()
+    raise TypeError(f"{value!r} is not text, a number or a time")
 
 
 @dataclass(frozen=True)
@@ -83,12 +131,17 @@ class Series:
         return f"{self.account} {self.market}"
 
     @property
+    def place(self) -> tuple[str, dict[str, str]]:
+        """Where the series is in the database."""
+        return "series", {"account": self.account, "market": self.market}
+
+    @property
     def arguments(self) -> list[tuple[str, Any]]:
         return [("acc_id", self.account), ("trd_market", self.market)]
 
-    def records(self, texts: Iterable[bytes]) -> Any:
+    def records(self, texts: Iterable[bytes], seen_at: int | None = None) -> Any:
         """`Records` of texts of many fills each; see `_core._stored_records`."""
-        return _core._stored_records("fills_history", self.arguments, texts)
+        return _core._stored_records("fills_history", self.arguments, texts, seen_at=seen_at)
 
     @classmethod
     def checked(cls, given: Any) -> Series:
@@ -132,12 +185,59 @@ LISTS = {
 }  # fmt: skip
 
 
-def list_named(name: str) -> ListSpec:
-    """The list with this name.
+# The name of a custom endpoint whose lists are archived: its views are named after it.
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,49}", re.ASCII)
+TAKEN = {
+    "fills", "series", "fill_versions", "coverage", "followers", "lists", "versions", "snapshots",
+    "snapshot_records", "endpoints", "archive_views", "archive_format",
+    *LISTS, *(f"{name}_history" for name in LISTS),
+}  # fmt: skip
+
+
+def custom_list(given: Any) -> tuple[ListSpec, str]:
+    """The list of a custom endpoint and its arguments, checked, and its key.
+
+    Raises:
+        ConfigError: It is not a pair of these, or one of the two is not valid.
+    """
+    pair = tuple(given) if isinstance(given, (list, tuple)) else ()
+    if len(pair) != 2 or not isinstance(pair[0], Endpoint) or not isinstance(pair[1], Mapping):
+        raise ConfigError(
+            f"lists has {given!r}; expected an Endpoint and its arguments, such as "
+            "(KLINE, {'symbol': 'HK.00700'})"
+        )
+    spec = custom_spec(pair[0])
+    key = spec.key_of(pair[1])
+    return replace(spec, fields=columns_of(spec.records(key, []))), key
+
+
+def columns_of(records: Any) -> list[tuple[str, str, str]]:
+    """The name, kind and unit of each field that records declare."""
+    return [(field.name, field.kind, field.unit or "") for field in records.schema]
+
+
+def custom_spec(endpoint: Endpoint) -> ListSpec:
+    """What an archive needs to know about a custom endpoint."""
+    name = endpoint.name
+    if not NAME.fullmatch(name) or name.lower() in TAKEN or name.lower().endswith("_history"):
+        raise ConfigError(
+            f"the endpoint's name is {name!r}, which cannot be that of a view; expected at most 50 "
+            "letters, digits and underscores, and none of the archive's own names"
+        )
+    # Without one, a record is identified by all of its values, as one without a code is.
+    unique = getattr(endpoint.paging, "unique", None) or ""
+    paged = endpoint.paging is not None
+    return ListSpec(name, "", "", "key", (unique,), paged=paged, endpoint=endpoint)
+
+
+def list_named(name: str | Endpoint) -> ListSpec:
+    """The list with this name, or those of a custom endpoint.
 
     Raises:
         ConfigError: There is none.
     """
+    if isinstance(name, Endpoint):
+        return custom_spec(name)
     if not isinstance(name, str) or name not in LISTS:
         hint = "; use archive.fills() for fills" if name == "fills" else ""
         hint = hint or _core._did_you_mean(str(name), [*LISTS])

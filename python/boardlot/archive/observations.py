@@ -3,18 +3,45 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from boardlot import _core
 from boardlot.archive.database import Database, Row, Transaction
+from boardlot.archive.freshness import Fetch
 from boardlot.archive.lists import ListSpec
+from boardlot.archive.locks import Lock
 from boardlot.archive.report import Counts
+from boardlot.archive.views import define_custom
 
-__all__ = ["changes", "seen", "store_read", "stored"]
+__all__ = ["Read", "changes", "is_complete", "seen", "seen_with_time", "store_read", "stored"]
 
 # The identity and digest of a record, and its text.
 Record = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a list contained.
+
+    Attributes:
+        complete: Whether the list is all there is. Otherwise a record that is missing may still
+            exist, so none is gone.
+        now: When it was read, in microseconds.
+        fetch: Where, and when by the service's clock.
+    """
+
+    records: list[Record]
+    complete: bool
+    now: int
+    fetch: Fetch
+
+
+def is_complete(spec: ListSpec, pages: Sequence[Any]) -> bool:
+    """Whether pages are all there is of a list, which the service may cut."""
+    total = pages[0].meta.get(spec.total) if spec.total is not None else None
+    return not isinstance(total, int) or sum(map(len, pages)) >= total
 
 
 def stored(spec: ListSpec, pages: Iterable[Any]) -> list[Record]:
@@ -32,18 +59,19 @@ def stored(spec: ListSpec, pages: Iterable[Any]) -> list[Record]:
 
 
 def store_read(
-    database: Database, spec: ListSpec, key: str, records: list[Record], complete: bool, now: int
+    database: Database, spec: ListSpec, key: str, read: Read, lock: Lock | None = None
 ) -> Counts:
     """Store what a list contained, in one transaction.
 
-    Args:
-        complete: Whether the list is all there is. Otherwise a record that is missing may still
-            exist, so none is gone.
-        now: The time in microseconds. The times of one list never go back, whatever the clock does.
+    The times of one list never go back, whatever the clock does.
     """
-    with database.transaction() as transaction:
+    records, complete = read.records, read.complete
+    with database.transaction(lock) as transaction:
+        if spec.fields is not None:
+            define_custom(database, transaction, spec.name, spec.fields)
         row, read_at, snapshot = _list_row(transaction, spec, key)
-        now = max(now, (read_at or 0) + 1)
+        now = max(read.now, (read_at or 0) + 1)
+        read.fetch.store(transaction, "lists", row)
         transaction.execute("update lists set read_at = ? where id = ?", (now, row))
         before = _records_of(transaction, row, snapshot)
         missing = dict(before)
@@ -136,6 +164,19 @@ def seen(database: Database, spec: ListSpec, key: str, at: int | None) -> list[s
         (spec.name, key, 2**63 - 1 if at is None else at),
     )
     return [text for (text,) in rows]
+
+
+def seen_with_time(database: Database, spec: ListSpec, key: str) -> tuple[list[str], int]:
+    """The texts of the records of the last complete read, and when that was, in microseconds."""
+    # One query, so that both are of the same read; a list without records has a row as well.
+    rows = database.read(
+        "select l.read_at, v.record from lists l "
+        "left join snapshot_records r on r.list = l.id and r.snapshot = l.snapshot "
+        "left join versions v on v.list = r.list and v.id = r.version "
+        "where l.list = ? and l.key = ? order by r.position",
+        (spec.name, key),
+    )
+    return [text for _, text in rows if text is not None], rows[0][0]
 
 
 def changes(database: Database, spec: ListSpec, key: str) -> list[str]:

@@ -10,11 +10,11 @@ from typing import Any
 import psycopg
 from psycopg import conninfo
 
-from boardlot.archive import schema
+from boardlot.archive import postgres_types, schema
 from boardlot.archive.connection import DatabaseConnection
-from boardlot.archive.database import LATEST, Lock, Row, Transaction, held_by, store_error
+from boardlot.archive.database import Row, Transaction, store_error
+from boardlot.archive.locks import Lock, held_by
 from boardlot.errors import ConfigError, StoreError
-from boardlot.results.cell_format import MICROSECONDS
 
 __all__ = ["Postgres"]
 
@@ -22,6 +22,19 @@ SCHEMA = "boardlot_archive"
 CONNECT_TIMEOUT = 10
 # Only one process at a time creates or migrates the tables.
 PREPARING = "prepare"
+# A server or role may have other defaults.
+SETTINGS = {
+    "timezone": "UTC",
+    "datestyle": "ISO",
+    "intervalstyle": "postgres",
+    "extra_float_digits": "1",
+    "standard_conforming_strings": "on",
+    "bytea_output": "hex",
+    "search_path": f"{SCHEMA}, public",
+}
+# Who may read all tables, and nothing else; since PostgreSQL 14.
+READER = "pg_read_all_data"
+READER_SINCE = 140_000
 
 
 class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
@@ -45,12 +58,8 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
         return bool(connection.closed)
 
     def _connect(self) -> psycopg.Connection[Row]:
-        # What the server says about a failed login may name the user, but never the password.
-        connection = psycopg.connect(
-            self._target, autocommit=True, connect_timeout=CONNECT_TIMEOUT, client_encoding="utf8"
-        )
+        connection = self._connected()
         try:
-            connection.execute("set timezone to 'UTC'")
             with connection.transaction():
                 transaction = _Transaction(connection)
                 transaction.execute("select pg_advisory_xact_lock(?)", (self._key(PREPARING),))
@@ -62,7 +71,6 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
                 }
                 if not tables:
                     transaction.execute(f"create schema if not exists {SCHEMA}")
-                transaction.execute(f"set search_path to {SCHEMA}, public")
                 found = None
                 if "archive_format" in tables:
                     rows = transaction.execute("select version from archive_format")
@@ -73,8 +81,29 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
                         f"has a schema {SCHEMA} that is not an archive's",
                         hint="Choose another database; this one is unchanged.",
                     )
-                if found != schema.FORMAT:
+                if found != schema.FORMAT or not schema.is_current(self, transaction):
                     schema.prepare(self, transaction, found)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _connected(self) -> psycopg.Connection[Row]:
+        # What the server says about a failed login may name the user, but never the password.
+        connection = psycopg.connect(
+            self._target, autocommit=True, connect_timeout=CONNECT_TIMEOUT, client_encoding="utf8"
+        )
+        try:
+            encoding = connection.info.parameter_status("server_encoding")
+            if encoding != "UTF8":
+                raise store_error(
+                    self.name,
+                    f"has the encoding {encoding}; expected UTF8",
+                    hint="Create the database with: create database NAME encoding 'UTF8' "
+                    "template template0",
+                )
+            for name, value in SETTINGS.items():
+                connection.execute("select set_config(%s, %s, false)", (name, value))
         except BaseException:
             connection.close()
             raise
@@ -92,8 +121,10 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
         return store_error(self.name, f"cannot be used: {text}", retryable=lost, hint=hint)
 
     @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def transaction(self, lock: Lock | None = None) -> Iterator[Transaction]:
         with self._using() as connection, connection.transaction():
+            if lock is not None:
+                lock.check()
             yield _Transaction(connection)
 
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
@@ -115,27 +146,33 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     def concat_sql(self, column: str) -> str:
         return f"convert_to(string_agg({column}, ','), 'UTF8')"
 
-    def query(
-        self, sql: str, parameters: Sequence[Any], views: Sequence[str]
-    ) -> tuple[list[str], list[Row]]:
-        with self._using() as connection:
-            if not self._has_views:
-                with connection.transaction():
-                    for view in views:
-                        connection.execute(view.encode())
-                self._has_views = True
+    def query(self, sql: str, parameters: Sequence[Any]) -> tuple[list[str], list[Row]]:
+        with self._using(self._for_queries, self._connected) as connection:
             try:
-                with connection.transaction():
+                with connection.transaction(force_rollback=True):
                     connection.execute("set transaction read only")
-                    # A prepared statement is one statement only.
-                    cursor = connection.execute(sql.encode(), parameters or None, prepare=True)
-                    if cursor.description is None:
-                        raise ConfigError("the query failed: it returns nothing; expected a SELECT")
-                    return [column.name for column in cursor.description], cursor.fetchall()
-            except (psycopg.Error, UnicodeError) as error:
+                    self._become_reader(connection)
+                    # A cursor is of a query, and of one only.
+                    declared = f"declare found no scroll cursor for {sql}\n"
+                    connection.execute(declared.encode(), parameters or None, prepare=True)
+                    cursor = connection.execute("fetch all from found")
+                    columns = cursor.description or []
+                    return [column.name for column in columns], cursor.fetchall()
+            except (psycopg.Error, UnicodeError, ValueError) as error:
                 if isinstance(error, psycopg.OperationalError) and not _is_of_query(error):
                     raise
                 raise ConfigError(f"the query failed: {' '.join(str(error).split())}") from error
+            except BaseException:
+                # It may still run, or have left its locks.
+                connection.close()
+                raise
+
+    def _become_reader(self, connection: psycopg.Connection[Row]) -> None:
+        """Until the end of the transaction: what only a superuser may do reaches beyond it, such as
+        the server's files."""
+        superuser = connection.info.parameter_status("is_superuser") == "on"
+        if superuser and connection.info.server_version >= READER_SINCE:
+            connection.execute(f"set local role {READER}")
 
     def lock(self, name: str) -> Lock:
         return _AdvisoryLock(self, self._key(name), name)
@@ -145,31 +182,14 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
         hashed = hashlib.sha256(f"{SCHEMA}:{name}".encode()).digest()
         return int.from_bytes(hashed[:8], "big", signed=True)
 
+    def reads(self, path: str) -> bool:
+        return False
+
     def typed(self, field: str, kind: str, unit: str) -> str:
-        # JSON can contain U+0000, which PostgreSQL's text cannot.
-        document = r"replace(record, '\u0000', '\ufffd')::json"
-        value, of_type = f"({document} ->> '{field}')", f"json_typeof({document} -> '{field}')"
-        integer = (
-            f"case when {value} ~ '^-?[0-9]{{1,19}}$' then case when ({value})::numeric between "
-            f"-9223372036854775808 and 9223372036854775807 then ({value})::bigint end end"
-        )
-        number = f"{value} ~ '{NUMBER}' then ({value})::double precision end"
-        day = f"replace(substr({value}, 1, 10), '/', '-')"
-        return {
-            "integer": f"case when {of_type} = 'number' then {integer} end",
-            "number": f"case when {of_type} = 'number' and {number}",
-            "flag": f"case when {of_type} = 'boolean' then {value} = 'true' end",
-            "decimal": f"case when {of_type} in ('number', 'string') and {number}",
-            "timestamp": self.timestamp_sql(
-                f"({integer})::numeric * {MICROSECONDS.get(unit, 1_000_000)}"
-            ),
-            "date": f"case when {day} ~ '{DATE}' then ({day})::date end",
-            "text": f"case when {of_type} = 'string' then {value} end",
-        }.get(kind, value)
+        return postgres_types.typed(field, kind, unit)
 
     def timestamp_sql(self, column: str) -> str:
-        since = f"timestamptz 'epoch' + (({column})::bigint * interval '1 microsecond')"
-        return f"case when ({column}) between 1 and {LATEST} then {since} end"
+        return postgres_types.timestamp_sql(column)
 
 
 def _shown(given: dict[str, Any]) -> str:
@@ -200,7 +220,9 @@ class _Transaction(Transaction):
         self._connection = connection
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
-        cursor = self._connection.execute(_marked(sql), parameters or None)
+        # Without parameters, a "?" is part of the statement.
+        marked = _marked(sql) if parameters else sql.encode()
+        cursor = self._connection.execute(marked, parameters or None)
         return cursor.fetchall() if cursor.description else []
 
     def execute_many(self, sql: str, rows: Sequence[Row]) -> None:
@@ -228,14 +250,28 @@ class _AdvisoryLock(Lock):
         what = f"{shown} in the archive {database.name} is being {held_by(kind)}"
         super().__init__(f"{database.name}/{key}", what)
         self._database, self._key = database, key
+        self._connection_number = 0
 
     def try_acquire(self) -> bool:
-        return bool(self._database.read("select pg_try_advisory_lock(?)", (self._key,))[0][0])
+        with self._database.snapshot() as transaction:
+            ((acquired,),) = transaction.execute("select pg_try_advisory_lock(?)", (self._key,))
+            self._connection_number = self._database.connection_number
+        return bool(acquired)
+
+    def check(self) -> None:
+        if self._connection_number != self._database.connection_number:
+            raise store_error(
+                self._database.name,
+                "cannot be used: the connection was lost, and with it the lock of this list",
+                retryable=True,
+                hint="Run the same update again: nothing that was stored is lost.",
+            )
 
     def release_others(self) -> None:
-        # A lost connection has lost its locks.
-        with suppress(StoreError, ConfigError):
-            self._database.read("select pg_advisory_unlock(?)", (self._key,))
+        # A lost connection has lost its locks. One that took its place may have acquired them anew.
+        with suppress(StoreError, ConfigError), self._database.snapshot() as transaction:
+            if self._connection_number == self._database.connection_number:
+                transaction.execute("select pg_advisory_unlock(?)", (self._key,))
 
 
 def _is_of_query(error: psycopg.OperationalError) -> bool:
@@ -246,12 +282,3 @@ def _is_of_query(error: psycopg.OperationalError) -> bool:
 def _marked(sql: str) -> bytes:
     """The statement with psycopg's own mark of a parameter; none of ours contains another."""
     return sql.replace("?", "%s").encode()
-
-
-# What PostgreSQL converts without an error; the rest is null in a view.
-NUMBER = "^-?[0-9]{1,200}([.][0-9]{1,200})?([eE][+-]?[0-9]{1,2})?$"
-LEAP_YEAR = "([0-9][0-9](0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)"
-DATE = (
-    "^((?!0000)[0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)"
-    f"|02-(0[1-9]|1[0-9]|2[0-8]))|(?!0000){LEAP_YEAR}-02-29)$"
-)

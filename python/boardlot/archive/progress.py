@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from typing import Any
 
-from boardlot.archive.report import UpdateReport
-
-__all__ = ["Bar", "awaited_with"]
+__all__ = ["Bar"]
 
 
 class Bar:
@@ -32,9 +29,3 @@ class Bar:
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.close()
-
-
-async def awaited_with(bar: Bar, report: Awaitable[UpdateReport]) -> UpdateReport:
-    """The report of an update; the bar ends with it."""
-    with bar:
-        return await report

@@ -43,10 +43,12 @@ class UpdateReport:
         errors: The error of each list that could not be read, by the same names. What the archive
             has of these lists is unchanged, but for complete pages of fills, from which the next
             update continues.
+        fresh: The lists that were not read, as they had been read less than `max_age` ago.
     """
 
     lists: dict[Name, Counts] = field(default_factory=dict)
     errors: dict[Name, BoardlotError] = field(default_factory=dict)
+    fresh: set[Name] = field(default_factory=set)
 
     @property
     def new(self) -> int:

@@ -9,16 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from boardlot.archive.database import RESTORE, Database, Row, Transaction, store_error
+from boardlot.archive.views import are_current, define_views
 
-__all__ = ["FORMAT", "RUN_INDEX", "format_of", "prepare"]
+__all__ = ["FORMAT", "format_of", "is_current", "prepare"]
 
-FORMAT = 1
+FORMAT = 2
 
 # Times are microseconds since 1970.
 #
 # A fill has a row for each of its versions. A version belongs to a run, which is one complete read;
 # `published` is the last complete run, and readers ignore versions of later ones. So each page is
 # stored in a transaction of its own, and yet a reader sees complete reads only.
+#
+# `service` is where a list comes from. `fetched_at` is the service's time before it was last read
+# completely, and was `ahead` of a clock of the machine that read it.
 TABLES = (
     """create table series (
         id {identity},
@@ -30,6 +34,10 @@ TABLES = (
         run_end bigint,
         read_at bigint,
         overlap_read_at bigint,
+        service text,
+        fetched_at bigint,
+        ahead bigint,
+        clock text,
         unique (account, market))""",
     """create table fill_versions (
         id {identity},
@@ -54,6 +62,7 @@ TABLES = (
         run bigint not null,
         updated bigint not null,
         version bigint not null,
+        holder text,
         primary key (series, name))""",
     # `snapshot` is the last complete read of a list. Each snapshot that differs from the one before
     # has its own list of versions, so a list looks as it did, in its order, at any time.
@@ -63,6 +72,10 @@ TABLES = (
         key text not null,
         read_at bigint,
         snapshot bigint,
+        service text,
+        fetched_at bigint,
+        ahead bigint,
+        clock text,
         unique (list, key))""",
     """create table versions (
         list bigint not null,
@@ -84,17 +97,25 @@ TABLES = (
         position bigint not null,
         version bigint not null,
         primary key (list, snapshot, position))""",
+    # The fields of custom endpoints, as JSON, and which views were created.
+    "create table endpoints (name text primary key, fields text not null)",
+    "create table archive_views (digest text not null)",
     "create table archive_format (version bigint not null)",
 )
 
-# The order in which followers receive fills. Keeping it costs every update, so the first follower
-# of an archive makes it.
-RUN_INDEX = (
-    "create index if not exists fill_versions_by_run on fill_versions (series, run, updated)"
-)
-
 # The statements that turn each older format into the next one, by the older one's number.
-MIGRATIONS: dict[int, Sequence[str]] = {}
+MIGRATIONS: dict[int, Sequence[str]] = {
+    1: (
+        *(
+            f"alter table {table} add column {column}"
+            for table in ("series", "lists")
+            for column in ("service text", "fetched_at bigint", "ahead bigint", "clock text")
+        ),
+        "alter table followers add column holder text",
+        "create table endpoints (name text primary key, fields text not null)",
+        "create table archive_views (digest text not null)",
+    )
+}
 
 
 def format_of(database: Database, rows: Sequence[Row]) -> int:
@@ -109,8 +130,13 @@ def format_of(database: Database, rows: Sequence[Row]) -> int:
     return number
 
 
+def is_current(database: Database, transaction: Transaction) -> bool:
+    """Whether an archive of this format has the views of this version."""
+    return are_current(database, transaction)
+
+
 def prepare(database: Database, transaction: Transaction, found: int | None) -> None:
-    """Create the tables, or migrate them, in the transaction of the caller.
+    """Create the tables, or migrate them, and the views, in the transaction of the caller.
 
     Args:
         found: The format of the database; `None` if it is empty.
@@ -122,6 +148,7 @@ def prepare(database: Database, transaction: Transaction, found: int | None) -> 
         for statement in TABLES:
             transaction.execute(statement.format(identity=database.identity))
         transaction.execute("insert into archive_format (version) values (?)", (FORMAT,))
+        define_views(database, transaction)
         return
     if found > FORMAT:
         raise store_error(
@@ -140,3 +167,4 @@ def prepare(database: Database, transaction: Transaction, found: int | None) -> 
             transaction.execute(statement.format(identity=database.identity))
     if found < FORMAT:
         transaction.execute("update archive_format set version = ?", (FORMAT,))
+    define_views(database, transaction)

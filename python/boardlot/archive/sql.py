@@ -1,4 +1,4 @@
-"""SQL over typed views of the archive, and the result of a query."""
+"""The result of a query over the views of an archive."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from boardlot import _core
-from boardlot.archive.database import Database, Row
-from boardlot.archive.fills import CURRENT
-from boardlot.archive.lists import LISTS, ListSpec, Series
+from boardlot.archive.database import Row
+from boardlot.archive.lists import LISTS, Series
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
 
-__all__ = ["QueryResult", "views"]
+__all__ = ["QueryResult"]
 
 # As the views of a SQLite archive write them.
 TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}\+00:00", re.ASCII)
@@ -130,60 +129,9 @@ def _matching(pattern: re.Pattern[str], convert: Any, value: Any) -> Any:
     return convert(value)
 
 
-def views(database: Database) -> list[str]:
-    """The statements that create the views.
-
-    `fills`, and for each list what it contained last and, as `..._history`, all of its changes.
-    Their columns are the fields that the service document declares, typed; null for a value that
-    is not of its type. `record` is the service's own text.
-    """
-    fills = _columns(database, _schema(Series("0", "-").records([])), {"account", "market"})
-    statements = [
-        database.create_view(
-            "fills",
-            f"select s.account as account, s.market as market, {fills}, record "
-            f"from fill_versions f join series s on s.id = f.series where {CURRENT}",
-        )
-    ]
-    for spec in LISTS.values():
-        fields = _columns(database, _fields_of(spec), {spec.column, "seen_at", "change"})
-        seen_at = f"{database.timestamp_sql('v.seen_at')} as seen_at"
-        chosen = ", ".join([f"l.key as {spec.column}", *filter(None, [fields]), seen_at])
-        join = "join versions v on v.list = r.list and v.id = r.version"
-        current = (
-            f"select {chosen}, record from lists l join snapshot_records r on r.list = l.id "
-            f"and r.snapshot = l.snapshot {join} where l.list = '{spec.name}'"
-        )
-        history = (
-            f"select {chosen}, v.change as change, record from lists l "
-            f"join versions v on v.list = l.id where l.list = '{spec.name}'"
-        )
-        statements.append(database.create_view(spec.name, current))
-        statements.append(database.create_view(f"{spec.name}_history", history))
-    return statements
-
-
-def _fields_of(spec: ListSpec) -> list[Any]:
-    """The declared fields of a list; those of IPOs are of all markets."""
-    schemas = [_schema(spec.records(key, [])) for key in spec.examples]
-    return list({field.name: field for schema in reversed(schemas) for field in schema}.values())
-
-
 def _declaring() -> Iterator[Any]:
     """Empty records that have, between them, the columns of all views."""
     yield Series("0", "-").records([])
     for spec in LISTS.values():
         for key in spec.examples:
             yield spec.records(key, [], observed=True)
-
-
-def _schema(records: Any) -> list[Any]:
-    return list(records.schema)
-
-
-def _columns(database: Database, fields: list[Any], taken: set[str]) -> str:
-    return ", ".join(
-        f"{database.typed(field.name, field.kind, field.unit)} as {field.name}"
-        for field in fields
-        if field.name not in taken
-    )

@@ -10,36 +10,29 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
-from urllib.parse import quote
+from typing import Any
 
 from boardlot import crash_safe
-from boardlot.archive import schema
+from boardlot.archive import schema, sqlite_types
 from boardlot.archive.connection import DatabaseConnection
-from boardlot.archive.database import (
-    LATEST,
-    RESTORE,
-    WAIT,
-    Lock,
-    Row,
-    Transaction,
-    digest,
-    held_by,
-    store_error,
-)
-from boardlot.errors import ConfigError, StoreError
-from boardlot.results.cell_format import MICROSECONDS
+from boardlot.archive.database import RESTORE, Row, Transaction, digest, store_error
+from boardlot.archive.locks import WAIT, Lock, held_by
+from boardlot.archive.per_process import ForkGate
+from boardlot.archive.running import pause
+from boardlot.archive.sqlite_files import FileLock, ReadOnlyFile, create_private, identity_of
+from boardlot.archive.sqlite_query import run_query
+from boardlot.errors import StoreError
 
 __all__ = ["Sqlite"]
 
 MEMORY = ":memory:"
-# Instructions between two looks for Ctrl-C during a user's query.
-STEPS = 100_000
 # Rows in one statement, which take two thirds of the time of as many statements. Older versions of
 # SQLite accept 999 values.
 ROWS = 50
 # The size of the log, in pages, at which its content is moved to the file: 16 MB.
 LOG_PAGES = 4_000
+# SQLite has locks of the whole process, such as that of its memory.
+GATE = ForkGate()
 
 
 class Sqlite(DatabaseConnection[sqlite3.Connection]):
@@ -51,19 +44,25 @@ class Sqlite(DatabaseConnection[sqlite3.Connection]):
     def __init__(self, target: str, wait: float) -> None:
         self.path: Path | None = Path(os.path.realpath(target)) if target != MEMORY else None
         self._wait = wait
+        # What the path led to when it was opened.
+        self._identity: Any = None
+        # If this user cannot write it.
+        self._read_only: ReadOnlyFile | None = None
         super().__init__(str(self.path or MEMORY))
 
     def _connect(self) -> sqlite3.Connection:
-        connection = self._open()
+        with GATE.entered():
+            connection = self._open()
         try:
             self._retrying(lambda: self._prepare(connection))
+            self._identity = identity_of(self.path)
         except BaseException:
             connection.close()
             raise
         return connection
 
     def _is_lost(self, connection: sqlite3.Connection) -> bool:
-        return False
+        return self._read_only is not None and self._read_only.is_outdated()
 
     def _open(self) -> sqlite3.Connection:
         # Waiting for a lock in C would delay Ctrl-C, so it is done here, in short steps.
@@ -72,57 +71,64 @@ class Sqlite(DatabaseConnection[sqlite3.Connection]):
             "isolation_level": None,
             "check_same_thread": False,
         }
+        self._read_only = None
         if self.path is None:
             return _connection(MEMORY, options)
         regular = crash_safe.is_regular(self.path)
         if regular is None:
-            _create_private(self.path)
+            create_private(self.path)
         elif not regular:
             raise store_error(
                 self.name, "is not a regular file", hint="Choose the path of a file, or a new one."
             )
         elif not os.access(self.path, os.W_OK):
-            address = f"file:{quote(str(self.path))}?mode=ro"
-            if not os.access(self.path.parent, os.W_OK):
-                address += "&immutable=1"
-            return _connection(address, {**options, "uri": True})
+            self._read_only = ReadOnlyFile(self.path, self.name)
+            return self._read_only.connect(options)
         return _connection(self.path, options)
 
+    def _open_for_queries(self) -> sqlite3.Connection:
+        options = {"timeout": WAIT, "isolation_level": None, "check_same_thread": False}
+        with GATE.entered():
+            if self._read_only is not None:
+                return self._read_only.connect(options)
+            assert self.path is not None
+            uri = f"{self.path.as_uri()}?mode=ro"
+            return _connection(uri, {**options, "uri": True})
+
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        tables = {name for (name,) in connection.execute("select name from sqlite_master")}
+        transaction = _Transaction(connection)
+        tables = {name for (name,) in transaction.execute("select name from sqlite_master")}
         found = None
         if "archive_format" in tables:
-            found = self._format_of(connection)
+            found = self._format_of(transaction)
         elif tables:
             raise store_error(
                 self.name,
                 "is a database, but not an archive",
                 hint="Choose another path; the file is unchanged.",
             )
-        if found != schema.FORMAT:
-            if found is None and self.path is not None:
-                connection.execute("pragma journal_mode = wal")
+        if self._read_only is not None and found == schema.FORMAT:
+            return
+        if found is None and self.path is not None:
+            transaction.execute("pragma journal_mode = wal")
+        if found != schema.FORMAT or not schema.is_current(self, transaction):
             # Another process may have been first.
-            connection.execute("begin immediate")
+            transaction.execute("begin immediate")
             try:
-                rows = connection.execute(
-                    "select 1 from sqlite_master where name = 'archive_format'"
-                ).fetchall()
-                if rows:
-                    found = self._format_of(connection)
-                schema.prepare(self, _Transaction(connection), found)
-                connection.execute("commit")
+                if transaction.execute("select 1 from sqlite_master where name = 'archive_format'"):
+                    found = self._format_of(transaction)
+                schema.prepare(self, transaction, found)
+                transaction.execute("commit")
             except BaseException:
                 _roll_back(connection)
                 raise
         # A commit survives the end of the process, however it ends. It may be lost if the machine
         # loses power, with the position that belongs to it: then it is fetched again.
-        connection.execute("pragma synchronous = normal")
-        connection.execute(f"pragma wal_autocheckpoint = {LOG_PAGES}")
+        transaction.execute("pragma synchronous = normal")
+        transaction.execute(f"pragma wal_autocheckpoint = {LOG_PAGES}")
 
-    def _format_of(self, connection: sqlite3.Connection) -> int:
-        rows = connection.execute("select version from archive_format").fetchall()
-        return schema.format_of(self, rows)
+    def _format_of(self, transaction: Transaction) -> int:
+        return schema.format_of(self, transaction.execute("select version from archive_format"))
 
     def _retrying(self, work: Any) -> Any:
         """Do what another process may be keeping us from, for as long as we are to wait."""
@@ -133,7 +139,7 @@ class Sqlite(DatabaseConnection[sqlite3.Connection]):
             except sqlite3.OperationalError as error:
                 if not _is_busy(error) or time.monotonic() >= end:
                     raise
-            time.sleep(WAIT)
+            pause(WAIT)
 
     def _error(self, error: sqlite3.Error) -> StoreError:
         text = str(error)
@@ -150,32 +156,56 @@ class Sqlite(DatabaseConnection[sqlite3.Connection]):
                 hint = advice
         return store_error(self.name, f"cannot be used: {text}", hint=hint)
 
+    def _check_file(self) -> None:
+        if identity_of(self.path) != self._identity:
+            raise store_error(
+                self.name,
+                "was removed or replaced while it was open",
+                hint="Open it again; what was read into the old file is lost with it.",
+            )
+
     @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def transaction(self, lock: Lock | None = None) -> Iterator[Transaction]:
         with self._using() as connection:
-            self._retrying(lambda: connection.execute("begin immediate"))
+            self._check_file()
+            transaction = _Transaction(connection)
+            self._retrying(lambda: transaction.execute("begin immediate"))
             try:
-                yield _Transaction(connection)
-                connection.execute("commit")
+                if lock is not None:
+                    lock.check()
+                yield transaction
+                transaction.execute("commit")
             except BaseException:
                 _roll_back(connection)
                 raise
 
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
-        with self._using() as connection:
-            rows: list[Row] = self._retrying(lambda: connection.execute(sql, parameters).fetchall())
+        with self._reading() as connection:
+            transaction = _Transaction(connection)
+            rows: list[Row] = self._retrying(lambda: transaction.execute(sql, parameters))
             return rows
 
     @contextmanager
     def snapshot(self) -> Iterator[Transaction]:
-        with self._using() as connection:
-            connection.execute("begin")
+        with self._reading() as connection:
+            transaction = _Transaction(connection)
+            transaction.execute("begin")
             try:
                 # Its moment is that of its first query.
-                self._retrying(lambda: connection.execute("select 1 from series").fetchone())
-                yield _Transaction(connection)
+                self._retrying(lambda: transaction.execute("select 1 from series limit 1"))
+                yield transaction
             finally:
                 _roll_back(connection)
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with self._using() as connection:
+            self._check_file()
+            try:
+                yield connection
+            finally:
+                if self._read_only is not None:
+                    self._read_only.check()
 
     def define(self, statement: str) -> None:
         with self.transaction() as transaction:
@@ -185,66 +215,39 @@ class Sqlite(DatabaseConnection[sqlite3.Connection]):
         # As bytes, which Python does not decode.
         return f"cast(group_concat({column}, ',') as blob)"
 
-    def query(
-        self, sql: str, parameters: Sequence[Any], views: Sequence[str]
-    ) -> tuple[list[str], list[Row]]:
-        with self._using() as connection:
-            if not self._has_views:
-                for view in views:
-                    connection.execute(view)
-                self._has_views = True
-            connection.execute("pragma query_only = on")
-            # Python looks for signals whenever the handler is called.
-            connection.set_progress_handler(lambda: 0, STEPS)
+    def query(self, sql: str, parameters: Sequence[Any]) -> tuple[list[str], list[Row]]:
+        with self._using():
+            # Also makes sure that it exists and is up to date.
+            self._check_file()
+        slots = self._own if self.path is None else self._for_queries
+        with self._using(slots, self._open_for_queries) as connection:
             try:
-                cursor = connection.execute(sql, parameters)
-                if cursor.description is None:
-                    raise ConfigError("the query failed: it returns nothing; expected a SELECT")
-                return [column[0] for column in cursor.description], cursor.fetchall()
-            except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError) as error:
-                raise ConfigError(f"the query failed: {error}") from error
+                return run_query(connection, sql, parameters, GATE)
             finally:
-                connection.set_progress_handler(None, 0)
-                connection.execute("pragma query_only = off")
+                if self._read_only is not None:
+                    self._read_only.check()
 
     def lock(self, name: str) -> Lock:
-        # All updates write to one file, so that they share one lock.
         kind, _, rest = name.partition(":")
-        suffix = f"{kind}-{digest(rest)}" if kind == "follow" else "update"
+        suffix = f"{kind}-{digest(rest)}"
         path = self.path and self.path.with_name(f".{self.path.name}.{suffix}.lock")
         key = f"{self.name}/{suffix}/{id(self) if path is None else ''}"
-        return _FileLock(path, key, self.name, held_by(kind))
+        return FileLock(path, key, f"{rest} in the archive {self.name} is being {held_by(kind)}")
+
+    def reads(self, path: str) -> bool:
+        if self.path is None:
+            return False
+        own = [self.path, *(self.path.with_name(self.path.name + end) for end in ("-wal", "-shm"))]
+        found = identity_of(Path(path))
+        return os.path.realpath(path) in map(str, own) or (
+            found is not None and found in map(identity_of, own)
+        )
 
     def typed(self, field: str, kind: str, unit: str) -> str:
-        value = f"json_extract(record, '$.{field}')"
-        of_type = f"json_type(record, '$.{field}')"
-        number = f"{of_type} in ('integer', 'real')"
-        text = f"case when {of_type} = 'text' and json_valid({value}) then {value} end"
-        digits = f"{value} not glob '*[^0-9]*' and length({value}) between 1 and 18"
-        count = (
-            f"case when {of_type} = 'integer' then {value} "
-            f"when {of_type} = 'text' and {digits} then cast({value} as integer) end"
-        )
-        day = f"replace(substr({value}, 1, 10), '/', '-')"
-        # With a modifier, a day that does not exist becomes one of the next month.
-        exists = f"date({day}, '+0 days') = {day}"
-        return {
-            "integer": f"case when {of_type} = 'integer' then {value} end",
-            "number": f"case when {number} then cast({value} as real) end",
-            "flag": f"case when {of_type} in ('true', 'false') then {value} end",
-            "decimal": (
-                f"case when {number} or json_type({text}) in ('integer', 'real') "
-                f"then cast({value} as real) end"
-            ),
-            "timestamp": self.timestamp_sql(f"({count}) * {MICROSECONDS.get(unit, 1_000_000)}"),
-            "date": f"case when {of_type} = 'text' and {exists} then {day} end",
-            "text": f"case when {of_type} = 'text' then {value} end",
-        }.get(kind, value)
+        return sqlite_types.typed(field, kind, unit)
 
     def timestamp_sql(self, column: str) -> str:
-        seconds = f"strftime('%Y-%m-%d %H:%M:%S', ({column}) / 1000000, 'unixepoch')"
-        rest = f"printf('.%06d+00:00', ({column}) % 1000000)"
-        return f"case when ({column}) between 1 and {LATEST} then {seconds} || {rest} end"
+        return sqlite_types.timestamp_sql(column)
 
 
 class _Transaction(Transaction):
@@ -252,10 +255,12 @@ class _Transaction(Transaction):
         self._connection = connection
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
-        return self._connection.execute(sql, parameters).fetchall()
+        with GATE.entered():
+            return self._connection.execute(sql, parameters).fetchall()
 
     def execute_many(self, sql: str, rows: Sequence[Row]) -> None:
-        self._connection.executemany(sql, rows)
+        with GATE.entered():
+            self._connection.executemany(sql, rows)
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
         into, row = f"{table} ({', '.join(columns)})", f"({', '.join('?' * len(columns))})"
@@ -263,51 +268,15 @@ class _Transaction(Transaction):
         for start in range(0, len(rows), ROWS):
             some = rows[start : start + ROWS]
             values = ", ".join([row] * len(some))
-            inserted += self._connection.execute(
-                f"insert into {into} values {values} on conflict do nothing",
-                list(chain.from_iterable(some)),
-            ).rowcount
+            with GATE.entered():
+                inserted += self._connection.execute(
+                    f"insert into {into} values {values} on conflict do nothing",
+                    list(chain.from_iterable(some)),
+                ).rowcount
         return inserted
 
     def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
         return f"{column} in (select value from json_each(?))", json.dumps(list(values))
-
-
-class _FileLock(Lock):
-    """A locked file next to the archive, removed afterwards."""
-
-    def __init__(self, path: Path | None, key: str, name: str, what: str) -> None:
-        super().__init__(key, f"the archive {name} is being {what}")
-        self._path = path
-        self._file: BinaryIO | None = None
-
-    def try_acquire(self) -> bool:
-        if self._path is None:
-            return True
-        try:
-            self._file = crash_safe.locked(self._path)
-        except BlockingIOError:
-            return False
-        except OSError as error:
-            raise StoreError(
-                f"{self._path} cannot be created: {error.strerror}",
-                hint="Make the folder writable, or copy the archive to one that is.",
-            ) from error
-        return True
-
-    def release_others(self) -> None:
-        file, self._file = self._file, None
-        if file is not None and self._path is not None:
-            with file, suppress(OSError):  # Windows does not remove what is open.
-                self._path.unlink()
-
-
-def _create_private(path: Path) -> None:
-    """Create the file for its owner alone: it will have accounts and trades. SQLite gives the files
-    beside it the same mode."""
-    # What prevents it also prevents the connection, whose error says so.
-    with suppress(OSError):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def _connection(target: str | Path, options: dict[str, Any]) -> sqlite3.Connection:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
-from functools import partial
 from typing import Any
 
 from boardlot import _core
 from boardlot.archive import observations
 from boardlot.archive.database import Database
 from boardlot.archive.fills import Fills, FillStore, State, add
+from boardlot.archive.freshness import ServiceClock, check_service, is_fresh
 from boardlot.archive.lists import ListSpec, Series
-from boardlot.archive.report import Counts, Name, UpdateReport
-from boardlot.archive.steps import Request, Steps, Store, next_page
+from boardlot.archive.report import Counts, UpdateReport
+from boardlot.archive.running import Runner
 from boardlot.errors import (
     ApiError,
     BoardlotError,
@@ -24,7 +24,7 @@ from boardlot.errors import (
     StoreError,
 )
 
-__all__ = ["Update", "micros", "read_fills", "with_update_lock"]
+__all__ = ["Update", "micros", "update"]
 
 # How many fills are read before they are stored, and for how long: a transaction for each page
 # would take longer than its request. An update that is killed reads these pages again.
@@ -40,87 +40,163 @@ class Update:
     database: Database
     client: Any
     fills: list[Series]
-    lists: list[tuple[ListSpec, list[str]]]
+    lists: list[tuple[ListSpec, str]]
     # Microseconds.
     since: int | None
     overlap: int
     # For how many seconds another writer is waited for.
     wait: float
-    on_rows: Callable[[int], None]
+    # What was read more recently is not read.
+    max_age: timedelta | None = None
+    on_rows: Callable[[int], None] = field(default=lambda rows: None)
 
-    def steps(self) -> Steps:
-        """Update each list; the result is the `UpdateReport`."""
-        report = UpdateReport()
-        now: int | None = None
-        for series in self.fills:
-            name: Name = ("fills", (series.account, series.market))
-            counts = report.lists[name] = Counts()
-            try:
-                if now is None:
-                    # The service's clock: that of this machine may be wrong.
-                    # It is past, so nothing arrives in the ranges that are read.
-                    now = yield Request(self.client._service_now)
-                yield from self.fills_steps(series, now, counts)
-            except (ConfigError, StoreError):
-                raise
-            except BoardlotError as error:
-                report.errors[name] = error
-        for spec, keys in self.lists:
-            for key in keys:
-                counts = report.lists[spec.name, key] = Counts()
-                try:
-                    yield from self._list(spec, key, counts)
-                except (ConfigError, StoreError):
-                    raise
-                except BoardlotError as error:
-                    report.errors[spec.name, key] = error
-        return report
 
-    def fills_steps(
-        self, series: Series, now: int, counts: Counts, not_before: int | None = None
-    ) -> Steps:
-        """Read the fills of an account up to `now`: from `overlap` before the newest one, but not
-        from before `not_before`."""
-        if self.since is not None and self.since > now:
+def update(work: Update, runner: Runner) -> UpdateReport:
+    """Update each list."""
+    report = UpdateReport()
+    clock = ServiceClock(work.client, runner)
+    for series in work.fills:
+        check_service(work.database, series.place, f"fills {series}", work.client)
+    for spec, key in work.lists:
+        check_service(work.database, spec.place(key), f"{spec.name} {key}", work.client)
+
+    def read(name: Any, read_list: Callable[[Counts], bool]) -> None:
+        counts = Counts()
+        try:
+            if not read_list(counts):
+                report.fresh.add(name)
+        except (ConfigError, StoreError):
+            raise
+        except BoardlotError as error:
+            report.errors[name] = error
+        report.lists[name] = counts
+
+    for series in work.fills:
+        reader = FillReader(work, series, clock, runner)
+        read(("fills", (series.account, series.market)), reader.update)
+    for spec, key in work.lists:
+        reader_of_list = ListReader(work, spec, key, clock, runner)
+        read((spec.name, key), reader_of_list.update)
+    return report
+
+
+@dataclass(frozen=True)
+class ListReader:
+    """Reads a list as a whole."""
+
+    work: Update
+    spec: ListSpec
+    key: str
+    clock: ServiceClock
+    runner: Runner
+
+    def update(self, counts: Counts) -> bool:
+        """Read and store it; `False` if that was not due."""
+        database, spec, key, client = self.work.database, self.spec, self.key, self.work.client
+        place, max_age = spec.place(key), self.work.max_age
+        if max_age is not None and is_fresh(database, place, max_age, self.clock.now):
+            return False
+        with database.lock(f"update:{spec.name} {key}").held(self.work.wait) as lock:
+            # Another one may have read it meanwhile.
+            if max_age is not None and is_fresh(database, place, max_age, self.clock.now):
+                return False
+            fetch = self.clock.fetch()
+            pages = []
+            if spec.paged:
+                pager = spec.request(client, key).pages()
+                while (page := self.runner.next_page(pager)) is not None:
+                    pages.append(page)
+            else:
+                pages.append(self.runner.request(lambda: spec.request(client, key)))
+            # A list is complete, or nothing is stored: an error midway has ended this.
+            read = observations.Read(
+                observations.stored(spec, pages),
+                complete=observations.is_complete(spec, pages),
+                now=time.time_ns() // 1000,
+                fetch=fetch,
+            )
+            counts.add(observations.store_read(database, spec, key, read, lock))
+        self.work.on_rows(len(read.records))
+        return True
+
+
+@dataclass(frozen=True)
+class FillReader:
+    """Reads the fills of an account in a market, part by part."""
+
+    work: Update
+    series: Series
+    clock: ServiceClock
+    runner: Runner
+
+    def update(self, counts: Counts) -> bool:
+        """Read and store what is new; `False` if that was not due."""
+        database, max_age = self.work.database, self.work.max_age
+        place = self.series.place
+        if max_age is not None and is_fresh(database, place, max_age, self.clock.now):
+            return False
+        # The service's clock: that of this machine may be wrong.
+        # It is past, so nothing arrives in the ranges that are read.
+        now = self.clock.now()
+        with database.lock(f"update:fills {self.series}").held(self.work.wait) as lock:
+            if max_age is not None and is_fresh(database, place, max_age, self.clock.now):
+                return False
+            store = FillStore(database, self.series, lock)
+            fetch = self.clock.fetch()
+            self.read(store, now, counts)
+            store.read_completely(fetch)
+        return True
+
+    def look(self, counts: Counts, now: int, end: int, not_before: int | None) -> None:
+        """The same for a follower, which reads from `not_before` only, and up to `end`."""
+        database = self.work.database
+        with database.lock(f"update:fills {self.series}").held(self.work.wait) as lock:
+            store = FillStore(database, self.series, lock)
+            self.read(store, now, counts, end, not_before)
+
+    def read(
+        self,
+        store: FillStore,
+        now: int,
+        counts: Counts,
+        end: int | None = None,
+        not_before: int | None = None,
+    ) -> None:
+        """Read from `overlap` before the newest stored fill, and finish what was interrupted."""
+        since = self.work.since
+        if since is not None and since > now:
             raise ConfigError(
-                f"since is {self.since} (microseconds since 1970), which is in the future; "
+                f"since is {since} (microseconds since 1970), which is in the future; "
                 f"expected at most {now}, the service's time"
             )
-        store = FillStore(self.database, series)
+        state = store.state()
+        if state.position is not None and state.run_start is not None:
+            # An update that was interrupted continues first.
+            span = (state.run_start, state.run_end or now)
+            try:
+                self._read_span(store, span, now, counts, state.position)
+            except (ApiError, ConfigError, PaginationError) as error:
+                # The service may have forgotten the cursor, or it is that of another service.
+                if error.retryable:
+                    raise
+                self._read_span(store, span, now, counts)
+            state = store.state()
+        for first, last in self._spans(state, now, not_before):
+            span = (first, last if end is None or last < now else end)
+            self._read_span(store, span, now, counts, whole_overlap=not_before is None)
 
-        def read() -> Steps:
-            state = yield Store(store.state)
-            if state.position is not None and state.run_start is not None:
-                # An update that was interrupted continues first.
-                span = (state.run_start, state.run_end or now)
-                try:
-                    yield from read_fills(self, store, series, span, now, counts, state.position)
-                except (ApiError, ConfigError, PaginationError) as error:
-                    # The service may have forgotten the cursor, or it is that of another service.
-                    if error.retryable:
-                        raise
-                    yield from read_fills(self, store, series, span, now, counts)
-                state = yield Store(store.state)
-            for span in self._spans(series, state, now, not_before):
-                yield from read_fills(
-                    self, store, series, span, now, counts, whole_overlap=not_before is None
-                )
-
-        yield from with_update_lock(self.database, f"fills {series}", self.wait, read())
-
-    def _spans(
-        self, series: Series, state: State, now: int, not_before: int | None
-    ) -> Iterator[tuple[int, int]]:
+    def _spans(self, state: State, now: int, not_before: int | None) -> Iterator[tuple[int, int]]:
         """The ranges to read: what is new, and what `since` requests and was never read."""
+        since = self.work.since
         newest = state.newest or (state.covered[-1][1] if state.covered else None)
         if newest is None:
             # As the service does without a start.
-            start = self.since or _core._time_range("fills_history", series.arguments, now)[0]
+            start = since or _core._time_range("fills_history", self.series.arguments, now)[0]
         else:
             # A time in the future must not hide what comes until then.
-            start = max(1, min(newest, now) - self.overlap, self.since or 0, not_before or 0)
+            start = max(1, min(newest, now) - self.work.overlap, since or 0, not_before or 0)
         yield start, max(now, start + 1)
-        at = self.since
+        at = since
         if at is not None and newest is not None:
             for covered_from, covered_to in state.covered:
                 if at < min(covered_from, start):
@@ -129,92 +205,54 @@ class Update:
             if at < start:
                 yield at, start
 
-    def _list(self, spec: ListSpec, key: str, counts: Counts) -> Steps:
-        def read() -> Steps:
-            pages = []
-            if spec.paged:
-                pager = spec.request(self.client, key).pages()
-                while (page := (yield next_page(pager))) is not None:
-                    pages.append(page)
-            else:
-                pages.append((yield Request(lambda: spec.request(self.client, key))))
-            # A list is complete, or nothing is stored: an error midway has ended this.
-            records = observations.stored(spec, pages)
-            total = pages[0].meta.get(spec.total) if spec.total is not None else None
-            complete = not isinstance(total, int) or len(records) >= total
-            now = time.time_ns() // 1000
-            counts.add(
-                (
-                    yield Store(
-                        lambda: observations.store_read(
-                            self.database, spec, key, records, complete, now
-                        )
-                    )
-                )
-            )
-            self.on_rows(len(records))
+    def _read_span(
+        self,
+        store: FillStore,
+        span: tuple[int, int],
+        now: int,
+        counts: Counts,
+        position: str | None = None,
+        whole_overlap: bool = False,
+    ) -> None:
+        """Read a range of fills, storing some pages at a time, and publish it when it is complete.
 
-        yield from with_update_lock(self.database, f"{spec.name} {key}", self.wait, read())
+        Args:
+            position: Where an interrupted read of the same range continues.
+        """
+        start, end = span
+        # Not as numbers, which the client takes for times since 1990 only.
+        times = {"start": time_of(start), "end": time_of(end)}
+        arguments = {**dict(self.series.arguments), **times}
+        pager = self.work.client.fills_history(**arguments, resume=position)
+        if position is None:
+            store.begin(start, end)
+        pages = pager.pages()
+        unstored: Fills = {}
+        stored_at = time.monotonic()
 
-
-def read_fills(
-    update: Update,
-    store: FillStore,
-    series: Series,
-    span: tuple[int, int],
-    now: int,
-    counts: Counts,
-    position: str | None = None,
-    whole_overlap: bool = False,
-) -> Steps:
-    """Read a range of fills, storing some pages at a time, and publish it when it is complete.
-
-    Args:
-        position: Where an interrupted read of the same range continues.
-    """
-    start, end = span
-    # Not as numbers, which the client takes for times since 1990 only.
-    times = {"start": time_of(start), "end": time_of(end)}
-    arguments = {**dict(series.arguments), **times}
-    pager = update.client.fills_history(**arguments, resume=position)
-    if position is None:
-        yield Store(lambda: store.begin(start, end))
-    pages = pager.pages()
-    unstored: Fills = {}
-    stored_at = time.monotonic()
-
-    def store_fills() -> Steps:
-        counts.add((yield Store(partial(store.store, unstored, pager.checkpoint()))))
-        unstored.clear()
-
-    while True:
-        try:
-            page = yield next_page(pages)
-        except BoardlotError:
+        def store_fills() -> None:
+            nonlocal stored_at
             if unstored:
-                yield from store_fills()
-            raise
-        if page is None:
-            break
-        # While the next page is being fetched.
-        add(unstored, page)
-        update.on_rows(len(page))
-        if len(unstored) >= FILLS or time.monotonic() - stored_at >= SECONDS:
-            yield from store_fills()
+                counts.add(store.store(unstored, pager.checkpoint()))
+                unstored.clear()
             stored_at = time.monotonic()
-    if unstored:
-        yield from store_fills()
-    yield Store(lambda: store.publish(start, end, now, whole_overlap))
 
-
-def with_update_lock(database: Database, what: str, wait: float, steps: Steps) -> Steps:
-    """Do the steps with the lock of a list."""
-    lock = database.lock(f"update:{what}")
-    yield Store(lambda: lock.acquire(wait))
-    try:
-        return (yield from steps)
-    finally:
-        lock.release()
+        while True:
+            try:
+                page = self.runner.next_page(pages)
+            except BoardlotError:
+                store_fills()
+                raise
+            if page is None:
+                break
+            # While the next page is being fetched.
+            add(unstored, page)
+            self.work.on_rows(len(page))
+            if len(unstored) >= FILLS or time.monotonic() - stored_at >= SECONDS:
+                store_fills()
+        store_fills()
+        # What was read beyond the service's time is not complete.
+        store.publish(start, max(start, min(end, now)), now, whole_overlap)
 
 
 def time_of(micros: int) -> datetime:

@@ -145,7 +145,7 @@ def _destination(settings: Settings) -> Iterator[BinaryIO]:
             settings.resume_hint = (
                 f"{out} was not written: run the command again. {settings.resume_hint}"
             )
-            with replacing(out, settings.force) as part, part.open("x+b") as file:
+            with replacing(out, settings.force) as part, part.open("r+b") as file:
                 yield file
     settings.resume_hint = ""
 
@@ -178,9 +178,7 @@ def replacing(path: Path, force: bool = False) -> Iterator[Path]:
     Yields:
         The temporary file.
     """
-    path = Path(os.path.realpath(path))
-    part = path.with_name(f".{path.name}.{os.getpid()}{PART}")
-    with crash_safe.replacing(path, part, force):
+    with crash_safe.replacing(Path(os.path.realpath(path)), force, PART) as part:
         yield part
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import dask
 import dask.dataframe as dd
@@ -104,6 +103,5 @@ def _is_complete(path: Path) -> bool:
 
 
 def _write(part: pd.DataFrame, path: Path) -> None:
-    temporary = path.with_name(f".{path.stem}-{uuid4().hex}.writing")
-    with crash_safe.replacing(path, temporary):
+    with crash_safe.replacing(path, suffix=".writing") as temporary:
         part.to_parquet(temporary, engine="pyarrow", compression="zstd", index=False)

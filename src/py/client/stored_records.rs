@@ -61,15 +61,20 @@ pub fn fill_rows(py: Python<'_>, records: &Bound<'_, Records>) -> PyResult<Vec<F
 /// The records of a call to the method with this name, made of stored texts. Checks the arguments as
 /// the method does. `texts` is iterated over; each is any number of records, separated by commas, and is
 /// scanned while the next one is read. With `observed`, the schema has what an archive adds to a change.
+/// `seen_at` is when they were seen, in microseconds: a member of their metadata.
 #[gated]
 #[pyfunction]
-#[pyo3(name = "_stored_records", signature = (method, arguments, texts, observed = false))]
+#[pyo3(
+    name = "_stored_records",
+    signature = (method, arguments, texts, observed = false, seen_at = None)
+)]
 pub fn stored_records<'py>(
     py: Python<'py>,
     method: &Bound<'py, PyAny>,
     arguments: Arguments<'py>,
     texts: &Bound<'py, PyAny>,
     observed: bool,
+    seen_at: Option<i64>,
 ) -> PyResult<Py<PyAny>> {
     let (endpoint, given) = endpoint_arguments(method, &arguments)?;
     let plan = RecordsCall::new(&endpoint, &given).map_err(|error| raise(py, error))?;
@@ -81,7 +86,7 @@ pub fn stored_records<'py>(
         let text: PyBackedBytes = text?.extract()?;
         let runtime = process::runtime().map_err(|error| raise(py, error))?;
         let next = runtime.spawn_blocking(move || {
-            let page = page_of_texts(&text)?;
+            let page = page_of_texts(&text, seen_at)?;
             Ok(PageSlice { range: 0..page.len(), page: Arc::new(page), key: None })
         });
         if let Some(before) = scanning.replace(next) {

@@ -1,0 +1,119 @@
+"""What is wrong with what an archive has."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from boardlot.archive.database import Database
+from boardlot.archive.fills import FillStore, gaps
+from boardlot.archive.lists import Series
+
+__all__ = ["Finding", "check"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is wrong with what an archive has.
+
+    Attributes:
+        kind: `"gap"`, `"twice"`, `"restated"` or `"unread"`.
+        list: The name of the list.
+        key: Its key; of fills, the account and the market.
+        text: What it is, for people.
+    """
+
+    kind: str
+    list: str
+    key: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.list} {self.key}: {self.text}"
+
+
+def check(database: Database, unread: timedelta) -> list[Finding]:
+    """Everything that is found; see `Archive.check`."""
+    return [
+        *_gaps(database),
+        *_fills_twice(database),
+        *_records_twice(database),
+        *_restated(database),
+        *_unread(database, unread),
+    ]
+
+
+def _gaps(database: Database) -> Iterator[Finding]:
+    now = time.time_ns() // 1000
+    for account, market in database.read("select account, market from series order by id"):
+        series = Series(account, market)
+        for start, end in gaps(FillStore(database, series).state(), now):
+            yield Finding(
+                "gap",
+                "fills",
+                str(series),
+                f"from {_shown(start)} to {_shown(end)} nothing was read; update it with "
+                f"since={_shown(start)!r}",
+            )
+
+
+def _fills_twice(database: Database) -> Iterator[Finding]:
+    """Versions of a fill of the same time with different texts."""
+    rows = database.read(
+        "select s.account, s.market, f.identity, count(distinct f.record) from fill_versions f "
+        "join series s on s.id = f.series where f.run <= s.published "
+        "and exists (select 1 from fill_versions o where o.series = f.series "
+        "and o.identity = f.identity and o.updated = f.updated and o.run <> f.run "
+        "and o.run <= s.published and o.record <> f.record) "
+        "group by s.account, s.market, f.series, f.identity order by f.series, f.identity"
+    )
+    for account, market, identity, count in rows:
+        text = f"the fill {identity} was sent with {count} contents and one updated_time"
+        yield Finding("twice", "fills", f"{account} {market}", text)
+
+
+def _records_twice(database: Database) -> Iterator[Finding]:
+    """Records of one read with the same identity: the second one has a number behind it."""
+    rows = database.read(
+        "select l.list, l.key, v.identity from lists l join snapshot_records r on r.list = l.id "
+        "and r.snapshot = l.snapshot join versions v on v.list = r.list and v.id = r.version "
+        "join versions o on o.list = v.list and o.identity = substr(v.identity, 1, "
+        "length(v.identity) - 2) where v.identity like '%] 2' and o.digest <> v.digest "
+        "group by l.id, l.list, l.key, v.identity order by l.id, v.identity"
+    )
+    for name, key, identity in rows:
+        text = f"the last read has {identity[:-2]} more than once, with different contents"
+        yield Finding("twice", name, key, text)
+
+
+def _restated(database: Database) -> Iterator[Finding]:
+    rows = database.read(
+        "select l.key, v.identity, v.seen_at from lists l join versions v on v.list = l.id "
+        "where l.list = 'dividends' and v.change = 'changed' order by l.id, v.id"
+    )
+    for key, identity, seen_at in rows:
+        text = f"the dividend {identity} was restated; seen at {_shown(seen_at)}"
+        yield Finding("restated", "dividends", key, text)
+
+
+def _unread(database: Database, unread: timedelta) -> Iterator[Finding]:
+    before = time.time_ns() // 1000 - unread // timedelta(microseconds=1)
+    rows: list[Any] = database.read(
+        "select 'fills', account || ' ' || market, read_at from series "
+        "where read_at is null or read_at < ? order by id",
+        (before,),
+    )
+    rows += database.read(
+        "select list, key, read_at from lists where read_at < ? order by id", (before,)
+    )
+    for name, key, read_at in rows:
+        when = "it was never read completely" if read_at is None else f"read {_shown(read_at)}"
+        yield Finding("unread", name, key, f"{when}; nothing has updated it since")
+
+
+def _shown(micros: int) -> str:
+    moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=micros)
+    return moment.isoformat().replace("+00:00", "Z")

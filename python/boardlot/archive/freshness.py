@@ -1,0 +1,133 @@
+"""Where and when a list was read, by the service's clock."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from boardlot.archive.database import Database, Row, Transaction
+from boardlot.archive.running import Runner
+from boardlot.errors import BoardlotError, ConfigError
+
+__all__ = ["Fetch", "ServiceClock", "check_service", "is_fresh"]
+
+
+@dataclass(frozen=True)
+class Fetch:
+    """A complete read of a list."""
+
+    service: str
+    # The service's time before the first request, in microseconds, and how far it was ahead of a
+    # clock of this machine; `None` if it could not be read.
+    at: int | None
+    ahead: int | None
+    clock: str
+
+    def store(self, transaction: Transaction, table: str, row: int) -> None:
+        transaction.execute(
+            f"update {table} set service = ?, fetched_at = ?, ahead = ?, clock = ? where id = ?",
+            (self.service, self.at, self.ahead, self.clock, row),
+        )
+
+
+class ServiceClock:
+    """The service's time during one update; it is requested at most once."""
+
+    def __init__(self, client: Any, runner: Runner) -> None:
+        self._client, self._runner = client, runner
+        self._reading: tuple[int, float] | None = None
+        self._error: BoardlotError | None = None
+
+    def now(self) -> int:
+        """The service's time, which it has passed.
+
+        Raises:
+            BoardlotError: The service did not tell it.
+        """
+        if self._error is not None:
+            raise self._error
+        if self._reading is None:
+            try:
+                now = self._runner.request(self._client._service_now)
+            except BoardlotError as error:
+                self._error = error
+                raise
+            self._reading = (now, time.monotonic())
+        now, read_at = self._reading
+        return now + int((time.monotonic() - read_at) * 1e6)
+
+    def fetch(self) -> Fetch:
+        """What to record of a read that begins now."""
+        service = service_of(self._client)
+        try:
+            now = self.now()
+        except BoardlotError:
+            return Fetch(service, None, None, "")
+        clock, local = _local_clock()
+        return Fetch(service, now, now - local, clock)
+
+
+def _local_clock() -> tuple[str, int]:
+    """A clock that all processes of this machine share: its name, and its time in microseconds."""
+    with suppress(OSError, AttributeError):
+        # It is never set, and runs while the machine is suspended.
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return boot, time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
+    return socket.gethostname(), time.time_ns() // 1000
+
+
+def service_of(client: Any) -> str:
+    """What tells one service from another."""
+    return str(client.base_url).rstrip("/")
+
+
+# Where a list is in the database: its table, and the columns of its names with their values.
+Place = tuple[str, dict[str, str]]
+
+
+def _row(database: Database, place: Place, columns: str) -> Row | None:
+    table, names = place
+    condition = " and ".join(f"{name} = ?" for name in names)
+    rows = database.read(f"select {columns} from {table} where {condition}", list(names.values()))
+    return rows[0] if rows else None
+
+
+def check_service(database: Database, place: Place, what: str, client: Any) -> None:
+    """Refuse to mix two services in one list.
+
+    Raises:
+        ConfigError: The archive has it of another one.
+    """
+    found = _row(database, place, "service")
+    if found is not None and found[0] is not None and found[0] != service_of(client):
+        raise ConfigError(
+            f"{what} in the archive {database.name} is of the service {found[0]}; the client's is "
+            f"{service_of(client)}",
+            hint="Use an archive of its own for each service. If the service has moved, see "
+            '"Two services" in docs/archive.md.',
+        )
+
+
+def is_fresh(
+    database: Database, place: Place, max_age: timedelta, service_now: Callable[[], int]
+) -> bool:
+    """Whether a list was last read completely less than `max_age` ago by the service's clock.
+
+    On the machine that read it, its clock and the difference then tell the service's time, so that
+    nothing is requested.
+    """
+    found = _row(database, place, "fetched_at, ahead, clock")
+    if found is None or found[0] is None:
+        return False
+    fetched_at, ahead, of_clock = found
+    clock, local = _local_clock()
+    now = local + ahead if clock == of_clock and ahead is not None else service_now()
+    age: int = now - fetched_at
+    # A list that was read in the future was not: a clock has been set.
+    return 0 <= age < max_age // timedelta(microseconds=1)

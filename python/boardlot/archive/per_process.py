@@ -1,0 +1,122 @@
+"""What belongs to one process: a forked child begins with its own."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Generic, TypeVar
+from weakref import WeakSet
+
+__all__ = ["ForkGate", "PerProcess"]
+
+T = TypeVar("T")
+
+
+class PerProcess(Generic[T]):
+    """A value that is made again in a forked child, where no thread exists that could release a
+    lock, and where a connection of the parent must be neither used nor closed.
+
+    Args:
+        make: Makes it.
+        leave: What a child does with the parent's.
+    """
+
+    def __init__(self, make: Callable[[], T], leave: Callable[[T], None] | None = None) -> None:
+        self._make, self._leave = make, leave
+        self.value = make()
+        _ALL.add(self)
+
+    def renew(self) -> None:
+        before, self.value = self.value, self._make()
+        # To free it could close what the parent uses.
+        _OF_PARENTS.append(before)
+        if self._leave is not None:
+            self._leave(before)
+
+
+class ForkGate:
+    """Keeps this process from being forked while another thread is within a library whose own locks
+    the child would inherit."""
+
+    def __init__(self) -> None:
+        self._changed = PerProcess(threading.Condition)
+        # How often each thread has entered.
+        self._inside: dict[int, int] = {}
+        self._forking = 0
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(
+                before=self._before, after_in_parent=self._after, after_in_child=self._in_child
+            )
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Within the library."""
+        self._enter(1)
+        try:
+            yield
+        finally:
+            self._leave()
+
+    @contextmanager
+    def left(self) -> Iterator[None]:
+        """Within a wait that the library does not take part in."""
+        times = self._inside.get(threading.get_ident(), 0)
+        for _ in range(times):
+            self._leave()
+        try:
+            yield
+        finally:
+            if times:
+                self._enter(times)
+
+    def _enter(self, times: int) -> None:
+        me = threading.get_ident()
+        changed = self._changed.value
+        with changed:
+            while self._forking and me not in self._inside:
+                changed.wait()
+            self._inside[me] = self._inside.get(me, 0) + times
+
+    def _leave(self) -> None:
+        me = threading.get_ident()
+        changed = self._changed.value
+        with changed:
+            self._inside[me] -= 1
+            if not self._inside[me]:
+                del self._inside[me]
+                changed.notify_all()
+
+    def _before(self) -> None:
+        me = threading.get_ident()
+        changed = self._changed.value
+        with changed:
+            self._forking += 1
+            while any(thread != me for thread in self._inside):
+                changed.wait()
+
+    def _after(self) -> None:
+        changed = self._changed.value
+        with changed:
+            self._forking -= 1
+            changed.notify_all()
+
+    def _in_child(self) -> None:
+        me = threading.get_ident()
+        self._forking = 0
+        self._inside = {thread: times for thread, times in self._inside.items() if thread == me}
+
+
+_ALL: WeakSet[PerProcess[Any]] = WeakSet()
+# Never freed: see `renew`.
+_OF_PARENTS: list[Any] = []
+
+
+def _renew_all() -> None:
+    for one in list(_ALL):
+        one.renew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_all)

@@ -1,0 +1,212 @@
+"""Reading an archive, which needs no client."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from datetime import date, datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+from boardlot import _core
+from boardlot.archive import observations
+from boardlot.archive.check import Finding, check
+from boardlot.archive.database import Database
+from boardlot.archive.export import export
+from boardlot.archive.fills import FillStore, gaps
+from boardlot.archive.lists import Series, list_named
+from boardlot.archive.sql import QueryResult
+from boardlot.errors import ConfigError
+
+if TYPE_CHECKING:
+    from boardlot import Endpoint, Records
+    from boardlot._records import Fill
+
+    Time = str | int | date | datetime
+
+__all__ = ["Reader"]
+
+# After this long without a complete read, `check` reports a list.
+UNREAD = timedelta(days=7)
+
+
+class Reader:
+    """The methods of an archive that only read it."""
+
+    _database: Database
+
+    def fills(
+        self,
+        account: str | int,
+        market: str,
+        *,
+        code: str | None = None,
+        start: Time | None = None,
+        end: Time | None = None,
+    ) -> Records[Fill]:
+        """The stored fills of an account in a market, latest update first.
+
+        Args:
+            account: An account id.
+            market: Its trading market, such as `"HK"`.
+            code: Only fills of this security.
+            start: Start of the update time, as for `fills_history`.
+            end: End of the update time; both ends are included.
+
+        Returns:
+            The service's own values; empty if the archive has none.
+        """
+        series = Series.checked((account, market))
+        if code is not None:
+            _core._stored_records("fills_history", [*series.arguments, ("code", code)], [])
+        bounds = [
+            None if value is None else _core._micros(name, value)
+            for name, value in (("start", start), ("end", end))
+        ]
+        # Closed even if a text cannot be read: the exception would keep the transaction open.
+        with closing(FillStore(self._database, series).texts(code, *bounds)) as texts:
+            records: Records[Fill] = series.records(texts)
+        return records
+
+    def seen(
+        self,
+        list: str | Endpoint,
+        key: str | int | Mapping[str, Any],
+        at: Time | None = None,
+    ) -> Records[Any]:
+        """A list as it was last seen, or as it was at a given time.
+
+        Args:
+            list: One of `crypto_orders`, `sim_orders`, `sim_positions`, `ipos`, `dividends`,
+                `futures` and `plates`, or a custom endpoint.
+            key: The account, market, symbol or code of the plate; of a custom endpoint, its
+                arguments.
+            at: A point in time: an aware `datetime`, a `date` (midnight UTC), ISO 8601 text, or
+                microseconds since 1970.
+
+        Returns:
+            The records in the service's order; empty if the list had not been read yet.
+        """
+        spec = list_named(list)
+        checked = spec.key_of(key)
+        at_micros = None if at is None else _core._micros("at", at)
+        texts = observations.seen(self._database, spec, checked, at_micros)
+        records: Records[Any] = spec.records(checked, texts)
+        return records
+
+    def changes(self, list: str | Endpoint, key: str | int | Mapping[str, Any]) -> Records[Any]:
+        """What appeared, changed and disappeared in a list, in this order.
+
+        Each record has two more fields: `seen_at`, in microseconds since 1970 (a timestamp in typed
+        columns), and `change`: `"new"`, `"changed"` or `"gone"`. A record that is gone is shown as
+        it was last seen.
+        """
+        spec = list_named(list)
+        checked = spec.key_of(key)
+        texts = observations.changes(self._database, spec, checked)
+        records: Records[Any] = spec.records(checked, texts, observed=True)
+        return records
+
+    def gaps(self, account: str | int, market: str) -> list[tuple[datetime, datetime]]:
+        """The spans of time between the first and the last stored read that no read has covered.
+
+        These are what an unfinished update has not reached, and the time between reads that do not
+        adjoin: `update(since=...)` fills them.
+        """
+        state = FillStore(self._database, Series.checked((account, market))).state()
+        now = time.time_ns() // 1000
+        return [(_datetime(start), _datetime(end)) for start, end in gaps(state, now)]
+
+    def check(self, *, unread: timedelta = UNREAD) -> list[Finding]:
+        """What is wrong with what the archive has.
+
+        Spans of fills that were not read (`"gap"`), ids that were sent twice with different
+        contents (`"twice"`), dividends that were restated (`"restated"`), and lists that no update
+        has read completely for long (`"unread"`).
+
+        Args:
+            unread: After how long a list counts as unread, by this machine's clock.
+
+        Returns:
+            A finding for each; empty if nothing is wrong.
+        """
+        if not isinstance(unread, timedelta) or unread < timedelta(0):
+            raise ConfigError(f"unread is {unread!r}; expected a timedelta of 0 or more")
+        return check(self._database, unread)
+
+    def status(self) -> list[dict[str, Any]]:
+        """A row for each list: its name and key, the number of its records, when it was read last,
+        and whether an update of it was interrupted."""
+        rows = self._database.read(
+            "select 'fills', s.account || ' ' || s.market, (select count(*) from fill_versions f "
+            "where f.series = s.id and f.run <= s.published "
+            "and (f.replaced is null or f.replaced > s.published)), s.read_at, s.position "
+            "from series s order by s.id"
+        )
+        rows += self._database.read(
+            "select l.list, l.key, (select count(*) from snapshot_records r "
+            "where r.list = l.id and r.snapshot = l.snapshot), l.read_at, null "
+            "from lists l where l.read_at is not null order by l.id"
+        )
+        return [
+            {
+                "list": name,
+                "key": key,
+                "records": count,
+                "read_at": None if read_at is None else _datetime(read_at),
+                "unfinished": position is not None,
+            }
+            for name, key, count, read_at, position in rows
+        ]
+
+    def sql(self, query: str, parameters: Sequence[Any] = ()) -> QueryResult:
+        """The result of a query over typed views.
+
+        The views are `fills`, each list's last content by its name, and all of its changes as
+        `..._history`. Columns are those of the typed frames, with decimals as floating point; a
+        value that is not of its type is null. `record` is the service's own text, for the
+        database's functions for JSON. The query cannot change anything: neither data, settings,
+        transactions nor files.
+
+        Args:
+            query: One statement in the SQL of the database.
+            parameters: Values for its placeholders: `?` in SQLite, `%s` in PostgreSQL.
+
+        Raises:
+            ConfigError: The query or its parameters are not valid.
+
+        Example:
+            >>> archive = bl.Archive(folder / "trades.db")
+            >>> _ = archive.update(client, dividends=["HK.00700"])
+            >>> archive.sql("select symbol, count(*) as n from dividends group by 1").to_dicts()
+            [{'symbol': 'HK.00700', 'n': 21}]
+            >>> archive.close()
+        """
+        if not isinstance(query, str):
+            raise ConfigError(f"query is of type {type(query).__name__}; expected a string")
+        if not isinstance(parameters, (list, tuple)):
+            raise ConfigError(
+                f"parameters is of type {type(parameters).__name__}; expected a list or a tuple"
+            )
+        return QueryResult(*self._database.query(query, parameters))
+
+    def export(self, list: str | Endpoint, path: str | os.PathLike[str]) -> int:
+        """Write a list with all of its keys to a Parquet file (extra `arrow`).
+
+        Fills have leading columns `account` and `market`. Other lists are written with all of their
+        changes, as `changes` returns them, and a leading column for the key.
+
+        Returns:
+            The number of rows.
+
+        Raises:
+            ConfigError: `path` is something other than a regular file, such as a device, or it is
+                the archive itself.
+            StoreError: The file cannot be written; an existing one is unchanged.
+        """
+        return export(self._database, list, path)
+
+
+def _datetime(at_micros: int) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=at_micros)

@@ -1,0 +1,127 @@
+"""What a value becomes in the views of a SQLite archive: the same as in a frame.
+
+The rule is that of the core (`decode/scalars/typed_value.rs`); SQLite has no regular expressions.
+The tests compare both with the same values.
+"""
+
+from __future__ import annotations
+
+from boardlot.results.cell_format import MICROSECONDS
+
+__all__ = ["timestamp_sql", "typed"]
+
+# The seconds from 1970 to the first moments of years 1 and 10000.
+YEAR_1, YEAR_10000 = -62_135_596_800, 253_402_300_800
+FIVE_DIGITS = "[0-9]" * 5
+ZONES = ["[zZ]", " [zZ]"] + [
+    f"{space}[+-]{zone}"
+    for space in ("", " ")
+    for zone in ("[0-2][0-9]", "[0-2][0-9][0-5][0-9]", "[0-2][0-9]:[0-5][0-9]")
+]
+
+
+def typed(field: str, kind: str, unit: str) -> str:
+    """The expression of a field of the column `record`."""
+    path = f"'$.\"{field}\"'"
+    value, of_type = f"json_extract(record, {path})", f"json_type(record, {path})"
+    expressions = {
+        "flag": lambda: f"case when {of_type} in ('true', 'false') then {value} end",
+        "text": lambda: (
+            f"case {of_type} when 'text' then {value} when 'null' then null "
+            f"when 'true' then 'true' when 'false' then 'false' else {_json(path)} end"
+        ),
+        "date": lambda: f"case when {of_type} = 'text' then {_date(value)} end",
+        "integer": lambda: _integer(value, of_type),
+        "timestamp": lambda: _timestamp(value, of_type, unit),
+        "number": lambda: _number(path, value, of_type, exact=False),
+        "decimal": lambda: _number(path, value, of_type, exact=True),
+    }
+    return expressions[kind]() if kind in expressions else value
+
+
+def timestamp_sql(column: str) -> str:
+    """The expression of a column of microseconds as ISO 8601."""
+    return _iso(f"({column})")
+
+
+def _json(path: str) -> str:
+    """The JSON text of a value; of one path, SQLite would make a number of it."""
+    twice = f"json_extract(record, {path}, {path})"
+    return f"substr({twice}, 2, (length({twice}) - 3) / 2)"
+
+
+def _integer(value: str, of_type: str) -> str:
+    text = (
+        "(select case when d <> '' and d not glob '*[^0-9]*' and instr(t, char(0)) = 0 "
+        "and typeof(cast(t as numeric)) = 'integer' then cast(t as numeric) end from "
+        "(select t, case when substr(t, 1, 1) in ('+', '-') then substr(t, 2) else t end as d "
+        f"from (select {value} as t)))"
+    )
+    return (
+        f"case {of_type} when 'integer' then "
+        f"case when typeof({value}) = 'integer' then {value} end when 'text' then {text} end"
+    )
+
+
+def _timestamp(value: str, of_type: str, unit: str) -> str:
+    per_second = 1_000_000 // MICROSECONDS.get(unit, 1_000_000)
+    micros = (
+        f"(select case when i <> 0 and i >= {YEAR_1 * per_second} "
+        f"and i < {YEAR_10000 * per_second} then i * {1_000_000 // per_second} end "
+        f"from (select {_integer(value, of_type)} as i))"
+    )
+    return f"(select {_iso('m')} from (select {micros} as m))"
+
+
+def _number(path: str, value: str, of_type: str, *, exact: bool) -> str:
+    # No reader of decimals accepts a longer exponent.
+    short = f"t not glob '*[eE]{FIVE_DIGITS}*' and t not glob '*[eE][+-]{FIVE_DIGITS}*'"
+    finite = "abs(cast(t as real)) < 9e999"
+    # Compared with a number, a text that is wholly a number becomes one, and others stay greater.
+    is_number = (
+        "cast(9e999 as numeric) > t and t not glob '*[^0-9.eE+-]*' and instr(t, char(0)) = 0"
+    )
+    text = (
+        f"(select case when {is_number} and {finite}{f' and {short}' if exact else ''} "
+        f"then cast(t as real) end from (select {value} as t))"
+    )
+    real = f"(select case when {finite} then cast(t as real) end from (select {value} as t))"
+    if exact:
+        real = (
+            f"(select case when {finite} and {short} then cast(t as real) end "
+            f"from (select {_json(path)} as t))"
+        )
+    return (
+        f"case {of_type} when 'integer' then cast({value} as real) "
+        f"when 'real' then {real} when 'text' then {text} end"
+    )
+
+
+def _date(value: str) -> str:
+    """A day, which a time of day may follow."""
+    zone = " or ".join(f"z glob '{pattern}'" for pattern in ZONES)
+    hours = "substr(ltrim(z), 2, 2) <= '23'"
+    # What follows the minutes, seconds and their fraction.
+    seconds = "glob ':[0-6][0-9]*' and substr(s, 2, 2) <= '60'"
+    return (
+        "(select case when d like '____-__-__' and substr(d, 1, 4) > '0000' "
+        # With a modifier, a day that does not exist becomes one of the next month.
+        "and date(d, '+0 days') = d and (r = '' or "
+        "(r glob '[tT ][0-2][0-9]:[0-5][0-9]*' and substr(r, 2, 2) <= '23' "
+        f"and (z = '' or z glob '[zZ]' or z glob ' [zZ]' or (({zone}) and {hours})))) "
+        "and instr(v, char(0)) = 0 then d end from "
+        "(select v, d, r, case when s not glob ':*' then s when not (s " + seconds + ") then '?' "
+        "when substr(s, 4, 1) not in ('.', ',') then substr(s, 4) "
+        "when substr(s, 5, 1) not glob '[0-9]' then '?' "
+        "else ltrim(substr(s, 5), '0123456789') end as z from "
+        "(select v, case when substr(v, 5, 1) = '/' and substr(v, 8, 1) = '/' "
+        "then replace(substr(v, 1, 10), '/', '-') else substr(v, 1, 10) end as d, "
+        f"substr(v, 11) as r, substr(v, 17) as s from (select {value} as v))))"
+    )
+
+
+def _iso(micros: str) -> str:
+    # Rounded down, before 1970 too.
+    rest = f"((({micros}) % 1000000 + 1000000) % 1000000)"
+    seconds = f"strftime('%Y-%m-%d %H:%M:%S', (({micros}) - {rest}) / 1000000, 'unixepoch')"
+    return f"{seconds} || printf('.%06d+00:00', {rest})"

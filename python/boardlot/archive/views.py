@@ -1,0 +1,102 @@
+"""The views of an archive: its lists with a typed column for each declared field."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+
+from boardlot.archive.database import Database, Row, Transaction, digest
+from boardlot.archive.fills import CURRENT
+from boardlot.archive.lists import LISTS, Series, columns_of
+
+__all__ = ["are_current", "define_custom", "define_views"]
+
+# Fields with other names are in `record` alone.
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+# A field's name, kind and unit.
+Column = tuple[str, str, str]
+
+
+def are_current(database: Database, transaction: Transaction) -> bool:
+    """Whether the views are there as this version has them."""
+    _, made_of = _wanted(database, transaction)
+    return transaction.execute("select digest from archive_views") == [(made_of,)]
+
+
+def define_views(database: Database, transaction: Transaction) -> None:
+    """Create all views, unless they are there as this version has them."""
+    statements, made_of = _wanted(database, transaction)
+    if transaction.execute("select digest from archive_views") == [(made_of,)]:
+        return
+    for name, query in statements.items():
+        # Its columns may have other types, which `create or replace` does not allow.
+        transaction.execute(f"drop view if exists {name}")
+        transaction.execute(f"create view {name} as {query}")
+    transaction.execute("delete from archive_views")
+    transaction.execute("insert into archive_views (digest) values (?)", (made_of,))
+
+
+def _wanted(database: Database, transaction: Transaction) -> tuple[dict[str, str], str]:
+    """The query of each view, and a digest of them all."""
+    custom = transaction.execute("select name, fields from endpoints order by name")
+    statements = _statements(database, custom)
+    return statements, digest(json.dumps(statements))
+
+
+def define_custom(
+    database: Database, transaction: Transaction, name: str, fields: list[Column]
+) -> None:
+    """Create the views of a custom endpoint, if its fields are new."""
+    text = json.dumps(fields)
+    if transaction.execute("select fields from endpoints where name = ?", (name,)) == [(text,)]:
+        return
+    transaction.execute("delete from endpoints where name = ?", (name,))
+    transaction.execute("insert into endpoints (name, fields) values (?, ?)", (name, text))
+    define_views(database, transaction)
+
+
+def _statements(database: Database, custom: Iterable[Row]) -> dict[str, str]:
+    """The query of each view.
+
+    `fills`, and for each list what it contained last and, as `..._history`, all of its changes.
+    Their columns are the declared fields, as in a frame; null for a value that is not of its type.
+    `record` is the service's own text.
+    """
+    fields = columns_of(Series("0", "-").records([]))
+    statements = {
+        "fills": f"select s.account as account, s.market as market"
+        f"{_columns(database, fields, {'account', 'market'})}, record "
+        f"from fill_versions f join series s on s.id = f.series where {CURRENT}"
+    }
+    for spec in LISTS.values():
+        schemas = [columns_of(spec.records(key, [])) for key in spec.examples]
+        by_name = {field[0]: field for schema in reversed(schemas) for field in schema}
+        statements |= _of_list(database, spec.name, spec.column, list(by_name.values()))
+    for name, text in custom:
+        statements |= _of_list(database, name, "key", [tuple(field) for field in json.loads(text)])
+    return statements
+
+
+def _of_list(database: Database, name: str, key: str, fields: list[Column]) -> dict[str, str]:
+    chosen = (
+        f'select l.key as "{key}"{_columns(database, fields, {key, "seen_at", "change"})}, '
+        f"{database.timestamp_sql('v.seen_at')} as seen_at"
+    )
+    one = f"where l.list = '{name}'"
+    return {
+        f'"{name}"': f"{chosen}, record from lists l join snapshot_records r on r.list = l.id "
+        "and r.snapshot = l.snapshot join versions v on v.list = r.list and v.id = r.version "
+        f"{one}",
+        f'"{name}_history"': f"{chosen}, v.change as change, record from lists l "
+        f"join versions v on v.list = l.id {one}",
+    }
+
+
+def _columns(database: Database, fields: list[Column], taken: set[str]) -> str:
+    taken, columns = {*taken, "record"}, []
+    for name, kind, unit in fields:
+        if NAME.fullmatch(name) and name.lower() not in taken:
+            taken.add(name.lower())
+            columns.append(f', {database.typed(name, kind, unit)} as "{name}"')
+    return "".join(columns)
