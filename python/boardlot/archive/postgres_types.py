@@ -49,8 +49,8 @@ def typed(field: str, kind: str, unit: str) -> str:
     integer = _of(
         "v",
         value,
-        f"case when v ~ '^[+-]?[0-9]{{1,{DIGITS_MAX}}}$' then case when v::numeric between "
-        "-9223372036854775808 and 9223372036854775807 then v::bigint end end",
+        f"case when v ~ '^[+-]?[0-9]+$' and length(v) <= {DIGITS_MAX} then case when v::numeric "
+        "between -9223372036854775808 and 9223372036854775807 then v::bigint end end",
     )
     if kind == "integer":
         return f"case when {is_scalar} then {integer} end"

@@ -26,13 +26,13 @@ DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 class QueryResult:
     """The rows of a query.
 
-    `columns` are their names; iteration yields a tuple for each row. In the result of a SQLite
-    archive, a column whose values are all times or dates as the views write them becomes one of
-    timestamps (UTC) or dates.
+    `columns` are their names, of which a second one with the same name ends in `_2`; iteration
+    yields a tuple for each row. In the result of a SQLite archive, a column whose values are all
+    times or dates as the views write them becomes one of timestamps (UTC) or dates.
     """
 
     def __init__(self, columns: list[str], rows: list[Row]) -> None:
-        self.columns = columns
+        self.columns = _unique(columns)
         self._rows = rows
 
     def __len__(self) -> int:
@@ -97,15 +97,17 @@ class QueryResult:
 
     def _typed_columns(self) -> dict[str, list[Any]]:
         columns = [_typed(list(column)) for column in zip(*self._rows, strict=True)]
-        columns = columns or [[] for _ in self.columns]
-        named: dict[str, list[Any]] = {}
-        for name, column in zip(self.columns, columns, strict=True):
-            number = 2
-            unique = name
-            while unique in named:
-                unique, number = f"{name}_{number}", number + 1
-            named[unique] = column
-        return named
+        return dict(zip(self.columns, columns or [[] for _ in self.columns], strict=True))
+
+
+def _unique(names: list[str]) -> list[str]:
+    found: list[str] = []
+    for name in names:
+        number, unique = 2, name
+        while unique in found or (unique != name and unique in names):
+            unique, number = f"{name}_{number}", number + 1
+        found.append(unique)
+    return found
 
 
 def _typed(values: list[Any]) -> list[Any]:

@@ -77,6 +77,8 @@ def _watch(interrupts: list[BaseException], gate: ForkGate) -> Iterator[int]:
             with gate.left():
                 pass
             yield 0
+        except GeneratorExit:
+            return
         except BaseException as interrupt:
             interrupts.append(interrupt)
             yield 1

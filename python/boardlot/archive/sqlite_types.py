@@ -22,21 +22,34 @@ ZONES = ["[zZ]", " [zZ]"] + [
 
 def typed(field: str, kind: str, unit: str) -> str:
     """The expression of a field of the column `record`."""
-    path = f"'$.\"{field}\"'"
-    value, of_type = f"json_extract(record, {path})", f"json_type(record, {path})"
+    field = _Field(f"'$.\"{field}\"'")
     expressions = {
-        "flag": lambda: f"case when {of_type} in ('true', 'false') then {value} end",
+        "flag": lambda: f"case when {field.type} in ('true', 'false') then {field.value} end",
         "text": lambda: (
-            f"case {of_type} when 'text' then {value} when 'null' then null "
-            f"when 'true' then 'true' when 'false' then 'false' else {_json(path)} end"
+            f"case {field.type} when 'text' then {field.text} when 'null' then null "
+            f"when 'true' then 'true' when 'false' then 'false' else {field.json} end"
         ),
-        "date": lambda: f"case when {of_type} = 'text' then {_date(value)} end",
-        "integer": lambda: _integer(value, of_type),
-        "timestamp": lambda: _timestamp(value, of_type, unit),
-        "number": lambda: _number(path, value, of_type, exact=False),
-        "decimal": lambda: _number(path, value, of_type, exact=True),
+        "date": lambda: f"case when {field.type} = 'text' then {_date(field.text)} end",
+        "integer": lambda: _integer(field),
+        "timestamp": lambda: _timestamp(field, unit),
+        "number": lambda: _number(field, exact=False),
+        "decimal": lambda: _number(field, exact=True),
     }
-    return expressions[kind]() if kind in expressions else value
+    return expressions[kind]() if kind in expressions else field.value
+
+
+class _Field:
+    """The expressions of a field's value, its type, its text and its JSON."""
+
+    def __init__(self, path: str) -> None:
+        self.type = f"json_type(record, {path})"
+        self.value = f"json_extract(record, {path})"
+        # SQLite ends a text at U+0000, which would make a number of some that are not.
+        document = r"replace(record, '\u0000', '\ufffd')"
+        self.text = f"json_extract({document}, {path})"
+        # Of one path, SQLite would make a number of it.
+        twice = f"json_extract(record, {path}, {path})"
+        self.json = f"substr({twice}, 2, (length({twice}) - 3) / 2)"
 
 
 def timestamp_sql(column: str) -> str:
@@ -44,55 +57,47 @@ def timestamp_sql(column: str) -> str:
     return _iso(f"({column})")
 
 
-def _json(path: str) -> str:
-    """The JSON text of a value; of one path, SQLite would make a number of it."""
-    twice = f"json_extract(record, {path}, {path})"
-    return f"substr({twice}, 2, (length({twice}) - 3) / 2)"
-
-
-def _integer(value: str, of_type: str) -> str:
+def _integer(field: _Field) -> str:
     text = (
-        "(select case when d <> '' and d not glob '*[^0-9]*' and instr(t, char(0)) = 0 "
+        "(select case when d <> '' and d not glob '*[^0-9]*' "
         "and typeof(cast(t as numeric)) = 'integer' then cast(t as numeric) end from "
         "(select t, case when substr(t, 1, 1) in ('+', '-') then substr(t, 2) else t end as d "
-        f"from (select {value} as t)))"
+        f"from (select {field.text} as t)))"
     )
     return (
-        f"case {of_type} when 'integer' then "
-        f"case when typeof({value}) = 'integer' then {value} end when 'text' then {text} end"
+        f"case {field.type} when 'integer' then case when typeof({field.value}) = 'integer' "
+        f"then {field.value} end when 'text' then {text} end"
     )
 
 
-def _timestamp(value: str, of_type: str, unit: str) -> str:
+def _timestamp(field: _Field, unit: str) -> str:
     per_second = 1_000_000 // MICROSECONDS.get(unit, 1_000_000)
     micros = (
         f"(select case when i <> 0 and i >= {YEAR_1 * per_second} "
         f"and i < {YEAR_10000 * per_second} then i * {1_000_000 // per_second} end "
-        f"from (select {_integer(value, of_type)} as i))"
+        f"from (select {_integer(field)} as i))"
     )
     return f"(select {_iso('m')} from (select {micros} as m))"
 
 
-def _number(path: str, value: str, of_type: str, *, exact: bool) -> str:
+def _number(field: _Field, *, exact: bool) -> str:
     # No reader of decimals accepts a longer exponent.
     short = f"t not glob '*[eE]{FIVE_DIGITS}*' and t not glob '*[eE][+-]{FIVE_DIGITS}*'"
     finite = "abs(cast(t as real)) < 9e999"
     # Compared with a number, a text that is wholly a number becomes one, and others stay greater.
-    is_number = (
-        "cast(9e999 as numeric) > t and t not glob '*[^0-9.eE+-]*' and instr(t, char(0)) = 0"
-    )
+    is_number = "cast(9e999 as numeric) > t and t not glob '*[^0-9.eE+-]*'"
     text = (
         f"(select case when {is_number} and {finite}{f' and {short}' if exact else ''} "
-        f"then cast(t as real) end from (select {value} as t))"
+        f"then cast(t as real) end from (select {field.text} as t))"
     )
-    real = f"(select case when {finite} then cast(t as real) end from (select {value} as t))"
+    real = f"(select case when {finite} then cast(t as real) end from (select {field.value} as t))"
     if exact:
         real = (
             f"(select case when {finite} and {short} then cast(t as real) end "
-            f"from (select {_json(path)} as t))"
+            f"from (select {field.json} as t))"
         )
     return (
-        f"case {of_type} when 'integer' then cast({value} as real) "
+        f"case {field.type} when 'integer' then cast({field.value} as real) "
         f"when 'real' then {real} when 'text' then {text} end"
     )
 
@@ -109,7 +114,7 @@ def _date(value: str) -> str:
         "and date(d, '+0 days') = d and (r = '' or "
         "(r glob '[tT ][0-2][0-9]:[0-5][0-9]*' and substr(r, 2, 2) <= '23' "
         f"and (z = '' or z glob '[zZ]' or z glob ' [zZ]' or (({zone}) and {hours})))) "
-        "and instr(v, char(0)) = 0 then d end from "
+        "then d end from "
         "(select v, d, r, case when s not glob ':*' then s when not (s " + seconds + ") then '?' "
         "when substr(s, 4, 1) not in ('.', ',') then substr(s, 4) "
         "when substr(s, 5, 1) not glob '[0-9]' then '?' "

@@ -1,0 +1,136 @@
+"""The views: in the database itself, and with the values of the frames."""
+
+import json
+import math
+import subprocess
+
+import boardlot as bl
+import pytest
+
+from ..support.service import Response
+from ..support.system import need_program
+
+HK = [("281756", "HK")]
+KINDS = {
+    "t": "text",
+    "i": "integer",
+    "n": "number",
+    "f": "flag",
+    "d": "decimal",
+    "p": "percent",
+    "s": "seconds",
+    "ms": "millis",
+    "us": "micros",
+    "day": "date",
+}
+# Each is the value of every field: JSON, as the service would send it.
+VALUES = [
+    "null", "true", "false", '""', "0", "-0", "1", "-1", '"1"', '"+1"', '"-1"', '"01"', '"0"',
+    '" 1"', '"1 "', '"1\\u0000"', '"\\u0661"', '"1_000"', '"0x10"', '"--1"', '"+-1"', '"+"', '"-"',
+    '"."', '".5"', '"-.5"', '"5."', '"5.e3"', '"1..2"', '"1.5"', "1.5", "1.0", '"1.0"', "1.50",
+    "1e2", '"1e2"', '"1E+2"', '"1e"', '"e5"', '"1e5e5"', '"1e-400"', '"1e400"', '"-1e400"', "1e400",
+    '"1e00002"', '"1e0002"', '"1e-00002"', '"0e99999"', '"1e99999"', '"1e-99999"', "0.1",
+    "123456789.123456789", "9007199254740993", '"9007199254740993"',
+    "9223372036854775807", '"9223372036854775807"', "9223372036854775808", '"9223372036854775808"',
+    "-9223372036854775808", '"-9223372036854775808"', '"-9223372036854775809"',
+    '"00000000000000000000000000000001"', "18446744073709551616", '"1.7976931348623157e308"',
+    '"inf"', '"nan"', '"NaN"', '"Infinity"', '"--"', '"x"',
+    "1790000000", '"1790000000"', "1790000000123", "1790000000123456", '"1790000000123456"',
+    "-62135596800", "-62135596801", "253402300799", "253402300800", "253402300799999",
+    "253402300799999999", "253402300800000000", "-62135596800000000", "-62135596800000001",
+    "-123456",
+    "[]", "{}", "[1]", '{"a":1}', '"[1]"', '"{\\"a\\": 1}"', '"\\ud83d\\ude00"', "\"'; drop\"",
+    '"2026-05-15"', '"2026/05/15"', '"2026/05-15"', '"2026-05-15x"', '"2026-05-15 "', '"2026-5-15"',
+    '"2026-02-29"', '"2024-02-29"', '"2026-13-01"', '"2026-00-01"', '"2026-04-31"', '"0000-01-01"',
+    '"0001-01-01"', '"9999-12-31"', '"2026-05-15T10:00"', '"2026-05-15 10:00:59"', '"2026-05-15t1"',
+    '"2026-05-15T10:00:60"', '"2026-05-15T10:00:61"', '"2026-05-15T24:00"', '"2026-05-15T23:60"',
+    '"2026-05-15T10:00:00.5"', '"2026-05-15T10:00:00."', '"2026-05-15T10:00:00,123456789"',
+    '"2026-05-15T10:00:00Z"', '"2026-05-15T10:00Z"', '"2026-05-15T10:00 z"', '"2026-05-15T10:00:"',
+    '"2026-05-15T10:00+08:00"', '"2026-05-15T10:00:00.25-0830"', '"2026-05-15T10:00 +08"',
+    '"2026-05-15T10:00+8"', '"2026-05-15T10:00+24:00"', '"2026-05-15T10:00+08:60"', "20260515",
+    '"2026-05-15T10:00Zx"', '"2026-05-15\\u0000"', '"20260515"', '"+026-05-15"',
+]  # fmt: skip
+VECTORS = bl.Endpoint(
+    "vectors", "GET", "/api/v1.0/vectors", rows="data.list", record={"place": "integer", **KINDS}
+)
+SHELL_QUERY = "select deal_id, qty from fills order by deal_id"
+
+
+def answer(rows):
+    body = f'{{"ret_code":0,"data":{{"list":[{",".join(rows)}]}}}}'
+    return Response(body=body.encode())
+
+
+def same(one, other):
+    if isinstance(one, float) and isinstance(other, float):
+        # SQLite before 3.43 may round the last place of a long decimal in another way.
+        return math.isclose(one, other, rel_tol=4e-16)
+    if isinstance(one, str) and "\0" in one:
+        # The text of a database cannot contain it.
+        return other == one.replace("\0", "\ufffd")
+    # SQLite has no booleans.
+    return one == other and (type(one) is type(other) or isinstance(one, bool))
+
+
+def test_a_value_becomes_the_same_in_a_frame_and_in_a_view(archive, book, client):
+    pytest.importorskip("pyarrow")
+    book.failures[VECTORS.path] = [
+        answer(
+            f'{{"place":{place},{",".join(f"{json.dumps(name)}:{value}" for name in KINDS)}}}'
+            for place, value in enumerate(VALUES)
+        )
+    ]
+    report = archive.update(client, lists=[(VECTORS, {})])
+    assert (report.new, report.errors) == (len(VALUES), {})
+    frame = archive.seen(VECTORS, {}).to_arrow(invalid="null").to_pylist()
+    view = archive.sql("select * from vectors order by place").to_arrow().to_pylist()
+    assert len(frame) == len(view) == len(VALUES)
+    wrong = [
+        (value, KINDS[name], of_frame[name], of_view[name])
+        for value, of_frame, of_view in zip(VALUES, frame, view, strict=True)
+        for name in KINDS
+        if not same(of_frame[name], of_view[name])
+    ]
+    assert wrong == []
+    kept = {name: sum(row[name] is not None for row in frame) for name in KINDS}
+    assert min(kept.values()) >= 2, kept
+
+
+def test_the_sqlite3_shell_sees_the_views(file, book, client):
+    need_program("sqlite3")
+    book.put_fills(3)
+    with bl.Archive(file) as archive:
+        archive.update(client, fills=HK)
+        line = ["sqlite3", "-csv", str(file), SHELL_QUERY]
+        done = subprocess.run(line, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["1,100.0", "2,100.0", "3,100.0"]
+
+
+def test_psql_sees_the_views(postgres, book, client):
+    need_program("psql")
+    book.put_fills(3)
+    address = postgres.address()
+    with bl.Archive(address) as archive:
+        archive.update(client, fills=HK)
+    query = SHELL_QUERY.replace("fills", "boardlot_archive.fills")
+    line = ["psql", "--no-psqlrc", "--csv", "--tuples-only", address, "-c", query]
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["1,100", "2,100", "3,100"]
+
+
+def test_views_of_another_version_are_made_again(target, book, client):
+    book.put_fills(3)
+    with bl.Archive(target) as archive:
+        archive.update(client, fills=HK)
+        with archive._database.transaction() as transaction:
+            transaction.execute("drop view fills")
+            transaction.execute("create view fills as select 1 as one")
+            transaction.execute("update archive_views set digest = 'older'")
+    with bl.Archive(target) as archive:
+        assert len(archive.sql("select deal_id, price from fills")) == 3
+
+
+def test_two_columns_of_one_name_are_both_there(archive):
+    found = archive.sql("select 1 as a, 2 as a, 3 as b")
+    assert found.columns == ["a", "a_2", "b"]
+    assert found.to_dicts() == [{"a": 1, "a_2": 2, "b": 3}]
