@@ -78,7 +78,8 @@ class DatabaseConnection(Database, Generic[C]):
 
     def close(self) -> None:
         self._closed = True
-        for slots in (self._own, self._for_queries):
+        # The last connection to a SQLite file removes its log, if it may write.
+        for slots in (self._for_queries, self._own):
             slot = slots.value
             with slot.lock:
                 connection: Any = slot.connection

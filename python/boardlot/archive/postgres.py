@@ -156,8 +156,11 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
                     declared = f"declare found no scroll cursor for {sql}\n"
                     connection.execute(declared.encode(), parameters or None, prepare=True)
                     cursor = connection.execute("fetch all from found")
-                    columns = cursor.description or []
-                    return [column.name for column in columns], cursor.fetchall()
+                    columns = [column.name for column in cursor.description or ()]
+                    rows = cursor.fetchall()
+                # A lock of the session would outlive the transaction.
+                connection.execute("select pg_advisory_unlock_all()")
+                return columns, rows
             except (psycopg.Error, UnicodeError, ValueError) as error:
                 if isinstance(error, psycopg.OperationalError) and not _is_of_query(error):
                     raise

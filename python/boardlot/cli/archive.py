@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import os
 import sys
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -18,7 +21,7 @@ from boardlot.archive.open import server_address
 from boardlot.cli.click_classes import Argument, CommandGroup, DataCommand
 from boardlot.cli.endpoints import parse_time
 from boardlot.cli.numbers import Number
-from boardlot.cli.output import emit
+from boardlot.cli.output import check_destination, emit
 from boardlot.cli.paths import UserPath
 from boardlot.cli.plain_values import plain
 from boardlot.cli.settings import Settings
@@ -51,6 +54,7 @@ UPDATE = "boardlot --profile live archive update trades.db"
 FILE = "A SQLite file, created if it does not exist; or postgresql://USER@HOST/DATABASE."
 # The most that `--overlap-days` may be: a century.
 DAYS_MAX = 36_525
+FINDING = ["kind", "list", "key", "text"]
 # The option of each list: what its keys are.
 KEYS = {
     "crypto_orders": "ACCOUNT",
@@ -104,6 +108,7 @@ def update(
     if not fills and not any(keys.values()):
         options = ", ".join(f"--{name.replace('_', '-')}" for name in ("fills", *keys))
         raise click.UsageError(f"nothing to update: pass one or more of {options}")
+    check_destination(settings, _files_of(file))
     accounts = [_account(text) for text in fills]
     start = None if since is None else parse_time(since)
     with settings.client() as client, Archive(file) as archive:
@@ -121,6 +126,7 @@ def update(
 
 def status(settings: Settings, file: str) -> None:
     """Show what an archive contains: a row for each list."""
+    check_destination(settings, _files_of(file))
     with _existing(file) as archive:
         rows = archive.status()
     emit(settings, [{**row, "read_at": str(row["read_at"] or "")} for row in rows])
@@ -128,6 +134,7 @@ def status(settings: Settings, file: str) -> None:
 
 def export(settings: Settings, file: str, name: str, path: Path) -> None:
     """Write a list to a Parquet file: fills, or all changes of another list."""
+    _refuse(settings, "a list is exported whole, as Parquet", ("--force",))
     if is_regular(path) is not None and not settings.force:
         raise click.UsageError(f"{path} already exists: choose another, or add --force")
     with _existing(file) as archive:
@@ -140,9 +147,24 @@ def sql(settings: Settings, file: str, query: str) -> None:
 
     The views are fills, each list's last content by its name, and its changes as ..._history.
     """
+    check_destination(settings, _files_of(file))
     with _existing(file) as archive:
         result = archive.sql(query)
-    emit(settings, [plain(row) for row in result.to_dicts()])
+    emit(settings, _Rows(result.columns, [plain(row) for row in result.to_dicts()]))
+
+
+def check(settings: Settings, file: str, unread_days: float) -> int:
+    """Show what is wrong with what an archive has.
+
+    Spans of fills that were not read, ids that were sent twice with different contents, dividends
+    that were restated, and lists that were not read for long. If there are any, the exit status is
+    1.
+    """
+    check_destination(settings, _files_of(file))
+    with _existing(file) as archive:
+        found = archive.check(unread=timedelta(days=unread_days))
+    emit(settings, _Rows(FINDING, [dataclasses.asdict(one) for one in found]))
+    return 1 if found else 0
 
 
 def follow(
@@ -158,8 +180,8 @@ def follow(
 
     A fill counts as delivered when the next one is written, also across restarts.
     """
-    if settings.format not in (None, "jsonl") or settings.out is not None or settings.columns:
-        raise click.UsageError("fills are printed as lines of JSON: leave out --format and --out")
+    if settings.format != "jsonl":
+        _refuse(settings, "all fills are printed as lines of JSON", ())
     account, start = _account(fills), None if since is None else parse_time(since)
     out = sys.stdout.buffer
     with settings.client() as client, Archive(file) as archive:
@@ -173,6 +195,37 @@ def follow(
         ):
             out.write(json.dumps(fill).encode() + b"\n")
             out.flush()
+
+
+class _Rows(list[dict[str, Any]]):
+    """Rows whose columns are known even if there are none."""
+
+    def __init__(self, columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
+        super().__init__(rows)
+        self.schema = [SimpleNamespace(name=name) for name in columns]
+
+
+def _refuse(settings: Settings, because: str, allowed: Sequence[str]) -> None:
+    """Refuse those options for data that a command does not follow."""
+    given = {
+        "--format": settings.format,
+        "--out": settings.out,
+        "--force": settings.force,
+        "--columns": settings.columns,
+        "--where": settings.where,
+        "--sort": settings.sort,
+        "--limit": settings.limit,
+    }
+    for name in (name for name, value in given.items() if value and name not in allowed):
+        raise click.UsageError(f"{because}: leave out {name}, or choose with `archive sql`")
+
+
+def _files_of(file: str) -> list[Path]:
+    """The files of an archive, none of which may be written over."""
+    if server_address(file) is not None:
+        return []
+    path = Path(os.path.realpath(file))
+    return [path.with_name(path.name + end) for end in ("", "-wal", "-shm")]
 
 
 def _existing(file: str) -> Archive:
@@ -237,6 +290,19 @@ COMMANDS: dict[str, click.Command] = {
             'boardlot archive sql trades.db "select code, sum(qty) from fills group by 1"',
         ],
         callback=click.pass_obj(sql),
+    ),
+    "check": DataCommand(
+        "check",
+        params=[
+            _file(),
+            click.Option(
+                ["--unread-days"], type=Number(0, DAYS_MAX), default=7.0, show_default=True,
+                help="After how many days without a complete read a list is reported.",
+            ),
+        ],
+        help=check.__doc__,
+        examples=[f"{UPDATE} --ipos hk && boardlot archive check trades.db"],
+        callback=click.pass_obj(check),
     ),
     "follow": DataCommand(
         "follow",

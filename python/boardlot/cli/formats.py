@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 import shutil
 import sys
@@ -189,7 +190,16 @@ def _json_rows(page: Rows, fields: Fields) -> list[bytes]:
     if isinstance(page, Records):
         return [row.encode() for row in page._json(names)]
     rows = page if names is None else [{name: row.get(name) for name in names} for row in page]
-    return [compact(row) for row in rows]
+    return [compact(_finite(row)) for row in rows]
+
+
+def _finite(value: Any) -> Any:
+    """A value for JSON, which has no infinities: a database may."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {name: _finite(member) for name, member in value.items()}
+    return [_finite(member) for member in value] if isinstance(value, list) else value
 
 
 def _text_rows(page: Rows, names: list[str]) -> list[list[str | None]]:
