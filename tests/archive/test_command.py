@@ -154,3 +154,62 @@ def test_fills_are_followed_as_lines_of_json_until_ctrl_c(book, service, file):
         _, errors = child.communicate(timeout=30)
     assert child.returncode == 130
     assert "boardlot: interrupted" in errors and "Traceback" not in errors
+
+
+def test_every_option_works_or_is_refused(run, book, tmp_path):
+    book.put_fills(3)
+    run("update", "--fills", "281756:HK")
+    out = str(tmp_path / "fills.parquet")
+    for options in (
+        ["--format", "csv"], ["--where", "qty>1"], ["--limit", "1"], ["--sort", "code"],
+        ["--columns", "code"], ["--out", out],
+    ):  # fmt: skip
+        assert f"leave out {options[0]}" in run("export", "fills", out, *options, status=2).err
+        follow = run("follow", "--fills", "281756:HK", *options, status=2)
+        assert f"leave out {options[0]}" in follow.err
+    query = ["sql", "select code, qty, deal_id from fills", "--format", "jsonl"]
+    assert len(run(*query, "--where", "deal_id>1").out.splitlines()) == 2
+    assert len(run(*query, "--limit", "1").out.splitlines()) == 1
+
+
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm"])
+def test_the_archive_is_never_the_output(ending, run, book, file, tmp_path):
+    book.put_fills(3)
+    run("update", "--fills", "281756:HK")
+    file.with_name(file.name + ending).touch()
+    before = file.read_bytes()
+    out = str(file) + ending
+    wanted = ["--out", out, "--force", "--format", "csv"]
+    for command in (["status"], ["sql", "select 1"], ["update", "--ipos", "hk"], ["check"]):
+        assert "is a file that the command itself reads" in run(*command, *wanted, status=2).err
+    assert "is the archive itself" in run("export", "fills", out, "--force", status=2).err
+    assert file.read_bytes() == before
+    assert len(bl.Archive(file).fills(*HK)) == 3
+
+
+def test_names_of_columns_and_infinities_are_written(run, tmp_path):
+    run("update", "--ipos", "hk")
+    twice = run("sql", "select 1 as a, 2 as a", "--format", "csv")
+    assert twice.out == "a,a_2\n1,2\n"
+    nothing = "select code, market from ipos where code = 'no'"
+    assert run("sql", nothing, "--format", "csv").out == "code,market\n"
+    assert run("sql", nothing, "--format", "json").out == "[]\n"
+    infinite = "select 9e999 as a, -9e999 as b, 1.5 as c"
+    for format in ("json", "jsonl"):
+        (row,) = json.loads(f"[{run('sql', infinite, '--format', 'jsonl').out}]")
+        assert row == {"a": None, "b": None, "c": 1.5}, format
+    assert "code" in run("sql", nothing).out
+    parquet = pytest.importorskip("pyarrow.parquet")
+    run("sql", nothing, "--out", str(tmp_path / "nothing.parquet"))
+    assert parquet.read_schema(tmp_path / "nothing.parquet").names == ["code", "market"]
+
+
+def test_what_is_wrong_makes_the_status_1(run, book):
+    book.put_fills(3)
+    run("update", "--fills", "281756:HK")
+    assert run("check", "--format", "jsonl").out == ""
+    served = book.fills[HK]
+    served[0] = {**served[0], "qty": "5"}
+    run("update", "--fills", "281756:HK")
+    found = json.loads(run("check", "--format", "jsonl", status=1).out)
+    assert (found["kind"], found["list"], found["key"]) == ("twice", "fills", "281756 HK")

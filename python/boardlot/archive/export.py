@@ -67,26 +67,38 @@ def arrow_table(database: Database, name: str | Endpoint) -> Any:
 
 
 def _with_common_types(pa: Any, tables: list[Any]) -> list[Any]:
-    """The tables, with the columns of JSON text that have no type in common."""
+    """The tables, so that columns of one name have a type in common: those without any are text."""
     types: dict[str, list[Any]] = {}
     for table in tables:
         for column in table.schema:
             of_column = types.setdefault(column.name, [])
             if column.type not in of_column:
                 of_column.append(column.type)
-    texts = [name for name, found in types.items() if not _unify(pa, found)]
-    for name in texts:
+    for name in [name for name, found in types.items() if len(found) > 1]:
+        # Nulls alone are of any type.
+        found = [
+            table.column(name).type
+            for table in tables
+            if name in table.column_names and table.column(name).null_count < len(table)
+        ]
+        as_text = not _unify(pa, found)
         for place, table in enumerate(tables):
             if name in table.column_names:
-                column = table.column(name)
-                values = [_text(value) for value in column.to_pylist()]
-                index = table.column_names.index(name)
-                tables[place] = table.set_column(index, name, pa.array(values, pa.string()))
+                values = _converted(pa, table.column(name), as_text)
+                tables[place] = table.set_column(table.column_names.index(name), name, values)
     return tables
 
 
+def _converted(pa: Any, column: Any, as_text: bool) -> Any:
+    if column.null_count == len(column):
+        return pa.nulls(len(column))
+    if not as_text:
+        return column
+    return pa.array([_text(value) for value in column.to_pylist()], pa.string())
+
+
 def _unify(pa: Any, types: list[Any]) -> bool:
-    schemas = [pa.schema([("column", of_type)]) for of_type in types]
+    schemas = [pa.schema([])] + [pa.schema([("column", of_type)]) for of_type in types]
     try:
         pa.unify_schemas(schemas, promote_options="permissive")
     except (pa.ArrowTypeError, pa.ArrowInvalid):

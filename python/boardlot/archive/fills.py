@@ -63,14 +63,21 @@ class FillStore:
 
     Args:
         lock: What a writer must still have.
+        service: Where a writer's fills come from.
     """
 
-    def __init__(self, database: Database, series: Series, lock: Lock | None = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        series: Series,
+        lock: Lock | None = None,
+        service: str | None = None,
+    ) -> None:
         self._database = database
         self._series = series
         self._names = (series.account, series.market)
         self._id: int | None = None
-        self._lock = lock
+        self._lock, self._service = lock, service
         # What the last `store` counted: a page may begin with what the one before it ended with.
         self._counted: Fills = {}
 
@@ -157,7 +164,13 @@ class FillStore:
     def _writing(self) -> Iterator[tuple[Transaction, int]]:
         """A transaction, and the id of the series."""
         with self._database.transaction(self._lock) as transaction:
-            yield transaction, self._row(transaction)
+            series = self._row(transaction)
+            if self._service is not None:
+                transaction.execute(
+                    "update series set service = ? where id = ? and service is null",
+                    (self._service, series),
+                )
+            yield transaction, series
 
     def store(self, fills: Fills, position: str) -> Counts:
         """Store fills, and the position after their pages, in one transaction.

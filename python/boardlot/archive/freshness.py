@@ -15,7 +15,7 @@ from boardlot.archive.database import Database, Row, Transaction
 from boardlot.archive.running import Runner
 from boardlot.errors import BoardlotError, ConfigError
 
-__all__ = ["Fetch", "ServiceClock", "check_service", "is_fresh"]
+__all__ = ["Fetch", "ServiceClock", "check_service", "is_fresh", "service_of"]
 
 
 @dataclass(frozen=True)

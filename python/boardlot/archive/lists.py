@@ -10,7 +10,7 @@ from datetime import date
 from typing import Any
 
 from boardlot import _core
-from boardlot._core import Endpoint
+from boardlot._core import DateRange, Endpoint
 from boardlot.errors import ConfigError
 
 __all__ = ["LISTS", "ListSpec", "Series", "columns_of", "custom_list", "list_named"]
@@ -186,7 +186,7 @@ LISTS = {
 
 
 # The name of a custom endpoint whose lists are archived: its views are named after it.
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,49}", re.ASCII)
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,49}", re.ASCII)
 TAKEN = {
     "fills", "series", "fill_versions", "coverage", "followers", "lists", "versions", "snapshots",
     "snapshot_records", "endpoints", "archive_views", "archive_format",
@@ -222,12 +222,14 @@ def custom_spec(endpoint: Endpoint) -> ListSpec:
     if not NAME.fullmatch(name) or name.lower() in TAKEN or name.lower().endswith("_history"):
         raise ConfigError(
             f"the endpoint's name is {name!r}, which cannot be that of a view; expected at most 50 "
-            "letters, digits and underscores, and none of the archive's own names"
+            "characters, and none of the archive's own names"
         )
     # Without one, a record is identified by all of its values, as one without a code is.
-    unique = getattr(endpoint.paging, "unique", None) or ""
-    paged = endpoint.paging is not None
-    return ListSpec(name, "", "", "key", (unique,), paged=paged, endpoint=endpoint)
+    paging = endpoint.paging
+    # What it is pickled with is what it was made of.
+    options = paging.__getnewargs_ex__()[1] if isinstance(paging, DateRange) else {}
+    identity = (options.get("unique") or "",)
+    return ListSpec(name, "", "", "key", identity, paged=paging is not None, endpoint=endpoint)
 
 
 def list_named(name: str | Endpoint) -> ListSpec:

@@ -12,7 +12,7 @@ from boardlot import _core
 from boardlot.archive import observations
 from boardlot.archive.database import Database
 from boardlot.archive.fills import Fills, FillStore, State, add
-from boardlot.archive.freshness import ServiceClock, check_service, is_fresh
+from boardlot.archive.freshness import ServiceClock, check_service, is_fresh, service_of
 from boardlot.archive.lists import ListSpec, Series
 from boardlot.archive.report import Counts, UpdateReport
 from boardlot.archive.running import Runner
@@ -100,6 +100,7 @@ class ListReader:
             # Another one may have read it meanwhile.
             if max_age is not None and is_fresh(database, place, max_age, self.clock.now):
                 return False
+            check_service(database, place, f"{spec.name} {key}", client)
             fetch = self.clock.fetch()
             pages = []
             if spec.paged:
@@ -141,7 +142,9 @@ class FillReader:
         with database.lock(f"update:fills {self.series}").held(self.work.wait) as lock:
             if max_age is not None and is_fresh(database, place, max_age, self.clock.now):
                 return False
-            store = FillStore(database, self.series, lock)
+            # Another one may have been the first to read it.
+            check_service(database, place, f"fills {self.series}", self.work.client)
+            store = FillStore(database, self.series, lock, service_of(self.work.client))
             fetch = self.clock.fetch()
             self.read(store, now, counts)
             store.read_completely(fetch)
@@ -151,7 +154,8 @@ class FillReader:
         """The same for a follower, which reads from `not_before` only, and up to `end`."""
         database = self.work.database
         with database.lock(f"update:fills {self.series}").held(self.work.wait) as lock:
-            store = FillStore(database, self.series, lock)
+            check_service(database, self.series.place, f"fills {self.series}", self.work.client)
+            store = FillStore(database, self.series, lock, service_of(self.work.client))
             self.read(store, now, counts, end, not_before)
 
     def read(

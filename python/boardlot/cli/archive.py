@@ -202,7 +202,11 @@ class _Rows(list[dict[str, Any]]):
 
     def __init__(self, columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
         super().__init__(rows)
-        self.schema = [SimpleNamespace(name=name) for name in columns]
+        # Rows show their columns themselves.
+        without_rows = [] if rows else columns
+        self.schema = [
+            SimpleNamespace(name=name, kind="text", unit=None, doc="") for name in without_rows
+        ]
 
 
 def _refuse(settings: Settings, because: str, allowed: Sequence[str]) -> None:

@@ -1,0 +1,89 @@
+"""Exports: types in common, never the archive itself, and each file whole."""
+
+import os
+import threading
+
+import boardlot as bl
+import pytest
+
+from .service import path_of
+
+HK = ("281756", "HK")
+parquet = pytest.importorskip("pyarrow.parquet")
+PLATES = ["HK.BK1", "HK.BK2", "HK.BK3"]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([None, 1, 2], [None, 1, 2]),
+        ([1, "x", None], ["1", "x", None]),
+        ([1, 2.5, 3], [1.0, 2.5, 3.0]),
+        ([{"a": 1}, 5, "x"], ['{"a": 1}', "5", "x"]),
+        ([[1], {"b": 2}, True], ["[1]", '{"b": 2}', "true"]),
+        ([True, 1, False], ["true", "1", "false"]),
+    ],
+)
+def test_an_undeclared_field_of_several_types_has_a_common_one_or_is_text(
+    values, expected, archive, book, client, tmp_path
+):
+    for plate, value in zip(PLATES, values, strict=True):
+        book.lists[path_of("plates", plate)] = [{"code": "HK.00001", "new": value}]
+    archive.update(client, plates=PLATES)
+    assert archive.export("plates", tmp_path / "plates.parquet") == 3
+    rows = parquet.read_table(tmp_path / "plates.parquet").to_pylist()
+    assert [row["new"] for row in rows] == expected
+
+
+def test_an_export_never_replaces_the_archive(file, book, client, tmp_path, monkeypatch):
+    book.put_fills(3)
+    with bl.Archive(file) as archive:
+        archive.update(client, fills=[HK])
+        (tmp_path / "link").symlink_to(file)
+        os.link(file, tmp_path / "hard")
+        monkeypatch.chdir(tmp_path)
+        own = [file, "archive.db", "./archive.db", "archive.db-wal", "archive.db-shm"]
+        for path in [*own, "link", "hard"]:
+            with pytest.raises(bl.ConfigError, match="is the archive itself"):
+                archive.export("fills", path)
+        assert archive.fills(*HK) == book.expected()
+
+
+def test_threads_that_export_to_one_path_leave_a_whole_file_at_any_time(
+    file, book, client, tmp_path
+):
+    book.put_fills(200)
+    path, done, failures = tmp_path / "fills.parquet", threading.Event(), []
+    with bl.Archive(file) as archive:
+        archive.update(client, fills=[HK])
+        archive.export("fills", path)
+
+        def export():
+            while not done.is_set():
+                try:
+                    archive.export("fills", path)
+                except BaseException as error:
+                    failures.append(error)
+
+        threads = [threading.Thread(target=export) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(60):
+                assert parquet.read_table(path).num_rows == 200
+        finally:
+            done.set()
+            for thread in threads:
+                thread.join(60)
+    assert not failures
+    assert [one.name for one in tmp_path.iterdir() if "parquet" in one.name] == ["fills.parquet"]
+
+
+def test_a_link_at_the_name_of_a_temporary_file_is_not_followed(file, tmp_path, monkeypatch):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    monkeypatch.setattr("secrets.token_hex", lambda _: "guessed")
+    (tmp_path / ".fills.parquet.guessed.part").symlink_to(victim)
+    with bl.Archive(file) as archive, pytest.raises(bl.StoreError):
+        archive.export("fills", tmp_path / "fills.parquet")
+    assert victim.read_text() == "precious"
