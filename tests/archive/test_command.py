@@ -187,7 +187,7 @@ def test_the_archive_is_never_the_output(ending, run, book, file, tmp_path):
     assert len(bl.Archive(file).fills(*HK)) == 3
 
 
-def test_names_of_columns_and_infinities_are_written(run, tmp_path):
+def test_names_of_columns_and_infinities_are_written(run):
     run("update", "--ipos", "hk")
     twice = run("sql", "select 1 as a, 2 as a", "--format", "csv")
     assert twice.out == "a,a_2\n1,2\n"
@@ -199,9 +199,6 @@ def test_names_of_columns_and_infinities_are_written(run, tmp_path):
         (row,) = json.loads(f"[{run('sql', infinite, '--format', 'jsonl').out}]")
         assert row == {"a": None, "b": None, "c": 1.5}, format
     assert "code" in run("sql", nothing).out
-    parquet = pytest.importorskip("pyarrow.parquet")
-    run("sql", nothing, "--out", str(tmp_path / "nothing.parquet"))
-    assert parquet.read_schema(tmp_path / "nothing.parquet").names == ["code", "market"]
 
 
 def test_what_is_wrong_makes_the_status_1(run, book):

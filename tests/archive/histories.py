@@ -1,0 +1,279 @@
+"""Random histories of an archive, compared with a simple model after each step.
+
+Between the steps, the service gets new, late and amended fills, its plate changes and its clock is
+set. The steps are updates, some of them cancelled, failing or several at once, another service, a
+follower, reading through, closing and opening; in PostgreSQL, its connections are terminated too.
+
+`python -m tests.archive.histories sqlite COUNT` runs so many, and so does `postgres`, with a server
+of its own.
+"""
+
+import asyncio
+import contextlib
+import random
+import sys
+import tempfile
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+
+import boardlot as bl
+
+from .service import DAY, fill, fills_path, path_of, serve, unavailable
+
+HOUR = timedelta(hours=1)
+# Histories in one archive.
+TOGETHER = 50
+STEPS = 8
+
+
+class History:
+    """One account and one plate, which no other history has."""
+
+    def __init__(self, seed, world):
+        self.chosen = random.Random(seed)
+        self.world, self.book = world, world.service.book
+        self.key, self.plate = (str(seed), "HK"), f"HK.BK{seed}"
+        self.path = path_of("plates", self.plate)
+        self.book.fills[self.key] = []
+        self.book.lists[self.path] = []
+        # What the archive has: fills by id, and the plate; it may have been either of several.
+        self.fills, self.plates = [{}], [[]]
+        self.delivered = {}
+        self.number = 0
+
+    def change(self):
+        """What happens at the service."""
+        served, now = self.book.fills[self.key], self.book.now()
+        for _ in range(self.chosen.randrange(4)):
+            kind = self.chosen.choice(["new", "new", "late", "amended", "plate"])
+            if kind in ("new", "late"):
+                self.number += 1
+                ago = self.chosen.randrange(1, 5 * DAY) if kind == "late" else self.number % 7 + 1
+                served.append(fill(self.number, now - ago))
+            elif kind == "amended" and served:
+                place = self.chosen.randrange(len(served))
+                amended = {"qty": str(self.chosen.randrange(10**6)), "updated_time": now - 1}
+                if served[place]["updated_time"] < now - 1:
+                    served[place] = {**served[place], **amended}
+            elif kind == "plate":
+                numbers = self.chosen.sample(range(12), self.chosen.randrange(12))
+                self.book.lists[self.path] = [{"code": f"HK.{n:05}"} for n in numbers]
+
+    def known(self, fills, ahead=0):
+        """Fills after a complete read: of each, the newest version."""
+        fills = dict(fills)
+        now = self.book.now() + ahead
+        for one in self.book.fills[self.key]:
+            before = fills.get(one["deal_id"])
+            readable = one["updated_time"] <= now
+            if readable and (before is None or before["updated_time"] <= one["updated_time"]):
+                fills[one["deal_id"]] = one
+        return fills
+
+    def lists(self):
+        return {"fills": [self.key], "plates": [self.plate]}
+
+    def check(self):
+        found = {one["deal_id"]: one for one in self.world.archive.fills(*self.key)}
+        assert found in self.fills, (found, self.fills)
+        plate = self.world.archive.seen("plates", self.plate)
+        assert plate in self.plates, (plate, self.plates)
+        self.fills, self.plates = [found], [list(plate)]
+
+    def expect(self, *, surely):
+        """What an update brings, or may bring."""
+        fills = [self.known(one) for one in self.fills]
+        plates = [list(self.book.lists[self.path])]
+        if surely:
+            self.fills, self.plates = fills, plates
+        else:
+            self.fills, self.plates = [*self.fills, *fills], [*self.plates, *plates]
+
+    async def update(self):
+        report = await self.world.archive.update(self.world.client, **self.lists())
+        assert not report.errors, report.errors
+        self.expect(surely=True)
+
+    async def several_updates(self):
+        work = [
+            asyncio.ensure_future(self.world.archive.update(self.world.client, **self.lists()))
+            for _ in range(3)
+        ]
+        await asyncio.sleep(self.chosen.uniform(0, 0.005))
+        work[self.chosen.randrange(3)].cancel()
+        done = await asyncio.gather(*work, return_exceptions=True)
+        assert sum(isinstance(one, asyncio.CancelledError) for one in done) <= 1
+        assert not any(isinstance(one, Exception) for one in done), done
+        self.expect(surely=True)
+
+    async def cancelled_update(self):
+        work = asyncio.ensure_future(self.world.archive.update(self.world.client, **self.lists()))
+        await asyncio.sleep(self.chosen.uniform(0, 0.008))
+        work.cancel()
+        (done,) = await asyncio.gather(work, return_exceptions=True)
+        assert not isinstance(done, Exception), done
+        self.expect(surely=False)
+
+    async def failing_update(self):
+        path = self.chosen.choice([fills_path(self.key[0]), self.path])
+        self.book.failures[path] = [*[None] * self.chosen.randrange(2), unavailable()]
+        await self.world.archive.update(self.world.client, **self.lists())
+        self.book.failures[path] = []
+        self.expect(surely=False)
+
+    async def other_service(self):
+        """Refused, unless nothing was ever read."""
+        if self.fills != [{}] or self.plates != [[]]:
+            try:
+                await self.world.archive.update(self.world.other, **self.lists())
+            except bl.ConfigError:
+                return
+            raise AssertionError("the lists of another service were mixed")
+
+    async def read_through(self):
+        work = self.world.archive.get(self.world.client, "plates", self.plate, max_age=HOUR)
+        found = list(await work)
+        assert found in [*self.plates, self.book.lists[self.path]]
+        self.plates = [found]
+
+    async def follow(self):
+        await self.update()
+        self.check()
+        name = self.chosen.choice("ab")
+        before = self.delivered.setdefault(name, Counter())
+        versions = Counter(map(version, self.fills[0].values()))
+        waiting = versions - before
+        count = self.chosen.randrange(sum(waiting.values()) + 1)
+        if not count:
+            return
+        taken = []
+        followed = self.world.archive.follow(
+            self.world.client, fills=self.key, every=0.01, name=name
+        )
+        terminated = self.chosen.randrange(count)
+        async for one in followed:
+            taken.append(version(one))
+            if len(taken) == terminated and self.world.terminate is not None:
+                self.world.terminate()
+            if len(taken) == count:
+                break
+        await followed.aclose()
+        assert Counter(taken) <= waiting, (taken, waiting)
+        # The last one was being handled: it comes again.
+        before.update(taken[:-1])
+        # A follower reads what is ahead of the service's clock, which was set back.
+        self.fills += [self.known(one, DAY) for one in self.fills]
+
+    async def reopen(self):
+        self.world.archive.close()
+        self.world.archive = bl.Archive(self.world.target, wait=60.0)
+
+    async def run(self):
+        steps = [
+            self.update, self.update, self.several_updates, self.cancelled_update,
+            self.failing_update, self.other_service, self.read_through, self.follow, self.reopen,
+        ]  # fmt: skip
+        for _ in range(STEPS):
+            self.change()
+            if self.chosen.random() < 0.05:
+                await self.world.set_clock(self.chosen.uniform(-3600, 3600))
+            step = self.chosen.choice(steps)
+            try:
+                await step()
+            except bl.StoreError as error:
+                # A backend was terminated during it.
+                assert error.retryable and self.world.terminate is not None, error
+                self.expect(surely=False)
+            self.check()
+            self.world.done[step.__name__] += 1
+            if self.world.terminate is not None and self.chosen.random() < 0.2:
+                self.world.terminate()
+                self.world.revive()
+        self.change()
+        await self.update()
+        self.check()
+        assert self.world.archive.gaps(*self.key) == []
+
+
+def version(one):
+    return one["deal_id"], one["updated_time"], one["qty"]
+
+
+class World:
+    """A service, another one, and an archive."""
+
+    def __init__(self, service, other, target, terminate):
+        self.service, self.target, self.terminate = service, target, terminate
+        self.client = bl.AsyncClient(service.base_url, max_retries=0)
+        self.other = bl.AsyncClient(other.base_url, max_retries=0)
+        self.archive = bl.Archive(target, wait=60.0)
+        self.done = Counter()
+
+    async def set_clock(self, by):
+        """An update reads up to the service's time as the client knows it."""
+        self.service.book.ahead += by
+        await self.client.close()
+        self.client = bl.AsyncClient(self.service.base_url, max_retries=0)
+
+    def revive(self):
+        """The first call after that is an error."""
+        for call in (self.archive.status, lambda: self.archive.sql("select 1")):
+            try:
+                call()
+            except bl.StoreError as error:
+                assert error.retryable
+
+
+async def _run(seeds, target, terminate=None):
+    with serve() as service, serve() as other:
+        world = World(service, other, target, terminate)
+        service.book.page = 3
+        for seed in seeds:
+            await History(seed, world).run()
+        await world.client.close()
+        await world.other.close()
+        world.archive.close()
+        return world.done
+
+
+def run(seeds, target, terminate=None):
+    """Run the histories of these seeds in one archive; how often each step was done."""
+    return asyncio.run(_run(seeds, target, terminate))
+
+
+@contextlib.contextmanager
+def terminating(address):
+    """What terminates all connections to a database but its own."""
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as connection:
+        yield lambda: connection.execute(
+            "select pg_terminate_backend(pid, 10000) from pg_stat_activity"
+            " where datname = current_database() and pid <> pg_backend_pid()"
+        )
+
+
+def main(database, count):
+    done = Counter()
+    with contextlib.ExitStack() as running:
+        if database == "postgres":
+            from ..support.postgres import Postgres
+
+            server = running.enter_context(Postgres())
+        for start in range(0, count, TOGETHER):
+            seeds = range(start, min(count, start + TOGETHER))
+            if database == "postgres":
+                address = server.address()
+                with terminating(address) as terminate:
+                    done += run(seeds, address, terminate)
+                server.spare(address)
+            else:
+                with tempfile.TemporaryDirectory() as folder:
+                    done += run(seeds, str(Path(folder) / "archive.db"))
+            print(f"{seeds.stop} histories, no difference from the model", flush=True)
+    print(*(f"{name}: {times}" for name, times in sorted(done.items())), sep="\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))
