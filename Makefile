@@ -13,7 +13,7 @@ export CARGO_TERM_COLOR ?= never
 # Without compiled modules each worker and each child of the tests would compile all of them again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test test-rust test-python test-long durations delivery free-threaded-test asan coverage \
+.PHONY: help setup demo test test-rust test-python test-long durations delivery archive-histories free-threaded-test asan coverage \
 	mutants faults soak check format msrv api-check audit docs package-docs recipes notebooks generate pictures stubs lock \
 	fuzz bench bench-quick bench-free-threaded bench-bare-loop bench-inner instructions weights wheel \
 	wheel-test clean system-packages
@@ -115,6 +115,10 @@ test-long: $(BIN)/.built system-packages ## The long forms of the tests: an hour
 	BOARDLOT_TEST_EXITS=500 $(BIN)/pytest --timeout 3600 tests/processes/test_exits.py
 	BOARDLOT_TEST_LISTS=100000 $(CARGO) test --locked --no-default-features --features sandbox --test core moving_service
 	$(BIN)/pytest -m slow --ignore tests/packaging
+
+archive-histories: $(BIN)/.built system-packages ## Random histories of archives against a model: an hour.
+	$(BIN)/python -m tests.archive.histories sqlite 10000
+	$(BIN)/python -m tests.archive.histories postgres 2000
 
 # After tests were added or have become much faster or slower, on a machine that does nothing else.
 durations: $(BIN)/.built system-packages ## Runs the tests and records how long each file takes.

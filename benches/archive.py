@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 import tempfile
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import quote
 
@@ -49,6 +51,8 @@ def rows(settings: Settings) -> list[Row]:
             nothing_new(settings, common),
             reading(settings, common),
             growing(settings, common),
+            at_once(settings, common),
+            read_through(settings, common),
         ]
 
 
@@ -112,6 +116,32 @@ def growing(settings: Settings, common: dict[str, str]) -> Row:
     )
 
 
+def at_once(settings: Settings, common: dict[str, str]) -> Row:
+    size = int(settings.pick(10_000, 2_000))
+    contenders = {
+        "12 archives at once": ("update_at_once", {**common, "size": size}),
+        "one after another": ("update_in_turn", {**common, "size": size}),
+    }
+    return Row(
+        f"12 archives of {size:,} fills, updated with an `AsyncClient`",
+        "the same updates, each awaited before the next begins",
+        "s",
+        in_processes("archive", contenders, settings.rounds),
+        [Target("12 archives at once", ("one after another",), 1.0)],
+    )
+
+
+def read_through(settings: Settings, common: dict[str, str]) -> Row:
+    taken = in_processes("archive", {"boardlot": ("get_fresh", dict(common))}, settings.rounds)
+    return Row(
+        "`archive.get` of a list of dividends that is fresh",
+        "nothing is sent; the mean of 1,000 calls",
+        "ms",
+        taken,
+        [Limit("boardlot", 0.001)],
+    )
+
+
 def client_of(base: str, key_id: str, key_file: str):
     import boardlot as bl
 
@@ -138,6 +168,55 @@ def fill(size: int, folder: str, **line: str) -> Callable[[], Done]:
         if report.new != size:
             raise RuntimeError(f"{report}")
         return Done(1)
+
+    return work
+
+
+def update_at_once(**line) -> Callable[[], Done]:
+    return update_twelve(line, lambda updates: asyncio.gather(*updates))
+
+
+def update_in_turn(**line) -> Callable[[], Done]:
+    async def in_turn(updates) -> None:
+        for update in updates:
+            await update
+
+    return update_twelve(line, in_turn)
+
+
+def update_twelve(line: dict, work: Callable) -> Callable[[], Done]:
+    import boardlot as bl
+
+    size, folder = line["size"], line["folder"]
+    archives = [bl.Archive(new_file(folder)) for _ in range(12)]
+
+    async def updates() -> None:
+        key = bl.ApiKey(line["key_id"], Path(line["key_file"]))
+        async with bl.AsyncClient(line["base"], auth=key) as client:
+            account = (account_of(size), MARKET)
+            await work([archive.update(client, fills=[account]) for archive in archives])
+
+    def run() -> Done:
+        asyncio.run(updates())
+        if any(len(archive.fills(account_of(size), MARKET)) != size for archive in archives):
+            raise RuntimeError("fills are missing")
+        return Done(1)
+
+    return run
+
+
+def get_fresh(folder: str, **line: str) -> Callable[[], Done]:
+    import boardlot as bl
+
+    sandbox = bl.Sandbox(seed=7)
+    client, archive = sandbox.client(), bl.Archive(new_file(folder))
+    hour = timedelta(hours=1)
+    archive.get(client, "dividends", "HK.00700", max_age=hour)
+
+    def work() -> Done:
+        for _ in range(1_000):
+            archive.get(client, "dividends", "HK.00700", max_age=hour)
+        return Done(1_000)
 
     return work
 
