@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +76,20 @@ class ServiceClock:
 
 def _local_clock() -> tuple[str, int]:
     """A clock that all processes of this machine share: its name, and its time in microseconds."""
-    with suppress(OSError, AttributeError):
-        # It is never set, and runs while the machine is suspended.
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        return boot, time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
-    return socket.gethostname(), time.time_ns() // 1000
+    boot = _boot()
+    if boot is None:
+        return socket.gethostname(), time.time_ns() // 1000
+    # It is never set, and runs while the machine is suspended.
+    return boot, time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
+
+
+@cache
+def _boot() -> str | None:
+    """What tells the time since the machine was started from that of others; `None` if unknown."""
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        with suppress(OSError):
+            return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return None
 
 
 def service_of(client: Any) -> str:

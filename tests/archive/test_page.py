@@ -1,0 +1,168 @@
+"""What docs/archive.md says about running an archive, tried as written."""
+
+import configparser
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import boardlot as bl
+import pytest
+
+from ..support.processes import ROOT
+from ..support.system import need_postgres, need_program
+from .service import path_of
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shells of POSIX")
+pytest.importorskip("click")
+
+HK = ("281756", "HK")
+PAGE = (ROOT / "docs" / "archive.md").read_text()
+
+
+def block(title):
+    """The code under this title."""
+    found = re.search(rf'```\w+ title="{re.escape(title)}"\n(.*?)```', PAGE, re.DOTALL)
+    assert found is not None, title
+    return found[1]
+
+
+@pytest.fixture
+def home(tmp_path, book, service):
+    """A home with a profile, the program, and a folder for the archive."""
+    (tmp_path / "archive").mkdir()
+    programs = tmp_path / ".local" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "boardlot").symlink_to(Path(sys.executable).parent / "boardlot")
+    config = tmp_path / ".config" / "boardlot"
+    config.mkdir(parents=True, mode=0o700)
+    (config / "config.toml").write_text(
+        f'[profiles.live]\nbase_url = "{service.base_url}"\nauth = {{ kind = "none" }}\n'
+    )
+    (config / "config.toml").chmod(0o600)
+    book.put_fills(60)
+    book.lists[path_of("ipos", "hk")] = [{"code": "HK.02799"}]
+    return tmp_path
+
+
+def run(home, script, folder="archive", **more):
+    environment = {name: value for name, value in os.environ.items() if "XDG" not in name}
+    environment |= {"HOME": str(home), **more}
+    environment["PATH"] = f"{home}/.local/bin:{environment['PATH']}"
+    line = ["sh", "-c", script]
+    done = subprocess.run(
+        line, env=environment, cwd=home / folder, capture_output=True, text=True, timeout=120
+    )
+    log = home / "archive" / "update.log"
+    assert done.returncode == 0, done.stderr + (log.read_text() if log.exists() else "")
+    return done.stdout
+
+
+def test_cron(home, book):
+    line = block("crontab").strip()
+    fields = line.split(" ", 5)
+    assert re.fullmatch(r"\d+ \d+ \* \* \*", " ".join(fields[:5])) and "%" not in line
+    for _ in range(2):
+        # As cron does, in the home.
+        run(home, fields[5], folder=".")
+    with bl.Archive(home / "archive" / "trades.db") as archive:
+        assert archive.fills(*HK) == book.expected()
+
+
+def test_a_systemd_timer(home, book):
+    need_program("systemd-analyze")
+    units = home / ".config" / "systemd" / "user"
+    units.mkdir(parents=True)
+    titles = [f"~/.config/systemd/user/boardlot-archive.{kind}" for kind in ("service", "timer")]
+    for title in titles:
+        (units / Path(title).name).write_text(block(title))
+    files = [str(units / Path(title).name) for title in titles]
+    line = ["systemd-analyze", "verify", "--user", "--man=no", *files]
+    environment = {**os.environ, "HOME": str(home), "XDG_RUNTIME_DIR": str(home)}
+    done = subprocess.run(line, env=environment, capture_output=True, text=True)
+    assert not [one for one in done.stderr.splitlines() if "boardlot-archive" in one], done.stderr
+    service = configparser.ConfigParser(interpolation=None)
+    service.optionxform = str
+    service.read(files[0])
+    run(home, service["Service"]["ExecStart"].replace("%h", str(home)))
+    with bl.Archive(home / "archive" / "trades.db") as archive:
+        assert archive.fills(*HK) == book.expected()
+
+
+@pytest.fixture
+def filled(home, client):
+    """The path of an archive with all kinds of lists, and a follower of it."""
+    need_program("sqlite3")
+    path = home / "archive" / "trades.db"
+    with bl.Archive(path) as archive:
+        archive.update(client, fills=[HK], ipos=["hk"], plates=["HK.BK1"])
+        followed = archive.follow(client, fills=HK, every=0.01)
+        for _ in range(3):
+            next(followed)
+        followed.close()
+    return path
+
+
+def test_a_backup_of_sqlite(home, filled, book, client):
+    with bl.Archive(filled) as archive:
+        # While it is open, and has a log.
+        archive.update(client, dividends=["HK.00700"])
+        run(home, block("back up"))
+    with bl.Archive(filled.with_name("backup.db")) as backup:
+        assert backup.fills(*HK) == book.expected()
+        assert backup.status()[-1]["list"] == "dividends"
+        assert backup.update(client, fills=[HK]).unchanged == 60
+
+
+def test_a_backup_of_postgresql(home, postgres, book, client):
+    need_program("pg_dump")
+    address = postgres.address()
+    with bl.Archive(address) as archive:
+        archive.update(client, fills=[HK])
+        dump, restore = block("back up PostgreSQL").splitlines()
+        run(home, dump, ARCHIVE=address)
+        book.put_fills(1, first=900)
+        archive.update(client, fills=[HK])
+    run(home, restore, ARCHIVE=address)
+    with bl.Archive(address) as archive:
+        assert len(archive.fills(*HK)) == 60
+        assert archive.update(client, fills=[HK]).new == 1
+
+
+def test_a_move_to_postgresql(home, filled, postgres, book, client):
+    need_postgres()
+    need_program("psql")
+    address = postgres.address()
+    with bl.Archive(filled) as archive:
+        archive.update(client, lists=[(bl.Endpoint("flow", "GET", "/api/v1.0/flow"), {})])
+        before = archive.status()
+    assert "281756 HK" in run(home, block("move"), ARCHIVE=address)
+    with bl.Archive(address) as archive:
+        assert archive.status() == before
+        assert archive.fills(*HK) == book.expected()
+        assert archive.seen("ipos", "hk") == [{"code": "HK.02799"}]
+        assert len(archive.sql("select * from flow")) == 0
+        book.put_fills(1, first=900)
+        report = archive.update(client, fills=[HK, ("99", "US")], ipos=["us", "hk"])
+        assert not report.errors and report.new == 1
+        # The third one was being handled.
+        assert next(archive.follow(client, fills=HK, every=0.01))["deal_id"] == "3"
+
+
+def test_other_tools(home, filled, postgres, client):
+    assert run(home, block("look at SQLite")) == "code|qty\nHK.00700|6000.0\n"
+    need_program("psql")
+    address = postgres.address()
+    with bl.Archive(address) as archive:
+        archive.update(client, fills=[HK])
+    assert "HK.00700 | 6000" in run(home, block("look at PostgreSQL"), ARCHIVE=address)
+
+
+def test_a_service_that_has_moved(home, filled, client, service):
+    script = block("moved.sql").replace("https://api.example.com", client.base_url)
+    (home / "archive" / "moved.sql").write_text(script)
+    run(home, "sqlite3 trades.db < moved.sql")
+    moved = r"is of the service https://api\.example\.net"
+    with bl.Archive(filled) as archive, pytest.raises(bl.ConfigError, match=moved):
+        archive.update(client, fills=[HK])
