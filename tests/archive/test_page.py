@@ -74,7 +74,7 @@ def test_a_systemd_timer(home, book):
     need_program("systemd-analyze")
     units = home / ".config" / "systemd" / "user"
     units.mkdir(parents=True)
-    titles = [f"~/.config/systemd/user/boardlot-archive.{kind}" for kind in ("service", "timer")]
+    titles = [f"boardlot-archive.{kind}" for kind in ("service", "timer")]
     for title in titles:
         (units / Path(title).name).write_text(block(title))
     files = [str(units / Path(title).name) for title in titles]
