@@ -20,9 +20,9 @@ ZONES = ["[zZ]", " [zZ]"] + [
 ]
 
 
-def typed(field: str, kind: str, unit: str) -> str:
+def typed(name: str, kind: str, unit: str) -> str:
     """The expression of a field of the column `record`."""
-    field = _Field(f"'$.\"{field}\"'")
+    field = _Field(f"'$.\"{name}\"'")
     expressions = {
         "flag": lambda: f"case when {field.type} in ('true', 'false') then {field.value} end",
         "text": lambda: (

@@ -98,7 +98,7 @@ def update(
     fills: Sequence[str],
     since: str | None,
     overlap_days: float,
-    **keys: Sequence[str],
+    **keys: Any,
 ) -> int:
     """Read lists, and store what is new, changed or gone.
 
