@@ -13,8 +13,9 @@ export CARGO_TERM_COLOR ?= never
 # Without compiled modules each worker and each child of the tests would compile all of them again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test test-rust test-python test-long durations delivery archive-histories free-threaded-test asan coverage \
-	mutants faults soak check format msrv api-check audit docs package-docs recipes notebooks generate pictures stubs lock \
+.PHONY: help setup demo test test-rust test-python test-long durations delivery \
+	archive-histories free-threaded-test asan coverage mutants faults soak check format msrv \
+	api-check audit docs package-docs recipes notebooks generate pictures stubs lock simulate \
 	fuzz bench bench-quick bench-free-threaded bench-bare-loop bench-inner instructions weights wheel \
 	wheel-test clean system-packages
 
@@ -126,6 +127,16 @@ durations: $(BIN)/.built system-packages ## Runs the tests and records how long 
 
 faults: $(BIN)/.built ## Every kind of fault x every operation x 30 seeds: six minutes.
 	$(BIN)/python -m tests.faults.matrix --seeds 30
+
+# SEEDS is a seed or a range, CLIENTS how many take part; FAULT, BEFORE and AFTER are seconds. ONLY is a part of
+# a scenario's name, PLOT a file for tools/plot_simulation.py. The tests run a short form.
+simulate: export SEEDS ?= 1-10
+simulate: export CLIENTS ?= 300
+simulate: export BEFORE ?= 120
+simulate: export FAULT ?= 600
+simulate: export AFTER ?= 300
+simulate: ## A fleet of clients and a service in virtual time.
+	$(CARGO) test --locked --no-default-features --features sandbox --test simulation
 
 # A minute for each way to read rows.
 delivery: $(BIN)/.built ## Rows under deadlines, cancellations and signals: half an hour.

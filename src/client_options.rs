@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ::http::HeaderMap;
 
-use crate::http::TransportOptions;
+use crate::http::{ClientRate, TransportOptions};
 
 /// One option of a client: a keyword argument of its constructor.
 #[derive(Debug, Clone, Copy)]
@@ -50,8 +50,8 @@ pub enum OptionKind {
         /// Sets the field.
         set: fn(&mut TransportOptions, usize),
     },
-    /// A number of requests per second.
-    Rate(Field<Option<f64>>),
+    /// A number of requests per second, or a `RateLimit`.
+    Rate(Field<Option<ClientRate>>),
     /// A string.
     Text(Field<Option<String>>),
     /// The path of a file of certificates, of which the field gets the contents.
@@ -96,7 +96,8 @@ pub const CLIENT_OPTIONS: &[ClientOption] = &[
     ClientOption {
         name: "rate_limit",
         kind: OptionKind::Rate(|options| &mut options.rate_limit),
-        doc: "requests per second of this client; None: unlimited",
+        doc: "requests per second of this client, or a `RateLimit` that others share; None: \
+              unlimited",
     },
     ClientOption {
         name: "max_connections",

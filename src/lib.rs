@@ -14,6 +14,7 @@
 //! | [`pages`] | iterating over pages, with checkpoints |
 //! | [`decode`] | responses, records, and their Arrow columns |
 //! | [`http`] | request plans and sending: retries, limits, clock, cassettes |
+//! | [`shared_limit`] | one rate limit for many clients, processes or machines |
 //! | [`profile`] | profiles in `config.toml` |
 //! | [`error`] | the error type |
 //!
@@ -52,3 +53,6 @@ mod py;
 pub mod records_call;
 #[cfg(feature = "sandbox")]
 pub mod sandbox;
+pub mod shared_limit;
+#[doc(hidden)]
+pub mod simulated;

@@ -17,7 +17,10 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    simulated,
+};
 
 static RUNTIME: PerProcess<Runtime> = PerProcess::new();
 
@@ -37,6 +40,16 @@ pub fn runtime() -> Result<Arc<Runtime>> {
             .build()
             .map_err(|error| Error::config(format!("worker threads cannot be started: {error}")))
     })
+}
+
+/// Spawns a task that others wait for than the one which is running.
+pub fn spawn_shared(task: impl Future<Output = ()> + Send + 'static) -> Result<()> {
+    if simulated::is_on() {
+        tokio::spawn(task);
+    } else {
+        runtime()?.spawn(task);
+    }
+    Ok(())
 }
 
 /// The id of this process, if it is remembered; otherwise 0.

@@ -7,6 +7,7 @@ use boardlot::{
     auth::{Algorithm, KeyPair, SignedHeaders, Stamp, generate, payload},
     decode::{ColumnOptions, Columns, Decimals, PageSlice, Value},
     http::{BaseUrl, RequestPlan},
+    shared_limit::{Allowance, SharedLimit},
 };
 use boardlot_inner_benches::{ROWS, parsed, response_body};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -76,5 +77,23 @@ fn decoding(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(inner, signing, requests, decoding);
+/// What a request pays for a limit that is never reached.
+fn limits(criterion: &mut Criterion) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = runtime.expect("a runtime");
+    let allowance = Allowance { rate: 1e9, burst: 1 };
+    let name = format!("bench {}", std::process::id());
+    let file = SharedLimit::on_machine(allowance, &name).expect("a limit");
+    let path = file.place().map(std::path::Path::to_owned);
+    let mut group = criterion.benchmark_group("a request's wait for a shared limit");
+    for (name, limit) in [("of a process", SharedLimit::in_process(allowance)), ("of a machine", file)] {
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| runtime.block_on(limit.wait()).expect("no wait"));
+        });
+    }
+    group.finish();
+    drop(path.map(std::fs::remove_file));
+}
+
+criterion_group!(inner, signing, requests, decoding, limits);
 criterion_main!(inner);

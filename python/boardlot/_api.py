@@ -15,6 +15,7 @@ from ._core import (
     Explanation,
     OAuth,
     Pager,
+    RateLimit,
     Recorder,
     Records,
     Replay,
@@ -71,7 +72,7 @@ if TYPE_CHECKING:
         timeout: float
         connect_timeout: float
         max_retries: int
-        rate_limit: float | None
+        rate_limit: float | RateLimit | None
         max_connections: int
         max_body_bytes: int
         proxy: str | None
@@ -98,7 +99,8 @@ class Client(_core.ClientBase):
     - `timeout`: seconds for one attempt, including the time to connect
     - `connect_timeout`: seconds for connecting
     - `max_retries`: how many times a failed request is sent again, if that is safe
-    - `rate_limit`: requests per second of this client; None: unlimited
+    - `rate_limit`: requests per second of this client, or a `RateLimit` that others
+      share; None: unlimited
     - `max_connections`: how many requests may be in flight at once
     - `max_body_bytes`: the largest response body, after decompression
     - `proxy`: the URL of a proxy, or `"environment"` for the one in `HTTPS_PROXY`,
@@ -128,7 +130,7 @@ class Client(_core.ClientBase):
         timeout: float = 30.0,
         connect_timeout: float = 5.0,
         max_retries: int = 2,
-        rate_limit: float | None = None,
+        rate_limit: float | RateLimit | None = None,
         max_connections: int = 64,
         max_body_bytes: int = 33554432,
         proxy: str | None = None,
@@ -663,7 +665,8 @@ class AsyncClient(_core.ClientBase):
     - `timeout`: seconds for one attempt, including the time to connect
     - `connect_timeout`: seconds for connecting
     - `max_retries`: how many times a failed request is sent again, if that is safe
-    - `rate_limit`: requests per second of this client; None: unlimited
+    - `rate_limit`: requests per second of this client, or a `RateLimit` that others
+      share; None: unlimited
     - `max_connections`: how many requests may be in flight at once
     - `max_body_bytes`: the largest response body, after decompression
     - `proxy`: the URL of a proxy, or `"environment"` for the one in `HTTPS_PROXY`,
@@ -693,7 +696,7 @@ class AsyncClient(_core.ClientBase):
         timeout: float = 30.0,
         connect_timeout: float = 5.0,
         max_retries: int = 2,
-        rate_limit: float | None = None,
+        rate_limit: float | RateLimit | None = None,
         max_connections: int = 64,
         max_body_bytes: int = 33554432,
         proxy: str | None = None,

@@ -28,6 +28,9 @@ SCHEMA_URL = "https://opentelemetry.io/schemas/1.44.0"
 # Seconds, as the conventions say.
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 
+# Seconds. What takes less is no wait.
+LEAST_WAIT = 0.001
+
 
 def instrument(
     client: Client | AsyncClient,
@@ -99,6 +102,12 @@ class _Telemetry:
             description="Duration of HTTP client requests.",
             explicit_bucket_boundaries_advisory=BUCKETS,
         )
+        self.limit_wait = meter.create_histogram(
+            "boardlot.rate_limit.wait",
+            unit="s",
+            description="Time that requests waited for rate_limit before they were sent.",
+            explicit_bucket_boundaries_advisory=BUCKETS,
+        )
         self.spans: dict[int, trace.Span] = {}
 
     def on_request(self, event: RequestEvent) -> dict[str, str]:
@@ -126,6 +135,11 @@ class _Telemetry:
             outcome["error.type"] = error_type
             span.set_status(trace.StatusCode.ERROR, event.error)
         span.set_attributes(outcome)
+        if event.rate_limit_wait >= LEAST_WAIT:
+            span.set_attribute("boardlot.rate_limit.wait", event.rate_limit_wait)
+            self.limit_wait.record(
+                event.rate_limit_wait, self.attributes(event), trace.set_span_in_context(span)
+            )
         span.end()
         context = trace.set_span_in_context(span)
         self.duration.record(event.duration, {**self.attributes(event), **outcome}, context)

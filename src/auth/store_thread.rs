@@ -1,7 +1,7 @@
 //! One thread for everything that a refresh, a login or a logout does with a store: a store may have one
 //! connection for each thread, and its lock may belong to the thread that took it.
 
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use tokio::sync::oneshot;
 
@@ -9,12 +9,15 @@ use super::store::{Guard, TokenStore};
 use crate::{
     callback_pool,
     error::{Error, ErrorKind, Result},
+    simulated,
 };
 
 /// A thread that calls one store, until this is dropped. Then it releases the lock.
 pub struct StoreThread {
     store: Arc<dyn TokenStore>,
     jobs: mpsc::Sender<Job>,
+    /// In a simulation the caller runs the jobs: its time would wait for the end of the thread.
+    simulated: Option<Mutex<Option<Guard>>>,
 }
 
 type Job = Box<dyn FnOnce(&mut Option<Guard>) + Send>;
@@ -23,6 +26,9 @@ impl StoreThread {
     /// Starts the thread.
     pub async fn start(store: Arc<dyn TokenStore>) -> Result<Self> {
         let (jobs, inbox) = mpsc::channel::<Job>();
+        if simulated::is_on() {
+            return Ok(StoreThread { store, jobs, simulated: Some(Mutex::default()) });
+        }
         let own = store.clone();
         callback_pool::start(move || {
             own.on_one_thread(Box::new(move || {
@@ -33,7 +39,7 @@ impl StoreThread {
             }));
         })
         .await?;
-        Ok(StoreThread { store, jobs })
+        Ok(StoreThread { store, jobs, simulated: None })
     }
 
     /// Runs work on the thread.
@@ -67,6 +73,9 @@ impl StoreThread {
         &self,
         work: impl FnOnce(&mut Option<Guard>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        if let Some(guard) = &self.simulated {
+            return work(&mut guard.lock().unwrap_or_else(PoisonError::into_inner));
+        }
         let (reply, outcome) = oneshot::channel();
         let job = Box::new(move |guard: &mut Option<Guard>| {
             let _ = reply.send(work(guard));

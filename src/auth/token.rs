@@ -1,16 +1,16 @@
 //! Token sets and client registrations: what a login returns and what a store holds.
 
-use std::{
-    fmt,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{fmt, time::Duration};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::{
+    error::{Error, ErrorKind, Result},
+    simulated,
+};
 
 /// Incremented with every change that an older release would misread.
 const FORMAT_VERSION: u32 = 1;
@@ -302,7 +302,7 @@ pub fn is_token(text: &str) -> bool {
 
 /// Milliseconds since 1970 by the local clock.
 pub fn now_ms() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map(millis).unwrap_or_default()
+    millis(simulated::since_1970())
 }
 
 fn millis(duration: Duration) -> i64 {

@@ -4,14 +4,14 @@
 use std::{
     future::Future,
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use arc_swap::ArcSwapOption;
 use futures_util::future::BoxFuture;
 use tokio::{
     sync::{Mutex as AsyncMutex, OwnedMutexGuard, watch},
-    time::timeout,
+    time::{Instant, timeout},
 };
 
 use super::{
@@ -21,7 +21,7 @@ use super::{
 use crate::{
     api::Argument,
     error::{Error, Result},
-    process::{Origin, on_behalf_of, origin, runtime},
+    process::{Origin, on_behalf_of, origin, spawn_shared},
 };
 
 /// How long to use a token that is still valid after an early refresh has failed, and how long to wait
@@ -182,18 +182,17 @@ impl TokenCache {
         if let Some(under_way) = &*refresh {
             return Ok(under_way.clone());
         }
-        let runtime = runtime()?;
         let (sender, receiver) = watch::channel(None);
         *refresh = Some(receiver.clone());
         let (work, cache) = (start(), self.clone());
         let origin = Origin { refreshing: Some(self.id()), ..origin() };
-        runtime.spawn(on_behalf_of(origin, async move {
+        spawn_shared(on_behalf_of(origin, async move {
             // Also cleared if the work panics, so that no caller waits forever.
             let under_way = UnderWay(cache);
             let outcome = work.await;
             drop(under_way);
             sender.send_replace(Some(outcome));
-        }));
+        }))?;
         Ok(receiver)
     }
 }

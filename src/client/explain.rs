@@ -5,7 +5,7 @@ use crate::{
     api::{Argument, Endpoint},
     auth::{X_TIMESTAMP, body_hash, payload},
     error::Result,
-    http::{Request, RequestPlan},
+    http::{ClientRate, Request, RequestPlan},
     pages::PagedCall,
 };
 
@@ -25,6 +25,8 @@ pub struct Explanation {
     pub headers: Vec<(String, String)>,
     /// The headers that authorize it, with tokens masked.
     pub authorization: Vec<(String, String)>,
+    /// The rate limit that applies to it.
+    pub rate_limit: Option<ClientRate>,
 }
 
 impl Client {
@@ -74,6 +76,7 @@ impl Client {
             body_hash: body_hash(body),
             headers: headers.collect(),
             authorization: authorization.collect(),
+            rate_limit: self.transport().rate_limit().cloned(),
         })
     }
 }

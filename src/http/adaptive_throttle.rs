@@ -8,16 +8,8 @@ use std::{
 
 use tokio::time::Instant;
 
-/// The factor by which a rejection lowers the rate.
-const DECREASE: f64 = 0.5;
-/// The lowest rate: requests that are rejected even then are not rejected for their frequency.
-const LOWEST_PER_SECOND: f64 = 0.5;
-/// In this time a lowered rate recovers to this share of the rejected one, which was above the limit.
-const RECOVERY: Duration = Duration::from_secs(5);
-const RECOVERED: f64 = 0.7;
-/// After that it doubles in this time, until it is this many times the recovered rate and is removed.
-const DOUBLING: Duration = Duration::from_secs(10);
-const REMOVED_AT: f64 = 4.0;
+use crate::shared_limit::Slowdown;
+
 /// A few rejections are accidents. There is a limit if they are more than this share of the last
 /// requests: a moving average in which the latest request has this weight.
 const REJECTED_SHARE_MAX: f64 = 0.25;
@@ -42,10 +34,7 @@ struct Path {
 
 #[derive(Debug)]
 struct Limit {
-    since: Instant,
-    /// What the rate was lowered to, and what it recovers to.
-    low: f64,
-    recovered: f64,
+    slowdown: Slowdown<Instant>,
     next: Instant,
 }
 
@@ -87,7 +76,7 @@ impl AdaptiveThrottle {
         let mut paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = paths.get_mut(path)?;
         // Requests that were sent before the rate was lowered say nothing about the lowered rate.
-        if known.limit.as_ref().is_some_and(|limit| sent_at < limit.since) {
+        if known.limit.as_ref().is_some_and(|limit| sent_at < limit.slowdown.since) {
             return None;
         }
         known.rejected_share += LATEST_WEIGHT * (1.0 - known.rejected_share);
@@ -101,11 +90,10 @@ impl AdaptiveThrottle {
             .as_ref()
             .and_then(|limit| limit.rate(now))
             .map_or(measured, |rate| rate.min(measured));
-        let low = (rejected * DECREASE).max(LOWEST_PER_SECOND);
-        let next = now + Duration::from_secs_f64(1.0 / low);
-        let recovered = (rejected * RECOVERED).max(low);
-        known.limit = Some(Limit { since: now, low, recovered, next });
-        Some(low)
+        let slowdown = Slowdown::below(rejected, now);
+        let next = now + Duration::from_secs_f64(1.0 / slowdown.low);
+        known.limit = Some(Limit { slowdown, next });
+        Some(slowdown.low)
     }
 }
 
@@ -130,14 +118,7 @@ impl Path {
 impl Limit {
     /// The rate at that time; none once it is removed.
     fn rate(&self, now: Instant) -> Option<f64> {
-        let passed = now.saturating_duration_since(self.since);
-        if passed <= RECOVERY {
-            let share = passed.as_secs_f64() / RECOVERY.as_secs_f64();
-            return Some(self.low + (self.recovered - self.low) * share);
-        }
-        let doublings = (passed - RECOVERY).as_secs_f64() / DOUBLING.as_secs_f64();
-        let factor = doublings.exp2();
-        (factor < REMOVED_AT).then_some(self.recovered * factor)
+        self.slowdown.rate(now.saturating_duration_since(self.slowdown.since))
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     HttpResponse, Request,
     exchange::{Received, SentHeaders, redactor},
     observer::{EventKind, RequestSpan},
-    retry::{Decision, Retries, total_deadline},
+    retry::{Decision, Retries, retry_after, total_deadline},
     transport::{ProcessState, Transport},
     wait_times::{WaitReason, WaitTimes},
 };
@@ -118,11 +118,12 @@ async fn send_with_retries<T>(
                 advised(error, authorization, request).with_endpoint(&request.label)
             }
         };
-        if is_throttled(&error)
-            && let Some(per_second) =
-                state.throttle.rejected(&request.label, sent_at, Instant::now())
-        {
-            attempt.emit(EventKind::Throttled { per_second }).await;
+        if is_throttled(&error) {
+            let lowered = state.throttle.rejected(&request.label, sent_at, Instant::now());
+            tell_others(&state, &error, lowered.map(|_| sent_at)).await;
+            if let Some(per_second) = lowered {
+                attempt.emit(EventKind::Throttled { per_second }).await;
+            }
         }
         if retries.resend(&error) {
             let reason = error.kind.summary();
@@ -169,7 +170,11 @@ impl Attempt<'_> {
         // Before a connection is taken: a hook may call the client itself.
         let added = self.emit(EventKind::Sending).await;
         let (duration, outcome) = {
+            let before = self.wait_times.spent(WaitReason::RateLimit);
             let _permit = self.transport.acquire(self.state, self.wait_times).await?;
+            if let Some(span) = &self.span {
+                span.waited(self.wait_times.spent(WaitReason::RateLimit).saturating_sub(before));
+            }
             self.sent = authorization.headers(self.request)?;
             self.transport.exchange(self.state, self.request, added, &self.sent).await
         };
@@ -224,6 +229,17 @@ async fn wait_for_throttle(transport: &Transport, state: &ProcessState, request:
     let now = Instant::now();
     let send_at = state.throttle.send_at(&request.label, now);
     sleep(transport, send_at.saturating_duration_since(now)).await;
+}
+
+/// What the service wants holds for all who share the rate limit. If they cannot be told, it holds here.
+async fn tell_others(state: &ProcessState, error: &Error, slow_since: Option<Instant>) {
+    let Some(shared) = state.rate_limit.shared() else { return };
+    if let Some(wait) = retry_after(error) {
+        _ = shared.hold(wait).await;
+    }
+    if let Some(sent_at) = slow_since {
+        _ = shared.slow_down(sent_at.elapsed()).await;
+    }
 }
 
 /// Waits before a request; a replay has no service to protect, so it does not wait.

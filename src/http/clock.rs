@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicI64, AtomicU64, Ordering},
     },
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use arc_swap::ArcSwapOption;
@@ -15,6 +15,7 @@ use tokio::{sync::Mutex, time::timeout};
 use crate::{
     error::Result,
     process::{PerProcess, origin},
+    simulated,
 };
 
 /// How much faster or slower the service's clock may run than this machine's: one part in 5,000
@@ -57,8 +58,7 @@ pub struct ClockReading {
 impl LocalInstant {
     /// At this moment.
     pub fn now() -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        LocalInstant { wall: micros(since), monotonic: Instant::now() }
+        LocalInstant { wall: micros(simulated::since_1970()), monotonic: simulated::instant() }
     }
 
     /// By what the two clocks show: microseconds since 1970, and the one that is never set.

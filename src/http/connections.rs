@@ -89,6 +89,7 @@ impl Connections {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::ClientRate;
 
     fn shared(base: &str, change: fn(&mut TransportOptions)) -> Arc<Connections> {
         let mut options = TransportOptions::default();
@@ -103,7 +104,7 @@ mod tests {
         let first = shared(base, |_| {});
         let same: [fn(&mut TransportOptions); 3] = [
             |_| {},
-            |options| options.rate_limit = Some(1.0),
+            |options| options.rate_limit = Some(ClientRate::Own(1.0)),
             |options| options.timeout = Duration::from_secs(1),
         ];
         for change in same {

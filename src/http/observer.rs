@@ -65,6 +65,8 @@ pub struct ObservedRequest {
     pub path: String,
     /// 1 for the first time that a call is sent.
     pub attempt: u32,
+    /// How long it has waited for the rate limit; set when that is over.
+    pub rate_limit_wait: OnceLock<Duration>,
     /// The code that made the call.
     pub caller: Option<Caller>,
     /// What the observer remembers of the event that it is about to be sent; set when it is done with
@@ -158,11 +160,17 @@ impl RequestSpan {
             host: request.url[Position::BeforeHost..Position::AfterPort].to_owned(),
             path: request.url.path().to_owned(),
             attempt,
+            rate_limit_wait: OnceLock::new(),
             caller: origin().caller,
             announced: OnceLock::new(),
         };
         let (started, open) = (Instant::now(), AtomicBool::new(false));
         Some(RequestSpan { observer, request: Arc::new(request), started, open })
+    }
+
+    /// It has waited so long for the rate limit.
+    pub fn waited(&self, wait: Duration) {
+        _ = self.request.rate_limit_wait.set(wait);
     }
 
     /// Passes an event to the observer, and waits for it. Returns the headers to add.

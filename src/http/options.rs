@@ -4,7 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use ::http::HeaderMap;
 
-use super::{cassette::Cassette, observer::Observer};
+use futures_util::future::BoxFuture;
+
+use super::{HttpResponse, cassette::Cassette, observer::Observer};
+use crate::{error::Result, shared_limit::SharedLimit};
 
 /// How requests are sent; the default is that of a client.
 #[derive(Debug, Clone)]
@@ -16,7 +19,7 @@ pub struct TransportOptions {
     /// How often a failed attempt is repeated.
     pub max_retries: u32,
     /// Requests per second.
-    pub rate_limit: Option<f64>,
+    pub rate_limit: Option<ClientRate>,
     /// The most concurrent requests.
     pub max_connections: usize,
     /// The size limit of a response's decompressed body.
@@ -31,6 +34,25 @@ pub struct TransportOptions {
     pub observer: Option<Arc<dyn Observer>>,
     /// Records the traffic, or replaces the network.
     pub cassette: Option<Arc<Cassette>>,
+    /// Takes the place of the network in a simulation.
+    #[doc(hidden)]
+    pub exchange: Option<Arc<dyn SimulatedExchange>>,
+}
+
+/// One exchange of a simulation.
+#[doc(hidden)]
+pub trait SimulatedExchange: std::fmt::Debug + Send + Sync {
+    /// Receives a request, and returns its response, or why there is none.
+    fn exchange(&self, message: reqwest::Request) -> BoxFuture<'_, Result<HttpResponse>>;
+}
+
+/// A rate limit of a client.
+#[derive(Debug, Clone)]
+pub enum ClientRate {
+    /// Requests per second of this client alone.
+    Own(f64),
+    /// A limit that others share.
+    Shared(Arc<SharedLimit>),
 }
 
 impl Default for TransportOptions {
@@ -47,6 +69,7 @@ impl Default for TransportOptions {
             headers: HeaderMap::new(),
             observer: None,
             cassette: None,
+            exchange: None,
         }
     }
 }

@@ -35,7 +35,8 @@ impl QueuedRequest {
         *self.0.get_or_init(|| QueueState::Withdrawn) == QueueState::Withdrawn
     }
 
-    fn take(&self) -> bool {
+    /// A connection takes the request. False if it was withdrawn.
+    pub fn take(&self) -> bool {
         *self.0.get_or_init(|| QueueState::Taken) == QueueState::Taken
     }
 }

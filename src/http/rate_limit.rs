@@ -2,15 +2,29 @@
 
 use std::{
     collections::BTreeSet,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use tokio::time::Instant;
 
+use super::options::ClientRate;
+use crate::{error::Result, shared_limit::SharedLimit};
+
+/// When requests are sent.
+#[derive(Debug)]
+pub enum RateLimit {
+    /// At once.
+    None,
+    /// At evenly spaced times of this client.
+    Own(OwnRate),
+    /// When all who share a limit agree.
+    Shared(Arc<SharedLimit>),
+}
+
 /// Reserves evenly spaced times at which requests are sent.
 #[derive(Debug)]
-pub struct RateLimit(Option<Mutex<Schedule>>);
+pub struct OwnRate(Mutex<Schedule>);
 
 /// Reserved times, at least the interval apart.
 #[derive(Debug)]
@@ -46,28 +60,53 @@ impl Schedule {
 }
 
 impl RateLimit {
-    pub fn new(per_second: Option<f64>) -> Self {
-        RateLimit(
-            per_second.map(|rate| Mutex::new(Schedule::new(Duration::from_secs_f64(1.0 / rate)))),
-        )
+    pub fn new(rate: Option<&ClientRate>) -> Self {
+        match rate {
+            None => RateLimit::None,
+            Some(ClientRate::Own(rate)) => RateLimit::Own(OwnRate::new(*rate)),
+            Some(ClientRate::Shared(limit)) => RateLimit::Shared(limit.clone()),
+        }
+    }
+
+    /// Waits until a request may be sent.
+    pub async fn wait(&self) -> Result<()> {
+        match self {
+            RateLimit::None => Ok(()),
+            RateLimit::Own(rate) => {
+                rate.reserve().wait().await;
+                Ok(())
+            }
+            RateLimit::Shared(limit) => limit.wait().await,
+        }
+    }
+
+    /// The limit that others share.
+    pub fn shared(&self) -> Option<&SharedLimit> {
+        match self {
+            RateLimit::Shared(limit) => Some(limit),
+            RateLimit::None | RateLimit::Own(_) => None,
+        }
+    }
+}
+
+impl OwnRate {
+    fn new(rate: f64) -> Self {
+        OwnRate(Mutex::new(Schedule::new(Duration::from_secs_f64(1.0 / rate))))
     }
 
     /// Reserves a time for a request.
-    pub fn reserve(&self) -> Reservation<'_> {
-        Reservation(self.0.as_ref().map(|schedule| {
-            let send_at = lock(schedule).reserve(Instant::now());
-            (schedule, send_at)
-        }))
+    fn reserve(&self) -> Reservation<'_> {
+        Reservation(Some((&self.0, lock(&self.0).reserve(Instant::now()))))
     }
 }
 
 /// A reserved time. If this is dropped before, the next caller gets it.
 #[derive(Debug)]
-pub struct Reservation<'a>(Option<(&'a Mutex<Schedule>, Instant)>);
+struct Reservation<'a>(Option<(&'a Mutex<Schedule>, Instant)>);
 
 impl Reservation<'_> {
     /// Waits for it.
-    pub async fn wait(mut self) {
+    async fn wait(mut self) {
         if let Some((_, send_at)) = self.0 {
             tokio::time::sleep_until(send_at).await;
             self.0 = None;
@@ -101,7 +140,7 @@ mod tests {
 
     #[test]
     fn reserved_times_are_evenly_spaced() {
-        let limit = RateLimit::new(Some(10.0));
+        let limit = OwnRate::new(10.0);
         let reservations: Vec<Reservation<'_>> = (0..3).map(|_| limit.reserve()).collect();
         let expected: Vec<_> = [0, 100, 200].map(|ms| Some(Duration::from_millis(ms))).into();
         assert_eq!(waits(&reservations), expected);
@@ -109,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_dropped_reservation_is_taken_by_the_next_caller() {
-        let limit = RateLimit::new(Some(1.0));
+        let limit = OwnRate::new(1.0);
         let first = limit.reserve();
         drop((limit.reserve(), limit.reserve(), limit.reserve()));
         assert_eq!(waits(&[first, limit.reserve()])[1], Some(Duration::from_secs(1)));
@@ -117,17 +156,12 @@ mod tests {
 
     #[test]
     fn a_dropped_reservation_does_not_move_the_others() {
-        let limit = RateLimit::new(Some(1.0));
+        let limit = OwnRate::new(1.0);
         let mut reservations: Vec<Reservation<'_>> = (0..4).map(|_| limit.reserve()).collect();
         drop(reservations.remove(1));
         reservations.extend([limit.reserve(), limit.reserve()]);
         let expected: Vec<_> = [0, 2, 3, 1, 4].map(|s| Some(Duration::from_secs(s))).into();
         assert_eq!(waits(&reservations), expected);
-    }
-
-    #[test]
-    fn without_a_limit_nothing_waits() {
-        assert!(RateLimit::new(None).reserve().0.is_none());
     }
 
     /// What can happen: time passes, a request reserves a time, or one that waits is dropped.

@@ -6,7 +6,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{Request, TransportOptions, retry_budget::RetryBudget};
-use crate::error::{Delivery, Error, ErrorKind};
+use crate::{
+    error::{Delivery, Error, ErrorKind},
+    simulated::random_share,
+};
 
 /// The longest `Retry-After` that a call waits for; beyond it the error is returned.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
@@ -95,14 +98,22 @@ fn may_repeat(request: &Request, error: &Error) -> bool {
 /// How long to wait before the next attempt; none if the service asks for too long.
 fn wait_before_retry(error: &Error, retries: u32) -> Option<Duration> {
     match error.api_failure().and_then(|api_failure| api_failure.retry_after) {
-        Some(retry_after) => (retry_after <= RETRY_AFTER_MAX).then_some(retry_after),
+        // With jitter: all who were rejected together would return together.
+        Some(retry_after) => {
+            (retry_after <= RETRY_AFTER_MAX).then(|| retry_after + backoff(retries))
+        }
         None => Some(backoff(retries)),
     }
+}
+
+/// How long nothing is to be sent, by the `Retry-After` of a rejection: not longer than a call waits.
+pub fn retry_after(error: &Error) -> Option<Duration> {
+    let asked = error.api_failure().and_then(|api_failure| api_failure.retry_after);
+    asked.map(|wait| wait.min(RETRY_AFTER_MAX))
 }
 
 /// Exponential backoff with full jitter: clients that failed together do not retry together.
 fn backoff(retries: u32) -> Duration {
     let ceiling = BACKOFF_FIRST.saturating_mul(1 << retries.min(10)).min(BACKOFF_MAX);
-    let share = getrandom::u32().map_or(0.5, |draw| f64::from(draw) / f64::from(u32::MAX));
-    ceiling.mul_f64(share)
+    ceiling.mul_f64(random_share())
 }

@@ -1,12 +1,30 @@
 //! The retry budget: during an outage, retries do not triple the traffic.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::time::Instant;
 
 /// A token bucket: retries take from it and successes refill it, so that a few lost requests are
 /// repeated but not those of an outage, during which a client sends a hundred retries in all. The
 /// figures are those of the AWS SDKs' standard retry mode.
 #[derive(Debug)]
-pub struct RetryBudget(AtomicU32);
+pub struct RetryBudget {
+    tokens: AtomicU32,
+    /// Whether `failing_since` is set: a success looks at this alone.
+    is_failing: AtomicBool,
+    /// When the first call failed after the last one that succeeded.
+    failing_since: Mutex<Option<Instant>>,
+}
+
+/// If nothing has succeeded for so long, nothing is retried until something does. Otherwise the retries of
+/// many clients, each of which has a budget, keep a service overloaded that has recovered.
+const OUTAGE: Duration = Duration::from_secs(10);
 
 const CAPACITY: u32 = 500;
 const RETRY_COST: u32 = 5;
@@ -14,21 +32,39 @@ const FIRST_TRY_REWARD: u32 = 1;
 
 impl RetryBudget {
     pub fn new() -> Self {
-        RetryBudget(AtomicU32::new(CAPACITY))
+        RetryBudget {
+            tokens: AtomicU32::new(CAPACITY),
+            is_failing: AtomicBool::new(false),
+            failing_since: Mutex::new(None),
+        }
     }
 
-    /// Takes the cost of a retry; false if too little is left.
+    fn is_outage(&self) -> bool {
+        let now = Instant::now();
+        let mut since = self.failing_since.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_failing.store(true, Ordering::Relaxed);
+        now.saturating_duration_since(*since.get_or_insert(now)) > OUTAGE
+    }
+
+    /// Takes the cost of a retry after a failure; false if too little is left, or if everything fails.
     pub fn withdraw(&self) -> bool {
+        if self.is_outage() {
+            return false;
+        }
         let left = |tokens: u32| tokens.checked_sub(RETRY_COST);
-        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left).is_ok()
+        self.tokens.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left).is_ok()
     }
 
     /// A call succeeded: the cost of its retry is refunded; without a retry a little is added.
     pub fn succeeded(&self, retried: bool) {
         let reward = if retried { RETRY_COST } else { FIRST_TRY_REWARD };
-        if self.0.load(Ordering::Relaxed) < CAPACITY {
+        if self.is_failing.load(Ordering::Relaxed) {
+            *self.failing_since.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            self.is_failing.store(false, Ordering::Relaxed);
+        }
+        if self.tokens.load(Ordering::Relaxed) < CAPACITY {
             let more = |tokens: u32| Some((tokens + reward).min(CAPACITY));
-            let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+            let _ = self.tokens.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         }
     }
 }
@@ -41,6 +77,18 @@ mod tests {
     fn an_outage_causes_a_hundred_retries() {
         let retry_budget = RetryBudget::new();
         assert_eq!((0..1_000).filter(|_| retry_budget.withdraw()).count(), 100);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_retried_while_nothing_has_succeeded_for_ten_seconds() {
+        let retry_budget = RetryBudget::new();
+        assert!(retry_budget.withdraw());
+        tokio::time::advance(Duration::from_secs(9)).await;
+        assert!(retry_budget.withdraw());
+        tokio::time::advance(Duration::from_secs(2)).await;
+        assert!(!retry_budget.withdraw());
+        retry_budget.succeeded(false);
+        assert!(retry_budget.withdraw());
     }
 
     #[test]

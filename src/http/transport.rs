@@ -25,6 +25,7 @@ use super::{
     connections::Connections,
     exchange::{Received, SentHeaders},
     observer::RequestSpan,
+    options::ClientRate,
     proxy,
     queued_request::QueuedRequest,
     rate_limit::RateLimit,
@@ -55,7 +56,8 @@ pub struct Transport {
 pub struct ProcessState {
     connections: Arc<Connections>,
     permits: Semaphore,
-    rate_limit: RateLimit,
+    /// The rate that the user has set.
+    pub rate_limit: RateLimit,
     /// The learned rates of the paths.
     pub throttle: AdaptiveThrottle,
     /// What retries of all calls share.
@@ -103,6 +105,11 @@ impl Transport {
         &self.options
     }
 
+    /// The limit on the requests per second.
+    pub fn rate_limit(&self) -> Option<&ClientRate> {
+        self.options.rate_limit.as_ref()
+    }
+
     /// The service's clock, as its responses have shown it.
     pub fn clock(&self) -> &Clock {
         &self.clock
@@ -135,7 +142,7 @@ impl Transport {
             Ok(ProcessState {
                 connections: Connections::shared(&self.base, &self.options)?,
                 permits: Semaphore::new(self.options.max_connections),
-                rate_limit: RateLimit::new(self.options.rate_limit),
+                rate_limit: RateLimit::new(self.options.rate_limit.as_ref()),
                 throttle: AdaptiveThrottle::default(),
                 retry_budget: RetryBudget::new(),
             })
@@ -155,7 +162,7 @@ impl Transport {
             let permit = wait_times.measure(WaitReason::Connection, state.permits.acquire()).await;
             Some(permit.map_err(|_| closed())?)
         };
-        wait_times.measure(WaitReason::RateLimit, state.rate_limit.reserve().wait()).await;
+        wait_times.measure(WaitReason::RateLimit, state.rate_limit.wait()).await?;
         Ok(permit)
     }
 
@@ -193,6 +200,10 @@ impl Transport {
         let has_time = self.base.is_path(message.url().path(), &SERVER_TIME.path);
         let sent = LocalInstant::now();
         let whole = async {
+            if let Some(simulated) = &self.options.exchange {
+                queued.take();
+                return Ok(Received::new(simulated.exchange(message).await?));
+            }
             let client = local.as_ref().unwrap_or(&shared);
             let response = client.execute(message).await;
             let response =
@@ -241,7 +252,7 @@ impl Transport {
         local: &Option<reqwest::Client>,
         shared: &Arc<reqwest::Client>,
     ) {
-        if local.is_none() {
+        if local.is_none() && self.options.exchange.is_none() {
             state.connections.abandon(shared, &self.base, &self.options);
         }
     }

@@ -44,6 +44,13 @@ impl WaitTimes {
         future.await
     }
 
+    /// How long a call has waited for this so far.
+    pub fn spent(&self, reason: WaitReason) -> Duration {
+        let spent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = ALL.into_iter().zip(*spent).find(|(other, _)| *other == reason);
+        found.map_or(Duration::ZERO, |(_, spent)| spent)
+    }
+
     /// Why a call did not end within its total deadline.
     pub fn timeout_message(&self, deadline: Duration) -> String {
         let total = deadline.as_secs_f64();

@@ -59,6 +59,14 @@ pub(super) fn insert(
         Some(auth) => drop(entry.insert("auth", Item::Value(auth.into()))),
         None => drop(entry.remove("auth")),
     }
+    match profile.rate_limit {
+        Some(rate) => drop(entry.insert("rate_limit", Item::Value(rate.into()))),
+        None => drop(entry.remove("rate_limit")),
+    }
+    match profile.rate_limit_shared {
+        true => drop(entry.insert("rate_limit_shared", Item::Value(true.into()))),
+        false => drop(entry.remove("rate_limit_shared")),
+    }
     Ok(())
 }
 
@@ -129,6 +137,8 @@ mod tests {
             endpoints: None,
             proxy: None,
             ca_file: None,
+            rate_limit: None,
+            rate_limit_shared: false,
         }
     }
 

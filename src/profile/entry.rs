@@ -21,6 +21,11 @@ pub struct Profile {
     pub proxy: Option<String>,
     /// The certificates that are trusted besides the system's; relative to the configuration folder.
     pub ca_file: Option<PathBuf>,
+    /// Requests per second.
+    pub rate_limit: Option<f64>,
+    /// Whether all processes of this user that use the same credentials share that.
+    #[serde(default)]
+    pub rate_limit_shared: bool,
 }
 
 /// The kind of credentials, and where the secret is stored.
@@ -83,6 +88,27 @@ impl Profile {
         Ok(profile)
     }
 
+    /// The id of the application to which the service grants its rate; none without credentials.
+    pub fn application(&self) -> Option<&str> {
+        match &self.auth {
+            ProfileAuth::None => None,
+            ProfileAuth::ApiKey { key_id, .. } => Some(key_id),
+            ProfileAuth::OAuth { client_id, .. } => Some(client_id),
+        }
+    }
+
+    fn check_rate_limit(&self) -> Result<(), &'static str> {
+        match self.rate_limit {
+            None if self.rate_limit_shared => {
+                Err("rate_limit_shared needs `rate_limit`, the requests per second")
+            }
+            Some(rate) if !(0.001..=1_000_000.0).contains(&rate) => Err(
+                "rate_limit is out of range; expected requests per second from 0.001 to 1000000",
+            ),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether its passphrase is what a command prints.
     pub(super) fn runs_command(&self) -> bool {
         match &self.auth {
@@ -98,6 +124,7 @@ impl Profile {
             return Err("proxy has a name or a password, and this file contains no secrets; use \
                         proxy = \"environment\" and the variable HTTPS_PROXY");
         }
+        self.check_rate_limit()?;
         self.check_passphrase()
     }
 

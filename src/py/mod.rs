@@ -33,6 +33,7 @@ mod _core {
         client::endpoint::{Endpoint, load_endpoints},
         client::endpoint_arguments::did_you_mean_of,
         client::paging::DateRange,
+        client::rate_limit::{RateLimit, application_limit},
         client::response::{Explanation, Response},
         client::stored_records::{fill_rows, micros, record_texts, stored_records},
         client::time_range::time_range_of,

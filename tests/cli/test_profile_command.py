@@ -79,6 +79,8 @@ def test_a_key_becomes_a_profile_that_is_listed_shown_and_removed(
         "id": "k-1",
         "secret": str(key),
         "passphrase": None,
+        "rate_limit": None,
+        "rate_limit_shared": None,
     }
     assert main(["profile", "show", "live"]) == 0
     shown = capsys.readouterr().out
@@ -182,6 +184,31 @@ def test_a_broken_profile_is_listed_with_its_mistake_and_can_be_removed(
     assert main(["profile", "show", "odd"]) == 2
     assert main(["profile", "remove", "odd"]) == 0
     assert set(profiles(capsys)) == {"live"}
+
+
+def test_a_profile_keeps_its_rate_limit_and_all_with_the_same_key_share_it(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    add = ["profile", "add", "live", "--base-url", URL, "--rate-limit", "20"]
+    assert main([*add, "--shared"]) == 0
+    row = profiles(capsys)["live"]
+    assert (row["rate_limit"], row["rate_limit_shared"]) == (20.0, True)
+    assert "rate_limit = 20.0\nrate_limit_shared = true\n" in config.read_text()
+    shown = bl.Client(profile="live").explain("GET", "/x").rate_limit
+    assert shown is not None
+    assert f"(name '{URL}')" in shown
+    # A limit that is passed takes the place of the profile's.
+    own = bl.Client(profile="live", rate_limit=5.0).explain("GET", "/x").rate_limit
+    assert own == "5 requests per second of this client"
+    assert main([*add, "--replace"]) == 0
+    alone = bl.Client(profile="live").explain("GET", "/x").rate_limit
+    assert alone == "20 requests per second of this client"
+    assert main(["profile", "add", "other", "--base-url", URL, "--shared"]) == 2
+    for wrong in ("rate_limit = 0.0", "rate_limit_shared = true"):
+        config.write_text(f"[profiles.bad]\nbase_url = '{URL}'\n{wrong}\n")
+        with pytest.raises(bl.ConfigError, match="rate_limit"):
+            bl.Client(profile="bad")
 
 
 def test_a_login_in_a_file_becomes_a_profile_with_its_passphrase(

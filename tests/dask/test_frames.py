@@ -362,6 +362,11 @@ def test_the_rate_limit_is_shared_out_among_the_processes(service, cluster) -> N
     assert limits(reference, 1) == [90.0, 90.0]
     assert limits(refer(service.client(rate_limit=90), 30.0, 3), 8) == [10.0, 10.0]
     assert limits(refer(service.client(), None, None), 8) == [None, None]
+    # A limit with a name is shared by its name, and not divided.
+    shared = bl.RateLimit(90, name="dask")
+    assert limits(refer(service.client(rate_limit=shared), None, None), 8) == [shared, shared]
+    with pytest.raises(bl.ConfigError, match="no name"):
+        refer(service.client(rate_limit=bl.RateLimit(90)), None, None)
     # Dask's own threads are one process with one client.
     assert shares(reference, 8) == 90.0
     assert reference.client(8) is reference.client(8)

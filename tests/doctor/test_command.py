@@ -33,6 +33,14 @@ def test_the_command_ends_with_0_where_all_is_well(service: Any) -> None:
     assert "\x1b" not in done.stdout.decode()
 
 
+def test_the_command_says_which_rate_limit_applies_and_how_much_is_free(service: Any) -> None:
+    done = service.run("doctor", "--rate-limit", "20", "--shared")
+    last = done.stdout.decode().splitlines()[-1]
+    assert last.startswith("ok       rate limit")
+    assert "20 requests per second, shared by all processes of this user" in last
+    assert "free now" in last
+
+
 def test_the_command_ends_with_1_where_a_step_failed(service: Any, authority: Authority) -> None:
     context = authority.context(self_signed=True, subject="a\x1b[31mb")
     with served(context) as server:

@@ -24,7 +24,7 @@ fn annotation_and_default(kind: OptionKind) -> (&'static str, String) {
         OptionKind::ResponseHook => "abc.Callable[[ResponseEvent], object] | None",
         OptionKind::Seconds(_) => "float",
         OptionKind::Integer { .. } => "int",
-        OptionKind::Rate(_) => "float | None",
+        OptionKind::Rate(_) => "float | RateLimit | None",
         OptionKind::CertificateFile(_) => "str | os.PathLike[str] | None",
         OptionKind::Headers(_) => "abc.Mapping[str, str] | None",
         OptionKind::Profile | OptionKind::WebSocketUrl | OptionKind::Text(_) => "str | None",

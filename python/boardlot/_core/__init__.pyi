@@ -16,7 +16,15 @@ from ._credentials import (
     signature_payload,
 )
 from ._endpoint import DateRange, Endpoint, load_endpoints
-from ._http import Explanation, Recorder, Replay, RequestEvent, Response, ResponseEvent
+from ._http import (
+    Explanation,
+    RateLimit,
+    Recorder,
+    Replay,
+    RequestEvent,
+    Response,
+    ResponseEvent,
+)
 from ._login import (
     AsyncOAuthApp,
     AuthorizationRequest,
@@ -38,6 +46,7 @@ from ._pager import (
     RowIterator,
 )
 from ._private import (
+    _application_limit,
     _check_profile_address,
     _config_file,
     _did_you_mean,
@@ -86,6 +95,7 @@ __all__ = [
     "PageIterator",
     "Pager",
     "PagerBase",
+    "RateLimit",
     "RecordedRequest",
     "Recorder",
     "Records",
@@ -99,6 +109,7 @@ __all__ = [
     "Sandbox",
     "SchemaField",
     "__version__",
+    "_application_limit",
     "_check_profile_address",
     "_config_file",
     "_did_you_mean",

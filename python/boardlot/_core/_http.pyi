@@ -40,6 +40,57 @@ class Replay:
     def __getnewargs__(self) -> tuple[str]: ...
 
 @final
+class RateLimit:
+    """A rate limit that several clients share.
+
+    Without a name, the clients of this process that are given it share it. With a name, all processes
+    of this user on this machine do, by a small file. With a database, all processes do that use it, by
+    the clock of its server.
+
+    Requests are evenly spaced, first come, first served within a process, and processes take turns.
+    What the service says to one of them, by `Retry-After` or by throttling its requests, holds for all.
+    Three percent of the rate are not used: so no second has more requests than the rate and `burst`,
+    although some arrive at the service later than others.
+
+    `rate` is in requests per second, from 0.001 to 1,000,000. `burst` is how many requests may be sent
+    at once after a pause. `name` is any text. `database` is the URL of a PostgreSQL database (extra
+    `postgres`), and needs a name; the table `boardlot_rate_limits` is created in it. Raises
+    `ConfigError` if an argument is invalid, or the state folder or the driver is missing.
+    """
+
+    def __new__(
+        cls,
+        rate: float,
+        *,
+        burst: int = 1,
+        name: str | None = None,
+        database: str | None = None,
+    ) -> Self: ...
+    @property
+    def rate(self) -> float:
+        """Requests per second."""
+    @property
+    def burst(self) -> int:
+        """How many requests may be sent at once after a pause."""
+    @property
+    def name(self) -> str | None:
+        """The name by which processes share it; None: those clients that are given it."""
+    @property
+    def used(self) -> float | None:
+        """About how many requests all who share it have sent in the last second; None if that is not
+        known, since this process has not used the database yet.
+        """
+    @property
+    def free(self) -> float | None:
+        """About how many more requests per second could be sent now: less while the service throttles.
+        None like `used`.
+        """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __getnewargs_ex__(self) -> tuple[tuple[float], dict[str, Any]]: ...
+
+@final
 class RequestEvent:
     """A request that is about to be sent: the argument of `Client(on_request=...)`."""
 
@@ -105,6 +156,9 @@ class ResponseEvent:
     def duration(self) -> float:
         """Seconds from sending the first byte to receiving the last."""
     @property
+    def rate_limit_wait(self) -> float:
+        """Seconds that the request waited for `rate_limit` before that, in which it was not sent."""
+    @property
     def error(self) -> str | None:
         """Why there was no response; None if there was one, whatever its status."""
     @property
@@ -151,3 +205,6 @@ class Explanation:
     @property
     def headers(self) -> dict[str, str]:
         """The headers that authorize and describe the request; tokens are redacted."""
+    @property
+    def rate_limit(self) -> str | None:
+        """Which rate limit applies to the request, and how much of it is free now; None without a limit."""

@@ -37,6 +37,7 @@ def call(settings: Settings, timeout: float) -> int:
         auth=settings.auth if settings.credentials else None,
         profile=settings.profile_name,
         timeout=timeout,
+        rate_limit=settings.request_rate,
         **settings.connection,
     )
     if settings.format is None and settings.out is None:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from boardlot.cli.completers import complete_columns, complete_condition, complete_profiles
-from boardlot.cli.numbers import Whole
+from boardlot.cli.numbers import Number, Whole
 from boardlot.cli.paths import UserPath
 from boardlot.cli.settings import FORMATS, STDOUT, Settings
 
@@ -76,6 +76,17 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
             "--proxy",
             metavar="URL",
             help="Use this proxy, or with 'environment' that of HTTPS_PROXY.",
+        ),
+        option(
+            "--rate-limit",
+            metavar="N",
+            type=Number(0.001, 1_000_000),
+            help="Send at most N requests per second; default: what the profile says.",
+        ),
+        option(
+            "--shared",
+            is_flag=True,
+            help="Share that limit with all your processes that use the same credentials.",
         ),
         option("--ca-file", metavar="FILE", type=file, help="Also trust these certificates (PEM)."),
         option(

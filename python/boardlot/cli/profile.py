@@ -22,6 +22,7 @@ __all__ = ["command"]
 
 KEPT = ["--proxy", "--ca-file"]
 CREDENTIALS = ["--base-url", "--key-id", "--key-file", "--client-id", *STORE_OPTIONS]
+LIMIT = ["--rate-limit", "--shared"]
 
 
 @click.group(
@@ -70,14 +71,14 @@ def show(settings: Settings, name: str | None) -> None:
     for member, value in row.items():
         if value is not None:
             text = {True: "yes", False: "no"}.get(value, value)
-            click.echo(f"{member:<12}{escaped(str(text))}")
+            click.echo(f"{member:<18}{escaped(str(text))}")
 
 
 @command.command(
     "add",
     cls=Command,
     output="nothing",
-    params=shown_options(*CREDENTIALS, *KEPT),
+    params=shown_options(*CREDENTIALS, *KEPT, *LIMIT),
     examples=[
         "boardlot profile add trading --base-url https://api.example.com --key-id ID "
         "--key-file key.pem --replace",
@@ -183,6 +184,9 @@ def _checked_entry(settings: Settings) -> dict[str, Any]:
         settings.auth()
     elif settings.credentials:
         raise click.UsageError("a passphrase needs --store FILE or --key-file FILE")
+    if settings.shared and settings.rate_limit is None:
+        raise click.UsageError("--shared needs --rate-limit N, the requests per second")
+    entry |= {"rate_limit": settings.rate_limit, "rate_limit_shared": settings.shared}
     if settings.proxy is not None:
         entry["proxy"] = settings.proxy
     if settings.ca_file is not None:
@@ -213,6 +217,8 @@ def _row(name: str, default: str | None) -> dict[str, Any]:
         "secret": secret,
         "passphrase": passphrase,
         **{name: value for name, value in route.items() if value},
+        "rate_limit": entry["rate_limit"],
+        "rate_limit_shared": entry["rate_limit_shared"] if entry["rate_limit"] else None,
     }
 
 

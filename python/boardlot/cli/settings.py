@@ -12,7 +12,12 @@ import click
 
 from boardlot import hints
 from boardlot.cli.stores import last_client_id
-from boardlot.clients.profile_auth import check_address, profile_auth, profile_store
+from boardlot.clients.profile_auth import (
+    application_of,
+    check_address,
+    profile_auth,
+    profile_store,
+)
 
 __all__ = ["FORMATS", "OUTPUT_OPTIONS", "STDOUT", "Login", "Settings"]
 
@@ -71,6 +76,8 @@ class Settings:
     passphrase_command: str | None = None
     header: tuple[str, ...] = ()
     proxy: str | None = None
+    rate_limit: float | None = None
+    shared: bool = False
     ca_file: Path | None = None
     format: str | None = None
     out: Path | None = None
@@ -179,6 +186,24 @@ class Settings:
         ca_file = self.ca_file or entry.get("ca_file")
         return {"proxy": self.proxy or entry.get("proxy"), "ca_file": ca_file}
 
+    @property
+    def request_rate(self) -> Any:
+        """The rate limit of the options, as an argument of `boardlot.Client`; `None` without one.
+
+        Raises:
+            click.UsageError: It is to be shared, and nothing says how high it is.
+        """
+        from boardlot import _core
+
+        if not self.shared:
+            return self.rate_limit
+        entry = self.profile_entry
+        rate = self.rate_limit or entry.get("rate_limit")
+        if rate is None:
+            raise click.UsageError("--shared needs --rate-limit N, the requests per second")
+        application = self.key_id or self.client_id or application_of(entry)
+        return _core._application_limit(rate, self.service, application)
+
     def login_of(self, client_id: str | None) -> Login | None:
         """The login of this id, otherwise of `--client-id`, otherwise of the profile.
 
@@ -216,10 +241,12 @@ class Settings:
 
         self.check()
         if not identified:
-            return boardlot.Client(self.service, **self.connection)
+            return boardlot.Client(self.service, rate_limit=self.request_rate, **self.connection)
         auth = self.auth()
         name = self.profile_name
-        return boardlot.Client(self.base_url, profile=name, auth=auth, **self.connection)
+        return boardlot.Client(
+            self.base_url, profile=name, auth=auth, rate_limit=self.request_rate, **self.connection
+        )
 
     def check_service(self) -> None:
         """Reject options that do not select a service."""

@@ -12,7 +12,7 @@ from boardlot.clients.passphrase import Passphrase
 if TYPE_CHECKING:
     from boardlot import ApiKey, EncryptedFileStore, KeyringStore, OAuth
 
-__all__ = ["check_address", "passphrase_of", "profile_auth", "profile_store"]
+__all__ = ["application_of", "check_address", "passphrase_of", "profile_auth", "profile_store"]
 
 
 def profile_auth(entry: Mapping[str, Any], base_url: str | None = None) -> ApiKey | OAuth | None:
@@ -35,6 +35,11 @@ def profile_auth(entry: Mapping[str, Any], base_url: str | None = None) -> ApiKe
     if entry["kind"] == "oauth":
         return bl.OAuth(entry["client_id"], store=profile_store(entry), base_url=base_url)
     return None
+
+
+def application_of(entry: Mapping[str, Any]) -> str | None:
+    """The id of the application to which the service grants a rate; `None` without credentials."""
+    return entry.get("key_id") or entry.get("client_id")
 
 
 def check_address(entry: Mapping[str, Any], base_url: str | None) -> None:

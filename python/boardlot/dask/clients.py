@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from boardlot import AsyncClient, Client
+from boardlot import AsyncClient, Client, RateLimit
 from boardlot.errors import ConfigError
 
 __all__ = ["Reference", "refer"]
@@ -22,7 +22,7 @@ class Reference:
     base_url: str
     # Long and unreadable.
     pickled: bytes = field(repr=False)
-    rate_limit: float | None
+    rate_limit: float | RateLimit | None
     workers: int | None
 
     def open(self) -> Client:
@@ -35,8 +35,12 @@ class Reference:
         Args:
             partitions: The number of partitions of the frame: no more fetch at once.
         """
-        share = worker = None
-        if self.rate_limit is not None:
+        share: float | RateLimit | None = None
+        worker = None
+        if isinstance(self.rate_limit, RateLimit):
+            # All processes that use its name share it.
+            share = self.rate_limit
+        elif self.rate_limit is not None:
             worker, workers = _worker() if self.workers is None else (None, self.workers)
             share = self.rate_limit / max(1, min(workers, partitions))
         with _CREATING:
@@ -44,7 +48,9 @@ class Reference:
 
 
 def refer(
-    client_or_profile: Client | AsyncClient | str, rate_limit: float | None, workers: int | None
+    client_or_profile: Client | AsyncClient | str,
+    rate_limit: float | RateLimit | None,
+    workers: int | None,
 ) -> Reference:
     """The reference to a client or a profile.
 
@@ -73,6 +79,11 @@ def refer(
         ) from error
     if rate_limit is None:
         rate_limit = _arguments(client).get("rate_limit")
+    if isinstance(rate_limit, RateLimit) and rate_limit.name is None:
+        raise ConfigError(
+            "rate_limit has no name, by which the workers could share it: pass "
+            "RateLimit(..., name=...), and with several machines a database"
+        )
     # Made once here, so that settings that no worker could use are rejected at once.
     with _open(pickled, rate_limit) as local:
         return Reference(local.base_url, pickled, rate_limit, workers)
@@ -84,7 +95,7 @@ def _arguments(client: Client | AsyncClient) -> dict[str, Any]:
     return dict(reduced[1][1])
 
 
-def _open(pickled: bytes, rate_limit: float | None) -> Client:
+def _open(pickled: bytes, rate_limit: float | RateLimit | None) -> Client:
     return Client(**_arguments(pickle.loads(pickled)) | {"rate_limit": rate_limit})
 
 
@@ -93,7 +104,7 @@ _CREATING = threading.Lock()
 
 # More than one only if a process works for several frames, or its share has changed.
 @lru_cache(maxsize=8)
-def _client(pickled: bytes, rate_limit: float | None, _worker: str | None) -> Client:
+def _client(pickled: bytes, rate_limit: float | RateLimit | None, _worker: str | None) -> Client:
     return _open(pickled, rate_limit)
 
 

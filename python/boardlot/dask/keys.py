@@ -15,7 +15,7 @@ from boardlot.errors import ConfigError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from boardlot import AsyncClient, Client, Endpoint
+    from boardlot import AsyncClient, Client, Endpoint, RateLimit
 
 __all__ = ["count", "from_keys"]
 
@@ -29,7 +29,7 @@ def from_keys(
     concurrency: int = 8,
     decimals: Literal["float64", "string"] = "float64",
     meta: pd.DataFrame | None = None,
-    rate_limit: float | None = None,
+    rate_limit: float | RateLimit | None = None,
     workers: int | None = None,
 ) -> dd.DataFrame:
     """One method for many keys as a dask DataFrame, in the order of the keys.
@@ -50,7 +50,8 @@ def from_keys(
         meta: Columns and types of the result, as a frame without rows; `None` takes the declared
             ones and leaves out others. Needed for `plate_stocks`, whose fields the service
             document does not show.
-        rate_limit: Requests per second of all workers together; `None` is the client's own.
+        rate_limit: Requests per second of all workers together, or a `RateLimit` with a name that
+            they share; `None` is the client's own.
         workers: The number of processes that fetch concurrently, by which the rate limit is
             divided; `None` means the number in the dask.distributed cluster when a partition
             starts, or one process with dask's own threads.

@@ -17,7 +17,7 @@ from boardlot.errors import ConfigError, ProtocolError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from boardlot import AsyncClient, Client
+    from boardlot import AsyncClient, Client, RateLimit
 
     Time = str | int | date | datetime
 
@@ -39,7 +39,7 @@ def from_range(
     code: str | None = None,
     page_size: int | None = None,
     decimals: Literal["float64", "string"] = "float64",
-    rate_limit: float | None = None,
+    rate_limit: float | RateLimit | None = None,
     workers: int | None = None,
 ) -> dd.DataFrame:
     """Historical fills as a dask DataFrame, latest first: each partition is a window of time.

@@ -20,11 +20,12 @@ from boardlot import _core, hints
 from boardlot.clients.profile_auth import check_address
 from boardlot.doctor import identity
 from boardlot.doctor.findings import Finding
+from boardlot.doctor.limits import limit_step, profile_limit
 from boardlot.doctor.network import Network, clock_offset
 from boardlot.errors import ConfigError
 
 if TYPE_CHECKING:
-    from boardlot import ApiKey, BearerToken, OAuth
+    from boardlot import ApiKey, BearerToken, OAuth, RateLimit
 
     Auth = ApiKey | BearerToken | OAuth
 
@@ -40,6 +41,7 @@ def examine(
     ca_file: str | PathLike[str] | None = None,
     headers: Mapping[str, str] | None = None,
     timeout: float = 10.0,
+    rate_limit: float | RateLimit | None = None,
 ) -> Iterator[Finding]:
     """Check each stage of a request, and report for each whether it works.
 
@@ -59,6 +61,8 @@ def examine(
         ca_file: A PEM bundle that is trusted in addition to the system's; the default is that of
             the profile.
         headers: Sent with every request.
+        rate_limit: The limit that is reported, as for `boardlot.Client`; the default is that of the
+            profile. Nothing is reported without one.
         timeout: Seconds that one step may wait for a response.
 
     Returns:
@@ -94,11 +98,17 @@ def examine(
     network = Network(address, options, timeout)
     make = identity.credentials_factory(auth, named)
     own = None if auth is not None else named
-    return _findings(network, make, lambda: check_address(own or {}, address))
+    check = limit_step(address, rate_limit or profile_limit(named))
+    return _findings(network, make, lambda: check_address(own or {}, address), check)
 
 
 def _findings(
-    network: Network, make_credentials: Callable[[], Any] | None, check: Callable[[], None]
+    network: Network,
+    make_credentials: Callable[[], Any] | None,
+    check: Callable[[], None],
+    limit: Callable[[], Finding] | None,
 ) -> Iterator[Finding]:
     yield from network.findings()
     yield from identity.findings(make_credentials, network, check)
+    if limit is not None:
+        yield limit()

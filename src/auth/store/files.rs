@@ -53,6 +53,21 @@ pub fn write(path: &Path, content: &[u8]) -> Result<()> {
     })
 }
 
+/// Opens a private file to read and write it in place; creates it with its folder.
+pub fn open_private(path: &Path) -> Result<File> {
+    make_folder(folder_of(path))?;
+    let remedy = "make the folder writable by your user, or choose another path";
+    let refused = |error| refused(path, &error, remedy);
+    let file = open(path, OpenOptions::new().read(true).write(true).create(true).truncate(false))
+        .map_err(refused)?;
+    if file.metadata().map_err(refused)?.len() == 0 {
+        // With a strict umask it could not be opened a second time.
+        let _ = make_private(&file);
+    }
+    check_private(path, &file.metadata().map_err(refused)?)?;
+    Ok(file)
+}
+
 /// An exclusive lock on a file that is never removed. The operating system releases it when a process
 /// dies.
 #[derive(Debug)]
@@ -64,17 +79,8 @@ impl Lock {
         max_wait: Duration,
         interrupt_check: &InterruptCheck,
     ) -> Result<Self> {
-        make_folder(folder_of(path))?;
+        let file = open_private(path)?;
         let remedy = "make the folder writable by your user, or choose another path";
-        let file = open(path, OpenOptions::new().write(true).create(true).truncate(false))
-            .map_err(|error| refused(path, &error, remedy))?;
-        let metadata = file.metadata().map_err(|error| refused(path, &error, remedy))?;
-        if metadata.len() == 0 {
-            // With a strict umask it could not be opened a second time.
-            let _ = make_private(&file);
-        }
-        let metadata = file.metadata().unwrap_or(metadata);
-        check_private(path, &metadata)?;
         match FileLock::wait(file, max_wait, || interrupt_check().map_err(Failure::Cancelled)) {
             Ok(Some(lock)) => Ok(Lock(lock)),
             Ok(None) => Err(store_error(

@@ -15,11 +15,12 @@ use std::{path::Path, time::Duration};
 use zeroize::Zeroizing;
 
 pub use encrypted::{EncryptedFile, Passphrase};
-pub use files::InterruptCheck;
+pub use files::{InterruptCheck, open_private, write as replace_private};
 pub use key_locks::KeyLocks;
 pub use keychain::Keychain;
 pub use keys::{is_token_key, refusal_key, registration_key, token_key, user_key};
 pub use memory::Memory;
+pub use state_folder::{digest, state_folder};
 
 use crate::error::{Error, ErrorKind, Result};
 

@@ -8,7 +8,10 @@ use pyo3::{
     types::{PyDict, PyType},
 };
 
-use super::cassette::cassette;
+use super::{
+    cassette::cassette,
+    rate_limit::{client_rate, profile_rate},
+};
 use crate::{
     client::Client as Core,
     client_options::{CLIENT_OPTIONS, OptionKind},
@@ -65,7 +68,7 @@ pub fn build_client(
                 set(&mut transport, caller_arguments::integer(name, &value, min, max)?);
             }
             OptionKind::Rate(field) => {
-                *field(&mut transport) = Some(caller_arguments::rate(name, &value)?)
+                *field(&mut transport) = Some(client_rate(name, &value)?);
             }
             OptionKind::Text(field) => {
                 *field(&mut transport) = Some(caller_arguments::text(name, &value)?)
@@ -87,6 +90,9 @@ pub fn build_client(
         if let (None, Some(file)) = (&transport.extra_certificates, &profile.ca_file) {
             transport.extra_certificates =
                 Some(caller_arguments::file_contents(py, "ca_file", file)?);
+        }
+        if transport.rate_limit.is_none() {
+            transport.rate_limit = profile_rate(profile).map_err(refuse)?;
         }
     }
     load_contextvars(py)?;

@@ -6,6 +6,7 @@ use pyo3::{
     types::{PyBytes, PyDict},
 };
 
+use super::rate_limit::description;
 use crate::{
     error::Error,
     http::{HttpResponse, is_public_header},
@@ -112,6 +113,12 @@ impl Explanation {
         Ok(headers)
     }
 
+    /// Which rate limit applies to the request, and how much of it is free now; None without a limit.
+    #[getter]
+    fn rate_limit(&self) -> Option<String> {
+        description(self.0.rate_limit.as_ref())
+    }
+
     /// The values of other headers may be secrets and are not shown.
     fn __repr__(&self) -> String {
         let mut text = format!("{} {}\n", self.0.method, self.0.url);
@@ -124,6 +131,9 @@ impl Explanation {
         }
         for (number, line) in (1..).zip(self.payload_lines()) {
             text += &format!("canonical request, line {number}: {line}\n");
+        }
+        if let Some(limit) = self.rate_limit() {
+            text += &format!("rate limit: {limit}\n");
         }
         text.trim_end().to_owned()
     }

@@ -159,6 +159,8 @@ pub fn entry(py: Python<'_>, profile: Profile) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("endpoints", profile.endpoints)?;
     dict.set_item("proxy", profile.proxy)?;
     dict.set_item("ca_file", profile.ca_file)?;
+    dict.set_item("rate_limit", profile.rate_limit)?;
+    dict.set_item("rate_limit_shared", profile.rate_limit_shared)?;
     let (kind, file, command) = match profile.auth {
         ProfileAuth::None => ("none", None, None),
         ProfileAuth::ApiKey { key_id, private_key, passphrase_file, passphrase_command } => {
@@ -214,5 +216,7 @@ fn from_entry(entry: &Bound<'_, PyDict>) -> PyResult<Profile> {
         endpoints: member(entry, "endpoints")?,
         proxy: member(entry, "proxy")?,
         ca_file: member(entry, "ca_file")?,
+        rate_limit: member(entry, "rate_limit")?,
+        rate_limit_shared: member(entry, "rate_limit_shared")?.unwrap_or(false),
     })
 }

@@ -58,6 +58,8 @@ event_class! {
     ResponseEvent {
         /// Seconds from sending the first byte to receiving the last.
         duration: f64,
+        /// Seconds that the request waited for `rate_limit` before that, in which it was not sent.
+        rate_limit_wait: f64,
         /// The HTTP status; None if there was no response.
         status: Option<u16>,
         /// Why there was no response; None if there was one, whatever its status.
@@ -71,13 +73,14 @@ event_class! {
 impl ResponseEvent {
     /// The end of a request; none if the event is another one.
     pub fn of(event: &Event) -> Option<Self> {
+        let waited = event.request.rate_limit_wait.get().map_or(0.0, |wait| wait.as_secs_f64());
         match &event.kind {
             EventKind::Responded { status, duration } => {
-                Some(Self::new(event, duration.as_secs_f64(), Some(*status), None, None))
+                Some(Self::new(event, duration.as_secs_f64(), waited, Some(*status), None, None))
             }
             EventKind::Failed { error, class, duration } => {
                 let (seconds, error) = (duration.as_secs_f64(), error.to_string());
-                Some(Self::new(event, seconds, None, Some(error), Some(class)))
+                Some(Self::new(event, seconds, waited, None, Some(error), Some(class)))
             }
             _ => None,
         }

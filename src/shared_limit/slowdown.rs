@@ -1,0 +1,44 @@
+//! A rate that the service's rejections have lowered, and that recovers.
+
+use std::time::Duration;
+
+/// The factor by which a rejection lowers the rate.
+const DECREASE: f64 = 0.5;
+/// The lowest rate: requests that are rejected even then are not rejected for their frequency.
+const LOWEST_PER_SECOND: f64 = 0.5;
+/// In this time a lowered rate recovers to this share of the rejected one, which was above the limit.
+const RECOVERY: Duration = Duration::from_secs(5);
+const RECOVERED: f64 = 0.7;
+/// After that it doubles in this time, until it is this many times the recovered rate and is removed.
+const DOUBLING: Duration = Duration::from_secs(10);
+const REMOVED_AT: f64 = 4.0;
+
+/// A rate that rejections have lowered, and that recovers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Slowdown<T> {
+    /// When it was lowered.
+    pub since: T,
+    /// What the rate was lowered to.
+    pub low: f64,
+    /// What it recovers to.
+    pub recovered: f64,
+}
+
+impl<T> Slowdown<T> {
+    /// Below a rate that was rejected.
+    pub fn below(rejected: f64, since: T) -> Self {
+        let low = (rejected * DECREASE).max(LOWEST_PER_SECOND);
+        Slowdown { since, low, recovered: (rejected * RECOVERED).max(low) }
+    }
+
+    /// The rate after this time; none once it is no longer lowered.
+    pub fn rate(&self, passed: Duration) -> Option<f64> {
+        if passed <= RECOVERY {
+            let share = passed.as_secs_f64() / RECOVERY.as_secs_f64();
+            return Some(self.low + (self.recovered - self.low) * share);
+        }
+        let doublings = (passed - RECOVERY).as_secs_f64() / DOUBLING.as_secs_f64();
+        let factor = doublings.exp2();
+        (factor < REMOVED_AT).then_some(self.recovered * factor)
+    }
+}

@@ -1,0 +1,319 @@
+//! What all who share a limit know of it, and how a request changes that: the generic cell rate algorithm,
+//! with a time until which nothing is sent, and a lower rate that the service has enforced.
+
+use std::time::Duration;
+
+use super::Slowdown;
+
+/// The share of the rate that is used. What arrives at the service is a little less even than what is sent:
+/// the rest is the room that keeps every second below the rate.
+const USED_SHARE: f64 = 0.97;
+const SECOND: u64 = 1_000_000_000;
+/// A stored time that is so far ahead is from before the machine was started again.
+const AHEAD_MAX: u64 = 24 * 3600 * SECOND;
+/// Marks the format, of which this is the first version.
+const FORMAT: u64 = u64::from_le_bytes(*b"blrate01");
+const FIELDS: usize = 10;
+/// The length of its encoding.
+pub const LENGTH: usize = FIELDS * 8;
+
+/// How many requests are granted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Allowance {
+    /// Requests per second.
+    pub rate: f64,
+    /// How many may be sent at once after a pause.
+    pub burst: u32,
+}
+
+/// All times are nanoseconds of one clock that all who share the limit read.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct State {
+    /// When it was last changed.
+    pub updated: u64,
+    /// The theoretical arrival time: when the allowance is unused again if nothing more is sent.
+    pub arrival: u64,
+    /// Nothing is sent before.
+    pub held_until: u64,
+    /// The lower rate that rejections have enforced.
+    pub slowdown: Option<Slowdown<u64>>,
+    /// The second in which the last time was reserved, how many were reserved in it, and in the one before.
+    pub window: u64,
+    /// See `window`.
+    pub in_window: u64,
+    /// See `window`.
+    pub in_previous: u64,
+}
+
+/// A change of what is known.
+#[derive(Debug, Clone, Copy)]
+pub enum Change {
+    /// Reserves the time of a request.
+    Reserve,
+    /// The service wants no requests for so long.
+    Hold(Duration),
+    /// The service has rejected too many requests, the last of which was sent so long ago.
+    SlowDown(Duration),
+}
+
+impl State {
+    /// Makes a change, and returns the time that was reserved.
+    pub fn apply(&mut self, change: Change, allowance: Allowance, now: u64) -> u64 {
+        if self.updated > now || self.arrival > now.saturating_add(AHEAD_MAX) {
+            *self = State::default();
+        }
+        self.updated = now;
+        match change {
+            Change::Reserve => self.reserve(allowance, now),
+            Change::Hold(wait) => {
+                self.held_until = self.held_until.max(now.saturating_add(nanos(wait)));
+                now
+            }
+            Change::SlowDown(sent_ago) => {
+                self.slow_down(allowance, now, now.saturating_sub(nanos(sent_ago)));
+                now
+            }
+        }
+    }
+
+    fn reserve(&mut self, allowance: Allowance, now: u64) -> u64 {
+        let interval = 1.0 / self.rate(allowance, now);
+        let tolerance = interval * f64::from(allowance.burst.saturating_sub(1));
+        let earliest = now.max(self.held_until);
+        let send_at = earliest.max(self.arrival.saturating_sub(seconds(tolerance)));
+        // After a time in which nothing could be sent there is no burst.
+        let base = if self.held_until > now { send_at } else { now };
+        self.arrival = self.arrival.max(base).saturating_add(seconds(interval));
+        self.count(send_at);
+        send_at
+    }
+
+    fn slow_down(&mut self, allowance: Allowance, now: u64, sent_at: u64) {
+        // Requests that were sent before the rate was lowered say nothing about the lowered rate.
+        if self.slowdown.is_none_or(|slowdown| slowdown.since <= sent_at) {
+            self.slowdown = Some(Slowdown::below(self.rate(allowance, now), now));
+        }
+    }
+
+    /// Requests per second at that time.
+    pub fn rate(&self, allowance: Allowance, now: u64) -> f64 {
+        let own = allowance.rate * USED_SHARE;
+        self.slowed_to(now).map_or(own, |slowed| slowed.min(own))
+    }
+
+    /// The rate that rejections have enforced, while they do.
+    pub fn slowed_to(&self, now: u64) -> Option<f64> {
+        let slowdown = self.slowdown?;
+        slowdown.rate(Duration::from_nanos(now.saturating_sub(slowdown.since)))
+    }
+
+    fn count(&mut self, send_at: u64) {
+        let window = send_at / SECOND;
+        if window > self.window {
+            self.in_previous = if window == self.window + 1 { self.in_window } else { 0 };
+            (self.window, self.in_window) = (window, 0);
+        }
+        self.in_window += 1;
+    }
+
+    /// About how many requests were sent, or will be, in the second that ends at the last reserved time; none
+    /// if that is long ago.
+    pub fn used(&self, now: u64) -> f64 {
+        let at = now.max(self.arrival.min(now.saturating_add(SECOND)));
+        let (window, passed) = (at / SECOND, (at % SECOND) as f64 / SECOND as f64);
+        match window.checked_sub(self.window) {
+            Some(0) => self.in_window as f64 + self.in_previous as f64 * (1.0 - passed),
+            Some(1) => self.in_window as f64 * (1.0 - passed),
+            Some(_) => 0.0,
+            None => self.in_window as f64 + self.in_previous as f64,
+        }
+    }
+
+    /// How long a request that is made now would wait.
+    pub fn wait(&self, allowance: Allowance, now: u64) -> Duration {
+        let send_at = { *self }.apply(Change::Reserve, allowance, now);
+        Duration::from_nanos(send_at.saturating_sub(now))
+    }
+
+    /// The content of the file.
+    pub fn encode(&self) -> [u8; LENGTH] {
+        let slowdown = self.slowdown.unwrap_or(Slowdown { since: 0, low: 0.0, recovered: 0.0 });
+        let fields: [u64; FIELDS] = [
+            FORMAT,
+            self.updated,
+            self.arrival,
+            self.held_until,
+            slowdown.since,
+            slowdown.low.to_bits(),
+            slowdown.recovered.to_bits(),
+            self.window,
+            self.in_window,
+            self.in_previous,
+        ];
+        let mut bytes = [0; LENGTH];
+        for (place, field) in bytes.chunks_exact_mut(8).zip(fields) {
+            place.copy_from_slice(&field.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// The state in a file; none if it is not one, or of a later format.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut fields = bytes
+            .get(..LENGTH)?
+            .chunks_exact(8)
+            .map(|field| field.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)));
+        let mut next = || fields.next();
+        if next()? != FORMAT {
+            return None;
+        }
+        let (updated, arrival, held_until) = (next()?, next()?, next()?);
+        let (since, low, recovered) = (next()?, f64::from_bits(next()?), f64::from_bits(next()?));
+        let is_rate = |rate: f64| rate.is_finite() && rate > 0.0;
+        let slowdown = Slowdown { since, low, recovered };
+        Some(State {
+            updated,
+            arrival,
+            held_until,
+            slowdown: Some(slowdown).filter(|_| is_rate(low) && is_rate(recovered)),
+            window: next()?,
+            in_window: next()?,
+            in_previous: next()?,
+        })
+    }
+}
+
+fn seconds(seconds: f64) -> u64 {
+    nanos(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const START: u64 = 1_000 * SECOND;
+
+    fn allowance(rate: f64, burst: u32) -> Allowance {
+        Allowance { rate, burst }
+    }
+
+    fn reserved(state: &mut State, allowance: Allowance, now: u64, count: usize) -> Vec<f64> {
+        let reserve = |_| state.apply(Change::Reserve, allowance, now);
+        (0..count).map(reserve).map(|at| (at - now) as f64 / SECOND as f64).collect()
+    }
+
+    fn close(found: &[f64], expected: &[f64]) {
+        let is_close = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-6;
+        assert!(
+            found.len() == expected.len() && found.iter().zip(expected).all(is_close),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn requests_are_evenly_spaced_a_little_below_the_rate() {
+        let mut state = State::default();
+        // One every 1 / (0.97 x 10) s.
+        close(
+            &reserved(&mut state, allowance(10.0, 1), START, 4),
+            &[0.0, 0.103_092_783, 0.206_185_567, 0.309_278_350],
+        );
+    }
+
+    #[test]
+    fn a_burst_is_sent_at_once_after_a_pause() {
+        let mut state = State::default();
+        close(&reserved(&mut state, allowance(10.0, 3), START, 4), &[0.0, 0.0, 0.0, 0.103_092_783]);
+    }
+
+    #[test]
+    fn nothing_is_sent_before_the_end_of_a_hold_and_then_evenly() {
+        let (mut state, limit) = (State::default(), allowance(10.0, 3));
+        state.apply(Change::Hold(Duration::from_secs(2)), limit, START);
+        state.apply(Change::Hold(Duration::from_secs(1)), limit, START);
+        close(&reserved(&mut state, limit, START, 1), &[2.0]);
+        let later = reserved(&mut state, limit, START, 3);
+        assert!(later.iter().all(|at| *at >= 2.0), "{later:?}");
+    }
+
+    #[test]
+    fn a_rejection_halves_the_rate_once_and_it_recovers() {
+        let (mut state, limit) = (State::default(), allowance(100.0, 1));
+        let now = START;
+        state.apply(Change::SlowDown(Duration::from_millis(10)), limit, now);
+        assert!((state.rate(limit, now) - 48.5).abs() < 1e-9);
+        state.apply(Change::SlowDown(Duration::from_millis(20)), limit, now + SECOND / 100);
+        assert!((state.rate(limit, now) - 48.5).abs() < 1e-9, "sent before it was lowered");
+        state.apply(Change::SlowDown(Duration::ZERO), limit, now + SECOND);
+        assert!(state.rate(limit, now + SECOND) < 30.0);
+        assert!((state.rate(limit, now + 60 * SECOND) - 97.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_was_stored_before_the_machine_was_started_again_is_discarded() {
+        let (mut state, limit) = (State::default(), allowance(10.0, 1));
+        for _ in 0..100 {
+            state.apply(Change::Reserve, limit, START);
+        }
+        assert_eq!(state.apply(Change::Reserve, limit, 5 * SECOND), 5 * SECOND);
+        state.arrival = 5 * SECOND + 2 * AHEAD_MAX;
+        assert_eq!(state.apply(Change::Reserve, limit, 6 * SECOND), 6 * SECOND);
+    }
+
+    #[test]
+    fn what_is_used_is_counted_over_the_last_second() {
+        let (mut state, limit) = (State::default(), allowance(10.0, 1));
+        for tenth in 0..30 {
+            state.apply(Change::Reserve, limit, START + tenth * SECOND * 2 / 10);
+        }
+        let end = START + 6 * SECOND;
+        assert!((4.0..=6.0).contains(&state.used(end - SECOND / 10)), "{}", state.used(end));
+        assert!(state.used(end + 2 * SECOND) < 0.01);
+    }
+
+    #[test]
+    fn a_file_that_is_not_a_limit_is_not_read() {
+        assert_eq!(State::decode(b""), None);
+        assert_eq!(State::decode(&[0; LENGTH]), None);
+    }
+
+    fn change() -> impl Strategy<Value = Change> {
+        prop_oneof![
+            8 => Just(Change::Reserve),
+            1 => (0_u64..3_000).prop_map(|ms| Change::Hold(Duration::from_millis(ms))),
+            1 => (0_u64..3_000).prop_map(|ms| Change::SlowDown(Duration::from_millis(ms))),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn no_second_has_more_than_the_rate_and_the_burst(
+            rate in 0.5_f64..200.0, burst in 1_u32..20,
+            steps in prop::collection::vec((change(), 0_u64..200), 1..400),
+        ) {
+            let (mut state, limit, mut now) = (State::default(), allowance(rate, burst), START);
+            let mut sent = Vec::new();
+            for (change, millis) in steps {
+                let at = state.apply(change, limit, now);
+                prop_assert!(at >= now);
+                if matches!(change, Change::Reserve) {
+                    prop_assert!(at >= state.held_until || state.held_until <= now);
+                    sent.push(at);
+                }
+                state = State::decode(&state.encode()).expect("as it was written");
+                now += millis * SECOND / 1_000;
+            }
+            sent.sort_unstable();
+            for (index, first) in sent.iter().enumerate() {
+                let within = sent[index..].iter().take_while(|at| **at - first < SECOND).count();
+                prop_assert!(within as f64 <= rate + f64::from(burst), "{within}");
+            }
+        }
+    }
+}

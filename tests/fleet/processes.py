@@ -1,0 +1,78 @@
+"""Processes that share a rate limit, and what one can do to them."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+
+from ..support.processes import ROOT
+
+
+class Fleet:
+    """Running workers, by their numbers."""
+
+    def __init__(self, arrivals, limit, state, threads=0, tasks=0):
+        self.arrivals, self.limit, self.state = arrivals, limit, state
+        self.shape = {"threads": threads, "tasks": tasks}
+        self.workers = {}
+        self.started = 0
+
+    def start(self, count, state=None):
+        """Starts workers, and returns once they are ready to begin."""
+        new = [self._spawn(state or self.state) for _ in range(count)]
+        for number in new:
+            assert self.workers[number].stdout.readline() == "ready\n"
+        return new
+
+    def _spawn(self, state):
+        self.started += 1
+        number = f"w{self.started}"
+        settings = {"number": number, "base_url": self.arrivals.base_url, "limit": self.limit}
+        command = [
+            sys.executable,
+            "-m",
+            "tests.fleet.worker",
+            json.dumps({**settings, **self.shape}),
+        ]
+        self.workers[number] = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env={**os.environ, "XDG_STATE_HOME": str(state), "HOME": str(state)},
+        )
+        return number
+
+    def begin(self, numbers):
+        for number in numbers:
+            self.tell(number)
+
+    def tell(self, number):
+        self.workers[number].stdin.write("\n")
+        self.workers[number].stdin.flush()
+
+    def kill(self, number, signal):
+        self.workers[number].send_signal(signal)
+
+    def wait_for(self, count, seconds=60.0):
+        """Waits until so many more requests have arrived."""
+        wanted, end = len(self.arrivals.seen) + count, time.monotonic() + seconds
+        while len(self.arrivals.seen) < wanted:
+            assert time.monotonic() < end, "the requests have stopped"
+            time.sleep(0.005)
+
+
+@contextlib.contextmanager
+def fleet(*arguments, **shape):
+    running = Fleet(*arguments, **shape)
+    try:
+        yield running
+    finally:
+        for worker in running.workers.values():
+            worker.kill()
+            worker.wait()
+            worker.stdin.close()
+            worker.stdout.close()

@@ -1,0 +1,298 @@
+"""One rate for all processes: never above it, nearly all of it, fairly, come what may."""
+
+import pickle
+import signal
+import subprocess
+import sys
+import time
+
+import boardlot as bl
+import pytest
+
+from ..support.processes import run_python
+from ..support.system import need_postgres
+from .arrivals import serve
+from .processes import fleet
+
+RATE = 100.0
+
+
+@pytest.fixture
+def arrivals():
+    with serve() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    need_postgres()
+    from ..support.postgres import Postgres
+
+    with Postgres() as server:
+        yield server
+
+
+@pytest.fixture(params=["file", "database"])
+def limit(request):
+    """The arguments of a limit, and whether processes with different state folders share it."""
+    if request.param == "file":
+        return {"rate": RATE, "name": "fleet"}
+    address = request.getfixturevalue("postgres").address()
+    return {"rate": RATE, "name": "fleet", "database": address}
+
+
+def check(arrivals, rate, workers, start, end):
+    """The limit was kept, used and divided evenly."""
+    assert arrivals.in_any_second() <= rate + 1
+    assert arrivals.between(start, end) >= 0.95 * rate * (end - start)
+    counts = arrivals.by_worker(start, end)
+    assert set(counts) == set(workers)
+    mean = sum(counts.values()) / len(counts)
+    assert all(0.8 * mean <= count <= 1.2 * mean for count in counts.values()), counts
+
+
+def measured(running, arrivals, workers, seconds):
+    """Start and end of a time in which all workers run."""
+    running.begin(workers)
+    running.wait_for(3 * len(workers))
+    start = time.time()
+    time.sleep(seconds)
+    return start, time.time()
+
+
+@pytest.mark.parametrize("shape", [{"threads": 4}, {"tasks": 64}], ids=["threads", "tasks"])
+def test_processes_share_a_limit_fairly_and_never_exceed_it(arrivals, limit, shape, tmp_path):
+    with fleet(arrivals, limit, tmp_path, **shape) as running:
+        workers = running.start(2)
+        # With a database, processes share the limit that have no files in common.
+        other = tmp_path / "other" if "database" in limit else tmp_path
+        workers += running.start(1, state=other)
+        start, end = measured(running, arrivals, workers, 1.5)
+    # In so short a time on a busy machine not all of it can be used: the long form asks for that.
+    assert arrivals.in_any_second() <= RATE + 1
+    counts = arrivals.by_worker(start, end)
+    assert set(counts) == set(workers)
+    assert sum(counts.values()) >= 0.7 * RATE * (end - start)
+    assert max(counts.values()) <= 2 * min(counts.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [{"threads": 4}, {"tasks": 64}], ids=["threads", "tasks"])
+@pytest.mark.parametrize("rate", [20.0, 100.0])
+def test_eight_processes_for_half_a_minute(arrivals, limit, rate, shape, tmp_path):
+    limit = {**limit, "rate": rate}
+    with fleet(arrivals, limit, tmp_path, **shape) as running:
+        workers = running.start(4)
+        workers += running.start(4, state=tmp_path / "other" if "database" in limit else tmp_path)
+        start, end = measured(running, arrivals, workers, 30.0)
+    check(arrivals, rate, workers, start, end)
+
+
+def test_retry_after_that_one_process_sees_holds_back_all(arrivals, limit, tmp_path):
+    with fleet(arrivals, limit, tmp_path, threads=2) as running:
+        running.begin(running.start(3))
+        running.wait_for(10)
+        arrivals.throttle(1)
+        running.wait_for(10)
+    rejected = arrivals.throttled_at
+    # Requests that were on their way arrive; the process has to receive the response first.
+    after = [at - rejected for at in arrivals.times if at > rejected]
+    held = [wait for wait in after if 0.3 < wait < 0.95]
+    assert not held
+    assert sum(wait <= 0.3 for wait in after) <= 0.3 * RATE + 1
+
+
+def test_a_stopped_process_takes_nothing_along(arrivals, limit, tmp_path):
+    with fleet(arrivals, limit, tmp_path, threads=2) as running:
+        first, *others = running.start(3)
+        running.begin([first, *others])
+        running.wait_for(10)
+        for _ in range(3):
+            running.kill(first, signal.SIGSTOP)
+            running.wait_for(40)
+            running.kill(first, signal.SIGCONT)
+            running.wait_for(20)
+    # What it had reserved is long past when it goes on, and must not be added to what others send.
+    assert arrivals.in_any_second() <= RATE + 1
+    assert first in arrivals.by_worker(arrivals.times[-20], arrivals.times[-1])
+
+
+@pytest.mark.parametrize("kills", [12, pytest.param(200, marks=pytest.mark.slow)])
+def test_killed_processes_leave_nothing_stuck(arrivals, limit, kills, tmp_path):
+    with fleet(arrivals, limit, tmp_path, threads=2) as running:
+        staying = running.start(1)
+        running.begin(staying)
+        while running.started <= kills:
+            doomed = running.start(4)
+            running.begin(doomed)
+            running.wait_for(12)
+            for number in doomed:
+                running.kill(number, signal.SIGKILL)
+            # Those that stay use the whole rate again.
+        running.wait_for(20)
+        start = time.monotonic()
+        running.wait_for(50)
+        assert 50 / (time.monotonic() - start) > 0.5 * RATE
+    assert arrivals.in_any_second() <= RATE + 1
+
+
+def test_a_process_that_is_stopped_in_the_middle_of_a_change_keeps_nobody_waiting(
+    arrivals, tmp_path
+):
+    limit = {"rate": RATE, "name": "fleet"}
+    with fleet(arrivals, limit, tmp_path, threads=2) as running:
+        running.begin(running.start(2))
+        running.wait_for(5)
+        (file,) = (path for path in tmp_path.rglob("limits/*") if not path.suffix)
+        code = """
+            import fcntl, sys
+            file = open(sys.argv[1], "r+b")
+            fcntl.flock(file, fcntl.LOCK_EX)
+            print("locked", flush=True)
+            sys.stdin.readline()
+        """
+        holder = subprocess.Popen(
+            [sys.executable, "-c", "\n".join(line.strip() for line in code.splitlines()), file],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        with holder:
+            holder.stdout.readline()
+            running.wait_for(30)
+            holder.kill()
+        late = running.start(1)
+        running.begin(late)
+        running.wait_for(40)
+    # The one that came later uses the file that the others have moved to.
+    assert arrivals.in_any_second() <= RATE + 1
+    assert late[0] in arrivals.by_worker(0, float("inf"))
+
+
+def test_clients_of_one_process_share_an_object_without_a_name(arrivals):
+    limit = bl.RateLimit(20)
+    clients = [bl.Client(arrivals.base_url, rate_limit=limit) for _ in range(2)]
+    for client in clients * 4:
+        client.server_time()
+    times = arrivals.times
+    assert times[-1] - times[0] > 6 / 20
+    assert limit.used > 0
+    assert limit.free < 20
+
+
+def test_a_forked_child_shares_the_limit(arrivals, tmp_path):
+    code = """
+        import os, sys
+        import boardlot as bl
+
+        limit = bl.RateLimit(20, name="forked")
+        client = bl.Client(sys.argv[1], rate_limit=limit)
+        client.server_time()
+        children = []
+        for _ in range(3):
+            child = os.fork()
+            if child == 0:
+                for _ in range(4):
+                    client.server_time()
+                os._exit(0)
+            children.append(child)
+        for _ in range(4):
+            client.server_time()
+        assert all(os.waitpid(child, 0)[1] == 0 for child in children)
+    """
+    run_python(code, arrivals.base_url, env={"XDG_STATE_HOME": str(tmp_path)})
+    times = arrivals.times
+    assert len(times) == 17
+    assert times[-1] - times[0] > 15 / 20
+
+
+def test_a_burst_is_sent_at_once(arrivals):
+    limit = bl.RateLimit(1, burst=5)
+    client = bl.Client(arrivals.base_url, rate_limit=limit)
+    start = time.monotonic()
+    for _ in range(5):
+        client.server_time()
+    assert time.monotonic() - start < 1.0
+    client.server_time()
+    assert time.monotonic() - start > 0.9
+
+
+def test_what_is_not_a_limit_is_rejected(tmp_path):
+    for arguments, words in [
+        ({"rate": 0}, "rate is 0"),
+        ({"rate": 5, "burst": 0}, "burst is 0"),
+        ({"rate": 5, "name": ""}, "name is ''"),
+        ({"rate": 5, "database": "postgresql://host/db"}, "without a name"),
+        ({"rate": 5, "name": "x", "database": "sqlite:///x"}, "postgresql://"),
+    ]:
+        with pytest.raises(bl.ConfigError, match=words):
+            bl.RateLimit(**arguments)
+
+
+def test_a_limit_travels_by_its_name_and_never_with_a_password():
+    limit = bl.RateLimit(20, burst=2, name="live")
+    again = pickle.loads(pickle.dumps(limit))
+    assert again == limit
+    assert hash(again) == hash(limit)
+    assert repr(again) == 'RateLimit(20, burst=2, name="live")'
+    assert bl.RateLimit(20) != bl.RateLimit(20)
+    secret = bl.RateLimit(20, name="live", database="postgresql://me:hunter2@host/db")
+    assert "hunter2" not in repr(secret)
+    with pytest.raises(bl.ConfigError, match="password"):
+        pickle.dumps(secret)
+
+
+def test_a_file_that_others_can_read_is_rejected(arrivals, tmp_path):
+    code = """
+        import os, sys, pathlib
+        import boardlot as bl
+
+        limit = bl.RateLimit(20, name="open")
+        client = bl.Client(sys.argv[1], rate_limit=limit, max_retries=0)
+        client.server_time()
+        (file,) = pathlib.Path(sys.argv[2]).rglob("limits/*")
+        file.chmod(0o666)
+        try:
+            bl.Client(sys.argv[1], rate_limit=bl.RateLimit(20, name="open")).server_time()
+        except bl.ConfigError as error:
+            assert str(file) in str(error), error
+        else:
+            raise AssertionError("it was used")
+    """
+    run_python(code, arrivals.base_url, tmp_path, env={"XDG_STATE_HOME": str(tmp_path)})
+
+
+def test_a_database_that_cannot_be_reached_is_named(arrivals):
+    pytest.importorskip("psycopg", reason="the extra postgres")
+    limit = bl.RateLimit(20, name="x", database="postgresql://me@127.0.0.1:1/none")
+    client = bl.Client(arrivals.base_url, rate_limit=limit, max_retries=0)
+    with pytest.raises(bl.TransportError, match="rate limit's database"):
+        client.server_time()
+    assert not arrivals.seen
+
+
+def test_a_server_that_is_started_again_is_used_again(arrivals, postgres):
+    limit = bl.RateLimit(RATE, name="again", database=postgres.address())
+    client = bl.Client(arrivals.base_url, rate_limit=limit, max_retries=0)
+    client.server_time()
+    postgres.stop()
+    postgres.start()
+    client.server_time()
+    assert len(arrivals.seen) == 2
+
+
+def test_hooks_and_explain_show_the_limit(arrivals):
+    ends = []
+    limit = bl.RateLimit(5)
+    client = bl.Client(arrivals.base_url, rate_limit=limit, on_response=ends.append)
+    for _ in range(2):
+        client.server_time()
+    assert ends[0].rate_limit_wait < 0.1
+    assert 0.1 < ends[1].rate_limit_wait < 5
+    shown = client.explain("GET", "/api/v1.0/server-time")
+    assert shown.rate_limit.startswith(
+        "5 requests per second, shared by the clients of this process"
+    )
+    assert "free now" in shown.rate_limit
+    assert "rate limit: 5 requests" in repr(shown)
+    assert bl.Client(arrivals.base_url).explain("GET", "/x").rate_limit is None

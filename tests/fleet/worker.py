@@ -1,0 +1,56 @@
+"""One process of a fleet: threads or tasks that ask for the time until it is to stop.
+
+It prints a line when it is ready, begins at the first line that it reads, and ends at the next.
+"""
+
+import asyncio
+import contextlib
+import json
+import sys
+import threading
+
+import boardlot as bl
+
+
+def main(number, base_url, limit, threads, tasks):
+    options = {
+        "rate_limit": bl.RateLimit(**limit),
+        "headers": {"X-Worker": number},
+        "max_connections": 256,
+    }
+    done = threading.Event()
+    print("ready", flush=True)
+    sys.stdin.readline()
+    if threads:
+        with bl.Client(base_url, **options) as client:
+
+            def ask():
+                while not done.is_set():
+                    with contextlib.suppress(bl.RateLimited):
+                        client.server_time()
+
+            for _ in range(threads):
+                threading.Thread(target=ask, daemon=True).start()
+            sys.stdin.readline()
+            done.set()
+            return
+
+    async def run():
+        async with bl.AsyncClient(base_url, **options) as client:
+
+            async def ask():
+                while True:
+                    with contextlib.suppress(bl.RateLimited):
+                        await client.server_time()
+
+            asking = [asyncio.ensure_future(ask()) for _ in range(tasks)]
+            await asyncio.to_thread(sys.stdin.readline)
+            for one in asking:
+                one.cancel()
+            await asyncio.gather(*asking, return_exceptions=True)
+
+    asyncio.run(run())
+
+
+if __name__ == "__main__":
+    main(**json.loads(sys.argv[1]))

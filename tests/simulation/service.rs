@@ -1,0 +1,226 @@
+//! A service with a capacity, and what can be wrong with it.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use boardlot::{
+    error::{Delivery, ErrorKind, Result},
+    http::{HttpResponse, SimulatedExchange},
+    simulated,
+};
+use futures_util::future::BoxFuture;
+use tokio::time::{Instant, sleep_until};
+
+/// The time of a request on the network and at an idle service.
+const LATENCY: Duration = Duration::from_millis(20);
+/// The service accepts this much work ahead: longer than its callers wait, so it may
+/// work for nobody.
+const BACKLOG: Duration = Duration::from_secs(10);
+pub const PAGES: u64 = 2;
+pub const ROWS: u64 = 3;
+const LIFETIME: Duration = Duration::from_secs(1_800);
+/// How far a signature's time may be from the service's.
+const CLOCK_MS: i64 = 5_000;
+
+/// What is wrong during the fault.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Fault {
+    /// More is offered: this many times the capacity.
+    Load(f64),
+    /// A tenth of the capacity.
+    Slow,
+    /// Half of the requests fail, after they were processed.
+    Errors,
+    /// Half of the connections are reset.
+    Resets,
+    /// A quarter of the capacity is granted; what is more is rejected, perhaps with `Retry-After`.
+    Throttled { retry_after: Option<u64> },
+    /// All connections are dropped, and none are accepted for some seconds.
+    Restart(Duration),
+    /// No token is valid any more.
+    TokensExpire,
+    /// The clock is set forward by an hour, and stays there.
+    ClockJumps,
+}
+
+#[derive(Debug)]
+pub struct Service {
+    capacity: f64,
+    state: Mutex<State>,
+    /// What arrived, and what was responded to in time.
+    pub attempts: AtomicU64,
+    pub refreshes: AtomicU64,
+}
+
+#[derive(Debug)]
+struct State {
+    fault: Option<Fault>,
+    busy_until: Instant,
+    down_until: Instant,
+    /// Requests of earlier ones are lost.
+    generation: u64,
+    granted_until: Instant,
+    ahead_ms: i64,
+    /// Tokens that were issued before are not valid.
+    tokens_since: u64,
+    issued: u64,
+}
+
+impl Service {
+    pub fn new(capacity: f64) -> Arc<Self> {
+        let now = Instant::now();
+        Arc::new(Service {
+            capacity,
+            state: Mutex::new(State {
+                fault: None,
+                busy_until: now,
+                down_until: now,
+                generation: 0,
+                granted_until: now,
+                ahead_ms: 0,
+                tokens_since: 0,
+                issued: 0,
+            }),
+            attempts: AtomicU64::new(0),
+            refreshes: AtomicU64::new(0),
+        })
+    }
+
+    /// Begins or ends a fault.
+    pub fn set(&self, fault: Option<Fault>) {
+        let mut state = self.state.lock().expect("a lock");
+        state.fault = fault;
+        match fault {
+            Some(Fault::Restart(pause)) => {
+                state.generation += 1;
+                state.busy_until = Instant::now();
+                state.down_until = Instant::now() + pause;
+            }
+            Some(Fault::TokensExpire) => state.tokens_since = state.issued + 1,
+            Some(Fault::ClockJumps) => state.ahead_ms = 3_600_000,
+            _ => {}
+        }
+    }
+
+    pub fn token(&self) -> String {
+        let mut state = self.state.lock().expect("a lock");
+        state.issued += 1;
+        format!("token-{}", state.issued)
+    }
+
+    pub async fn respond(&self, message: reqwest::Request) -> Result<HttpResponse> {
+        self.attempts.fetch_add(1, Ordering::Relaxed);
+        let (fault, done_at, generation) = match self.enter() {
+            Ok(entered) => entered,
+            Err(rejected) => {
+                tokio::time::sleep(LATENCY).await;
+                return rejected;
+            }
+        };
+        sleep_until(done_at + LATENCY).await;
+        if self.state.lock().expect("a lock").generation != generation {
+            return lost(Delivery::Unknown);
+        }
+        match fault {
+            Some(Fault::Errors) if simulated::random_share() < 0.5 => json(503, None, "{}".into()),
+            Some(Fault::Resets) if simulated::random_share() < 0.5 => lost(Delivery::Unknown),
+            _ => self.content(&message),
+        }
+    }
+
+    /// When a request is done that arrives now, or its immediate response.
+    #[expect(clippy::result_large_err, reason = "a response is one")]
+    fn enter(&self) -> Result<(Option<Fault>, Instant, u64), Result<HttpResponse>> {
+        let mut state = self.state.lock().expect("a lock");
+        let now = Instant::now();
+        if now < state.down_until {
+            return Err(lost(Delivery::NotSent));
+        }
+        if let Some(Fault::Throttled { retry_after }) = state.fault {
+            let interval = Duration::from_secs_f64(4.0 / self.capacity);
+            // A second's worth may come at once.
+            if state.granted_until > now + Duration::from_secs(1) {
+                return Err(json(429, retry_after, "{}".into()));
+            }
+            state.granted_until = state.granted_until.max(now) + interval;
+        }
+        if state.busy_until > now + BACKLOG {
+            return Err(json(503, None, "{}".into()));
+        }
+        let slower = if state.fault == Some(Fault::Slow) { 10.0 } else { 1.0 };
+        let work = Duration::from_secs_f64(slower / self.capacity);
+        state.busy_until = state.busy_until.max(now) + work;
+        Ok((state.fault, state.busy_until, state.generation))
+    }
+
+    fn content(&self, message: &reqwest::Request) -> Result<HttpResponse> {
+        let path = message.url().path();
+        let (ahead_ms, tokens_since) = {
+            let state = self.state.lock().expect("a lock");
+            (state.ahead_ms, state.tokens_since)
+        };
+        let since = i64::try_from(simulated::since_1970().as_millis()).expect("in range");
+        let now_ms = since + ahead_ms;
+        if path.ends_with("/server-time") {
+            return json(200, None, format!("{{\"server_time_ms\":\"{now_ms}\"}}"));
+        }
+        if path.ends_with("/token") {
+            self.refreshes.fetch_add(1, Ordering::Relaxed);
+            let (token, seconds) = (self.token(), LIFETIME.as_secs());
+            let body = format!(
+                "{{\"access_token\":\"{token}\",\"token_type\":\"Bearer\",\"expires_in\":{seconds},\
+                 \"scope\":\"trade:read\"}}"
+            );
+            return json(200, None, body);
+        }
+        let header = |name: &str| message.headers().get(name).and_then(|value| value.to_str().ok());
+        if let Some(stamp) = header("x-timestamp") {
+            let stamp: i64 = stamp.parse().expect("milliseconds");
+            if (stamp - now_ms).abs() > CLOCK_MS {
+                return json(401, None, "{\"code\":-12006,\"msg\":\"timestamp\"}".into());
+            }
+        } else if let Some(token) = header("authorization").and_then(|it| it.split("token-").nth(1))
+            && token.parse::<u64>().expect("a number") < tokens_since
+        {
+            return json(401, None, "{\"code\":1,\"msg\":\"invalid token\"}".into());
+        }
+        let flag = message.url().query_pairs().find(|(name, _)| name == "page_flag");
+        let page = flag.map_or(0, |(_, page)| page.parse::<u64>().expect("a page"));
+        let orders: Vec<String> = (page * ROWS..(page + 1) * ROWS)
+            .map(|id| format!("{{\"order_id\":\"{id}\"}}"))
+            .collect();
+        let (next, completed) = (page + 1, page + 1 == PAGES);
+        let orders = orders.join(",");
+        json(
+            200,
+            None,
+            format!(
+                "{{\"code\":0,\"msg\":\"success\",\"data\":{{\"orders\":[{orders}],\
+                 \"page_flag\":\"{next}\",\"completed\":{completed}}}}}"
+            ),
+        )
+    }
+}
+
+impl SimulatedExchange for Service {
+    fn exchange(&self, message: reqwest::Request) -> BoxFuture<'_, Result<HttpResponse>> {
+        Box::pin(self.respond(message))
+    }
+}
+
+fn json(status: u16, retry_after: Option<u64>, body: String) -> Result<HttpResponse> {
+    let mut response = http::Response::builder().status(status);
+    if let Some(seconds) = retry_after {
+        response = response.header("retry-after", seconds);
+    }
+    Ok(response.body(body.into()).expect("a response"))
+}
+
+fn lost<T>(sent: Delivery) -> Result<T> {
+    Err(ErrorKind::Transport { message: "the connection was lost".to_owned(), sent }.into())
+}
