@@ -11,7 +11,10 @@ use super::{
     EncryptedFile, Guard, Secret, TokenStore,
     state_folder::{digest, lock_in_state_folder, state_folder},
 };
-use crate::error::{Error, ErrorKind, Result};
+use crate::{
+    atomic_file,
+    error::{Error, ErrorKind, Result},
+};
 
 /// The service name of our entries.
 const SERVICE: &str = "boardlot";
@@ -72,7 +75,8 @@ impl TokenStore for Keychain {
 
     fn delete(&self, key: &str) -> Result<()> {
         platform::delete(key)?;
-        match std::fs::remove_file(Self::file(key)?) {
+        let file = Self::file(key)?;
+        match atomic_file::when_not_in_use(&file, || std::fs::remove_file(&file)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(unavailable(&error)),
             _ => Ok(()),
         }
