@@ -201,9 +201,10 @@ target/tools/bin/gungraun-runner:
 weights: ## What each part of the extension module weighs, into benches/weights.md; needs binutils.
 	$(PYTHON) -m benches.weights
 
+# By the oldest CPython that is promised: with 3.15, maturin would take another stable ABI.
 wheel: $(BIN)/.maturin ## The wheel that users install, into dist/.
 	rm -f dist/*.whl
-	$(BIN)/maturin build --locked --release --compression-level 9 --out dist
+	$(BIN)/maturin build --locked --release --compression-level 9 --interpreter python3.10 --out dist
 
 wheel-test: wheel $(BIN)/.built ## That wheel with every extra and on every CPython: minutes.
 	BOARDLOT_TEST_WHEEL=$$(ls dist/*.whl) $(BIN)/pytest -m "slow or not slow" tests/packaging
