@@ -220,3 +220,24 @@ mod platform {
         Entry::new(SERVICE, key).map_err(|error| unavailable(&error))
     }
 }
+
+/// With the keychain of the user who runs the tests; that of Linux is tested from Python.
+#[cfg(all(test, any(target_os = "macos", windows)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_and_a_large_value_come_back_until_they_are_deleted() {
+        let (keychain, key) = (Keychain::default(), format!("test {}", std::process::id()));
+        assert!(keychain.load(&key).expect("loads").is_none());
+        // The second is more than the Credential Manager of Windows accepts.
+        for length in [10, 10_000] {
+            let value = vec![b'x'; length];
+            keychain.save(&key, &value).expect("saves");
+            assert_eq!(keychain.load(&key).expect("loads").expect("there").as_slice(), value);
+        }
+        keychain.delete(&key).expect("deletes");
+        keychain.delete(&key).expect("deletes nothing");
+        assert!(keychain.load(&key).expect("loads").is_none());
+    }
+}
