@@ -14,7 +14,7 @@ export CARGO_TERM_COLOR ?= never
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test test-rust test-python test-long durations delivery archive-histories free-threaded-test asan coverage \
-	mutants faults soak check format msrv api-check audit docs package-docs recipes notebooks generate pictures stubs lock \
+	mutants faults soak check format msrv api-check audit docs package-docs recipes notebooks generate notices pictures stubs lock \
 	fuzz bench bench-quick bench-free-threaded bench-bare-loop bench-inner instructions weights wheel \
 	wheel-test clean system-packages
 
@@ -107,6 +107,10 @@ recipes: $(BIN)/.built ## Runs the files of docs/with-other-libraries.md with th
 
 pictures: $(BIN)/.built $(BIN)/.docs ## Creates the pictures of the README from the demo and a notebook.
 	$(BIN)/python tools/pictures.py
+
+# Whenever Cargo.lock changes.
+notices: ## Writes the licences of all crates of a release into THIRD-PARTY-NOTICES.
+	$(PYTHON) tools/notices.py
 
 stubs: $(BIN)/.built ## Writes the docstrings of the compiled module into its stub.
 	$(BIN)/python tools/stub_docstrings.py
