@@ -16,6 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help setup demo test test-rust test-python test-long durations delivery \
 	archive-histories free-threaded-test asan coverage mutants faults soak check format msrv \
 	api-check audit docs package-docs recipes notebooks generate pictures stubs lock simulate \
+	notices \
 	fuzz bench bench-quick bench-free-threaded bench-bare-loop bench-inner instructions weights wheel \
 	wheel-test clean system-packages
 
@@ -49,6 +50,7 @@ check: $(BIN)/.built docs audit ## Formatters, linters, type checkers, spelling,
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32
 	$(BIN)/python tools/check_stub.py
 	$(BIN)/python tools/check_types.py
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
@@ -107,6 +109,10 @@ recipes: $(BIN)/.built ## Runs the files of docs/with-other-libraries.md with th
 
 pictures: $(BIN)/.built $(BIN)/.docs ## Creates the pictures of the README from the demo and a notebook.
 	$(BIN)/python tools/pictures.py
+
+# Whenever Cargo.lock changes.
+notices: ## Writes the licences of all crates of a release into THIRD-PARTY-NOTICES.
+	$(PYTHON) tools/notices.py
 
 stubs: $(BIN)/.built ## Writes the docstrings of the compiled module into its stub.
 	$(BIN)/python tools/stub_docstrings.py
@@ -212,9 +218,10 @@ target/tools/bin/gungraun-runner:
 weights: ## What each part of the extension module weighs, into benches/weights.md; needs binutils.
 	$(PYTHON) -m benches.weights
 
+# By the oldest CPython that is promised: with 3.15, maturin would take another stable ABI.
 wheel: $(BIN)/.maturin ## The wheel that users install, into dist/.
 	rm -f dist/*.whl
-	$(BIN)/maturin build --locked --release --compression-level 9 --out dist
+	$(BIN)/maturin build --locked --release --compression-level 9 --interpreter python3.10 --out dist
 
 wheel-test: wheel $(BIN)/.built ## That wheel with every extra and on every CPython: minutes.
 	BOARDLOT_TEST_WHEEL=$$(ls dist/*.whl) $(BIN)/pytest -m "slow or not slow" tests/packaging

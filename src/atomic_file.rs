@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long the rename waits for readers that have the old file open.
+/// How long a file is waited for that another process or thread opens or replaces.
 const IN_USE_TIMEOUT: Duration = Duration::from_secs(2);
 const IN_USE_INTERVAL: Duration = Duration::from_millis(5);
 
@@ -35,7 +35,7 @@ pub(crate) fn replace(
 /// replaces is replaced here.
 pub fn rename(new: &Path, path: &Path) -> io::Result<()> {
     check_replaceable(path)?;
-    retry_while_in_use(IN_USE_TIMEOUT, is_in_use, || fs::rename(new, path))?;
+    when_not_in_use(path, || fs::rename(new, path))?;
     // The rename is durable only once the folder is synced, which not every file system can do.
     #[cfg(unix)]
     let _ = File::open(folder_of(path)).and_then(|folder| folder.sync_all());
@@ -55,12 +55,20 @@ pub fn check_replaceable(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Repeats what a reader of the file may prevent for a moment.
-fn retry_while_in_use(
+/// Opens, replaces or removes a file, and repeats what others prevent for a moment by doing so, too.
+pub(crate) fn when_not_in_use<T>(
+    path: &Path,
+    attempt: impl FnMut() -> io::Result<T>,
+) -> io::Result<T> {
+    // To open a folder as a file is denied forever.
+    retry_while_in_use(IN_USE_TIMEOUT, |error| is_in_use(error) && !path.is_dir(), attempt)
+}
+
+fn retry_while_in_use<T>(
     timeout: Duration,
     is_in_use: impl Fn(&io::Error) -> bool,
-    mut attempt: impl FnMut() -> io::Result<()>,
-) -> io::Result<()> {
+    mut attempt: impl FnMut() -> io::Result<T>,
+) -> io::Result<T> {
     let deadline = Instant::now() + timeout;
     loop {
         match attempt() {
@@ -72,8 +80,8 @@ fn retry_while_in_use(
     }
 }
 
-/// Windows does not replace a file that is open, or of which a rename has just ended: ERROR_ACCESS_DENIED
-/// and ERROR_SHARING_VIOLATION. Elsewhere an open file can be replaced.
+/// Windows does not replace a file that is open, nor open one that is being replaced or removed:
+/// ERROR_ACCESS_DENIED and ERROR_SHARING_VIOLATION. Elsewhere both are possible at any time.
 fn is_in_use(error: &io::Error) -> bool {
     cfg!(windows) && matches!(error.raw_os_error(), Some(5 | 32))
 }
@@ -93,7 +101,7 @@ fn write(
     create: impl FnOnce(&Path) -> io::Result<File>,
 ) -> io::Result<()> {
     // Left behind by a process that died: under the lock no other process is writing it.
-    match fs::remove_file(new) {
+    match when_not_in_use(new, || fs::remove_file(new)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }

@@ -29,6 +29,12 @@
 //! - `fuzzing`: the functions that the fuzzers in the repository call.
 #![warn(missing_docs)]
 
+#[cfg(not(all(target_pointer_width = "64", target_endian = "little")))]
+compile_error!(
+    "boardlot is for 64-bit little-endian systems, such as x86-64 and ARM64: positions in a page and \
+     sizes of buffers are tested for these alone"
+);
+
 pub mod api;
 mod atomic_file;
 pub mod auth;

@@ -12,6 +12,7 @@ import os
 import secrets
 import shutil
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,15 +20,18 @@ from typing import BinaryIO
 
 from boardlot import _core
 
-try:
+if sys.platform == "win32":
+    import msvcrt
+else:
     import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
-__all__ = ["HAS_LOCKS", "is_regular", "locked", "replace_file", "replacing", "sync"]
+__all__ = ["REPLACES_OPEN_FILES", "is_regular", "locked", "replace_file", "replacing", "sync"]
 
-# Whether a file can be locked and then replaced under its lock.
-HAS_LOCKS = fcntl is not None
+# Whether a file that is open can be replaced: its lock is then held to the end.
+REPLACES_OPEN_FILES = sys.platform != "win32"
+# The byte that a lock covers on Windows, where no other process can then read or write it: the last
+# one for which the C library has a lock.
+LOCKED_BYTE = (1 << 31) - 1
 
 
 def is_regular(path: Path) -> bool | None:
@@ -119,8 +123,7 @@ def _linked(temporary: Path, path: Path) -> bool:
 def locked(path: Path) -> BinaryIO:
     """The file, opened for reading and writing and locked for this process until it is closed.
 
-    It is created if it does not exist. The lock ends with the process, however that ends. Windows
-    has no such locks, but does not let an open file be replaced either.
+    It is created if it does not exist. The lock ends with the process, however that ends.
 
     Raises:
         BlockingIOError: Another process has the lock, or another part of this one.
@@ -129,10 +132,8 @@ def locked(path: Path) -> BinaryIO:
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     while True:
         file = _opened(path, flags)
-        if fcntl is None:
-            return file
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(file)
             if os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 return file
         except BlockingIOError:
@@ -142,6 +143,25 @@ def locked(path: Path) -> BinaryIO:
             pass
         # The process that had the lock has just moved or removed the file.
         file.close()
+
+
+def _lock(file: BinaryIO) -> None:
+    """Lock an open file.
+
+    Raises:
+        BlockingIOError: It is locked already.
+    """
+    if sys.platform == "win32":
+        number = file.fileno()
+        os.lseek(number, LOCKED_BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(number, msvcrt.LK_NBLCK, 1)
+        except PermissionError as error:
+            raise BlockingIOError(errno.EAGAIN, "is locked by another process") from error
+        finally:
+            os.lseek(number, 0, os.SEEK_SET)
+    else:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _opened(path: Path, flags: int) -> BinaryIO:

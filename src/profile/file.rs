@@ -116,7 +116,7 @@ fn open_without_waiting(path: &Path) -> io::Result<File> {
         use rustix::fs::OFlags;
         options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
     }
-    options.read(true).open(path)
+    atomic_file::when_not_in_use(path, || options.read(true).open(path))
 }
 
 impl LookedAt {
@@ -206,7 +206,7 @@ pub fn change(
             Err(Stopped::Interrupted) => return Err(ChangeError::Interrupted),
             Err(Stopped::Io(error)) => return Err(failed(error)),
         };
-    let before = match fs::read_to_string(&path) {
+    let before = match atomic_file::when_not_in_use(&path, || fs::read_to_string(&path)) {
         Ok(text) => text,
         Err(error) if error.kind() == NotFound => String::new(),
         Err(error) => return Err(failed(error)),

@@ -134,11 +134,22 @@ impl Rig {
 }
 
 pub fn write(stream: &mut TcpStream, method: &str, target: &str, headers: &str, body: &[u8]) {
+    try_write(stream, method, target, headers, body).expect("written");
+}
+
+/// An error if the connection is closed meanwhile.
+pub fn try_write(
+    stream: &mut TcpStream,
+    method: &str,
+    target: &str,
+    headers: &str,
+    body: &[u8],
+) -> std::io::Result<()> {
     let length = body.len();
     let head = format!(
         "{method} {target} HTTP/1.1\r\nHost: localhost\r\n{headers}Content-Length: {length}\r\n\r\n"
     );
-    stream.write_all(&[head.as_bytes(), body].concat()).expect("written");
+    stream.write_all(&[head.as_bytes(), body].concat())
 }
 
 /// The next response of a connection; `None` if it was closed without one.

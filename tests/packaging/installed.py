@@ -61,7 +61,8 @@ def import_boardlot() -> set[str]:
 
 def files() -> None:
     held = [str(file) for file in distribution("boardlot").files or []]
-    for wanted in ("licenses/LICENSE-MIT", "licenses/LICENSE-APACHE", "sboms/", "py.typed"):
+    licences = [f"licenses/{name}" for name in ("LICENSE-MIT", "LICENSE-APACHE")]
+    for wanted in (*licences, "licenses/THIRD-PARTY-NOTICES", "sboms/", "py.typed"):
         expect(any(wanted in file for file in held), f"{wanted} is not installed")
 
 

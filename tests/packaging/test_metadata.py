@@ -6,11 +6,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from placeholders import PLACEHOLDER, placeholders
 
 ROOT = Path(__file__).parents[2]
 GENERATED = "Generated from the table of endpoints by `make generate`"
 LINES_MAX = 450
-PLACEHOLDER = "https://example.com/boardlot"
 
 
 def read(name: str) -> str:
@@ -33,9 +33,25 @@ def test_every_extra_is_explained_on_the_start_page() -> None:
 
 
 def test_the_release_checklist_names_every_file_with_a_placeholder() -> None:
-    files = ["pyproject.toml", "CITATION.cff", "tools/conda/recipe.yaml"]
-    checklist = read("CONTRIBUTING.md").partition("## A release")[2]
-    assert all(PLACEHOLDER in read(name) and f"`{name}`" in checklist for name in files)
+    found = placeholders()
+    page = read("CONTRIBUTING.md").partition("## A release")[2].partition("### Each time")[0]
+    named = {name for name in re.findall(r"`([^`]+)`", page) if (ROOT / name).is_file()}
+    # Once the publisher has filled them in, none is left but the hash in the recipe.
+    assert set(found) in (
+        named - {"SECURITY.md", "tools/placeholders.py"},
+        {"tools/conda/recipe.yaml"},
+        set(),
+    )
+
+
+def test_every_address_of_the_project_is_a_placeholder_or_none_is() -> None:
+    urls = read("pyproject.toml").partition("[project.urls]")[2].partition("\n[")[0]
+    addresses = re.findall(r'= "(https://\S+)"', urls)
+    assert len(addresses) == 5
+    filled_in = {PLACEHOLDER.search(address) is None for address in addresses}
+    assert len(filled_in) == 1
+    in_site = PLACEHOLDER.search(read("mkdocs.yml")) is None
+    assert filled_in == {in_site}
 
 
 def test_no_file_has_more_lines_than_the_style_allows() -> None:

@@ -1,6 +1,7 @@
 """36: what the audits let pass is explained and dated; workflows may do no more than they need."""
 
 import re
+import subprocess
 from datetime import date
 from pathlib import Path
 
@@ -33,42 +34,73 @@ def test_what_could_not_be_checked_passes_here_and_fails_on_github(
     assert audit.unreachable("crates", "no network")
 
 
-@pytest.mark.parametrize("name", ["ci", "nightly", "release"])
-def test_every_action_is_pinned_to_a_commit(name: str) -> None:
-    workflow = (ROOT / f".github/workflows/{name}.yml").read_text()
-    actions = re.findall(r"uses: *(\S+)(.*)", workflow)
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+# What the release workflow calls to install and to build.
+BUILDERS = [ROOT / "tools" / name for name in ("build-sdist", "build-wheels", "try-wheels")]
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
+def test_every_action_is_pinned_to_a_commit(workflow: Path) -> None:
+    actions = re.findall(r"uses: *([^$\s]\S*)(.*)", workflow.read_text())
     assert actions
     for action, comment in actions:
-        assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action), action
+        assert re.fullmatch(r"[\w-]+/[\w/-]+@[0-9a-f]{40}", action), action
         assert re.fullmatch(r" # v\d+\.\d+\.\d+", comment), f"{action} tells no version"
 
 
-@pytest.mark.parametrize("name", ["ci", "nightly", "release"])
-def test_nothing_is_installed_or_built_without_hashes(name: str) -> None:
-    workflow = (ROOT / f".github/workflows/{name}.yml").read_text().replace("\\\n", "")
-    commands = re.findall(r"\bpip (?:install|wheel)\b.*", workflow)
-    assert commands
+def test_nothing_is_installed_or_built_without_hashes() -> None:
+    commands = []
+    for file in (*WORKFLOWS, *BUILDERS):
+        text = file.read_text().replace("\\\n", "")
+        commands += re.findall(r"\bpip (?:install|wheel)\b.*", text)
+        assert not re.search(r"\b(?:uvx?|pipx|easy_install) |maturin-action", text), file
+    assert len(commands) > 6
     for command in commands:
         options = set(re.findall(r"--[\w-]+", command))
         # Locked packages; the package itself, by the locked build backend; what was built here.
         kinds = [{"--no-deps", "--require-hashes"}, {"--no-deps", "--no-build-isolation"}]
         assert any(kind <= options for kind in [*kinds, {"--no-index"}]), command
-    assert not re.search(r"\b(?:uvx?|pipx|easy_install) ", workflow)
 
 
-def test_the_release_is_built_by_the_locked_build_backend() -> None:
-    workflow = (ROOT / ".github/workflows/release.yml").read_text()
-    (version,) = re.findall(r"MATURIN: v(\S+)", workflow)
+def test_rust_is_installed_for_a_release_only_by_a_rustup_whose_hash_is_known() -> None:
+    script = (ROOT / "tools/install-rust").read_text()
+    known = re.findall(r"^(\S+-unknown-linux-\w+)\) hash=[0-9a-f]{64} ;;$", script, re.M)
+    machines, libcs = ("x86_64", "aarch64"), ("gnu", "musl")
+    assert set(known) == {f"{m}-unknown-linux-{libc}" for m in machines for libc in libcs}
+    assert script.index("sha256sum -c") < script.index('"$folder/rustup-init" -y')
+
+
+def test_every_build_has_the_same_build_backend() -> None:
     locked = set()
     for file in ("demo", "dev", "threads"):
         text = (ROOT / f"requirements/{file}.txt").read_text()
         locked |= set(re.findall(r"^maturin==(\S+)", text, re.MULTILINE))
-    assert locked == {version}
+    assert len(locked) == 1
+    (version,) = locked
+    backend = re.findall(r"maturin *>=([\d.]+),<2", (ROOT / "pyproject.toml").read_text())
+    # Before 1.14.1, two kinds of stable ABI among the features of a crate were mixed up.
+    assert set(backend) == {"1.14.1"}
+    assert tuple(map(int, version.split("."))) >= (1, 14, 1)
 
 
-def test_only_the_job_that_publishes_may_write() -> None:
+def test_every_lock_file_is_kept_up_to_date() -> None:
+    settings = (ROOT / ".github/dependabot.yml").read_text()
+    command = ["git", "ls-files", "*Cargo.lock"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("the files are not in a repository")
+    folders = {f"/{Path(name).parent}".removesuffix(".") for name in listed.stdout.split()}
+    (known,) = re.findall(r"package-ecosystem: cargo\n +directories: \[(.+)\]", settings)
+    assert set(known.split(", ")) == folders
+    for ecosystem, folder in [("uv", "/"), ("github-actions", "/"), ("docker", "/.github/images")]:
+        assert f"package-ecosystem: {ecosystem}\n    directory: {folder}\n" in settings
+
+
+def test_only_jobs_that_publish_may_write_and_only_after_all_tests() -> None:
     workflow = (ROOT / ".github/workflows/release.yml").read_text()
     before, publishing = workflow.split("\n  publish:\n")
     assert ": write" not in before
-    assert "id-token: write" in publishing
+    publishing, at_github = publishing.split("\n  github:\n")
+    assert "needs: [ci, files]" in publishing and "needs: [publish]" in at_github
+    assert "id-token: write" in publishing and "contents: write" in at_github
     assert "secrets." not in workflow

@@ -17,6 +17,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import boardlot
+import notices
 import pytest
 
 from .installed import EXTRAS
@@ -141,9 +142,10 @@ def test_the_wheel_is_for_every_cpython_from_the_oldest_promised(held: Held) -> 
     assert f"Tag: cp{OLDEST.replace('.', '')}-abi3-" in held("WHEEL").decode()
 
 
-def test_the_wheel_holds_both_licences_and_a_bill_of_materials(held: Held) -> None:
+def test_the_wheel_holds_its_licences_and_a_bill_of_materials(held: Held) -> None:
     assert b"MIT License" in held("licenses/LICENSE-MIT")
     assert b"Apache License" in held("licenses/LICENSE-APACHE")
+    assert held("licenses/THIRD-PARTY-NOTICES") == notices.FILE.read_bytes()
     bill = json.loads(held("sboms/boardlot.cyclonedx.json"))
     assert bill["bomFormat"] == "CycloneDX"
     crates = {crate["name"]: crate for crate in bill["components"]}

@@ -49,7 +49,8 @@ pub fn code(path: &Path) -> String {
 }
 
 pub fn is_test(path: &Path) -> bool {
-    path.to_string_lossy().contains("/tests") || path.ends_with("testing.rs")
+    let mut parts = path.iter().map(|part| part.to_string_lossy());
+    parts.any(|part| part.starts_with("tests") || part == "testing.rs")
 }
 
 /// The paths of all `use` declarations, and the code without these and the declarations of modules.

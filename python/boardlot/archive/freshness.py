@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -77,7 +78,7 @@ class ServiceClock:
 def _local_clock() -> tuple[str, int]:
     """A clock that all processes of this machine share: its name, and its time in microseconds."""
     boot = _boot()
-    if boot is None:
+    if boot is None or sys.platform == "win32":
         return socket.gethostname(), time.time_ns() // 1000
     # It is never set, and runs while the machine is suspended.
     return boot, time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000

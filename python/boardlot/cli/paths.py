@@ -42,7 +42,10 @@ def check_writable(path: Path) -> None:
         OSError: It cannot; its `filename` is the folder, or the path of what is not a file.
     """
     # A missing folder is created with the file.
-    folder = next(folder for folder in path.absolute().parents if os.path.lexists(folder))
+    path = path.absolute()
+    folders = (folder for folder in path.parents if os.path.lexists(folder))
+    # On Windows there may be no such drive.
+    folder = next(folders, Path(path.anchor))
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     try:

@@ -32,7 +32,7 @@ from boardlot.cli.output import (
 from boardlot.cli.paths import same_file
 from boardlot.cli.resume_command import RESUMABLE_FORMATS, same_command
 from boardlot.cli.settings import Settings
-from boardlot.crash_safe import HAS_LOCKS, locked, replace_file, sync
+from boardlot.crash_safe import REPLACES_OPEN_FILES, locked, replace_file, sync
 from boardlot.errors import ConfigError
 from boardlot.results.cell_format import counted
 
@@ -146,7 +146,7 @@ def run_resumable(
                 pager = call(**arguments, resume=state.checkpoint)
                 with naming(out):
                     _write(settings, state, file, pager, part)
-            if not HAS_LOCKS:
+            if not REPLACES_OPEN_FILES:
                 part.close()
             _finish(settings, state, file, out)
 

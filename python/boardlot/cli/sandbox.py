@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -190,7 +191,12 @@ def _signals_that_stop() -> Iterator[list[int]]:
         signals.append(number)
         raise KeyboardInterrupt
 
-    names = [signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)]
+    # A terminal that is closed sends SIGHUP, on Windows SIGBREAK.
+    if sys.platform == "win32":
+        closed = signal.SIGBREAK
+    else:
+        closed = signal.SIGHUP
+    names = [signal.SIGINT, signal.SIGTERM, closed]
     before = {name: signal.signal(name, stop) for name in dict.fromkeys(names)}
     try:
         with suppress(KeyboardInterrupt):

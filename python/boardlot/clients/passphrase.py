@@ -112,7 +112,7 @@ def _content(file: str) -> bytes:
                     "such as <(...) in a shell, use passphrase_command",
                     hint=hints.PASSPHRASE_FILE,
                 )
-            if os.name == "posix":
+            if sys.platform != "win32":
                 if status.st_uid not in (os.geteuid(), 0):
                     raise StoreError(
                         f"passphrase_file {file} belongs to another user; expected one of yours",

@@ -24,7 +24,8 @@ pub fn read(path: &Path, max_bytes: u64) -> Result<Option<Secret>> {
         return Ok(None);
     }
     let remedy = "make it readable by your user, or choose another path";
-    let file = match open(path, OpenOptions::new().read(true)) {
+    let opened = atomic_file::when_not_in_use(path, || open(path, OpenOptions::new().read(true)));
+    let file = match opened {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(refused(path, &error, remedy)),

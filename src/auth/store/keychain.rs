@@ -11,7 +11,10 @@ use super::{
     EncryptedFile, Guard, Secret, TokenStore,
     state_folder::{digest, lock_in_state_folder, state_folder},
 };
-use crate::error::{Error, ErrorKind, Result};
+use crate::{
+    atomic_file,
+    error::{Error, ErrorKind, Result},
+};
 
 /// The service name of our entries.
 const SERVICE: &str = "boardlot";
@@ -72,7 +75,8 @@ impl TokenStore for Keychain {
 
     fn delete(&self, key: &str) -> Result<()> {
         platform::delete(key)?;
-        match std::fs::remove_file(Self::file(key)?) {
+        let file = Self::file(key)?;
+        match atomic_file::when_not_in_use(&file, || std::fs::remove_file(&file)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(unavailable(&error)),
             _ => Ok(()),
         }
@@ -214,5 +218,26 @@ mod platform {
 
     fn entry(key: &str) -> Result<Entry> {
         Entry::new(SERVICE, key).map_err(|error| unavailable(&error))
+    }
+}
+
+/// With the keychain of the user who runs the tests; that of Linux is tested from Python.
+#[cfg(all(test, any(target_os = "macos", windows)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_and_a_large_value_come_back_until_they_are_deleted() {
+        let (keychain, key) = (Keychain::default(), format!("test {}", std::process::id()));
+        assert!(keychain.load(&key).expect("loads").is_none());
+        // The second is more than the Credential Manager of Windows accepts.
+        for length in [10, 10_000] {
+            let value = vec![b'x'; length];
+            keychain.save(&key, &value).expect("saves");
+            assert_eq!(keychain.load(&key).expect("loads").expect("there").as_slice(), value);
+        }
+        keychain.delete(&key).expect("deletes");
+        keychain.delete(&key).expect("deletes nothing");
+        assert!(keychain.load(&key).expect("loads").is_none());
     }
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::sandbox::{
     Faults, Options, RecordedRequest,
-    testing::{Rig, read, write},
+    testing::{Rig, read, try_write, write},
 };
 
 const DIVIDENDS: &str = "/api/v1.0/quote/HK.00700/corporate-actions/dividends";
@@ -91,7 +91,8 @@ fn a_rejected_request_is_read_to_its_end() {
 fn a_client_that_sends_on_for_ever_does_not_keep_a_sandbox_from_stopping() {
     let rig = faulty(Faults::default());
     let mut stream = rig.connect();
-    write(&mut stream, "POST", TIME, "", &vec![b'x'; LARGE]);
+    // On a slow machine the sandbox is done with this client before all is sent.
+    let _ = try_write(&mut stream, "POST", TIME, "", &vec![b'x'; LARGE]);
     let start = Instant::now();
     rig.sandbox.stop();
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());

@@ -1,0 +1,156 @@
+"""Run on Linux, macOS and Windows, by their runners in CI: nothing here is of POSIX alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import boardlot as bl
+import pytest
+from boardlot import _core
+from boardlot.crash_safe import locked
+
+Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[bl.Sandbox]:
+    with bl.Sandbox(seed=7) as server:
+        yield server
+
+
+@pytest.fixture
+def run(tmp_path: Path, sandbox: bl.Sandbox) -> Run:
+    """Runs the command, before the sandbox, with the folder of this test for its profiles."""
+
+    def run(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[bytes]:
+        folders = dict.fromkeys(("APPDATA", "XDG_CONFIG_HOME"), str(tmp_path))
+        command = [sys.executable, "-m", "boardlot", "--base-url", sandbox.base_url, *arguments]
+        environment = {**os.environ, **folders, "PYTHONUTF8": "0", **variables}
+        return subprocess.run(command, capture_output=True, env=environment)
+
+    return run
+
+
+@pytest.fixture
+def key(tmp_path: Path, sandbox: bl.Sandbox) -> tuple[str, Path]:
+    """The id and the file of a key, written with line breaks of Windows."""
+    pair = bl.generate_key()
+    file = tmp_path / "key.pem"
+    file.touch(mode=0o600)
+    file.write_bytes(pair.private_pem.replace("\n", "\r\n").encode())
+    return sandbox.upload_key(pair.public_pem), file
+
+
+def test_a_table_is_utf_8_in_a_pipe_and_messages_are_escaped_for_the_code_page(
+    run: Run, key: tuple[str, Path]
+) -> None:
+    name, file = key
+    credentials = ("--key-id", name, "--key-file", file)
+    done = run(*credentials, "dividends", "HK.00700", PYTHONIOENCODING="cp1252")
+    assert done.returncode == 0, done.stderr
+    assert "─" in done.stdout.decode("utf-8")
+    done = run(*credentials, "dividends", "中文", PYTHONIOENCODING="cp1252")
+    assert done.returncode == 2
+    assert b"\\u4e2d\\u6587" in done.stderr
+
+
+def test_profiles_are_in_the_users_folder_and_may_have_line_breaks_of_windows(
+    run: Run, key: tuple[str, Path], tmp_path: Path
+) -> None:
+    name, file = key
+    done = run("--key-id", name, "--key-file", file, "profile", "add", "live")
+    assert done.returncode == 0, done.stderr
+    config = tmp_path / "boardlot" / "config.toml"
+    config.write_bytes(config.read_bytes().replace(b"\n", b"\r\n"))
+    done = run("--profile", "live", "dividends", "HK.00700", "--format", "jsonl")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(b"{") and b"\r" not in done.stdout
+
+
+def test_an_output_file_has_the_same_bytes_on_every_system(
+    run: Run, key: tuple[str, Path], tmp_path: Path
+) -> None:
+    name, file = key
+    folder = tmp_path / "Ünï 中文"
+    folder.mkdir()
+    # With its drive letter, on Windows.
+    out = (folder / "dividends.csv").absolute()
+    command = ("--key-id", name, "--key-file", file, "dividends", "HK.00700", "--out", out)
+    for options, status in [((), 0), ((), 2), (("--force",), 0)]:
+        done = run(*command, *options)
+        assert done.returncode == status, done.stderr
+        assert out.read_bytes().count(b"\n") == 22 and b"\r" not in out.read_bytes()
+    assert [path.name for path in folder.iterdir()] == [out.name]
+
+
+def test_a_drive_or_folder_that_does_not_exist_is_refused(run: Run) -> None:
+    missing = Path("Q:/none/rows.csv" if sys.platform == "win32" else "/none/rows.csv")
+    done = run("time", "--out", missing)
+    assert done.returncode == 2
+    assert b"does not exist" in done.stderr
+
+
+def test_a_file_is_replaced_once_its_reader_has_closed_it(tmp_path: Path) -> None:
+    # Windows refuses until then; elsewhere nobody waits.
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.write_bytes(b"old")
+    new.write_bytes(b"new")
+    with old.open("rb") as reader:
+        replacing = threading.Thread(target=_core._rename_over, args=(new, old))
+        replacing.start()
+        assert reader.read() == b"old"
+    replacing.join()
+    assert old.read_bytes() == b"new"
+
+
+LOCK = "import sys, pathlib, boardlot.crash_safe as c; c.locked(pathlib.Path(sys.argv[1]))"
+
+
+def test_a_file_is_locked_for_one_process_until_it_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    path.write_bytes(b"content")
+    with locked(path) as file:
+        with pytest.raises(BlockingIOError):
+            locked(path)
+        other = subprocess.run([sys.executable, "-c", LOCK, path], capture_output=True, text=True)
+        assert "BlockingIOError" in other.stderr
+        # What is locked can be read and written, and others can read it.
+        assert file.read() == path.read_bytes() == b"content"
+        file.write(b" and more")
+    with locked(path) as file:
+        assert file.read() == b"content and more"
+
+
+def test_paths_may_be_longer_than_260_characters(tmp_path: Path, sandbox: bl.Sandbox) -> None:
+    folder = tmp_path.joinpath(*["a" * 100] * 3)
+    folder.mkdir(parents=True)
+    path = folder / "cassette.jsonl"
+    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
+        rows = client.dividends("HK.00700")
+    with sandbox.client(cassette=bl.Replay(path)) as client:
+        assert client.dividends("HK.00700") == rows
+
+
+def test_tokens_survive_many_writers_beside_many_readers(tmp_path: Path) -> None:
+    store = bl.EncryptedFileStore(tmp_path / "tokens", "passphrase")
+    errors: list[BaseException] = []
+
+    def change(name: str) -> None:
+        try:
+            for number in range(3):
+                store.save(name, str(number).encode())
+                assert store.load(name) == str(number).encode()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=change, args=(f"{n}",)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []

@@ -1,0 +1,192 @@
+"""What the release workflow calls: the files of a release, its notes, the commit before a push."""
+
+import re
+import subprocess
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import release_files
+import release_notes
+
+ROOT = Path(__file__).parents[2]
+VERSION = "1.2.3"
+ABI3 = "boardlot-1.2.3-cp310-abi3-manylinux_2_28_x86_64.whl"
+ABI3T = "boardlot-1.2.3-cp315-abi3.abi3t-win_arm64.whl"
+
+
+def pack(path: Path, tags: set[str], held: tuple[str, ...] = release_files.HELD) -> None:
+    lines = ["Wheel-Version: 1.0", *(f"Tag: {tag}" for tag in sorted(tags))]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("boardlot-1.2.3.dist-info/WHEEL", "\n".join(lines) + "\n")
+        for name in held:
+            archive.writestr(f"boardlot-1.2.3.dist-info/{name}", "")
+
+
+@pytest.fixture
+def dist(tmp_path: Path) -> Path:
+    """A folder with all files of version 1.2.3."""
+    for name in release_files.expected(VERSION):
+        if name.endswith(".whl"):
+            pack(tmp_path / name, release_files.tags_of(name))
+        else:
+            (tmp_path / name).touch()
+    return tmp_path
+
+
+def wrong(folder: Path) -> list[str]:
+    return list(release_files.wrong(folder, VERSION))
+
+
+def test_a_release_is_a_source_distribution_and_three_wheels_for_each_of_eight_systems(
+    dist: Path,
+) -> None:
+    names = {path.name for path in dist.iterdir()}
+    assert len(names) == 25
+    assert {"boardlot-1.2.3.tar.gz", ABI3, ABI3T} <= names
+    assert "boardlot-1.2.3-cp314-cp314t-macosx_11_0_arm64.whl" in names
+    assert wrong(dist) == []
+
+
+@pytest.mark.parametrize("name", ["boardlot-1.2.3.tar.gz", ABI3, ABI3T])
+def test_a_missing_file_is_named(dist: Path, name: str) -> None:
+    (dist / name).unlink()
+    assert wrong(dist) == [f"missing: {name}"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        # By an interpreter that was not meant, an image that was not, and another version.
+        "boardlot-1.2.3-cp38-cp38-manylinux_2_28_x86_64.whl",
+        "boardlot-1.2.3-cp315-abi3t-manylinux_2_28_x86_64.whl",
+        "boardlot-1.2.3-cp310-abi3-manylinux_2_34_x86_64.whl",
+        "boardlot-1.2.3-cp310-abi3-linux_x86_64.whl",
+        "boardlot-1.2.4-cp310-abi3-win_amd64.whl",
+        "notes.md",
+    ],
+)
+def test_a_file_too_many_is_named(dist: Path, name: str) -> None:
+    (dist / name).touch()
+    assert wrong(dist) == [f"not expected: {name}"]
+
+
+def test_a_wheel_with_another_name_is_missing_and_too_many(dist: Path) -> None:
+    other = ABI3.replace("cp310-abi3", "cp311-abi3")
+    (dist / ABI3).rename(dist / other)
+    assert wrong(dist) == [f"missing: {ABI3}", f"not expected: {other}"]
+
+
+def test_what_is_in_a_wheel_agrees_with_its_name(dist: Path) -> None:
+    pack(dist / ABI3, {"cp38-abi3-manylinux_2_28_x86_64"})
+    assert wrong(dist) == [f"{ABI3}: is tagged cp38-abi3-manylinux_2_28_x86_64"]
+    (dist / ABI3).write_bytes(b"")
+    assert [problem.split(": ")[1] for problem in wrong(dist)] == ["not a wheel of this version"]
+
+
+def test_a_wheel_without_its_notices_or_of_another_size_is_rejected(dist: Path) -> None:
+    tags = {"cp315-abi3-win_arm64", "cp315-abi3t-win_arm64"}
+    assert release_files.tags_of(ABI3T) == tags
+    pack(dist / ABI3T, tags, release_files.HELD[:-1])
+    assert wrong(dist) == [f"{ABI3T}: has no sboms/boardlot.cyclonedx.json"]
+    (dist / ABI3T).write_bytes(bytes(6_000_001))
+    assert wrong(dist)[0] == f"{ABI3T}: 6000001 bytes, more than 6000000"
+
+
+def test_the_workflow_builds_for_every_system_and_interpreter() -> None:
+    workflow = (ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8")
+    libcs = re.findall(r"libc: \[(.+)\]", workflow)[0].split(", ")
+    machines = re.findall(r"arch: (\w+),", workflow)
+    linux = {f"{libc}_{machine}" for libc in libcs for machine in machines}
+    assert linux == {name for name in release_files.SYSTEMS if "linux" in name}
+    images = (ROOT / ".github/images/Dockerfile").read_text(encoding="utf-8")
+    pinned = re.findall(r"^FROM quay.io/pypa/(\w+):\S+@sha256:\w{64} AS (\S+)$", images, re.M)
+    assert {image for image, _ in pinned} == linux
+    assert all(image == name.replace("-", "_") for image, name in pinned)
+    targets = re.findall(r"target: ([\w-]+), .*?(?:macos: \"([\d.]+)\")? }", workflow)
+    desktop = {
+        {
+            "apple": f"macosx_{macos.replace('.', '_')}_{machine.replace('aarch64', 'arm64')}",
+            "pc": {"x86_64": "win_amd64", "aarch64": "win_arm64"}[machine],
+        }[vendor]
+        for target, macos in targets
+        for machine, vendor in [target.split("-")[:2]]
+    }
+    assert desktop == {name for name in release_files.SYSTEMS if "linux" not in name}
+
+
+CHANGELOG = """# Changelog
+
+## Unreleased
+
+- To come.
+
+## 1.2.3 (2027-01-31)
+
+### Added
+
+- A thing.
+
+## 1.2 (2026-12-31)
+
+- Another.
+"""
+
+
+def test_the_notes_of_a_release_are_the_section_of_its_version() -> None:
+    assert release_notes.notes(CHANGELOG, "1.2.3") == "### Added\n\n- A thing.\n"
+    assert release_notes.notes(CHANGELOG, "1.2") == "- Another.\n"
+
+
+@pytest.mark.parametrize("version", ["1.2.4", "1.2.", "Unreleased"])
+def test_a_release_without_a_dated_section_of_the_changelog_is_refused(version: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"## {version} (YYYY-MM-DD)")):
+        release_notes.notes(CHANGELOG, version)
+
+
+Git = Callable[..., str]
+
+
+@pytest.fixture
+def git(tmp_path: Path) -> Git:
+    """Runs git in a new repository."""
+
+    def run(*arguments: str) -> str:
+        who = ["-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"]
+        command = ["git", *who, *arguments]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    run("init", "--quiet")
+    run("commit", "--quiet", "--allow-empty", "--message", "first")
+    return run
+
+
+def commit_before(folder: Path, named: str) -> str:
+    command = [ROOT / "tools/commit-before", named]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+ZEROS = "0" * 40
+
+
+def test_a_push_is_compared_with_what_was_there_before(git: Git, tmp_path: Path) -> None:
+    first = git("rev-parse", "HEAD")
+    for message in ("second", "third"):
+        git("commit", "--quiet", "--allow-empty", "--message", message)
+    assert commit_before(tmp_path, first) == first
+
+
+@pytest.mark.parametrize("named", [ZEROS, "", "f" * 40], ids=["new branch", "none", "force push"])
+def test_a_push_to_a_new_branch_or_by_force_is_compared_with_its_parent(
+    git: Git, tmp_path: Path, named: str
+) -> None:
+    first = git("rev-parse", "HEAD")
+    git("commit", "--quiet", "--allow-empty", "--message", "second")
+    assert commit_before(tmp_path, named) == first
+
+
+def test_the_first_commit_is_compared_with_nothing(git: Git, tmp_path: Path) -> None:
+    assert commit_before(tmp_path, ZEROS) == ""

@@ -1,0 +1,130 @@
+"""Writes THIRD-PARTY-NOTICES, the licences of all crates that a release contains: `make notices`.
+
+The texts are those in the crates' own sources. `make audit` checks that the licences are allowed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+FILE = ROOT / "THIRD-PARTY-NOTICES"
+# Those of tools/release_files.py, as Rust calls them.
+TARGETS = (
+    *("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"),
+    *("x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"),
+    *("x86_64-apple-darwin", "aarch64-apple-darwin"),
+    *("x86_64-pc-windows-msvc", "aarch64-pc-windows-msvc"),
+)
+TITLE = """Third-party notices
+
+boardlot contains the crates below, each under the licences that are named with it. Of a crate that
+offers MIT among others, the text of MIT is included. Written by `make notices`.
+"""
+STANDARD_LIBRARY = {
+    "name": "the standard library of Rust",
+    "version": "",
+    "license": "MIT OR Apache-2.0",
+    "authors": ["The Rust Project contributors"],
+}
+LICENCE_FILE = re.compile(r"(licen[cs]e|copying|copyright|notice|unlicense)", re.IGNORECASE)
+# Sources of other projects in a crate, which have files of their own.
+BUNDLED = ("aws-lc/", "c_src/")
+RULE = "\n" + "-" * 100 + "\n"
+
+
+def linked(*, offline: bool = False) -> list[dict[str, Any]]:
+    """The packages that the extension module of any system contains, without boardlot's own."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    # One by one: Cargo 1.95 panics if asked for several at once.
+    for target in TARGETS:
+        for package in linked_for(target, offline):
+            found[package["name"], package["version"]] = package
+    return [found[key] for key in sorted(found)]
+
+
+def linked_for(target: str, offline: bool) -> Iterator[dict[str, Any]]:
+    """Those for one system."""
+    how = ["--format-version=1", "--locked", f"--filter-platform={target}"]
+    command = ["cargo", "metadata", *how, *(["--offline"] if offline else [])]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    metadata = json.loads(said.stdout)
+    packages = {package["id"]: package for package in metadata["packages"]}
+    nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
+    waiting, seen = [metadata["resolve"]["root"]], set()
+    while waiting:
+        current = waiting.pop()
+        if current in seen or _runs_at_build_time(packages[current]):
+            continue
+        seen.add(current)
+        for dependency in nodes[current]["deps"]:
+            if any(kind["kind"] is None for kind in dependency["dep_kinds"]):
+                waiting.append(dependency["pkg"])
+    # boardlot's own have no source.
+    return (packages[each] for each in seen if packages[each]["source"])
+
+
+def _runs_at_build_time(package: dict[str, Any]) -> bool:
+    return any("proc-macro" in target["kind"] for target in package["targets"])
+
+
+def texts_of(package: dict[str, Any]) -> list[str]:
+    """The texts of a package's licences."""
+    folder = Path(package["manifest_path"]).parent
+    files = [path for path in folder.iterdir() if path.is_file() and is_licence(path)]
+    licence = package["license"] or ""
+    if "MIT" in licence and "AND" not in licence:
+        # Each of the others would do as well, and MIT is the shortest.
+        files = [path for path in files if "MIT" in path.name.upper()] or files
+    for inside in BUNDLED:
+        below = (folder / inside).rglob("*")
+        files += [path for path in below if path.is_file() and is_licence(path)]
+    if package["license_file"]:
+        files.append(folder / package["license_file"])
+    texts = [path.read_text(encoding="utf-8", errors="replace") for path in sorted(set(files))]
+    return [_tidy(text) for text in texts] or [_standard(package)]
+
+
+def is_licence(path: Path) -> bool:
+    return bool(LICENCE_FILE.match(path.name)) and path.suffix in ("", ".md", ".txt", ".MIT")
+
+
+def _standard(package: dict[str, Any]) -> str:
+    """The text for a package that has no file with one."""
+    licence = package["license"] or ""
+    if "MIT" in licence:
+        owners = ", ".join(package["authors"]) or f"the authors of {package['name']}"
+        # The text below the owners is the same for all.
+        permission = (ROOT / "LICENSE-MIT").read_text(encoding="utf-8").partition("Permission")
+        return f"MIT License\n\nCopyright (c) {owners}\n\n{''.join(permission[1:])}".strip()
+    if "Apache-2.0" in licence:
+        return (ROOT / "LICENSE-APACHE").read_text(encoding="utf-8").strip()
+    name = f"{package['name']} {package['version']}"
+    raise SystemExit(f"{name} has no text of its licence, {licence}")
+
+
+def _tidy(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
+def notices(packages: list[dict[str, Any]]) -> str:
+    """Every text once, below the packages that it belongs to."""
+    name = f"{STANDARD_LIBRARY['name']} ({STANDARD_LIBRARY['license']})"
+    users: dict[str, list[str]] = {_standard(STANDARD_LIBRARY): [name]}
+    for package in packages:
+        name = f"{package['name']} {package['version']} ({package['license'] or 'see below'})"
+        for text in texts_of(package):
+            users.setdefault(text, []).append(name)
+    sections = ["\n".join(dict.fromkeys(names)) + f"\n\n{text}\n" for text, names in users.items()]
+    return RULE.join([TITLE, *sections])
+
+
+if __name__ == "__main__":
+    FILE.write_text(notices(linked()), encoding="utf-8", newline="\n")
+    print(f"{FILE.name}: {FILE.stat().st_size} bytes", file=sys.stderr)
