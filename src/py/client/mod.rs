@@ -5,6 +5,7 @@ pub mod client_base;
 pub mod client_options;
 pub mod endpoint;
 pub mod endpoint_arguments;
+pub mod many_keys;
 pub mod paging;
 pub mod response;
 pub mod stored_records;
