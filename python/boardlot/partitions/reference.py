@@ -1,8 +1,7 @@
-"""The clients of workers: one per process, from a reference, with a share of the rate limit."""
+"""What a worker makes its client from, without secrets; and its share of the rate limit."""
 
 from __future__ import annotations
 
-import multiprocessing
 import pickle
 import threading
 from dataclasses import dataclass, field
@@ -22,29 +21,28 @@ class Reference:
     base_url: str
     # Long and unreadable.
     pickled: bytes = field(repr=False)
-    rate_limit: float | None
-    workers: int | None
+    # Requests per second of all workers together; None if there is no limit, or if the client's own
+    # is shared by all processes.
+    rate_limit: float | None = None
 
     def open(self) -> Client:
-        """A client with the whole rate limit, for the process that makes the frame."""
+        """A client with the whole rate limit, for the process that makes the plan."""
         return _open(self.pickled, self.rate_limit)
 
-    def client(self, partitions: int) -> Client:
-        """This process's client, with its share of the rate limit.
+    def client(self, processes: int = 1, process: str | None = None) -> Client:
+        """The client of a process, made once, with its share of the rate limit.
 
         Args:
-            partitions: The number of partitions of the frame: no more fetch at once.
+            processes: How many processes fetch at the same time.
+            process: What distinguishes workers that share this process.
         """
-        share = worker = None
-        if self.rate_limit is not None:
-            worker, workers = _worker() if self.workers is None else (None, self.workers)
-            share = self.rate_limit / max(1, min(workers, partitions))
+        share = None if self.rate_limit is None else self.rate_limit / max(1, processes)
         with _CREATING:
-            return _client(self.pickled, share, worker)
+            return _client(self.pickled, share, process)
 
 
 def refer(
-    client_or_profile: Client | AsyncClient | str, rate_limit: float | None, workers: int | None
+    client_or_profile: Client | AsyncClient | str, rate_limit: float | None = None
 ) -> Reference:
     """The reference to a client or a profile.
 
@@ -53,8 +51,6 @@ def refer(
             text or a bearer token, or headers that may be secrets; or there is no such profile;
             or the rate limit is not valid.
     """
-    if workers is not None and (type(workers) is not int or workers < 1):
-        raise ConfigError(f"workers is {workers!r}; expected a positive integer")
     if isinstance(client_or_profile, str):
         client: Client | AsyncClient = Client(profile=client_or_profile)
     elif isinstance(client_or_profile, (Client, AsyncClient)):
@@ -72,10 +68,12 @@ def refer(
             "passphrase must be at the top level of a module that the workers have too"
         ) from error
     if rate_limit is None:
-        rate_limit = _arguments(client).get("rate_limit")
+        own = _arguments(client).get("rate_limit")
+        # Any other limit holds for all processes that have it, so it is not divided.
+        rate_limit = own if isinstance(own, (int, float)) else None
     # Made once here, so that settings that no worker could use are rejected at once.
     with _open(pickled, rate_limit) as local:
-        return Reference(local.base_url, pickled, rate_limit, workers)
+        return Reference(local.base_url, pickled, rate_limit)
 
 
 def _arguments(client: Client | AsyncClient) -> dict[str, Any]:
@@ -85,7 +83,10 @@ def _arguments(client: Client | AsyncClient) -> dict[str, Any]:
 
 
 def _open(pickled: bytes, rate_limit: float | None) -> Client:
-    return Client(**_arguments(pickle.loads(pickled)) | {"rate_limit": rate_limit})
+    arguments = _arguments(pickle.loads(pickled))
+    if rate_limit is not None:
+        arguments["rate_limit"] = rate_limit
+    return Client(**arguments)
 
 
 _CREATING = threading.Lock()
@@ -93,30 +94,5 @@ _CREATING = threading.Lock()
 
 # More than one only if a process works for several frames, or its share has changed.
 @lru_cache(maxsize=8)
-def _client(pickled: bytes, rate_limit: float | None, _worker: str | None) -> Client:
+def _client(pickled: bytes, rate_limit: float | None, _process: str | None) -> Client:
     return _open(pickled, rate_limit)
-
-
-def _worker() -> tuple[str | None, int]:
-    """The address of the worker that this runs in, and the number of workers in its cluster."""
-    address = _worker_address()
-    if address is not None:
-        from distributed import get_client
-
-        return address, len(get_client().nthreads())
-    # The local scheduler: its threads share this process and its client.
-    if multiprocessing.parent_process() is not None:
-        raise ConfigError(
-            "the rate limit cannot be divided in a pool of processes of unknown size: pass "
-            "workers=..., or use a dask.distributed cluster"
-        )
-    return None, 1
-
-
-def _worker_address() -> str | None:
-    try:
-        from distributed import get_worker
-
-        return str(get_worker().address)
-    except (ImportError, ValueError):
-        return None
