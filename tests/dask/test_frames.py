@@ -367,3 +367,44 @@ def test_frames_of_clients_with_different_options_are_different(service) -> None
         for t in (5.0, 6.0)
     ]
     assert frames[0]._name != frames[1]._name
+
+
+def test_only_the_columns_that_are_needed_are_made(service, span) -> None:
+    frame = ranged(service.client(), span, npartitions=3)
+    narrow = frame[["qty", "code"]]
+    made = dict(narrow.optimize().__dask_graph__())
+    assert all("deal_id" not in repr(task) for task in made.values())
+    fetched = narrow.compute(scheduler="synchronous")
+    fills = service.client().fills_history(**ACCOUNT, **span).to_pandas()
+    assert fetched.columns.tolist() == ["qty", "code"]
+    assert fetched["qty"].tolist() == fills["qty"].tolist()
+    totals = frame.groupby("code")["qty"].sum().compute(scheduler="synchronous")
+    assert totals.to_dict() == fills.groupby("code")["qty"].sum().to_dict()
+    symbols = boardlot_dask.from_keys(service.client(), "dividends", SYMBOLS, npartitions=2)
+    assert symbols[["currency"]].compute(scheduler="synchronous").shape[1] == 1
+    assert symbols["symbol"].compute(scheduler="synchronous").iloc[0] == "HK.00700"
+    assert len(symbols) == len(symbols.compute(scheduler="synchronous"))
+
+
+@pytest.mark.parametrize("npartitions", [1, 2, 6])
+def test_several_accounts_have_a_column_of_their_own(service, span, npartitions) -> None:
+    rows = service.client().fills_history(**ACCOUNT, **span).all(max_items=130).to_dicts()
+    accounts = [f"60000{n}" for n in range(3)]
+    for account in accounts:
+        made = [{**row, "deal_id": f"{account}-{row['deal_id']}"} for row in rows]
+        service.sandbox.put("fills_history", made, account=account)
+    asked = {**span, "acc_id": accounts, "trd_market": "HK"}
+    frame = boardlot_dask.from_range(
+        service.client(), "fills_history", npartitions=npartitions, **asked
+    )
+    expected = service.client().fetch_many("fills_history", accounts, trd_market="HK", **span)
+    fetched = frame.compute(scheduler="synchronous")
+    assert fetched["acc_id"].tolist() == [row["acc_id"] for row in expected]
+    assert ids(fetched) == [row["deal_id"] for row in expected]
+    assert fetched.dtypes.to_dict() == frame.dtypes.to_dict()
+    only = frame["acc_id"].compute(scheduler="synchronous")
+    assert only.tolist() == fetched["acc_id"].tolist()
+    keyed = boardlot_dask.from_keys(
+        service.client(), "fills_history", accounts, npartitions=2, trd_market="HK", **span
+    )
+    assert ids(keyed.compute(scheduler="synchronous")) == ids(fetched)

@@ -117,12 +117,12 @@ class Datasource(ray.data.Datasource):  # type: ignore[misc]
         """One task for each partition, however many Ray suggests."""
         columns = self._get_data_columns()
         names = self._schema.names if columns is None else columns
+        # Without any column, the number of rows would be lost.
+        names = names or self._schema.names[-1:]
         shown = pa.schema([self._schema.field(name) for name in names])
         predicate = self._predicate_expr
-        needed = list(names)
-        if predicate is not None:
-            used = (field for field in self._schema.names if field in str(predicate))
-            needed += [name for name in used if name not in needed]
+        used = "" if predicate is None else str(predicate.to_pyarrow())
+        needed = [name for name in self._schema.names if name in names or name in used]
         tasks = []
         for partition in self.plan():
             read = _Read(
