@@ -13,7 +13,7 @@ export CARGO_TERM_COLOR ?= never
 # Without compiled modules each worker and each child of the tests would compile all of them again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test test-rust test-python test-long durations delivery archive-histories free-threaded-test asan coverage \
+.PHONY: help setup demo test test-rust test-python test-long durations delivery archive-histories free-threaded-test asan test-engines coverage \
 	mutants faults soak check format msrv api-check audit docs package-docs recipes notebooks generate pictures stubs lock \
 	fuzz bench bench-quick bench-free-threaded bench-bare-loop bench-inner instructions weights wheel \
 	wheel-test clean system-packages
@@ -142,6 +142,17 @@ free-threaded-test: $(BIN)/.built ## Shared objects on a CPython without the int
 asan: $(BIN)/.built ## The unsafe code under the address sanitizer; see tools/asan.
 	tools/asan
 
+# Ray and Spark are large, so they have an environment of their own. Spark needs Java 17.
+ENGINES := target/engines/venv
+
+test-engines: $(BIN)/.extension $(ENGINES)/.installed ## Ray and Spark read from the sandbox; needs Java 17.
+	PYTHONPATH=python $(ENGINES)/bin/python -m pytest tests/engines $(ARGS)
+
+$(ENGINES)/.installed: requirements/engines.txt
+	$(PYTHON) -m venv $(ENGINES)
+	$(ENGINES)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
+	touch $@
+
 coverage: $(BIN)/.built system-packages ## Lines and branches that the tests reach, into target/coverage.
 	$(BIN)/python tools/coverage.py $(TESTS)
 
@@ -217,6 +228,7 @@ lock: ## Updates requirements/*.txt; needs uv.
 	$(LOCK) --upgrade --python-version 3.10 $(EXTRAS:%=--extra %) --group tools -o requirements/dev.txt
 	$(LOCK) --upgrade --python-version 3.10 -c requirements/dev.txt --extra cli --group build -o requirements/demo.txt
 	$(LOCK) --upgrade --python-version 3.11 -c requirements/dev.txt --group docs -o requirements/docs.txt
+	$(LOCK) --upgrade --python-version 3.11 -c requirements/dev.txt --extra polars --extra ray --extra spark --group engines -o requirements/engines.txt
 	$(LOCK) --upgrade --python-version 3.14 -c requirements/dev.txt --group threads --group build -o requirements/threads.txt
 
 # Stamps. `.maturin` is what `make demo` needs, `.extension` the module compiled with it, `.tools` what
