@@ -120,6 +120,7 @@ def measure(sandbox: bl.Sandbox, engine: str, job: dict[str, Any]) -> tuple[floa
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--engine", choices=ENGINES)
+    parser.add_argument("--engines", choices=ENGINES, nargs="+", default=ENGINES)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--job", type=json.loads)
     parser.add_argument("--accounts", type=int, nargs="+", default=[10, 100])
@@ -145,7 +146,7 @@ def main() -> None:
             sandbox.put("fills_history", rows, account=account)
         print("| Engine | Accounts | Seconds | Rows a second | Requests | Memory, MB |")
         print("|---|---|---|---|---|---|")
-        for engine in ENGINES:
+        for engine in options.engines:
             for count in options.accounts:
                 job["asked"] = {**asked, **times, "acc_id": accounts[:count]}
                 seconds, requests, peak = measure(sandbox, engine, job)

@@ -27,7 +27,9 @@ class Service:
             "start": now - timedelta(days=90),
             "end": now,
         }
-        fills = client.fills_history(**self.asked, windows=8).select("deal_id", "code", "qty")
+        fills = client.fills_history(**self.asked, windows=8).select(
+            "deal_id", "code", "qty", "updated_time"
+        )
         self.expected = fills.to_pandas()
 
     def client_with(self, **options):

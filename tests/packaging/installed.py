@@ -112,11 +112,15 @@ def missing(client: Any) -> Iterator[tuple[Callable[[], Any], str]]:
     yield records.to_arrow, "to_arrow() needs pyarrow: pip install 'boardlot[arrow]'"
     yield plot(client), "plots.dividends() needs matplotlib: pip install 'boardlot[notebook]'"
     yield dask(client), "boardlot.dask needs dask: pip install 'boardlot[dask]'"
-    yield engine("polars"), (
-        "boardlot.polars needs polars 1.18 or newer: pip install -U 'boardlot[polars]'"
+    yield (
+        engine("polars"),
+        ("boardlot.polars needs polars 1.18 or newer: pip install -U 'boardlot[polars]'"),
     )
     yield engine("ray"), "boardlot.ray needs Ray: pip install 'boardlot[ray]'"
-    yield engine("spark"), "boardlot.spark needs Spark 4.1 or newer: pip install -U 'boardlot[spark]'"
+    yield (
+        engine("spark"),
+        "boardlot.spark needs Spark 4.1 or newer: pip install -U 'boardlot[spark]'",
+    )
     yield (
         postgres_archive,
         ("an archive in PostgreSQL needs psycopg: pip install 'boardlot[postgres]'"),

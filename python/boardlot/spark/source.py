@@ -96,7 +96,8 @@ class DataSource(spark.DataSource):
         return cast(StructType, from_arrow_schema(call.schema()))
 
     def reader(self, schema: StructType) -> spark.DataSourceReader:
-        return _Reader(_Call.of(dict(self.options)), schema)
+        call = _Call.of(dict(self.options))
+        return _PushingReader(call, schema) if call.push_filters else _Reader(call, schema)
 
 
 @dataclass(frozen=True)
@@ -154,14 +155,6 @@ class _Reader(spark.DataSourceReader):
         self._call, self._schema = call, schema
         self._pushed: list[Condition] = []
 
-    def pushFilters(self, filters: list[spark.Filter]) -> Iterable[spark.Filter]:
-        for condition in filters if self._call.push_filters else ():
-            operator = OPERATORS.get(type(condition))
-            if operator is not None and len(condition.attribute) == 1:
-                self._pushed.append(Condition(condition.attribute[0], operator, condition.value))
-        # Spark applies all of them to the rows.
-        return filters
-
     def partitions(self) -> list[spark.InputPartition]:
         call = self._call
         with call.reference.open() as client:
@@ -178,6 +171,18 @@ class _Reader(spark.DataSourceReader):
         target = to_arrow_schema(self._schema, timezone="UTC")
         for batch in tables.batches(part, client, self._schema.names, call.decimals):
             yield from pa.Table.from_batches([batch]).cast(target).to_batches()
+
+
+class _PushingReader(_Reader):
+    """Spark refuses to read with a method `pushFilters` while its own setting is off."""
+
+    def pushFilters(self, filters: list[spark.Filter]) -> Iterable[spark.Filter]:
+        for condition in filters:
+            operator = OPERATORS.get(type(condition))
+            if operator is not None and len(condition.attribute) == 1:
+                self._pushed.append(Condition(condition.attribute[0], operator, condition.value))
+        # Spark applies all of them to the rows.
+        return filters
 
 
 def _reference(given: dict[str, str]) -> Reference:
