@@ -132,8 +132,8 @@ class _Fetch:
         names = list(wanted.columns)
         key, rows = partition.read(client, names, concurrency=self.concurrency)
         frame = rows.to_pandas(decimals=self.decimals)
-        if key is not None:
-            frame.insert(names.index(partition.query.key), partition.query.key, str(key))
+        if (name := partition.query.key) is not None and key is not None:
+            frame.insert(names.index(name), name, str(key))
         return conformed(frame, wanted)
 
     @property

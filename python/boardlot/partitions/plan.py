@@ -11,7 +11,7 @@ from boardlot.partitions.filters import CODE, Filters
 from boardlot.partitions.query import Key, Query
 
 if TYPE_CHECKING:
-    from boardlot import Client, Pager, Records
+    from boardlot import Client
 
 __all__ = ["Partition", "count", "plan"]
 
@@ -29,7 +29,7 @@ class Partition:
     part: int = 0
     parts: int = 1
 
-    def call(self, client: Client, key: Key | None) -> Pager[Any] | Records[Any]:
+    def call(self, client: Client, key: Key | None) -> Any:
         """The rows of one of its keys: a pager, for which nothing is sent yet, if it has pages."""
         method, arguments = self.query.method, list(self.query.arguments_for(key).items())
         if self.query.has_range:
@@ -40,17 +40,16 @@ class Partition:
 
     def read(
         self, client: Client, columns: Sequence[str], *, concurrency: int = 8
-    ) -> tuple[Key | None, Pager[Any] | Records[Any]]:
-        """Its rows, restricted to these columns, and the key that they lack.
+    ) -> tuple[Key | None, Any]:
+        """The key that its rows lack, and the rows, a pager or records, with these columns.
 
         Several keys are fetched concurrently, and the rows have their key. With one key, the rows
         are fetched as they are read, if the service returns pages.
         """
         if len(self.keys) != 1:
             fixed = dict(self.query.arguments)
-            records = client.fetch_many(
-                self.query.method, self.keys, concurrency=concurrency, **fixed
-            )
+            keys = [key for key in self.keys if key is not None]
+            records = client.fetch_many(self.query.method, keys, concurrency=concurrency, **fixed)
             return None, records.select(*columns)
         fields = [name for name in columns if name != self.query.key]
         # Without any column, the number of rows would be lost.

@@ -57,7 +57,7 @@ def options(client_or_profile: Client | AsyncClient | str) -> dict[str, str]:
     return {"client": base64.b64encode(pickled).decode("ascii")}
 
 
-class DataSource(spark.DataSource):
+class DataSource(spark.DataSource):  # type: ignore[misc]
     """A list of the service, of which each partition is read by one task of Spark.
 
     Register it with `spark.dataSource.register(boardlot.spark.DataSource)`. Options, all of them
@@ -144,13 +144,13 @@ class _Call:
 
 
 @dataclass(frozen=True)
-class _Part(spark.InputPartition):
+class _Part(spark.InputPartition):  # type: ignore[misc]
     """What Spark passes to a task."""
 
     partition: Partition | None
 
 
-class _Reader(spark.DataSourceReader):
+class _Reader(spark.DataSourceReader):  # type: ignore[misc]
     def __init__(self, call: _Call, schema: StructType) -> None:
         self._call, self._schema = call, schema
         self._pushed: list[Condition] = []
