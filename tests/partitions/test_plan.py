@@ -52,7 +52,7 @@ def test_every_row_is_in_exactly_one_partition(sandbox, client, times, parts, bo
     assert len(partitions) == min(parts, end - start)
     read = ids(client, partitions)
     # In the order of the list, so also none twice.
-    assert [deal for part in read for deal in part] == expected
+    assert [each for part in read for each in part] == expected
     inside = {r["deal_id"] for r in rows if BASE + start < r["updated_time"] < BASE + end}
     assert inside <= set(expected)
 
@@ -140,7 +140,7 @@ def test_keys_are_split_before_ranges(sandbox, client) -> None:
             for key, rows in [partition.read(client, ["acc_id", "deal_id"])]
             for row in rows
         ]
-        assert keyed == [(account, deal) for account in accounts for deal in ("0", "1")]
+        assert keyed == [(account, each) for account in accounts for each in ("0", "1")]
 
 
 def test_an_open_range_ends_once_for_all_partitions(sandbox, client) -> None:
