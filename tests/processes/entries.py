@@ -191,7 +191,7 @@ class Workplace:
             "ClientBase._request": (("GET", TIME, None, None, None), {}),
             "ClientBase._paginate": (("GET", TIME, "next_key", "data", None, None, None), {}),
             "ClientBase._explain": (("GET", TIME, None, None, []), {}),
-            "ClientBase._fetch_many": (("dividends", ["HK.00700"], [], 2, "raise", False), {}),
+            "ClientBase._fetch_many": (("dividends", ["HK.00700"], 2, "raise", False, []), {}),
             "ClientBase._part_of_pages": (PART, {}),
             "ClientBase._ipo_calendar": ((["hk"], "collect"), {}),
             "LoginFlow.finish": ((f"{CALLBACK}?code=1&state=1",), {}),

@@ -82,7 +82,8 @@ def from_keys(
     invalid = keys if isinstance(keys, str) else []
     with clients.reference.open() as local:
         # Without keys nothing is sent, but the method is checked.
-        no_records = local.fetch_many(method, invalid, concurrency=concurrency, **arguments)
+        called: Any = local
+        no_records = called.fetch_many(method, invalid, concurrency=concurrency, **arguments)
     all_keys = list(keys)
     key = no_records.schema[0].name
     columns = empty(no_records, decimals, meta, key)
@@ -110,7 +111,7 @@ class _Fetch:
     def __call__(
         self, keys: tuple[str | int, ...], columns: list[str] | None = None
     ) -> pd.DataFrame:
-        client = self.clients.client(self.partitions)
+        client: Any = self.clients.client(self.partitions)
         fixed = dict(self.fixed)
         records = client.fetch_many(self.method, keys, concurrency=self.concurrency, **fixed)
         wanted = self.columns if columns is None else self.columns[columns]

@@ -49,7 +49,8 @@ class Partition:
         if len(self.keys) != 1:
             fixed = dict(self.query.arguments)
             keys = [key for key in self.keys if key is not None]
-            records = client.fetch_many(self.query.method, keys, concurrency=concurrency, **fixed)
+            called: Any = client
+            records = called.fetch_many(self.query.method, keys, concurrency=concurrency, **fixed)
             return None, records.select(*columns)
         fields = [name for name in columns if name != self.query.key]
         # Without any column, the number of rows would be lost.
