@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help setup demo test test-rust test-python test-long durations delivery \
 	archive-histories free-threaded-test asan coverage mutants faults soak check format msrv \
 	api-check audit docs package-docs recipes notebooks generate pictures stubs lock simulate \
-	notices \
+	notices test-engines \
 	fuzz bench bench-quick bench-free-threaded bench-bare-loop bench-inner instructions weights wheel \
 	wheel-test clean system-packages
 
@@ -159,6 +159,17 @@ free-threaded-test: $(BIN)/.built ## Shared objects on a CPython without the int
 asan: $(BIN)/.built ## The unsafe code under the address sanitizer; see tools/asan.
 	tools/asan
 
+# Ray and Spark are large, so they have an environment of their own. Spark needs Java 17.
+ENGINES := target/engines/venv
+
+test-engines: $(BIN)/.extension $(ENGINES)/.installed ## Ray and Spark read from the sandbox; needs Java 17.
+	PYTHONPATH=python $(ENGINES)/bin/python -m pytest tests/engines $(ARGS)
+
+$(ENGINES)/.installed: requirements/engines.txt
+	$(PYTHON) -m venv $(ENGINES)
+	$(ENGINES)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
+	touch $@
+
 coverage: $(BIN)/.built system-packages ## Lines and branches that the tests reach, into target/coverage.
 	$(BIN)/python tools/coverage.py $(TESTS)
 
@@ -235,6 +246,7 @@ lock: ## Updates requirements/*.txt; needs uv.
 	$(LOCK) --upgrade --python-version 3.10 $(EXTRAS:%=--extra %) --group tools -o requirements/dev.txt
 	$(LOCK) --upgrade --python-version 3.10 -c requirements/dev.txt --extra cli --group build -o requirements/demo.txt
 	$(LOCK) --upgrade --python-version 3.11 -c requirements/dev.txt --group docs -o requirements/docs.txt
+	$(LOCK) --upgrade --python-version 3.11 -c requirements/dev.txt --extra polars --extra ray --extra spark --group engines -o requirements/engines.txt
 	$(LOCK) --upgrade --python-version 3.14 -c requirements/dev.txt --group threads --group build -o requirements/threads.txt
 
 # Stamps. `.maturin` is what `make demo` needs, `.extension` the module compiled with it, `.tools` what

@@ -42,6 +42,7 @@ impl Client {
         done: Arc<AtomicU64>,
     ) -> Result<BatchOutcome> {
         let key_name = key_parameter(&endpoint, &fixed)?.to_owned();
+        let fixed = self.with_one_range(&endpoint, &key_name, &keys, fixed).await?;
         let has_fixed = !fixed.is_empty();
         let fixed: Arc<[(String, Argument)]> = fixed.into();
         let arguments_of = move |name: &str, key: &Argument| -> Vec<(String, Argument)> {
@@ -105,6 +106,43 @@ impl Client {
         }
         let rows = Rows::new(slices, fields.fields.into()).with_key(&key_name);
         Ok(BatchOutcome { rows, errors })
+    }
+}
+
+impl Client {
+    /// The arguments with a time range that ends at the same moment for all keys, if it was left open.
+    async fn with_one_range(
+        &self,
+        endpoint: &Endpoint,
+        key_name: &str,
+        keys: &[Argument],
+        mut fixed: Vec<(String, Argument)>,
+    ) -> Result<Vec<(String, Argument)>> {
+        let plan = |key: &Argument| {
+            let key = std::iter::once((key_name.to_owned(), key.clone()));
+            let arguments: Vec<_> = key.chain(fixed.iter().cloned()).collect();
+            RequestPlan::new(endpoint, &arguments)
+        };
+        if endpoint.time_range().is_none() {
+            return Ok(fixed);
+        }
+        let plans: Vec<_> = keys.iter().map(plan).collect();
+        // What is refused is refused before anything is sent.
+        let range = match plans.iter().any(Result::is_err) {
+            true => None,
+            false => plans.into_iter().find_map(|plan| plan.ok()?.time_range()),
+        };
+        let Some(range) = range.filter(|range| range.is_open()) else { return Ok(fixed) };
+        let (start, end) = range.resolve(self.service_now().await?.saturating_mul(1_000))?;
+        let is_kept = |(name, _): &(String, Argument)| {
+            name != "end" && (name != "start" || range.start.is_some())
+        };
+        fixed.retain(is_kept);
+        if range.start.is_none() {
+            fixed.push(("start".to_owned(), Argument::Integer(start.into())));
+        }
+        fixed.push(("end".to_owned(), Argument::Integer(end.into())));
+        Ok(fixed)
     }
 }
 

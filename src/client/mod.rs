@@ -78,6 +78,19 @@ impl Client {
         self.list(PagedCall::new(endpoint, arguments, windows)?, resume)
     }
 
+    /// One of `parts` windows of a time range that has a start and an end, the latest of which is 0: each
+    /// record of the range is in exactly one of them.
+    pub fn part_of_pages<N: AsRef<str>, T>(
+        &self,
+        endpoint: &Endpoint,
+        arguments: &[(N, Argument)],
+        (part, parts): (usize, usize),
+    ) -> Result<Pages<T>> {
+        let call = PagedCall::new(endpoint, arguments, None)?;
+        let call = call.restricted_to_part(endpoint, part, parts);
+        self.list(call.map_err(|error| error.with_endpoint(&endpoint.name))?, None)
+    }
+
     /// The pages of any call, from the beginning or from a checkpoint.
     pub fn list<T>(&self, call: PagedCall, resume: Option<&str>) -> Result<Pages<T>> {
         Pages::new(self.transport.clone(), call, resume)

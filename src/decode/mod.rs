@@ -20,7 +20,8 @@ mod text_export;
 mod undeclared_names;
 
 pub use arrow::{
-    BatchBuilder, ColumnOptions, Columns, Decimals, InvalidValues, Strings, UndeclaredTypes,
+    BatchBuilder, ColumnOptions, Columns, Decimals, InvalidValues, StreamColumns, Strings,
+    UndeclaredTypes,
 };
 pub use json::{Members, Raw, Value};
 pub use parse_page::parse_page;

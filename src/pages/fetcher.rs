@@ -56,8 +56,12 @@ impl Fetcher {
         };
         let range = position.range;
         let last = windows.len().saturating_sub(1);
-        let current = position.window.min(last);
-        let mut parts = windows.into_iter().enumerate().skip(current);
+        let (current, count) = match self.call.part {
+            Some(part) => (part, 1),
+            None => (position.window.min(last), windows.len()),
+        };
+        let last = self.call.part.unwrap_or(last);
+        let mut parts = windows.into_iter().enumerate().skip(current).take(count);
         let first = parts.next().map(|(index, window)| (window, index < last));
         self.streams = VecDeque::from([stream(first, position)]);
         self.streams.extend(parts.map(|(index, window)| {

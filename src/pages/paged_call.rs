@@ -25,6 +25,8 @@ pub struct PagedCall {
     pub time_range: Option<TimeRange>,
     /// Into how many windows the time range is split, to be fetched concurrently.
     pub windows: usize,
+    /// The only one of them that is read, if it is one; the latest is 0.
+    pub part: Option<usize>,
 }
 
 /// How a list is paged (section 2.4).
@@ -66,14 +68,35 @@ impl PagedCall {
             .map_err(|error| error.with_endpoint(&endpoint.name))?;
         let time_range = plan.request.time_range();
         let time_range = time_range.filter(|range| !range.is_given() || windows > 1);
-        Ok(PagedCall { plan, style, time_range, windows })
+        Ok(PagedCall { plan, style, time_range, windows, part: None })
+    }
+
+    /// The same, restricted to one of `parts` windows of the time range, the latest of which is 0.
+    pub fn restricted_to_part(
+        self,
+        endpoint: &Endpoint,
+        part: usize,
+        parts: usize,
+    ) -> Result<Self> {
+        let range = self.plan.request.time_range().ok_or_else(|| no_time_range(endpoint))?;
+        let is_part = range.known().is_some_and(|(start, end)| {
+            // A range has at most one part for each microsecond.
+            let length = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
+            part < parts && parts <= length.max(1)
+        });
+        if !is_part || self.windows > 1 {
+            return Err(Error::config(format!(
+                "{part} of {parts} is not a part of this call's time range"
+            )));
+        }
+        Ok(PagedCall { time_range: Some(range), windows: parts, part: Some(part), ..self })
     }
 
     /// The call of a custom request, with the records at `rows` of the response.
     pub fn custom(request: RequestPlan, rows: &str, style: PagingStyle) -> Self {
         // Reading a list changes nothing at the service.
         let plan = RecordsCall::custom(request.idempotent(), rows);
-        PagedCall { plan, style, time_range: None, windows: 1 }
+        PagedCall { plan, style, time_range: None, windows: 1, part: None }
     }
 
     /// The cursor to send; none for the first page of some styles.
@@ -177,7 +200,11 @@ impl PagedCall {
             PagingStyle::NextKey(_) | PagingStyle::PageFlag(..) => String::new(),
             PagingStyle::DateRange(_, range) => format!("{range}\n"),
         };
-        let text = format!("{method}\n{path}\n{query:?}\n{}\n{paging}{body}", self.windows);
+        let windows = match self.part {
+            Some(part) => format!("{part}/{}", self.windows),
+            None => self.windows.to_string(),
+        };
+        let text = format!("{method}\n{path}\n{query:?}\n{windows}\n{paging}{body}");
         body_hash(text.as_bytes()).chars().take(32).collect()
     }
 }

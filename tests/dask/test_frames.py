@@ -15,8 +15,8 @@ np = pytest.importorskip("numpy")
 pd = pytest.importorskip("pandas")
 
 from boardlot import dask as boardlot_dask  # noqa: E402
-from boardlot.dask.clients import refer  # noqa: E402
-from boardlot.dask.ranges import _Window  # noqa: E402
+from boardlot.dask.clients import WorkerClients  # noqa: E402
+from boardlot.partitions import refer  # noqa: E402
 
 SYMBOLS = ["HK.00700", "US.AAPL", "MY.1155", "SG.D05", "HK.00005"]
 ACCOUNT = {"acc_id": "281756", "trd_market": "HK"}
@@ -102,26 +102,8 @@ def test_a_fill_on_a_shared_boundary_belongs_to_one_window(service, span) -> Non
     within = [d["deal_id"] for d in fills if abs(d["updated_time"] - boundary) <= 10**9]
     frame = ranged(service.client(), around, npartitions=2)
     parts = [part.compute(scheduler="synchronous") for part in frame.partitions]
-    assert parts[0]["deal_id"].tolist()[-1] == fills[300]["deal_id"]
+    assert parts[1]["deal_id"].tolist()[0] == fills[300]["deal_id"]
     assert [*parts[0]["deal_id"], *parts[1]["deal_id"]] == within
-
-
-@pytest.mark.parametrize("takes_start", [True, False])
-@pytest.mark.parametrize("takes_end", [True, False])
-def test_windows_hold_each_time_once_whichever_ends_a_service_takes_in(
-    takes_start: bool, takes_end: bool
-) -> None:
-    def served(low: int, high: int) -> Any:
-        first, last = low + (not takes_start), high - (not takes_end)
-        times = [time for time in range(50, 150) if first <= time <= last]
-        return pd.DataFrame({"updated_time": pd.to_datetime(times, unit="us", utc=True)})
-
-    cuts = [60, 90, 91, 140]
-    windows = [
-        _Window(cuts[i], cuts[i + 1], is_first=i == 0, is_last=i == 2) for i in range(len(cuts) - 1)
-    ]
-    got = pd.concat([window.own(served(*window.requested)) for window in windows])
-    assert got["updated_time"].tolist() == served(60, 140)["updated_time"].tolist()
 
 
 def test_times_are_what_the_client_takes(service, span) -> None:
@@ -230,14 +212,6 @@ def test_an_open_range_ends_by_the_services_clock_once_for_all_partitions(
     assert ids(fetched) == latest.tolist() and len(fetched) > 1_000
 
 
-def test_rows_outside_the_requested_time_are_an_error_and_not_lost(service, span) -> None:
-    window = _Window(1_000, 2_000, is_first=False, is_last=False)
-    for time in (500, 2_001, None):
-        rows = pd.DataFrame({"updated_time": pd.to_datetime([1_500, time], unit="us", utc=True)})
-        with pytest.raises(bl.ProtocolError, match="outside the requested range 999 to 2000"):
-            window.own(rows)
-
-
 def test_a_partition_that_fails_midway_is_tried_again_as_a_whole(service, cluster, span) -> None:
     expected = ids(service.client().fills_history(**ACCOUNT, **span).to_pandas())
     frame = ranged(service.client(max_retries=0), span, npartitions=6)
@@ -338,38 +312,38 @@ def test_no_repr_of_a_frame_shows_what_its_client_was_made_with(service, span) -
     ):
         shown = repr(frame) + repr(dict(frame.__dask_graph__())) + repr(frame.expr)
         assert "canary" not in shown and service.key_file.name not in shown
-    assert refer(client, None, None).pickled
+    assert refer(client).pickled
 
 
 def shares(arguments: Any, partitions: int) -> Any:
     """The rate limit of this process's client, in a worker."""
     made: Any = arguments.client(partitions).__reduce__()
-    return made[1][1]["rate_limit"]
+    return made[1][1].get("rate_limit")
 
 
 def test_the_rate_limit_is_shared_out_among_the_processes(service, cluster) -> None:
-    reference = refer(service.client(rate_limit=90), None, None)
+    clients = WorkerClients(refer(service.client(rate_limit=90)), None)
 
-    def limits(reference: Any, partitions: int) -> list[Any]:
+    def limits(clients: Any, partitions: int) -> list[Any]:
         workers = list(cluster.nthreads())
         asked = [
-            cluster.submit(shares, reference, partitions, workers=[worker], pure=False)
+            cluster.submit(shares, clients, partitions, workers=[worker], pure=False)
             for worker in workers
         ]
         return cluster.gather(asked)
 
-    assert limits(reference, 8) == [45.0, 45.0]
-    assert limits(reference, 1) == [90.0, 90.0]
-    assert limits(refer(service.client(rate_limit=90), 30.0, 3), 8) == [10.0, 10.0]
-    assert limits(refer(service.client(), None, None), 8) == [None, None]
+    assert limits(clients, 8) == [45.0, 45.0]
+    assert limits(clients, 1) == [90.0, 90.0]
+    assert limits(WorkerClients(refer(service.client(), 30.0), 3), 8) == [10.0, 10.0]
+    assert limits(WorkerClients(refer(service.client()), None), 8) == [None, None]
     # A limit with a name is shared by its name, and not divided.
     shared = bl.RateLimit(90, name="dask")
-    assert limits(refer(service.client(rate_limit=shared), None, None), 8) == [shared, shared]
+    assert limits(WorkerClients(refer(service.client(rate_limit=shared)), None), 8) == [shared] * 2
     with pytest.raises(bl.ConfigError, match="no name"):
-        refer(service.client(rate_limit=bl.RateLimit(90)), None, None)
+        refer(service.client(rate_limit=bl.RateLimit(90)))
     # Dask's own threads are one process with one client.
-    assert shares(reference, 8) == 90.0
-    assert reference.client(8) is reference.client(8)
+    assert shares(clients, 8) == 90.0
+    assert clients.client(8) is clients.client(8)
 
 
 def test_a_pool_of_unknown_size_needs_an_option(service) -> None:
@@ -398,3 +372,44 @@ def test_frames_of_clients_with_different_options_are_different(service) -> None
         for t in (5.0, 6.0)
     ]
     assert frames[0]._name != frames[1]._name
+
+
+def test_only_the_columns_that_are_needed_are_made(service, span) -> None:
+    frame = ranged(service.client(), span, npartitions=3)
+    narrow = frame[["qty", "code"]]
+    made = dict(narrow.optimize().__dask_graph__())
+    assert all("deal_id" not in repr(task) for task in made.values())
+    fetched = narrow.compute(scheduler="synchronous")
+    fills = service.client().fills_history(**ACCOUNT, **span).to_pandas()
+    assert fetched.columns.tolist() == ["qty", "code"]
+    assert fetched["qty"].tolist() == fills["qty"].tolist()
+    totals = frame.groupby("code")["qty"].sum().compute(scheduler="synchronous")
+    assert totals.to_dict() == fills.groupby("code")["qty"].sum().to_dict()
+    symbols = boardlot_dask.from_keys(service.client(), "dividends", SYMBOLS, npartitions=2)
+    assert symbols[["currency"]].compute(scheduler="synchronous").shape[1] == 1
+    assert symbols["symbol"].compute(scheduler="synchronous").iloc[0] == "HK.00700"
+    assert len(symbols) == len(symbols.compute(scheduler="synchronous"))
+
+
+@pytest.mark.parametrize("npartitions", [1, 2, 6])
+def test_several_accounts_have_a_column_of_their_own(service, span, npartitions) -> None:
+    rows = service.client().fills_history(**ACCOUNT, **span).all(max_items=130).to_dicts()
+    accounts = [f"60000{n}" for n in range(3)]
+    for account in accounts:
+        made = [{**row, "deal_id": f"{account}-{row['deal_id']}"} for row in rows]
+        service.sandbox.put("fills_history", made, account=account)
+    asked = {**span, "acc_id": accounts, "trd_market": "HK"}
+    frame = boardlot_dask.from_range(
+        service.client(), "fills_history", npartitions=npartitions, **asked
+    )
+    expected = service.client().fetch_many("fills_history", accounts, trd_market="HK", **span)
+    fetched = frame.compute(scheduler="synchronous")
+    assert fetched["acc_id"].tolist() == [row["acc_id"] for row in expected]
+    assert ids(fetched) == [row["deal_id"] for row in expected]
+    assert fetched.dtypes.to_dict() == frame.dtypes.to_dict()
+    only = frame["acc_id"].compute(scheduler="synchronous")
+    assert only.tolist() == fetched["acc_id"].tolist()
+    keyed = boardlot_dask.from_keys(
+        service.client(), "fills_history", accounts, npartitions=2, trd_market="HK", **span
+    )
+    assert ids(keyed.compute(scheduler="synchronous")) == ids(fetched)

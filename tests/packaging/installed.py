@@ -6,6 +6,7 @@ run it in the environments that they make. It raises where something is amiss.
 
 import asyncio
 import contextlib
+import importlib
 import io
 import json
 import subprocess
@@ -113,6 +114,15 @@ def missing(client: Any) -> Iterator[tuple[Callable[[], Any], str]]:
     yield plot(client), "plots.dividends() needs matplotlib: pip install 'boardlot[notebook]'"
     yield dask(client), "boardlot.dask needs dask: pip install 'boardlot[dask]'"
     yield (
+        engine("polars"),
+        ("boardlot.polars needs polars 1.18 or newer: pip install -U 'boardlot[polars]'"),
+    )
+    yield engine("ray"), "boardlot.ray needs Ray: pip install 'boardlot[ray]'"
+    yield (
+        engine("spark"),
+        "boardlot.spark needs Spark 4.1 or newer: pip install -U 'boardlot[spark]'",
+    )
+    yield (
         postgres_archive,
         ("an archive in PostgreSQL needs psycopg: pip install 'boardlot[postgres]'"),
     )
@@ -125,6 +135,10 @@ def missing(client: Any) -> Iterator[tuple[Callable[[], Any], str]]:
         interactive_chart(client),
         "plots.interactive needs altair: pip install 'boardlot[interactive]'",
     )
+
+
+def engine(name: str) -> Callable[[], Any]:
+    return lambda: importlib.import_module(f"boardlot.{name}")
 
 
 def refusal(function: Callable[[], Any], hint: str) -> None:

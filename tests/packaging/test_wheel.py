@@ -133,7 +133,8 @@ def test_each_extra_works_on_every_other_cpython(
 
 def test_the_extras_tried_are_those_that_the_wheel_names(held: Held) -> None:
     named = email.message_from_bytes(held("METADATA")).get_all("Provides-Extra")
-    assert set(named or ()) == set(EXTRAS)
+    # `make test-engines` tries the others.
+    assert set(named or ()) == {*EXTRAS, "ray", "spark"}
 
 
 def test_the_wheel_is_for_every_cpython_from_the_oldest_promised(held: Held) -> None:

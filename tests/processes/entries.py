@@ -31,6 +31,14 @@ NOT_OWN = set(dir(type("Plain", (), {}))) - {
 } | {"__class_getitem__", "__match_args__"}
 
 
+# One of two parts of a range.
+PART = (
+    "fills_history",
+    [("acc_id", "281756"), ("trd_market", "HK"), ("start", 10**15), ("end", 10**15 + 9)],
+    (0, 2),
+)
+
+
 class Row:
     """A row whose constructor is code of the caller's, and lets other threads run."""
 
@@ -183,7 +191,8 @@ class Workplace:
             "ClientBase._request": (("GET", TIME, None, None, None), {}),
             "ClientBase._paginate": (("GET", TIME, "next_key", "data", None, None, None), {}),
             "ClientBase._explain": (("GET", TIME, None, None, []), {}),
-            "ClientBase._fetch_many": (("dividends", ["HK.00700"], 2, "raise", False), {}),
+            "ClientBase._fetch_many": (("dividends", ["HK.00700"], 2, "raise", False, []), {}),
+            "ClientBase._part_of_pages": (PART, {}),
             "ClientBase._ipo_calendar": ((["hk"], "collect"), {}),
             "LoginFlow.finish": ((f"{CALLBACK}?code=1&state=1",), {}),
             "PagerBase.as_type": ((Row,), {}),

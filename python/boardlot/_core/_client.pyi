@@ -45,6 +45,9 @@ class ClientBase:
         windows: int | None,
         resume: str | None,
     ) -> Any: ...
+    def _part_of_pages(
+        self, endpoint: str | Endpoint, arguments: list[tuple[str, Any]], part: tuple[int, int]
+    ) -> Any: ...
     def _request(
         self,
         method: str,

@@ -6,7 +6,7 @@ from typing import Any, Generic, Literal, final, overload
 
 import pandas
 import polars
-from typing_extensions import Self, disjoint_base
+from typing_extensions import CapsuleType, Self, disjoint_base
 
 from ._records import Records
 from ._types import _T, _Decimals, _Invalid, _RecordBatch, _Row_co, _Table
@@ -96,6 +96,12 @@ class Pager(PagerBase[_Row_co], Iterator[_Row_co]):
 
     def __iter__(self) -> Self: ...
     def __next__(self) -> _Row_co: ...
+    def __arrow_c_stream__(self, requested_schema: object = None) -> CapsuleType:
+        """The remaining pages as an Arrow stream (the PyCapsule interface), one record batch each, fetched as
+        the consumer asks. A batch that the consumer took has been received.
+
+        The columns are those of the first page; a later page that does not fit into them is an error.
+        """
     def select(self, *names: str, undeclared: bool = False) -> Pager[dict[str, Any]]:
         """The same iteration restricted to these fields, in this order: rows, pages, `all` and frames
         contain nothing else. It shares the position with this pager.

@@ -11,7 +11,7 @@ from boardlot.errors import ConfigError
 __all__ = ["conformed", "empty"]
 
 # Nullable types, so that nulls in a partition do not change its types.
-NULLABLE = {"text": "string[pyarrow]", "integer": "Int64", "flag": "boolean"}
+NULLABLE = {"integer": "Int64", "flag": "boolean"}
 
 
 def empty(records: Any, decimals: str, meta: pd.DataFrame | None, key: str | None) -> pd.DataFrame:
@@ -37,13 +37,18 @@ def empty(records: Any, decimals: str, meta: pd.DataFrame | None, key: str | Non
             "frame with the columns to keep, such as that of one key: "
             "client.fetch_many(method, [key]).to_pandas().iloc[:0]"
         )
-    types = {field.name: NULLABLE[field.kind] for field in records.schema if field.kind in NULLABLE}
-    if decimals == "string":
-        types |= {
-            field.name: "string[pyarrow]" for field in records.schema if field.kind == "decimal"
-        }
-    frame: pd.DataFrame = records.to_pandas(decimals=decimals)
-    return frame.astype(types)
+    fields = tuple((field.name, field.kind) for field in records.schema)
+    if (fields, decimals) not in _EMPTY:
+        texts = {"text", "decimal"} if decimals == "string" else {"text"}
+        types = {name: "string[pyarrow]" for name, kind in fields if kind in texts}
+        types |= {name: NULLABLE[kind] for name, kind in fields if kind in NULLABLE}
+        frame: pd.DataFrame = records.to_pandas(decimals=decimals)
+        _EMPTY[fields, decimals] = frame.astype(types)
+    return _EMPTY[fields, decimals].copy()
+
+
+# By fields and decimals: making one takes as long as fetching a page.
+_EMPTY: dict[tuple[tuple[tuple[str, str], ...], str], pd.DataFrame] = {}
 
 
 def conformed(frame: pd.DataFrame, meta: pd.DataFrame) -> pd.DataFrame:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import dask.dataframe as dd
 
-from boardlot.dask.clients import Reference, refer
+from boardlot.dask.clients import WorkerClients
 from boardlot.dask.columns import conformed, empty
-from boardlot.errors import ConfigError
+from boardlot.partitions import count, refer
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from boardlot import AsyncClient, Client, Endpoint, RateLimit
 
-__all__ = ["count", "from_keys"]
+__all__ = ["from_keys"]
 
 
 def from_keys(
@@ -31,6 +31,7 @@ def from_keys(
     meta: pd.DataFrame | None = None,
     rate_limit: float | RateLimit | None = None,
     workers: int | None = None,
+    **arguments: Any,
 ) -> dd.DataFrame:
     """One method for many keys as a dask DataFrame, in the order of the keys.
 
@@ -40,9 +41,9 @@ def from_keys(
     Args:
         client_or_profile: A client that can be pickled (its credentials are a key file, a profile
             or a token store), or the name of a profile. Only its arguments are used.
-        method: The name of a method with exactly one required argument, such as `"dividends"`, or
-            an `Endpoint` with one name in its path and a `record`.
-        keys: The values of that argument.
+        method: The name of a method such as `"dividends"`, or an `Endpoint` with a `record`. All
+            its required arguments but one are passed by name.
+        keys: The values of that one.
         npartitions: The number of partitions.
         concurrency: Concurrent requests in each partition.
         decimals: `"float64"`, or `"string"` for the service's own strings. Exact decimals would
@@ -55,6 +56,7 @@ def from_keys(
         workers: The number of processes that fetch concurrently, by which the rate limit is
             divided; `None` means the number in the dask.distributed cluster when a partition
             starts, or one process with dask's own threads.
+        arguments: The arguments that are the same for all keys, as for `fetch_many`.
 
     Returns:
         A DataFrame with unknown divisions. Text is `string[pyarrow]`, integers are `Int64`, flags
@@ -76,52 +78,50 @@ def from_keys(
         >>> frame.compute()["symbol"].unique().tolist()
         ['HK.00700', 'US.AAPL', 'SG.D05']
     """
-    reference = refer(client_or_profile, rate_limit, workers)
+    clients = WorkerClients(refer(client_or_profile, rate_limit), workers)
     # A string would be split into letters: `fetch_many` rejects it.
     invalid = keys if isinstance(keys, str) else []
-    with reference.open() as local:
+    with clients.reference.open() as local:
         # Without keys nothing is sent, but the method is checked.
-        no_records = local.fetch_many(method, invalid, concurrency=concurrency)  # type: ignore[arg-type]
+        called: Any = local
+        no_records = called.fetch_many(method, invalid, concurrency=concurrency, **arguments)
     all_keys = list(keys)
     key = no_records.schema[0].name
     columns = empty(no_records, decimals, meta, key)
-    parts = max(1, min(count(npartitions), len(all_keys)))
+    parts = max(1, min(count(npartitions, "npartitions"), len(all_keys)))
     cuts = [len(all_keys) * i // parts for i in range(parts + 1)]
     chunks = [tuple(all_keys[cuts[i] : cuts[i + 1]]) for i in range(parts)]
-    fetch = _Fetch(reference, method, concurrency, decimals, columns, parts)
+    fixed = tuple(arguments.items())
+    fetch = _Fetch(clients, method, fixed, concurrency, decimals, columns, parts)
     label = method if isinstance(method, str) else method.name
     return dd.from_map(fetch, chunks, meta=columns, label=label)
-
-
-def count(npartitions: int) -> int:
-    """The number of partitions.
-
-    Raises:
-        ConfigError: It is not a positive integer.
-    """
-    if type(npartitions) is not int or npartitions < 1:
-        raise ConfigError(f"npartitions is {npartitions!r}; expected a positive integer")
-    return npartitions
 
 
 @dataclass(frozen=True)
 class _Fetch:
     """Fetches one partition, in a worker."""
 
-    reference: Reference
+    clients: WorkerClients
     method: str | Endpoint
+    fixed: tuple[tuple[str, Any], ...]
     concurrency: int
     decimals: Literal["float64", "string"]
     columns: pd.DataFrame
     partitions: int
 
-    def __call__(self, keys: tuple[str | int, ...]) -> pd.DataFrame:
-        client = self.reference.client(self.partitions)
-        records = client.fetch_many(self.method, keys, concurrency=self.concurrency)  # type: ignore[arg-type]
-        return conformed(records.to_pandas(decimals=self.decimals), self.columns)
+    def __call__(
+        self, keys: tuple[str | int, ...], columns: list[str] | None = None
+    ) -> pd.DataFrame:
+        client: Any = self.clients.client(self.partitions)
+        fixed = dict(self.fixed)
+        records = client.fetch_many(self.method, keys, concurrency=self.concurrency, **fixed)
+        wanted = self.columns if columns is None else self.columns[columns]
+        known = set(records._names())
+        records = records.select(*(name for name in wanted.columns if name in known))
+        return conformed(records.to_pandas(decimals=self.decimals), wanted)
 
     @property
     def identity(self) -> object:
         """What is fetched, not how: the rate limit does not matter."""
         types = [(name, str(kind)) for name, kind in self.columns.dtypes.items()]
-        return (self.reference.base_url, str(self.method), self.decimals, types)
+        return (self.clients.reference.base_url, str(self.method), self.fixed, self.decimals, types)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, Literal
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Literal
 
 import dask.dataframe as dd
 
-from boardlot._core import _time_range
-from boardlot.dask.clients import Reference, refer
+from boardlot.dask.clients import WorkerClients
 from boardlot.dask.columns import conformed, empty
-from boardlot.dask.keys import count
-from boardlot.errors import ConfigError, ProtocolError
+from boardlot.errors import ConfigError
+from boardlot.partitions import Partition, Query, count, plan, refer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,19 +23,17 @@ if TYPE_CHECKING:
 
 __all__ = ["from_range"]
 
-UPDATED = "updated_time"
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-
 
 def from_range(
     client_or_profile: Client | AsyncClient | str,
     method: Literal["fills_history"],
     *,
-    acc_id: str | int,
+    acc_id: str | int | Iterable[str | int],
     trd_market: str,
     start: Time | None = None,
     end: Time | None = None,
     npartitions: int,
+    concurrency: int = 8,
     code: str | None = None,
     page_size: int | None = None,
     decimals: Literal["float64", "string"] = "float64",
@@ -47,7 +45,11 @@ def from_range(
     The windows are equally long, and each fill is in exactly one. The service document does not
     say whether a range includes its ends, so neighbouring windows both request their common
     boundary, and a fill belongs to the window that contains its `updated_time`. A fill that is
-    updated while the frame is being fetched moves to the window of its new time.
+    updated while the frame is being fetched moves to the window of its new time. Only the columns
+    that the computation needs are made.
+
+    With several accounts, the frame has a leading column `acc_id`. A partition has several
+    accounts, or, if there are more partitions than accounts, a window of one.
 
     An open range is fixed here, once for all partitions, as in `Client.fills_history`: it begins 90
     days before `end`, or reaches until now by the service's clock. With neither, it is the last 90
@@ -56,13 +58,14 @@ def from_range(
     Args:
         client_or_profile: As for `from_keys`.
         method: `"fills_history"`, the one endpoint that pages through a range of time.
-        acc_id: An account id, as text or as a number.
+        acc_id: An account id, as text or as a number, or a list of them.
         trd_market: Its trading market, such as `"HK"`.
         start: Start of the update time, as for `Client.fills_history`: an aware `datetime`, a
             `date` (midnight UTC), ISO 8601 text with an offset, or microseconds since 1970 (an
             integer of any library, such as numpy's); 0 is the same as `None`.
         end: End of the update time, after `start`; of the same kinds.
-        npartitions: The number of windows.
+        npartitions: The number of partitions.
+        concurrency: Accounts that are fetched concurrently in each partition.
         code: Only fills of this security.
         page_size: Fills per request, as for `Client.fills_history`.
         decimals: As for `from_keys`.
@@ -95,98 +98,45 @@ def from_range(
     """
     if method != "fills_history":
         raise ConfigError(f"method is {method!r}; expected 'fills_history'")
-    reference = refer(client_or_profile, rate_limit, workers)
-    query = _Query(acc_id, trd_market, code, page_size)
-    arguments = query.arguments(start, end)
-    parts = count(npartitions)
-    with reference.open() as local:
-        # The arguments are checked before the time is requested.
-        span = _time_range(method, arguments)
-        first, last = span or _time_range(method, arguments, local._service_now())
-        no_records = query.pager(local, first, last).all(max_items=0)
-    columns = empty(no_records, decimals, None, None)
-    parts = max(1, min(parts, last - first))
-    cuts = [first + (last - first) * i // parts for i in range(parts + 1)]
-    windows = [
-        _Window(cuts[i], cuts[i + 1], is_first=i == 0, is_last=i == parts - 1)
-        for i in reversed(range(parts))
-    ]
-    fetch = _Fetch(reference, query, decimals, columns, parts)
-    return dd.from_map(fetch, windows, meta=columns, label=method)
-
-
-@dataclass(frozen=True)
-class _Query:
-    acc_id: str | int
-    trd_market: str
-    code: str | None
-    page_size: int | None
-
-    def arguments(self, start: Time | None, end: Time | None) -> list[tuple[str, Any]]:
-        return [
-            ("acc_id", self.acc_id), ("trd_market", self.trd_market), ("code", self.code),
-            ("start", start), ("end", end), ("page_size", self.page_size),
-        ]  # fmt: skip
-
-    def pager(self, client: Client, start: int, end: int) -> Any:
-        # Not as numbers, which the client takes for times since 1990 only.
-        times = (EPOCH + timedelta(microseconds=micros) for micros in (start, end))
-        return client.fills_history(**dict(self.arguments(*times)))
-
-
-@dataclass(frozen=True)
-class _Window:
-    """From `start` to before `end`, in microseconds; the first and last are unbounded outwards."""
-
-    start: int
-    end: int
-    is_first: bool
-    is_last: bool
-
-    @property
-    def requested(self) -> tuple[int, int]:
-        """A range that contains the window whether or not the service includes its ends."""
-        return self.start - (not self.is_first), self.end
-
-    def own(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The rows that belong to this window.
-
-        Raises:
-            ProtocolError: A row is outside the requested range, so it may be in no window or in
-                several.
-        """
-        # NaT, a missing time, is the smallest integer.
-        times = frame[UPDATED].dt.as_unit("us").astype("int64")
-        low, high = self.requested
-        if not times.between(low, high).all():
-            raise ProtocolError(
-                f"{UPDATED} of a fill is outside the requested range {low} to {high}, so it "
-                "belongs to no partition; use client.fills_history instead"
-            )
-        after = self.is_first | (times >= self.start)
-        before = self.is_last | (times < self.end)
-        own: pd.DataFrame = frame[after & before]
-        return own
+    clients = WorkerClients(refer(client_or_profile, rate_limit), workers)
+    count(npartitions, "npartitions")
+    # Of any library, such as numpy's; a client takes them as they are.
+    arguments = {
+        "acc_id": acc_id, "trd_market": trd_market, "code": code,
+        "start": start, "end": end, "page_size": page_size,
+    }  # fmt: skip
+    query = Query.of(method, arguments)
+    with clients.reference.open() as local:
+        partitions = plan(local, query, npartitions)
+    columns = empty(query.sample(), decimals, None, None)
+    if query.key is not None:
+        columns.insert(0, query.key, [])
+        columns[query.key] = columns[query.key].astype("string[pyarrow]")
+    fetch = _Fetch(clients, decimals, columns, concurrency, len(partitions))
+    return dd.from_map(fetch, partitions, meta=columns, label=method)
 
 
 @dataclass(frozen=True)
 class _Fetch:
     """Fetches one partition, in a worker."""
 
-    reference: Reference
-    query: _Query
+    clients: WorkerClients
     decimals: Literal["float64", "string"]
     columns: pd.DataFrame
+    concurrency: int
     partitions: int
 
-    def __call__(self, window: _Window) -> pd.DataFrame:
-        client = self.reference.client(self.partitions)
-        frame = self.query.pager(client, *window.requested).to_pandas(decimals=self.decimals)
-        return conformed(window.own(frame), self.columns).reset_index(drop=True)
+    def __call__(self, partition: Partition, columns: list[str] | None = None) -> pd.DataFrame:
+        client = self.clients.client(self.partitions)
+        wanted = self.columns if columns is None else self.columns[columns]
+        names = list(wanted.columns)
+        key, rows = partition.read(client, names, concurrency=self.concurrency)
+        frame = rows.to_pandas(decimals=self.decimals)
+        if (name := partition.query.key) is not None and key is not None:
+            frame.insert(names.index(name), name, str(key))
+        return conformed(frame, wanted)
 
     @property
     def identity(self) -> object:
         """What is fetched, not how: rate limit and page size do not matter."""
-        query = self.query
-        arguments = (str(query.acc_id), query.trd_market, query.code)
-        return (self.reference.base_url, "fills_history", arguments, self.decimals)
+        return (self.clients.reference.base_url, self.decimals)

@@ -11,6 +11,7 @@ use super::{
     field_matcher::MAX_UNDECLARED,
     options::{ColumnOptions, InvalidValues},
     scalar_builder::Capacity,
+    stream_columns::{StreamColumns, StreamPage},
     undeclared_columns::add_undeclared_columns,
 };
 use crate::{
@@ -177,13 +178,22 @@ impl Columns {
         let mut batches: Vec<RecordBatch> = Vec::with_capacity(parts.len());
         for part in parts {
             let schema = batches.first().map(RecordBatch::schema);
-            batches.push(part.into_batch(schema).map_err(|error| {
-                Error::conversion(format!("the records cannot become columns: {error}"))
-                    .with_advice(READ_DICTS.to_owned())
-            })?);
+            batches.push(part.into_batch(schema).map_err(|error| no_columns(&error))?);
         }
         let schema = batches.first().map_or_else(|| Arc::new(Schema::empty()), RecordBatch::schema);
         Ok((schema, batches))
+    }
+
+    /// The columns of a stream that begins with these records.
+    pub fn stream_columns(&mut self) -> StreamColumns {
+        StreamColumns::of(&mut self.fields, self.selection.as_ref())
+    }
+
+    /// The columns as a record batch of a stream, of which they are the page with this number.
+    pub fn finish_like(mut self, stream: &StreamColumns, page: usize) -> Result<RecordBatch> {
+        let page = StreamPage { number: page, bytes: self.bytes };
+        stream.add_to(&mut self.fields, self.options, page)?;
+        self.into_batch(None).map_err(|error| no_columns(&error))
     }
 
     /// A batch that shares the schema of the earlier parts.
@@ -208,6 +218,11 @@ impl Columns {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(schema, arrays, &options)
     }
+}
+
+fn no_columns(error: &ArrowError) -> Error {
+    Error::conversion(format!("the records cannot become columns: {error}"))
+        .with_advice(READ_DICTS.to_owned())
 }
 
 /// Appends the values of a record to its columns, and sets `outcome` to the first error.

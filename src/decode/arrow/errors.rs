@@ -1,6 +1,7 @@
 //! The errors of records that do not fit into typed columns.
 
 use crate::{
+    api::Kind,
     decode::records::RecordNumber,
     error::{Error, record_value},
 };
@@ -16,6 +17,36 @@ pub(crate) fn type_mismatch(field: &str, number: RecordNumber, json: &str) -> Er
     ))
     .with_advice("Read the records as dicts, or as a frame with invalid='null'.".to_owned())
 }
+
+/// The error for a value that does not fit into the column that a stream has of an undeclared field.
+pub(super) fn other_kind(
+    field: &str,
+    kind: Kind,
+    (page, row): (usize, usize),
+    json: &str,
+) -> Error {
+    let (field, shown) = (field.escape_debug(), record_value(json));
+    Error::conversion(format!(
+        "'{field}' of record {row} of page {page} of this stream is {shown}, but its column is of \
+         kind {} since the first page",
+        kind.name()
+    ))
+    .with_advice(READ_AT_ONCE.to_owned())
+}
+
+/// The error for an undeclared field that only a later page of a stream has.
+pub(super) fn missing_column(field: &str, page: usize) -> Error {
+    Error::conversion(format!(
+        "page {page} of this stream has a field '{}' that its first page does not have, so the \
+         stream has no column for it",
+        field.escape_debug()
+    ))
+    .with_advice(READ_AT_ONCE.to_owned())
+}
+
+/// What can be done with pages whose undeclared fields differ.
+const READ_AT_ONCE: &str = "Leave the field out with select(), or call to_arrow(), which reads all \
+                            pages before it chooses the columns.";
 
 /// The error for records that would be a table of mostly empty cells.
 pub(super) fn too_sparse(fields: usize, rows: usize) -> Error {

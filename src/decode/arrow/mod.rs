@@ -7,6 +7,7 @@ mod field_columns;
 mod field_matcher;
 mod options;
 mod scalar_builder;
+mod stream_columns;
 mod undeclared;
 mod undeclared_columns;
 
@@ -15,3 +16,4 @@ pub use columns::Columns;
 #[cfg(feature = "python")]
 pub(crate) use errors::type_mismatch;
 pub use options::{ColumnOptions, Decimals, InvalidValues, Strings, UndeclaredTypes};
+pub use stream_columns::StreamColumns;

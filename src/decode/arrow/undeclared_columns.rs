@@ -37,7 +37,7 @@ pub(super) fn add_undeclared_columns(
     }
     let fields = all_undeclared_fields(parts);
     let rows: usize = parts.iter().map(|part| part.table.rows).sum();
-    if fields.len().saturating_mul(rows) > bytes.saturating_add(SPARE_CELLS) {
+    if is_too_sparse(fields.len(), rows, bytes) {
         return Err(too_sparse(fields.len(), rows));
     }
     for (name, indices) in fields {
@@ -60,6 +60,11 @@ pub(super) fn add_undeclared_columns(
         }
     }
     Ok(())
+}
+
+/// Whether so many fields would be a table of nearly always empty cells.
+pub(super) fn is_too_sparse(fields: usize, rows: usize, bytes: usize) -> bool {
+    fields.saturating_mul(rows) > bytes.saturating_add(SPARE_CELLS)
 }
 
 /// Every undeclared field that has values, with its index in each part.

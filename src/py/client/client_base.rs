@@ -1,42 +1,42 @@
 //! The base class of `Client` and `AsyncClient`, whose typed methods are generated.
 
-use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicU64};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ::http::{HeaderMap, Method};
 use boardlot_gated::gated;
 use pyo3::{
     PyTraverseError, PyVisit,
     prelude::*,
-    types::{PyDict, PyString, PyType},
+    types::{PyDict, PyType},
 };
 
 use super::{
     client_options::{build_client, check_names, check_picklable},
     endpoint::Endpoint,
     endpoint_arguments::{ArgumentName, Arguments, endpoint_arguments},
+    many_keys::ManyKeys,
     paging::style,
     response::{Explanation, Response},
 };
 use crate::{
     api::{self, ENDPOINTS},
-    client::{BatchOutcome, Client as Core},
+    client::Client as Core,
     error::Error,
     http::{Body, HttpResponse, RequestPlan, method},
     pages::PagedCall,
     py::{
         arguments::{
-            caller_arguments::{argument, optional_text, text, text_of},
+            caller_arguments::{optional_text, text, text_of},
             request_arguments,
         },
         calls::{
             call::{Call, CallMode},
             event_loop::load_asyncio,
-            progress::Progress,
         },
         hooks::observer::{Hooks, PythonObserver},
         interpreter::{
             callback::{Invoke, import},
-            errors::{exception, is_error, raise, wrong_type},
+            errors::raise,
             weak_ref::StrongRef,
         },
         pager::pager_base::PagerBase,
@@ -223,6 +223,21 @@ impl ClientBase {
         base.mode.run_shared(py, call.owned_by(Some(this.clone().into_any().unbind())))
     }
 
+    /// A pager over the rows of one part of a time range, of so many parts; 0 is the latest.
+    fn _part_of_pages<'py>(
+        this: &Bound<'py, Self>,
+        endpoint: &Bound<'py, PyAny>,
+        arguments: Arguments<'py>,
+        part: (usize, usize),
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, base) = (this.py(), this.get());
+        let core = base.core(py)?;
+        let (endpoint, arguments) = endpoint_arguments(endpoint, &arguments)?;
+        let pages = core.part_of_pages(&endpoint, &arguments, part);
+        let pages = pages.map_err(|error| raise(py, error))?;
+        PagerBase::new_pager(py, base.mode, pages, Some(this.as_any()))
+    }
+
     /// A pager over the rows of an endpoint.
     fn _pages<'py>(
         this: &Bound<'py, Self>,
@@ -335,64 +350,11 @@ impl ClientBase {
         progress: bool,
         arguments: Arguments<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (py, base) = (this.py(), this.get());
-        let core = base.core(py)?;
-        let collect = match on_error {
-            "raise" => false,
-            "collect" => true,
-            other => {
-                let error =
-                    Error::argument("on_error", &format!("'{other}'"), "'raise' or 'collect'");
-                return Err(raise(py, error));
-            }
-        };
-        let concurrency = usize::try_from(concurrency)
-            .ok()
-            .filter(|number| (1..=1024).contains(number))
-            .ok_or_else(|| {
-                raise(
-                    py,
-                    Error::argument(
-                        "concurrency",
-                        &concurrency.to_string(),
-                        "an integer from 1 to 1024",
-                    ),
-                )
-            })?;
-        let (endpoint, fixed) = endpoint_arguments(endpoint, &arguments)?;
-        let name = endpoint.name.clone();
-        if keys.is_instance_of::<PyString>() {
-            let error =
-                Error::argument("keys", "a string", "a list of keys, such as [\"HK.00700\"]");
-            return Err(raise(py, error));
-        }
-        let keys = keys.try_iter().map_err(|error| match is_error(py, &error) {
-            true => wrong_type("keys", keys, "a list of keys"),
-            false => error,
-        })?;
-        let keys = keys.map(|key| argument("keys", &key?)).collect::<PyResult<Vec<_>>>()?;
-        let count = Arc::new(AtomicU64::new(0));
-        let total = keys.len() as u64;
-        let progress = Progress {
-            shown: progress,
-            label: &name,
-            unit: "keys",
-            total: Box::new(move || Some(total)),
-            count: count.clone(),
-        };
-        let future = async move {
-            core.fetch_many(endpoint, keys, fixed, concurrency, collect, count).await
-        };
-        let finish = |py: Python<'_>, many: BatchOutcome| {
-            let errors = PyDict::new(py);
-            for (key, error) in &many.errors {
-                errors.set_item(key, exception(py, error)?)?;
-            }
-            Ok(Py::new(py, Records::with_errors(many.rows, errors.unbind()))?.into_any())
-        };
-        let owner = Some(this.clone().into_any().unbind());
-        let call = Call::new("fetch_many", future, Box::new(finish)).owned_by(owner);
-        progress.run(py, base.mode, call)
+        let base = this.get();
+        let core = base.core(this.py())?;
+        let fixed = arguments;
+        let many = ManyKeys { endpoint, keys, fixed, concurrency, on_error, progress };
+        many.fetch(core, base.mode, this.as_any())
     }
 
     fn _ipo_calendar<'py>(

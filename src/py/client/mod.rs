@@ -6,6 +6,7 @@ pub mod client_options;
 pub mod endpoint;
 pub mod endpoint_arguments;
 mod limit_database;
+pub mod many_keys;
 pub mod paging;
 pub mod rate_limit;
 pub mod response;

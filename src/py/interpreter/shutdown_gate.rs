@@ -126,6 +126,13 @@ pub fn attach<T>(work: impl FnOnce(Python<'_>) -> Result<T>) -> Result<T> {
     outcome
 }
 
+/// Attaches for the consumer of an Arrow stream, which calls from any thread, attached or not.
+pub fn attach_consumer<T>(work: impl FnOnce(Python<'_>) -> T) -> Result<T> {
+    let exiting = || ErrorKind::Config("the program is exiting".into());
+    let _entered = try_enter().map_err(|Closed| exiting())?;
+    Ok(Python::try_attach(work).ok_or_else(exiting)?)
+}
+
 /// Runs work that attaches several times on this thread, and keeps the thread's Python state until it ends:
 /// what Python code has put into a `threading.local` stays there. The work begins detached.
 pub fn with_one_thread_state(work: impl FnOnce() + Send) {

@@ -1,6 +1,7 @@
 //! Iterations over pages.
 
 pub mod page_iterator;
+pub mod page_reader;
 pub mod pager_base;
 pub mod pager_state;
 pub mod row_view;

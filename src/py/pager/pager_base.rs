@@ -7,11 +7,16 @@ use std::sync::{
 
 use boardlot_gated::gated;
 use futures_util::FutureExt;
-use pyo3::{PyTraverseError, PyVisit, prelude::*, types::PyTuple};
+use pyo3::{
+    PyTraverseError, PyVisit,
+    prelude::*,
+    types::{PyCapsule, PyTuple},
+};
 use tokio::sync::OwnedMutexGuard;
 
 use super::{
     page_iterator::iterate,
+    page_reader::stream_capsule,
     pager_state::{ItemKind, PagerState},
     row_view::RowView,
 };
@@ -399,6 +404,20 @@ impl Pager {
     fn __next__(this: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
         let base = this.as_super().get();
         base.state.next(this.py(), &base.rows)
+    }
+
+    /// The remaining pages as an Arrow stream (the PyCapsule interface), one record batch each, fetched as
+    /// the consumer asks. A batch that the consumer took has been received.
+    ///
+    /// The columns are those of the first page; a later page that does not fit into them is an error.
+    #[pyo3(signature = (requested_schema = None))]
+    #[expect(unused_variables, reason = "the protocol lets a producer ignore the request")]
+    fn __arrow_c_stream__<'py>(
+        this: &Bound<'py, Self>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let base = this.as_super().get();
+        stream_capsule(this.py(), &base.state, &base.view, base.owner.as_ref())
     }
 }
 

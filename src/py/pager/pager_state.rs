@@ -88,21 +88,65 @@ impl PagerState {
         if let Some(object) = self.receive_ready(py, kind, None)? {
             return Ok(Some(object));
         }
+        self.or_end(self.wait(py, kind.unit(), |own| self.receive(py, kind, own)))
+    }
+
+    /// Waits for the next page and converts it; `None` at the end of the list. It is received only once
+    /// it is converted.
+    pub fn next_page<T>(
+        self: &Arc<Self>,
+        py: Python<'_>,
+        convert: impl Fn(PageSlice) -> PyResult<T>,
+    ) -> PyResult<Option<T>> {
+        self.or_end(self.wait(py, Unit::Page, |own| self.receive_page(py, own, &convert)))
+    }
+
+    /// Waits until a page with records is in memory, which nobody receives by that; `None` at the end of
+    /// the list, of which the caller is not informed by that either.
+    pub fn look_ahead(self: &Arc<Self>, py: Python<'_>) -> PyResult<Option<PageSlice>> {
+        self.wait(py, Unit::Page, |own| {
+            let delivery = self.delivery(py)?;
+            while let Some((ticket, slice)) = delivery.next_page(own) {
+                if !slice.range.is_empty() {
+                    return Ok(Some(slice));
+                }
+                // A page without records is passed by.
+                delivery.receive(ticket, Unit::Page);
+            }
+            Ok(None)
+        })
+    }
+
+    /// Waits until `receive` finds what it looks for in memory; `None` at the end of the list.
+    #[inline(always)]
+    fn wait<T>(
+        self: &Arc<Self>,
+        py: Python<'_>,
+        unit: Unit,
+        receive: impl Fn(Option<&Claim<Py<PyAny>>>) -> PyResult<Option<T>>,
+    ) -> PyResult<Option<T>> {
         let _reading = self.mark_reading(py)?;
         let mut claim = None;
         loop {
-            if let Some(object) = self.receive(py, kind, claim.as_ref())? {
-                return Ok(Some(object));
+            if let Some(value) = receive(claim.as_ref())? {
+                return Ok(Some(value));
             }
             drop(claim);
             let fetcher = self.lock_fetcher(py)?;
-            let fill = async { self.pages.fill(&mut *fetcher.await, kind.unit()).await };
+            let fill = async { self.pages.fill(&mut *fetcher.await, unit).await };
             claim = block(py, fill)?;
             if claim.is_none() {
-                self.pages.delivery().receive_end();
                 return Ok(None);
             }
         }
+    }
+
+    /// The caller knows by `None` that the list has ended.
+    fn or_end<T>(&self, next: PyResult<Option<T>>) -> PyResult<Option<T>> {
+        if let Ok(None) = next {
+            self.pages.delivery().receive_end();
+        }
+        next
     }
 
     /// An awaitable of the next item.
@@ -175,11 +219,8 @@ impl PagerState {
                     delivery.receive_converted(ticket, view.number, objects)
                 }
                 ItemKind::Page(view) | ItemKind::Batch(view, _) => {
-                    let Some((ticket, slice)) = delivery.next_page(own) else { return Ok(None) };
-                    let object = self.page_object(py, kind, view, slice);
-                    let object = object.map_err(|error| self.with_checkpoint(py, error))?;
-                    py.check_signals()?;
-                    delivery.receive(ticket, Unit::Page).then_some(object)
+                    let object = |slice| self.page_object(py, kind, view, slice);
+                    return self.receive_page(py, own, &object);
                 }
             };
             // Somebody else was faster: look again.
@@ -187,6 +228,24 @@ impl PagerState {
                 return Ok(received);
             }
         }
+    }
+
+    /// The next page, if it is in memory. It is received only once it is converted.
+    fn receive_page<T>(
+        &self,
+        py: Python<'_>,
+        own: Option<&Claim<Py<PyAny>>>,
+        convert: &impl Fn(PageSlice) -> PyResult<T>,
+    ) -> PyResult<Option<T>> {
+        let delivery = self.delivery(py)?;
+        while let Some((ticket, slice)) = delivery.next_page(own) {
+            let value = convert(slice).map_err(|error| self.with_checkpoint(py, error))?;
+            py.check_signals()?;
+            if delivery.receive(ticket, Unit::Page) {
+                return Ok(Some(value));
+            }
+        }
+        Ok(None)
     }
 
     fn page_object(

@@ -1,0 +1,121 @@
+//! The columns of a stream of pages: those of its first page, whatever the later ones have.
+
+use std::sync::Arc;
+
+use super::{
+    errors::{missing_column, other_kind, too_sparse},
+    field_columns::{Column, FieldColumns},
+    options::ColumnOptions,
+    scalar_builder::Capacity,
+    undeclared::{FieldValues, infer_kind},
+    undeclared_columns::is_too_sparse,
+};
+use crate::{
+    api::Kind,
+    decode::{json::Raw, selection::Selection},
+    error::Result,
+};
+
+/// The columns of undeclared fields that every batch of a stream has, with their kinds.
+#[derive(Debug, Clone, Default)]
+pub struct StreamColumns {
+    fields: Vec<(Arc<str>, Kind)>,
+    /// The same for the members of each declared field that is an object.
+    objects: Vec<StreamColumns>,
+}
+
+/// A page of a stream, for errors.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StreamPage {
+    pub number: usize,
+    /// The length of its records.
+    pub bytes: usize,
+}
+
+impl StreamColumns {
+    /// Those of a stream that begins with these records. A selected field that none of them has is text.
+    pub(super) fn of(fields: &mut FieldColumns, selection: Option<&Selection>) -> Self {
+        let known = |name: &Arc<str>, index: usize| {
+            let values = fields.table.undeclared.get(index)?;
+            let kind = infer_kind(|| values.iter().filter_map(|(_, json)| json));
+            Some((name.clone(), kind))
+        };
+        let names = fields.undeclared_names().iter().enumerate();
+        let mut known: Vec<_> = names.filter_map(|(index, name)| known(name, index)).collect();
+        for name in selection.iter().flat_map(|selection| selection.names()) {
+            let is_declared = fields.table.columns.iter().any(|column| column.name == name);
+            if !is_declared && known.iter().all(|(other, _)| other.as_ref() != name) {
+                known.push((name.into(), Kind::Text));
+            }
+        }
+        let objects = fields.table.columns.iter_mut().filter_map(Column::members_mut);
+        let objects = objects.map(|members| StreamColumns::of(members, None)).collect();
+        StreamColumns { fields: known, objects }
+    }
+
+    /// Gives the records of a page these columns.
+    pub(super) fn add_to(
+        &self,
+        fields: &mut FieldColumns,
+        options: ColumnOptions,
+        page: StreamPage,
+    ) -> Result<()> {
+        let objects = fields.table.columns.iter_mut().filter_map(Column::members_mut);
+        for (members, columns) in objects.zip(&self.objects) {
+            columns.add_to(members, options, page)?;
+        }
+        let rows = fields.table.rows;
+        if is_too_sparse(self.fields.len(), rows, page.bytes) {
+            return Err(too_sparse(self.fields.len(), rows));
+        }
+        let names = fields.undeclared_names().to_vec();
+        for (name, kind) in &self.fields {
+            let index = names.iter().position(|other| other == name);
+            let values = index.map(|index| fields.table.undeclared.take(index));
+            let column = column_of(&values.unwrap_or_default(), name, *kind, rows, options, page)?;
+            fields.table.columns.push(column);
+        }
+        for (index, name) in names.iter().enumerate() {
+            // A field that is always null says nothing that a missing one does not.
+            let values = fields.table.undeclared.get(index);
+            if values.is_some_and(|values| values.iter().any(|(_, json)| json.is_some())) {
+                return Err(missing_column(name, page.number));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn column_of(
+    values: &FieldValues,
+    name: &str,
+    kind: Kind,
+    rows: usize,
+    options: ColumnOptions,
+    page: StreamPage,
+) -> Result<Column> {
+    let capacity = Capacity { rows, bytes: values.byte_length() };
+    let mut column = Column::new(name.to_owned(), kind, options, capacity);
+    let mut filled = 0;
+    for (row, json) in values.iter() {
+        column.push_nulls(row - filled);
+        let is_held = json.is_none_or(|json| holds(kind, json));
+        if !is_held || column.push(json.map(Raw::new)).is_err() {
+            return Err(other_kind(name, kind, (page.number, row), json.unwrap_or_default()));
+        }
+        filled = row + 1;
+    }
+    column.push_nulls(rows - filled);
+    Ok(column)
+}
+
+/// Whether a column of this inferred kind keeps the value as it is: decimal text is no number here, as it
+/// would not have been inferred as one.
+fn holds(kind: Kind, json: &str) -> bool {
+    match infer_kind(|| std::iter::once(json)) {
+        Kind::Flag => matches!(kind, Kind::Flag | Kind::Text),
+        Kind::Integer => matches!(kind, Kind::Integer | Kind::Number | Kind::Text),
+        Kind::Number => matches!(kind, Kind::Number | Kind::Text),
+        _ => matches!(kind, Kind::Text),
+    }
+}

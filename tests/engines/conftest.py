@@ -1,0 +1,95 @@
+"""A service with 100,000 fills, in this process; the engines' workers are other processes.
+
+`make test-engines` runs these tests in an environment of their own, which has Ray and Spark.
+"""
+
+import contextlib
+import os
+import sys
+import threading
+from datetime import timedelta
+
+import boardlot as bl
+import pytest
+
+FILLS = 100_000
+PARTITIONS = 12
+PAGES = FILLS // 50
+
+
+class Service:
+    def __init__(self, sandbox, client, key):
+        self.sandbox, self.client, self.key = sandbox, client, key
+        now = client.server_time()
+        self.asked = {
+            "acc_id": sandbox.accounts["trade"][0],
+            "trd_market": "HK",
+            "start": now - timedelta(days=90),
+            "end": now,
+        }
+        fills = client.fills_history(**self.asked, windows=8).select(
+            "deal_id", "code", "qty", "updated_time"
+        )
+        self.expected = fills.to_pandas()
+
+    def client_with(self, **options):
+        return bl.Client(self.sandbox.base_url, auth=bl.ApiKey(*self.key), **options)
+
+    @contextlib.contextmanager
+    def counted(self):
+        """A list that has the requests of the block, after it."""
+        before, found = len(self.sandbox.requests), []
+        yield found
+        found += self.sandbox.requests[before:]
+
+    @contextlib.contextmanager
+    def a_worker_is_killed(self):
+        """Kills a process that reads from the service; a list has its id after the block."""
+        killed, start, over = [], len(self.sandbox.requests), threading.Event()
+
+        def kill():
+            while not over.wait(0.01):
+                if len(self.sandbox.requests) > start + PAGES // 4:
+                    for pid in readers(int(self.sandbox.base_url.rsplit(":", 1)[1])):
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(pid, 9)
+                            killed.append(pid)
+                            return
+
+        thread = threading.Thread(target=kill)
+        thread.start()
+        self.sandbox.faults = bl.Faults(latency=0.002)
+        try:
+            yield killed
+        finally:
+            self.sandbox.faults = None
+            over.set()
+            thread.join()
+
+
+def readers(port):
+    """The other processes with a connection to this port."""
+    import psutil
+
+    # Not only children: an engine can start its workers through other processes.
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            is_other = process.pid != os.getpid()
+            if is_other and any(
+                c.raddr and c.raddr.port == port for c in process.net_connections()
+            ):
+                yield process.pid
+
+
+@pytest.fixture(scope="package")
+def service(tmp_path_factory):
+    # The workers are this Python, and find this package as this process does.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    made = bl.generate_key()
+    path = tmp_path_factory.mktemp("key") / "key.pem"
+    path.touch(mode=0o600)
+    path.write_text(made.private_pem)
+    with bl.Sandbox(seed=7, fills=FILLS) as sandbox:
+        key = (sandbox.upload_key(made.public_pem), os.fspath(path))
+        with bl.Client(sandbox.base_url, auth=bl.ApiKey(*key)) as client:
+            yield Service(sandbox, client, key)

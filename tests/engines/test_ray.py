@@ -1,0 +1,108 @@
+"""Ray reads every fill once, from workers that die and tasks that fail."""
+
+import boardlot as bl
+import pytest
+
+ray = pytest.importorskip("ray")
+pytest.importorskip("ray.data")
+
+import boardlot.ray  # noqa: E402
+from ray.data.expressions import col, lit  # noqa: E402
+
+from .conftest import FILLS, PAGES, PARTITIONS  # noqa: E402
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster():
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture
+def read(service):
+    def read(client=None, **options):
+        options = {**service.asked, "partitions": PARTITIONS, **options}
+        return boardlot.ray.read(client or service.client, "fills_history", **options)
+
+    return read
+
+
+def test_every_fill_is_read_once_with_declared_types(service, read) -> None:
+    dataset = read()
+    types = dict(zip(dataset.schema().names, map(str, dataset.schema().types), strict=True))
+    assert types["price"] == "double" and types["updated_time"] == "timestamp[us, tz=UTC]"
+    with service.counted() as requests:
+        table = dataset.to_pandas()
+    assert sorted(table["deal_id"]) == sorted(service.expected["deal_id"])
+    assert len(table) == FILLS
+    # Each partition's last page is not full.
+    assert PAGES <= len(requests) <= PAGES + PARTITIONS
+
+
+def test_columns_and_filters_are_the_requests_own(service, read) -> None:
+    code = service.expected["code"].mode()[0]
+    expected = service.expected[service.expected["code"] == code]
+    with service.counted() as requests:
+        found = read().filter(expr=col("code") == lit(code)).select_columns(["qty"]).to_pandas()
+    assert found.columns.tolist() == ["qty"]
+    assert found["qty"].sum() == expected["qty"].sum() and len(found) == len(expected)
+    assert len(requests) <= len(expected) // 50 + PARTITIONS + 1
+    assert all(f"code={code}" in request.query for request in requests)
+    assert read().filter(expr=col("code") == lit(code)).count() == len(expected)
+    later = lit(service.asked["end"])
+    with service.counted() as requests:
+        assert read().filter(expr=col("updated_time") > later).count() == 0
+    assert len(requests) <= 1
+
+
+def test_a_killed_worker_neither_loses_nor_doubles_a_fill(service, read) -> None:
+    with service.a_worker_is_killed() as killed:
+        table = read().select_columns(["deal_id"]).to_pandas()
+    assert len(killed) == 1
+    assert sorted(table["deal_id"]) == sorted(service.expected["deal_id"])
+
+
+def test_tasks_that_fail_are_tried_again(service, read) -> None:
+    fragile = service.client_with(max_retries=0)
+    options = {"ray_remote_args": {"retry_exceptions": True, "max_retries": 50}}
+    service.sandbox.faults = bl.Faults(drop_rate=0.003, seed=3)
+    try:
+        table = read(fragile, partitions=40, ray_options=options).to_pandas()
+    finally:
+        service.sandbox.faults = None
+    assert sorted(table["deal_id"]) == sorted(service.expected["deal_id"])
+
+
+def test_several_keys_have_a_column_of_their_own(service) -> None:
+    symbols = ["HK.00700", "US.AAPL", "SG.D05"]
+    dataset = boardlot.ray.read(service.client, "dividends", symbol=symbols, partitions=2)
+    counts = dataset.to_pandas().groupby("symbol").size().to_dict()
+    assert (
+        counts
+        == service.client.fetch_many("dividends", symbols)
+        .to_pandas()
+        .groupby("symbol")
+        .size()
+        .to_dict()
+    )
+
+
+def test_no_secret_travels(service) -> None:
+    with pytest.raises(bl.ConfigError, match="BearerToken"):
+        boardlot.ray.read(
+            bl.Client(service.sandbox.base_url, auth=bl.BearerToken("canary")),
+            "fills_history",
+            **service.asked,
+        )
+
+
+def test_a_shared_rate_limit_holds_for_all_workers(service, read) -> None:
+    limited = service.client_with(rate_limit=bl.RateLimit(100, name="test-engines-ray"))
+    code = service.expected["code"].mode()[0]
+    with service.counted() as requests:
+        read(limited, code=code, partitions=8).materialize()
+    times = sorted(request.at for request in requests)
+    assert len(times) > 100
+    assert max(sum(at <= t < at + 1 for t in times) for at in times) <= 102

@@ -1,0 +1,131 @@
+"""Spark reads every fill once, from workers that die and tasks that fail."""
+
+import boardlot as bl
+import pytest
+
+pytest.importorskip("pyspark")
+
+import boardlot.spark
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
+
+from .conftest import FILLS, PAGES, PARTITIONS
+
+
+@pytest.fixture(scope="module")
+def spark(service):
+    # Two tasks at a time, each tried up to 30 times.
+    builder = SparkSession.builder.master("local[2,30]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.sql.python.filterPushdown.enabled", "true")
+    builder = builder.config("spark.sql.session.timeZone", "Asia/Hong_Kong")
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    session.dataSource.register(boardlot.spark.DataSource)
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def load(spark, service):
+    def load(client=None, **options):
+        times = {name: service.asked[name].isoformat() for name in ("start", "end")}
+        asked = {**service.asked, **times, "partitions": str(PARTITIONS), **options}
+        reader = spark.read.format("boardlot").option("method", "fills_history")
+        reader = reader.options(**boardlot.spark.options(client or service.client))
+        return reader.options(**asked).load()
+
+    return load
+
+
+def ids(frame):
+    return sorted(row.deal_id for row in frame.select("deal_id").collect())
+
+
+def test_every_fill_is_read_once_with_declared_types(service, load) -> None:
+    frame = load()
+    types = dict(frame.dtypes)
+    assert (types["price"], types["updated_time"]) == ("double", "timestamp")
+    with service.counted() as requests:
+        assert ids(frame) == sorted(service.expected["deal_id"])
+    assert len(service.expected) == FILLS
+    assert PAGES <= len(requests) <= PAGES + PARTITIONS
+
+
+def test_only_the_columns_that_are_named_are_made(service, load) -> None:
+    frame = load(columns="qty, code", partitions="2")
+    assert frame.columns == ["qty", "code"]
+    [(total,)] = frame.agg(f.sum("qty")).collect()
+    assert total == service.expected["qty"].sum()
+
+
+def test_filters_are_the_requests_own_and_sparks(service, load) -> None:
+    code = service.expected["code"].mode()[0]
+    count = int((service.expected["code"] == code).sum())
+    with service.counted() as requests:
+        assert load(push_filters="true").filter(f.col("code") == code).count() == count
+    assert len(requests) <= count // 50 + PARTITIONS + 1
+    assert all(f"code={code}" in request.query for request in requests)
+    with service.counted() as requests:
+        never = f.col("updated_time") > f.lit(service.asked["end"])
+        assert load(push_filters="true").filter(never).count() == 0
+    assert len(requests) <= 1
+
+
+def test_without_the_option_queries_of_one_frame_do_not_share_filters(service, load) -> None:
+    frame = load()
+    code = service.expected["code"].mode()[0]
+    count = int((service.expected["code"] == code).sum())
+    assert frame.filter(f.col("code") == code).count() == count
+    assert frame.count() == FILLS
+
+
+def test_a_killed_worker_neither_loses_nor_doubles_a_fill(service, load) -> None:
+    frame = load()
+    with service.a_worker_is_killed() as killed:
+        found = ids(frame)
+    assert len(killed) == 1
+    assert found == sorted(service.expected["deal_id"])
+
+
+def test_tasks_that_fail_are_tried_again(service, load) -> None:
+    frame = load(service.client_with(max_retries=0), partitions="40")
+    service.sandbox.faults = bl.Faults(drop_rate=0.003, seed=3)
+    try:
+        found = ids(frame)
+    finally:
+        service.sandbox.faults = None
+    assert found == sorted(service.expected["deal_id"])
+
+
+def test_several_keys_are_a_json_list(service, spark) -> None:
+    reader = spark.read.format("boardlot").options(**boardlot.spark.options(service.client))
+    frame = reader.options(method="dividends", symbol='["HK.00700", "US.AAPL"]').load()
+    counts = {row["symbol"]: row["count"] for row in frame.groupBy("symbol").count().collect()}
+    assert counts == {"HK.00700": 21, "US.AAPL": 76}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"partitions": "0"}, "partitions is '0'; expected a positive integer"),
+        ({"columns": "colour"}, "colour is not a column; expected some of trd_side"),
+        ({"colour": "red"}, "unknown argument 'colour'"),
+        ({"push_filters": "yes"}, "push_filters is 'yes'"),
+        ({"acc_id": "[1"}, "acc_id is not a valid JSON list"),
+    ],
+)
+def test_an_invalid_option_is_rejected_before_anything_is_sent(
+    service, load, options, words
+) -> None:
+    with service.counted() as requests, pytest.raises(Exception, match=words):
+        load(**options)
+    assert requests == []
+
+
+def test_a_shared_rate_limit_holds_for_all_workers(service, load) -> None:
+    limited = service.client_with(rate_limit=bl.RateLimit(100, name="test-engines-spark"))
+    code = service.expected["code"].mode()[0]
+    with service.counted() as requests:
+        assert load(limited, code=code, partitions="8").count() > 1_000
+    times = sorted(request.at for request in requests)
+    assert max(sum(at <= t < at + 1 for t in times) for at in times) <= 102

@@ -1,0 +1,330 @@
+"""A pager as an Arrow stream: what each engine reads, what counts as received, and what fails."""
+
+import gc
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import boardlot as bl
+import pytest
+from boardlot._core import _pager_from_bodies
+
+from ..support.interrupts import interrupted
+from ..support.paged_service import RANGE, PagedList
+from ..support.service import StandInService, response
+
+duckdb = pytest.importorskip("duckdb")
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with bl.Sandbox(seed=7, fills=420) as running:
+        yield running
+
+
+@pytest.fixture
+def fills(sandbox):
+    """Makes pagers over the same 420 fills."""
+    client, account = sandbox.client(), sandbox.accounts["trade"][0]
+    start, end = client.fills_history(account, "HK").all()[-1], None
+    times = {"start": start["updated_time"] - 1, "end": end or start["updated_time"] + 10**14}
+    return lambda: client.fills_history(account, "HK", **times)
+
+
+@pytest.fixture
+def paged():
+    """Makes a client of a service with these pages, and the service."""
+    running = []
+
+    def serve(pages):
+        service = StandInService(pages)
+        running.append(service.__enter__())
+        return bl.Client(service.base_url, auth=bl.BearerToken("t"), max_retries=0), service
+
+    yield serve
+    for service in running:
+        service.__exit__(None, None, None)
+
+
+def reader(pager):
+    return pa.RecordBatchReader.from_stream(pager)
+
+
+ENGINES = {
+    "duckdb": lambda pager: duckdb.sql("select deal_id from pager").fetchall(),
+    "polars": lambda pager: pl.DataFrame(pager).select("deal_id").rows(),
+    "pyarrow": lambda pager: [(i,) for i in reader(pager).read_all()["deal_id"].to_pylist()],
+    "pandas": lambda pager: [(i,) for i in pd.DataFrame.from_arrow(pager)["deal_id"]],
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_engine_reads_every_row_once_in_the_order_of_the_list(fills, engine) -> None:
+    expected = [(fill["deal_id"],) for fill in fills()]
+    assert len(expected) == 420
+    assert ENGINES[engine](fills()) == expected
+
+
+def test_each_page_is_a_batch_with_the_columns_of_to_arrow(fills) -> None:
+    stream = reader(fills())
+    batches = list(stream)
+    assert [batch.num_rows for batch in batches] == [50] * 8 + [20]
+    whole = fills().to_arrow()
+    assert stream.schema == whole.schema
+    assert pa.Table.from_batches(batches).equals(whole)
+
+
+def test_a_selection_restricts_the_stream(fills) -> None:
+    stream = reader(fills().select("qty", "code"))
+    assert stream.schema.names == ["qty", "code"]
+    assert sum(batch.num_rows for batch in stream) == 420
+
+
+def test_what_a_consumer_did_not_take_is_still_the_pagers(fills) -> None:
+    expected = [fill["deal_id"] for fill in fills()]
+    pager = fills()
+    first = next(pager)["deal_id"]
+    stream = reader(pager)
+    taken = stream.read_next_batch()["deal_id"].to_pylist()
+    assert pager.checkpoint() != fills().checkpoint()
+    stream.close()
+    del stream
+    rest = [fill["deal_id"] for fill in pager]
+    assert [first, *taken, *rest] == expected
+    assert len(taken) == 49
+
+
+def test_a_stream_that_is_only_opened_takes_nothing(fills) -> None:
+    pager = fills()
+    before = pager.checkpoint()
+    for _ in range(3):
+        # As DuckDB does, to know the columns.
+        assert reader(pager).schema.names[0] == "trd_side"
+    capsule = pager.__arrow_c_stream__()
+    del capsule
+    gc.collect()
+    assert pager.checkpoint() == before
+    assert pager.requests <= 2
+    assert len(pager.all()) == 420
+
+
+def test_a_limit_fetches_no_more_than_one_page_ahead(fills) -> None:
+    pager = fills()
+    assert len(duckdb.sql("select code, qty from pager limit 10").fetchall()) == 10
+    assert pager.requests <= 3
+    assert len(pager.all()) == 370
+
+
+def test_two_consumers_share_the_pages(fills) -> None:
+    expected = [fill["deal_id"] for fill in fills()]
+    pager = fills()
+    streams = [reader(pager), reader(pager)]
+    taken: list[list[str]] = [[], []]
+
+    def consume(number: int) -> None:
+        for batch in streams[number]:
+            taken[number] += batch["deal_id"].to_pylist()
+
+    threads = [threading.Thread(target=consume, args=[number]) for number in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(taken[0] + taken[1]) == sorted(expected)
+
+
+def test_a_stream_is_released_twice_and_after_its_pager(fills) -> None:
+    stream = reader(fills())
+    gc.collect()
+    assert stream.read_next_batch().num_rows == 50
+    stream.close()
+    stream.close()
+    capsule = fills().__arrow_c_stream__()
+    pa.RecordBatchReader._import_from_c_capsule(capsule).close()
+    with pytest.raises(pa.ArrowInvalid, match="released"):
+        pa.RecordBatchReader._import_from_c_capsule(capsule)
+
+
+def test_an_exhausted_pager_is_rejected(fills) -> None:
+    pager = fills()
+    assert reader(pager).read_all().num_rows == 420
+    with pytest.raises(bl.ConfigError, match="this pager is exhausted"):
+        pager.__arrow_c_stream__()
+
+
+def test_an_empty_list_has_its_declared_columns(sandbox) -> None:
+    pager = sandbox.client().fills_history("281756", "HK", start="2001-01-01", end="2001-02-01")
+    assert reader(pager).read_all().num_rows == 0
+    again = sandbox.client().fills_history("281756", "HK", start="2001-01-01", end="2001-02-01")  # noqa: F841
+    assert duckdb.sql("select count(*), sum(qty) from again").fetchall() == [(0, None)]
+
+
+def test_an_async_pager_has_no_stream(sandbox) -> None:
+    pager = sandbox.async_client().fills_history("281756", "HK")
+    assert not hasattr(pager, "__arrow_c_stream__")
+
+
+def test_an_error_in_the_middle_carries_its_checkpoint(paged) -> None:
+    broken = response({"s": "error", "errcode": -4, "errmsg": "busy"})
+    pages = PagedList("fills_history", [3, 2, 4], fail={2: [broken] * 2})
+    client, _ = paged(pages)
+    pager = client.fills_history("281756", "HK", **RANGE)
+    stream = reader(pager)
+    taken = [row["n"] for _ in range(2) for row in stream.read_next_batch().to_pylist()]
+    with pytest.raises(OSError, match=r"ApiError: .*busy.*; checkpoint: ") as failed:
+        stream.read_next_batch()
+    checkpoint = str(failed.value).partition("; checkpoint: ")[2].partition(". Detail:")[0]
+    assert json.loads(checkpoint) == json.loads(pager.checkpoint())
+    pages.fail = {}
+    resumed = client.fills_history("281756", "HK", **RANGE, resume=checkpoint)
+    assert taken + [row["n"] for row in resumed] == [row["n"] for row in pages.rows]
+
+
+def test_an_error_of_the_first_page_is_the_clients_own(paged) -> None:
+    client, _ = paged([response({"s": "error", "errcode": -4, "errmsg": "busy"})])
+    with pytest.raises(bl.ApiError, match="busy"):
+        pa.table(client.fills_history("281756", "HK", **RANGE))
+
+
+def test_pages_without_rows_are_passed_by(paged) -> None:
+    pages = PagedList("plate_stocks", [0, 2, 0, 0, 1, 0])
+    client, service = paged(pages)
+    stream = reader(client.plate_stocks("HK.BK1001"))
+    assert [batch.num_rows for batch in stream] == [2, 1]
+    assert len(service.received) == 6
+
+
+def listed(*pages):
+    """A pager over rows of no declared fields, on pages."""
+    bodies = []
+    for number, rows in enumerate(pages):
+        last = number == len(pages) - 1
+        pagination = {"has_more": not last, "next_key": f"after {number}"}
+        page = {"code": 0, "data": {"stock_list": list(rows)}, "pagination": pagination}
+        bodies.append(json.dumps(page).encode())
+    return _pager_from_bodies("plate_stocks", [("plate_code", "HK.BK1001")], bodies)
+
+
+def test_undeclared_fields_have_one_type_over_all_pages() -> None:
+    pager = listed(
+        [{"n": 1, "x": 1.5, "t": None}], [{"n": 2, "x": 2, "t": 5}], [{"x": 3, "u": None}]
+    )
+    table = reader(pager).read_all()
+    assert [(field.name, str(field.type)) for field in table.schema] == [
+        ("n", "int64"), ("x", "double"), ("t", "string"),
+    ]  # fmt: skip
+    assert table.to_pylist() == [
+        {"n": 1, "x": 1.5, "t": None}, {"n": 2, "x": 2.0, "t": "5"},
+        {"n": None, "x": 3.0, "t": None},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ([{"n": 2}, {"n": 1.5}], "'n' of record 1 of page 3 of this stream is 1.5, but its column "
+                                 "is of kind integer since the first page"),
+        ([{"n": 9, "new": 0}], "page 3 of this stream has a field 'new' that its first page"),
+        ([{"n": True}], "'n' of record 0 of page 3 of this stream is true"),
+        ([{"n": "7"}], "'n' of record 0 of page 3 of this stream is \"7\""),
+    ],
+)  # fmt: skip
+def test_a_page_that_does_not_fit_is_an_error_that_names_it(page, words) -> None:
+    pager = listed([{"n": 1}], [{"n": 2}], page, [{"n": 4}])
+    stream = reader(pager)
+    assert [stream.read_next_batch().num_rows for _ in range(2)] == [1, 1]
+    with pytest.raises(OSError) as failed:
+        stream.read_next_batch()
+    assert words in str(failed.value)
+    # Nothing of the page was received.
+    assert pager.all().to_dicts() == [*page, {"n": 4}]
+
+
+def test_a_selected_field_that_the_first_page_lacks_is_text() -> None:
+    first = [{"n": 1, "later": None}]
+    pager = listed(first, [{"n": 2, "later": 7}]).select("later", "n")
+    assert reader(pager).read_all().to_pylist() == [
+        {"later": None, "n": 1}, {"later": "7", "n": 2},
+    ]  # fmt: skip
+
+
+def test_ctrl_c_ends_the_wait_for_the_first_page(paged) -> None:
+    client, _ = paged(lambda _: response(b"", delay=30.0))
+    interrupted(client.fills_history("281756", "HK", **RANGE).__arrow_c_stream__)
+
+
+STUCK = """
+import sys, boardlot as bl, pyarrow as pa
+client = bl.Client(sys.argv[1], auth=bl.BearerToken("t"), max_retries=0)
+pager = client.fills_history("281756", "HK", start=1780000000000000, end=1787000000000000)
+stream = pa.RecordBatchReader.from_stream(pager)
+print(stream.read_next_batch().num_rows, flush=True)
+try:
+    try:
+        print("waits", flush=True)
+        stream.read_next_batch()
+    except Exception as error:
+        print(error, flush=True)
+except KeyboardInterrupt:
+    print("interrupted", len(pager.checkpoint()) > 0, flush=True)
+"""
+
+
+def test_ctrl_c_ends_the_wait_of_a_consumer(paged) -> None:
+    pages = PagedList("fills_history", [3, 2], fail={1: [response(b"", delay=60.0)]})
+    _, service = paged(pages)
+    command = [sys.executable, "-c", STUCK, service.base_url]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout.readline() == "3\n"
+        assert program.stdout.readline() == "waits\n"
+        # Whether it waits by then or not, Ctrl-C is not lost.
+        time.sleep(0.3)
+        program.send_signal(signal.SIGINT)
+        assert "interrupted True" in program.stdout.read()
+
+
+READS = """
+import resource, sys, boardlot as bl, duckdb
+client = bl.Client(sys.argv[1], auth=bl.ApiKey(sys.argv[2], sys.argv[3]))
+duckdb.sql("select 1").fetchall()
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+
+before = None
+for end in sys.argv[5:]:
+    pager = client.fills_history(sys.argv[4], "HK", start="2001-01-01", end=int(end))
+    count = duckdb.sql("select count(*), count(distinct deal_id) from pager").fetchall()
+    before = peak() if before is None else before
+print(*count[0], pager.requests, peak() - before)
+"""
+
+
+@pytest.mark.parametrize(
+    "count", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)], ids=["short", "long"]
+)
+def test_duckdb_reads_many_fills_in_flat_memory(tmp_path, count) -> None:
+    key = bl.generate_key()
+    (tmp_path / "key.pem").touch(mode=0o600)
+    (tmp_path / "key.pem").write_text(key.private_pem)
+    with bl.Sandbox(seed=7, fills=count) as sandbox:
+        account = sandbox.accounts["trade"][0]
+        with sandbox.client() as client:
+            fills = client.fills_history(account, "HK", start="2001-01-01", end="2040-01-01")
+            head = fills.all(max_items=count // 2)
+        # The later half of them is the first, to warm up; then all.
+        auth = [sandbox.upload_key(key.public_pem), str(tmp_path / "key.pem")]
+        ends = [str(head[-1]["updated_time"]), str(head[0]["updated_time"] + 1)]
+        command = [sys.executable, "-c", READS, sandbox.base_url, *auth, account, *ends]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    # DuckDB may show its progress before it.
+    rows, distinct, requests, megabytes = map(int, done.stdout.splitlines()[-1].split())
+    assert (rows, distinct, requests) == (count, count, count // 50)
+    # The ids that DuckDB counts, and no pages: these would be twenty times as much.
+    assert megabytes < 20 + count * 100 / 2**20

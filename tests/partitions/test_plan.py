@@ -1,0 +1,205 @@
+"""The plan: every row in exactly one partition, whatever the borders and filters are."""
+
+import pickle
+from datetime import datetime, timedelta, timezone
+from itertools import count
+
+import boardlot as bl
+import pytest
+from boardlot.partitions import Condition, Filters, Query, plan, refer
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from .rows import BASE, CODES, fills
+
+ACCOUNTS = count(500_000)
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+QUICK = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+# Few microseconds, so that many rows have the same time, and many a time at a border.
+TIMES = st.lists(st.integers(1, 30), max_size=60)
+
+
+def at(micros):
+    return EPOCH + timedelta(microseconds=BASE + micros)
+
+
+def account_of(sandbox, rows):
+    account = str(next(ACCOUNTS))
+    sandbox.put("fills_history", rows, account=account)
+    return account
+
+
+def ids(client, partitions, columns=("deal_id",)):
+    """The ids that each partition reads."""
+    return [
+        [row["deal_id"] for row in partition.read(client, columns)[1]] for partition in partitions
+    ]
+
+
+@QUICK
+@given(
+    times=TIMES, parts=st.integers(1, 40), bounds=st.tuples(st.integers(0, 30), st.integers(1, 9))
+)
+def test_every_row_is_in_exactly_one_partition(sandbox, client, times, parts, bounds) -> None:
+    rows = fills(times)
+    account = account_of(sandbox, rows)
+    start, end = bounds[0], bounds[0] + bounds[1]
+    arguments = {"acc_id": account, "trd_market": "HK", "start": at(start), "end": at(end)}
+    expected = [fill["deal_id"] for fill in client.fills_history(**arguments)]
+    partitions = plan(client, Query.of("fills_history", arguments), parts)
+    assert len(partitions) == min(parts, end - start)
+    read = ids(client, partitions)
+    # In the order of the list, so also none twice.
+    assert [each for part in read for each in part] == expected
+    inside = {r["deal_id"] for r in rows if BASE + start < r["updated_time"] < BASE + end}
+    assert inside <= set(expected)
+
+
+CONDITIONS = st.lists(
+    st.one_of(
+        st.builds(Condition, st.just("code"), st.just("=="), st.sampled_from([*CODES, "HK.9", ""])),
+        st.builds(
+            Condition,
+            st.just("updated_time"),
+            st.sampled_from(["==", "<", "<=", ">", ">="]),
+            st.integers(-3, 33).map(at),
+        ),
+        st.builds(Condition, st.just("qty"), st.just("<"), st.integers(0, 60)),
+    ),
+    max_size=3,
+)
+MEETS = {
+    "==": lambda left, right: left == right,
+    "<": lambda left, right: left < right,
+    "<=": lambda left, right: left <= right,
+    ">": lambda left, right: left > right,
+    ">=": lambda left, right: left >= right,
+}
+
+
+def meets(row, conditions):
+    typed = {**row, "updated_time": EPOCH + timedelta(microseconds=row["updated_time"])}
+    typed["qty"] = int(row["qty"])
+    return all(MEETS[c.operator](typed[c.column], c.value) for c in conditions)
+
+
+@QUICK
+@given(times=TIMES, parts=st.integers(1, 5), conditions=CONDITIONS)
+def test_filters_that_are_pushed_down_and_applied_again_are_the_filters_alone(
+    sandbox, client, times, parts, conditions
+) -> None:
+    rows = fills(times)
+    account = account_of(sandbox, rows)
+    arguments = {"acc_id": account, "trd_market": "HK", "start": at(0), "end": at(31)}
+    query = Query.of("fills_history", arguments)
+    expected = [row["deal_id"] for row in rows if meets(row, conditions)]
+    read = [
+        row
+        for partition in plan(client, query, parts, Filters.of(conditions))
+        for row in partition.read(client, query.columns())[1]
+    ]
+    assert [row["deal_id"] for row in read if meets(row, conditions)] == expected
+
+
+def test_filters_narrow_what_is_requested(sandbox, client) -> None:
+    account = account_of(sandbox, fills(range(1, 31)))
+    query = Query.of(
+        "fills_history",
+        {"acc_id": account, "trd_market": "HK", "start": at(0), "end": at(31)},
+    )
+    filters = Filters.of(
+        [Condition("updated_time", ">", at(20)), Condition("code", "==", CODES[0])]
+    )
+    [partition] = plan(client, query, 1, filters)
+    before = len(sandbox.requests)
+    key, rows = partition.read(client, ["code", "updated_time"])
+    assert key is None
+    assert {row["code"] for row in rows} == {CODES[0]}
+    [request] = sandbox.requests[before:]
+    assert f"code={CODES[0]}&start={BASE + 19}&end={BASE + 31}" in request.query
+    never = Filters.of([Condition("updated_time", ">", at(32))])
+    assert plan(client, query, 4, never) == []
+    assert len(sandbox.requests) == before + 1
+
+
+def test_keys_are_split_before_ranges(sandbox, client) -> None:
+    accounts = [account_of(sandbox, fills([1, 2])) for _ in range(4)]
+    arguments = {"acc_id": accounts, "trd_market": "HK", "start": at(0), "end": at(9)}
+    query = Query.of("fills_history", arguments)
+    assert [p.keys for p in plan(client, query, 2)] == [tuple(accounts[:2]), tuple(accounts[2:])]
+    many = plan(client, query, 8)
+    assert [(p.keys, p.part, p.parts) for p in many] == [
+        ((account,), part, 2) for account in accounts for part in range(2)
+    ]
+    for partitions in (plan(client, query, 2), many):
+        keyed = [
+            (key or row["acc_id"], row["deal_id"])
+            for partition in partitions
+            for key, rows in [partition.read(client, ["acc_id", "deal_id"])]
+            for row in rows
+        ]
+        assert keyed == [(account, each) for account in accounts for each in ("0", "1")]
+
+
+def test_an_open_range_ends_once_for_all_partitions(sandbox, client) -> None:
+    account = sandbox.accounts["trade"][0]
+    query = Query.of("fills_history", {"acc_id": account, "trd_market": "HK"})
+    partitions = plan(client, query, 3)
+    ends = {dict(partition.query.arguments)["end"] for partition in partitions}
+    assert len(ends) == 1 and abs(ends.pop() - client.server_time()) < timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"trd_market": "HK"}, "acc_id is missing"),
+        ({"acc_id": "1", "trd_market": "HK", "code": "x" * 33}, "code is"),
+        ({"acc_id": ["1", "2"], "trd_market": ["HK"]}, "acc_id and trd_market are lists"),
+        ({"acc_id": ["1", 2.5], "trd_market": "HK"}, "acc_id is 2.5"),
+        ({"acc_id": "1", "trd_market": "HK", "colour": "red"}, "unknown argument 'colour'"),
+    ],
+)
+def test_an_invalid_argument_is_rejected_before_anything_is_sent(
+    sandbox, client, arguments, words
+) -> None:
+    before = len(sandbox.requests)
+    with pytest.raises(bl.ConfigError, match=words):
+        plan(client, Query.of("fills_history", arguments), 2)
+    assert len(sandbox.requests) == before
+
+
+@pytest.mark.parametrize("partitions", [0, -1, 2.0, True, "2"])
+def test_the_number_of_partitions_is_a_positive_integer(client, partitions) -> None:
+    query = Query.of("dividends", {"symbol": "HK.00700"})
+    with pytest.raises(bl.ConfigError, match="expected a positive integer"):
+        plan(client, query, partitions)
+
+
+def test_a_part_that_no_range_has_is_rejected(client) -> None:
+    arguments = [("acc_id", "1"), ("trd_market", "HK"), ("start", at(0)), ("end", at(2))]
+    for part in [(2, 2), (0, 3)]:
+        with pytest.raises(bl.ConfigError, match="is not a part of this call's time range"):
+            client._part_of_pages("fills_history", arguments, part)
+    with pytest.raises(bl.ConfigError, match="has no time range"):
+        client._part_of_pages("plate_stocks", [("plate_code", "HK.BK1001")], (0, 2))
+
+
+def test_a_partition_and_its_reference_have_no_secret(client) -> None:
+    query = Query.of("dividends", {"symbol": ["HK.00700", "US.AAPL"]})
+    [first, _] = plan(client, query, 2)
+    sent = pickle.dumps((refer(client), first))
+    assert b"PRIVATE KEY" not in sent
+    reference, partition = pickle.loads(sent)
+    key, rows = partition.read(reference.client(), ["ex_date"])
+    assert (key, len(rows)) == (None, 21)
+
+
+@pytest.mark.parametrize(
+    "auth", [bl.BearerToken("canary-1"), bl.ApiKey("key", bl.generate_key().private_pem)]
+)
+def test_credentials_without_a_reference_are_rejected(auth) -> None:
+    with pytest.raises(bl.ConfigError) as refused:
+        refer(bl.Client("https://api.example.com", auth=auth))
+    assert "canary" not in str(refused.value)
