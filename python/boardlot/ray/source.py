@@ -15,7 +15,7 @@ from boardlot.partitions import Partition, Query, Reference, count, plan, refer,
 from boardlot.ray.predicates import filters
 
 if TYPE_CHECKING:
-    from boardlot import AsyncClient, Client, Endpoint
+    from boardlot import AsyncClient, Client, Endpoint, RateLimit
 
     Decimals = Literal["float64", "decimal", "string"]
 
@@ -28,7 +28,7 @@ def read(
     *,
     partitions: int = 64,
     decimals: Decimals = "float64",
-    rate_limit: float | bl.RateLimit | None = None,
+    rate_limit: float | RateLimit | None = None,
     ray_options: dict[str, Any] | None = None,
     **arguments: Any,
 ) -> ray.data.Dataset:
