@@ -78,7 +78,8 @@ impl State {
 
     fn reserve(&mut self, allowance: Allowance, now: u64) -> u64 {
         let interval = 1.0 / self.rate(allowance, now);
-        let tolerance = interval * f64::from(allowance.burst.saturating_sub(1));
+        // Not that of a lowered rate: a slow-down would grant a second burst at once.
+        let tolerance = f64::from(allowance.burst.saturating_sub(1)) / own_rate(allowance);
         let earliest = now.max(self.held_until);
         let send_at = earliest.max(self.arrival.saturating_sub(seconds(tolerance)));
         // After a time in which nothing could be sent there is no burst.
@@ -97,7 +98,7 @@ impl State {
 
     /// Requests per second at that time.
     pub fn rate(&self, allowance: Allowance, now: u64) -> f64 {
-        let own = allowance.rate * USED_SHARE;
+        let own = own_rate(allowance);
         self.slowed_to(now).map_or(own, |slowed| slowed.min(own))
     }
 
@@ -183,6 +184,11 @@ impl State {
     }
 }
 
+/// The rate that is used while the service rejects nothing.
+fn own_rate(allowance: Allowance) -> f64 {
+    allowance.rate * USED_SHARE
+}
+
 fn seconds(seconds: f64) -> u64 {
     nanos(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
@@ -230,6 +236,14 @@ mod tests {
     fn a_burst_is_sent_at_once_after_a_pause() {
         let mut state = State::default();
         close(&reserved(&mut state, allowance(10.0, 3), START, 4), &[0.0, 0.0, 0.0, 0.103_092_783]);
+    }
+
+    #[test]
+    fn a_slow_down_grants_no_second_burst() {
+        let (mut state, limit) = (State::default(), allowance(10.0, 3));
+        close(&reserved(&mut state, limit, START, 3), &[0.0, 0.0, 0.0]);
+        state.apply(Change::SlowDown(Duration::ZERO), limit, START);
+        assert!(reserved(&mut state, limit, START, 1)[0] > 0.1);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 """Ray reads every fill once, from workers that die and tasks that fail."""
 
+import time
+
 import boardlot as bl
 import pytest
 
@@ -101,8 +103,9 @@ def test_no_secret_travels(service) -> None:
 def test_a_shared_rate_limit_holds_for_all_workers(service, read) -> None:
     limited = service.client_with(rate_limit=bl.RateLimit(100, name="test-engines-ray"))
     code = service.expected["code"].mode()[0]
+    started = time.monotonic()
     with service.counted() as requests:
         read(limited, code=code, partitions=8).materialize()
-    times = sorted(request.at for request in requests)
-    assert len(times) > 100
-    assert max(sum(at <= t < at + 1 for t in times) for at in times) <= 102
+    assert len(requests) > 100
+    # The first one does not wait.
+    assert time.monotonic() - started >= (len(requests) - 1) / 100

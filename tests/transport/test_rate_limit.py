@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import time
 
 import boardlot as bl
 import pytest
@@ -32,13 +33,14 @@ async def used(base_url, given_up):
 )
 def test_requests_keep_their_distance_whichever_is_cancelled(given_up):
     with StandInService(lambda _: TIME) as server:
+        started = time.time()
         succeeded = asyncio.run(used(server.base_url, given_up))
         times = sorted(received.at for received in server.received)
     # On a busy machine one that was to be given up may have left before.
     assert 60 - len(given_up) <= succeeded <= len(times)
     interval = 1 / RATE
-    # The machine is late now and then, and the next one in time: over twenty places that is little.
-    for first, last in zip(times, times[19:], strict=False):
-        assert last - first > 14 * interval
+    # However late the machine is, none arrives before its place; the clocks may differ by a little.
+    for place, at in enumerate(times):
+        assert at - started > place * interval - 0.01
     # And what was given up is used again, not lost.
     assert times[-1] - times[0] < (len(times) + 4) * interval + 1.0

@@ -271,7 +271,7 @@ class _AdvisoryLock(Lock):
             )
 
     def release_others(self) -> None:
-        # A lost connection has lost its locks. One that took its place may have acquired them anew.
+        # A lost connection has lost its locks. Its successor may have acquired them since.
         with suppress(StoreError, ConfigError), self._database.snapshot() as transaction:
             if self._connection_number == self._database.connection_number:
                 transaction.execute("select pg_advisory_unlock(?)", (self._key,))
