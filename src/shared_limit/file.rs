@@ -13,8 +13,9 @@ use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
 use super::{
-    Reserved, Storage, boot_clock,
+    boot_clock,
     state::{Allowance, Change, LENGTH, State},
+    storage::{Reserved, Storage},
 };
 use crate::{
     auth::store::{digest, open_private, replace_private, state_folder},

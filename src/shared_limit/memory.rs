@@ -5,8 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use futures_util::future::BoxFuture;
 
 use super::{
-    Reserved, Storage, boot_clock,
+    boot_clock,
     state::{Allowance, Change, State},
+    storage::{Reserved, Storage},
 };
 use crate::{error::Result, fork_gate, process::PerProcess};
 

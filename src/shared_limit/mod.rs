@@ -5,21 +5,21 @@ mod file;
 mod memory;
 mod slowdown;
 mod state;
+mod storage;
 
 use std::{
-    fmt,
     path::Path,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 
-use futures_util::future::BoxFuture;
 use tokio::sync::Mutex as AsyncMutex;
 
 pub use self::{
     boot_clock::now as boot_nanos,
     slowdown::Slowdown,
     state::{Allowance, Change, State},
+    storage::{Reserved, Storage},
 };
 use self::{file::FileStorage, memory::MemoryStorage};
 use crate::{
@@ -33,34 +33,6 @@ const LOOKAHEAD: Duration = Duration::from_millis(20);
 /// A request that is later than this, because its process was stopped or the machine is busy, reserves
 /// another time: beside the requests of that moment it would be one too many.
 const LATE_MAX: u64 = 20_000_000;
-
-/// Where the state of a limit is stored.
-pub trait Storage: fmt::Debug + Send + Sync {
-    /// Makes a change.
-    fn change(&self, change: Change, allowance: Allowance) -> BoxFuture<'_, Result<Reserved>>;
-
-    /// Makes a change if that needs no wait.
-    fn try_change(&self, _change: Change, _allowance: Allowance) -> Result<Option<Reserved>> {
-        Ok(None)
-    }
-
-    /// What is known without waiting.
-    fn known(&self) -> Option<State>;
-
-    /// The file.
-    fn place(&self) -> Option<&Path> {
-        None
-    }
-}
-
-/// A reserved time, by the boot clock of this machine, and the state in which that left the limit.
-#[derive(Debug, Clone, Copy)]
-pub struct Reserved {
-    /// When the request is to be sent.
-    pub send_at: u64,
-    /// The state, by the same clock.
-    pub state: State,
-}
 
 /// A limit that several clients share.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::Slowdown;
+use super::slowdown::Slowdown;
 
 /// The share of the rate that is used. What arrives at the service is a little less even than what is sent:
 /// the rest is the room that keeps every second below the rate.
