@@ -131,6 +131,7 @@ class Workplace:
             "PageIterator": lambda: self.fills().pages(),
             "Pager": self.fills,
             "PagerBase": self.fills,
+            "RateLimit": lambda: bl.RateLimit(1_000),
             "RecordedRequest": lambda: self.sandbox.requests[0],
             "Recorder": lambda: bl.Recorder(self.path()),
             "Records": lambda: self.records[:],
@@ -157,8 +158,10 @@ class Workplace:
         login = {"store": bl.MemoryStore(), "timeout": 0.05}
         dividend, row = ("dividends", [("symbol", "HK.00700")]), dict(self.records[0])
         return {
+            "_application_limit": ((10.0, self.url, "application"), {}),
             "_check_profile_address": ((self.url, self.url), {}),
             "_did_you_mean": (("boardlto", ["boardlot"]), {}),
+            "_environment_proxy": ((self.url,), {}),
             "_fill_rows": ((self.fills().all(max_items=3),), {}),
             "_import_frame_library": (("to_arrow",), {}),
             "_micros": (("start", "2026-01-01"), {}),

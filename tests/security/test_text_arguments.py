@@ -75,6 +75,8 @@ PUBLIC = (
         "max_connections",
         "max_body_bytes",
         "rate_limit",
+        "rate",
+        "burst",
     ),
 )
 FUNCTIONS = [

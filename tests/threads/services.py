@@ -37,6 +37,22 @@ class Client(Shared):
         )
 
 
+class RateLimit(Shared):
+    """One limit for the clients of all threads."""
+
+    def make(self):
+        self.limit = bl.RateLimit(100_000)
+
+    def operations(self):
+        limit = self.limit
+        client = self.sandbox.client(rate_limit=limit)
+        return same(
+            *(lambda: limit.rate, lambda: limit.burst, lambda: limit.name, lambda: repr(limit)),
+            *(lambda: limit.used >= 0, lambda: limit.free <= 100_000),
+            lambda: len(client.dividends("HK.00700")),
+        )
+
+
 class Endpoint(Shared):
     """One custom endpoint, called by all threads."""
 
@@ -239,6 +255,6 @@ class FirstUse(Shared):
 
 
 SERVICES = (
-    *(Client, Endpoint, AsyncClient, ClosedClient, DateRange, Faults, Sandbox),
+    *(Client, RateLimit, Endpoint, AsyncClient, ClosedClient, DateRange, Faults, Sandbox),
     *(Recorder, Replay, FirstUse),
 )

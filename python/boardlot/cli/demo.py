@@ -204,7 +204,7 @@ async def _fills_async(base_url: str, login: Any, account: str, span: dict[str, 
 def _csv(fills: Sequence[Any], path: Path) -> None:
     import csv
 
-    with path.open("x", encoding="utf-8", newline="") as file:
+    with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(fills[0]))
         writer.writeheader()
         writer.writerows(fills)
