@@ -134,12 +134,12 @@ def test_a_notebook_that_is_run_a_second_time_sends_nothing(target, book, servic
     assert len(service.received) == sent
 
 
-def ask(target, url, ready, start, answers):
+def ask(target, url, ready, start, results):
     with bl.Client(url) as client, bl.Archive(target) as archive:
         ready.release()
         start.wait()
         found = archive.get(client, "dividends", SYMBOL, max_age=HOUR)
-        answers.put((len(found), found.meta["seen_at"]))
+        results.put((len(found), found.meta["seen_at"]))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks of POSIX")
@@ -147,9 +147,9 @@ def test_eight_processes_that_ask_at_once_fetch_once(target, book, service):
     book.lists[DIVIDENDS] = [dividend(1), dividend(2)]
     bl.Archive(target).close()
     fork = multiprocessing.get_context("fork")
-    ready, start, answers = fork.Semaphore(0), fork.Event(), fork.Queue()
+    ready, start, results = fork.Semaphore(0), fork.Event(), fork.Queue()
     children = [
-        fork.Process(target=ask, args=(target, service.base_url, ready, start, answers))
+        fork.Process(target=ask, args=(target, service.base_url, ready, start, results))
         for _ in range(8)
     ]
     for child in children:
@@ -157,7 +157,7 @@ def test_eight_processes_that_ask_at_once_fetch_once(target, book, service):
     for _ in children:
         assert ready.acquire(timeout=60)
     start.set()
-    found = {answers.get(timeout=60) for _ in children}
+    found = {results.get(timeout=60) for _ in children}
     for child in children:
         child.join(60)
     assert len(found) == 1 and {count for count, _ in found} == {2}
@@ -243,14 +243,14 @@ class TestCustomEndpoints:
 
     def serve(self, book, *pages):
         """Pages of candles, newest first; each is named by the end of its range."""
-        answers = []
+        results = []
         for place, page in enumerate(pages):
             extra = {"next_time": page[-1]["time"] - 1} if place < len(pages) - 1 else {}
             more = place < len(pages) - 1
-            answers.append(
+            results.append(
                 bl_response({"list": page, "extra": extra, "pagination": {"has_more": more}})
             )
-        book.failures[KLINE_PATH] = answers
+        book.failures[KLINE_PATH] = results
 
     def test_a_record_is_identified_by_the_unique_field(self, archive, book, client):
         lists = [(KLINE, {"symbol": SYMBOL})]

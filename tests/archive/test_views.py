@@ -56,7 +56,7 @@ VECTORS = bl.Endpoint(
 SHELL_QUERY = "select deal_id, qty from fills order by deal_id"
 
 
-def answer(rows):
+def page_of(rows):
     body = f'{{"ret_code":0,"data":{{"list":[{",".join(rows)}]}}}}'
     return Response(body=body.encode())
 
@@ -75,7 +75,7 @@ def same(one, other):
 def test_a_value_becomes_the_same_in_a_frame_and_in_a_view(archive, book, client):
     pytest.importorskip("pyarrow")
     book.failures[VECTORS.path] = [
-        answer(
+        page_of(
             f'{{"place":{place},{",".join(f"{json.dumps(name)}:{value}" for name in KINDS)}}}'
             for place, value in enumerate(VALUES)
         )
