@@ -97,7 +97,11 @@ def measure(quick: bool, topics: list[str], wheel: Path, any_machine: bool) -> i
     for topic in topics:
         say(f"{time.monotonic() - start:6.0f} s  {topic}")
         try:
-            rows += importlib.import_module(f"benches.{topic}").rows(Settings(quick, wheel))
+            measured = importlib.import_module(f"benches.{topic}").rows(Settings(quick, wheel))
+            # A run takes long: what is known by now is shown if it does not reach its end.
+            for row in measured:
+                say("\n".join(report.table(row)))
+            rows += measured
         except HookMissing as missing:
             left_out[topic] = str(missing)
             say(f"          left out: {missing}")
