@@ -7,10 +7,12 @@ import random
 import sqlite3
 import threading
 import time
+from datetime import timedelta
+from functools import partial
 
 import boardlot as bl
 import pytest
-from boardlot.archive.sqlite import GATE
+from boardlot.archive.sqlite_connection import GATE
 
 from ..support.processes import python
 from .service import fill, path_of
@@ -192,8 +194,6 @@ def test_an_event_loop_that_ends_in_the_middle_leaves_nothing_locked(file, book,
         assert archive.fills(*HK) == book.expected()
 
 
-# Not in every run: on a busy machine a child has hung, once in some hundred forks.
-@pytest.mark.slow
 @POSIX
 def test_security_54_a_child_forked_beside_readers_reads_and_updates(target, book, service):
     book.put_fills(300)
@@ -228,6 +228,47 @@ def test_security_54_a_child_forked_beside_readers_reads_and_updates(target, boo
             for reader in readers:
                 reader.join(60)
         assert not GATE._inside
+
+
+def test_security_54_no_thread_is_within_sqlite_while_another_one_forks(
+    file, book, client, monkeypatch
+):
+    used, connect = [], sqlite3.connect
+
+    def note(name):
+        used.append((name, threading.get_ident() in GATE._inside))
+
+    class Cursor(sqlite3.Cursor):
+        def fetchall(self):
+            note("fetchall")
+            return super().fetchall()
+
+        def __del__(self):
+            note("free")
+
+    class Connection(sqlite3.Connection):
+        def __getattribute__(self, name):
+            note(name)
+            return super().__getattribute__(name)
+
+        def cursor(self):
+            return super().cursor(Cursor)
+
+    monkeypatch.setattr(sqlite3, "connect", partial(connect, factory=Connection))
+    book.put_fills(120)
+    with bl.Archive(file) as archive:
+        archive.update(client, fills=[HK], ipos=["hk"], dividends=["HK.00700"])
+        assert len(archive.fills(*HK)) == len(archive.sql("select * from fills")) == 120
+        for query in ("no query", "delete from fills", "select 1; select 2", "pragma user_version"):
+            with pytest.raises(bl.ConfigError):
+                archive.sql(query)
+        archive.get(client, "ipos", "hk", max_age=timedelta(0))
+        archive.export("ipos", file.with_name("ipos.parquet"))
+        archive.check()
+    left_open = bl.Archive(file)
+    del left_open
+    assert {name for name, is_inside in used if not is_inside} == set()
+    assert len(used) > 200 and used[-1] == ("close", True)
 
 
 @POSIX

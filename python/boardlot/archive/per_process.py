@@ -44,7 +44,8 @@ class ForkGate:
         self._changed = PerProcess(threading.Condition)
         # How often each thread has entered.
         self._inside: dict[int, int] = {}
-        self._forking = 0
+        # The threads that are forking.
+        self._forking: set[int] = set()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(
                 before=self._before, after_in_parent=self._after, after_in_child=self._in_child
@@ -53,58 +54,56 @@ class ForkGate:
     @contextmanager
     def entered(self) -> Iterator[None]:
         """Within the library."""
-        self._enter(1)
-        try:
+        with self._to(lambda times: times + 1):
             yield
-        finally:
-            self._leave()
 
     @contextmanager
     def left(self) -> Iterator[None]:
         """Within a wait that the library does not take part in."""
-        times = self._inside.get(threading.get_ident(), 0)
-        for _ in range(times):
-            self._leave()
+        with self._to(lambda _: 0):
+            yield
+
+    @contextmanager
+    def _to(self, change: Callable[[int], int]) -> Iterator[None]:
+        before = self._inside.get(threading.get_ident(), 0)
         try:
+            self._set(change(before))
             yield
         finally:
-            if times:
-                self._enter(times)
+            # Whatever an interrupt left.
+            self._set(before)
 
-    def _enter(self, times: int) -> None:
+    def _set(self, times: int) -> None:
+        """How often this thread is inside."""
         me = threading.get_ident()
         changed = self._changed.value
         with changed:
-            while self._forking and me not in self._inside:
+            # A connection may be freed on the thread that forks, which is not to wait for itself.
+            while times and self._forking - {me} and me not in self._inside:
                 changed.wait()
-            self._inside[me] = self._inside.get(me, 0) + times
-
-    def _leave(self) -> None:
-        me = threading.get_ident()
-        changed = self._changed.value
-        with changed:
-            self._inside[me] -= 1
-            if not self._inside[me]:
-                del self._inside[me]
+            if times:
+                self._inside[me] = times
+            elif self._inside.pop(me, 0):
                 changed.notify_all()
 
     def _before(self) -> None:
         me = threading.get_ident()
         changed = self._changed.value
         with changed:
-            self._forking += 1
+            self._forking.add(me)
             while any(thread != me for thread in self._inside):
                 changed.wait()
 
     def _after(self) -> None:
+        me = threading.get_ident()
         changed = self._changed.value
         with changed:
-            self._forking -= 1
+            self._forking.discard(me)
             changed.notify_all()
 
     def _in_child(self) -> None:
         me = threading.get_ident()
-        self._forking = 0
+        self._forking = set()
         self._inside = {thread: times for thread, times in self._inside.items() if thread == me}
 
 

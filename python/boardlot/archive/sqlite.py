@@ -7,7 +7,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,8 @@ from boardlot.archive import schema, sqlite_types
 from boardlot.archive.connection import DatabaseConnection
 from boardlot.archive.database import RESTORE, Row, Transaction, digest, store_error
 from boardlot.archive.locks import WAIT, Lock, held_by
-from boardlot.archive.per_process import ForkGate
 from boardlot.archive.running import pause
+from boardlot.archive.sqlite_connection import SqliteConnection
 from boardlot.archive.sqlite_files import FileLock, ReadOnlyFile, create_private, identity_of
 from boardlot.archive.sqlite_query import run_query
 from boardlot.errors import StoreError
@@ -31,11 +31,9 @@ MEMORY = ":memory:"
 ROWS = 50
 # The size of the log, in pages, at which its content is moved to the file: 16 MB.
 LOG_PAGES = 4_000
-# SQLite has locks of the whole process, such as that of its memory.
-GATE = ForkGate()
 
 
-class Sqlite(DatabaseConnection[sqlite3.Connection]):
+class Sqlite(DatabaseConnection[SqliteConnection]):
     """A file in WAL mode: readers and the writer do not block each other."""
 
     identity = "integer primary key"
@@ -50,9 +48,8 @@ class Sqlite(DatabaseConnection[sqlite3.Connection]):
         self._read_only: ReadOnlyFile | None = None
         super().__init__(str(self.path or MEMORY))
 
-    def _connect(self) -> sqlite3.Connection:
-        with GATE.entered():
-            connection = self._open()
+    def _connect(self) -> SqliteConnection:
+        connection = self._open()
         try:
             self._retrying(lambda: self._prepare(connection))
             self._identity = identity_of(self.path)
@@ -61,19 +58,13 @@ class Sqlite(DatabaseConnection[sqlite3.Connection]):
             raise
         return connection
 
-    def _is_lost(self, connection: sqlite3.Connection) -> bool:
+    def _is_lost(self, connection: SqliteConnection) -> bool:
         return self._read_only is not None and self._read_only.is_outdated()
 
-    def _open(self) -> sqlite3.Connection:
-        # Waiting for a lock in C would delay Ctrl-C, so it is done here, in short steps.
-        options: dict[str, Any] = {
-            "timeout": WAIT,
-            "isolation_level": None,
-            "check_same_thread": False,
-        }
+    def _open(self) -> SqliteConnection:
         self._read_only = None
         if self.path is None:
-            return _connection(MEMORY, options)
+            return SqliteConnection(MEMORY)
         regular = crash_safe.is_regular(self.path)
         if regular is None:
             create_private(self.path)
@@ -83,19 +74,16 @@ class Sqlite(DatabaseConnection[sqlite3.Connection]):
             )
         elif not os.access(self.path, os.W_OK):
             self._read_only = ReadOnlyFile(self.path, self.name)
-            return self._read_only.connect(options)
-        return _connection(self.path, options)
+            return self._read_only.connect()
+        return SqliteConnection(str(self.path))
 
-    def _open_for_queries(self) -> sqlite3.Connection:
-        options = {"timeout": WAIT, "isolation_level": None, "check_same_thread": False}
-        with GATE.entered():
-            if self._read_only is not None:
-                return self._read_only.connect(options)
-            assert self.path is not None
-            uri = f"{self.path.as_uri()}?mode=ro"
-            return _connection(uri, {**options, "uri": True})
+    def _open_for_queries(self) -> SqliteConnection:
+        if self._read_only is not None:
+            return self._read_only.connect()
+        assert self.path is not None
+        return SqliteConnection(f"{self.path.as_uri()}?mode=ro", uri=True)
 
-    def _prepare(self, connection: sqlite3.Connection) -> None:
+    def _prepare(self, connection: SqliteConnection) -> None:
         transaction = _Transaction(connection)
         tables = {name for (name,) in transaction.execute("select name from sqlite_master")}
         found = None
@@ -120,7 +108,7 @@ class Sqlite(DatabaseConnection[sqlite3.Connection]):
                 schema.prepare(self, transaction, found)
                 transaction.execute("commit")
             except BaseException:
-                _roll_back(connection)
+                connection.roll_back()
                 raise
         # A commit survives the end of the process, however it ends. It may be lost if the machine
         # loses power, with the position that belongs to it: then it is fetched again.
@@ -176,7 +164,7 @@ class Sqlite(DatabaseConnection[sqlite3.Connection]):
                 yield transaction
                 transaction.execute("commit")
             except BaseException:
-                _roll_back(connection)
+                connection.roll_back()
                 raise
 
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
@@ -195,10 +183,10 @@ class Sqlite(DatabaseConnection[sqlite3.Connection]):
                 self._retrying(lambda: transaction.execute("select 1 from series limit 1"))
                 yield transaction
             finally:
-                _roll_back(connection)
+                connection.roll_back()
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
+    def _reading(self) -> Iterator[SqliteConnection]:
         with self._using() as connection:
             self._check_file()
             try:
@@ -222,7 +210,7 @@ class Sqlite(DatabaseConnection[sqlite3.Connection]):
         slots = self._own if self.path is None else self._for_queries
         with self._using(slots, self._open_for_queries) as connection:
             try:
-                return run_query(connection, sql, parameters, GATE)
+                return run_query(connection, sql, parameters)
             finally:
                 if self._read_only is not None:
                     self._read_only.check()
@@ -251,16 +239,14 @@ class Sqlite(DatabaseConnection[sqlite3.Connection]):
 
 
 class _Transaction(Transaction):
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: SqliteConnection) -> None:
         self._connection = connection
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
-        with GATE.entered():
-            return self._connection.execute(sql, parameters).fetchall()
+        return self._connection.execute(sql, parameters)
 
     def execute_many(self, sql: str, rows: Sequence[Row]) -> None:
-        with GATE.entered():
-            self._connection.executemany(sql, rows)
+        self._connection.execute_many(sql, rows)
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
         into, row = f"{table} ({', '.join(columns)})", f"({', '.join('?' * len(columns))})"
@@ -268,30 +254,18 @@ class _Transaction(Transaction):
         for start in range(0, len(rows), ROWS):
             some = rows[start : start + ROWS]
             values = ", ".join([row] * len(some))
-            with GATE.entered():
-                inserted += self._connection.execute(
-                    f"insert into {into} values {values} on conflict do nothing",
-                    list(chain.from_iterable(some)),
-                ).rowcount
+            inserted += self._connection.change(
+                f"insert into {into} values {values} on conflict do nothing",
+                list(chain.from_iterable(some)),
+            )
         return inserted
 
     def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
         return f"{column} in (select value from json_each(?))", json.dumps(list(values))
 
 
-def _connection(target: str | Path, options: dict[str, Any]) -> sqlite3.Connection:
-    connection: sqlite3.Connection = sqlite3.connect(target, **options)
-    return connection
-
-
 def _is_busy(error: sqlite3.Error) -> bool:
     return "database is locked" in str(error) or "database table is locked" in str(error)
-
-
-def _roll_back(connection: sqlite3.Connection) -> None:
-    if connection.in_transaction:
-        with suppress(sqlite3.Error):
-            connection.execute("rollback")
 
 
 HINTS = {

@@ -12,6 +12,7 @@ from boardlot import crash_safe
 from boardlot.archive.database import store_error
 from boardlot.archive.locks import Lock
 from boardlot.archive.per_process import PerProcess
+from boardlot.archive.sqlite_connection import SqliteConnection
 from boardlot.errors import StoreError
 
 __all__ = ["FileLock", "ReadOnlyFile", "create_private", "identity_of"]
@@ -29,20 +30,20 @@ class ReadOnlyFile:
         self._path, self._name = path, name
         self._seen: Any = None
 
-    def connect(self, options: dict[str, Any]) -> sqlite3.Connection:
+    def connect(self) -> SqliteConnection:
         seen = self._look()
         address = f"{self._path.as_uri()}?mode=ro"
         if seen[1] is None:
             self._seen = seen
-            return _connection(f"{address}&immutable=1", options)
+            return SqliteConnection(f"{address}&immutable=1", uri=True)
         self._seen = None
-        connection = _connection(f"{address}&readonly_shm=1", options)
+        connection = SqliteConnection(f"{address}&readonly_shm=1", uri=True)
         try:
-            connection.execute("select name from sqlite_master").fetchall()
+            connection.execute("select name from sqlite_master")
         except sqlite3.OperationalError as error:
             connection.close()
             if self._look()[1] is None:
-                return self.connect(options)
+                return self.connect()
             raise store_error(
                 self._name,
                 f"cannot be read without its log: {error}",
@@ -73,11 +74,6 @@ class ReadOnlyFile:
     def _look(self) -> tuple[Any, Any]:
         """The state of the file, and of its log if there is one."""
         return _state(self._path), _state(self._path.with_name(f"{self._path.name}-wal"))
-
-
-def _connection(address: str, options: dict[str, Any]) -> sqlite3.Connection:
-    connection: sqlite3.Connection = sqlite3.connect(address, **options, uri=True)
-    return connection
 
 
 def _state(path: Path) -> tuple[int, ...] | None:

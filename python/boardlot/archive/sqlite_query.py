@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from boardlot.archive.database import Row
-from boardlot.archive.per_process import ForkGate
+from boardlot.archive.sqlite_connection import GATE, SqliteConnection
 from boardlot.errors import ConfigError
 
 __all__ = ["run_query"]
@@ -21,25 +21,31 @@ READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, FUNCTION, RECURSIVE}
 
 
 def run_query(
-    connection: sqlite3.Connection, sql: str, parameters: Sequence[Any], gate: ForkGate
+    connection: SqliteConnection, sql: str, parameters: Sequence[Any]
 ) -> tuple[list[str], list[Row]]:
     """The columns and rows of a query.
 
     Raises:
         ConfigError: The query is not valid, or would do something else than read.
     """
+    with connection.driver() as driver:
+        return _run(driver, sql, parameters)
+
+
+def _run(
+    driver: sqlite3.Connection, sql: str, parameters: Sequence[Any]
+) -> tuple[list[str], list[Row]]:
     interrupts: list[BaseException] = []
     # Within it, nothing can be vacuumed into a file.
-    connection.execute("begin")
-    connection.execute("pragma query_only = on")
-    connection.set_authorizer(_reads_only)
-    connection.set_progress_handler(_watch(interrupts, gate).__next__, STEPS)
+    driver.execute("begin")
+    driver.execute("pragma query_only = on")
+    driver.set_authorizer(_reads_only)
+    driver.set_progress_handler(_watch(interrupts).__next__, STEPS)
     try:
-        with gate.entered():
-            cursor = connection.execute(sql, parameters)
-            if cursor.description is None:
-                raise ConfigError("the query failed: it returns nothing; expected a SELECT")
-            return [column[0] for column in cursor.description], cursor.fetchall()
+        cursor = driver.execute(sql, parameters)
+        if cursor.description is None:
+            raise ConfigError("the query failed: it returns nothing; expected a SELECT")
+        return [column[0] for column in cursor.description], cursor.fetchall()
     except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError, ValueError) as error:
         if interrupts:
             raise interrupts[0] from None
@@ -48,12 +54,12 @@ def run_query(
         hint = "A query can read, but nothing else." if "not authorized" in str(error) else ""
         raise ConfigError(f"the query failed: {error}", hint=hint) from error
     finally:
-        connection.set_progress_handler(None, 0)
+        driver.set_progress_handler(None, 0)
         # None is accepted since Python 3.11.
-        connection.set_authorizer(_allows_all)
+        driver.set_authorizer(_allows_all)
         with suppress(sqlite3.Error):
-            connection.execute("rollback")
-        connection.execute("pragma query_only = off")
+            driver.execute("rollback")
+        driver.execute("pragma query_only = off")
 
 
 def _reads_only(action: int, first: Any, second: Any, *_: Any) -> int:
@@ -65,7 +71,7 @@ def _allows_all(*_: Any) -> int:
     return sqlite3.SQLITE_OK
 
 
-def _watch(interrupts: list[BaseException], gate: ForkGate) -> Iterator[int]:
+def _watch(interrupts: list[BaseException]) -> Iterator[int]:
     """What SQLite calls now and then: 0 to go on, 1 to end.
 
     Python runs the handlers of signals when the generator resumes, within the `try`: SQLite would
@@ -74,7 +80,7 @@ def _watch(interrupts: list[BaseException], gate: ForkGate) -> Iterator[int]:
     while True:
         try:
             # Another thread may be about to fork.
-            with gate.left():
+            with GATE.left():
                 pass
             yield 0
         except GeneratorExit:
