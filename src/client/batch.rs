@@ -15,7 +15,7 @@ use crate::{
     api::{Argument, EncodedValue, Endpoint, EndpointRef, Field, ResponseShape},
     decode::{PageSlice, Rows},
     error::{Error, Result},
-    http::RequestPlan,
+    http::{RequestPlan, TimeRange},
     process::{on_behalf_of, origin},
 };
 
@@ -30,8 +30,9 @@ pub struct BatchOutcome {
 }
 
 impl Client {
-    /// Calls an endpoint for many keys, `concurrency` at a time, each with the `fixed` arguments. With `collect`, failures are
-    /// collected in `errors`; otherwise the first one ends the call. `done` counts finished keys.
+    /// Calls an endpoint for many keys, `concurrency` at a time, each with the `fixed` arguments. With
+    /// `collect`, failures are collected in `errors`; otherwise the first one ends the call. `done` counts
+    /// finished keys.
     pub async fn fetch_many(
         &self,
         endpoint: EndpointRef,
@@ -42,22 +43,29 @@ impl Client {
         done: Arc<AtomicU64>,
     ) -> Result<BatchOutcome> {
         let key_name = key_parameter(&endpoint, &fixed)?.to_owned();
-        let fixed = self.with_one_range(&endpoint, &key_name, &keys, fixed).await?;
-        let has_fixed = !fixed.is_empty();
-        let fixed: Arc<[(String, Argument)]> = fixed.into();
-        let arguments_of = move |name: &str, key: &Argument| -> Vec<(String, Argument)> {
-            std::iter::once((name.to_owned(), key.clone())).chain(fixed.iter().cloned()).collect()
+        let arguments_of = |key: &Argument,
+                            fixed: &[(String, Argument)]|
+         -> Vec<(String, Argument)> {
+            std::iter::once((key_name.clone(), key.clone())).chain(fixed.iter().cloned()).collect()
         };
         // What is invalid is refused before anything is sent: a key unless failures are collected, and
         // the other arguments always.
-        let refusals = keys
-            .iter()
-            .map(|key| RequestPlan::new(&endpoint, &arguments_of(&key_name, key)).map(drop));
-        let refused: Vec<Error> = refusals.filter_map(Result::err).collect();
-        let is_of_all = refused.len() == keys.len() && has_fixed;
+        let (mut range, mut refused) = (None, Vec::new());
+        for key in &keys {
+            match RequestPlan::new(&endpoint, &arguments_of(key, &fixed)) {
+                Ok(plan) => range = range.or(plan.time_range()),
+                Err(error) => refused.push(error),
+            }
+        }
+        let is_of_all = refused.len() == keys.len() && !fixed.is_empty();
+        let range = range.filter(|range| refused.is_empty() && range.is_open());
         if let Some(error) = refused.into_iter().next().filter(|_| !collect || is_of_all) {
             return Err(error);
         }
+        let fixed = match range {
+            Some(range) => self.with_one_range(range, fixed).await?,
+            None => fixed,
+        };
         let mut waiting = keys.into_iter().enumerate();
         let mut running = JoinSet::new();
         let mut outcomes = BTreeMap::new();
@@ -66,7 +74,7 @@ impl Client {
                 && let Some((index, key)) = waiting.next()
             {
                 let (client, endpoint) = (self.clone(), endpoint.clone());
-                let arguments = arguments_of(&key_name, &key);
+                let arguments = arguments_of(&key, &fixed);
                 running.spawn(on_behalf_of(origin(), async move {
                     let outcome = client.call(&endpoint, &arguments).await;
                     (index, EncodedValue::from(key).into_text(), outcome)
@@ -110,29 +118,12 @@ impl Client {
 }
 
 impl Client {
-    /// The arguments with a time range that ends at the same moment for all keys, if it was left open.
+    /// The arguments with an open time range that ends at the same moment for all keys.
     async fn with_one_range(
         &self,
-        endpoint: &Endpoint,
-        key_name: &str,
-        keys: &[Argument],
+        range: TimeRange,
         mut fixed: Vec<(String, Argument)>,
     ) -> Result<Vec<(String, Argument)>> {
-        let plan = |key: &Argument| {
-            let key = std::iter::once((key_name.to_owned(), key.clone()));
-            let arguments: Vec<_> = key.chain(fixed.iter().cloned()).collect();
-            RequestPlan::new(endpoint, &arguments)
-        };
-        if endpoint.time_range().is_none() {
-            return Ok(fixed);
-        }
-        let plans: Vec<_> = keys.iter().map(plan).collect();
-        // What is refused is refused before anything is sent.
-        let range = match plans.iter().any(Result::is_err) {
-            true => None,
-            false => plans.into_iter().find_map(|plan| plan.ok()?.time_range()),
-        };
-        let Some(range) = range.filter(|range| range.is_open()) else { return Ok(fixed) };
         let (start, end) = range.resolve(self.service_now().await?.saturating_mul(1_000))?;
         let is_kept = |(name, _): &(String, Argument)| {
             name != "end" && (name != "start" || range.start.is_some())

@@ -170,10 +170,11 @@ impl Attempt<'_> {
         // Before a connection is taken: a hook may call the client itself.
         let added = self.emit(EventKind::Sending).await;
         let (duration, outcome) = {
-            let before = self.wait_times.spent(WaitReason::RateLimit);
+            let limit = || self.wait_times.spent(WaitReason::RateLimit);
+            let span = self.span.as_ref().map(|span| (span, limit()));
             let _permit = self.transport.acquire(self.state, self.wait_times).await?;
-            if let Some(span) = &self.span {
-                span.waited(self.wait_times.spent(WaitReason::RateLimit).saturating_sub(before));
+            if let Some((span, before)) = span {
+                span.waited(limit().saturating_sub(before));
             }
             self.sent = authorization.headers(self.request)?;
             self.transport.exchange(self.state, self.request, added, &self.sent).await

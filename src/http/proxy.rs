@@ -49,10 +49,10 @@ impl EnvironmentProxy {
 
 /// The proxy to use instead of `ENVIRONMENT`, and the variable that names one which is not used.
 pub fn resolve(options: &mut TransportOptions, base: &BaseUrl) -> Result<Option<&'static str>> {
-    let named = EnvironmentProxy::of(base);
     match options.proxy.as_deref() {
-        None => Ok(named.map(|named| named.variable)),
+        None => Ok(EnvironmentProxy::of(base).map(|named| named.variable)),
         Some(ENVIRONMENT) => {
+            let named = EnvironmentProxy::of(base);
             if let Some(EnvironmentProxy { variable, address }) = &named
                 && !is_usable(address)
             {

@@ -1,7 +1,16 @@
 """Fills of accounts that tests make up."""
 
+import operator
+
 BASE = 1_790_000_000_000_000
 CODES = ("HK.00700", "HK.00005", "HK.00001")
+COMPARE = {
+    "==": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 def fill(number, micros):

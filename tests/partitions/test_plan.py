@@ -10,7 +10,7 @@ from boardlot.partitions import Condition, Filters, Query, plan, refer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from .rows import BASE, CODES, fills
+from .rows import BASE, CODES, COMPARE, fills
 
 ACCOUNTS = count(500_000)
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -70,19 +70,12 @@ CONDITIONS = st.lists(
     ),
     max_size=3,
 )
-MEETS = {
-    "==": lambda left, right: left == right,
-    "<": lambda left, right: left < right,
-    "<=": lambda left, right: left <= right,
-    ">": lambda left, right: left > right,
-    ">=": lambda left, right: left >= right,
-}
 
 
 def meets(row, conditions):
     typed = {**row, "updated_time": EPOCH + timedelta(microseconds=row["updated_time"])}
     typed["qty"] = int(row["qty"])
-    return all(MEETS[c.operator](typed[c.column], c.value) for c in conditions)
+    return all(COMPARE[c.operator](typed[c.column], c.value) for c in conditions)
 
 
 @QUICK

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from .rows import BASE, CODES, fills
+from .rows import BASE, CODES, COMPARE, fills
 
 pl = pytest.importorskip("polars")
 
@@ -118,14 +118,7 @@ def test_errors_are_the_clients_own(client, sent) -> None:
         boardlot.polars.scan("live", "dividends", symbol="HK.00700")
 
 
-OPERATIONS = st.sampled_from(["==", "<", "<=", ">", ">="])
-COMPARE = {
-    "==": lambda left, right: left == right,
-    "<": lambda left, right: left < right,
-    "<=": lambda left, right: left <= right,
-    ">": lambda left, right: left > right,
-    ">=": lambda left, right: left >= right,
-}
+OPERATIONS = st.sampled_from([*COMPARE])
 
 
 def conditions():

@@ -70,9 +70,8 @@ def is_code(value: object) -> bool:
 
 
 def _micros(value: object) -> int | None:
-    """A time in whole microseconds: of a finer one the fraction is cut off, for which the
-    microsecond
-    that `narrowed` adds makes up."""
+    """A time in whole microseconds: of a finer one the fraction is cut off, for which
+    the microsecond that `narrowed` adds makes up."""
     if isinstance(value, datetime):
         return (value - EPOCH) // MICROSECOND if value.tzinfo is not None else None
     if isinstance(value, date):

@@ -63,8 +63,7 @@ def read(
 
     Raises:
         ConfigError: The client's credentials cannot be sent as a reference, or an argument is
-        missing
-            or not valid; nothing was sent.
+            missing or not valid; nothing was sent.
         BoardlotError: As raised by `server_time`, for an open range. In a worker: as raised by the
             method.
     """

@@ -6,7 +6,7 @@ import base64
 import json
 import pickle
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pyarrow as pa
@@ -190,7 +190,7 @@ def _reference(given: dict[str, str]) -> Reference:
     limit = float(given["rate_limit"]) if "rate_limit" in given else None
     if "client" in given:
         reference: Reference = pickle.loads(base64.b64decode(given["client"]))
-        return reference if limit is None else Reference(**{**vars(reference), "rate_limit": limit})
+        return reference if limit is None else replace(reference, rate_limit=limit)
     if "profile" in given:
         return refer(given["profile"], limit)
     if not {"base_url", "key_id", "key_file"} <= given.keys():

@@ -8,7 +8,7 @@ use super::{
     options::ColumnOptions,
     scalar_builder::Capacity,
     undeclared::{FieldValues, infer_kind},
-    undeclared_columns::is_too_sparse,
+    undeclared_columns::{filled, is_too_sparse},
 };
 use crate::{
     api::Kind,
@@ -95,18 +95,14 @@ fn column_of(
     page: StreamPage,
 ) -> Result<Column> {
     let capacity = Capacity { rows, bytes: values.byte_length() };
-    let mut column = Column::new(name.to_owned(), kind, options, capacity);
-    let mut filled = 0;
-    for (row, json) in values.iter() {
-        column.push_nulls(row - filled);
+    let column = Column::new(name.to_owned(), kind, options, capacity);
+    filled(column, values, rows, |column, row, json| {
         let is_held = json.is_none_or(|json| holds(kind, json));
-        if !is_held || column.push(json.map(Raw::new)).is_err() {
-            return Err(other_kind(name, kind, (page.number, row), json.unwrap_or_default()));
+        match is_held && column.push(json.map(Raw::new)).is_ok() {
+            true => Ok(()),
+            false => Err(other_kind(name, kind, (page.number, row), json.unwrap_or_default())),
         }
-        filled = row + 1;
-    }
-    column.push_nulls(rows - filled);
-    Ok(column)
+    })
 }
 
 /// Whether a column of this inferred kind keeps the value as it is: decimal text is no number here, as it

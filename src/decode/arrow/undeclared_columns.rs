@@ -55,8 +55,14 @@ pub(super) fn add_undeclared_columns(
             let table = &mut part.table;
             // Frees the values of each field once it has its column.
             let values = index.map(|index| table.undeclared.take(index)).unwrap_or_default();
-            let column = column_of(&values, name.as_ref(), kind, table.rows, options);
-            table.columns.push(column);
+            let capacity = Capacity { rows: table.rows, bytes: values.byte_length() };
+            let column = Column::new(name.as_ref().to_owned(), kind, options, capacity);
+            // The kind was inferred from these values, so none of them is invalid.
+            let filled = filled(column, &values, table.rows, |column, _, json| {
+                let _ = column.push(json.map(Raw::new));
+                Ok(())
+            });
+            table.columns.push(filled?);
         }
     }
     Ok(())
@@ -87,22 +93,19 @@ fn all_undeclared_fields(parts: &[&mut FieldColumns]) -> Vec<(Arc<str>, Vec<Opti
     fields
 }
 
-fn column_of(
+/// A column with the values of a field; rows without one are null.
+pub(super) fn filled(
+    mut column: Column,
     values: &FieldValues,
-    name: &str,
-    kind: Kind,
     rows: usize,
-    options: ColumnOptions,
-) -> Column {
-    let capacity = Capacity { rows, bytes: values.byte_length() };
-    let mut column = Column::new(name.to_owned(), kind, options, capacity);
+    push: impl Fn(&mut Column, usize, Option<&str>) -> Result<()>,
+) -> Result<Column> {
     let mut filled = 0;
     for (row, json) in values.iter() {
         column.push_nulls(row - filled);
-        // The kind was inferred from these values, so none of them is invalid.
-        let _ = column.push(json.map(Raw::new));
+        push(&mut column, row, json)?;
         filled = row + 1;
     }
     column.push_nulls(rows - filled);
-    column
+    Ok(column)
 }
