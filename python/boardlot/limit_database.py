@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from typing import TYPE_CHECKING, Any
 
 from boardlot.errors import ConfigError
+from boardlot.per_process import PerProcess
 
 if TYPE_CHECKING:
     import psycopg
@@ -99,9 +99,7 @@ class LimitDatabase:
         self.url = url
         self.name = name
         self.has_password: bool = parsed.get("password") is not None
-        self._lock: threading.Lock = threading.Lock()
-        self._connection: psycopg.Connection[Any] | None = None
-        self._process = os.getpid()
+        self._own = PerProcess(_Connection)
 
     def __repr__(self) -> str:
         return f"LimitDatabase(..., {self.name!r})"
@@ -122,34 +120,30 @@ class LimitDatabase:
         import psycopg
 
         named = {"interval": 0, "tolerance": 0, "name": self.name, **arguments}
-        if self._process != os.getpid():
-            # The parent's lock may be held, and its connection is in use there.
-            self._lock, self._process = threading.Lock(), os.getpid()
-            _PARENTS.append(self._connection)
-            self._connection = None
-        with self._lock:
-            is_new = self._connection is None
+        own = self._own.value
+        with own.lock:
+            is_new = own.driver is None
             try:
-                return self._row(statement, named)
+                return self._row(own, statement, named)
             except psycopg.OperationalError:
-                self._connection = None
+                own.driver = None
                 if is_new:
                     raise
             # The server was started again, or has closed an idle connection.
-            return self._row(statement, named)
+            return self._row(own, statement, named)
 
-    def _row(self, statement: str, named: dict[str, Any]) -> tuple[Any, ...]:
+    def _row(self, own: _Connection, statement: str, named: dict[str, Any]) -> tuple[Any, ...]:
         import psycopg
 
-        if self._connection is None:
-            self._connection = psycopg.connect(
+        if own.driver is None:
+            own.driver = psycopg.connect(
                 self.url,
                 autocommit=True,
                 connect_timeout=CONNECT_TIMEOUT,
                 options=f"-c statement_timeout={STATEMENT_TIMEOUT}s",
                 application_name="boardlot",
             )
-        connection = self._connection
+        connection = own.driver
         try:
             row = connection.execute(statement, named).fetchone()
         except psycopg.errors.UndefinedTable:
@@ -164,5 +158,9 @@ class LimitDatabase:
         return tuple(row)
 
 
-# Connections of a parent process: closing one would end it there.
-_PARENTS: list[object] = []
+class _Connection:
+    """The connection, which one thread at a time uses."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.driver: psycopg.Connection[Any] | None = None

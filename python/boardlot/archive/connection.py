@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
 from boardlot.archive.database import Database
-from boardlot.archive.per_process import PerProcess
 from boardlot.errors import ConfigError, StoreError
+from boardlot.per_process import PerProcess
 
 __all__ = ["DatabaseConnection", "Slot"]
 

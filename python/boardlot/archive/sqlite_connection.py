@@ -9,7 +9,7 @@ from typing import Any
 
 from boardlot.archive.database import Row
 from boardlot.archive.locks import WAIT
-from boardlot.archive.per_process import ForkGate
+from boardlot.per_process import ForkGate
 
 __all__ = ["GATE", "SqliteConnection"]
 

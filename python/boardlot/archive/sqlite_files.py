@@ -11,9 +11,9 @@ from typing import Any, BinaryIO
 from boardlot import crash_safe
 from boardlot.archive.database import store_error
 from boardlot.archive.locks import Lock
-from boardlot.archive.per_process import PerProcess
 from boardlot.archive.sqlite_connection import SqliteConnection
 from boardlot.errors import StoreError
+from boardlot.per_process import PerProcess
 
 __all__ = ["FileLock", "ReadOnlyFile", "create_private", "identity_of"]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from boardlot import AsyncClient, Client, RateLimit
 from boardlot.errors import ConfigError
+from boardlot.per_process import PerProcess
 
 __all__ = ["Reference", "refer"]
 
@@ -38,7 +39,7 @@ class Reference:
         share = self.rate_limit
         if isinstance(share, (int, float)):
             share /= max(1, processes)
-        with _CREATING:
+        with _CREATING.value:
             return _client(self.pickled, share, process)
 
 
@@ -90,7 +91,7 @@ def _open(pickled: bytes, rate_limit: float | RateLimit | None) -> Client:
     return Client(**_arguments(pickle.loads(pickled)) | {"rate_limit": rate_limit})
 
 
-_CREATING = threading.Lock()
+_CREATING = PerProcess(threading.Lock)
 
 
 # More than one only if a process works for several frames, or its share has changed.
