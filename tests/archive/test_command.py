@@ -195,10 +195,31 @@ def test_names_of_columns_and_infinities_are_written(run):
     assert run("sql", nothing, "--format", "csv").out == "code,market\n"
     assert run("sql", nothing, "--format", "json").out == "[]\n"
     infinite = "select 9e999 as a, -9e999 as b, 1.5 as c"
-    for format in ("json", "jsonl"):
-        (row,) = json.loads(f"[{run('sql', infinite, '--format', 'jsonl').out}]")
-        assert row == {"a": None, "b": None, "c": 1.5}, format
+    row = {"a": None, "b": None, "c": 1.5}
+    assert json.loads(run("sql", infinite, "--format", "json").out) == [row]
+    assert json.loads(run("sql", infinite, "--format", "jsonl").out) == row
     assert "code" in run("sql", nothing).out
+
+
+@pytest.mark.parametrize("chosen", [("--where", "code=no"), ("--where", "code=no", "--limit", "1")])
+def test_columns_are_written_although_no_row_is_left(chosen, run, book, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    book.lists[path_of("ipos", "hk")] = [{"code": "HK.02799"}]
+    run("update", "--ipos", "hk")
+    query = "select code, market from ipos"
+    assert run("sql", query, *chosen, "--format", "csv").out == "code,market\n"
+    out = tmp_path / "none.parquet"
+    run("sql", query, *chosen, "--out", str(out))
+    assert parquet.read_table(out).column_names == ["code", "market"]
+
+
+def test_a_list_that_was_read_lately_is_not_read_again(run, service):
+    run("update", "--ipos", "hk", "--max-age-minutes", "60")
+    sent = len(service.received)
+    run("update", "--ipos", "hk", "--max-age-minutes", "60")
+    assert len(service.received) == sent
+    run("update", "--ipos", "hk", "--max-age-minutes", "0")
+    assert len(service.received) > sent
 
 
 def test_what_is_wrong_makes_the_status_1(run, book):

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -20,6 +19,7 @@ from boardlot.archive.lists import LISTS
 from boardlot.archive.open import server_address
 from boardlot.cli.click_classes import Argument, CommandGroup, DataCommand
 from boardlot.cli.endpoints import parse_time
+from boardlot.cli.fields import NamedRows
 from boardlot.cli.numbers import Number
 from boardlot.cli.output import check_destination, emit
 from boardlot.cli.paths import UserPath
@@ -98,6 +98,7 @@ def update(
     fills: Sequence[str],
     since: str | None,
     overlap_days: float,
+    max_age_minutes: float | None,
     **keys: Any,
 ) -> int:
     """Read lists, and store what is new, changed or gone.
@@ -117,6 +118,7 @@ def update(
             fills=accounts,
             since=start,
             overlap=timedelta(days=overlap_days),
+            max_age=None if max_age_minutes is None else timedelta(minutes=max_age_minutes),
             progress=settings.out is not None,
             **keys,
         )
@@ -150,7 +152,7 @@ def sql(settings: Settings, file: str, query: str) -> None:
     check_destination(settings, _files_of(file))
     with _existing(file) as archive:
         result = archive.sql(query)
-    emit(settings, _Rows(result.columns, [plain(row) for row in result.to_dicts()]))
+    emit(settings, NamedRows(result.columns, [plain(row) for row in result.to_dicts()]))
 
 
 def check(settings: Settings, file: str, unread_days: float) -> int:
@@ -163,7 +165,7 @@ def check(settings: Settings, file: str, unread_days: float) -> int:
     check_destination(settings, _files_of(file))
     with _existing(file) as archive:
         found = archive.check(unread=timedelta(days=unread_days))
-    emit(settings, _Rows(FINDING, [dataclasses.asdict(one) for one in found]))
+    emit(settings, NamedRows(FINDING, [dataclasses.asdict(one) for one in found]))
     return 1 if found else 0
 
 
@@ -195,18 +197,6 @@ def follow(
         ):
             out.write(json.dumps(fill).encode() + b"\n")
             out.flush()
-
-
-class _Rows(list[dict[str, Any]]):
-    """Rows whose columns are known even if there are none."""
-
-    def __init__(self, columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
-        super().__init__(rows)
-        # Rows show their columns themselves.
-        without_rows = [] if rows else columns
-        self.schema = [
-            SimpleNamespace(name=name, kind="text", unit=None, doc="") for name in without_rows
-        ]
 
 
 def _refuse(settings: Settings, because: str, allowed: Sequence[str]) -> None:
@@ -256,6 +246,11 @@ COMMANDS: dict[str, click.Command] = {
                 for name in LISTS
             ),
             *_ranges(),
+            click.Option(
+                ["--max-age-minutes"],
+                type=Number(0, DAYS_MAX * 24 * 60),
+                help="Send nothing for a list that was read completely less than this ago.",
+            ),
         ],
         help=update.__doc__,
         examples=[

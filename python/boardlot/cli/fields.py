@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -11,9 +12,22 @@ from boardlot._core import Records
 from boardlot.clients.mistakes import did_you_mean
 from boardlot.results.cell_format import clean
 
-__all__ = ["Fields", "Rows", "names_of"]
+__all__ = ["Fields", "NamedRows", "Rows", "names_of"]
 
 Rows = Sequence[Mapping[str, Any]]
+
+
+class NamedRows(list[Mapping[str, Any]]):
+    """Rows that all have the same columns, which are known even if there are none."""
+
+    def __init__(self, columns: Sequence[str], rows: Rows) -> None:
+        super().__init__(rows)
+        self.columns = columns
+        # A table infers the types of rows from their values.
+        without_rows = [] if rows else columns
+        self.schema = [
+            SimpleNamespace(name=name, kind="text", unit=None, doc="") for name in without_rows
+        ]
 
 
 class Fields:
@@ -77,5 +91,7 @@ def names_of(page: Rows) -> list[str]:
     """The names of the declared fields, then those of the others."""
     if isinstance(page, Records):
         return page._names()
+    if isinstance(page, NamedRows):
+        return [*page.columns]
     declared = [field.name for field in getattr(page, "schema", None) or ()]
     return list(dict.fromkeys([*declared, *(name for row in page for name in row)]))

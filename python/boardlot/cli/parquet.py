@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from boardlot import hints
-from boardlot.cli.fields import Fields, Rows
+from boardlot.cli.fields import Fields, Rows, names_of
 from boardlot.cli.plain_values import plain
 from boardlot.errors import ProtocolError
 
@@ -92,8 +92,7 @@ class Parquet:
             ) from error
 
     def _untyped(self, page: Rows) -> Any:
-        names = dict.fromkeys(name for row in page for name in row)
-        columns = {name: self._column([row.get(name) for row in page]) for name in names}
+        columns = {name: self._column([row.get(name) for row in page]) for name in names_of(page)}
         return self._pyarrow.table(columns)
 
     def _column(self, values: list[Any]) -> Any:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import click
 
 from boardlot._core import Records
-from boardlot.cli.fields import Rows, names_of
+from boardlot.cli.fields import NamedRows, Rows, names_of
 from boardlot.cli.settings import Settings
 from boardlot.clients.mistakes import did_you_mean
 from boardlot.results.cell_format import clean
@@ -59,7 +59,8 @@ def chosen_pages(settings: Settings, records: Any) -> Iterator[Rows]:
         if order:
             found = _sorted(found, order)
         if left is not None:
-            found = found[:left]
+            if len(found) > left:
+                found = found[:left]
             left -= len(found)
         yield found
         if left == 0:
@@ -200,4 +201,5 @@ def _sorted(page: Rows, order: Sequence[tuple[str, bool]]) -> Rows:
 def _take(page: Rows, indices: list[int]) -> Rows:
     if isinstance(page, Records):
         return page._take(indices)
-    return [page[index] for index in indices]
+    rows = [page[index] for index in indices]
+    return NamedRows(page.columns, rows) if isinstance(page, NamedRows) else rows
