@@ -10,6 +10,7 @@ from datetime import timedelta
 import boardlot as bl
 import pytest
 
+from ..support.own_endpoints import KLINE
 from ..support.processes import run_python
 from .service import path_of, serve, unavailable
 
@@ -17,14 +18,6 @@ HK = ("281756", "HK")
 SYMBOL = "HK.00700"
 DIVIDENDS = path_of("dividends", SYMBOL)
 HOUR = timedelta(hours=1)
-KLINE = bl.Endpoint(
-    "kline",
-    "GET",
-    "/api/v1.0/quote/{symbol}/history-kline",
-    rows="data.list",
-    paging=bl.DateRange("end", next="extra.next_time", unique="time"),
-    record={"time": "seconds", "close": "decimal"},
-)
 KLINE_PATH = "/api/v1.0/quote/HK.00700/history-kline"
 
 
@@ -248,7 +241,7 @@ class TestCustomEndpoints:
             extra = {"next_time": page[-1]["time"] - 1} if place < len(pages) - 1 else {}
             more = place < len(pages) - 1
             results.append(
-                bl_response({"list": page, "extra": extra, "pagination": {"has_more": more}})
+                bl_response({"kline_list": page, "extra": extra, "pagination": {"has_more": more}})
             )
         book.failures[KLINE_PATH] = results
 
