@@ -137,7 +137,7 @@ def test_a_name_that_does_not_exist_has_a_suggestion(archive, client, query, sug
     assert "cursor" not in str(caught.value) and "LINE" not in str(caught.value)
 
 
-def test_a_query_that_writes_is_told_that_it_cannot(archive, client):
+def test_the_error_of_a_query_that_writes_says_that_it_cannot(archive, client):
     archive.update(client, fills=[HK])
     with pytest.raises(bl.ConfigError) as caught:
         archive.sql("delete from fills")

@@ -45,7 +45,7 @@ def test_records_say_what_to_call(client, name, instead):
     [
         ("to_df", "; call `to_pandas()`, `to_polars()` or `to_arrow()`"),
         ("head", "; frames have it: call `to_pandas()` or `to_polars()` first"),
-        ("checkpiont", "; did you mean 'checkpoint'?"),
+        ("check_point", "; did you mean 'checkpoint'?"),
         ("append", ""),
     ],
 )
