@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import ast
 import sys
+import tempfile
 from types import ModuleType
 
 from boardlot import _core
 from mypy import stubtest
 from stub_docstrings import STUB
+
+# They only raise what to call instead: the stub lacks them, so that type checkers refuse them.
+RAISING = r"boardlot\._core\.(_pager\.)?(PagerBase|Pager|AsyncPager)\.__(bool|getitem|len)__"
 
 
 def main() -> int:
@@ -25,8 +29,12 @@ def main() -> int:
             if hasattr(_core, name):
                 setattr(part, name, getattr(_core, name))
         sys.modules[part.__name__] = part
-    sys.argv[1:] = [_core.__name__, "--mypy-config-file", "pyproject.toml"]
-    return stubtest.main()
+    with tempfile.NamedTemporaryFile("w") as allowlist:
+        allowlist.write(RAISING)
+        allowlist.flush()
+        sys.argv[1:] = [_core.__name__, "--mypy-config-file", "pyproject.toml"]
+        sys.argv += ["--allowlist", allowlist.name, "--ignore-unused-allowlist"]
+        return stubtest.main()
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ PICTURES = ROOT / "docs" / "pictures"
 LARGEST = 300_000
 COLUMNS = 100
 # Of the demo's output, how many lines are shown from its start and from its end.
-FIRST, LAST = 24, 6
+FIRST, LAST = 24, 11
 CHARACTER, LINE, MARGIN = 8.4, 19, 18
 STYLE = re.compile(r"\x1b\[([\d;]*)m")
 COLOURS = {

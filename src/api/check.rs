@@ -43,7 +43,7 @@ impl Parameter {
             ParameterKind::AccountId => self.account_id(argument),
             ParameterKind::Integer { min, max } => self.integer(argument, min, max),
             ParameterKind::Date => {
-                time::date(argument).map_err(|expected| self.refuse(argument, expected))
+                time::date(argument).map_err(|expected| self.refuse(argument, &expected))
             }
             ParameterKind::Time(unit) => time::time(argument, unit).map_err(refused),
             ParameterKind::Number => self.number(argument),

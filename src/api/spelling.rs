@@ -6,13 +6,15 @@ pub const MARKETS: &[&str] = &["HK", "US", "SH", "SZ", "SG", "CA", "AU", "JP", "
 /// The length of a Hong Kong code in the document's examples.
 const HK_DIGITS: usize = 5;
 
-/// Another spelling of a symbol: `HK.00700` for `hk.00700`, `0700.HK` and `HK.700`.
+/// Another spelling of a symbol: `HK.00700` for `hk.00700`, `0700.HK`, `HK.700`, `HK:00700` and
+/// `HK00700`.
 pub fn suggest_symbol(text: &str) -> Option<String> {
     let known = |(market, code)| known_market(market).map(|market| (market, code));
-    let (market, code) = text
+    let dotted = with_dot(text.trim());
+    let (market, code) = dotted
         .split_once('.')
         .and_then(known)
-        .or_else(|| text.rsplit_once('.').map(|(code, market)| (market, code)).and_then(known))?;
+        .or_else(|| dotted.rsplit_once('.').map(|(code, market)| (market, code)).and_then(known))?;
     let is_code_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     if code.is_empty() || !code.bytes().all(is_code_byte) {
         return None;
@@ -28,6 +30,16 @@ pub fn suggest_symbol(text: &str) -> Option<String> {
     };
     let suggestion = format!("{market}.{code}");
     (suggestion != text).then_some(suggestion)
+}
+
+/// The symbol with a dot in the place of another separator, or between letters and digits.
+fn with_dot(text: &str) -> String {
+    let first_digit = text.find(|c: char| c.is_ascii_digit());
+    match first_digit.and_then(|place| text.split_at_checked(place)) {
+        _ if text.contains('.') => text.to_owned(),
+        Some((market, code)) if known_market(market).is_some() => format!("{market}.{code}"),
+        _ => text.replacen([':', ' ', '_', '-', '/'], ".", 1),
+    }
 }
 
 /// A market in capital letters, if it is one and was written otherwise.
@@ -56,6 +68,16 @@ mod tests {
             ("us.aapl", Some("US.AAPL")),
             ("US.brk.b", Some("US.BRK.B")),
             ("hk.HSImain", Some("HK.HSImain")),
+            ("HK00700", Some("HK.00700")),
+            ("hk700", Some("HK.00700")),
+            ("SH600519", Some("SH.600519")),
+            ("HK:00700", Some("HK.00700")),
+            ("HK 700", Some("HK.00700")),
+            ("700 HK", Some("HK.00700")),
+            ("AAPL-US", Some("US.AAPL")),
+            (" HK.00700\n", Some("HK.00700")),
+            ("BK1001", None),
+            ("AAPL", None),
             ("HK.00700", None),
             ("US.BRK.B", None),
             ("JP.NK225main", None),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use jiff::civil::Date;
+use jiff::civil::{Date, DateTime};
 
 use super::{
     instant::{MICROS_PER_SECOND, micros_of_text, midnight},
@@ -11,7 +11,7 @@ use super::{
 };
 
 /// A calendar date as `yyyy-MM-dd`, or what is expected.
-pub fn date(argument: &Argument) -> Result<EncodedValue, &'static str> {
+pub fn date(argument: &Argument) -> Result<EncodedValue, String> {
     let date = match argument {
         Argument::Date(date) | Argument::Instant(_, date) => Some(*date),
         // jiff's parser would also accept a date followed by a time.
@@ -20,7 +20,10 @@ pub fn date(argument: &Argument) -> Result<EncodedValue, &'static str> {
     };
     match date {
         Some(date) if date.year() > 0 => Ok(EncodedValue::Text(date.to_string())),
-        _ => Err("a calendar date: a datetime.date, an aware datetime or 'yyyy-MM-dd'"),
+        _ => {
+            let expected = "a calendar date: a datetime.date, an aware datetime or 'yyyy-MM-dd'";
+            Err(format!("{expected}{}", meant_by_text(argument, TimeUnit::Micros)))
+        }
     }
 }
 
@@ -55,7 +58,9 @@ pub fn time(argument: &Argument, unit: TimeUnit) -> Result<EncodedValue, String>
         Some(_) => Err("a time since 1970-01-01 UTC".to_owned()),
         None => Err(format!(
             "an aware datetime, a date (midnight UTC), ISO 8601 with an offset such as \
-             '2026-01-05T09:30:00+08:00', or {name} since 1970"
+             '2026-01-05T09:30:00+08:00', or {name} since 1970{}{}",
+            meant_by_text(argument, unit),
+            offset_missing(argument)
         )),
     }
 }
@@ -67,6 +72,36 @@ const PLAUSIBLE_SECONDS: Range<i128> = 631_152_000..4_133_980_800;
 /// Whether a caller can have meant this count as a time.
 fn is_plausible(number: i128, per_second: i64) -> bool {
     PLAUSIBLE_SECONDS.contains(&number.div_euclid(per_second.into()))
+}
+
+/// What a text was probably meant to be, or what it lacks, for the end of an error.
+fn meant_by_text(argument: &Argument, unit: TimeUnit) -> String {
+    let Argument::Text(text) = argument else { return String::new() };
+    let hyphens = text.trim().replace(['/', '.'], "-");
+    if let Ok(number) = text.trim().parse() {
+        meant(number, unit)
+    } else if hyphens.len() == 10
+        && hyphens.as_str() != text
+        && let Ok(date) = hyphens.parse::<Date>()
+    {
+        format!("; did you mean '{date}'?")
+    } else {
+        String::new()
+    }
+}
+
+/// What a date with a time lacks if it has no offset, for the end of an error.
+fn offset_missing(argument: &Argument) -> &'static str {
+    match argument {
+        Argument::Text(text)
+            if text.get(10..).is_some_and(|time| !time.contains(['+', '-', 'Z', 'z']))
+                && text.len() > 10
+                && text.parse::<DateTime>().is_ok() =>
+        {
+            "; without an offset it could be a time of any zone: add Z or +08:00"
+        }
+        _ => "",
+    }
 }
 
 /// What a number was probably meant to be, for the end of an error: the same time in the right unit, or
@@ -100,7 +135,7 @@ mod tests {
         time(&Argument::Text(text.to_owned()), TimeUnit::Micros)
     }
 
-    fn sent_date(text: &str) -> Result<EncodedValue, &'static str> {
+    fn sent_date(text: &str) -> Result<EncodedValue, String> {
         date(&Argument::Text(text.to_owned()))
     }
 
@@ -117,6 +152,27 @@ mod tests {
         for text in ["2026-01-05T10:00:00", "2026-02-30", "yesterday", ""] {
             assert!(sent_micros(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_text_that_is_nearly_a_time_says_what_is_missing() {
+        for (text, end) in [
+            ("2026/01/05", "; did you mean '2026-01-05'?"),
+            ("2026.01.05", "; did you mean '2026-01-05'?"),
+            (" 2026-01-05", "; did you mean '2026-01-05'?"),
+            ("20260105", "; did you mean '2026-01-05'?"),
+            ("2026", "; did you mean '2026-01-01'?"),
+            ("2026-01-05T09:30:00", "add Z or +08:00"),
+            ("2026-01-05 09:30", "add Z or +08:00"),
+            ("2026-02-30", "since 1970"),
+            ("05/01/2026", "since 1970"),
+            ("yesterday", "since 1970"),
+        ] {
+            let error = sent_micros(text).expect_err(text);
+            assert!(error.ends_with(end), "{text}: {error}");
+        }
+        let error = sent_date("2026/01/05").expect_err("slashes");
+        assert!(error.ends_with("; did you mean '2026-01-05'?"), "{error}");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use pkcs8::{
 use zeroize::Zeroizing;
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, did_you_mean},
     fork_gate,
 };
 
@@ -62,10 +62,11 @@ impl Algorithm {
     /// The algorithm with this name.
     pub fn parse(name: &str) -> Result<Self> {
         Algorithm::ALL.into_iter().find(|algorithm| algorithm.as_str() == name).ok_or_else(|| {
+            let nearest = did_you_mean(name, Algorithm::ALL.map(Algorithm::as_str));
             Error::argument(
                 "algorithm",
                 &format!("'{}'", name.escape_debug()),
-                "'Ed25519' or 'RSA-SHA256'",
+                &format!("'Ed25519' or 'RSA-SHA256'{nearest}"),
             )
         })
     }

@@ -72,7 +72,12 @@ impl Credentials {
         if is_header_value(&token) {
             Ok(Credentials::Bearer { token: Arc::new(token), origin: Arc::default() })
         } else {
-            Err(Error::argument("token", "not valid", "visible ASCII characters without spaces"))
+            let scheme = token.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("bearer "));
+            let expected = match scheme {
+                true => "the token alone, without the word 'Bearer'",
+                false => "visible ASCII characters without spaces",
+            };
+            Err(Error::argument("token", "not valid", expected))
         }
     }
 

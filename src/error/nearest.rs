@@ -6,7 +6,8 @@ pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
     nearest.map_or(String::new(), |nearest| format!("; did you mean '{nearest}'?"))
 }
 
-/// The known word that needs the fewest changes, if these are at most a third of its characters.
+/// The known word that needs the fewest changes, if these are at most a third of its characters;
+/// otherwise one that begins with the word.
 fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // The distance takes time for each pair of characters.
     const LONGEST: usize = 64;
@@ -16,9 +17,11 @@ fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&
     let lower = word.to_lowercase();
     let near = known.into_iter().filter(|known| known.len() <= LONGEST).filter_map(|known| {
         let changes = distance(&lower, &known.to_lowercase());
-        (changes <= known.chars().count().div_ceil(3)).then_some((changes, known))
+        let is_near = changes <= known.chars().count().div_ceil(3);
+        let is_begin = lower.len() > 2 && known.to_lowercase().starts_with(&lower);
+        (is_near || is_begin).then_some((!is_near, changes, known))
     });
-    near.min_by_key(|(changes, _)| *changes).map(|(_, known)| known)
+    near.min_by_key(|(is_far, changes, _)| (*is_far, *changes)).map(|(.., known)| known)
 }
 
 /// The number of characters to insert, remove or replace, or to swap with their neighbour.
@@ -59,6 +62,8 @@ mod tests {
             ("PAPER", Some("paper")),
             ("liv", Some("live")),
             ("live-3", Some("live-2")),
+            ("pap", Some("paper")),
+            ("pa", None),
             ("prod", None),
             ("", None),
             ("\u{1f600}", None),

@@ -106,7 +106,9 @@ impl RequestPlan {
                 (Some(parameter), _) => (parameter.place, parameter.check(argument, text)?),
                 (None, Some(place)) => (place, undeclared(name, argument, place)?),
                 (None, None) => {
-                    return Err(Error::config(format!("unknown argument '{name}'")));
+                    let known = endpoint.arguments().map(|p| p.name.as_ref());
+                    let nearest = did_you_mean(name, known);
+                    return Err(Error::config(format!("unknown argument '{name}'{nearest}")));
                 }
             };
             values.push((*name, place, value));

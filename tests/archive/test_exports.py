@@ -87,3 +87,15 @@ def test_a_link_at_the_name_of_a_temporary_file_is_not_followed(file, tmp_path, 
     with bl.Archive(file) as archive, pytest.raises(bl.StoreError):
         archive.export("fills", tmp_path / "fills.parquet")
     assert victim.read_text() == "precious"
+
+
+def test_a_file_of_another_format_is_not_written_with_parquet(file, book, client, tmp_path):
+    book.put_fills(3)
+    with bl.Archive(file) as archive:
+        archive.update(client, fills=[HK])
+        for name in ("fills.csv", "fills.JSON", "fills.xlsx"):
+            with pytest.raises(bl.ConfigError, match=r"such as 'fills\.parquet'"):
+                archive.export("fills", tmp_path / name)
+            assert not (tmp_path / name).exists()
+        with pytest.raises(bl.ConfigError, match="did you mean 'fills'"):
+            archive.export("fill", tmp_path / "fills.parquet")

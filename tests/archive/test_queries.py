@@ -116,3 +116,29 @@ def test_ctrl_c_in_a_query_is_a_keyboard_interrupt_and_the_archive_goes_on(file)
     with python(code, file, ENDLESS) as child:
         out, _ = child.communicate(timeout=60)
     assert out == "interrupted [{'one': 1}]\n"
+
+
+@pytest.mark.parametrize(
+    ("query", "suggestion"),
+    [
+        ("select prise from fills", "did you mean 'price'?"),
+        ("select f.cod from fills f", "did you mean 'code'?"),
+        ("select * from fils", "did you mean 'fills'?"),
+        ("select * from dividend", "did you mean 'dividends'?"),
+        ("select * from nothing_like_it", "the views are crypto_orders, "),
+        ("select nothing_like_it from plates", "the columns are "),
+    ],
+)
+def test_a_name_that_does_not_exist_has_a_suggestion(archive, client, query, suggestion):
+    archive.update(client, fills=[HK])
+    with pytest.raises(bl.ConfigError, match="the query failed: ") as caught:
+        archive.sql(query)
+    assert suggestion in str(caught.value)
+    assert "cursor" not in str(caught.value) and "LINE" not in str(caught.value)
+
+
+def test_the_error_of_a_query_that_writes_says_that_it_cannot(archive, client):
+    archive.update(client, fills=[HK])
+    with pytest.raises(bl.ConfigError) as caught:
+        archive.sql("delete from fills")
+    assert caught.value.hint == "A query can read, but nothing else."

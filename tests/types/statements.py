@@ -1,6 +1,7 @@
 """What type checkers accept, and on lines that end with `# error` reject. Never run."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any, Literal, NamedTuple
 
 import boardlot as bl
@@ -106,3 +107,20 @@ def frames(records: bl.Records[bl.Fill], pager: bl.Pager[bl.Fill]) -> None:
     for page in pager.pages():
         fills: bl.Records[bl.Fill] = page[1:]
         print(fills)
+
+
+def archived(archive: bl.Archive, client: bl.Client, endpoint: bl.Endpoint) -> None:
+    print(archive.seen("plate", "HK.BK1001"))  # error
+    print(archive.seen("fills", "281756"))  # error
+    print(archive.seen("plates", "HK.BK1001"), archive.seen(endpoint, {"symbol": "HK.00700"}))
+    print(archive.changes("ipo", "hk"))  # error
+    print(archive.export("fill", "fills.parquet"))  # error
+    print(archive.export("fills", "fills.parquet"))
+    hour = timedelta(hours=1)
+    print(archive.get(client, "dividend", "HK.00700", max_age=hour))  # error
+    print(archive.get(client, "fills", ("281756", "HK"), max_age=hour))
+
+
+def lengths(pager: bl.Pager[bl.Fill]) -> None:
+    print(len(pager))  # error
+    print(pager[0])  # error

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from boardlot.archive.archive import Archive
 from boardlot.archive.check import Finding
+from boardlot.archive.lists import ListName
 from boardlot.archive.report import Counts, UpdateReport
 from boardlot.archive.sql import QueryResult
 
-__all__ = ["Archive", "Counts", "Finding", "QueryResult", "UpdateReport"]
+__all__ = ["Archive", "Counts", "Finding", "ListName", "QueryResult", "UpdateReport"]

@@ -6,7 +6,7 @@ import os
 from collections.abc import AsyncGenerator, Awaitable, Generator, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from boardlot import AsyncClient, Client, _core
 from boardlot.archive.arguments import (
@@ -18,7 +18,7 @@ from boardlot.archive.arguments import (
 )
 from boardlot.archive.follow import follow
 from boardlot.archive.get import read_through
-from boardlot.archive.lists import LISTS, Series, custom_list, list_named
+from boardlot.archive.lists import LISTS, ListName, Series, custom_list, list_named
 from boardlot.archive.open import open_database, path_of
 from boardlot.archive.progress import Bar
 from boardlot.archive.reader import Reader
@@ -243,16 +243,31 @@ class Archive(Reader):
 
     @overload
     def get(
-        self, client: Client, list: str | Endpoint, key: Any, *, max_age: timedelta
+        self,
+        client: Client,
+        list: ListName | Literal["fills"] | Endpoint,
+        key: Any,
+        *,
+        max_age: timedelta,
     ) -> Records[Any]: ...
 
     @overload
     def get(
-        self, client: AsyncClient, list: str | Endpoint, key: Any, *, max_age: timedelta
+        self,
+        client: AsyncClient,
+        list: ListName | Literal["fills"] | Endpoint,
+        key: Any,
+        *,
+        max_age: timedelta,
     ) -> Awaitable[Records[Any]]: ...
 
     def get(
-        self, client: Client | AsyncClient, list: str | Endpoint, key: Any, *, max_age: timedelta
+        self,
+        client: Client | AsyncClient,
+        list: ListName | Literal["fills"] | Endpoint,
+        key: Any,
+        *,
+        max_age: timedelta,
     ) -> Records[Any] | Awaitable[Records[Any]]:
         """A list of the archive, which is read first if it is older. Awaited with an `AsyncClient`.
 
@@ -281,7 +296,7 @@ class Archive(Reader):
         if list == "fills":
             series, spec, checked = [Series.checked(key)], None, ""
         else:
-            series, spec = [], list_named(list)
+            series, spec = [], list_named(list, "fills")
             spec, checked = custom_list((list, key)) if spec.endpoint else (spec, spec.key_of(key))
         if not isinstance(max_age, timedelta):
             raise ConfigError(f"max_age is {max_age!r}; expected a timedelta")

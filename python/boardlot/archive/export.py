@@ -22,9 +22,19 @@ from boardlot.errors import ConfigError, StoreError
 __all__ = ["arrow_table", "export"]
 
 
+# Whoever opens such a file does not expect Parquet in it.
+OTHER_FORMATS = {".csv", ".json", ".jsonl", ".tsv", ".txt", ".xls", ".xlsx"}
+
+
 def export(database: Database, name: str | Endpoint, path: str | os.PathLike[str]) -> int:
     """Write a list to a file, and return the number of rows; see `Archive.export`."""
     target = Path(os.path.realpath(path_of("path", path)))
+    if target.suffix.lower() in OTHER_FORMATS:
+        raise ConfigError(
+            f"path is {os.fspath(path)!r}; expected a Parquet file, such as "
+            f"{target.with_suffix('.parquet').name!r}",
+            hint="Only Parquet is written: for another format, write what `sql` returns.",
+        )
     if crash_safe.is_regular(target) is False:
         raise ConfigError(
             f"path is {os.fspath(path)!r}, which is not a regular file; expected a file or a new "
@@ -53,7 +63,7 @@ def arrow_table(database: Database, name: str | Endpoint) -> Any:
     if name == "fills":
         tables, empty = _fills(database), _no_fills
     else:
-        spec = list_named(name)
+        spec = list_named(name, "fills")
         tables, empty = _changes(database, spec), partial(_no_changes, spec)
     _core._import_frame_library("to_arrow")
     import pyarrow as pa

@@ -7,13 +7,19 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any
+from typing import Any, Literal
 
 from boardlot import _core
 from boardlot._core import DateRange, Endpoint
 from boardlot.errors import ConfigError
 
-__all__ = ["LISTS", "ListSpec", "Series", "columns_of", "custom_list", "list_named"]
+__all__ = ["LISTS", "ListName", "ListSpec", "Series", "columns_of", "custom_list", "list_named"]
+
+
+ListName = Literal[
+    "crypto_orders", "sim_orders", "sim_positions", "ipos", "dividends", "futures", "plates"
+]
+"""The name of a list that is read as a whole."""
 
 
 @dataclass(frozen=True)
@@ -232,8 +238,12 @@ def custom_spec(endpoint: Endpoint) -> ListSpec:
     return ListSpec(name, "", "", "key", identity, paged=paging is not None, endpoint=endpoint)
 
 
-def list_named(name: str | Endpoint) -> ListSpec:
+def list_named(name: str | Endpoint, *others: str) -> ListSpec:
     """The list with this name, or those of a custom endpoint.
+
+    Args:
+        name: The name or the endpoint.
+        others: More names that the caller accepts, for the error.
 
     Raises:
         ConfigError: There is none.
@@ -241,7 +251,8 @@ def list_named(name: str | Endpoint) -> ListSpec:
     if isinstance(name, Endpoint):
         return custom_spec(name)
     if not isinstance(name, str) or name not in LISTS:
+        known = [*others, *LISTS]
         hint = "; use archive.fills() for fills" if name == "fills" else ""
-        hint = hint or _core._did_you_mean(str(name), [*LISTS])
-        raise ConfigError(f"list is {name!r}; expected one of {', '.join(LISTS)}{hint}")
+        hint = hint or _core._did_you_mean(str(name), known)
+        raise ConfigError(f"list is {name!r}; expected one of {', '.join(known)}{hint}")
     return LISTS[name]

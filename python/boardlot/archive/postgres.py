@@ -44,6 +44,11 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     """
 
     identity = "bigint generated always as identity primary key"
+    view_columns_sql = (
+        "select table_name, column_name from information_schema.columns join "
+        "information_schema.views using (table_schema, table_name) "
+        f"where table_schema = '{SCHEMA}' order by table_name, ordinal_position"
+    )
     driver_error: type[Exception] = psycopg.Error
 
     def __init__(self, target: str) -> None:
@@ -164,7 +169,10 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
             except (psycopg.Error, UnicodeError, ValueError) as error:
                 if isinstance(error, psycopg.OperationalError) and not _is_of_query(error):
                     raise
-                raise ConfigError(f"the query failed: {' '.join(str(error).split())}") from error
+                # Without the line, which is not the caller's but that of the cursor.
+                reason = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+                text = " ".join((reason or str(error)).split())
+                raise ConfigError(f"the query failed: {text}") from error
             except BaseException:
                 # It may still run, or have left its locks.
                 connection.close()

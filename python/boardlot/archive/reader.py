@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import date, datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from boardlot import _core
 from boardlot.archive import observations
@@ -15,7 +15,8 @@ from boardlot.archive.check import Finding, check
 from boardlot.archive.database import Database
 from boardlot.archive.export import export
 from boardlot.archive.fills import FillStore, gaps
-from boardlot.archive.lists import Series, list_named
+from boardlot.archive.lists import ListName, Series, list_named
+from boardlot.archive.query_errors import explained
 from boardlot.archive.sql import QueryResult
 from boardlot.errors import ConfigError
 
@@ -71,7 +72,7 @@ class Reader:
 
     def seen(
         self,
-        list: str | Endpoint,
+        list: ListName | Endpoint,
         key: str | int | Mapping[str, Any],
         at: Time | None = None,
     ) -> Records[Any]:
@@ -95,7 +96,9 @@ class Reader:
         records: Records[Any] = spec.records(checked, texts)
         return records
 
-    def changes(self, list: str | Endpoint, key: str | int | Mapping[str, Any]) -> Records[Any]:
+    def changes(
+        self, list: ListName | Endpoint, key: str | int | Mapping[str, Any]
+    ) -> Records[Any]:
         """What appeared, changed and disappeared in a list, in this order.
 
         Each record has two more fields: `seen_at`, in microseconds since 1970 (a timestamp in typed
@@ -189,9 +192,15 @@ class Reader:
             raise ConfigError(
                 f"parameters is of type {type(parameters).__name__}; expected a list or a tuple"
             )
-        return QueryResult(*self._database.query(query, parameters))
+        try:
+            columns, rows = self._database.query(query, parameters)
+        except ConfigError as error:
+            raise explained(self._database, query, error) from error.__cause__
+        return QueryResult(columns, rows)
 
-    def export(self, list: str | Endpoint, path: str | os.PathLike[str]) -> int:
+    def export(
+        self, list: ListName | Literal["fills"] | Endpoint, path: str | os.PathLike[str]
+    ) -> int:
         """Write a list with all of its keys to a Parquet file (extra `arrow`).
 
         Fills have leading columns `account` and `market`. Other lists are written with all of their

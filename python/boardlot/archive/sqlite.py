@@ -37,6 +37,10 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
     """A file in WAL mode: readers and the writer do not block each other."""
 
     identity = "integer primary key"
+    view_columns_sql = (
+        "select view.name, field.name from sqlite_master view, pragma_table_info(view.name) field "
+        "where view.type = 'view' order by view.name"
+    )
     driver_error: type[Exception] = sqlite3.Error
 
     def __init__(self, target: str, wait: float) -> None:

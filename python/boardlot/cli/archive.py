@@ -9,13 +9,13 @@ import sys
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
 from boardlot.archive import Archive
 from boardlot.archive.arguments import EVERY_MIN, SECONDS_MAX
-from boardlot.archive.lists import LISTS
+from boardlot.archive.lists import LISTS, ListName
 from boardlot.archive.open import server_address
 from boardlot.cli.click_classes import Argument, CommandGroup, DataCommand
 from boardlot.cli.endpoints import parse_time
@@ -134,7 +134,7 @@ def status(settings: Settings, file: str) -> None:
     emit(settings, [{**row, "read_at": str(row["read_at"] or "")} for row in rows])
 
 
-def export(settings: Settings, file: str, name: str, path: Path) -> None:
+def export(settings: Settings, file: str, name: ListName | Literal["fills"], path: Path) -> None:
     """Write a list to a Parquet file: fills, or all changes of another list."""
     _refuse(settings, "a list is exported whole, as Parquet", ("--force",))
     if is_regular(path) is not None and not settings.force:

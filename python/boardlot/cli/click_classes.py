@@ -154,10 +154,12 @@ class CommandGroup(click.Group):
             if lower in known:
                 args = [lower, *args[1:]]
             elif not args[0].startswith("-"):
-                ctx.fail(
-                    f"{args[0]!r} is not a command of {ctx.command_path}"
-                    f"{did_you_mean(args[0], known)}"
+                nearest = (
+                    f"; did you mean '{ctx.command_path} --help'?"
+                    if lower == "help"
+                    else did_you_mean(args[0], known)
                 )
+                ctx.fail(f"{args[0]!r} is not a command of {ctx.command_path}{nearest}")
         return super().resolve_command(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

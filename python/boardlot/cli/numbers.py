@@ -16,10 +16,16 @@ LEAST, MOST = -(2**63), 2**63 - 1
 class Number(click.FloatRange):
     """A finite number. click's own type accepts `nan`, which is within any bounds, and `inf`."""
 
+    name = "number"
+
     def __init__(
         self, least: float | None = None, most: float | None = None, *, above: bool = False
     ) -> None:
         super().__init__(least, most, min_open=above)
+
+    def _describe_range(self) -> str:
+        # click describes one without bounds as `x<=None`.
+        return "" if self.min is self.max is None else super()._describe_range()
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -33,8 +39,13 @@ class Number(click.FloatRange):
 class Whole(click.IntRange):
     """A whole number of 64 bits."""
 
+    name = "integer"
+
     def __init__(self, least: int | None = None, most: int | None = None) -> None:
         super().__init__(least, most)
+
+    def _describe_range(self) -> str:
+        return "" if self.min is self.max is None else super()._describe_range()
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         try:

@@ -6,7 +6,13 @@ from collections.abc import Iterable
 
 from boardlot import _core
 
-__all__ = ["did_you_mean", "missing_attribute", "missing_name", "wrong_context_manager"]
+__all__ = [
+    "did_you_mean",
+    "missing_attribute",
+    "missing_name",
+    "missing_of_rows",
+    "wrong_context_manager",
+]
 
 
 # Parts of the names of methods that other clients have.
@@ -15,6 +21,19 @@ ABSENT = frozenset(
      "klines", "bars", "ohlcv", "book", "depth", "stream", "subscribe", "watch", "place", "submit",
      "create", "buy", "sell", "modify", "cancel"}
 )  # fmt: skip
+
+
+# What other libraries call a frame, what frames have, and what a list has that can be changed.
+AS_FRAME = frozenset(
+    {"to_df", "to_frame", "to_dataframe", "as_df", "df", "frame", "dataframe", "data"}
+)
+OF_FRAMES = frozenset(
+    {"head", "tail", "columns", "shape", "dtypes", "iloc", "loc", "values", "groupby", "group_by",
+     "sort_values", "sort_by", "sort", "filter", "query", "merge", "join", "drop", "describe",
+     "plot", "apply", "map", "sum", "mean", "to_csv", "to_json", "to_parquet", "to_excel",
+     "write_csv", "write_parquet"}
+)  # fmt: skip
+OF_LISTS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "reverse", "update"})
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -34,14 +53,45 @@ def missing_attribute(instance: object, name: str) -> AttributeError:
 
 def _nearest(name: str, known: list[str]) -> str:
     """The nearest method; of what other clients have and this service has not, that it has not."""
-    if found := did_you_mean(name, known):
+    if found := did_you_mean(name, known) or _of_command(name):
         return found
-    longer = [word for word in known if word.startswith(name) and len(name) > 2]
-    if longer:
-        return f"; did you mean {longer[0]!r}?"
     if any(part in ABSENT for part in name.split("_")):
         return "; the service documents no prices, no streams and no placing of orders"
     return ""
+
+
+def _of_command(name: str) -> str:
+    """The method behind a command of this name, or the one for any request."""
+    from boardlot._endpoints import ENDPOINTS
+
+    methods = {endpoint.command.replace("-", "_"): endpoint.method for endpoint in ENDPOINTS}
+    methods |= dict.fromkeys(("get", "post"), "request")
+    return f"; did you mean {methods[name]!r}?" if name in methods else ""
+
+
+def missing_of_rows(rows: object, name: str) -> AttributeError:
+    """The error for a misspelled method of records or a pager, or one that frames have."""
+    kind = type(rows)
+    text = f"{kind.__name__!r} object has no attribute {name!r}"
+    if not name.startswith("_"):
+        text += _instead(rows, name)
+    return AttributeError(text, obj=rows)
+
+
+def _instead(rows: object, name: str) -> str:
+    """What to call on records or a pager in the place of what they do not have."""
+    wait = "await " if isinstance(rows, _core.AsyncPager) else ""
+    if name in AS_FRAME:
+        return f"; call `{wait}to_pandas()`, `{wait}to_polars()` or `{wait}to_arrow()`"
+    if name in OF_FRAMES:
+        return f"; frames have it: call `{wait}to_pandas()` or `{wait}to_polars()` first"
+    if isinstance(rows, _core.Records):
+        if name in OF_LISTS:
+            return "; records cannot be changed: `to_dicts()` returns a list that can"
+        if name in {field.name for field in rows.schema}:
+            return f"; it is a field: write `records[0][{name!r}]`, or `to_pandas()[{name!r}]`"
+    known = [word for word in dir(type(rows)) if not word.startswith("_")]
+    return did_you_mean(name, known)
 
 
 def missing_name(module: str, known: Iterable[str], name: str) -> AttributeError:

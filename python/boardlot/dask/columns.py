@@ -33,8 +33,8 @@ def empty(records: Any, decimals: str, meta: pd.DataFrame | None, key: str | Non
         return meta.iloc[:0]
     if all(field.name == key for field in records.schema):
         raise ConfigError(
-            "the service document does not show the fields of this record: pass meta=, an empty "
-            "frame with the columns to keep, such as that of one key: "
+            "the service's documentation does not show the fields of this record: pass meta=, an "
+            "empty frame with the columns to keep, such as that of one key: "
             "client.fetch_many(method, [key]).to_pandas().iloc[:0]"
         )
     fields = tuple((field.name, field.kind) for field in records.schema)

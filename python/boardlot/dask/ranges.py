@@ -42,11 +42,11 @@ def from_range(
 ) -> dd.DataFrame:
     """Historical fills as a dask DataFrame, latest first: each partition is a window of time.
 
-    The windows are equally long, and each fill is in exactly one. The service document does not
-    say whether a range includes its ends, so neighbouring windows both request their common
+    The windows are equally long, and each fill is in exactly one. The service's documentation does
+    not say whether a range includes its ends, so neighbouring windows both request their common
     boundary, and a fill belongs to the window that contains its `updated_time`. A fill that is
-    updated while the frame is being fetched moves to the window of its new time. Only the columns
-    that the computation needs are made.
+    updated while the frame is being fetched moves to the window of its new time. Only the
+    columns that the computation needs are made.
 
     With several accounts, the frame has a leading column `acc_id`. A partition has several
     accounts, or, if there are more partitions than accounts, a window of one.

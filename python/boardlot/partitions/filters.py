@@ -54,8 +54,8 @@ class Filters:
     def narrowed(self, start: int, end: int) -> tuple[int, int] | None:
         """The part of a range to request; `None` if no row of it meets the conditions.
 
-        The service document does not say whether a range includes its bounds, so a bound is a
-        microsecond further out than the condition, unless the range ends there.
+        The service's documentation does not say whether a range includes its bounds, so a bound is
+        a microsecond further out than the condition, unless the range ends there.
         """
         if self.first is not None:
             start = max(start, self.first - 1)

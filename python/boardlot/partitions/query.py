@@ -90,8 +90,8 @@ class Query:
         fields = [field.name for field in self.sample().schema]
         if not fields:
             raise ConfigError(
-                f"the service document does not show the fields of the records of {self.name}; use "
-                "client.fetch_many, or declare an Endpoint with a record"
+                "the service's documentation does not show the fields of the records of "
+                f"{self.name}; use client.fetch_many, or declare an Endpoint with a record"
             )
         if self.key in fields:
             raise ConfigError(

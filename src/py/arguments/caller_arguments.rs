@@ -137,6 +137,13 @@ pub fn integer(name: &str, value: &Bound<'_, PyAny>, min: usize, max: usize) -> 
     }
 }
 
+/// A limit: none, or an integer from 0.
+pub fn limit(py: Python<'_>, name: &str, value: Option<i64>) -> PyResult<Option<usize>> {
+    let refuse =
+        |value: i64| raise(py, Error::argument(name, &value.to_string(), "an integer from 0"));
+    value.map(|value| usize::try_from(value).map_err(|_| refuse(value))).transpose()
+}
+
 /// A path.
 pub fn path(name: &str, value: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
     value.extract().map_err(|error| match is_error(value.py(), &error) {

@@ -122,6 +122,18 @@ pub fn build_client(
 const VERIFICATION: [&str; 6] =
     ["verify", "verify_ssl", "ssl", "ssl_context", "insecure", "check_hostname"];
 
+/// What other libraries call an option.
+const ELSEWHERE: [(&str, &str); 8] = [
+    ("api_key", "auth"),
+    ("ca_bundle", "ca_file"),
+    ("cert", "ca_file"),
+    ("credentials", "auth"),
+    ("key", "auth"),
+    ("proxies", "proxy"),
+    ("token", "auth"),
+    ("url", "base_url"),
+];
+
 /// Refuses misspelled options with the nearest name. The constructor of a subclass may have others.
 pub fn check_names(class: &Bound<'_, PyType>, given: &Bound<'_, PyDict>) -> PyResult<()> {
     if class.module()? != "boardlot._api" {
@@ -138,7 +150,10 @@ pub fn check_names(class: &Bound<'_, PyType>, given: &Bound<'_, PyDict>) -> PyRe
                      those of your own authority, pass ca_file='FILE'"
                 )));
             }
-            let nearest = did_you_mean(&name, known());
+            let nearest = match ELSEWHERE.iter().find(|(other, _)| *other == name) {
+                Some((_, here)) => format!("; did you mean '{here}'?"),
+                None => did_you_mean(&name, known()),
+            };
             return Err(PyTypeError::new_err(format!(
                 "{class}() got an unexpected keyword argument '{name}'{nearest}"
             )));

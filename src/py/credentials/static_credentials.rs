@@ -218,7 +218,9 @@ fn looks_like_a_key(text: &str) -> bool {
     /// 32 bytes as Base64 without padding: the shortest key.
     const SHORTEST: usize = 43;
     let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/-_=".contains(c);
-    text.contains('\n') || (text.len() >= SHORTEST && text.chars().all(is_base64))
+    // However it was pasted: with spaces around it, or in groups.
+    let mut letters = text.chars().filter(|c| !c.is_whitespace());
+    text.contains('\n') || (letters.clone().count() >= SHORTEST && letters.all(is_base64))
 }
 
 #[cfg(unix)]

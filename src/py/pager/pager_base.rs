@@ -15,6 +15,7 @@ use pyo3::{
 use tokio::sync::OwnedMutexGuard;
 
 use super::{
+    not_here::{no_index, no_length},
     page_iterator::iterate,
     page_reader::stream_capsule,
     pager_state::{ItemKind, PagerState},
@@ -28,7 +29,7 @@ use crate::{
     pages::{CheckedSink, Fetcher, Gathering, Limits, Pages, Sink, exhausted},
     process::AbortOnDrop,
     py::{
-        arguments::caller_arguments::text_of,
+        arguments::caller_arguments::{self, text_of},
         calls::{
             call::{Call, CallMode, Finish, Start},
             progress::{CountFn, Progress},
@@ -37,6 +38,7 @@ use crate::{
         rows::{
             arrow::ArrowStream,
             frame::{ARROW, FrameLibrary, FrameTarget, PANDAS, POLARS},
+            not_here::no_attribute,
             records::Records,
             row_builder_pool::RowBuilderPool,
         },
@@ -305,16 +307,8 @@ impl PagerBase {
         max_pages: Option<i64>,
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let limit = |name: &str, value: Option<i64>| match value.map(usize::try_from) {
-            None => Ok(None),
-            Some(Ok(limit)) => Ok(Some(limit)),
-            Some(Err(_)) => {
-                let shown = value.unwrap_or_default().to_string();
-                Err(raise(py, Error::argument(name, &shown, "an integer from 0")))
-            }
-        };
-        let (items, pages) = (limit("max_items", max_items)?, limit("max_pages", max_pages)?);
-        let limits = Limits { items, pages };
+        let items = caller_arguments::limit(py, "max_items", max_items)?;
+        let limits = Limits { items, pages: caller_arguments::limit(py, "max_pages", max_pages)? };
         let fields = self.state.call().plan.fields.clone();
         let selection = self.view.selection().cloned();
         let rows = |slices: Vec<Vec<PageSlice>>| async move {
@@ -374,6 +368,24 @@ impl PagerBase {
         frame.options.undeclared = UndeclaredTypes::Text;
         let kind = ItemKind::Batch(base.view.clone(), frame);
         iterate(py, base.mode, &base.state, kind, base.owner.as_ref())
+    }
+
+    fn __getattr__(this: &Bound<'_, Self>, name: &str) -> PyResult<()> {
+        Err(no_attribute(this.as_any(), name))
+    }
+
+    #[expect(unused_variables, reason = "there is no item whatever the key")]
+    fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(no_index(self.mode))
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        Err(no_length(self.mode))
+    }
+
+    // Without it, the truth of a pager would be that of its length.
+    fn __bool__(&self) -> bool {
+        true
     }
 
     fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {

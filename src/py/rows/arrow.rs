@@ -9,7 +9,7 @@ use pyo3::{prelude::*, types::PyCapsule};
 
 use crate::{
     decode::{ColumnOptions, Columns, Decimals, InvalidValues, Rows, Strings},
-    error::{Error, Result},
+    error::{Error, Result, did_you_mean},
     py::{
         calls::blocking::block,
         interpreter::{errors::raise, shutdown_gate::detach},
@@ -72,7 +72,9 @@ impl ArrowStream {
 /// The options with these names.
 pub fn column_options(decimals: &str, invalid: &str, strings: &str) -> Result<ColumnOptions> {
     let invalid_option = |name: &str, value: &str, expected: &str| {
-        Err(Error::argument(name, &format!("'{}'", value.escape_debug()), expected))
+        let nearest = did_you_mean(value, expected.split('\'').skip(1).step_by(2));
+        let shown = format!("'{}'", value.escape_debug());
+        Err(Error::argument(name, &shown, &format!("{expected}{nearest}")))
     };
     let decimals = match decimals {
         "float64" => Decimals::Float64,

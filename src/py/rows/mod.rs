@@ -2,6 +2,7 @@
 
 pub mod arrow;
 pub mod frame;
+pub mod not_here;
 pub mod records;
 pub mod row_builder;
 pub mod row_builder_pool;

@@ -6,7 +6,7 @@ use boardlot_gated::gated;
 use pyo3::{
     PyTraverseError, PyVisit,
     basic::CompareOp,
-    exceptions::{PyIndexError, PyOverflowError},
+    exceptions::{PyIndexError, PyOverflowError, PyTypeError},
     prelude::*,
     types::{PyCapsule, PyDict, PyList, PySlice, PyTuple},
 };
@@ -14,6 +14,7 @@ use pyo3::{
 use super::{
     arrow::{ArrowStream, column_options},
     frame::{ARROW, FrameLibrary, FrameTarget, PANDAS, POLARS},
+    not_here::{no_attribute, no_index},
     row_builder_pool::RowBuilderPool,
     row_class::row_class,
     row_spec::{RowSpec, Target},
@@ -124,8 +125,10 @@ impl Records {
             let records = Records { rows, builders: self.builders.clone(), errors };
             return Ok(records.into_pyobject(py)?.into_any());
         }
-        let index: isize = index.extract().map_err(|error: PyErr| {
-            if error.is_instance_of::<PyOverflowError>(py) { out_of_range() } else { error }
+        let index: isize = index.extract().map_err(|error: PyErr| match error {
+            error if error.is_instance_of::<PyOverflowError>(py) => out_of_range(),
+            error if error.is_instance_of::<PyTypeError>(py) => no_index(index),
+            error => error,
         })?;
         let length = isize::try_from(self.rows.len())?;
         let index = if index < 0 { index + length } else { index };
@@ -133,6 +136,10 @@ impl Records {
             Ok(index) => self.dict(py, index),
             Err(_) => Err(out_of_range()),
         }
+    }
+
+    fn __getattr__(this: &Bound<'_, Self>, name: &str) -> PyResult<()> {
+        Err(no_attribute(this.as_any(), name))
     }
 
     fn __iter__(this: Py<Self>) -> RecordsIterator {

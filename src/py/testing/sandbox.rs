@@ -14,7 +14,7 @@ use super::sandbox_rows;
 use crate::{
     api::Argument,
     auth::{Algorithm, generate},
-    error::{Error, Result},
+    error::{Error, Result, did_you_mean},
     process::runtime,
     py::{
         arguments::caller_arguments::{argument, text, text_of},
@@ -311,8 +311,10 @@ impl Sandbox {
                 Ok(algorithm @ ("Ed25519" | "RSA-SHA256")) => sandbox.api_key(py, algorithm)?,
                 Ok(other) => {
                     let shown = format!("'{}'", other.escape_debug());
-                    let expected = "'Ed25519', 'RSA-SHA256', 'oauth' or credentials";
-                    return Err(raise(py, Error::argument("auth", &shown, expected)));
+                    let nearest = did_you_mean(other, ["Ed25519", "RSA-SHA256", "oauth"]);
+                    let expected =
+                        format!("'Ed25519', 'RSA-SHA256', 'oauth' or credentials{nearest}");
+                    return Err(raise(py, Error::argument("auth", &shown, &expected)));
                 }
                 Err(_) => auth.clone(),
             },

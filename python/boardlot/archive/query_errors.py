@@ -1,0 +1,42 @@
+"""What a query that failed probably meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from boardlot import _core
+from boardlot.archive.database import Database
+from boardlot.errors import ConfigError
+
+__all__ = ["explained"]
+
+# As SQLite and PostgreSQL write them, perhaps with a table before the column.
+COLUMN = re.compile(r"no such column: (?P<name>\S+)|column \"?(?P<own>[^\" ]+)\"? does not exist")
+VIEW = re.compile(r"no such table: (?P<name>\S+)|relation \"?(?P<own>[^\" ]+)\"? does not exist")
+WRITING = re.compile(
+    r"\s*(alter|attach|copy|create|delete|drop|insert|merge|pragma|replace|truncate|update|vacuum)\b",
+    re.IGNORECASE,
+)
+WORD = re.compile(r"\w+")
+
+
+def explained(database: Database, query: str, error: ConfigError) -> ConfigError:
+    """The error of a query, with the nearest name if one does not exist."""
+    text, columns = str(error), database.view_columns()
+    if found := VIEW.search(text):
+        suggestion = _nearest(found, columns, "views")
+    elif found := COLUMN.search(text):
+        words = set(WORD.findall(query.lower()))
+        mentioned = [view for view in columns if view in words] or list(columns)
+        names = dict.fromkeys(name for view in mentioned for name in columns[view])
+        suggestion = _nearest(found, names, "columns")
+    else:
+        suggestion = ""
+    hint = "A query can read, but nothing else." if WRITING.match(query) else error.hint
+    return ConfigError(f"{text}{suggestion}", hint=hint)
+
+
+def _nearest(found: re.Match[str], known: Iterable[str], what: str) -> str:
+    wrong = (found["name"] or found["own"]).rpartition(".")[2].strip("\"'`")
+    return _core._did_you_mean(wrong, [*known]) or f"; the {what} are {', '.join(known)}"

@@ -1,0 +1,29 @@
+//! The errors for what a pager does not have, because it does not know what follows.
+
+use pyo3::{exceptions::PyTypeError, prelude::*};
+
+use crate::py::calls::call::CallMode;
+
+/// The error for `pager[0]`, and for `for` over an async pager.
+pub fn no_index(mode: CallMode) -> PyErr {
+    PyTypeError::new_err(match mode {
+        CallMode::Sync => "a pager has no indices: call `next(pager)` for a row, or `pager.all()`",
+        CallMode::Async => {
+            "an AsyncPager is asynchronous and has no indices: write `async for`, or \
+             `await pager.all()`"
+        }
+    })
+}
+
+/// The error for `len(pager)`.
+pub fn no_length(mode: CallMode) -> PyErr {
+    PyTypeError::new_err(match mode {
+        CallMode::Sync => {
+            "a pager has no length before it is read: call `len(pager.all())`, or see `pager.total`"
+        }
+        CallMode::Async => {
+            "a pager has no length before it is read: call `len(await pager.all())`, or see \
+             `pager.total`"
+        }
+    })
+}

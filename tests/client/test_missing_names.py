@@ -1,0 +1,122 @@
+"""What records and pagers do not have: the error says what to call instead."""
+
+import boardlot as bl
+import pytest
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with bl.Sandbox(seed=7, fills=60) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def client(sandbox):
+    with sandbox.client() as client:
+        yield client
+
+
+@pytest.fixture
+def pager(client):
+    return client.fills_history("281756", "HK")
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("to_df", "; call `to_pandas()`, `to_polars()` or `to_arrow()`"),
+        ("head", "; frames have it: call `to_pandas()` or `to_polars()` first"),
+        ("to_csv", "; frames have it: call `to_pandas()` or `to_polars()` first"),
+        ("append", "; records cannot be changed: `to_dicts()` returns a list that can"),
+        ("ex_date", "; it is a field: write `records[0]['ex_date']`, or `to_pandas()['ex_date']`"),
+        ("to_pandsa", "; did you mean 'to_pandas'?"),
+        ("unheard_of", ""),
+        ("__dataframe__", ""),
+    ],
+)
+def test_records_say_what_to_call(client, name, instead):
+    with pytest.raises(AttributeError) as caught:
+        getattr(client.dividends("HK.00700"), name)
+    assert str(caught.value) == f"'Records' object has no attribute {name!r}{instead}"
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("to_df", "; call `to_pandas()`, `to_polars()` or `to_arrow()`"),
+        ("head", "; frames have it: call `to_pandas()` or `to_polars()` first"),
+        ("check_point", "; did you mean 'checkpoint'?"),
+        ("append", ""),
+    ],
+)
+def test_a_pager_says_what_to_call(pager, name, instead):
+    with pytest.raises(AttributeError) as caught:
+        getattr(pager, name)
+    assert str(caught.value) == f"'Pager' object has no attribute {name!r}{instead}"
+    assert not hasattr(pager, name) and getattr(pager, name, 7) == 7
+
+
+def test_an_async_pager_says_where_await_belongs(sandbox):
+    pager = sandbox.async_client().fills_history("281756", "HK")
+    with pytest.raises(AttributeError, match=r"call `await to_pandas\(\)`"):
+        pager.to_df()
+    with pytest.raises(TypeError, match=r"write `async for`, or `await pager.all\(\)`"):
+        list(pager)
+    with pytest.raises(TypeError, match=r"`len\(await pager.all\(\)\)`"):
+        len(pager)
+
+
+def test_a_pager_has_neither_length_nor_indices_and_reads_all_the_same(pager):
+    with pytest.raises(TypeError, match=r"`len\(pager.all\(\)\)`"):
+        len(pager)
+    for key in (0, -1, "code", slice(3)):
+        with pytest.raises(TypeError, match=r"`next\(pager\)`"):
+            pager[key]
+    assert bool(pager) and pager.requests == 0
+    assert len(list(pager)) == 60
+
+
+def test_a_field_is_no_index_of_records(client):
+    records = client.dividends("HK.00700")
+    for key in ("ex_date", 1.0, None):
+        with pytest.raises(TypeError, match=r"indexed by integers or slices, not \w+; for a field"):
+            records[key]
+    with pytest.raises(IndexError):
+        records[10**30]
+
+
+def test_names_of_commands_and_of_http_lead_to_methods(client):
+    for name, method in [("ipos", "ipo_list"), ("time", "server_time"), ("get", "request"),
+                         ("fills", "fills_history"), ("plate", "plate_stocks")]:  # fmt: skip
+        with pytest.raises(AttributeError, match=f"did you mean '{method}'"):
+            getattr(client, name)
+    with pytest.raises(AttributeError, match="documents no prices"):
+        client.quotes("HK.00700")
+
+
+@pytest.mark.parametrize(
+    ("options", "meant"),
+    [({"proxies": {}}, "proxy"), ({"api_key": "x"}, "auth"), ({"cert": "x"}, "ca_file")],
+)
+def test_options_of_other_libraries_lead_to_those_of_the_client(sandbox, options, meant):
+    with pytest.raises(TypeError, match=f"did you mean '{meant}'"):
+        bl.Client(sandbox.base_url, **options)
+
+
+def test_words_in_another_case_have_a_suggestion(sandbox, client):
+    for call, meant in [
+        (lambda: bl.generate_key("ed25519"), "Ed25519"),
+        (lambda: sandbox.client(auth="ed25519"), "Ed25519"),
+        (lambda: client.dividends("HK.00700").to_pandas(decimals="Decimal"), "decimal"),
+        (lambda: client.dividends("HK.00700").to_pandas(invalid="nul"), "null"),
+        (lambda: client.fetch_many("fills", ["281756"]), "fills_history"),
+    ]:
+        with pytest.raises(bl.ConfigError, match=f"did you mean '{meant}'"):
+            call()
+
+
+def test_a_token_with_its_scheme_and_a_checkpoint_that_is_none(pager, client):
+    with pytest.raises(bl.ConfigError, match="without the word 'Bearer'"):
+        bl.BearerToken("Bearer abc")
+    with pytest.raises(bl.ConfigError, match=r"pass what checkpoint\(\) returned"):
+        client.fills_history("281756", "HK", resume="{}").all()
