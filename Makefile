@@ -4,7 +4,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Modules are compiled when they are first imported: most of these packages are never imported whole.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find src tools -name '*.rs')
 # Cargo has its own idea of how many jobs run side by side.
 CARGO := env -u MAKEFLAGS -u MFLAGS cargo
@@ -254,21 +255,24 @@ lock: ## Updates requirements/*.txt; needs uv.
 $(BIN)/.maturin: requirements/demo.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "CPython 3.10 or newer is needed: make PYTHON=...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) --no-deps --require-hashes -r requirements/demo.txt
+	@echo "Installing maturin, which compiles boardlot: some seconds."
+	$(PIP) -r requirements/demo.txt
 	touch $@
 
+# With the features of `cargo test`: otherwise it would compile tokio and all that uses it a second time.
 $(BIN)/.extension: $(BIN)/.maturin $(SOURCES)
-	@echo "Compiling boardlot: the first time, some 250 crates in some minutes."
+	@echo "Compiling boardlot: the first time some 250 crates, four minutes on two cores. Cargo shows each of them."
 	env -u MAKEFLAGS -u MFLAGS PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
-		$(BIN)/maturin develop --locked --extras cli
+		$(BIN)/maturin develop --locked --extras cli --features tokio/test-util
 	touch $@
 
 $(BIN)/.tools: $(BIN)/.maturin requirements/dev.txt
-	$(PIP) --no-deps --require-hashes -r requirements/dev.txt
+	@echo "Installing the tools for tests and checks: some 200 packages in a minute."
+	$(PIP) -r requirements/dev.txt
 	touch $@
 
 $(BIN)/.docs: $(BIN)/.tools requirements/docs.txt
-	$(PIP) --no-deps --require-hashes -r requirements/docs.txt
+	$(PIP) -r requirements/docs.txt
 	touch $@
 
 $(BIN)/.built: $(BIN)/.tools $(BIN)/.extension
