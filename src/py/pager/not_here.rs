@@ -14,16 +14,3 @@ pub fn no_index(mode: CallMode) -> PyErr {
         }
     })
 }
-
-/// The error for `len(pager)`.
-pub fn no_length(mode: CallMode) -> PyErr {
-    PyTypeError::new_err(match mode {
-        CallMode::Sync => {
-            "a pager has no length before it is read: call `len(pager.all())`, or see `pager.total`"
-        }
-        CallMode::Async => {
-            "a pager has no length before it is read: call `len(await pager.all())`, or see \
-             `pager.total`"
-        }
-    })
-}

@@ -15,7 +15,7 @@ use pyo3::{
 use tokio::sync::OwnedMutexGuard;
 
 use super::{
-    not_here::{no_index, no_length},
+    not_here::no_index,
     page_iterator::iterate,
     page_reader::stream_capsule,
     pager_state::{ItemKind, PagerState},
@@ -377,15 +377,6 @@ impl PagerBase {
     #[expect(unused_variables, reason = "there is no item whatever the key")]
     fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<()> {
         Err(no_index(self.mode))
-    }
-
-    fn __len__(&self) -> PyResult<usize> {
-        Err(no_length(self.mode))
-    }
-
-    // Without it, the truth of a pager would be that of its length.
-    fn __bool__(&self) -> bool {
-        true
     }
 
     fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
