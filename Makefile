@@ -164,7 +164,7 @@ asan: $(BIN)/.built ## The unsafe code under the address sanitizer; see tools/as
 ENGINES := target/engines/venv
 
 test-engines: $(BIN)/.extension $(ENGINES)/.installed ## Ray and Spark read from the sandbox; needs Java 17.
-	PYTHONPATH=python $(ENGINES)/bin/python -m pytest tests/engines $(ARGS)
+	PYTHONPATH="$(CURDIR)/python" $(ENGINES)/bin/python -m pytest tests/engines $(ARGS)
 
 $(ENGINES)/.installed: requirements/engines.txt
 	$(PYTHON) -m venv $(ENGINES)
@@ -247,7 +247,7 @@ lock: ## Updates requirements/*.txt; needs uv.
 	$(LOCK) --upgrade --python-version 3.10 $(EXTRAS:%=--extra %) --group tools -o requirements/dev.txt
 	$(LOCK) --upgrade --python-version 3.10 -c requirements/dev.txt --extra cli --group build -o requirements/demo.txt
 	$(LOCK) --upgrade --python-version 3.11 -c requirements/dev.txt --group docs -o requirements/docs.txt
-	$(LOCK) --upgrade --python-version 3.11 -c requirements/dev.txt --extra polars --extra ray --extra spark --group engines -o requirements/engines.txt
+	$(LOCK) --upgrade --python-version 3.11 -c requirements/dev.txt --extra dask --extra polars --extra ray --extra spark --group engines -o requirements/engines.txt
 	$(LOCK) --upgrade --python-version 3.14 -c requirements/dev.txt --group threads --group build -o requirements/threads.txt
 
 # Stamps. `.maturin` is what `make demo` needs, `.extension` the module compiled with it, `.tools` what

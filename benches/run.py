@@ -20,7 +20,7 @@ ROOT = HERE.parent
 VENV = HERE / ".venv"
 TOPICS = [
     "signing", "pages", "frames", "rows", "wire", "cost", "end_to_end", "startup", "growth",
-    "archive",
+    "archive", "scale",
 ]  # fmt: skip
 
 

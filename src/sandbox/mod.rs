@@ -212,6 +212,11 @@ impl Sandbox {
         self.shared.requests.all()
     }
 
+    /// How many requests it has received, also those that are no longer kept.
+    pub fn request_count(&self) -> u64 {
+        self.shared.requests.count()
+    }
+
     /// Resets to the state of the seed: removes rows of `serve` and `put`, planned failures, recorded requests, used nonces, OAuth clients and
     /// their grants, and restarts the sequence of faults. Uploaded keys and the tokens of
     /// `add_bearer_token` stay.

@@ -7,6 +7,7 @@ import contextlib
 import os
 import sys
 import threading
+import time
 from datetime import timedelta
 
 import boardlot as bl
@@ -38,18 +39,40 @@ class Service:
     @contextlib.contextmanager
     def counted(self):
         """A list that has the requests of the block, after it."""
-        before, found = len(self.sandbox.requests), []
+        before, found = self.sandbox._request_count, []
         yield found
-        found += self.sandbox.requests[before:]
+        count = self.sandbox._request_count - before
+        # No test sends as many as the sandbox keeps.
+        found += self.sandbox.requests[-count:] if count else []
+
+    @contextlib.contextmanager
+    def timed(self):
+        """A list of the moments at which requests of the block were seen, after it."""
+        seen, over = [], threading.Event()
+
+        def watch():
+            count = self.sandbox._request_count
+            while not over.wait(0.005):
+                new = self.sandbox._request_count - count
+                seen.extend([time.monotonic()] * new)
+                count += new
+
+        thread = threading.Thread(target=watch)
+        thread.start()
+        try:
+            yield seen
+        finally:
+            over.set()
+            thread.join()
 
     @contextlib.contextmanager
     def a_worker_is_killed(self):
         """Kills a process that reads from the service; a list has its id after the block."""
-        killed, start, over = [], len(self.sandbox.requests), threading.Event()
+        killed, start, over = [], self.sandbox._request_count, threading.Event()
 
         def kill():
             while not over.wait(0.01):
-                if len(self.sandbox.requests) > start + PAGES // 4:
+                if self.sandbox._request_count > start + PAGES // 4:
                     for pid in readers(int(self.sandbox.base_url.rsplit(":", 1)[1])):
                         with contextlib.suppress(ProcessLookupError):
                             os.kill(pid, 9)

@@ -1,7 +1,5 @@
 """Ray reads every fill once, from workers that die and tasks that fail."""
 
-import time
-
 import boardlot as bl
 import pytest
 
@@ -101,11 +99,11 @@ def test_no_secret_travels(service) -> None:
 
 
 def test_a_shared_rate_limit_holds_for_all_workers(service, read) -> None:
-    limited = service.client_with(rate_limit=bl.RateLimit(100, name="test-engines-ray"))
+    limited = service.client_with(rate_limit=bl.RateLimit(10, name="test-engines-ray"))
     code = service.expected["code"].mode()[0]
-    started = time.monotonic()
-    with service.counted() as requests:
+    with service.timed() as seen:
         read(limited, code=code, partitions=8).materialize()
-    assert len(requests) > 100
-    # The first one does not wait.
-    assert time.monotonic() - started >= (len(requests) - 1) / 100
+    # Two workers that do not share it would take half as long. What is left is for a first
+    # request that is seen late.
+    assert len(seen) > 40
+    assert seen[-1] - seen[0] >= 0.8 * (len(seen) - 1) / 10

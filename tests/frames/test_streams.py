@@ -71,6 +71,38 @@ def test_an_engine_reads_every_row_once_in_the_order_of_the_list(fills, engine) 
     assert ENGINES[engine](fills()) == expected
 
 
+TYPED = {
+    "pa.table(records)": lambda pager: pa.table(pager.all()),
+    "pa.table(pager)": pa.table,
+    "pd.DataFrame.from_arrow(records)": lambda pager: pd.DataFrame.from_arrow(pager.all()),
+    "pd.DataFrame.from_arrow(pager)": pd.DataFrame.from_arrow,
+    "pl.DataFrame(pager)": pl.DataFrame,
+}
+UNTYPED = {
+    "pl.DataFrame(records)": lambda pager: pl.DataFrame(pager.all()),
+    "pd.DataFrame(records)": lambda pager: pd.DataFrame(pager.all()),
+    "pd.DataFrame(pager)": pd.DataFrame,
+}
+
+
+@pytest.mark.parametrize("constructor", TYPED)
+def test_a_constructor_that_asks_for_arrow_makes_typed_columns(fills, constructor) -> None:
+    frame = TYPED[constructor](fills())
+    schema = pa.table(frame).schema
+    assert (schema.field("price").type, str(schema.field("create_time").type)) == (
+        pa.float64(),
+        "timestamp[us, tz=UTC]",
+    )
+
+
+@pytest.mark.parametrize("constructor", UNTYPED)
+def test_a_constructor_that_reads_dicts_keeps_the_services_values(fills, constructor) -> None:
+    frame = UNTYPED[constructor](fills())
+    first = next(iter(fills()))
+    assert (frame["price"][0], frame["create_time"][0]) == (first["price"], first["create_time"])
+    assert isinstance(first["price"], str)
+
+
 def test_each_page_is_a_batch_with_the_columns_of_to_arrow(fills) -> None:
     stream = reader(fills())
     batches = list(stream)

@@ -85,6 +85,27 @@ def test_put_for_one_account_leaves_the_others(sandbox):
         assert len(client.fills_history(one, "HK").all()) > 1
 
 
+def test_each_of_many_lists_read_in_turns_has_its_own_rows(sandbox):
+    rows = [{**FILL, "deal_id": str(n), "code": f"HK.{n % 100:05}"} for n in range(3_000)]
+    sandbox.put("fills_history", rows, account="7")
+    with sandbox.client() as client:
+        lists = {
+            n: iter(client.fills_history("7", "HK", code=f"HK.{n:05}", page_size=10))
+            for n in range(100)
+        }
+        for turn in range(30):
+            assert {n: next(fills)["deal_id"] for n, fills in lists.items()} == {
+                n: str(n + 100 * turn) for n in range(100)
+            }
+
+
+def test_rows_that_are_put_again_are_the_next_lists(sandbox):
+    with sandbox.client() as client:
+        for name in ("1", "2"):
+            sandbox.put("fills_history", [{**FILL, "deal_id": name}], account="7")
+            assert [fill["deal_id"] for fill in client.fills_history("7", "HK")] == [name]
+
+
 def test_put_for_a_symbol_and_the_metadata_of_dividends(sandbox):
     rows = [{"dividend_per_share": 1.5}, {"dividend_per_share": 0.25}]
     sandbox.put("dividends", rows, symbol="HK.00700")

@@ -86,6 +86,10 @@ class Sandbox:
     @property
     def requests(self) -> list[RecordedRequest]:
         """The last 10,000 requests, oldest first."""
+
+    @property
+    def _request_count(self) -> int:
+        """How many requests it has received, also those that are no longer kept."""
     @property
     def faults(self) -> Faults:
         """The faults that it injects. Can be set while it runs; `None` for no faults."""

@@ -107,6 +107,12 @@ impl Sandbox {
         self.0.requests().into_iter().map(RecordedRequest).collect()
     }
 
+    /// How many requests it has received, also those that are no longer kept.
+    #[getter]
+    fn _request_count(&self) -> u64 {
+        self.0.request_count()
+    }
+
     /// The faults that it injects. Can be set while it runs; `None` for no faults.
     #[getter]
     fn faults(&self) -> Faults {

@@ -1,8 +1,13 @@
 //! Rows that a test brings along: for an endpoint that the user declared, or in place of generated
 //! ones. They are filtered and paged as the endpoint's row says.
 
-use std::cmp::Ordering;
+use std::{
+    cmp::Ordering,
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+};
 
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::{
@@ -11,16 +16,23 @@ use crate::{
         Schema, TimeRangeSpec,
     },
     error::{Error, Result},
-    sandbox::wire::{
-        arguments::Arguments,
-        envelope::{Body, HandlerResult},
-        paging::{page, page_size},
+    sandbox::{
+        sync::lock,
+        wire::{
+            arguments::Arguments,
+            envelope::{Body, HandlerResult},
+            paging::{page, page_size},
+        },
     },
 };
 
 const DATE_RANGE_PAGE: usize = 100;
 /// By how much the end of the default range may differ from now.
 const NOW_TOLERANCE_MICROS: i64 = 600_000_000;
+/// The lists whose rows are remembered: as many as a client with many windows reads at a time.
+const LISTS_MAX: usize = 64;
+/// The fields that are looked at. The others are only sent, and would take most of the memory.
+const READ: [&str; 5] = ["code", "dividend_per_share", "market", "time", "updated_time"];
 
 /// The rows of an endpoint.
 #[derive(Debug)]
@@ -31,12 +43,26 @@ pub struct CustomRows {
     rows: Vec<CustomRow>,
     /// The field by which a range of dates selects rows.
     time_field: Option<String>,
+    /// The rows of the last lists, so that not every page of a list looks through all rows.
+    lists: Mutex<VecDeque<(List, Arc<[CustomRow]>)>>,
 }
 
-#[derive(Debug)]
-struct CustomRow {
-    json: Box<RawValue>,
-    values: Map<String, Value>,
+#[derive(Debug, Clone)]
+struct CustomRow(Arc<(Box<RawValue>, Map<String, Value>)>);
+
+/// What determines the rows of a list: the arguments, and whether they are for the default range.
+type List = (Vec<String>, bool);
+
+impl CustomRow {
+    fn get(&self, field: &str) -> Option<&Value> {
+        self.0.1.get(field)
+    }
+}
+
+impl Serialize for CustomRow {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.0.serialize(serializer)
+    }
 }
 
 impl CustomRows {
@@ -44,11 +70,19 @@ impl CustomRows {
     pub fn new(endpoint: EndpointRef, json: &str, only: Vec<(String, String)>) -> Result<Self> {
         let list: Vec<Box<RawValue>> = serde_json::from_str(json)
             .map_err(|error| Error::config(format!("rows is not a list: {error}")))?;
+        let time_field = match &endpoint.paging {
+            Some(Paging::DateRange(range)) => Some(time_field(&endpoint, range)?),
+            _ => None,
+        };
+        let is_read = |name: &str| READ.contains(&name) || time_field.as_deref() == Some(name);
         let rows: Vec<CustomRow> = list
             .into_iter()
             .enumerate()
-            .map(|(index, json)| match serde_json::from_str(json.get()) {
-                Ok(values) => Ok(CustomRow { json, values }),
+            .map(|(index, json)| match serde_json::from_str::<Map<String, Value>>(json.get()) {
+                Ok(mut values) => {
+                    values.retain(|name, _| is_read(name));
+                    Ok(CustomRow(Arc::new((json, values))))
+                }
                 Err(_) => {
                     let shown: String = json.get().chars().take(40).collect();
                     Err(Error::argument(&format!("rows[{index}]"), &shown, "a dict"))
@@ -63,11 +97,8 @@ impl CustomRows {
             let shown = format!("not an argument of {}", endpoint.name);
             return Err(Error::argument(name, &shown, &format!("one of {}", names.join(", "))));
         }
-        let time_field = match &endpoint.paging {
-            Some(Paging::DateRange(range)) => Some(time_field(&endpoint, range)?),
-            _ => None,
-        };
-        let mut custom = CustomRows { endpoint, only, rows, time_field };
+        let lists = Mutex::default();
+        let mut custom = CustomRows { endpoint, only, rows, time_field, lists };
         custom.sort()?;
         Ok(custom)
     }
@@ -81,14 +112,14 @@ impl CustomRows {
 
     /// Whether a request gets these rows.
     pub fn is_for(&self, arguments: &Arguments) -> bool {
-        self.only.iter().all(|(name, value)| arguments.sent(name).as_ref() == Some(value))
+        self.only.iter().all(|(name, value)| arguments.has(name, value))
     }
 
     /// The earliest row first, if a range of dates selects them.
     fn sort(&mut self) -> Result<()> {
         let Some(field) = &self.time_field else { return Ok(()) };
         for (index, row) in self.rows.iter().enumerate() {
-            if !matches!(row.values.get(field), Some(Value::String(_) | Value::Number(_))) {
+            if !matches!(row.get(field), Some(Value::String(_) | Value::Number(_))) {
                 let text = format!(
                     "rows[{index}] has no {field}; expected a number or a date in it, by which the \
                      sandbox pages"
@@ -97,26 +128,38 @@ impl CustomRows {
             }
         }
         self.rows.sort_by(|one, other| {
-            compare(one.values.get(field), other.values.get(field)).unwrap_or(Ordering::Equal)
+            compare(one.get(field), other.get(field)).unwrap_or(Ordering::Equal)
         });
         Ok(())
     }
 
     /// Answers a request.
     pub fn respond(&self, seed: u64, arguments: &Arguments) -> HandlerResult {
-        let rows: Vec<&CustomRow> =
-            self.rows.iter().filter(|row| self.is_wanted(row, arguments)).collect();
+        let rows = self.wanted(arguments);
         let mut body = Body::new(&self.endpoint);
         match &self.endpoint.paging {
             None => {
                 self.add_totals(&mut body, &rows);
-                Ok(body.rows(&raw(&rows)))
+                Ok(body.rows(&&*rows))
             }
-            Some(Paging::NextKey | Paging::PageFlag { .. }) => {
-                page(body, seed, arguments, &raw(&rows))
-            }
+            Some(Paging::NextKey | Paging::PageFlag { .. }) => page(body, seed, arguments, &rows),
             Some(Paging::DateRange(range)) => self.date_page(body, range, &rows, arguments),
         }
+    }
+
+    /// The rows that the filters of a request leave.
+    fn wanted(&self, arguments: &Arguments) -> Arc<[CustomRow]> {
+        let list = (arguments.identity(), self.is_default_range(arguments));
+        let known = lock(&self.lists).iter().find(|(known, _)| *known == list).cloned();
+        if let Some((_, rows)) = known {
+            return rows;
+        }
+        let is_wanted = |row: &&CustomRow| self.is_wanted(row, arguments, list.1);
+        let rows: Arc<[CustomRow]> = self.rows.iter().filter(is_wanted).cloned().collect();
+        let mut lists = lock(&self.lists);
+        lists.truncate(LISTS_MAX - 1);
+        lists.push_front((list, Arc::clone(&rows)));
+        rows
     }
 
     /// The rows up to the end of the range; those of one time are never on two pages.
@@ -124,12 +167,12 @@ impl CustomRows {
         &self,
         mut body: Body,
         range: &DateRange,
-        rows: &[&CustomRow],
+        rows: &[CustomRow],
         arguments: &Arguments,
     ) -> HandlerResult {
         let field = self.time_field.as_deref().unwrap_or_default();
         let limit = page_size(arguments, "limit", DATE_RANGE_PAGE)?;
-        let time = |row: &CustomRow| row.values.get(field).cloned();
+        let time = |row: &CustomRow| row.get(field).cloned();
         let mut first = rows.len().saturating_sub(limit);
         while let (Some(before), Some(row)) = (first.checked_sub(1), rows.get(first))
             && rows.get(before).is_some_and(|other| time(other) == time(row))
@@ -139,11 +182,10 @@ impl CustomRows {
         let earlier = first.checked_sub(1).and_then(|before| rows.get(before));
         body.top("pagination", json!({ "has_more": earlier.is_some() }));
         if let NextEnd::At(path) = &range.next {
-            let next =
-                earlier.and_then(|row| time(row)).unwrap_or_else(|| Value::String(String::new()));
+            let next = earlier.and_then(time).unwrap_or_else(|| Value::String(String::new()));
             body.at(path, next);
         }
-        Ok(body.rows(&raw(rows.get(first..).unwrap_or_default())))
+        Ok(body.rows(&rows.get(first..).unwrap_or_default()))
     }
 
     /// The name of the built-in endpoint; none for one that the user declared, whatever its name is.
@@ -152,10 +194,10 @@ impl CustomRows {
     }
 
     /// Whether the filters of the request leave a row in.
-    fn is_wanted(&self, row: &CustomRow, arguments: &Arguments) -> bool {
-        let text = |name: &str| row.values.get(name).and_then(Value::as_str);
+    fn is_wanted(&self, row: &CustomRow, arguments: &Arguments, is_default_range: bool) -> bool {
+        let text = |name: &str| row.get(name).and_then(Value::as_str);
         let within = |field: &str, start: &str, end: &str| {
-            let Some(value) = row.values.get(field) else { return true };
+            let Some(value) = row.get(field) else { return true };
             let bound = |name: &str| arguments.sent(name).filter(|bound| !bound.is_empty());
             let is_after = |bound: String| compare_text(value, &bound) == Some(Ordering::Greater);
             let is_before = |bound: String| compare_text(value, &bound) == Some(Ordering::Less);
@@ -172,11 +214,11 @@ impl CustomRows {
                 let wanted = arguments.text("code");
                 market.is_none_or(|(market, _)| market == arguments.text("trd_market"))
                     && (wanted.is_empty() || text("code") == Some(wanted))
-                    && (self.is_default_range(arguments) || within("updated_time", "start", "end"))
+                    && (is_default_range || within("updated_time", "start", "end"))
             }
             "trading_days" => within("time", "start", "end"),
             "sim_positions" => {
-                let market = row.values.get("market").and_then(Value::as_i64);
+                let market = row.get("market").and_then(Value::as_i64);
                 arguments.integer("market").is_none_or(|wanted| market == Some(wanted))
             }
             _ => true,
@@ -203,17 +245,13 @@ impl CustomRows {
     }
 
     /// What the service sends beside a list of dividends.
-    fn add_totals(&self, body: &mut Body, rows: &[&CustomRow]) {
+    fn add_totals(&self, body: &mut Body, rows: &[CustomRow]) {
         if self.built_in_name() == Some("dividends") {
-            let amounts = rows.iter().filter_map(|row| row.values.get("dividend_per_share"));
+            let amounts = rows.iter().filter_map(|row| row.get("dividend_per_share"));
             let money: f64 = amounts.filter_map(Value::as_f64).sum();
             body.dividend_totals(rows.len(), money);
         }
     }
-}
-
-fn raw<'a>(rows: &[&'a CustomRow]) -> Vec<&'a RawValue> {
-    rows.iter().map(|row| &*row.json).collect()
 }
 
 /// The field of the records that a range of dates is about.

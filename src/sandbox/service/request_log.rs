@@ -22,22 +22,34 @@ pub struct RecordedRequest {
 
 /// The last 10,000 requests.
 #[derive(Debug, Default)]
-pub struct RequestLog(Mutex<VecDeque<RecordedRequest>>);
+pub struct RequestLog(Mutex<Received>);
+
+#[derive(Debug, Default)]
+struct Received {
+    last: VecDeque<RecordedRequest>,
+    /// Of all, also of those that are no longer kept.
+    count: u64,
+}
 
 impl RequestLog {
     pub fn record(&self, request: RecordedRequest) {
-        let mut all = lock(&self.0);
-        if all.len() >= REQUESTS_MAX {
-            all.pop_front();
+        let mut received = lock(&self.0);
+        if received.last.len() >= REQUESTS_MAX {
+            received.last.pop_front();
         }
-        all.push_back(request);
+        received.last.push_back(request);
+        received.count += 1;
     }
 
     pub fn all(&self) -> Vec<RecordedRequest> {
-        lock(&self.0).iter().cloned().collect()
+        lock(&self.0).last.iter().cloned().collect()
+    }
+
+    pub fn count(&self) -> u64 {
+        lock(&self.0).count
     }
 
     pub fn clear(&self) {
-        lock(&self.0).clear();
+        *lock(&self.0) = Received::default();
     }
 }

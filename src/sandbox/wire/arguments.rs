@@ -42,6 +42,15 @@ impl Arguments {
         self.get(name).cloned().map(EncodedValue::into_text)
     }
 
+    /// Whether an argument, declared or not, was sent with this value.
+    pub fn has(&self, name: &str, value: &str) -> bool {
+        match self.get(name) {
+            Some(EncodedValue::Text(text)) => text == value,
+            Some(other) => other.clone().into_text() == value,
+            None => false,
+        }
+    }
+
     /// What tells the lists of the endpoint apart: its name and the arguments but for the size of a
     /// page.
     pub fn identity(&self) -> Vec<String> {
