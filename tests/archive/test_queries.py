@@ -89,13 +89,18 @@ def test_a_signal_ends_a_query(number, status, file):
     bl.Archive(file).close()
     code = """
     import sys
+    from boardlot.archive import sqlite
     from boardlot.cli import main
-    print("started", flush=True)
+    run_query = sqlite.run_query
+    def started(*arguments):
+        print("started", flush=True)
+        return run_query(*arguments)
+    sqlite.run_query = started
     sys.exit(main(["archive", "sql", sys.argv[1], sys.argv[2]]))
     """
     with python(code, file, ENDLESS, stderr=-1) as child:
         assert child.stdout.readline() == "started\n"
-        time.sleep(1.0)
+        time.sleep(0.2)
         child.send_signal(number)
         _, errors = child.communicate(timeout=60)
     assert child.returncode == status, errors

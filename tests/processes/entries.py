@@ -30,7 +30,8 @@ NOT_OWN = set(dir(type("Plain", (), {}))) - {
     "__lt__",
 } | {"__class_getitem__", "__match_args__"}
 
-
+# What says what to call instead.
+ONLY_RAISE = {"PagerBase.__getitem__"}
 # One of two parts of a range.
 PART = (
     "fills_history",
@@ -61,7 +62,7 @@ def entries():
             continue
         found.append(f"{name}()")
         found += [f"{name}.{own}" for own in vars(thing) if own not in NOT_OWN]
-    return sorted(found)
+    return sorted({*found} - ONLY_RAISE)
 
 
 class Workplace:
