@@ -25,7 +25,7 @@ class PerProcess(Generic[T]):
 
     def __init__(self, make: Callable[[], T], leave: Callable[[T], None] | None = None) -> None:
         self._make, self._leave = make, leave
-        self.value = make()
+        self.value: T = make()
         _ALL.add(self)
 
     def renew(self) -> None:

@@ -32,7 +32,7 @@ class QueryResult:
     """
 
     def __init__(self, columns: list[str], rows: list[Row]) -> None:
-        self.columns = _unique(columns)
+        self.columns: list[str] = _unique(columns)
         self._rows = rows
 
     def __len__(self) -> int:

@@ -25,7 +25,7 @@ class NamedRows(list[Mapping[str, Any]]):
         self.columns = columns
         # A table infers the types of rows from their values.
         without_rows = [] if rows else columns
-        self.schema = [
+        self.schema: list[SimpleNamespace] = [
             SimpleNamespace(name=name, kind="text", unit=None, doc="") for name in without_rows
         ]
 
