@@ -1,9 +1,11 @@
 """What lists contained, and when: records that appear, change, disappear and reappear."""
 
 from datetime import datetime, timezone
+from typing import get_args
 
 import boardlot as bl
 import pytest
+from boardlot.archive.lists import LISTS, ListName
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -236,3 +238,8 @@ def test_a_list_that_does_not_exist_suggests_the_nearest(tmp_path):
     with bl.Archive(tmp_path / "a.db") as archive, pytest.raises(bl.ConfigError) as caught:
         archive.seen("plate", "HK.BK1001")
     assert str(caught.value).endswith("; did you mean 'plates'?")
+
+
+def test_types_name_the_lists_that_exist():
+    assert get_args(ListName) == tuple(LISTS)
+    assert "fills" not in LISTS

@@ -6,7 +6,7 @@ import os
 from collections.abc import AsyncGenerator, Awaitable, Generator, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from boardlot import AsyncClient, Client, _core
 from boardlot.archive.arguments import (
@@ -18,7 +18,7 @@ from boardlot.archive.arguments import (
 )
 from boardlot.archive.follow import follow
 from boardlot.archive.get import read_through
-from boardlot.archive.lists import LISTS, ListName, Series, custom_list, list_named
+from boardlot.archive.lists import LISTS, AnyListName, Series, custom_list, list_named
 from boardlot.archive.open import open_database, path_of
 from boardlot.archive.progress import Bar
 from boardlot.archive.reader import Reader
@@ -245,7 +245,7 @@ class Archive(Reader):
     def get(
         self,
         client: Client,
-        list: ListName | Literal["fills"] | Endpoint,
+        list: AnyListName | Endpoint,
         key: Any,
         *,
         max_age: timedelta,
@@ -255,7 +255,7 @@ class Archive(Reader):
     def get(
         self,
         client: AsyncClient,
-        list: ListName | Literal["fills"] | Endpoint,
+        list: AnyListName | Endpoint,
         key: Any,
         *,
         max_age: timedelta,
@@ -264,7 +264,7 @@ class Archive(Reader):
     def get(
         self,
         client: Client | AsyncClient,
-        list: ListName | Literal["fills"] | Endpoint,
+        list: AnyListName | Endpoint,
         key: Any,
         *,
         max_age: timedelta,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
 from boardlot.archive.database import Database
@@ -21,7 +21,7 @@ class Slot(Generic[C]):
     """A connection, which one thread at a time uses, and how many there have been."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.lock: AbstractContextManager[Any] = threading.RLock()
         self.connection: C | None = None
         self.number = 0
 

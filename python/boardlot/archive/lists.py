@@ -13,13 +13,24 @@ from boardlot import _core
 from boardlot._core import DateRange, Endpoint
 from boardlot.errors import ConfigError
 
-__all__ = ["LISTS", "ListName", "ListSpec", "Series", "columns_of", "custom_list", "list_named"]
+__all__ = [
+    "LISTS",
+    "AnyListName",
+    "ListName",
+    "ListSpec",
+    "Series",
+    "columns_of",
+    "custom_list",
+    "list_named",
+]
 
 
 ListName = Literal[
     "crypto_orders", "sim_orders", "sim_positions", "ipos", "dividends", "futures", "plates"
 ]
 """The name of a list that is read as a whole."""
+AnyListName = ListName | Literal["fills"]
+"""The same, or fills."""
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,11 @@ WORD = re.compile(r"\w+")
 
 def explained(database: Database, query: str, error: ConfigError) -> ConfigError:
     """The error of a query, with the nearest name if one does not exist."""
-    text, columns = str(error), database.view_columns()
+    text = str(error)
     if found := VIEW.search(text):
-        suggestion = _nearest(found, columns, "views")
+        suggestion = _nearest(found, database.view_columns(), "views")
     elif found := COLUMN.search(text):
+        columns = database.view_columns()
         words = set(WORD.findall(query.lower()))
         mentioned = [view for view in columns if view in words] or list(columns)
         names = dict.fromkeys(name for view in mentioned for name in columns[view])

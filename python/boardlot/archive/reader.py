@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import date, datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from boardlot import _core
 from boardlot.archive import observations
@@ -15,7 +15,7 @@ from boardlot.archive.check import Finding, check
 from boardlot.archive.database import Database
 from boardlot.archive.export import export
 from boardlot.archive.fills import FillStore, gaps
-from boardlot.archive.lists import ListName, Series, list_named
+from boardlot.archive.lists import AnyListName, ListName, Series, list_named
 from boardlot.archive.query_errors import explained
 from boardlot.archive.sql import QueryResult
 from boardlot.errors import ConfigError
@@ -198,9 +198,7 @@ class Reader:
             raise explained(self._database, query, error) from error.__cause__
         return QueryResult(columns, rows)
 
-    def export(
-        self, list: ListName | Literal["fills"] | Endpoint, path: str | os.PathLike[str]
-    ) -> int:
+    def export(self, list: AnyListName | Endpoint, path: str | os.PathLike[str]) -> int:
         """Write a list with all of its keys to a Parquet file (extra `arrow`).
 
         Fills have leading columns `account` and `market`. Other lists are written with all of their

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +24,6 @@ from boardlot.errors import StoreError
 __all__ = ["Sqlite"]
 
 MEMORY = ":memory:"
-# Rows in one statement, which take two thirds of the time of as many statements. Older versions of
-# SQLite accept 999 values.
-ROWS = 50
 # The size of the log, in pages, at which its content is moved to the file: 16 MB.
 LOG_PAGES = 4_000
 
@@ -88,11 +83,10 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         return SqliteConnection(f"{self.path.as_uri()}?mode=ro", uri=True)
 
     def _prepare(self, connection: SqliteConnection) -> None:
-        transaction = _Transaction(connection)
-        tables = {name for (name,) in transaction.execute("select name from sqlite_master")}
+        tables = {name for (name,) in connection.execute("select name from sqlite_master")}
         found = None
         if "archive_format" in tables:
-            found = self._format_of(transaction)
+            found = self._format_of(connection)
         elif tables:
             raise store_error(
                 self.name,
@@ -102,25 +96,25 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         if self._read_only is not None and found == schema.FORMAT:
             return
         if found is None and self.path is not None:
-            transaction.execute("pragma journal_mode = wal")
-        if found != schema.FORMAT or not schema.is_current(self, transaction):
+            connection.execute("pragma journal_mode = wal")
+        if found != schema.FORMAT or not schema.is_current(self, connection):
             # Another process may have been first.
-            transaction.execute("begin immediate")
+            connection.execute("begin immediate")
             try:
-                if transaction.execute("select 1 from sqlite_master where name = 'archive_format'"):
-                    found = self._format_of(transaction)
-                schema.prepare(self, transaction, found)
-                transaction.execute("commit")
+                if connection.execute("select 1 from sqlite_master where name = 'archive_format'"):
+                    found = self._format_of(connection)
+                schema.prepare(self, connection, found)
+                connection.execute("commit")
             except BaseException:
                 connection.roll_back()
                 raise
         # A commit survives the end of the process, however it ends. It may be lost if the machine
         # loses power, with the position that belongs to it: then it is fetched again.
-        transaction.execute("pragma synchronous = normal")
-        transaction.execute(f"pragma wal_autocheckpoint = {LOG_PAGES}")
+        connection.execute("pragma synchronous = normal")
+        connection.execute(f"pragma wal_autocheckpoint = {LOG_PAGES}")
 
-    def _format_of(self, transaction: Transaction) -> int:
-        return schema.format_of(self, transaction.execute("select version from archive_format"))
+    def _format_of(self, connection: SqliteConnection) -> int:
+        return schema.format_of(self, connection.execute("select version from archive_format"))
 
     def _retrying(self, work: Any) -> Any:
         """Do what another process may be keeping us from, for as long as we are to wait."""
@@ -160,32 +154,29 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
     def transaction(self, lock: Lock | None = None) -> Iterator[Transaction]:
         with self._using() as connection:
             self._check_file()
-            transaction = _Transaction(connection)
-            self._retrying(lambda: transaction.execute("begin immediate"))
+            self._retrying(lambda: connection.execute("begin immediate"))
             try:
                 if lock is not None:
                     lock.check()
-                yield transaction
-                transaction.execute("commit")
+                yield connection
+                connection.execute("commit")
             except BaseException:
                 connection.roll_back()
                 raise
 
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
         with self._reading() as connection:
-            transaction = _Transaction(connection)
-            rows: list[Row] = self._retrying(lambda: transaction.execute(sql, parameters))
+            rows: list[Row] = self._retrying(lambda: connection.execute(sql, parameters))
             return rows
 
     @contextmanager
     def snapshot(self) -> Iterator[Transaction]:
         with self._reading() as connection:
-            transaction = _Transaction(connection)
-            transaction.execute("begin")
+            connection.execute("begin")
             try:
                 # Its moment is that of its first query.
-                self._retrying(lambda: transaction.execute("select 1 from series limit 1"))
-                yield transaction
+                self._retrying(lambda: connection.execute("select 1 from series limit 1"))
+                yield connection
             finally:
                 connection.roll_back()
 
@@ -240,32 +231,6 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
 
     def timestamp_sql(self, column: str) -> str:
         return sqlite_types.timestamp_sql(column)
-
-
-class _Transaction(Transaction):
-    def __init__(self, connection: SqliteConnection) -> None:
-        self._connection = connection
-
-    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
-        return self._connection.execute(sql, parameters)
-
-    def execute_many(self, sql: str, rows: Sequence[Row]) -> None:
-        self._connection.execute_many(sql, rows)
-
-    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
-        into, row = f"{table} ({', '.join(columns)})", f"({', '.join('?' * len(columns))})"
-        inserted = 0
-        for start in range(0, len(rows), ROWS):
-            some = rows[start : start + ROWS]
-            values = ", ".join([row] * len(some))
-            inserted += self._connection.change(
-                f"insert into {into} values {values} on conflict do nothing",
-                list(chain.from_iterable(some)),
-            )
-        return inserted
-
-    def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
-        return f"{column} in (select value from json_each(?))", json.dumps(list(values))
 
 
 def _is_busy(error: sqlite3.Error) -> bool:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from typing import Any
 
-from boardlot.archive.database import Row
+from boardlot.archive.database import Row, Transaction
 from boardlot.archive.locks import WAIT
 from boardlot.per_process import ForkGate
 
 __all__ = ["GATE", "SqliteConnection"]
 
+# Rows in one statement, which take two thirds of the time of as many statements. Older versions of
+# SQLite accept 999 values.
+ROWS = 50
 # SQLite has locks of the whole process, such as that of its memory and one for each open file. A
 # child that was forked while another thread had one would wait for it forever.
 GATE = ForkGate()
 
 
-class SqliteConnection:
-    """A connection that can only be used while no thread forks.
+class SqliteConnection(Transaction):
+    """A connection that can only be used while no thread forks; it has one transaction at a time.
 
     Args:
         address: A path, or a URI.
@@ -45,19 +50,28 @@ class SqliteConnection:
             yield self._driver
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
-        """Run a statement and return its rows."""
         with GATE.entered():
             return self._driver.execute(sql, parameters).fetchall()
 
-    def change(self, sql: str, parameters: Sequence[Any]) -> int:
-        """Run a statement and return how many rows it changed."""
-        with GATE.entered():
-            return self._driver.execute(sql, parameters).rowcount
-
     def execute_many(self, sql: str, rows: Sequence[Row]) -> None:
-        """Run a statement once for each row of parameters."""
         with GATE.entered():
             self._driver.executemany(sql, rows)
+
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
+        into, row = f"{table} ({', '.join(columns)})", f"({', '.join('?' * len(columns))})"
+        inserted = 0
+        for start in range(0, len(rows), ROWS):
+            some = rows[start : start + ROWS]
+            values = ", ".join([row] * len(some))
+            with GATE.entered():
+                inserted += self._driver.execute(
+                    f"insert into {into} values {values} on conflict do nothing",
+                    list(chain.from_iterable(some)),
+                ).rowcount
+        return inserted
+
+    def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
+        return f"{column} in (select value from json_each(?))", json.dumps(list(values))
 
     def roll_back(self) -> None:
         """End a transaction, if there is one."""

@@ -13,7 +13,17 @@ __all__ = ["Number", "Whole"]
 LEAST, MOST = -(2**63), 2**63 - 1
 
 
-class Number(click.FloatRange):
+class _Described:
+    """Describes a range in help; click describes one without bounds as `x<=None`."""
+
+    def _describe_range(self) -> str:
+        ranged: Any = self
+        described: Any = super()
+        bounded = ranged.min is not None or ranged.max is not None
+        return str(described._describe_range()) if bounded else ""
+
+
+class Number(_Described, click.FloatRange):
     """A finite number. click's own type accepts `nan`, which is within any bounds, and `inf`."""
 
     name = "number"
@@ -22,10 +32,6 @@ class Number(click.FloatRange):
         self, least: float | None = None, most: float | None = None, *, above: bool = False
     ) -> None:
         super().__init__(least, most, min_open=above)
-
-    def _describe_range(self) -> str:
-        # click describes one without bounds as `x<=None`.
-        return "" if self.min is self.max is None else super()._describe_range()
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -36,16 +42,13 @@ class Number(click.FloatRange):
         return float(super().convert(number, param, ctx))
 
 
-class Whole(click.IntRange):
+class Whole(_Described, click.IntRange):
     """A whole number of 64 bits."""
 
     name = "integer"
 
     def __init__(self, least: int | None = None, most: int | None = None) -> None:
         super().__init__(least, most)
-
-    def _describe_range(self) -> str:
-        return "" if self.min is self.max is None else super()._describe_range()
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         try:

@@ -59,6 +59,7 @@ def chosen_pages(settings: Settings, records: Any) -> Iterator[Rows]:
         if order:
             found = _sorted(found, order)
         if left is not None:
+            # A slice does not know its columns, which matter if no row is left.
             if len(found) > left:
                 found = found[:left]
             left -= len(found)
