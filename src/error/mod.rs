@@ -35,6 +35,9 @@ pub struct Error {
     pub checkpoint: Option<String>,
     /// What to do about it, if more is known than the kind says.
     pub advice: Option<String>,
+    /// Whether the secrets of its call are redacted. They are not in an error about a value of an earlier
+    /// response.
+    pub is_redacted: bool,
 }
 
 /// How far a request without a response came.
@@ -330,7 +333,14 @@ impl std::error::Error for Error {}
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
-        Error { kind: Box::new(kind), endpoint: None, key: None, checkpoint: None, advice: None }
+        Error {
+            kind: Box::new(kind),
+            endpoint: None,
+            key: None,
+            checkpoint: None,
+            advice: None,
+            is_redacted: false,
+        }
     }
 }
 

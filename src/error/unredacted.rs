@@ -84,6 +84,7 @@ impl Error {
             | ErrorKind::LoginRequired { message, .. }
             | ErrorKind::Store(message) => redact(message),
         }
+        self.is_redacted = true;
         self
     }
 }

@@ -13,9 +13,11 @@ use crate::{
 
 /// The exception for an error, ready to be raised.
 pub fn raise(py: Python<'_>, error: Error) -> PyErr {
-    // Of a value that was received long ago, which may repeat a secret.
+    // Of a value that was received long ago, which may repeat a secret of any client.
     let error = match *error.kind {
-        ErrorKind::Protocol { .. } => error.redacted(&redactor_of_all_clients()),
+        ErrorKind::Protocol { .. } if !error.is_redacted => {
+            error.redacted(&redactor_of_all_clients())
+        }
         _ => error,
     };
     match exception(py, &error) {
