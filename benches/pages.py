@@ -14,13 +14,13 @@ VECTOR = ROOT / "tests" / "vectors" / "endpoints" / "ipo_list.json"
 
 def rows(settings: Settings) -> list[Row]:
     hooks.require()
-    fills = data.fills_page(data.fills_rows(1)[0], None)
+    plain = data.fills_page(data.fills_rows(1)[0], None)
     escaped = data.fills_page(data.fills_rows(1, ascii_only=True)[0], None)
     plate = [("plate_code", "HK.BK1001")]
     fills = ("d", "order_fills")
     listed = ("data", "list")
     return [
-        page(settings, "Page of 50 fills", ("fills_history", hooks.FILLS, fills), fills, 1.15, 4.0),
+        page(settings, "Page of 50 fills", ("fills_history", hooks.FILLS, fills), plain, 1.15, 4.0),
         page(
             settings,
             "Page of 50 orders",

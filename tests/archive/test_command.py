@@ -9,7 +9,9 @@ import boardlot as bl
 import pytest
 
 pytest.importorskip("click")
+from boardlot.archive.lists import LISTS
 from boardlot.cli import main
+from boardlot.cli.archive import LIST_OPTIONS
 from boardlot.cli.output import emit
 from boardlot.cli.settings import Settings
 
@@ -231,3 +233,7 @@ def test_what_is_wrong_makes_the_status_1(run, book):
     run("update", "--fills", "281756:HK")
     found = json.loads(run("check", "--format", "jsonl", status=1).out)
     assert (found["kind"], found["list"], found["key"]) == ("twice", "fills", "281756 HK")
+
+
+def test_every_list_has_an_option_that_says_what_it_stores() -> None:
+    assert list(LIST_OPTIONS) == list(LISTS)

@@ -135,6 +135,15 @@ def test_a_condition_compares_with_finite_numbers(comparison: str, text: str, ru
     assert status == 2 and f"not {text!r}" in err, err
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("price=>3", "price>=3"), ("code=<HK", "code<=HK"), ("qty = !5", "qty!=5")]
+)
+def test_a_comparison_with_its_signs_swapped_is_refused(typed: str, meant: str, run: Any) -> None:
+    status, err = run("fills", ACCOUNT, "HK", "--where", typed)
+    assert status == 2 and f"did you mean {meant!r}?" in err, err
+    assert run("fills", ACCOUNT, "HK", "--where", "code==>HK")[0] == 0
+
+
 @pytest.mark.parametrize("text", ["1e400", "-1e400", "1e-400", "9" * 5000, "1e999999", "-0"])
 def test_a_condition_compares_with_any_finite_number(text: str, run: Any) -> None:
     assert run("fills", ACCOUNT, "HK", "--where", f"price>{text}")[0] == 0

@@ -55,15 +55,15 @@ FILE = "A SQLite file, created if it does not exist; or postgresql://USER@HOST/D
 # The most that `--overlap-days` may be: a century.
 DAYS_MAX = 36_525
 FINDING = ["kind", "list", "key", "text"]
-# The option of each list: what its keys are.
-KEYS = {
-    "crypto_orders": "ACCOUNT",
-    "sim_orders": "ACCOUNT",
-    "sim_positions": "ACCOUNT",
-    "ipos": "MARKET",
-    "dividends": "SYMBOL",
-    "futures": "SYMBOL",
-    "plates": "PLATE",
+# The option of each list: what its keys are, and what it stores.
+LIST_OPTIONS = {
+    "crypto_orders": ("ACCOUNT", "Open crypto orders of an account"),
+    "sim_orders": ("ACCOUNT", "Simulated orders of an account"),
+    "sim_positions": ("ACCOUNT", "Simulated positions of an account"),
+    "ipos": ("MARKET", "IPOs of a market"),
+    "dividends": ("SYMBOL", "Dividends of a stock"),
+    "futures": ("SYMBOL", "Related futures of a symbol"),
+    "plates": ("PLATE", "Stocks of a plate"),
 }
 
 
@@ -238,12 +238,11 @@ COMMANDS: dict[str, click.Command] = {
             *(
                 click.Option(
                     [f"--{name.replace('_', '-')}", name],
-                    metavar=KEYS[name],
+                    metavar=metavar,
                     multiple=True,
-                    help=f"{name.replace('_', ' ').capitalize()} of this "
-                    f"{KEYS[name].lower()}; repeat it for more.",
+                    help=f"{content}; repeat it for more.",
                 )
-                for name in LISTS
+                for name, (metavar, content) in LIST_OPTIONS.items()
             ),
             *_ranges(),
             click.Option(

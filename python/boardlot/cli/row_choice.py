@@ -142,7 +142,12 @@ def _conditions(settings: Settings) -> list[_Condition]:
                 f"--where {text!r} is not a condition; expected one such as 'qty>=100', "
                 "'code=HK.00700' or 'stock_name~bank'"
             )
-        conditions.append(_Condition(*found.groups()))
+        field, comparison, value = found.groups()
+        # `==` compares with a text that begins so.
+        if comparison == "=" and value[:1] in ("<", ">", "!"):
+            meant = f"{field}{value[0]}={value[1:]}"
+            raise click.UsageError(f"--where {text!r} is not a condition; did you mean {meant!r}?")
+        conditions.append(_Condition(field, comparison, value))
     return conditions
 
 

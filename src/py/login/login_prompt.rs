@@ -26,9 +26,15 @@ impl Prompt {
     pub fn show(py: Python<'_>, flow: Arc<Flow>) -> PyResult<Self> {
         let stdin = terminal(py)?;
         let (url, port) = (flow.url(), flow.port());
-        let paste = match stdin {
-            Some(_) => "paste it here and press Enter",
-            None => "pass it to flow.finish(callback_url), with flow = boardlot.begin_login(...)",
+        let otherwise = match stdin {
+            Some(_) => format!(
+                "log in, copy the address that the browser then cannot open (it begins with \
+                 http://127.0.0.1:{port}/callback?), paste it here and press Enter"
+            ),
+            None => "start again in a terminal, where the address that the browser then cannot open \
+                     can be pasted, or in Python with flow = boardlot.begin_login(...), whose \
+                     flow.finish(callback_url) takes it"
+                .to_owned(),
         };
         print(
             py,
@@ -37,8 +43,7 @@ impl Prompt {
                  If that browser runs on another machine, do one of these:\n\
                  - forward the port first, from that machine to this one:\n\n    \
                  ssh -N -L {port}:127.0.0.1:{port} HOST\n\n\
-                 - or log in, copy the address that the browser then cannot open (it begins with \
-                 http://127.0.0.1:{port}/callback?), and {paste}.\n"
+                 - or {otherwise}.\n"
             ),
         )?;
         Ok(Prompt { flow, stdin, refused: Arc::default() })
