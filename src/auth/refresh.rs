@@ -36,9 +36,15 @@ const FINAL_CODES: [&str; 6] = [
 ];
 
 /// The waits for the tokens of another process, if the store has no lock that excludes it: the service
-/// refuses a refresh token that it has just exchanged for a new one.
-const WAITS_FOR_OTHERS: [Duration; 3] =
-    [Duration::from_millis(50), Duration::from_millis(150), Duration::from_millis(300)];
+/// refuses a refresh token that it has just exchanged for a new one. The response may still be on its way
+/// to the other process, and a busy machine can stop that one for half a second.
+const WAITS_FOR_OTHERS: [Duration; 5] = [
+    Duration::from_millis(50),
+    Duration::from_millis(150),
+    Duration::from_millis(300),
+    Duration::from_millis(500),
+    Duration::from_millis(1_000),
+];
 
 /// How often tokens that another process has just stored are tried in place of refused ones.
 const ATTEMPTS_MAX: u32 = 3;

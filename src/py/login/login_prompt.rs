@@ -31,10 +31,12 @@ impl Prompt {
                 "log in, copy the address that the browser then cannot open (it begins with \
                  http://127.0.0.1:{port}/callback?), paste it here and press Enter"
             ),
-            None => "start again in a terminal, where the address that the browser then cannot open \
+            None => {
+                "start again in a terminal, where the address that the browser then cannot open \
                      can be pasted, or in Python with flow = boardlot.begin_login(...), whose \
                      flow.finish(callback_url) takes it"
-                .to_owned(),
+                    .to_owned()
+            }
         };
         print(
             py,
