@@ -37,12 +37,13 @@ struct CallbackPool {
 
 /// Runs a callback on a thread of the pool.
 pub async fn run<T: Send + 'static>(callback: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-    start(callback).await?.await.map_err(|error| Error::aborted(&error))
+    start(Box::new(callback)).await?.await.map_err(|error| Error::aborted(&error))
 }
 
-/// Starts a callback on a thread of the pool.
+/// Starts a callback on a thread of the pool. Boxed, so that tokio's code for a task is compiled once for
+/// each type of result and not for each callback.
 pub async fn start<T: Send + 'static>(
-    callback: impl FnOnce() -> T + Send + 'static,
+    callback: Box<dyn FnOnce() -> T + Send>,
 ) -> Result<JoinHandle<T>> {
     if simulated::is_on() {
         // On the paused runtime: its time waits for the callback.

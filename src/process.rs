@@ -12,6 +12,7 @@ use std::{
 };
 
 use arc_swap::ArcSwapOption;
+use futures_util::future::BoxFuture;
 use tokio::{
     runtime::{Builder, Runtime},
     task::JoinHandle,
@@ -155,17 +156,22 @@ enum Task<T> {
 impl<T: Send + 'static> AbortOnDrop<T> {
     /// Starts a task, for the same caller.
     pub fn spawn(future: impl Future<Output = Result<T>> + Send + 'static) -> Self {
+        Self::spawn_boxed(Box::pin(future))
+    }
+
+    /// Boxed, so that tokio's code for a task is compiled once for each `T` and not for each future.
+    fn spawn_boxed(future: BoxFuture<'static, Result<T>>) -> Self {
         Self::new(Task::Running(tokio::spawn(on_behalf_of(origin(), future))))
     }
 
     /// The same, but what the first poll completes is completed here: to wake a thread for it would
     /// take longer.
     pub fn poll_or_spawn(future: impl Future<Output = Result<T>> + Send + 'static) -> Self {
-        let mut future = Box::pin(future);
+        let mut future: BoxFuture<'static, Result<T>> = Box::pin(future);
         // The waker may do nothing, since a spawned future is polled again.
         match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(outcome) => Self::new(Task::Ended(Some(outcome))),
-            Poll::Pending => Self::spawn(future),
+            Poll::Pending => Self::spawn_boxed(future),
         }
     }
 

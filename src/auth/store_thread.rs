@@ -30,14 +30,14 @@ impl StoreThread {
             return Ok(StoreThread { store, jobs, simulated: Some(Mutex::default()) });
         }
         let own = store.clone();
-        callback_pool::start(move || {
+        callback_pool::start(Box::new(move || {
             own.on_one_thread(Box::new(move || {
                 let mut guard = None;
                 while let Ok(job) = inbox.recv() {
                     job(&mut guard);
                 }
             }));
-        })
+        }))
         .await?;
         Ok(StoreThread { store, jobs, simulated: None })
     }
