@@ -154,24 +154,19 @@ enum Task<T> {
 }
 
 impl<T: Send + 'static> AbortOnDrop<T> {
-    /// Starts a task, for the same caller.
-    pub fn spawn(future: impl Future<Output = Result<T>> + Send + 'static) -> Self {
-        Self::spawn_boxed(Box::pin(future))
-    }
-
-    /// Boxed, so that tokio's code for a task is compiled once for each `T` and not for each future.
-    fn spawn_boxed(future: BoxFuture<'static, Result<T>>) -> Self {
+    /// Starts a task, for the same caller. Boxed, so that tokio's code for a task is compiled once for each
+    /// `T` and not for each future.
+    pub fn spawn(future: BoxFuture<'static, Result<T>>) -> Self {
         Self::new(Task::Running(tokio::spawn(on_behalf_of(origin(), future))))
     }
 
     /// The same, but what the first poll completes is completed here: to wake a thread for it would
     /// take longer.
-    pub fn poll_or_spawn(future: impl Future<Output = Result<T>> + Send + 'static) -> Self {
-        let mut future: BoxFuture<'static, Result<T>> = Box::pin(future);
+    pub fn poll_or_spawn(mut future: BoxFuture<'static, Result<T>>) -> Self {
         // The waker may do nothing, since a spawned future is polled again.
         match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(outcome) => Self::new(Task::Ended(Some(outcome))),
-            Poll::Pending => Self::spawn_boxed(future),
+            Poll::Pending => Self::spawn(future),
         }
     }
 

@@ -136,9 +136,9 @@ impl PageStream {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let (source, call) = (self.source.clone(), self.call.clone());
         let (range, cursor) = (self.range, self.position.cursor.clone());
-        self.prefetch = Some(AbortOnDrop::poll_or_spawn(async move {
+        self.prefetch = Some(AbortOnDrop::poll_or_spawn(Box::pin(async move {
             source.page(&call, cursor.as_deref(), range).await
-        }));
+        })));
     }
 
     /// The next page; none at the end. If this is cancelled, it can be called again.

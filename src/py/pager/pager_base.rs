@@ -151,7 +151,7 @@ impl PagerBase {
                 Ok((gathering, is_rest, value, is_sync.then_some(fetcher)))
             };
             // On the runtime's threads, so that Ctrl-C need not wait while large pages are parsed.
-            Ok(async move { AbortOnDrop::spawn(gathered).join().await }.boxed())
+            Ok(async move { AbortOnDrop::spawn(gathered.boxed()).join().await }.boxed())
         });
         let state = self.state.clone();
         let finish = move |py: Python<'_>, gathered: Gathered<T>| {
