@@ -3,7 +3,8 @@
 use std::{error::Error as _, time::Duration};
 
 use bytes::{Bytes, BytesMut};
-use reqwest::{Certificate, Proxy, redirect, retry, tls};
+use reqwest::{Proxy, redirect, retry};
+use rustls::ClientConfig;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::{BaseUrl, HttpResponse, TransportOptions, proxy::is_usable};
@@ -16,7 +17,12 @@ const CHUNK: usize = 1 << 20;
 /// pool.
 pub const IDLE_MAX: Duration = Duration::from_secs(90);
 
-pub fn build_client(base: &BaseUrl, options: &TransportOptions) -> Result<reqwest::Client> {
+/// A client of the HTTP library; without `tls`, nothing is encrypted on the way to a loopback address.
+pub fn build_client(
+    base: &BaseUrl,
+    options: &TransportOptions,
+    tls: Option<&ClientConfig>,
+) -> Result<reqwest::Client> {
     let mut builder = reqwest::Client::builder()
         .user_agent(concat!("boardlot/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(options.connect_timeout)
@@ -29,21 +35,10 @@ pub fn build_client(base: &BaseUrl, options: &TransportOptions) -> Result<reqwes
         .retry(retry::never())
         // Proxies only by option: that of the environment has been resolved before.
         .no_proxy();
-    if base.is_encrypted() {
-        builder = builder.https_only(true).tls_version_min(tls::Version::TLS_1_2);
-        if let Some(pem) = &options.extra_certificates {
-            let certificates = Certificate::from_pem_bundle(pem).map_err(|error| {
-                Error::config(format!("ca_file is not a PEM bundle of certificates: {error}"))
-            })?;
-            if certificates.is_empty() {
-                return Err(Error::config("ca_file has no certificate; expected a PEM bundle"));
-            }
-            builder = builder.tls_certs_merge(certificates);
-        }
-    } else {
-        // Nothing is encrypted on the way to a loopback address, so no roots need loading.
-        builder = builder.tls_certs_only([]);
-    }
+    builder = match tls {
+        Some(tls) => builder.https_only(true).tls_backend_preconfigured(tls.clone()),
+        None => builder.tls_certs_only([]),
+    };
     if let Some(address) = &options.proxy
         && !base.stays_on_this_machine()
     {

@@ -11,17 +11,21 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
+use rustls::ClientConfig;
 
 use super::{
     BaseUrl, TransportOptions,
     blocking_pool::{BlockingPool, PoolSlot},
     connection::build_client,
+    tls::tls_config,
 };
 use crate::{error::Result, process::PerProcess};
 
 /// The HTTP client of the shared runtime, and those of blocking calls.
 #[derive(Debug)]
 pub struct Connections {
+    /// None if the service is on this machine and nothing is encrypted.
+    tls: Option<ClientConfig>,
     client: ArcSwap<reqwest::Client>,
     blocking_pool: Arc<BlockingPool>,
 }
@@ -54,8 +58,13 @@ impl Connections {
         if let Some(connections) = in_use.get(&key).and_then(Weak::upgrade) {
             return Ok(connections);
         }
+        let tls = match base.is_encrypted() {
+            true => Some(tls_config(options.extra_certificates.as_deref())?),
+            false => None,
+        };
         let connections = Arc::new(Connections {
-            client: ArcSwap::from_pointee(build_client(base, options)?),
+            client: ArcSwap::from_pointee(build_client(base, options, tls.as_ref())?),
+            tls,
             blocking_pool: BlockingPool::new(),
         });
         in_use.retain(|_, connections| connections.strong_count() > 0);
@@ -70,7 +79,7 @@ impl Connections {
 
     /// Where a blocking call should wait.
     pub fn slot(&self, base: &BaseUrl, options: &TransportOptions) -> Result<PoolSlot> {
-        self.blocking_pool.borrow(|| build_client(base, options))
+        self.blocking_pool.borrow(|| build_client(base, options, self.tls.as_ref()))
     }
 
     /// Abandons the connections of that client which are idle now.
@@ -80,7 +89,7 @@ impl Connections {
         base: &BaseUrl,
         options: &TransportOptions,
     ) {
-        if let Ok(fresh) = build_client(base, options) {
+        if let Ok(fresh) = build_client(base, options, self.tls.as_ref()) {
             self.client.compare_and_swap(client, Arc::new(fresh));
         }
     }

@@ -24,6 +24,7 @@ mod request;
 mod retry;
 mod retry_budget;
 mod time_range;
+mod tls;
 mod transport;
 mod wait_times;
 

@@ -2,16 +2,20 @@
 
 import contextlib
 import inspect
+import shutil
 import ssl
+import sys
 import time
 
 import boardlot as bl
 import pytest
 
+from ..support.addresses import port_of
 from ..support.browsers import opened_with
 from ..support.certificates import Authority, authority, bad_contexts
 from ..support.clients import client_of
 from ..support.logins import begin, quotes, sign_in
+from ..support.processes import run_python
 from ..support.proxy import Proxy
 
 BAD_ADDRESSES = [
@@ -163,3 +167,29 @@ def test_security_20_an_https_server_is_never_spoken_to_in_plain(server):
     with pytest.raises(bl.TransportError):
         client.server_time()
     assert server.received == []
+
+
+CALLS_FROM_EIGHT_THREADS = """
+import concurrent.futures, os, sys, threading
+import boardlot as bl
+base_url, authorities = sys.argv[1:]
+client = bl.Client(base_url, max_retries=0)
+os.unlink(authorities)
+together = threading.Barrier(8)
+def call():
+    together.wait()
+    return client.server_time()
+with concurrent.futures.ThreadPoolExecutor(8) as pool:
+    print(len([called.result() for called in [pool.submit(call) for _ in range(8)]]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system's authorities are in a file")
+def test_security_20_the_systems_authorities_are_read_once_by_a_client_of_many_threads(tmp_path):
+    authorities = tmp_path / "authorities.pem"
+    shutil.copy(authority().ca_file, authorities)
+    environment = {"SSL_CERT_FILE": str(authorities)}
+    with bl.Sandbox() as sandbox, Proxy(port_of(sandbox.base_url), authority().context()) as relay:
+        arguments = [relay.base_url, str(authorities)]
+        out, _ = run_python(CALLS_FROM_EIGHT_THREADS, *arguments, env=environment)
+    assert out.split() == ["8"]

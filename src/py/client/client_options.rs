@@ -25,6 +25,7 @@ use crate::{
         interpreter::{
             caller_context::load_contextvars,
             errors::{cannot_pickle_secret, raise},
+            shutdown_gate::detach,
         },
     },
 };
@@ -113,7 +114,8 @@ pub fn build_client(
     };
     let (credentials, object) = auth.map(|auth| (auth.credentials, auth.object)).unzip();
     let base = BaseUrl::parse(&base_url).map_err(refuse)?;
-    let core = Core::new(base, credentials, transport).map_err(refuse)?;
+    // It may read a file for each authority that the system trusts.
+    let core = detach(py, || Core::new(base, credentials, transport)).map_err(refuse)?;
     let referents = strong_refs.into_iter().map(Py::into_any).chain(object.flatten()).collect();
     Ok((core, observer, referents))
 }

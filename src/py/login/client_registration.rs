@@ -14,7 +14,10 @@ use crate::{
     py::{
         arguments::caller_arguments::{optional_text, text_of},
         calls::blocking::block,
-        interpreter::errors::{cannot_pickle, raise, wrong_type},
+        interpreter::{
+            errors::{cannot_pickle, raise, wrong_type},
+            shutdown_gate::detach,
+        },
         values::dates::DateClasses,
     },
 };
@@ -105,7 +108,7 @@ pub fn register_client<'py>(
         check_redirect_uri("redirect_uris", uri).map_err(refuse)?;
     }
     let options = transport_options(py, timeout, proxy, ca_file)?;
-    let transport = Transport::new(base, options).map_err(refuse)?;
+    let transport = detach(py, || Transport::new(base, options)).map_err(refuse)?;
     let work = async move { register(&transport, &uris, &client_name, confidential).await };
     block(py, work).map(Registration)
 }

@@ -22,7 +22,10 @@ use crate::{
         },
         credentials::{oauth::OAuth, store_argument::StoreObject},
         hooks::observer::PythonObserver,
-        interpreter::errors::{cannot_pickle, cannot_pickle_secret, raise},
+        interpreter::{
+            errors::{cannot_pickle, cannot_pickle_secret, raise},
+            shutdown_gate::detach,
+        },
     },
 };
 
@@ -165,7 +168,7 @@ fn new_base<'py>(
     };
     let transport = transport_options(py, timeout, proxy.clone(), ca_file.clone())?;
     let options = AppOptions { client_id, client_secret, redirect_uri, store: shared, transport };
-    let app = Arc::new(App::new(base, options).map_err(refuse)?);
+    let app = Arc::new(detach(py, || App::new(base, options)).map_err(refuse)?);
     let connection = Connection { timeout, proxy, ca_file };
     Ok(OAuthAppBase { app, store, connection })
 }
