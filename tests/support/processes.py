@@ -36,7 +36,7 @@ def run_python(code, *args, env=None, seconds=60.0, status=0):
     return out, err
 
 
-def run_child(module, *, seconds=0.0, grace=30.0, **options):
+def run_child(module, *, seconds=0.0, grace=180.0, **options):
     """Runs `python -m tests.<module>` and returns what it reports.
 
     `seconds` are for its work, `grace` is for its start and for ending what it has begun.
