@@ -42,8 +42,8 @@ def test_an_export_never_replaces_the_archive(file, book, client, tmp_path, monk
         (tmp_path / "link").symlink_to(file)
         os.link(file, tmp_path / "hard")
         monkeypatch.chdir(tmp_path)
-        own = [file, "archive.db", "./archive.db", "archive.db-wal", "archive.db-shm"]
-        for path in [*own, "link", "hard"]:
+        beside = [f"archive.db-{end}" for end in ("wal", "shm", "journal")]
+        for path in [file, "archive.db", "./archive.db", *beside, "link", "hard"]:
             with pytest.raises(bl.ConfigError, match="is the archive itself"):
                 archive.export("fills", path)
         assert archive.fills(*HK) == book.expected()
