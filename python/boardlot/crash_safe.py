@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-import shutil
 import stat
 import sys
 from collections.abc import Iterator
@@ -52,7 +51,7 @@ def sync(file: BinaryIO) -> None:
 
 
 @contextmanager
-def replacing(path: Path, force: bool = True, suffix: str = ".part") -> Iterator[Path]:
+def replacing(path: Path, force: bool = True, suffix: str = ".part") -> Iterator[BinaryIO]:
     """Write to a new file in the same folder, which then takes the place of `path`.
 
     No reader ever sees half of the file, two writers never share a temporary file, and if writing
@@ -64,24 +63,27 @@ def replacing(path: Path, force: bool = True, suffix: str = ".part") -> Iterator
         suffix: The end of the temporary file's name.
 
     Yields:
-        The temporary file, which is empty; removed if writing fails.
+        The temporary file, empty and open; removed if writing fails. Its name must not be opened
+        again: somebody may have put a link there meanwhile.
     """
-    temporary = _new_file_beside(path, suffix)
+    temporary, file = _new_file_beside(path, suffix)
     try:
-        yield temporary
-        replace_file(temporary, path, force)
+        with file:
+            yield file
+            _complete(file, temporary, path, force)
+        _rename(temporary, path, force)
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def _new_file_beside(path: Path, suffix: str) -> Path:
+def _new_file_beside(path: Path, suffix: str) -> tuple[Path, BinaryIO]:
     """An empty file with a random name, which nobody else has created.
 
     Other containers have processes with the same id, and somebody may have put a link there.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}{suffix}")
-    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    return temporary
+    flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)
+    return temporary, os.fdopen(os.open(temporary, flags, 0o666), "w+b")
 
 
 def replace_file(temporary: Path, path: Path, force: bool = True) -> None:
@@ -92,17 +94,32 @@ def replace_file(temporary: Path, path: Path, force: bool = True) -> None:
         OSError: Something else than a regular file has the name.
     """
     with temporary.open("rb+") as file:
-        os.fsync(file.fileno())
-    if force:
-        if path.is_file():
-            shutil.copymode(path, temporary)
-    elif _linked(temporary, path):
-        temporary.unlink()
-        return
-    elif path.exists():
-        raise FileExistsError(
-            errno.EEXIST, "was created in the meantime and is not replaced", str(path)
-        )
+        _complete(file, temporary, path, force)
+    _rename(temporary, path, force)
+
+
+def _complete(file: BinaryIO, temporary: Path, path: Path, force: bool) -> None:
+    """Put the file's content on disk, and give it the mode of the file that it replaces."""
+    sync(file)
+    if not os.path.samestat(os.fstat(file.fileno()), temporary.lstat()):
+        raise OSError(errno.EBUSY, "was replaced while it was being written", str(temporary))
+    if force and path.is_file():
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if sys.platform == "win32":
+            temporary.chmod(mode)
+        else:
+            os.fchmod(file.fileno(), mode)
+
+
+def _rename(temporary: Path, path: Path, force: bool) -> None:
+    if not force:
+        if _linked(temporary, path):
+            temporary.unlink()
+            return
+        if path.exists():
+            raise FileExistsError(
+                errno.EEXIST, "was created in the meantime and is not replaced", str(path)
+            )
     _core._rename_over(temporary, path)
 
 

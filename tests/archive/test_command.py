@@ -174,7 +174,7 @@ def test_every_option_works_or_is_refused(run, book, tmp_path):
     assert len(run(*query, "--limit", "1").out.splitlines()) == 1
 
 
-@pytest.mark.parametrize("ending", ["", "-wal", "-shm"])
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm", "-journal"])
 def test_the_archive_is_never_the_output(ending, run, book, file, tmp_path):
     book.put_fills(3)
     run("update", "--fills", "281756:HK")

@@ -42,8 +42,8 @@ def test_an_export_never_replaces_the_archive(file, book, client, tmp_path, monk
         (tmp_path / "link").symlink_to(file)
         os.link(file, tmp_path / "hard")
         monkeypatch.chdir(tmp_path)
-        own = [file, "archive.db", "./archive.db", "archive.db-wal", "archive.db-shm"]
-        for path in [*own, "link", "hard"]:
+        beside = [f"archive.db-{end}" for end in ("wal", "shm", "journal")]
+        for path in [file, "archive.db", "./archive.db", *beside, "link", "hard"]:
             with pytest.raises(bl.ConfigError, match="is the archive itself"):
                 archive.export("fills", path)
         assert archive.fills(*HK) == book.expected()
@@ -87,6 +87,26 @@ def test_a_link_at_the_name_of_a_temporary_file_is_not_followed(file, tmp_path, 
     with bl.Archive(file) as archive, pytest.raises(bl.StoreError):
         archive.export("fills", tmp_path / "fills.parquet")
     assert victim.read_text() == "precious"
+
+
+def test_a_link_that_takes_the_place_of_a_temporary_file_is_not_followed(
+    file, tmp_path, monkeypatch
+):
+    """Whoever may write into the folder sees the random name, too."""
+    victim, write = tmp_path / "victim", parquet.write_table
+    victim.write_text("precious")
+
+    def write_after_the_swap(table, where, **options):
+        (temporary,) = tmp_path.glob(".fills.parquet.*.part")
+        temporary.unlink()
+        temporary.symlink_to(victim)
+        write(table, where, **options)
+
+    monkeypatch.setattr(parquet, "write_table", write_after_the_swap)
+    with bl.Archive(file) as archive, pytest.raises(bl.StoreError, match="was replaced while"):
+        archive.export("fills", tmp_path / "fills.parquet")
+    assert victim.read_text() == "precious"
+    assert {one.name for one in tmp_path.iterdir()} == {"victim", "archive.db"}
 
 
 def test_a_file_of_another_format_is_not_written_with_parquet(file, book, client, tmp_path):

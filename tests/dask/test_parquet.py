@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import boardlot as bl
@@ -128,11 +127,11 @@ def test_a_partition_that_breaks_off_leaves_no_file(
     whole = pd.DataFrame.to_parquet
     calls: list[Any] = []
 
-    def full_disk(frame: Any, path: Any, **options: Any) -> Any:
-        calls.append(path)
-        whole(frame, path, **options)
+    def full_disk(frame: Any, file: Any, **options: Any) -> Any:
+        calls.append(file)
+        whole(frame, file, **options)
         if len(calls) == 2:
-            Path(path).write_bytes(Path(path).read_bytes()[:100])
+            file.truncate(100)
             raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(pd.DataFrame, "to_parquet", full_disk)

@@ -46,8 +46,8 @@ def export(database: Database, name: str | Endpoint, path: str | os.PathLike[str
     from pyarrow import parquet
 
     try:
-        with crash_safe.replacing(target) as temporary:
-            parquet.write_table(table, temporary, compression="zstd")
+        with crash_safe.replacing(target) as file:
+            parquet.write_table(table, file, compression="zstd")
     except OSError as error:
         # pyarrow's have a text of their own, and no `strerror`.
         reason = error.strerror or str(error)

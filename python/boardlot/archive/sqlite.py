@@ -17,7 +17,13 @@ from boardlot.archive.database import RESTORE, Row, Transaction, digest, store_e
 from boardlot.archive.locks import WAIT, Lock, held_by
 from boardlot.archive.running import pause
 from boardlot.archive.sqlite_connection import SqliteConnection
-from boardlot.archive.sqlite_files import FileLock, ReadOnlyFile, create_private, identity_of
+from boardlot.archive.sqlite_files import (
+    FileLock,
+    ReadOnlyFile,
+    create_private,
+    files_of,
+    identity_of,
+)
 from boardlot.archive.sqlite_query import run_query
 from boardlot.errors import StoreError
 
@@ -220,7 +226,7 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
     def reads(self, path: str) -> bool:
         if self.path is None:
             return False
-        own = [self.path, *(self.path.with_name(self.path.name + end) for end in ("-wal", "-shm"))]
+        own = files_of(self.path)
         found = identity_of(Path(path))
         return os.path.realpath(path) in map(str, own) or (
             found is not None and found in map(identity_of, own)

@@ -15,7 +15,17 @@ from boardlot.archive.sqlite_connection import SqliteConnection
 from boardlot.errors import StoreError
 from boardlot.per_process import PerProcess
 
-__all__ = ["FileLock", "ReadOnlyFile", "create_private", "identity_of"]
+__all__ = ["FileLock", "ReadOnlyFile", "create_private", "files_of", "identity_of"]
+
+# The ends of the names of an archive's files. SQLite would roll back what it finds in a journal,
+# although an archive writes none.
+LOG = "-wal"
+ENDS = ("", LOG, "-shm", "-journal")
+
+
+def files_of(path: Path) -> list[Path]:
+    """The files that SQLite takes for those of an archive."""
+    return [path.with_name(path.name + end) for end in ENDS]
 
 
 class ReadOnlyFile:
@@ -73,7 +83,7 @@ class ReadOnlyFile:
 
     def _look(self) -> tuple[Any, Any]:
         """The state of the file, and of its log if there is one."""
-        return _state(self._path), _state(self._path.with_name(f"{self._path.name}-wal"))
+        return _state(self._path), _state(self._path.with_name(self._path.name + LOG))
 
 
 def _state(path: Path) -> tuple[int, ...] | None:

@@ -218,8 +218,9 @@ def _files_of(file: str) -> list[Path]:
     """The files of an archive, none of which may be written over."""
     if server_address(file) is not None:
         return []
-    path = Path(os.path.realpath(file))
-    return [path.with_name(path.name + end) for end in ("", "-wal", "-shm")]
+    from boardlot.archive.sqlite_files import files_of
+
+    return files_of(Path(os.path.realpath(file)))
 
 
 def _existing(file: str) -> Archive:

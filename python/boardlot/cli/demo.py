@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 
@@ -132,18 +132,18 @@ def _show(steps: _Steps, sandbox: Any, client: Any, login: Any, out: Path) -> li
     out.mkdir(parents=True, exist_ok=True)
     click.echo()
     pager = client.fills_history(account, TRADE_MARKET, **span)
-    jobs: list[tuple[str, str, Callable[[Path], None]]] = [
-        ("fills.parquet", "the fills with typed columns", lambda path: _parquet(pager, path)),
-        ("fills.png", "a chart of them", lambda path: _chart(fills, path)),
+    jobs: list[tuple[str, str, Callable[[BinaryIO], None]]] = [
+        ("fills.parquet", "the fills with typed columns", lambda file: _parquet(pager, file)),
+        ("fills.png", "a chart of them", lambda file: _chart(fills, file)),
     ]
     if find_spec("pyarrow") is None:
-        jobs[0] = ("fills.csv", "the fills", lambda path: _csv(fills, path))
+        jobs[0] = ("fills.csv", "the fills", lambda file: _csv(fills, file))
     written = []
     for name, what, write in jobs:
         with steps.timed() as done:
             try:
-                with replacing(out / name, force=True) as part:
-                    write(part)
+                with replacing(out / name, force=True) as file:
+                    write(file)
             except ImportError as missing:
                 done(f"skipped {name}: {missing}")
                 continue
@@ -201,23 +201,23 @@ async def _fills_async(base_url: str, login: Any, account: str, span: dict[str, 
         return [fill async for fill in client.fills_history(account, TRADE_MARKET, **span)]
 
 
-def _csv(fills: Sequence[Any], path: Path) -> None:
+def _csv(fills: Sequence[Any], file: BinaryIO) -> None:
+    import codecs
     import csv
 
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(fills[0]))
-        writer.writeheader()
-        writer.writerows(fills)
+    writer = csv.DictWriter(codecs.getwriter("utf-8")(file), fieldnames=list(fills[0]))
+    writer.writeheader()
+    writer.writerows(fills)
 
 
-def _parquet(pager: Any, path: Path) -> None:
+def _parquet(pager: Any, file: BinaryIO) -> None:
     table = pager.to_arrow()
     from pyarrow import parquet
 
-    parquet.write_table(table, path, compression="zstd")
+    parquet.write_table(table, file, compression="zstd")
 
 
-def _chart(fills: Sequence[Any], path: Path) -> None:
+def _chart(fills: Sequence[Any], file: BinaryIO) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError as missing:
@@ -227,7 +227,7 @@ def _chart(fills: Sequence[Any], path: Path) -> None:
     # A bare figure needs no display and leaves the state of pyplot alone.
     figure = Figure(figsize=(10, 5.5), layout="constrained")
     plots.fills(fills, figure.add_subplot())
-    figure.savefig(path, format="png", dpi=150)
+    figure.savefig(file, format="png", dpi=150)
 
 
 class _Steps:

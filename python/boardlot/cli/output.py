@@ -145,7 +145,7 @@ def _destination(settings: Settings) -> Iterator[BinaryIO]:
             settings.resume_hint = (
                 f"{out} was not written: run the command again. {settings.resume_hint}"
             )
-            with replacing(out, settings.force) as part, part.open("r+b") as file:
+            with replacing(out, settings.force) as file:
                 yield file
     settings.resume_hint = ""
 
@@ -166,7 +166,7 @@ def naming(destination: Path | str) -> Iterator[None]:
 
 
 @contextmanager
-def replacing(path: Path, force: bool = False) -> Iterator[Path]:
+def replacing(path: Path, force: bool = False) -> Iterator[BinaryIO]:
     """Write to a temporary file in the same folder, and rename it when it is complete.
 
     No reader ever sees half of the file, and if writing fails, an existing file is unchanged.
@@ -176,10 +176,10 @@ def replacing(path: Path, force: bool = False) -> Iterator[Path]:
         force: Whether an existing file is replaced.
 
     Yields:
-        The temporary file.
+        The temporary file, open.
     """
-    with crash_safe.replacing(Path(os.path.realpath(path)), force, PART) as part:
-        yield part
+    with crash_safe.replacing(Path(os.path.realpath(path)), force, PART) as file:
+        yield file
 
 
 class Progress:

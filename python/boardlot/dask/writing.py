@@ -103,5 +103,5 @@ def _is_complete(path: Path) -> bool:
 
 
 def _write(part: pd.DataFrame, path: Path) -> None:
-    with crash_safe.replacing(path, suffix=".writing") as temporary:
-        part.to_parquet(temporary, engine="pyarrow", compression="zstd", index=False)
+    with crash_safe.replacing(path, suffix=".writing") as file:
+        part.to_parquet(file, engine="pyarrow", compression="zstd", index=False)
