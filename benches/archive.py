@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sqlite3
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import orjson
 
 from . import peers, server
 from .data import PAGE_ROWS
-from .end_to_end import DAY_MICROS
+from .end_to_end import first_page
 from .harness import Done, Limit, Row, Settings, Taken, Target, in_processes
 from .server import APART
 from .signer import Signer
@@ -27,10 +28,14 @@ account text, market text, deal_id text, trd_side text, order_id text,
 code text, stock_name text, qty real, price real, create_time integer, updated_time integer,
 counter_broker_id integer, counter_broker_name text, status text,
 primary key (account, market, deal_id))"""
+BY_TIME = "create index by_time on fills (account, market, updated_time)"
+POSITION = "create table position (page_flag text)"
+BY_THE_THOUSAND = "httpr + orjson + sqlite3, by the thousand"
 COLUMNS = [
     "trd_side", "deal_id", "order_id", "code", "stock_name", "qty", "price", "create_time",
     "updated_time", "counter_broker_id", "counter_broker_name", "status",
 ]  # fmt: skip
+SQL_READERS = ("connectorx", "ADBC")
 UPSERT = f"""insert into fills (account, market, {", ".join(COLUMNS)})
 values (?, ?, {", ".join("?" * len(COLUMNS))}) on conflict (account, market, deal_id) do update set
 {", ".join(f"{name} = excluded.{name}" for name in COLUMNS)}
@@ -61,13 +66,21 @@ def filling(settings: Settings, common: dict[str, str]) -> Row:
     contenders = {
         "boardlot": ("fill", {**common, "size": size}),
         "requests + orjson + sqlite3": ("fill_by_hand", {**common, "size": size}),
+        BY_THE_THOUSAND: ("fill_by_the_thousand", {**common, "size": size}),
     }
     return Row(
         f"{size:,} fills into a SQLite archive, ready pages",
-        "by hand: one transaction for each page with its position; both in WAL mode",
+        "by hand: one transaction for each page with its position; all in WAL mode",
         "s",
         in_processes("archive", contenders, settings.rounds),
-        [Target("boardlot", ("requests + orjson + sqlite3",), 3.0)],
+        [
+            Target("boardlot", ("requests + orjson + sqlite3",), 3.0),
+            Target("boardlot", (BY_THE_THOUSAND,), 1.5),
+        ],
+        [
+            "By the thousand: one transaction for all, with no position to resume from and no "
+            "index but the primary key."
+        ],
     )
 
 
@@ -93,26 +106,32 @@ def reading(settings: Settings, common: dict[str, str]) -> Row:
     contenders = {
         "boardlot": ("read", {**common, "size": size}),
         "pandas.read_sql": ("read_by_hand", {**common, "size": size}),
+        **{name: ("read_by_hand", {**common, "size": size, "by": name}) for name in SQL_READERS},
     }
     return Row(
         f"{size:,} stored fills into pandas",
         "the same columns and types; pandas reads a table with a typed column for each field",
         "s",
         in_processes("archive", contenders, settings.rounds),
-        [Target("boardlot", ("pandas.read_sql",), 4.0)],
+        [
+            Target("boardlot", ("pandas.read_sql",), 4.0),
+            Target("boardlot", SQL_READERS, 2.0),
+        ],
     )
 
 
 def growing(settings: Settings, common: dict[str, str]) -> Row:
-    sizes = [10_000, int(settings.pick(1_000_000, 100_000))]
-    contenders = {f"{size:,} fills": ("fill", {**common, "size": size}) for size in sizes}
+    sizes = [10_000, 100_000] if settings.quick else [10_000, 100_000, 1_000_000, 10_000_000]
+    contenders = {
+        f"{size:,} fills": ("fill_and_remove", {**common, "size": size}) for size in sizes
+    }
     return Row(
-        "Memory of an update",
-        "the ratio is to the first",
-        "MB",
+        "Fills into a SQLite archive, a fill",
+        "one update, over loopback with signing; the ratio is to the first",
+        "µs",
         in_processes("archive", contenders, int(settings.pick(3, 1))),
         ours=next(iter(contenders)),
-        measure="peak",
+        is_curve=True,
     )
 
 
@@ -172,6 +191,19 @@ def fill(size: int, folder: str, **line: str) -> Callable[[], Done]:
     return work
 
 
+def fill_and_remove(size: int, folder: str, **line: str) -> Callable[[], Done]:
+    own = Path(tempfile.mkdtemp(dir=folder))
+    whole = fill(size, str(own), **line)
+
+    def work() -> Done:
+        whole()
+        # Ten million fills are gigabytes.
+        shutil.rmtree(own)
+        return Done(size)
+
+    return work
+
+
 def update_at_once(**line) -> Callable[[], Done]:
     return update_twelve(line, lambda updates: asyncio.gather(*updates))
 
@@ -221,43 +253,66 @@ def get_fresh(folder: str, **line: str) -> Callable[[], Done]:
     return work
 
 
+def pages_by_hand(client: peers.Sync, base: str, account: str) -> Iterator[dict]:
+    """What each response has: its fills and the cursor after them."""
+    url, flag, completed = first_page(base, account), "", False
+    while not completed:
+        response = orjson.loads(client.get(url + quote(flag, safe="")))
+        if response["s"] != "ok":
+            raise RuntimeError(response["errmsg"])
+        yield response["d"]
+        flag, completed = response["d"]["page_flag"], response["d"]["completed"]
+
+
 def fill_by_hand(size: int, base: str, key_id: str, key_file: str, folder: str):
     client = peers.Requests(Signer(key_id, Path(key_file).read_text()))
     connection = by_hand(new_file(folder))
     account = account_of(size)
 
     def work() -> Done:
-        end = time.time_ns() // 1000
-        query = f"trd_market=HK&start={end - 90 * DAY_MICROS}&end={end}&page_size={PAGE_ROWS}"
-        url = f"{base}/api/v1.0/accounts/{account}/fills_history?{query}&page_flag="
-        flag = ""
-        while True:
-            response = orjson.loads(client.get(url + quote(flag, safe="")))
-            if response["s"] != "ok":
-                raise RuntimeError(response["errmsg"])
-            flag, fills = response["d"]["page_flag"], response["d"]["order_fills"]
+        for page in pages_by_hand(client, base, account):
             with connection:
-                connection.executemany(UPSERT, [values(account, one) for one in fills])
-                connection.execute("update position set page_flag = ?", (flag,))
-            if response["d"]["completed"]:
-                break
-        ((count,),) = connection.execute("select count(*) from fills")
-        if count != size:
-            raise RuntimeError(f"{count} fills")
-        return Done(1)
+                rows = [values(account, one) for one in page["order_fills"]]
+                connection.executemany(UPSERT, rows)
+                connection.execute("update position set page_flag = ?", (page["page_flag"],))
+        return counted(connection, size)
 
     return work
 
 
-def by_hand(path: Path) -> sqlite3.Connection:
-    """The database of a hand-written loop, set up as an archive's."""
+def fill_by_the_thousand(size: int, base: str, key_id: str, key_file: str, folder: str):
+    """In one transaction: a loop that is interrupted begins again."""
+    client = peers.Httpr(Signer(key_id, Path(key_file).read_text()))
+    connection = by_hand(new_file(folder), TABLE)
+    account = account_of(size)
+
+    def work() -> Done:
+        fills: list[tuple] = []
+        with connection:
+            for page in pages_by_hand(client, base, account):
+                fills += [values(account, one) for one in page["order_fills"]]
+                if len(fills) >= 1_000 or page["completed"]:
+                    connection.executemany(UPSERT, fills)
+                    fills.clear()
+        return counted(connection, size)
+
+    return work
+
+
+def counted(connection: sqlite3.Connection, size: int) -> Done:
+    ((count,),) = connection.execute("select count(*) from fills")
+    if count != size:
+        raise RuntimeError(f"{count} fills")
+    return Done(1)
+
+
+def by_hand(path: Path, *statements: str) -> sqlite3.Connection:
+    """The database of a hand-written loop; without statements, set up as an archive's."""
     connection = sqlite3.connect(path)
     connection.execute("pragma journal_mode = wal")
     connection.execute("pragma synchronous = normal")
-    connection.execute(TABLE)
-    connection.execute("create index by_time on fills (account, market, updated_time)")
-    connection.execute("create table position (page_flag text)")
-    connection.execute("insert into position values ('')")
+    for statement in statements or (TABLE, BY_TIME, POSITION, "insert into position values ('')"):
+        connection.execute(statement)
     connection.commit()
     return connection
 
@@ -329,7 +384,7 @@ def read(size: int, folder: str, **line: str) -> Callable[[], object]:
     return work
 
 
-def read_by_hand(size: int, folder: str, **line: str) -> Callable[[], object]:
+def read_by_hand(size: int, folder: str, by: str = "pandas", **line: str) -> Callable[[], object]:
     import pandas as pd
 
     account = account_of(size)
@@ -342,14 +397,16 @@ def read_by_hand(size: int, folder: str, **line: str) -> Callable[[], object]:
         connection.commit()
         connection.close()
 
-    connection = sqlite3.connect(prepared(size, folder, "by-hand", make))
+    path = prepared(size, folder, "by-hand", make)
+    read_sql = {"pandas": by_pandas, "connectorx": by_connectorx, "ADBC": by_adbc}[by](path)
     query = (
-        f"select {', '.join(COLUMNS)} from fills where account = ? and market = ? "
-        "order by updated_time desc"
+        f"select {', '.join(COLUMNS)} from fills where account = '{account}' "
+        f"and market = '{MARKET}' order by updated_time desc"
     )
+    read_sql(f"{query} limit 10")
 
     def work() -> object:
-        frame = pd.read_sql(query, connection, params=(account, MARKET))
+        frame = read_sql(query)
         for name in ("create_time", "updated_time"):
             frame[name] = pd.to_datetime(frame[name], unit="us", utc=True)
         if len(frame) != size:
@@ -357,3 +414,29 @@ def read_by_hand(size: int, folder: str, **line: str) -> Callable[[], object]:
         return frame
 
     return work
+
+
+def by_pandas(path: Path) -> Callable[[str], Any]:
+    import pandas as pd
+
+    connection = sqlite3.connect(path)
+    return lambda query: pd.read_sql(query, connection)
+
+
+def by_connectorx(path: Path) -> Callable[[str], Any]:
+    import connectorx
+
+    return lambda query: connectorx.read_sql(f"sqlite://{path}", query)
+
+
+def by_adbc(path: Path) -> Callable[[str], Any]:
+    from adbc_driver_sqlite import dbapi
+
+    connection = dbapi.connect(str(path))
+
+    def read_sql(query: str) -> Any:
+        with connection.cursor() as cursor:
+            cursor.execute(query)
+            return cursor.fetch_arrow_table().to_pandas()
+
+    return read_sql

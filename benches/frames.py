@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import gc
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from . import data, hooks
 from .harness import Row, Settings, Target, in_processes
@@ -187,26 +188,36 @@ def orjson_lists(pages: list[bytes]) -> Columns:
     return columns
 
 
-def msgspec_lists(pages: list[bytes]) -> Columns:
-    """The same by msgspec: structs without garbage collection, and it reads the decimals itself."""
-    from operator import attrgetter
-
+def msgspec_decoder(*others: tuple[str, type]) -> Callable[[bytes], Any]:
+    """Decodes a page, with `others` of its members, by msgspec: structs without garbage collection,
+    and it reads the decimals itself.
+    """
     import msgspec
 
     types = {name: int if name in INTEGERS else float for name in [*INTEGERS, *DECIMALS]}
     fields = [(name, types.get(name, str)) for name in COLUMNS]
     fill = msgspec.defstruct("Fill", fields, gc=False)
-    fills = msgspec.defstruct("Fills", [("order_fills", list[fill])], gc=False)
+    fills = msgspec.defstruct("Fills", [("order_fills", list[fill]), *others], gc=False)
     response = msgspec.defstruct("Response", [("d", fills)], gc=False)
     # Not strict: a float may be a text.
     decode = msgspec.json.Decoder(response, strict=False).decode
+    return lambda page: decode(page).d
+
+
+def msgspec_lists(fills: Iterable[Any]) -> Columns:
+    """A list for each field, of pages decoded by msgspec."""
+    from operator import attrgetter
+
     columns: Columns = {name: [] for name in COLUMNS}
     takers = [(columns[name].extend, attrgetter(name)) for name in COLUMNS]
-    for page in pages:
-        rows = decode(page).d.order_fills
+    for page in fills:
         for extend, get in takers:
-            extend(map(get, rows))
+            extend(map(get, page.order_fills))
     return columns
+
+
+def msgspec_columns_of(pages: list[bytes]) -> Columns:
+    return msgspec_lists(map(msgspec_decoder(), pages))
 
 
 def pandas_of(columns: Columns) -> object:
@@ -254,15 +265,15 @@ def orjson_columns(path: str) -> Callable[[], object]:
 
 
 def msgspec_columns(path: str) -> Callable[[], object]:
-    return warmed(path, without_gc(lambda pages: pandas_of(msgspec_lists(pages))))
+    return warmed(path, without_gc(lambda pages: pandas_of(msgspec_columns_of(pages))))
 
 
 def msgspec_polars(path: str) -> Callable[[], object]:
-    return warmed(path, without_gc(lambda pages: polars_of(msgspec_lists(pages))))
+    return warmed(path, without_gc(lambda pages: polars_of(msgspec_columns_of(pages))))
 
 
 def msgspec_arrow(path: str) -> Callable[[], object]:
-    return warmed(path, without_gc(lambda pages: arrow_of(msgspec_lists(pages))))
+    return warmed(path, without_gc(lambda pages: arrow_of(msgspec_columns_of(pages))))
 
 
 def arrow_batches(pages: list[bytes]) -> object:

@@ -1,4 +1,4 @@
-"""How boardlot's cost grows: with rows, keys, clients, tasks or frames side by side, the page.
+"""How boardlot's cost grows: with rows, keys, clients, users, tasks, frames at once, the page.
 
 All from the server of fixed pages, each size in a process of its own.
 """
@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections import deque
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from . import server
@@ -65,7 +66,7 @@ def rows(settings: Settings) -> list[Row]:
                 "at once",
             ),
             grown(settings, "keys", KEYS, common, "Keys of one fetch_many, a key", "keys"),
-            clients_of_one_application(settings, common),
+            *of_one_application(settings, common),
             grown(
                 settings,
                 "pages",
@@ -93,20 +94,24 @@ def grown(
     )
 
 
-def clients_of_one_application(settings: Settings, common: dict) -> Row:
-    """Each client has a token of its own, as each user of an application has."""
-    contenders = {f"{size:,} clients": ("clients", {**common, "size": size}) for size in CLIENTS}
-    taken = in_processes("growth", contenders, int(settings.pick(settings.rounds, 3)))
-    return Row(
-        "Clients of one application, memory of each",
-        "a client and a token for each user, all of them used; memory after their requests",
-        "kB",
-        taken,
-        [Limit("1,000 clients", 10e3, "size")],
-        ours="100 clients",
-        measure="size",
-        is_curve=True,
-    )
+def of_one_application(settings: Settings, common: dict) -> Iterator[Row]:
+    """Each has a token of its own: one that the application has, or the login of a user."""
+    for what, work in (
+        ("clients", "a client and a token for each user, all of them used"),
+        ("users", "a login of each user and a client that uses it, all of them used"),
+    ):
+        contenders = {f"{size:,} {what}": (what, {**common, "size": size}) for size in CLIENTS}
+        taken = in_processes("growth", contenders, int(settings.pick(settings.rounds, 3)))
+        yield Row(
+            f"{what.capitalize()} of one application, memory of each",
+            f"{work}; memory after their requests",
+            "kB",
+            taken,
+            [Limit(f"1,000 {what}", 10e3, "size")],
+            ours=f"100 {what}",
+            measure="size",
+            is_curve=True,
+        )
 
 
 def resident(common: dict) -> Row:
@@ -210,8 +215,46 @@ def keys(size: int, **line: str):
 def clients(size: int, base: str, **_: str):
     import boardlot as bl
 
+    return used_by_each(size, base, lambda user: bl.BearerToken(f"token-of-user-{user}"))
+
+
+def users(size: int, base: str, **_: str):
+    import boardlot as bl
+
+    back = "https://app.example.com/callback"
+    app = bl.OAuthApp(
+        base, "client-id", redirect_uri=back, client_secret="client-secret", store=Store()
+    )
+    for user in range(size + 1):
+        begun = app.authorization_url()
+        callback = f"{back}?code=code-{user}&state={begun.state}"
+        session = {"state": begun.state, "code_verifier": begun.code_verifier}
+        app.fetch_token(callback, **session, user=f"user-{user}")
+    return used_by_each(size, base, lambda user: app.auth(user=f"user-{user}"))
+
+
+class Store:
+    """A store of tokens in a dict."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, bytes] = {}
+
+    def load(self, key: str) -> bytes | None:
+        return self.kept.get(key)
+
+    def save(self, key: str, data: bytes) -> None:
+        self.kept[key] = data
+
+    def delete(self, key: str) -> None:
+        self.kept.pop(key, None)
+
+
+def used_by_each(size: int, base: str, auth_of: Callable[[int], object]):
+    """The memory of a client for each of so many users, once all have sent a request."""
+    import boardlot as bl
+
     def used(user: int) -> bl.Client:
-        client = bl.Client(base, auth=bl.BearerToken(f"token-of-user-{user}"))
+        client = bl.Client(base, auth=auth_of(user))
         client.sim_orders(str(user))
         return client
 

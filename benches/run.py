@@ -1,7 +1,7 @@
 """Runs the benches: `python -m benches.run` from the root of the repository.
 
 Makes a venv of their own, installs the peers and the wheel in `dist/`, measures every row, prints
-the tables and writes `benches/results.md` and `benches/results.png`.
+the tables and writes `benches/results.md` with its pictures, and a whole run the README's table.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def digest(source: Path) -> str:
 
 
 def measure(quick: bool, topics: list[str], wheel: Path, any_machine: bool) -> int:
-    from . import machine, report
+    from . import machine, readme, report
     from .harness import Settings, say
     from .hooks import HookMissing
 
@@ -112,6 +112,8 @@ def measure(quick: bool, topics: list[str], wheel: Path, any_machine: bool) -> i
     (HERE / f"{name}.md").write_text(text)
     report.chart(rows, HERE / f"{name}.png")
     report.curves(rows, HERE / f"{name}-growth.png")
+    if topics == TOPICS and not quick:
+        readme.write()
     print(text)
     say(f"{time.monotonic() - start:6.0f} s  written to benches/{name}.md and .png")
     return 0

@@ -2,8 +2,8 @@
 
 It checks no signature, so that what is measured is the client: the bodies lie ready in memory and
 each request costs one parse of its first line. The account's number is how many pages of fills it
-has, the plate's how many stocks; from `APART` on it is so many more, and all fills differ. The
-sandbox, which checks everything, serves the rows that say so.
+has, the plate's how many stocks; from `APART` on it is so many more, and all fills differ. Any code
+gets a token. The sandbox, which checks everything, serves the rows that say so.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 RESPONSE = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
 # The accounts whose fills all differ.
 APART = 1_000_000_000
+TOKEN = (
+    b'{"access_token":"access-token-of-a-user","token_type":"Bearer","expires_in":86400,'
+    b'"refresh_token":"refresh-token-of-a-user","scope":"quote:read trade:read accid:*"}'
+)
 NOT_FOUND = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
 
 
@@ -50,6 +54,8 @@ class Pages:
             body = data.fills_page(rows, page + 1 if page + 1 < pages else None)
         elif found := PLATE.search(target):
             body = self.plate(min(int(found[1]), 10_000))
+        elif target == b"/oauth2/token":
+            body = TOKEN
         elif target.endswith(b"/server-time"):
             body = b'{"server_time_ms":"%d"}' % (time.time_ns() // 1_000_000)
         else:
