@@ -168,8 +168,8 @@ def _check_names(page: Rows, names: Sequence[str]) -> None:
     for name in names:
         if name not in known:
             raise click.UsageError(
-                f"{clean(name)} is not a field of the data{did_you_mean(name, known)}; expected "
-                f"one of {', '.join(map(clean, known))}"
+                f"{clean(name)} is not a field of the data; expected one of "
+                f"{', '.join(map(clean, known))}{did_you_mean(name, known)}"
             )
 
 
