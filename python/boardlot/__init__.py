@@ -7,8 +7,6 @@ with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
     for fill in client.fills_history(sandbox.accounts["trade"][0], "HK"):
         ...
 ```
-
-Section numbers in the docstrings are those of the service's own interface document.
 """
 
 from __future__ import annotations

@@ -157,7 +157,10 @@ class Client(_core.ClientBase):
         self._close()
 
     def close(self) -> None:
-        """Closes the client: later calls raise `ConfigError`."""
+        """Closes the client: later calls raise `ConfigError`.
+
+        >>> client.close()
+        """
         self._close()
 
     if not TYPE_CHECKING:
@@ -497,7 +500,7 @@ class Client(_core.ClientBase):
         /,
         **arguments: typing.Any,
     ) -> Records[dict[str, typing.Any]]:
-        """All records of an endpoint that you declared.
+        """All records of `endpoint`, an `Endpoint` that you declared.
 
         The names in its path are required arguments. The others go into the query or, for POST,
         into the JSON body, in the order given; those that are None are left out. An argument
@@ -521,7 +524,7 @@ class Client(_core.ClientBase):
         resume: str | None = None,
         **arguments: typing.Any,
     ) -> Pager[dict[str, typing.Any]]:
-        """A pager over the records of an endpoint that you declared, with `paging`.
+        """A pager over the records of `endpoint`, an `Endpoint` that you declared with `paging`.
 
         The arguments are those of `call`. The cursor is sent in the query of a GET, otherwise in
         the body. With `paging="page_flag"`, the first request carries an empty cursor only if
@@ -547,13 +550,14 @@ class Client(_core.ClientBase):
     ) -> Records[dict[str, typing.Any]]:
         """One method for many keys, `concurrency` requests at a time.
 
-        `method` is the name of a method, such as `"dividends"`, or an `Endpoint`. The keys are
+        `method` is the name of a method, such as `"dividends"`, or an `Endpoint`. `keys` are the
         values of its only required argument; if it has several, pass the others by name, and
         optional ones too: `trd_market="HK", start=date(2026, 1, 1)`. Of a paged list, all pages are
-        read. Returns one `Records` in the order of the keys. Its first column is the key, named like the argument; if a record has a field
-        of that name, an underscore is appended to the field's name. With `on_error="collect"`,
-        `.errors` has each key that failed with its error; otherwise the first failure is raised and
-        the other requests are cancelled. `progress=True` shows a progress bar if tqdm is installed.
+        read. Returns one `Records` in the order of the keys. Its first column is the key, named like
+        the argument; if a record has a field of that name, an underscore is appended to the field's
+        name. With `on_error="collect"`, `.errors` has each key that failed with its error; otherwise
+        the first failure is raised and the other requests are cancelled. `progress=True` shows a
+        progress bar if tqdm is installed.
 
         Raises `ConfigError` for an invalid key or argument, before anything is sent.
 
@@ -572,8 +576,8 @@ class Client(_core.ClientBase):
 
         One row for each event (such as opening, closing, ballot and listing) with its date,
         currency and the columns that the markets share. `boardlot.calendar.IpoCalendar`
-        converts to frames and iCalendar text as well. Calls `ipo_list` once per market. With
-        `on_error="collect"`, `.errors` has the markets that failed.
+        converts to frames and iCalendar text as well. Calls `ipo_list` once for each of `markets`.
+        With `on_error="collect"`, `.errors` has the markets that failed.
 
         Raises `ConfigError` for an unknown market, and the errors of `ipo_list`.
 
@@ -593,11 +597,15 @@ class Client(_core.ClientBase):
     ) -> Response:
         """Any request, authorized like the others; its envelope is not checked.
 
-        `query` is a dict or a list of pairs, sent in its order. A `body` of a dict or list
-        is sent as compact JSON, `bytes` unchanged. The `Response` has `.status`,
+        `method` is the HTTP method, and `path` begins with a slash. `query` is a dict or a list of
+        pairs, sent in its order. A `body` of a dict or list is sent as compact JSON, `bytes`
+        unchanged. `headers` are added to those of the client. The `Response` has `.status`,
         `.headers`, `.content` (bytes) and `.json()`. Only a rejected token (HTTP 401,
         or a response that says so), -12006 and redirects are handled or raised. GET, HEAD and OPTIONS
         are retried if there was no response.
+
+        Raises `ConfigError` for an invalid argument, before anything is sent, and `TransportError`
+        if there is no response; see `boardlot.errors` for the others.
 
         >>> client.request("GET", "/api/v1.0/server-time").status
         200
@@ -617,12 +625,15 @@ class Client(_core.ClientBase):
     ) -> Pager[dict[str, typing.Any]]:
         """The pages of any list.
 
+        `method`, `path`, `query` and `body` are those of the first request, as for `request`.
         `paging` is `"next_key"`, `"page_flag"`, or a `DateRange` for endpoints that page
-        backward by moving the end of a range of dates.
-        `rows` is the dotted path of the list in the response, such as `"data.stock_list"`.
-        The cursor is sent in the query of a GET, otherwise in the body. With `"page_flag"`, the
-        first request carries an empty cursor only if `query` or `body` has
-        `"page_flag": ""`. `resume` is a pager's `.checkpoint()`.
+        backward by moving the end of a range of dates. `rows` is the dotted path of the list in the
+        response, such as `"data.stock_list"`. The cursor is sent in the query of a GET,
+        otherwise in the body. With `"page_flag"`, the first request carries an empty cursor only
+        if `query` or `body` has `"page_flag": ""`. `resume` is a pager's `.checkpoint()`.
+
+        Raises `ConfigError` for an invalid argument, before anything is sent; see
+        `boardlot.errors` for the others.
 
         >>> client.paginate("GET", "/any/list", paging="next_key", rows="data.list").requests
         0
@@ -641,8 +652,10 @@ class Client(_core.ClientBase):
 
         The `Explanation` has `.payload_lines` (the five lines of the canonical request),
         `.payload`, `.body_hash`, `.headers` with the signature but no key, `.method` and
-        `.url`. Instead of a method and a path, pass an `Endpoint` and its arguments. Service
-        document, section 5.2.
+        `.url`. `method`, `path`, `query` and `body` are those of `request`; instead of them, pass
+        an `Endpoint` and its arguments.
+
+        Raises `ConfigError` for an invalid argument.
 
         >>> client.explain("GET", "/api/v1.0/server-time").payload_lines[1:]
         ['GET', '/api/v1.0/server-time', '', '']
@@ -723,7 +736,10 @@ class AsyncClient(_core.ClientBase):
         self._close()
 
     async def close(self) -> None:
-        """Closes the client: later calls raise `ConfigError`."""
+        """Closes the client: later calls raise `ConfigError`.
+
+        >>> await client.close()
+        """
         self._close()
 
     if not TYPE_CHECKING:
@@ -1063,7 +1079,7 @@ class AsyncClient(_core.ClientBase):
         /,
         **arguments: typing.Any,
     ) -> Records[dict[str, typing.Any]]:
-        """All records of an endpoint that you declared.
+        """All records of `endpoint`, an `Endpoint` that you declared.
 
         The names in its path are required arguments. The others go into the query or, for POST,
         into the JSON body, in the order given; those that are None are left out. An argument
@@ -1087,7 +1103,7 @@ class AsyncClient(_core.ClientBase):
         resume: str | None = None,
         **arguments: typing.Any,
     ) -> AsyncPager[dict[str, typing.Any]]:
-        """A pager over the records of an endpoint that you declared, with `paging`.
+        """A pager over the records of `endpoint`, an `Endpoint` that you declared with `paging`.
 
         The arguments are those of `call`. The cursor is sent in the query of a GET, otherwise in
         the body. With `paging="page_flag"`, the first request carries an empty cursor only if
@@ -1113,13 +1129,14 @@ class AsyncClient(_core.ClientBase):
     ) -> Records[dict[str, typing.Any]]:
         """One method for many keys, `concurrency` requests at a time.
 
-        `method` is the name of a method, such as `"dividends"`, or an `Endpoint`. The keys are
+        `method` is the name of a method, such as `"dividends"`, or an `Endpoint`. `keys` are the
         values of its only required argument; if it has several, pass the others by name, and
         optional ones too: `trd_market="HK", start=date(2026, 1, 1)`. Of a paged list, all pages are
-        read. Returns one `Records` in the order of the keys. Its first column is the key, named like the argument; if a record has a field
-        of that name, an underscore is appended to the field's name. With `on_error="collect"`,
-        `.errors` has each key that failed with its error; otherwise the first failure is raised and
-        the other requests are cancelled. `progress=True` shows a progress bar if tqdm is installed.
+        read. Returns one `Records` in the order of the keys. Its first column is the key, named like
+        the argument; if a record has a field of that name, an underscore is appended to the field's
+        name. With `on_error="collect"`, `.errors` has each key that failed with its error; otherwise
+        the first failure is raised and the other requests are cancelled. `progress=True` shows a
+        progress bar if tqdm is installed.
 
         Raises `ConfigError` for an invalid key or argument, before anything is sent.
 
@@ -1138,8 +1155,8 @@ class AsyncClient(_core.ClientBase):
 
         One row for each event (such as opening, closing, ballot and listing) with its date,
         currency and the columns that the markets share. `boardlot.calendar.IpoCalendar`
-        converts to frames and iCalendar text as well. Calls `ipo_list` once per market. With
-        `on_error="collect"`, `.errors` has the markets that failed.
+        converts to frames and iCalendar text as well. Calls `ipo_list` once for each of `markets`.
+        With `on_error="collect"`, `.errors` has the markets that failed.
 
         Raises `ConfigError` for an unknown market, and the errors of `ipo_list`.
 
@@ -1159,11 +1176,15 @@ class AsyncClient(_core.ClientBase):
     ) -> Response:
         """Any request, authorized like the others; its envelope is not checked.
 
-        `query` is a dict or a list of pairs, sent in its order. A `body` of a dict or list
-        is sent as compact JSON, `bytes` unchanged. The `Response` has `.status`,
+        `method` is the HTTP method, and `path` begins with a slash. `query` is a dict or a list of
+        pairs, sent in its order. A `body` of a dict or list is sent as compact JSON, `bytes`
+        unchanged. `headers` are added to those of the client. The `Response` has `.status`,
         `.headers`, `.content` (bytes) and `.json()`. Only a rejected token (HTTP 401,
         or a response that says so), -12006 and redirects are handled or raised. GET, HEAD and OPTIONS
         are retried if there was no response.
+
+        Raises `ConfigError` for an invalid argument, before anything is sent, and `TransportError`
+        if there is no response; see `boardlot.errors` for the others.
 
         >>> (await client.request("GET", "/api/v1.0/server-time")).status
         200
@@ -1183,12 +1204,15 @@ class AsyncClient(_core.ClientBase):
     ) -> AsyncPager[dict[str, typing.Any]]:
         """The pages of any list.
 
+        `method`, `path`, `query` and `body` are those of the first request, as for `request`.
         `paging` is `"next_key"`, `"page_flag"`, or a `DateRange` for endpoints that page
-        backward by moving the end of a range of dates.
-        `rows` is the dotted path of the list in the response, such as `"data.stock_list"`.
-        The cursor is sent in the query of a GET, otherwise in the body. With `"page_flag"`, the
-        first request carries an empty cursor only if `query` or `body` has
-        `"page_flag": ""`. `resume` is a pager's `.checkpoint()`.
+        backward by moving the end of a range of dates. `rows` is the dotted path of the list in the
+        response, such as `"data.stock_list"`. The cursor is sent in the query of a GET,
+        otherwise in the body. With `"page_flag"`, the first request carries an empty cursor only
+        if `query` or `body` has `"page_flag": ""`. `resume` is a pager's `.checkpoint()`.
+
+        Raises `ConfigError` for an invalid argument, before anything is sent; see
+        `boardlot.errors` for the others.
 
         >>> client.paginate("GET", "/any/list", paging="next_key", rows="data.list").requests
         0
@@ -1207,8 +1231,10 @@ class AsyncClient(_core.ClientBase):
 
         The `Explanation` has `.payload_lines` (the five lines of the canonical request),
         `.payload`, `.body_hash`, `.headers` with the signature but no key, `.method` and
-        `.url`. Instead of a method and a path, pass an `Endpoint` and its arguments. Service
-        document, section 5.2.
+        `.url`. `method`, `path`, `query` and `body` are those of `request`; instead of them, pass
+        an `Endpoint` and its arguments.
+
+        Raises `ConfigError` for an invalid argument.
 
         >>> client.explain("GET", "/api/v1.0/server-time").payload_lines[1:]
         ['GET', '/api/v1.0/server-time', '', '']

@@ -274,8 +274,8 @@ ENDPOINTS = (
             "fiscal_year",
             "dividend_per_share",
             "currency",
-            "process",
             "ex_date",
+            "process",
         ),
     ),
     Endpoint(

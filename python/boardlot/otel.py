@@ -70,8 +70,16 @@ def instrument(
 def uninstrument(client: Client | AsyncClient) -> None:
     """Stops tracing and measuring the requests of a client; those in flight still end their spans.
 
+    Args:
+        client: The client.
+
     Raises:
         ConfigError: `client` is not a client.
+
+    Example:
+        >>> from boardlot.otel import instrument, uninstrument
+        >>> instrument(client)
+        >>> uninstrument(client)
     """
     checked(client)._instrument(None, None)
 

@@ -211,7 +211,7 @@ pub static DIVIDENDS: Endpoint = Endpoint {
             "boardlot --profile live dividends HK.00700",
             "boardlot --profile live dividends US.AAPL --out apple.parquet",
         ],
-        key_columns: &["fiscal_year", "dividend_per_share", "currency", "process", "ex_date"],
+        key_columns: &["fiscal_year", "dividend_per_share", "currency", "ex_date", "process"],
     }),
 };
 

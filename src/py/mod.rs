@@ -61,7 +61,10 @@ mod _core {
 
     #[cfg(feature = "sandbox")]
     #[pymodule_export]
-    use super::testing::sandbox::{Faults, RecordedRequest, Sandbox};
+    use super::testing::{
+        recorded_request::RecordedRequest,
+        sandbox::{Faults, Sandbox},
+    };
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -130,6 +130,8 @@ def test_ctrl_c_in_a_query_is_a_keyboard_interrupt_and_the_archive_goes_on(file)
         ("select f.cod from fills f", "did you mean 'code'?"),
         ("select * from fils", "did you mean 'fills'?"),
         ("select * from dividend", "did you mean 'dividends'?"),
+        ("select * from fills_histor", "did you mean 'fills'?"),
+        ("select * from ipos_histor", "did you mean 'ipos_history'?"),
         ("select * from nothing_like_it", "the views are crypto_orders, "),
         ("select nothing_like_it from plates", "the columns are "),
     ],

@@ -52,6 +52,7 @@ def test_either_case_is_accepted_where_it_is_unambiguous(
         (["dividends", "0700.HK"], "did you mean 'HK.00700'?"),
         (["dividends", "HK.00700", "--fromat", "json"], "--format"),
         (["dividends", "HK.00700", "--where", "exdate>2024"], "did you mean 'ex_date'?"),
+        (["dividends", "HK.00700", "--sort", "ex_date,desc"], "write a minus before the name"),
     ],
 )
 def test_the_nearest_name_is_suggested(

@@ -1,19 +1,146 @@
-"""Every example of the docstrings runs; those of the pages run in `test_docs.py`."""
+"""What the API pages show: each docstring names its parameters and errors, and its example runs."""
 
 import ast
 import asyncio
+import contextlib
 import doctest
+import importlib
 import inspect
+import io
+import re
+from datetime import timedelta
+from decimal import Decimal
+from enum import EnumMeta
+from typing import NamedTuple
 
 import boardlot as bl
 import pytest
 
+from .test_pages import DOCS
 
-def documented():
-    for kind in (bl.Client, bl.AsyncClient):
-        for name, method in vars(kind).items():
-            if inspect.isfunction(method) and ">>>" in (method.__doc__ or ""):
-                yield pytest.param(kind, method, id=f"{kind.__name__}.{name}")
+NAMED = re.compile(r"^::: (boardlot\.[\w.]+)$", re.MULTILINE)
+# "see `Records.as_type`": what is said there is said here.
+REFERENCE = re.compile(r"\bsee\s+`(?:boardlot\.)?([\w.]+)`")
+# What an example needs besides the module that it is in.
+NEEDED = {
+    "boardlot.calendar": "icalendar",
+    "boardlot.dask": "distributed",
+    "boardlot.plots": "matplotlib",
+    "boardlot.polars": "polars",
+}
+# pytest calls it.
+FIXTURE = "boardlot.pytest_plugin.boardlot_sandbox"
+RAISE_NOTHING = {
+    "boardlot.ApiKey.public_key_pem",
+    "boardlot.ApiKey.sign",
+    "boardlot.LoginFlow.cancel",
+    "boardlot.MemoryStore.delete",
+    "boardlot.MemoryStore.load",
+    "boardlot.MemoryStore.save",
+    "boardlot.Records.count",
+    "boardlot.signature_payload",
+}
+
+
+class Shown(NamedTuple):
+    path: str
+    thing: object
+    owner: type | None = None
+
+    @property
+    def text(self):
+        return inspect.getdoc(self.thing) or ""
+
+    @property
+    def context(self):
+        """Its docstring, that of its class, and those to which they refer."""
+        texts, names = [self.text], set()
+        if self.owner:
+            texts.append(inspect.getdoc(self.owner) or "")
+        for text in texts:
+            for name in set(REFERENCE.findall(text)) - names:
+                names.add(name)
+                with contextlib.suppress(AttributeError):  # A parameter.
+                    texts.append(inspect.getdoc(resolved(f"boardlot.{name}")) or "")
+        return "\n".join(texts)
+
+    @property
+    def parameters(self):
+        if isinstance(self.thing, EnumMeta):
+            return []
+        try:
+            parameters = inspect.signature(self.thing).parameters.values()
+        except ValueError:
+            return []
+        variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        return [p.name for p in parameters if p.kind not in variadic and p.name != "self"]
+
+
+def shown():
+    """Every class, method and function of the API pages whose library is installed."""
+    for page in sorted((DOCS / "api").glob("*.md")):
+        for path in NAMED.findall(page.read_text(encoding="utf-8")):
+            try:
+                thing = resolved(path)
+            except ImportError:  # A library that is not installed.
+                continue
+            if inspect.isclass(thing):
+                yield Shown(path, thing)
+                for name in dir(thing):
+                    if is_public_method(thing, name):
+                        yield Shown(f"{path}.{name}", getattr(thing, name), thing)
+            elif inspect.isroutine(thing) and path != FIXTURE:
+                yield Shown(path, thing)
+
+
+def resolved(path):
+    try:
+        return importlib.import_module(path)
+    except ImportError as error:
+        if not path.startswith(error.name or path + "."):  # Of a library.
+            raise
+    parent, _, name = path.rpartition(".")
+    return getattr(resolved(parent), name)
+
+
+def is_public_method(kind, name):
+    defined = next((base for base in kind.__mro__ if name in vars(base)), object)
+    in_package = defined.__module__.startswith("boardlot")
+    return in_package and not name.startswith("_") and callable(getattr(kind, name))
+
+
+def parametrized(found):
+    return pytest.mark.parametrize("one", [pytest.param(one, id=one.path) for one in found])
+
+
+SHOWN = list(shown())
+ROUTINES = [one for one in SHOWN if not inspect.isclass(one.thing)]
+
+
+def test_what_is_shown_is_found():
+    assert len(SHOWN) > 150
+    paths = {one.path for one in SHOWN}
+    assert {"boardlot.AsyncPager.all", "boardlot.archive.QueryResult.to_dicts"} <= paths
+    assert paths >= RAISE_NOTHING
+
+
+@parametrized(one for one in SHOWN if one.parameters)
+def test_a_docstring_names_each_parameter(one):
+    for name in one.parameters:
+        pattern = rf"`{name}(=[^`]*)?`|^ *{name}: "
+        assert re.search(pattern, one.context, re.MULTILINE), name
+
+
+@parametrized(one for one in ROUTINES if one.path not in RAISE_NOTHING)
+def test_a_docstring_names_the_errors(one):
+    assert re.search(r"\b[Rr]aises?\b", one.context)
+
+
+@parametrized(ROUTINES)
+def test_a_docstring_has_an_example_or_that_of_its_class_does(one):
+    name = one.path.rpartition(".")[2]
+    called = rf">>> .*\b{name}\(|>>> with .*\n\.\.\. .*\b{name}\("
+    assert re.search(called, one.context) or (one.owner is None and ">>>" in one.context)
 
 
 @pytest.fixture(scope="module")
@@ -22,29 +149,43 @@ def sandbox():
         yield sandbox
 
 
+@parametrized(one for one in SHOWN if ">>>" in one.text)
+def test_the_example_runs(one, sandbox, tmp_path, monkeypatch):
+    for module, needed in NEEDED.items():
+        if one.path.startswith(module):
+            pytest.importorskip(needed)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    key_file = tmp_path / "key.pem"
+    key_file.touch(mode=0o600)
+    is_async = "Async" in one.path
+    names = {
+        "bl": bl,
+        "client": sandbox.async_client() if is_async else sandbox.client(),
+        "sandbox": sandbox,
+        "account": sandbox.accounts["trade"][0],
+        "key_file": key_file,
+        "folder": tmp_path,
+        "Decimal": Decimal,
+        "NamedTuple": NamedTuple,
+        "timedelta": timedelta,
+    }
+    checker = doctest.OutputChecker()
+    examples = doctest.DocTestParser().get_examples(one.text)
+    assert examples
+    for example in examples:
+        if example.options.get(doctest.SKIP):
+            continue
+        printed = run(example.source, names)
+        same = checker.check_output(example.want, printed, doctest.NORMALIZE_WHITESPACE)
+        assert same, f"{example.source}shows\n{printed}"
+
+
 def run(source, names):
-    """Runs an example; one that awaits, on an event loop of its own."""
-    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    code = compile(source, "<example>", "eval", flags=flags)
-    value = eval(code, names)
-
-    async def awaited():
-        return await value
-
-    return asyncio.run(awaited()) if inspect.iscoroutine(value) else value
-
-
-@pytest.mark.parametrize(("kind", "method"), list(documented()))
-def test_docstring(kind, method, sandbox):
-    client = sandbox.client() if kind is bl.Client else sandbox.async_client()
-    names = {"bl": bl, "client": client, "sandbox": sandbox}
-    for example in doctest.DocTestParser().get_examples(inspect.getdoc(method)):
-        assert repr(run(example.source.strip(), names)) == example.want.strip()
-
-
-def test_every_method_has_an_example():
-    bare = {"__init__", "__enter__", "__exit__", "__aenter__", "__aexit__", "__getattr__", "close"}
-    for kind in (bl.Client, bl.AsyncClient):
-        for name, method in vars(kind).items():
-            if inspect.isfunction(method) and name not in bare:
-                assert ">>>" in method.__doc__, f"{kind.__name__}.{name}"
+    """What an example prints; one that awaits runs on an event loop of its own."""
+    code = compile(source, "<example>", "single", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        value = eval(code, names)
+        if inspect.iscoroutine(value):
+            asyncio.run(value)
+    return out.getvalue()

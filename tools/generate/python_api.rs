@@ -53,15 +53,16 @@ fn class(face: Face) -> String {
 }
 
 fn context(face: Face) -> String {
-    let (asynchronous, a, other) =
-        if face == Face::Async { ("async ", "a", "") } else { ("", "", "a") };
+    let (asynchronous, awaited, a, other) =
+        if face == Face::Async { ("async ", "await ", "a", "") } else { ("", "", "", "a") };
     format!(
         "    {asynchronous}def __{a}enter__(self) -> Self:\n        return self\n\n    \
          {asynchronous}def __{a}exit__(\n        self,\n        kind: type[BaseException] | None,\n        \
          error: BaseException | None,\n        traceback: types.TracebackType | None,\n    ) -> None:\n        \
          self._close()\n\n    \
          {asynchronous}def close(self) -> None:\n        \
-         \"\"\"Closes the client: later calls raise `ConfigError`.\"\"\"\n        self._close()\n\n    \
+         \"\"\"Closes the client: later calls raise `ConfigError`.\n\n        \
+         >>> {awaited}client.close()\n        \"\"\"\n        self._close()\n\n    \
          if not TYPE_CHECKING:\n\n        \
          def __getattr__(self, name):\n            \
          from .clients.mistakes import missing_attribute\n\n            \

@@ -33,7 +33,7 @@ const COMMON: &[Common] = &[
         name: "call",
         parameters: &["endpoint: Endpoint", "/", "**arguments: typing.Any"],
         returns: Returns::Value("Records[dict[str, typing.Any]]"),
-        doc: "All records of an endpoint that you declared.\n\n\
+        doc: "All records of `endpoint`, an `Endpoint` that you declared.\n\n\
               The names in its path are required arguments. The others go into the query or, for POST,\n\
               into the JSON body, in the order given; those that are None are left out. An argument\n\
               with a declared kind is checked as those of the built-in methods are. An undeclared one\n\
@@ -58,7 +58,7 @@ const COMMON: &[Common] = &[
             "**arguments: typing.Any",
         ],
         returns: Returns::Pager("dict[str, typing.Any]"),
-        doc: "A pager over the records of an endpoint that you declared, with `paging`.\n\n\
+        doc: "A pager over the records of `endpoint`, an `Endpoint` that you declared with `paging`.\n\n\
               The arguments are those of `call`. The cursor is sent in the query of a GET, otherwise in\n\
               the body. With `paging=\"page_flag\"`, the first request carries an empty cursor only if\n\
               `page_flag=\"\"` is passed. `resume` is a `.checkpoint()` of the same call.\n\n\
@@ -84,13 +84,14 @@ const COMMON: &[Common] = &[
         ],
         returns: Returns::Value("Records[dict[str, typing.Any]]"),
         doc: "One method for many keys, `concurrency` requests at a time.\n\n\
-              `method` is the name of a method, such as `\"dividends\"`, or an `Endpoint`. The keys are\n\
+              `method` is the name of a method, such as `\"dividends\"`, or an `Endpoint`. `keys` are the\n\
               values of its only required argument; if it has several, pass the others by name, and\n\
               optional ones too: `trd_market=\"HK\", start=date(2026, 1, 1)`. Of a paged list, all pages are\n\
-              read. Returns one `Records` in the order of the keys. Its first column is the key, named like the argument; if a record has a field\n\
-              of that name, an underscore is appended to the field's name. With `on_error=\"collect\"`,\n\
-              `.errors` has each key that failed with its error; otherwise the first failure is raised and\n\
-              the other requests are cancelled. `progress=True` shows a progress bar if tqdm is installed.\n\n\
+              read. Returns one `Records` in the order of the keys. Its first column is the key, named like\n\
+              the argument; if a record has a field of that name, an underscore is appended to the field's\n\
+              name. With `on_error=\"collect\"`, `.errors` has each key that failed with its error; otherwise\n\
+              the first failure is raised and the other requests are cancelled. `progress=True` shows a\n\
+              progress bar if tqdm is installed.\n\n\
               Raises `ConfigError` for an invalid key or argument, before anything is sent.",
         example: CommonExample(
             "client.fetch_many(\"dividends\", [\"HK.00700\", \"US.AAPL\"])",
@@ -110,8 +111,8 @@ const COMMON: &[Common] = &[
         doc: "The subscribable and upcoming IPOs of several markets as one calendar.\n\n\
               One row for each event (such as opening, closing, ballot and listing) with its date,\n\
               currency and the columns that the markets share. `boardlot.calendar.IpoCalendar`\n\
-              converts to frames and iCalendar text as well. Calls `ipo_list` once per market. With\n\
-              `on_error=\"collect\"`, `.errors` has the markets that failed.\n\n\
+              converts to frames and iCalendar text as well. Calls `ipo_list` once for each of `markets`.\n\
+              With `on_error=\"collect\"`, `.errors` has the markets that failed.\n\n\
               Raises `ConfigError` for an unknown market, and the errors of `ipo_list`.",
         example: CommonExample("client.ipo_calendar([\"sg\"])", "{}[0][\"market\"]", "'sg'"),
         passed: "markets, on_error",
@@ -128,11 +129,14 @@ const COMMON: &[Common] = &[
         ],
         returns: Returns::Value("Response"),
         doc: "Any request, authorized like the others; its envelope is not checked.\n\n\
-              `query` is a dict or a list of pairs, sent in its order. A `body` of a dict or list\n\
-              is sent as compact JSON, `bytes` unchanged. The `Response` has `.status`,\n\
+              `method` is the HTTP method, and `path` begins with a slash. `query` is a dict or a list of\n\
+              pairs, sent in its order. A `body` of a dict or list is sent as compact JSON, `bytes`\n\
+              unchanged. `headers` are added to those of the client. The `Response` has `.status`,\n\
               `.headers`, `.content` (bytes) and `.json()`. Only a rejected token (HTTP 401,\n\
               or a response that says so), -12006 and redirects are handled or raised. GET, HEAD and OPTIONS\n\
-              are retried if there was no response.",
+              are retried if there was no response.\n\n\
+              Raises `ConfigError` for an invalid argument, before anything is sent, and `TransportError`\n\
+              if there is no response; see `boardlot.errors` for the others.",
         example: CommonExample(
             "client.request(\"GET\", \"/api/v1.0/server-time\")",
             "{}.status",
@@ -154,12 +158,14 @@ const COMMON: &[Common] = &[
         ],
         returns: Returns::Pager("dict[str, typing.Any]"),
         doc: "The pages of any list.\n\n\
+              `method`, `path`, `query` and `body` are those of the first request, as for `request`.\n\
               `paging` is `\"next_key\"`, `\"page_flag\"`, or a `DateRange` for endpoints that page\n\
-              backward by moving the end of a range of dates.\n\
-              `rows` is the dotted path of the list in the response, such as `\"data.stock_list\"`.\n\
-              The cursor is sent in the query of a GET, otherwise in the body. With `\"page_flag\"`, the\n\
-              first request carries an empty cursor only if `query` or `body` has\n\
-              `\"page_flag\": \"\"`. `resume` is a pager's `.checkpoint()`.",
+              backward by moving the end of a range of dates. `rows` is the dotted path of the list in the\n\
+              response, such as `\"data.stock_list\"`. The cursor is sent in the query of a GET,\n\
+              otherwise in the body. With `\"page_flag\"`, the first request carries an empty cursor only\n\
+              if `query` or `body` has `\"page_flag\": \"\"`. `resume` is a pager's `.checkpoint()`.\n\n\
+              Raises `ConfigError` for an invalid argument, before anything is sent; see\n\
+              `boardlot.errors` for the others.",
         example: CommonExample(
             "client.paginate(\"GET\", \"/any/list\", paging=\"next_key\", rows=\"data.list\")",
             "{}.requests",
@@ -180,8 +186,9 @@ const COMMON: &[Common] = &[
         doc: "A request as it would be sent now, with its signature, without sending it.\n\n\
               The `Explanation` has `.payload_lines` (the five lines of the canonical request),\n\
               `.payload`, `.body_hash`, `.headers` with the signature but no key, `.method` and\n\
-              `.url`. Instead of a method and a path, pass an `Endpoint` and its arguments. Service\n\
-              document, section 5.2.",
+              `.url`. `method`, `path`, `query` and `body` are those of `request`; instead of them, pass\n\
+              an `Endpoint` and its arguments.\n\n\
+              Raises `ConfigError` for an invalid argument.",
         example: CommonExample(
             "client.explain(\"GET\", \"/api/v1.0/server-time\")",
             "{}.payload_lines[1:]",

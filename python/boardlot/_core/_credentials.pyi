@@ -13,8 +13,15 @@ from ._types import _Algorithm
 class ApiKey:
     """An API key: its id, and the private key that signs the requests.
 
-    `private_key` is a path, PEM text or bytes, in PKCS#8 (encrypted, if `password` is given) or
-    PKCS#1. The algorithm is read from the key. Raises `ConfigError` for a key that cannot be used.
+    `key_id` is the id that the service assigned to the key. `private_key` is a path, PEM text or bytes,
+    in PKCS#8 (encrypted, if `password` is given) or PKCS#1. The algorithm is read from the key. Raises
+    `ConfigError` for a key that cannot be used; the error contains nothing of it.
+
+    >>> auth = bl.ApiKey("my-app-key", bl.generate_key().private_pem)
+    >>> auth.algorithm, len(auth.sign(b"any bytes"))
+    ('Ed25519', 88)
+    >>> auth.public_key_pem().splitlines()[0]
+    '-----BEGIN PUBLIC KEY-----'
     """
 
     def __new__(
@@ -33,12 +40,15 @@ class ApiKey:
     def public_key_pem(self) -> str:
         """The public key as PEM, to be uploaded to the dashboard."""
     def sign(self, payload: bytes) -> str:
-        """Signs a payload and returns the signature in Base64."""
+        """Signs the bytes of `payload` and returns the signature in Base64."""
     def __getnewargs__(self) -> tuple[str, Any]: ...
 
 @final
 class BearerToken:
-    """A bearer token, sent unchanged."""
+    """A bearer token: `token` is sent unchanged, and never refreshed.
+
+    >>> client = bl.Client(sandbox.base_url, auth=bl.BearerToken("a-token"))
+    """
 
     def __new__(cls, token: str) -> Self: ...
     def __getnewargs__(self) -> None: ...
@@ -56,13 +66,24 @@ class GeneratedKey:
 
 def generate_key(algorithm: _Algorithm = "Ed25519", *, bits: int = 3072) -> GeneratedKey:
     """Generates a key pair. `algorithm` is `"Ed25519"` or `"RSA-SHA256"`; `bits` is the size of an RSA
-    key.
+    key: 2048, 3072, 4096 or 8192. Raises `ConfigError` for others.
+
+    >>> bl.generate_key().private_pem.splitlines()[0]
+    '-----BEGIN PRIVATE KEY-----'
     """
 
 def signature_payload(
     timestamp_ms: int, method: str, path: str, query: str = "", body: bytes = b""
 ) -> bytes:
-    """The canonical request (five lines) that is signed."""
+    """The canonical request (five lines) that is signed.
+
+    `timestamp_ms` is the value of `X-Timestamp`, in milliseconds since 1970. `method`, `path`, `query` (without
+    the question mark) and `body` are those of the request, exactly as they are sent.
+
+    >>> payload = bl.signature_payload(1767571200000, "GET", "/api/v1.0/server-time")
+    >>> payload.decode().splitlines()[:3]
+    ['1767571200000', 'GET', '/api/v1.0/server-time']
+    """
 
 class _Store(Protocol):
     """A token store: a built-in one, or an object of your own."""
@@ -75,16 +96,17 @@ class _Store(Protocol):
 class KeyringStore:
     """The keychain of the operating system: Secret Service, Keychain or Credential Manager.
 
-    Raises `StoreError` if the keychain cannot be used. Tokens are never stored as plain text instead.
+    Each method raises `StoreError` if the keychain cannot be used. Tokens are never stored as plain text
+    instead. For an example of the methods, see `MemoryStore`.
     """
 
     def __new__(cls) -> Self: ...
     def load(self, key: str) -> bytes | None:
-        """Returns the bytes stored under a key, or None."""
+        """Returns the bytes stored under `key`, or None."""
     def save(self, key: str, data: bytes) -> None:
-        """Stores bytes under a key."""
+        """Stores the bytes of `data` under `key`."""
     def delete(self, key: str) -> None:
-        """Deletes a key, if it exists."""
+        """Deletes `key`, if it exists."""
     def __getnewargs__(self) -> tuple[()]: ...
 
 @final
@@ -92,9 +114,15 @@ class EncryptedFileStore:
     """A file that is encrypted with AES-256-GCM. Argon2id derives the key from a passphrase.
 
     `path` is the file; a missing folder is created, for its owner only. `passphrase` is a string, or a
-    callable without arguments that returns one and is called when it is needed. Raises `StoreError`
-    for a wrong passphrase, a modified file, or a file that other users can access; the file is not
-    changed.
+    callable without arguments that returns one and is called when it is needed. Each method raises
+    `StoreError` for a wrong passphrase, a modified file, or a file that other users can access; the file
+    is not changed.
+
+    >>> store = bl.EncryptedFileStore(folder / "tokens", "a passphrase")
+    >>> store.save("key", b"a secret")
+    >>> store.load("key")
+    b'a secret'
+    >>> store.delete("key")
     """
 
     def __new__(cls, path: str | PathLike[str], passphrase: str | Callable[[], str]) -> Self: ...
@@ -102,24 +130,31 @@ class EncryptedFileStore:
     def path(self) -> Any:
         """The file."""
     def load(self, key: str) -> bytes | None:
-        """Returns the bytes stored under a key, or None."""
+        """Returns the bytes stored under `key`, or None."""
     def save(self, key: str, data: bytes) -> None:
-        """Stores bytes under a key."""
+        """Stores the bytes of `data` under `key`."""
     def delete(self, key: str) -> None:
-        """Deletes a key, if it exists."""
+        """Deletes `key`, if it exists."""
     def __getnewargs__(self) -> Any: ...
 
 @final
 class MemoryStore:
-    """Stores tokens in memory, until the process ends."""
+    """Stores tokens in memory, until the process ends.
+
+    >>> store = bl.MemoryStore()
+    >>> store.save("key", b"a secret")
+    >>> store.load("key")
+    b'a secret'
+    >>> store.delete("key")
+    """
 
     def __new__(cls) -> Self: ...
     def load(self, key: str) -> bytes | None:
-        """Returns the bytes stored under a key, or None."""
+        """Returns the bytes stored under `key`, or None."""
     def save(self, key: str, data: bytes) -> None:
-        """Stores bytes under a key."""
+        """Stores the bytes of `data` under `key`."""
     def delete(self, key: str) -> None:
-        """Deletes a key, if it exists."""
+        """Deletes `key`, if it exists."""
     def __getnewargs__(self) -> Any: ...
 
 @final
@@ -128,8 +163,20 @@ class OAuth:
     when the service rejects them: once for all threads, tasks and processes that share the store.
 
     The constructor uses the tokens that an earlier `boardlot.login` saved in `store`; with `user`, those
-    that `OAuthApp.fetch_token` saved for this user. They belong to one service: `base_url`, or that of the
-    first client that uses them. Users share no tokens, refreshes or logouts.
+    that `OAuthApp.fetch_token` saved for this user. `client_id` and `client_secret` are those of the
+    registration. The tokens belong to one service: `base_url`, or that of the first client that uses them.
+    Users share no tokens, refreshes or logouts.
+
+    `scopes`, `expires_at` and every call of a client raise `LoginRequired` if there are no tokens or the
+    service no longer accepts them, and `StoreError` if the store cannot be read or written.
+
+    >>> store = bl.MemoryStore()
+    >>> flow = bl.begin_login(sandbox.base_url, store=store)
+    >>> client_id = flow.finish(sandbox.authorize_demo_user(flow.url)).client_id
+    >>> auth = bl.OAuth(client_id, store=store, base_url=sandbox.base_url)
+    >>> sorted(auth.scopes)[:2]
+    ['accid:*', 'quote:read']
+    >>> auth.logout()
     """
 
     def __new__(

@@ -14,7 +14,11 @@ class DateRange:
     response such as `"extra.next_time"`, or it is the day before the earliest date in the records' field
     `before`, such as `"data_date"`. Pass exactly one of the two. `unique` is the name of the field that
     identifies a row, so that rows repeated on the next page can be dropped. The iteration ends if
-    `pagination.has_more` is false, or if the next end is before the `start` of the query or body.
+    `pagination.has_more` is false, or if the next end is before the `start` of the query or body. Raises
+    `ConfigError` for a name or path that cannot be used.
+
+    >>> bl.DateRange(next="extra.next_time", unique="time")
+    DateRange('end', next='extra.next_time', unique='time')
     """
 
     def __new__(
@@ -60,7 +64,7 @@ class Endpoint:
     `percent`, `seconds`, `millis`, `micros`, `date`, `object`), or a `TypedDict`; other fields become
     columns whose types are inferred. `arguments` declares the kinds of arguments, which are then
     checked; they may also have the kind `"symbol"`. Other arguments are sent as they are. What is not in the
-    path goes into the query or, for POST, into the JSON body, in the order given.
+    path goes into the query or, for POST, into the JSON body, in the order given. `doc` is a description.
 
     Raises `ConfigError` for a declaration that cannot be used.
 
@@ -132,6 +136,11 @@ def load_endpoints(path: str | PathLike[str], /) -> dict[str, Endpoint]:
     record = { time = "seconds", open = "decimal", close = "decimal" }
     ```
 
-    Raises `ConfigError` if the file cannot be read, and for a mistake in it, with the line, the table
-    and the key.
+    Raises `ConfigError` if the file at `path` cannot be read, and for a mistake in it, with the line, the
+    table and the key.
+
+    >>> text = 'kline = { method = "GET", path = "/api/v1.0/quote/{symbol}/kline" }'
+    >>> size = (folder / "endpoints.toml").write_text(text)
+    >>> bl.load_endpoints(folder / "endpoints.toml")["kline"].method
+    'GET'
     """

@@ -7,13 +7,22 @@ from typing_extensions import Self
 
 @final
 class Recorder:
-    """Records the traffic of clients in a new file, for tests and bug reports.
+    """Records the traffic of clients in a new file at `path`, for tests and bug reports.
 
     Pass it as `Client(..., cassette=Recorder(path))`. Any number of clients of one service can share it.
     The file has one JSON object per line, written when each request ends, and only its owner can read
     it. It contains no key, signature, token or client secret, but it does contain account ids, symbols
     and responses. Use it in a `with` block, or call `close()`. Raises `ConfigError` if the file exists
     or cannot be written.
+
+    >>> recorder = bl.Recorder(folder / "traffic.jsonl")
+    >>> with sandbox.client(cassette=recorder) as client:
+    ...     len(client.dividends("HK.00700"))
+    21
+    >>> recorder.close()
+    >>> with bl.Client(cassette=bl.Replay(folder / "traffic.jsonl")) as client:
+    ...     len(client.dividends("HK.00700"))
+    21
     """
 
     def __new__(cls, path: str | PathLike[str]) -> Self: ...
@@ -25,7 +34,8 @@ class Recorder:
 
 @final
 class Replay:
-    """Replays recorded traffic from a file, without a network or credentials.
+    """Replays recorded traffic from the file at `path`, without a network or credentials. For an example, see
+    `Recorder`.
 
     Pass it as `Client(cassette=Replay(path))`. A request gets the response that was recorded for the
     same method, path, query and body. If there are several, they are returned in order, and then the
@@ -55,7 +65,15 @@ class RateLimit:
     `rate` is in requests per second, from 0.001 to 1,000,000. `burst` is how many requests may be sent
     at once after a pause. `name` is any text. `database` is the URL of a PostgreSQL database (extra
     `postgres`), and needs a name; the table `boardlot_rate_limits` is created in it. Raises
-    `ConfigError` if an argument is invalid, or the state folder or the driver is missing.
+    `ConfigError` if an argument is invalid, or the state folder or the driver is missing; a call of a
+    client raises `StoreError` if the file or the database cannot be used.
+
+    >>> limit = bl.RateLimit(50, burst=5)
+    >>> with sandbox.client(rate_limit=limit) as client:
+    ...     len(client.dividends("HK.00700"))
+    21
+    >>> limit.rate, limit.burst, limit.free <= 50
+    (50.0, 5, True)
     """
 
     def __new__(
@@ -169,7 +187,13 @@ class ResponseEvent:
 
 @final
 class Response:
-    """A response as it was received; the envelope is not checked."""
+    """A response as it was received; the envelope is not checked.
+
+    >>> path = "/api/v1.0/quote/HK.00700/corporate-actions/dividends"
+    >>> response = client.request("GET", path)
+    >>> response.status, response.headers["content-type"], response.json()["ret_code"]
+    (200, 'application/json', 0)
+    """
 
     @property
     def status(self) -> int:
@@ -181,7 +205,7 @@ class Response:
     def content(self) -> bytes:
         """The body as bytes, decompressed."""
     def json(self) -> Any:
-        """The body parsed as JSON; raises `ProtocolError` if it is not valid."""
+        """The body parsed as JSON. Raises `ProtocolError` if it is not valid."""
 
 @final
 class Explanation:

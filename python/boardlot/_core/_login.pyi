@@ -43,10 +43,15 @@ def register_client(
     """Registers a web application, once, and returns its `Registration`. Store the client id and the secret:
     the service does not show them again.
 
-    `redirect_uris` are the callback URLs of the application: https, or http to a loopback address such as
-    `http://127.0.0.1:8000/callback`. The service matches them exactly. `confidential=True` registers a
-    client with a secret (`client_secret_post`); a response without one is not an error. `timeout` is in
-    seconds. Raises `OAuthError` if the service rejects the registration.
+    `base_url` is the address of the service. `redirect_uris` are the callback URLs of the application: https,
+    or http to a loopback address such as `http://127.0.0.1:8000/callback`. The service matches them exactly.
+    `client_name` is what the consent page shows. `confidential=True` registers a client with a secret
+    (`client_secret_post`); a response without one is not an error. `timeout` is in seconds; `proxy` and
+    `ca_file` are as for `Client`. Raises `OAuthError` if the service rejects the registration.
+
+    >>> callback = "https://app.example.com/callback"
+    >>> bl.register_client(sandbox.base_url, redirect_uris=[callback]).redirect_uris
+    ['https://app.example.com/callback']
     """
 
 @final
@@ -81,10 +86,10 @@ class OAuthAppBase:
         """The address of the service."""
     def authorization_url(self) -> AuthorizationRequest:
         """Begins a login and returns an `AuthorizationRequest`: redirect the browser to `.url`, and keep
-        `.state` and `.code_verifier` in the user's session on the server. Sends nothing.
+        `.state` and `.code_verifier` in the user's session on the server. Sends nothing and raises nothing.
         """
     def auth(self, *, user: str) -> OAuth:
-        """The credentials of a user who has logged in, in any process that has the store. Reads the store,
+        """The credentials of `user`, who has logged in, in any process that has the store. Reads the store,
         so that a logout or a new login in another process takes effect. Raises `LoginRequired` if the
         store has no tokens of this user, and `StoreError` if it cannot be read.
         """
@@ -97,8 +102,20 @@ class OAuthApp(OAuthAppBase):
 
     `client_id` and `client_secret` come from `register_client`, or from wherever the application was
     registered; `redirect_uri` is where users return to, exactly as it is registered. `store` (None: the
-    keychain) holds the tokens of all users, in every process. `timeout` (default 30.0) is that of one
-    request, in seconds. Opens no port and no browser; can be shared by threads.
+    keychain) holds the tokens of all users, in every process. `base_url` is the address of the service.
+    `timeout` (default 30.0) is that of one request, in seconds; `proxy` and `ca_file` are as for
+    `Client`. Opens no port and no browser; can be shared by threads.
+
+    >>> callback = "https://app.example.com/callback"
+    >>> client_id = bl.register_client(sandbox.base_url, redirect_uris=[callback]).client_id
+    >>> store = bl.MemoryStore()
+    >>> app = bl.OAuthApp(sandbox.base_url, client_id, redirect_uri=callback, store=store)
+    >>> request = app.authorization_url()
+    >>> returned = sandbox.authorize_demo_user(request.url)  # what the user does in a browser
+    >>> session = {"state": request.state, "code_verifier": request.code_verifier}
+    >>> auth = app.fetch_token(returned, **session, user="alice")
+    >>> app.auth(user="alice").user
+    'alice'
     """
 
     def __new__(
@@ -129,8 +146,19 @@ class OAuthApp(OAuthAppBase):
 
 @final
 class AsyncOAuthApp(OAuthAppBase):
-    """Like `OAuthApp`, with a `fetch_token` that is awaited. `auth` waits for the store: if that takes
-    long, call it as `await asyncio.to_thread(app.auth, user=user)`.
+    """Like `OAuthApp`, with a `fetch_token` that is awaited; for the arguments, see `OAuthApp`. `auth` waits
+    for the store: if that takes long, call it as `await asyncio.to_thread(app.auth, user=user)`.
+
+    >>> callback = "https://app.example.com/callback"
+    >>> client_id = bl.register_client(sandbox.base_url, redirect_uris=[callback]).client_id
+    >>> store = bl.MemoryStore()
+    >>> app = bl.AsyncOAuthApp(sandbox.base_url, client_id, redirect_uri=callback, store=store)
+    >>> request = app.authorization_url()
+    >>> returned = sandbox.authorize_demo_user(request.url)  # what the user does in a browser
+    >>> session = {"state": request.state, "code_verifier": request.code_verifier}
+    >>> auth = await app.fetch_token(returned, **session, user="alice")
+    >>> app.auth(user="alice").user
+    'alice'
     """
 
     def __new__(
@@ -161,15 +189,28 @@ class AsyncOAuthApp(OAuthAppBase):
 
 @final
 class LoginFlow:
-    """A login in progress: the user opens `url`, and a port of this machine listens for the callback."""
+    """A login in progress: the user opens `url`, and a port of this machine listens for the callback.
+
+    `finish` and `wait` raise `OAuthError` if the user or the service refuses the login or its time is
+    over, and `StoreError` if the tokens cannot be saved.
+
+    >>> from urllib.request import urlopen
+    >>> flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore())
+    >>> callback_url = sandbox.authorize_demo_user(flow.url)  # what the user does in a browser
+    >>> auth = flow.finish(callback_url)  # of a browser on another machine
+    >>> flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore())
+    >>> page = urlopen(sandbox.authorize_demo_user(flow.url))  # of a browser on this machine
+    >>> auth = flow.wait()
+    >>> bl.begin_login(sandbox.base_url, store=bl.MemoryStore()).cancel()
+    """
 
     @property
     def url(self) -> str:
         """The page where the user logs in and grants access."""
     def finish(self, callback_url: str) -> OAuth:
-        """Completes the login with the URL to which the browser was redirected, copied from its address
-        bar, and returns the `OAuth`. The URL of another login raises `OAuthError`; this login can still
-        be completed afterwards.
+        """Completes the login with `callback_url`, the URL to which the browser was redirected, copied from
+        its address bar, and returns the `OAuth`. The URL of another login raises `OAuthError`; this login
+        can still be completed afterwards.
         """
     def wait(self) -> OAuth:
         """Waits for the browser's callback and returns the `OAuth`. Ctrl-C cancels the login."""
@@ -193,8 +234,11 @@ def login(
     """Logs in with the browser and returns the credentials for a client.
 
     Registers a client if the store has none, opens the browser, waits for its callback, and saves the
-    tokens in `store` (None: the keychain). Without a browser, the URL is printed to stderr, with the
-    ways to complete the login from another machine.
+    tokens in `store` (None: the keychain). Without a browser, or with `open_browser=False`, the URL is
+    printed to stderr, with the ways to complete the login from another machine.
+
+    For the other arguments and the errors, see `begin_login`. Raises `OAuthError` also if the login is
+    refused, or not completed within `timeout`.
     """
 
 def begin_login(
@@ -212,5 +256,18 @@ def begin_login(
     """Begins a login and returns a `LoginFlow` at once. It prints nothing and opens no browser.
 
     Send the user to `flow.url`. Then `flow.wait()` (or `await flow`) waits for the callback of a browser
-    on this machine, and `flow.finish(callback_url)` takes the callback URL of a browser elsewhere.
+    on this machine, and `flow.finish(callback_url)` takes the callback URL of a browser elsewhere; see
+    `LoginFlow` for an example.
+
+    - `base_url`: the address of the service.
+    - `store`: where the tokens and the registration are kept; None is the keychain.
+    - `client_id`: of an earlier registration; without it, the one in the store, or a new one.
+    - `client_name`: the name that the consent page shows.
+    - `redirect_port`: the port of this machine that listens for the callback; 0 is any free one.
+    - `timeout`: for how many seconds the login can be completed.
+    - `confidential`: whether a new registration asks for a client secret.
+    - `proxy`, `ca_file`: as for `Client`.
+
+    Raises `OAuthError` if the service refuses the registration, `StoreError` if the store cannot be used,
+    and `TransportError` if the service cannot be reached.
     """

@@ -38,12 +38,12 @@ class PagerBase(Generic[_Row_co]):
         """The same iteration restricted to these fields, in this order: rows, pages, `all` and frames
         contain nothing else. It shares the position with this pager.
 
-        A name that the endpoint does not declare is rejected. With `undeclared=True`, or if the endpoint
-        declares no fields, it is looked up in the first page that has records, and rejected then.
+        A name that the endpoint does not declare raises `ConfigError`. With `undeclared=True`, or if the
+        endpoint declares no fields, it is looked up in the first page that has records, and rejected then.
         """
     def as_type(self, cls: type[Any]) -> Any:
-        """An iterator over the rows as instances of a class, each field converted to its annotation; see
-        `Records.as_type`. It shares the position with this pager.
+        """An iterator over the rows as instances of `cls`, each field converted to its annotation; see
+        `Records.as_type`, also for the errors. It shares the position with this pager.
         """
     # Each returns its result, or an awaitable of it in `AsyncPager`: typed in the subclasses.
     def pages(self) -> Any:
@@ -92,6 +92,22 @@ class PagerBase(Generic[_Row_co]):
 class Pager(PagerBase[_Row_co], Iterator[_Row_co]):
     """An iterator over the rows of a paged list. It has one page in memory, and fetches at most one page
     ahead.
+
+    If a page cannot be read, it raises the error of that request, whose `.checkpoint` is the position of
+    the last row that you received. Once everything has been read, `all` and the frames raise
+    `ConfigError`. `progress=True` shows a bar (tqdm, if it is installed).
+
+    >>> Trade = NamedTuple("Trade", [("code", str), ("qty", float)])
+    >>> pager = client.fills_history(account, "HK")
+    >>> len(next(pager.select("code", "qty"))), next(pager.as_type(Trade)).qty > 0
+    (2, True)
+    >>> len(next(pager.pages())), len(pager.all(max_items=10)), pager.total
+    (48, 10, None)
+    >>> rest = client.fills_history(account, "HK", resume=pager.checkpoint())
+    >>> len(pager.to_pandas()), len(rest.to_polars())
+    (1940, 1940)
+    >>> client.fills_history(account, "HK").to_arrow().num_rows
+    2000
     """
 
     def __iter__(self) -> Self: ...
@@ -106,12 +122,12 @@ class Pager(PagerBase[_Row_co], Iterator[_Row_co]):
         """The same iteration restricted to these fields, in this order: rows, pages, `all` and frames
         contain nothing else. It shares the position with this pager.
 
-        A name that the endpoint does not declare is rejected. With `undeclared=True`, or if the endpoint
-        declares no fields, it is looked up in the first page that has records, and rejected then.
+        A name that the endpoint does not declare raises `ConfigError`. With `undeclared=True`, or if the
+        endpoint declares no fields, it is looked up in the first page that has records, and rejected then.
         """
     def as_type(self, cls: type[_T]) -> RowIterator[_T]:
-        """An iterator over the rows as instances of a class, each field converted to its annotation; see
-        `Records.as_type`. It shares the position with this pager.
+        """An iterator over the rows as instances of `cls`, each field converted to its annotation; see
+        `Records.as_type`, also for the errors. It shares the position with this pager.
         """
     def pages(self) -> PageIterator[_Row_co]:
         """An iterator over the pages, each as `Records`."""
@@ -168,7 +184,19 @@ class Pager(PagerBase[_Row_co], Iterator[_Row_co]):
 @final
 class AsyncPager(PagerBase[_Row_co], AsyncIterator[_Row_co]):
     """An async iterator over the rows of a paged list. It has one page in memory, and fetches at most one
-    page ahead.
+    page ahead. It raises the errors of `Pager`; `progress=True` is as there.
+
+    >>> Trade = NamedTuple("Trade", [("code", str), ("qty", float)])
+    >>> pager = client.fills_history(account, "HK")
+    >>> len(await anext(pager.select("code", "qty"))), (await anext(pager.as_type(Trade))).qty > 0
+    (2, True)
+    >>> len(await anext(pager.pages())), len(await pager.all(max_items=10)), pager.total
+    (48, 10, None)
+    >>> rest = client.fills_history(account, "HK", resume=pager.checkpoint())
+    >>> len(await pager.to_pandas()), len(await rest.to_polars())
+    (1940, 1940)
+    >>> (await client.fills_history(account, "HK").to_arrow()).num_rows
+    2000
     """
 
     def __aiter__(self) -> Self: ...
@@ -177,12 +205,12 @@ class AsyncPager(PagerBase[_Row_co], AsyncIterator[_Row_co]):
         """The same iteration restricted to these fields, in this order: rows, pages, `all` and frames
         contain nothing else. It shares the position with this pager.
 
-        A name that the endpoint does not declare is rejected. With `undeclared=True`, or if the endpoint
-        declares no fields, it is looked up in the first page that has records, and rejected then.
+        A name that the endpoint does not declare raises `ConfigError`. With `undeclared=True`, or if the
+        endpoint declares no fields, it is looked up in the first page that has records, and rejected then.
         """
     def as_type(self, cls: type[_T]) -> AsyncRowIterator[_T]:
-        """An iterator over the rows as instances of a class, each field converted to its annotation; see
-        `Records.as_type`. It shares the position with this pager.
+        """An iterator over the rows as instances of `cls`, each field converted to its annotation; see
+        `Records.as_type`, also for the errors. It shares the position with this pager.
         """
     def pages(self) -> AsyncPageIterator[_Row_co]:
         """An iterator over the pages, each as `Records`."""

@@ -44,6 +44,23 @@ class Records(Sequence[_Row_co]):
     `records[i]` and iteration return dicts with the service's own values, unchanged. Slices are
     `Records`. It equals a list of the same dicts. `to_pandas()`, `to_polars()`, `to_arrow()` and
     the Arrow PyCapsule interface return typed columns of the declared schema.
+
+    >>> records = client.dividends("HK.00700")
+    >>> len(records), records[0]["process"], records.meta["total_dividend_count"]
+    (21, 'Implementation', 21)
+    >>> records.index(records[1]), records.count(records[1])
+    (1, 1)
+    >>> list(records.select("currency", "ex_date")[0])
+    ['currency', 'ex_date']
+    >>> class Paid(NamedTuple):
+    ...     ex_date: str
+    ...     dividend_per_share: Decimal
+    >>> records.as_type(Paid)[0].dividend_per_share > 0
+    True
+    >>> type(records.to_dicts(typed=True)[0]["ex_date"]).__name__
+    'date'
+    >>> records.to_pandas().shape, records.to_polars().shape, records.to_arrow().num_rows
+    ((21, 11), (21, 11), 21)
     """
 
     @classmethod
@@ -66,7 +83,9 @@ class Records(Sequence[_Row_co]):
     def count(self, value: Any) -> int:
         """The number of records that equal `value`."""
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
-        """The index of the first record that equals `value`; raises `ValueError` if there is none."""
+        """The index of the first record from `start` to `stop` that equals `value`. Raises `ValueError` if
+        there is none.
+        """
     @property
     def meta(self) -> dict[str, Any]:
         """The members next to the list and in the `pagination` object; for `fetch_many`, by key."""
@@ -79,10 +98,10 @@ class Records(Sequence[_Row_co]):
     def select(self, *names: str, undeclared: bool = False) -> Records[dict[str, Any]]:
         """The records restricted to these fields, in this order: dicts, frames, `schema` and iteration
         contain nothing else. A name is unknown if it is neither declared nor in any record; while there
-        are no records, `undeclared=True` permits any names.
+        are no records, `undeclared=True` permits any names. Raises `ConfigError` for an unknown name.
         """
     def as_type(self, cls: type[_T]) -> list[_T]:
-        """The records as a list of instances of a class: a dataclass, a `NamedTuple`, a
+        """The records as a list of instances of `cls`: a dataclass, a `NamedTuple`, a
         `msgspec.Struct` or another class with annotated fields that accepts them as keywords.
 
         Each field is converted to its annotation: `str` (as sent), `int`, `float`, `bool`, `Decimal`,
@@ -94,7 +113,7 @@ class Records(Sequence[_Row_co]):
         """
     def to_dicts(self, *, typed: bool = False) -> list[dict[str, Any]]:
         """The records as a list of dicts; with `typed=True`, with `Decimal`, `datetime` (UTC), `date`
-        and `None` as the schema declares.
+        and `None` as the schema declares. Then raises `ProtocolError` for a value that is not of its kind.
         """
     def to_pandas(
         self, *, decimals: _Decimals = "float64", invalid: _Invalid = "raise"

@@ -14,7 +14,18 @@ from ._types import _Algorithm
 
 @final
 class Faults:
-    """The faults that a sandbox injects: `latency` in seconds, rates from 0 to 1."""
+    """The faults that a sandbox injects.
+
+    `latency` is in seconds, before each response. The others are rates from 0 to 1: `error_rate` of service
+    errors, `drop_rate` of dropped connections, `truncate_rate` of responses that end in the middle,
+    `throttle_rate` of HTTP 429, `html_rate` of HTML pages. The same `seed` produces the same faults. Raises
+    `ConfigError` for a number that is not valid.
+
+    >>> sandbox.faults = bl.Faults(error_rate=0.1, seed=3)
+    >>> sandbox.faults == bl.Faults(error_rate=0.1, seed=3)
+    True
+    >>> sandbox.faults = None
+    """
 
     def __new__(
         cls,
@@ -58,9 +69,33 @@ class Sandbox:
     """A simulation of the whole service in this process, for experiments and tests.
 
     It listens on `host` and `port` (0: any free port) as soon as it is constructed. The same `seed`
-    generates the same data. `today`, a `date`, fixes the day on which the data end and the service's
-    clock starts, at noon UTC; by default it is the current one. Use it in a `with` block, or call
-    `close()`.
+    generates the same data, with as many `fills`, crypto and simulated `orders` and `plate_stocks` as
+    given. `today`, a `date`, fixes the day on which the data end and the service's clock starts, at noon
+    UTC; by default it is the current one. The clock is `clock_offset` seconds ahead. Access tokens are
+    valid for `token_lifetime` seconds. `faults` are a `Faults`. Use it in a `with` block, or call `close()`.
+    Raises `ConfigError` for an argument that is not valid, also in its methods, and for a port that is taken.
+
+    >>> sandbox = bl.Sandbox(seed=7)
+    >>> client = sandbox.client()
+    >>> sandbox.put("dividends", [{"ex_date": "2026/01/05"}], symbol="HK.00700")
+    >>> client.dividends("HK.00700")[0]["ex_date"]
+    '2026/01/05'
+    >>> news = bl.Endpoint("news", "GET", "/api/v1.0/news/{symbol}", rows="data.list")
+    >>> sandbox.serve(news, [{"title": "A title"}], symbol="HK.00700")
+    >>> client.call(news, symbol="HK.00700")[0]["title"]
+    'A title'
+    >>> sandbox.fail_next("dividends", status=503)  # the client tries again
+    >>> len(client.dividends("HK.00700")), [one.status for one in sandbox.requests[-2:]]
+    (1, [503, 200])
+    >>> key = bl.generate_key()
+    >>> key_id = sandbox.upload_key(key.public_pem)  # or `sandbox.api_key()`, which does both
+    >>> flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore())
+    >>> login = flow.finish(sandbox.authorize_demo_user(flow.url))
+    >>> async_client = sandbox.async_client(auth=login)
+    >>> sandbox.revoke_tokens()  # its next call refreshes them
+    >>> sandbox.revoke_grants()  # its next call raises LoginRequired
+    >>> sandbox.reset()
+    >>> sandbox.close()
     """
 
     def __new__(
@@ -98,7 +133,7 @@ class Sandbox:
     def serve(
         self, endpoint: Endpoint, rows: Iterable[Mapping[str, Any]], **arguments: Any
     ) -> None:
-        """Serves requests of an `Endpoint` with these rows, a list of dicts, checked and paged like
+        """Serves requests of `endpoint`, an `Endpoint`, with `rows`, a list of dicts, checked and paged like
         those of the service. With further arguments, only requests that have them get the rows:
         `serve(KLINE, rows, symbol="HK.00700")`. For an endpoint that pages by a range of dates, the
         rows are sorted by their first declared date or time, or else by its `unique` field. Rows for
@@ -112,7 +147,7 @@ class Sandbox:
         account: str | int | None = None,
         **arguments: Any,
     ) -> None:
-        """Replaces the rows of a built-in method, such as `"fills_history"`, with your own: of all accounts
+        """Replaces the rows of the method `name`, such as `"fills_history"`, with your `rows`: of all accounts
         or symbols, or with `account` and further arguments only of these:
         `put("dividends", rows, symbol="HK.00700")`. They keep their order. The filters of the request
         apply; fills of the default range are returned whatever their times are. Raises `ConfigError`
@@ -130,13 +165,13 @@ class Sandbox:
         """Fails the next requests: `times` of them (1), or with None all until `reset()`. `endpoint` is the
         name of a method, an `Endpoint` or a path; by default any request fails. The response has the
         HTTP `status`, by default 503; 0 closes the connection without one. With a `code`, it is the
-        endpoint's own failure with that code, by default with HTTP 200. Raises `ConfigError` for an
+        endpoint's own failure with that code and `message`, by default with HTTP 200. Raises `ConfigError` for an
         unknown name and for a failure that would be a success.
         """
     def upload_key(self, public_pem: str) -> str:
-        """Registers a public key (PEM), as the developer dashboard does, and returns its key id."""
+        """Registers the public key `public_pem`, as the developer dashboard does, and returns its key id."""
     def api_key(self, algorithm: _Algorithm = "Ed25519") -> ApiKey:
-        """Generates and registers a key, for `Client(auth=...)`."""
+        """Generates and registers a key, for `Client(auth=...)`; `algorithm` is `"Ed25519"` or `"RSA-SHA256"`."""
     def client(
         self,
         auth: _Algorithm | Literal["oauth"] | ApiKey | BearerToken | OAuth | None = None,
@@ -150,17 +185,20 @@ class Sandbox:
         auth: _Algorithm | Literal["oauth"] | ApiKey | BearerToken | OAuth | None = None,
         **options: Unpack[ClientOptions],
     ) -> AsyncClient:
-        """An `AsyncClient` of this sandbox; see `client`."""
+        """An `AsyncClient` of this sandbox; for the arguments, see `Sandbox.client`."""
     def authorize_demo_user(self, authorize_url: str, scopes: Sequence[str] | None = None) -> str:
-        """Signs the demo user in and grants these scopes (by default those that are preselected), as a
-        person would on the consent page. Returns the callback URL that a browser would open.
+        """Signs the demo user in at `authorize_url` and grants these `scopes` (by default those that are
+        preselected), as a person would on the consent page. Returns the callback URL that a browser would
+        open.
         """
     def revoke_tokens(self) -> None:
         """Revokes all access tokens. Refresh tokens stay valid."""
     def revoke_grants(self) -> None:
         """Revokes all access and refresh tokens, so that users have to log in again."""
     def reset(self) -> None:
-        """Restores the initial state: forgets rows of `serve` and `put`, planned failures, requests, nonces, clients and logins, but not keys."""
+        """Restores the initial state: forgets rows of `serve` and `put`, planned failures, requests, nonces,
+        clients and logins, but not keys.
+        """
     def close(self) -> None:
         """Stops listening and closes all connections."""
     def __enter__(self) -> Self: ...

@@ -67,6 +67,16 @@ class Archive(Reader):
         >>> report = archive.update(client, fills=[(account, "HK")], ipos=["hk"])
         >>> report.new == len(archive.fills(account, "HK")) + len(archive.seen("ipos", "hk"))
         True
+        >>> archive.gaps(account, "HK"), archive.check(), len(archive.status())
+        ([], [], 2)
+        >>> set(archive.changes("ipos", "hk").to_pandas()["change"])
+        {'new'}
+        >>> archive.export("fills", folder / "fills.parquet")
+        2000
+        >>> followed = archive.follow(client, fills=(account, "HK"))
+        >>> next(followed) == archive.fills(account, "HK")[-1]
+        True
+        >>> followed.close()
         >>> archive.close()
     """
 
@@ -75,7 +85,7 @@ class Archive(Reader):
         self._database = open_database(path_of("target", target), self._wait)
 
     def close(self) -> None:
-        """Close the archive; may be called again."""
+        """Close the archive; may be called again. What is used afterwards raises `ConfigError`."""
         self._database.close()
 
     def __enter__(self) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from boardlot import _core
 from boardlot.archive.database import Database
@@ -38,6 +38,11 @@ def explained(database: Database, query: str, error: ConfigError) -> ConfigError
     return ConfigError(f"{text}{suggestion}", hint=hint)
 
 
-def _nearest(found: re.Match[str], known: Iterable[str], what: str) -> str:
+def _nearest(found: re.Match[str], known: Collection[str], what: str) -> str:
     wrong = (found["name"] or found["own"]).rpartition(".")[2].strip("\"'`")
-    return _core._did_you_mean(wrong, [*known]) or f"; the {what} are {', '.join(known)}"
+    nearest = _core._did_you_mean(wrong, [*known])
+    # `fills_histor` resembles `ipos_history`, but fills are meant.
+    begun = next((name for name in known if wrong.startswith(f"{name}_")), "")
+    if begun not in nearest:
+        nearest = f"; did you mean '{begun}'?"
+    return nearest or f"; the {what} are {', '.join(known)}"

@@ -57,6 +57,9 @@ class Reader:
 
         Returns:
             The service's own values; empty if the archive has none.
+
+        Raises:
+            ConfigError: An argument is not valid.
         """
         series = Series.checked((account, market))
         if code is not None:
@@ -88,6 +91,9 @@ class Reader:
 
         Returns:
             The records in the service's order; empty if the list had not been read yet.
+
+        Raises:
+            ConfigError: There is no list of this name, or `key` or `at` is not valid.
         """
         spec = list_named(list)
         checked = spec.key_of(key)
@@ -104,6 +110,13 @@ class Reader:
         Each record has two more fields: `seen_at`, in microseconds since 1970 (a timestamp in typed
         columns), and `change`: `"new"`, `"changed"` or `"gone"`. A record that is gone is shown as
         it was last seen.
+
+        Args:
+            list: As for `seen`.
+            key: As for `seen`.
+
+        Raises:
+            ConfigError: There is no list of this name, or `key` is not valid.
         """
         spec = list_named(list)
         checked = spec.key_of(key)
@@ -116,6 +129,13 @@ class Reader:
 
         These are what an unfinished update has not reached, and the time between reads that do not
         adjoin: `update(since=...)` fills them.
+
+        Args:
+            account: The account id.
+            market: The trading market, such as `HK`.
+
+        Raises:
+            ConfigError: An argument is not valid.
         """
         state = FillStore(self._database, Series.checked((account, market))).state()
         now = time.time_ns() // 1000
@@ -133,6 +153,9 @@ class Reader:
 
         Returns:
             A finding for each; empty if nothing is wrong.
+
+        Raises:
+            ConfigError: `unread` is not a timedelta of 0 or more.
         """
         if not isinstance(unread, timedelta) or unread < timedelta(0):
             raise ConfigError(f"unread is {unread!r}; expected a timedelta of 0 or more")
@@ -140,7 +163,11 @@ class Reader:
 
     def status(self) -> list[dict[str, Any]]:
         """A row for each list: its name and key, the number of its records, when it was read last,
-        and whether an update of it was interrupted."""
+        and whether an update of it was interrupted.
+
+        Raises:
+            StoreError: The archive cannot be read.
+        """
         rows = self._database.read(
             "select 'fills', s.account || ' ' || s.market, (select count(*) from fill_versions f "
             "where f.series = s.id and f.run <= s.published "
@@ -203,6 +230,10 @@ class Reader:
 
         Fills have leading columns `account` and `market`. Other lists are written with all of their
         changes, as `changes` returns them, and a leading column for the key.
+
+        Args:
+            list: `fills`, one of the other lists by its name, or a custom endpoint.
+            path: The file to write.
 
         Returns:
             The number of rows.

@@ -15,14 +15,14 @@ Name = tuple[str, "str | tuple[str, str]"]
 
 @dataclass
 class Counts:
-    """How many records of a list were new, changed, gone and unchanged."""
+    """How many records of a list were `new`, `changed`, `gone` and `unchanged`."""
 
     new: int = 0
     changed: int = 0
     gone: int = 0
     unchanged: int = 0
 
-    def add(self, other: Counts) -> None:
+    def _add(self, other: Counts) -> None:
         self.new += other.new
         self.changed += other.changed
         self.gone += other.gone
@@ -30,6 +30,7 @@ class Counts:
 
     @property
     def total(self) -> int:
+        """How many records there are of any kind."""
         return self.new + self.changed + self.gone + self.unchanged
 
 
@@ -44,6 +45,12 @@ class UpdateReport:
             has of these lists is unchanged, but for complete pages of fills, from which the next
             update continues.
         fresh: The lists that were not read, as they had been read less than `max_age` ago.
+
+    Example:
+        >>> with bl.Archive(folder / "trades.db") as archive:
+        ...     report = archive.update(client, dividends=["HK.00700"])
+        >>> report.new, report.errors, next(report.rows())["list"]
+        (21, {}, 'dividends')
     """
 
     lists: dict[Name, Counts] = field(default_factory=dict)
@@ -71,7 +78,7 @@ class UpdateReport:
         return sum(counts.unchanged for counts in self.lists.values())
 
     def rows(self) -> Iterator[dict[str, str | int]]:
-        """A row for each list: its name, key, counts and error."""
+        """A row for each list: its name, key, counts and error. Raises nothing."""
         for name, counts in self.lists.items():
             row: dict[str, str | int] = {"list": name[0], "key": _shown(name[1])}
             row |= {"new": counts.new, "changed": counts.changed, "gone": counts.gone}

@@ -24,11 +24,21 @@ DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 class QueryResult:
-    """The rows of a query.
+    """The `rows` of a query.
 
     `columns` are their names, of which a second one with the same name ends in `_2`; iteration
     yields a tuple for each row. In the result of a SQLite archive, a column whose values are all
     times or dates as the views write them becomes one of timestamps (UTC) or dates.
+
+    Example:
+        >>> archive = bl.Archive(folder / "trades.db")
+        >>> _ = archive.update(client, dividends=["HK.00700"])
+        >>> result = archive.sql("select symbol, count(*) as n from dividends group by 1")
+        >>> result.to_dicts(), result.columns
+        ([{'symbol': 'HK.00700', 'n': 21}], ['symbol', 'n'])
+        >>> result.to_pandas().shape, result.to_polars().shape, result.to_arrow().num_rows
+        ((1, 2), (1, 2), 1)
+        >>> archive.close()
     """
 
     def __init__(self, columns: list[str], rows: list[Row]) -> None:
@@ -45,11 +55,11 @@ class QueryResult:
         return f"<QueryResult of {len(self._rows):,} rows: {', '.join(self.columns)}>"
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """The rows as dicts by the names of the columns."""
+        """The rows as dicts by the names of the columns. Raises nothing."""
         return [dict(zip(self.columns, row, strict=True)) for row in self._rows]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The rows as a pandas DataFrame (extra `pandas`)."""
+        """The rows as a pandas DataFrame (extra `pandas`). Raises `ImportError` without it."""
         _core._import_frame_library("to_pandas")
         import pandas as pd
 
@@ -57,7 +67,7 @@ class QueryResult:
         return frame if self._rows else frame.astype(self._declared("to_pandas"))
 
     def to_polars(self) -> polars.DataFrame:
-        """The rows as a polars DataFrame (extra `polars`)."""
+        """The rows as a polars DataFrame (extra `polars`). Raises `ImportError` without it."""
         _core._import_frame_library("to_polars")
         import polars as pl
 
@@ -67,7 +77,7 @@ class QueryResult:
         )
 
     def to_arrow(self) -> pyarrow.Table:
-        """The rows as a pyarrow Table (extra `arrow`)."""
+        """The rows as a pyarrow Table (extra `arrow`). Raises `ImportError` without it."""
         _core._import_frame_library("to_arrow")
         import pyarrow as pa
 

@@ -116,7 +116,7 @@ class ListReader:
                 now=time.time_ns() // 1000,
                 fetch=fetch,
             )
-            counts.add(observations.store_read(database, spec, key, read, lock))
+            counts._add(observations.store_read(database, spec, key, read, lock))
         self.work.on_rows(len(read.records))
         return True
 
@@ -237,7 +237,7 @@ class FillReader:
         def store_fills() -> None:
             nonlocal stored_at
             if unstored:
-                counts.add(store.store(unstored, pager.checkpoint()))
+                counts._add(store.store(unstored, pager.checkpoint()))
                 unstored.clear()
             stored_at = time.monotonic()
 

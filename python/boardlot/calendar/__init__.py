@@ -67,6 +67,8 @@ async def ipo_calendar_async(
 ) -> IpoCalendar:
     """`ipo_calendar` for an `AsyncClient`; the markets are requested concurrently.
 
+    For the arguments and errors, see `calendar.ipo_calendar`.
+
     Example:
         >>> import asyncio
         >>> from boardlot.calendar import ipo_calendar_async

@@ -40,7 +40,16 @@ class IpoCalendar(Sequence[dict[str, Any]]):
       survive a filter; `None` if the list does not have them
 
     Rows are in order of date. With `on_error="collect"`, `.errors` contains the markets that
-    failed. International placings have separate dates, in `ipo_list("hk")`.
+    failed. International placings have separate dates, in `ipo_list("hk")`. `ipo_calendar`
+    and `of` make it; `rows` and `errors` are their results.
+
+    Example:
+        >>> from boardlot.calendar import IpoCalendar
+        >>> calendar = IpoCalendar.of("sg", client.ipo_list("sg"))
+        >>> calendar[0]["market"], len(calendar.to_dicts()) == len(calendar)
+        ('sg', True)
+        >>> calendar.to_pandas().shape == calendar.to_polars().shape == calendar.to_arrow().shape
+        True
     """
 
     __slots__ = ("_rows", "errors")
@@ -55,7 +64,11 @@ class IpoCalendar(Sequence[dict[str, Any]]):
 
     @classmethod
     def of(cls, market: str, records: Any) -> IpoCalendar:
-        """The calendar of one market's `Records` of `ipo_list`."""
+        """The calendar of `records`, the `ipo_list` of `market`.
+
+        Raises:
+            ProtocolError: A value cannot be read as a date or time.
+        """
         return cls(in_order(events(market, records)))
 
     def between(self, first: date, last: date) -> IpoCalendar:
@@ -114,15 +127,15 @@ class IpoCalendar(Sequence[dict[str, Any]]):
         return tables.html(self)
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """The rows, with `date`, `datetime` and `None`."""
+        """The rows, with `date`, `datetime` and `None`. Raises nothing."""
         return list(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A pandas DataFrame of the same types as that of `Records`."""
+        """A pandas DataFrame, typed as that of `Records`. Raises `ImportError` without pandas."""
         return frames.to_pandas(self)
 
     def to_polars(self) -> polars.DataFrame:
-        """A polars DataFrame of the same types as that of `Records`."""
+        """A polars DataFrame, typed as that of `Records`. Raises `ImportError` without polars."""
         _core._import_frame_library("to_polars")
         # Without pyarrow, as with `Records`.
         import polars as pl
@@ -132,7 +145,7 @@ class IpoCalendar(Sequence[dict[str, Any]]):
         return pl.DataFrame([row[:-1] for row in self._rows], schema=schema, orient="row")
 
     def to_arrow(self) -> pyarrow.Table:
-        """A pyarrow Table of the same types as that of `Records`."""
+        """A pyarrow Table, typed as that of `Records`. Raises `ImportError` without pyarrow."""
         return frames.to_arrow(self)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

@@ -167,9 +167,12 @@ def _check_names(page: Rows, names: Sequence[str]) -> None:
     known = names_of(page)
     for name in names:
         if name not in known:
+            advice = did_you_mean(name, known)
+            if re.search(r"\b(asc|desc)$", name, re.IGNORECASE):
+                advice = "; for descending order, write a minus before the name: -price"
             raise click.UsageError(
-                f"{clean(name)} is not a field of the data{did_you_mean(name, known)}; expected "
-                f"one of {', '.join(map(clean, known))}"
+                f"{clean(name)} is not a field of the data; expected one of "
+                f"{', '.join(map(clean, known))}{advice}"
             )
 
 

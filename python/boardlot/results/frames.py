@@ -68,6 +68,11 @@ def to_pandas(
         ImportError: pandas or pyarrow is not installed.
         ConfigError: `decimals` or `invalid` is not one of the values above.
         ProtocolError: A value is not of its field's kind and `invalid` is `"raise"`.
+
+    Example:
+        >>> from boardlot.frames import to_pandas
+        >>> to_pandas(client.dividends("HK.00700")).shape
+        (21, 11)
     """
     frame: pandas.DataFrame = _core._to_frame("to_pandas", records, decimals, invalid)
     return frame
@@ -80,8 +85,13 @@ def to_polars(
 
     Text becomes `String`, integers `Int64`, numbers `Float64`, flags `Boolean`, dates `Date`,
     timestamps `Datetime` in UTC with the field's own unit (polars has no seconds: these become
-    milliseconds), objects `Struct`. Arguments and errors are those of `to_pandas`;
+    milliseconds), objects `Struct`. For the arguments and errors, see `frames.to_pandas`;
     `decimals="decimal"` returns exact `Decimal` columns.
+
+    Example:
+        >>> from boardlot.frames import to_polars
+        >>> to_polars(client.dividends("HK.00700")).shape
+        (21, 11)
     """
     frame: polars.DataFrame = _core._to_frame("to_polars", records, decimals, invalid)
     return frame
@@ -93,8 +103,13 @@ def to_arrow(
     """Records as a pyarrow Table (pyarrow 14 or newer).
 
     Text becomes `string`, integers `int64`, numbers `double`, flags `bool`, dates `date32`,
-    timestamps `timestamp[s|ms|us, tz=UTC]` of the field's own unit, objects `struct`. Arguments
-    and errors are those of `to_pandas`; `decimals="decimal"` returns exact decimal columns.
+    timestamps `timestamp[s|ms|us, tz=UTC]` of the field's own unit, objects `struct`. For the
+    arguments and errors, see `frames.to_pandas`; `decimals="decimal"` returns exact decimals.
+
+    Example:
+        >>> from boardlot.frames import to_arrow
+        >>> to_arrow(client.dividends("HK.00700")).shape
+        (21, 11)
     """
     table: pyarrow.Table = _core._to_frame("to_arrow", records, decimals, invalid)
     return table

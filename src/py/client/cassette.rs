@@ -10,13 +10,22 @@ use crate::{
     py::interpreter::errors::{cannot_pickle, raise, wrong_type},
 };
 
-/// Records the traffic of clients in a new file, for tests and bug reports.
+/// Records the traffic of clients in a new file at `path`, for tests and bug reports.
 ///
 /// Pass it as `Client(..., cassette=Recorder(path))`. Any number of clients of one service can share it.
 /// The file has one JSON object per line, written when each request ends, and only its owner can read
 /// it. It contains no key, signature, token or client secret, but it does contain account ids, symbols
 /// and responses. Use it in a `with` block, or call `close()`. Raises `ConfigError` if the file exists
 /// or cannot be written.
+///
+/// >>> recorder = bl.Recorder(folder / "traffic.jsonl")
+/// >>> with sandbox.client(cassette=recorder) as client:
+/// ...     len(client.dividends("HK.00700"))
+/// 21
+/// >>> recorder.close()
+/// >>> with bl.Client(cassette=bl.Replay(folder / "traffic.jsonl")) as client:
+/// ...     len(client.dividends("HK.00700"))
+/// 21
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Recorder {
     cassette: Arc<Cassette>,
@@ -57,7 +66,8 @@ impl Recorder {
     }
 }
 
-/// Replays recorded traffic from a file, without a network or credentials.
+/// Replays recorded traffic from the file at `path`, without a network or credentials. For an example, see
+/// `Recorder`.
 ///
 /// Pass it as `Client(cassette=Replay(path))`. A request gets the response that was recorded for the
 /// same method, path, query and body. If there are several, they are returned in order, and then the

@@ -7,7 +7,7 @@ use boardlot_gated::gated;
 use pyo3::{
     PyTraverseError, PyVisit,
     prelude::*,
-    types::{PyDict, PyType},
+    types::{PyDict, PyTuple, PyType},
 };
 
 use super::{
@@ -92,10 +92,14 @@ impl ClientBase {
 impl ClientBase {
     #[new]
     #[classmethod]
-    #[pyo3(signature = (base_url = None, **options))]
+    #[pyo3(
+        signature = (base_url = None, *others, **options),
+        text_signature = "(base_url=None, **options)",
+    )]
     fn new(
         class: &Bound<'_, PyType>,
         #[pyo3(from_py_with = text_of::base_url)] base_url: Option<String>,
+        others: &Bound<'_, PyTuple>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let py = class.py();
@@ -113,7 +117,7 @@ impl ClientBase {
             Some(options) => options.copy()?,
             None => PyDict::new(py),
         };
-        check_names(class, &given)?;
+        check_names(class, others, &given)?;
         given.set_item("base_url", &base_url)?;
         let (core, observer, referents) = build_client(py, base_url, &given)?;
         Ok(ClientBase {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::{
     exceptions::PyTypeError,
     prelude::*,
-    types::{PyDict, PyType},
+    types::{PyDict, PyTuple, PyType},
 };
 
 use super::{
@@ -136,8 +136,18 @@ const ELSEWHERE: [(&str, &str); 8] = [
     ("url", "base_url"),
 ];
 
-/// Refuses misspelled options with the nearest name. The constructor of a subclass may have others.
-pub fn check_names(class: &Bound<'_, PyType>, given: &Bound<'_, PyDict>) -> PyResult<()> {
+/// Refuses options without a name, and misspelled ones with the nearest name. The constructor of a subclass may have others.
+pub fn check_names(
+    class: &Bound<'_, PyType>,
+    others: &Bound<'_, PyTuple>,
+    given: &Bound<'_, PyDict>,
+) -> PyResult<()> {
+    if !others.is_empty() {
+        return Err(PyTypeError::new_err(format!(
+            "{}() takes one positional argument, the base URL; pass the others by name, such as auth=",
+            class.name()?
+        )));
+    }
     if class.module()? != "boardlot._api" {
         return Ok(());
     }

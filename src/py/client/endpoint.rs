@@ -36,7 +36,7 @@ use crate::{
 /// `percent`, `seconds`, `millis`, `micros`, `date`, `object`), or a `TypedDict`; other fields become
 /// columns whose types are inferred. `arguments` declares the kinds of arguments, which are then
 /// checked; they may also have the kind `"symbol"`. Other arguments are sent as they are. What is not in the
-/// path goes into the query or, for POST, into the JSON body, in the order given.
+/// path goes into the query or, for POST, into the JSON body, in the order given. `doc` is a description.
 ///
 /// Raises `ConfigError` for a declaration that cannot be used.
 ///
@@ -247,8 +247,13 @@ impl Endpoint {
 /// record = { time = "seconds", open = "decimal", close = "decimal" }
 /// ```
 ///
-/// Raises `ConfigError` if the file cannot be read, and for a mistake in it, with the line, the table
-/// and the key.
+/// Raises `ConfigError` if the file at `path` cannot be read, and for a mistake in it, with the line, the
+/// table and the key.
+///
+/// >>> text = 'kline = { method = "GET", path = "/api/v1.0/quote/{symbol}/kline" }'
+/// >>> size = (folder / "endpoints.toml").write_text(text)
+/// >>> bl.load_endpoints(folder / "endpoints.toml")["kline"].method
+/// 'GET'
 #[gated]
 #[pyfunction]
 #[pyo3(signature = (path, /))]

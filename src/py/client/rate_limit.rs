@@ -42,7 +42,15 @@ const BURST_MAX: usize = 1_000_000;
 /// `rate` is in requests per second, from 0.001 to 1,000,000. `burst` is how many requests may be sent
 /// at once after a pause. `name` is any text. `database` is the URL of a PostgreSQL database (extra
 /// `postgres`), and needs a name; the table `boardlot_rate_limits` is created in it. Raises
-/// `ConfigError` if an argument is invalid, or the state folder or the driver is missing.
+/// `ConfigError` if an argument is invalid, or the state folder or the driver is missing; a call of a
+/// client raises `StoreError` if the file or the database cannot be used.
+///
+/// >>> limit = bl.RateLimit(50, burst=5)
+/// >>> with sandbox.client(rate_limit=limit) as client:
+/// ...     len(client.dividends("HK.00700"))
+/// 21
+/// >>> limit.rate, limit.burst, limit.free <= 50
+/// (50.0, 5, True)
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct RateLimit {
     limit: Arc<SharedLimit>,

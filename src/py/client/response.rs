@@ -17,6 +17,11 @@ use crate::{
 };
 
 /// A response as it was received; the envelope is not checked.
+///
+/// >>> path = "/api/v1.0/quote/HK.00700/corporate-actions/dividends"
+/// >>> response = client.request("GET", path)
+/// >>> response.status, response.headers["content-type"], response.json()["ret_code"]
+/// (200, 'application/json', 0)
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Response(pub HttpResponse);
 
@@ -52,7 +57,7 @@ impl Response {
         PyBytes::new(py, self.0.body())
     }
 
-    /// The body parsed as JSON; raises `ProtocolError` if it is not valid.
+    /// The body parsed as JSON. Raises `ProtocolError` if it is not valid.
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         import(py, "json")?.invoke_method("loads", (self.content(py),)).map_err(|error| {
             let text = format!("the response is not valid JSON: {}", error.value(py));

@@ -26,8 +26,20 @@ use crate::{
 /// when the service rejects them: once for all threads, tasks and processes that share the store.
 ///
 /// The constructor uses the tokens that an earlier `boardlot.login` saved in `store`; with `user`, those
-/// that `OAuthApp.fetch_token` saved for this user. They belong to one service: `base_url`, or that of the
-/// first client that uses them. Users share no tokens, refreshes or logouts.
+/// that `OAuthApp.fetch_token` saved for this user. `client_id` and `client_secret` are those of the
+/// registration. The tokens belong to one service: `base_url`, or that of the first client that uses them.
+/// Users share no tokens, refreshes or logouts.
+///
+/// `scopes`, `expires_at` and every call of a client raise `LoginRequired` if there are no tokens or the
+/// service no longer accepts them, and `StoreError` if the store cannot be read or written.
+///
+/// >>> store = bl.MemoryStore()
+/// >>> flow = bl.begin_login(sandbox.base_url, store=store)
+/// >>> client_id = flow.finish(sandbox.authorize_demo_user(flow.url)).client_id
+/// >>> auth = bl.OAuth(client_id, store=store, base_url=sandbox.base_url)
+/// >>> sorted(auth.scopes)[:2]
+/// ['accid:*', 'quote:read']
+/// >>> auth.logout()
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct OAuth {
     core: Arc<Core>,

@@ -16,6 +16,13 @@ use crate::{
 };
 
 /// The canonical request (five lines) that is signed.
+///
+/// `timestamp_ms` is the value of `X-Timestamp`, in milliseconds since 1970. `method`, `path`, `query` (without
+/// the question mark) and `body` are those of the request, exactly as they are sent.
+///
+/// >>> payload = bl.signature_payload(1767571200000, "GET", "/api/v1.0/server-time")
+/// >>> payload.decode().splitlines()[:3]
+/// ['1767571200000', 'GET', '/api/v1.0/server-time']
 #[gated]
 #[pyfunction]
 #[pyo3(
@@ -34,7 +41,10 @@ pub fn signature_payload<'py>(
 }
 
 /// Generates a key pair. `algorithm` is `"Ed25519"` or `"RSA-SHA256"`; `bits` is the size of an RSA
-/// key.
+/// key: 2048, 3072, 4096 or 8192. Raises `ConfigError` for others.
+///
+/// >>> bl.generate_key().private_pem.splitlines()[0]
+/// '-----BEGIN PRIVATE KEY-----'
 #[gated]
 #[pyfunction]
 #[pyo3(signature = (algorithm = "Ed25519", *, bits = 3072))]

@@ -29,8 +29,15 @@ use crate::{
 
 /// An API key: its id, and the private key that signs the requests.
 ///
-/// `private_key` is a path, PEM text or bytes, in PKCS#8 (encrypted, if `password` is given) or
-/// PKCS#1. The algorithm is read from the key. Raises `ConfigError` for a key that cannot be used.
+/// `key_id` is the id that the service assigned to the key. `private_key` is a path, PEM text or bytes,
+/// in PKCS#8 (encrypted, if `password` is given) or PKCS#1. The algorithm is read from the key. Raises
+/// `ConfigError` for a key that cannot be used; the error contains nothing of it.
+///
+/// >>> auth = bl.ApiKey("my-app-key", bl.generate_key().private_pem)
+/// >>> auth.algorithm, len(auth.sign(b"any bytes"))
+/// ('Ed25519', 88)
+/// >>> auth.public_key_pem().splitlines()[0]
+/// '-----BEGIN PUBLIC KEY-----'
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct ApiKey {
     credentials: Credentials,
@@ -126,7 +133,7 @@ impl ApiKey {
         self.key.public_key_pem().map_err(|error| raise(py, error))
     }
 
-    /// Signs a payload and returns the signature in Base64.
+    /// Signs the bytes of `payload` and returns the signature in Base64.
     fn sign(&self, py: Python<'_>, payload: &[u8]) -> PyResult<String> {
         self.key.sign(payload).map_err(|error| raise(py, error))
     }
@@ -147,7 +154,9 @@ impl ApiKey {
     }
 }
 
-/// A bearer token, sent unchanged.
+/// A bearer token: `token` is sent unchanged, and never refreshed.
+///
+/// >>> client = bl.Client(sandbox.base_url, auth=bl.BearerToken("a-token"))
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct BearerToken(Credentials);
 

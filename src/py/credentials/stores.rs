@@ -32,7 +32,8 @@ use crate::{
 
 /// The keychain of the operating system: Secret Service, Keychain or Credential Manager.
 ///
-/// Raises `StoreError` if the keychain cannot be used. Tokens are never stored as plain text instead.
+/// Each method raises `StoreError` if the keychain cannot be used. Tokens are never stored as plain text
+/// instead. For an example of the methods, see `MemoryStore`.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct KeyringStore {
     store: Arc<Keychain>,
@@ -48,7 +49,7 @@ impl KeyringStore {
         KeyringStore { shared: store.clone().into(), store }
     }
 
-    /// Returns the bytes stored under a key, or None.
+    /// Returns the bytes stored under `key`, or None.
     fn load<'py>(
         &self,
         py: Python<'py>,
@@ -59,7 +60,7 @@ impl KeyringStore {
         Ok(found.map(|value| PyBytes::new(py, &value)))
     }
 
-    /// Stores bytes under a key.
+    /// Stores the bytes of `data` under `key`.
     fn save(
         &self,
         py: Python<'_>,
@@ -70,7 +71,7 @@ impl KeyringStore {
         block(py, blocking(move || store.save(&key, &data)))
     }
 
-    /// Deletes a key, if it exists.
+    /// Deletes `key`, if it exists.
     fn delete(
         &self,
         py: Python<'_>,
@@ -92,6 +93,12 @@ impl KeyringStore {
 }
 
 /// Stores tokens in memory, until the process ends.
+///
+/// >>> store = bl.MemoryStore()
+/// >>> store.save("key", b"a secret")
+/// >>> store.load("key")
+/// b'a secret'
+/// >>> store.delete("key")
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct MemoryStore {
     store: Arc<Memory>,
@@ -107,7 +114,7 @@ impl MemoryStore {
         MemoryStore { shared: store.clone().into(), store }
     }
 
-    /// Returns the bytes stored under a key, or None.
+    /// Returns the bytes stored under `key`, or None.
     fn load<'py>(
         &self,
         py: Python<'py>,
@@ -116,7 +123,7 @@ impl MemoryStore {
         load(py, &*self.store, key)
     }
 
-    /// Stores bytes under a key.
+    /// Stores the bytes of `data` under `key`.
     fn save(
         &self,
         py: Python<'_>,
@@ -126,7 +133,7 @@ impl MemoryStore {
         call_store(py, || self.store.save(key, data))
     }
 
-    /// Deletes a key, if it exists.
+    /// Deletes `key`, if it exists.
     fn delete(
         &self,
         py: Python<'_>,
@@ -151,9 +158,15 @@ impl MemoryStore {
 /// A file that is encrypted with AES-256-GCM. Argon2id derives the key from a passphrase.
 ///
 /// `path` is the file; a missing folder is created, for its owner only. `passphrase` is a string, or a
-/// callable without arguments that returns one and is called when it is needed. Raises `StoreError`
-/// for a wrong passphrase, a modified file, or a file that other users can access; the file is not
-/// changed.
+/// callable without arguments that returns one and is called when it is needed. Each method raises
+/// `StoreError` for a wrong passphrase, a modified file, or a file that other users can access; the file
+/// is not changed.
+///
+/// >>> store = bl.EncryptedFileStore(folder / "tokens", "a passphrase")
+/// >>> store.save("key", b"a secret")
+/// >>> store.load("key")
+/// b'a secret'
+/// >>> store.delete("key")
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct EncryptedFileStore {
     store: Arc<EncryptedFile>,
@@ -198,7 +211,7 @@ impl EncryptedFileStore {
         self.path.as_path().into_pyobject(py).map(Bound::into_any)
     }
 
-    /// Returns the bytes stored under a key, or None.
+    /// Returns the bytes stored under `key`, or None.
     fn load<'py>(
         &self,
         py: Python<'py>,
@@ -207,7 +220,7 @@ impl EncryptedFileStore {
         load(py, &*self.store, key)
     }
 
-    /// Stores bytes under a key.
+    /// Stores the bytes of `data` under `key`.
     fn save(
         &self,
         py: Python<'_>,
@@ -217,7 +230,7 @@ impl EncryptedFileStore {
         call_store(py, || self.store.save(key, data))
     }
 
-    /// Deletes a key, if it exists.
+    /// Deletes `key`, if it exists.
     fn delete(
         &self,
         py: Python<'_>,

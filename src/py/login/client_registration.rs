@@ -75,10 +75,15 @@ impl Registration {
 /// Registers a web application, once, and returns its `Registration`. Store the client id and the secret:
 /// the service does not show them again.
 ///
-/// `redirect_uris` are the callback URLs of the application: https, or http to a loopback address such as
-/// `http://127.0.0.1:8000/callback`. The service matches them exactly. `confidential=True` registers a
-/// client with a secret (`client_secret_post`); a response without one is not an error. `timeout` is in
-/// seconds. Raises `OAuthError` if the service rejects the registration.
+/// `base_url` is the address of the service. `redirect_uris` are the callback URLs of the application: https,
+/// or http to a loopback address such as `http://127.0.0.1:8000/callback`. The service matches them exactly.
+/// `client_name` is what the consent page shows. `confidential=True` registers a client with a secret
+/// (`client_secret_post`); a response without one is not an error. `timeout` is in seconds; `proxy` and
+/// `ca_file` are as for `Client`. Raises `OAuthError` if the service rejects the registration.
+///
+/// >>> callback = "https://app.example.com/callback"
+/// >>> bl.register_client(sandbox.base_url, redirect_uris=[callback]).redirect_uris
+/// ['https://app.example.com/callback']
 #[gated]
 #[pyfunction]
 #[pyo3(signature = (base_url, *, redirect_uris, client_name = None, confidential = false, timeout = 30.0, proxy = None, ca_file = None), text_signature = "(base_url, *, redirect_uris, client_name='boardlot', confidential=False, timeout=30.0, proxy=None, ca_file=None)")]

@@ -24,6 +24,18 @@ use crate::{
 };
 
 /// A login in progress: the user opens `url`, and a port of this machine listens for the callback.
+///
+/// `finish` and `wait` raise `OAuthError` if the user or the service refuses the login or its time is
+/// over, and `StoreError` if the tokens cannot be saved.
+///
+/// >>> from urllib.request import urlopen
+/// >>> flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore())
+/// >>> callback_url = sandbox.authorize_demo_user(flow.url)  # what the user does in a browser
+/// >>> auth = flow.finish(callback_url)  # of a browser on another machine
+/// >>> flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore())
+/// >>> page = urlopen(sandbox.authorize_demo_user(flow.url))  # of a browser on this machine
+/// >>> auth = flow.wait()
+/// >>> bl.begin_login(sandbox.base_url, store=bl.MemoryStore()).cancel()
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct LoginFlow {
     flow: Arc<Flow>,
@@ -39,9 +51,9 @@ impl LoginFlow {
         self.flow.url()
     }
 
-    /// Completes the login with the URL to which the browser was redirected, copied from its address
-    /// bar, and returns the `OAuth`. The URL of another login raises `OAuthError`; this login can still
-    /// be completed afterwards.
+    /// Completes the login with `callback_url`, the URL to which the browser was redirected, copied from
+    /// its address bar, and returns the `OAuth`. The URL of another login raises `OAuthError`; this login
+    /// can still be completed afterwards.
     fn finish<'py>(
         &self,
         py: Python<'py>,
@@ -88,7 +100,20 @@ impl LoginFlow {
 /// Begins a login and returns a `LoginFlow` at once. It prints nothing and opens no browser.
 ///
 /// Send the user to `flow.url`. Then `flow.wait()` (or `await flow`) waits for the callback of a browser
-/// on this machine, and `flow.finish(callback_url)` takes the callback URL of a browser elsewhere.
+/// on this machine, and `flow.finish(callback_url)` takes the callback URL of a browser elsewhere; see
+/// `LoginFlow` for an example.
+///
+/// - `base_url`: the address of the service.
+/// - `store`: where the tokens and the registration are kept; None is the keychain.
+/// - `client_id`: of an earlier registration; without it, the one in the store, or a new one.
+/// - `client_name`: the name that the consent page shows.
+/// - `redirect_port`: the port of this machine that listens for the callback; 0 is any free one.
+/// - `timeout`: for how many seconds the login can be completed.
+/// - `confidential`: whether a new registration asks for a client secret.
+/// - `proxy`, `ca_file`: as for `Client`.
+///
+/// Raises `OAuthError` if the service refuses the registration, `StoreError` if the store cannot be used,
+/// and `TransportError` if the service cannot be reached.
 #[gated]
 #[pyfunction]
 #[pyo3(signature = (base_url, *, store = None, client_id = None, client_name = None, redirect_port = 0, timeout = 300.0, confidential = false, proxy = None, ca_file = None), text_signature = "(base_url, *, store=None, client_id=None, client_name='boardlot', redirect_port=0, timeout=300.0, confidential=False, proxy=None, ca_file=None)")]
@@ -130,8 +155,11 @@ pub fn begin_login<'py>(
 /// Logs in with the browser and returns the credentials for a client.
 ///
 /// Registers a client if the store has none, opens the browser, waits for its callback, and saves the
-/// tokens in `store` (None: the keychain). Without a browser, the URL is printed to stderr, with the
-/// ways to complete the login from another machine.
+/// tokens in `store` (None: the keychain). Without a browser, or with `open_browser=False`, the URL is
+/// printed to stderr, with the ways to complete the login from another machine.
+///
+/// For the other arguments and the errors, see `begin_login`. Raises `OAuthError` also if the login is
+/// refused, or not completed within `timeout`.
 #[gated]
 #[pyfunction]
 #[pyo3(signature = (base_url, *, store = None, client_id = None, client_name = None, redirect_port = 0, open_browser = true, timeout = 300.0, confidential = false, proxy = None, ca_file = None), text_signature = "(base_url, *, store=None, client_id=None, client_name='boardlot', redirect_port=0, open_browser=True, timeout=300.0, confidential=False, proxy=None, ca_file=None)")]

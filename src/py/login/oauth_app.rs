@@ -101,13 +101,13 @@ impl OAuthAppBase {
     }
 
     /// Begins a login and returns an `AuthorizationRequest`: redirect the browser to `.url`, and keep
-    /// `.state` and `.code_verifier` in the user's session on the server. Sends nothing.
+    /// `.state` and `.code_verifier` in the user's session on the server. Sends nothing and raises nothing.
     fn authorization_url(&self, py: Python<'_>) -> PyResult<AuthorizationRequest> {
         let begun = self.app.authorization_request();
         begun.map(AuthorizationRequest).map_err(|error| raise(py, error))
     }
 
-    /// The credentials of a user who has logged in, in any process that has the store. Reads the store,
+    /// The credentials of `user`, who has logged in, in any process that has the store. Reads the store,
     /// so that a logout or a new login in another process takes effect. Raises `LoginRequired` if the
     /// store has no tokens of this user, and `StoreError` if it cannot be read.
     #[pyo3(signature = (*, user))]
@@ -250,14 +250,37 @@ app_class! {
     ///
     /// `client_id` and `client_secret` come from `register_client`, or from wherever the application was
     /// registered; `redirect_uri` is where users return to, exactly as it is registered. `store` (None: the
-    /// keychain) holds the tokens of all users, in every process. `timeout` (default 30.0) is that of one
-    /// request, in seconds. Opens no port and no browser; can be shared by threads.
+    /// keychain) holds the tokens of all users, in every process. `base_url` is the address of the service.
+    /// `timeout` (default 30.0) is that of one request, in seconds; `proxy` and `ca_file` are as for
+    /// `Client`. Opens no port and no browser; can be shared by threads.
+    ///
+    /// >>> callback = "https://app.example.com/callback"
+    /// >>> client_id = bl.register_client(sandbox.base_url, redirect_uris=[callback]).client_id
+    /// >>> store = bl.MemoryStore()
+    /// >>> app = bl.OAuthApp(sandbox.base_url, client_id, redirect_uri=callback, store=store)
+    /// >>> request = app.authorization_url()
+    /// >>> returned = sandbox.authorize_demo_user(request.url)  # what the user does in a browser
+    /// >>> session = {"state": request.state, "code_verifier": request.code_verifier}
+    /// >>> auth = app.fetch_token(returned, **session, user="alice")
+    /// >>> app.auth(user="alice").user
+    /// 'alice'
     OAuthApp, CallMode::Sync
 }
 
 app_class! {
-    /// Like `OAuthApp`, with a `fetch_token` that is awaited. `auth` waits for the store: if that takes
-    /// long, call it as `await asyncio.to_thread(app.auth, user=user)`.
+    /// Like `OAuthApp`, with a `fetch_token` that is awaited; for the arguments, see `OAuthApp`. `auth` waits
+    /// for the store: if that takes long, call it as `await asyncio.to_thread(app.auth, user=user)`.
+    ///
+    /// >>> callback = "https://app.example.com/callback"
+    /// >>> client_id = bl.register_client(sandbox.base_url, redirect_uris=[callback]).client_id
+    /// >>> store = bl.MemoryStore()
+    /// >>> app = bl.AsyncOAuthApp(sandbox.base_url, client_id, redirect_uri=callback, store=store)
+    /// >>> request = app.authorization_url()
+    /// >>> returned = sandbox.authorize_demo_user(request.url)  # what the user does in a browser
+    /// >>> session = {"state": request.state, "code_verifier": request.code_verifier}
+    /// >>> auth = await app.fetch_token(returned, **session, user="alice")
+    /// >>> app.auth(user="alice").user
+    /// 'alice'
     AsyncOAuthApp, CallMode::Async
 }
 

@@ -32,7 +32,7 @@ use crate::{
         arguments::caller_arguments::{self, text_of},
         calls::{
             call::{Call, CallMode, Finish, Start},
-            progress::{CountFn, Progress},
+            progress::Progress,
         },
         interpreter::{errors::raise, shutdown_gate::attach},
         rows::{
@@ -61,11 +61,39 @@ pub struct PagerBase {
 
 /// An iterator over the rows of a paged list. It has one page in memory, and fetches at most one page
 /// ahead.
+///
+/// If a page cannot be read, it raises the error of that request, whose `.checkpoint` is the position of
+/// the last row that you received. Once everything has been read, `all` and the frames raise
+/// `ConfigError`. `progress=True` shows a bar (tqdm, if it is installed).
+///
+/// >>> Trade = NamedTuple("Trade", [("code", str), ("qty", float)])
+/// >>> pager = client.fills_history(account, "HK")
+/// >>> len(next(pager.select("code", "qty"))), next(pager.as_type(Trade)).qty > 0
+/// (2, True)
+/// >>> len(next(pager.pages())), len(pager.all(max_items=10)), pager.total
+/// (48, 10, None)
+/// >>> rest = client.fills_history(account, "HK", resume=pager.checkpoint())
+/// >>> len(pager.to_pandas()), len(rest.to_polars())
+/// (1940, 1940)
+/// >>> client.fills_history(account, "HK").to_arrow().num_rows
+/// 2000
 #[pyclass(frozen, extends = PagerBase, generic, module = "boardlot._core")]
 pub struct Pager;
 
 /// An async iterator over the rows of a paged list. It has one page in memory, and fetches at most one
-/// page ahead.
+/// page ahead. It raises the errors of `Pager`; `progress=True` is as there.
+///
+/// >>> Trade = NamedTuple("Trade", [("code", str), ("qty", float)])
+/// >>> pager = client.fills_history(account, "HK")
+/// >>> len(await anext(pager.select("code", "qty"))), (await anext(pager.as_type(Trade))).qty > 0
+/// (2, True)
+/// >>> len(await anext(pager.pages())), len(await pager.all(max_items=10)), pager.total
+/// (48, 10, None)
+/// >>> rest = client.fills_history(account, "HK", resume=pager.checkpoint())
+/// >>> len(await pager.to_pandas()), len(await rest.to_polars())
+/// (1940, 1940)
+/// >>> (await client.fills_history(account, "HK").to_arrow()).num_rows
+/// 2000
 #[pyclass(frozen, extends = PagerBase, generic, module = "boardlot._core")]
 pub struct AsyncPager;
 
@@ -126,7 +154,7 @@ impl PagerBase {
             shown: progress,
             label,
             unit: "rows",
-            total: self.expected_rows(py, limits)?,
+            total: self.state.expected_rows(py, limits)?,
             count: count.clone(),
         };
         let (state, names) = (self.state.clone(), self.view.undeclared().cloned());
@@ -166,22 +194,6 @@ impl PagerBase {
         let owner = self.owner.as_ref().map(|owner| owner.clone_ref(py));
         let call = Call::deferred(label, start, Box::new(finish)).owned_by(owner);
         progress.run(py, self.mode, call)
-    }
-
-    /// How many rows a call with these limits will return, once the service has reported the total.
-    ///
-    /// From the middle of a list, the total is not what remains: a cursor is not a row number.
-    fn expected_rows(&self, py: Python<'_>, limits: Limits) -> PyResult<CountFn> {
-        let delivery = self.state.delivery(py)?.clone();
-        let position = delivery.position();
-        let received = position.cursor.is_none().then_some(position.row as u64);
-        let most = limits.items.map(|limit| limit as u64);
-        let is_whole = limits.pages.is_none();
-        Ok(Box::new(move || {
-            let total = delivery.total().filter(|_| is_whole).and_then(|n| u64::try_from(n).ok());
-            let rest = total.zip(received).map(|(total, received)| total.saturating_sub(received));
-            most.into_iter().chain(rest).min()
-        }))
     }
 
     /// The remaining rows as a frame, whose columns are built page by page.
@@ -267,8 +279,8 @@ impl PagerBase {
     /// The same iteration restricted to these fields, in this order: rows, pages, `all` and frames
     /// contain nothing else. It shares the position with this pager.
     ///
-    /// A name that the endpoint does not declare is rejected. With `undeclared=True`, or if the endpoint
-    /// declares no fields, it is looked up in the first page that has records, and rejected then.
+    /// A name that the endpoint does not declare raises `ConfigError`. With `undeclared=True`, or if the
+    /// endpoint declares no fields, it is looked up in the first page that has records, and rejected then.
     #[pyo3(signature = (*names, undeclared = false))]
     fn select<'py>(
         &self,
@@ -281,8 +293,8 @@ impl PagerBase {
         Self::of_view(self.state.clone(), self.mode, view, owner).into_pager(py)
     }
 
-    /// An iterator over the rows as instances of a class, each field converted to its annotation; see
-    /// `Records.as_type`. It shares the position with this pager.
+    /// An iterator over the rows as instances of `cls`, each field converted to its annotation; see
+    /// `Records.as_type`, also for the errors. It shares the position with this pager.
     #[pyo3(name = "as_type")]
     fn iterate_as_type<'py>(&self, cls: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let kind = ItemKind::Row(self.view.as_type(self.state.call(), cls)?);

@@ -16,13 +16,14 @@ use super::row_view::RowView;
 use crate::{
     decode::{PageSlice, Rows},
     error::Error,
-    pages::{Claim, Delivery, Fetcher, PagedCall, Pages, Unit},
+    pages::{Claim, Delivery, Fetcher, Limits, PagedCall, Pages, Unit},
     process,
     py::{
         calls::{
             blocking::block,
             completion::{Completed, Finished, Startable},
             operation::Operation,
+            progress::CountFn,
         },
         interpreter::{callback::no_stop_iteration, errors::raise, shutdown_gate},
         rows::{frame::FrameTarget, records::Records},
@@ -76,6 +77,22 @@ impl PagerState {
     /// The position of the caller.
     pub fn checkpoint(&self, py: Python<'_>) -> PyResult<String> {
         self.delivery(py).map(|_| self.pages.checkpoint())
+    }
+
+    /// How many rows a call with these limits will return, once the service has reported the total.
+    ///
+    /// From the middle of a list, the total is not what remains: a cursor is not a row number.
+    pub fn expected_rows(&self, py: Python<'_>, limits: Limits) -> PyResult<CountFn> {
+        let delivery = self.delivery(py)?.clone();
+        let position = delivery.position();
+        let received = position.cursor.is_none().then_some(position.row as u64);
+        let most = limits.items.map(|limit| limit as u64);
+        let is_whole = limits.pages.is_none();
+        Ok(Box::new(move || {
+            let total = delivery.total().filter(|_| is_whole).and_then(|n| u64::try_from(n).ok());
+            let rest = total.zip(received).map(|(total, received)| total.saturating_sub(received));
+            most.into_iter().chain(rest).min()
+        }))
     }
 
     /// Waits for the next item; `None` at the end of the list.

@@ -41,6 +41,23 @@ use crate::{
 /// `records[i]` and iteration return dicts with the service's own values, unchanged. Slices are
 /// `Records`. It equals a list of the same dicts. `to_pandas()`, `to_polars()`, `to_arrow()` and
 /// the Arrow PyCapsule interface return typed columns of the declared schema.
+///
+/// >>> records = client.dividends("HK.00700")
+/// >>> len(records), records[0]["process"], records.meta["total_dividend_count"]
+/// (21, 'Implementation', 21)
+/// >>> records.index(records[1]), records.count(records[1])
+/// (1, 1)
+/// >>> list(records.select("currency", "ex_date")[0])
+/// ['currency', 'ex_date']
+/// >>> class Paid(NamedTuple):
+/// ...     ex_date: str
+/// ...     dividend_per_share: Decimal
+/// >>> records.as_type(Paid)[0].dividend_per_share > 0
+/// True
+/// >>> type(records.to_dicts(typed=True)[0]["ex_date"]).__name__
+/// 'date'
+/// >>> records.to_pandas().shape, records.to_polars().shape, records.to_arrow().num_rows
+/// ((21, 11), (21, 11), 21)
 #[pyclass(frozen, sequence, generic, module = "boardlot._core")]
 pub struct Records {
     rows: Rows,
@@ -196,7 +213,8 @@ impl Records {
         self.list(py)?.invoke_method(intern!(py, "count"), (value,))?.extract()
     }
 
-    /// The index of the first record that equals `value`; raises `ValueError` if there is none.
+    /// The index of the first record from `start` to `stop` that equals `value`. Raises `ValueError` if
+    /// there is none.
     #[pyo3(signature = (value, start = 0, stop = None))]
     fn index(
         &self,
@@ -242,7 +260,7 @@ impl Records {
 
     /// The records restricted to these fields, in this order: dicts, frames, `schema` and iteration
     /// contain nothing else. A name is unknown if it is neither declared nor in any record; while there
-    /// are no records, `undeclared=True` permits any names.
+    /// are no records, `undeclared=True` permits any names. Raises `ConfigError` for an unknown name.
     #[pyo3(signature = (*names, undeclared = false))]
     fn select(
         &self,
@@ -257,7 +275,7 @@ impl Records {
         Ok(Records { rows, builders, errors })
     }
 
-    /// The records as a list of instances of a class: a dataclass, a `NamedTuple`, a
+    /// The records as a list of instances of `cls`: a dataclass, a `NamedTuple`, a
     /// `msgspec.Struct` or another class with annotated fields that accepts them as keywords.
     ///
     /// Each field is converted to its annotation: `str` (as sent), `int`, `float`, `bool`, `Decimal`,
@@ -273,7 +291,7 @@ impl Records {
     }
 
     /// The records as a list of dicts; with `typed=True`, with `Decimal`, `datetime` (UTC), `date`
-    /// and `None` as the schema declares.
+    /// and `None` as the schema declares. Then raises `ProtocolError` for a value that is not of its kind.
     #[pyo3(signature = (*, typed = false))]
     fn to_dicts<'py>(&self, py: Python<'py>, typed: bool) -> PyResult<Bound<'py, PyList>> {
         match typed {

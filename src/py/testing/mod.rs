@@ -1,5 +1,7 @@
 //! What tests use: the sandbox, and responses from bytes.
 
+#[cfg(feature = "sandbox")]
+pub mod recorded_request;
 pub mod response_bodies;
 #[cfg(feature = "sandbox")]
 pub mod sandbox;

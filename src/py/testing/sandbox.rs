@@ -1,4 +1,4 @@
-//! `Sandbox`, `Faults` and `RecordedRequest`.
+//! `Sandbox` and `Faults`.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use pyo3::{
     types::{PyDict, PyType},
 };
 
-use super::sandbox_rows;
+use super::{recorded_request::RecordedRequest, sandbox_rows};
 use crate::{
     api::Argument,
     auth::{Algorithm, generate},
@@ -32,9 +32,33 @@ use crate::{
 /// A simulation of the whole service in this process, for experiments and tests.
 ///
 /// It listens on `host` and `port` (0: any free port) as soon as it is constructed. The same `seed`
-/// generates the same data. `today`, a `date`, fixes the day on which the data end and the service's
-/// clock starts, at noon UTC; by default it is the current one. Use it in a `with` block, or call
-/// `close()`.
+/// generates the same data, with as many `fills`, crypto and simulated `orders` and `plate_stocks` as
+/// given. `today`, a `date`, fixes the day on which the data end and the service's clock starts, at noon
+/// UTC; by default it is the current one. The clock is `clock_offset` seconds ahead. Access tokens are
+/// valid for `token_lifetime` seconds. `faults` are a `Faults`. Use it in a `with` block, or call `close()`.
+/// Raises `ConfigError` for an argument that is not valid, also in its methods, and for a port that is taken.
+///
+/// >>> sandbox = bl.Sandbox(seed=7)
+/// >>> client = sandbox.client()
+/// >>> sandbox.put("dividends", [{"ex_date": "2026/01/05"}], symbol="HK.00700")
+/// >>> client.dividends("HK.00700")[0]["ex_date"]
+/// '2026/01/05'
+/// >>> news = bl.Endpoint("news", "GET", "/api/v1.0/news/{symbol}", rows="data.list")
+/// >>> sandbox.serve(news, [{"title": "A title"}], symbol="HK.00700")
+/// >>> client.call(news, symbol="HK.00700")[0]["title"]
+/// 'A title'
+/// >>> sandbox.fail_next("dividends", status=503)  # the client tries again
+/// >>> len(client.dividends("HK.00700")), [one.status for one in sandbox.requests[-2:]]
+/// (1, [503, 200])
+/// >>> key = bl.generate_key()
+/// >>> key_id = sandbox.upload_key(key.public_pem)  # or `sandbox.api_key()`, which does both
+/// >>> flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore())
+/// >>> login = flow.finish(sandbox.authorize_demo_user(flow.url))
+/// >>> async_client = sandbox.async_client(auth=login)
+/// >>> sandbox.revoke_tokens()  # its next call refreshes them
+/// >>> sandbox.revoke_grants()  # its next call raises LoginRequired
+/// >>> sandbox.reset()
+/// >>> sandbox.close()
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Sandbox(sandbox::Sandbox);
 
@@ -125,7 +149,7 @@ impl Sandbox {
         self.0.set_faults(faults).map_err(|error| raise(py, error))
     }
 
-    /// Serves requests of an `Endpoint` with these rows, a list of dicts, checked and paged like
+    /// Serves requests of `endpoint`, an `Endpoint`, with `rows`, a list of dicts, checked and paged like
     /// those of the service. With further arguments, only requests that have them get the rows:
     /// `serve(KLINE, rows, symbol="HK.00700")`. For an endpoint that pages by a range of dates, the
     /// rows are sorted by their first declared date or time, or else by its `unique` field. Rows for
@@ -147,7 +171,7 @@ impl Sandbox {
             .map_err(|error| raise(endpoint.py(), error))
     }
 
-    /// Replaces the rows of a built-in method, such as `"fills_history"`, with your own: of all accounts
+    /// Replaces the rows of the method `name`, such as `"fills_history"`, with your `rows`: of all accounts
     /// or symbols, or with `account` and further arguments only of these:
     /// `put("dividends", rows, symbol="HK.00700")`. They keep their order. The filters of the request
     /// apply; fills of the default range are returned whatever their times are. Raises `ConfigError`
@@ -172,7 +196,7 @@ impl Sandbox {
     /// Fails the next requests: `times` of them (1), or with None all until `reset()`. `endpoint` is the
     /// name of a method, an `Endpoint` or a path; by default any request fails. The response has the
     /// HTTP `status`, by default 503; 0 closes the connection without one. With a `code`, it is the
-    /// endpoint's own failure with that code, by default with HTTP 200. Raises `ConfigError` for an
+    /// endpoint's own failure with that code and `message`, by default with HTTP 200. Raises `ConfigError` for an
     /// unknown name and for a failure that would be a success.
     #[pyo3(signature = (endpoint = None, *, times = Some(1), status = None, code = None, message = None))]
     fn fail_next(
@@ -199,7 +223,7 @@ impl Sandbox {
         self.0.fail_next(failure).map_err(refuse)
     }
 
-    /// Registers a public key (PEM), as the developer dashboard does, and returns its key id.
+    /// Registers the public key `public_pem`, as the developer dashboard does, and returns its key id.
     fn upload_key(
         &self,
         py: Python<'_>,
@@ -208,7 +232,7 @@ impl Sandbox {
         self.0.upload_key(public_pem).map_err(|error| raise(py, error))
     }
 
-    /// Generates and registers a key, for `Client(auth=...)`.
+    /// Generates and registers a key, for `Client(auth=...)`; `algorithm` is `"Ed25519"` or `"RSA-SHA256"`.
     #[pyo3(signature = (algorithm = "Ed25519"))]
     fn api_key<'py>(
         &self,
@@ -233,7 +257,7 @@ impl Sandbox {
         Self::make_client(this, "Client", auth, options)
     }
 
-    /// An `AsyncClient` of this sandbox; see `client`.
+    /// An `AsyncClient` of this sandbox; for the arguments, see `Sandbox.client`.
     #[pyo3(signature = (auth = None, **options))]
     fn async_client<'py>(
         this: &Bound<'py, Self>,
@@ -243,8 +267,9 @@ impl Sandbox {
         Self::make_client(this, "AsyncClient", auth, options)
     }
 
-    /// Signs the demo user in and grants these scopes (by default those that are preselected), as a
-    /// person would on the consent page. Returns the callback URL that a browser would open.
+    /// Signs the demo user in at `authorize_url` and grants these `scopes` (by default those that are
+    /// preselected), as a person would on the consent page. Returns the callback URL that a browser would
+    /// open.
     #[pyo3(signature = (authorize_url, scopes = None))]
     fn authorize_demo_user(
         &self,
@@ -267,7 +292,8 @@ impl Sandbox {
         self.0.revoke_grants();
     }
 
-    /// Restores the initial state: forgets rows of `serve` and `put`, planned failures, requests, nonces, clients and logins, but not keys.
+    /// Restores the initial state: forgets rows of `serve` and `put`, planned failures, requests, nonces,
+    /// clients and logins, but not keys.
     fn reset(&self, py: Python<'_>) {
         detach(py, || self.0.reset());
     }
@@ -355,7 +381,17 @@ fn seed_of(seed: i128) -> Result<u64> {
     fitting("seed", seed, "an integer from 0 to 2^64 - 1")
 }
 
-/// The faults that a sandbox injects: `latency` in seconds, rates from 0 to 1.
+/// The faults that a sandbox injects.
+///
+/// `latency` is in seconds, before each response. The others are rates from 0 to 1: `error_rate` of service
+/// errors, `drop_rate` of dropped connections, `truncate_rate` of responses that end in the middle,
+/// `throttle_rate` of HTTP 429, `html_rate` of HTML pages. The same `seed` produces the same faults. Raises
+/// `ConfigError` for a number that is not valid.
+///
+/// >>> sandbox.faults = bl.Faults(error_rate=0.1, seed=3)
+/// >>> sandbox.faults == bl.Faults(error_rate=0.1, seed=3)
+/// True
+/// >>> sandbox.faults = None
 #[pyclass(frozen, eq, module = "boardlot._core")]
 #[derive(PartialEq)]
 pub struct Faults(sandbox::Faults);
@@ -406,42 +442,5 @@ impl Faults {
             faults.html_rate,
             faults.seed
         )
-    }
-}
-
-/// A request that the sandbox received.
-#[pyclass(frozen, module = "boardlot._core")]
-pub struct RecordedRequest(sandbox::RecordedRequest);
-
-#[gated]
-#[pymethods]
-impl RecordedRequest {
-    /// The HTTP method, in capitals.
-    #[getter]
-    fn method(&self) -> &str {
-        &self.0.method
-    }
-
-    /// The path as it was sent, percent-encoded.
-    #[getter]
-    fn path(&self) -> &str {
-        &self.0.path
-    }
-
-    /// The query string as it was sent, without the question mark.
-    #[getter]
-    fn query(&self) -> &str {
-        &self.0.query
-    }
-
-    /// The HTTP status of the response; 0 if there was none.
-    #[getter]
-    fn status(&self) -> u16 {
-        self.0.status
-    }
-
-    fn __repr__(&self) -> String {
-        let question = if self.0.query.is_empty() { "" } else { "?" };
-        format!("{} {}{question}{} -> {}", self.0.method, self.0.path, self.0.query, self.0.status)
     }
 }
