@@ -57,6 +57,28 @@ def test_a_follower_goes_on_after_its_connection_was_terminated(address, termina
             next(other.follow(client, fills=HK, every=0.05))
 
 
+def test_an_archive_whose_connections_ended_while_it_was_idle_connects_again(
+    address, terminate, book, client
+):
+    book.put_fills(5)
+    with bl.Archive(address) as archive:
+
+        def followed():
+            return ids(itertools.islice(archive.follow(client, fills=HK, name=next(names)), 5))
+
+        names = map(str, itertools.count())
+        uses = [
+            lambda: archive.update(client, fills=[HK]).errors,
+            lambda: len(archive.fills(*HK)),
+            lambda: archive.sql("select count(*) as n from fills").to_dicts(),
+            followed,
+        ]
+        for use in uses:
+            before = use()
+            terminate()
+            assert use() == before
+
+
 def test_a_follower_whose_place_was_taken_stops_before_it_delivers(
     address, terminate, book, client, monkeypatch
 ):

@@ -46,8 +46,7 @@ def follow(update: Update, series: Series, every: float, name: str, runner: Runn
     lock = update.database.lock(f"follow:{series} {name}")
     follower = _Follower(update, series, every, name, lock, runner)
     try:
-        if not lock.try_for(LOCK_WAIT_S):
-            raise lock.in_use()
+        follower.start()
         while True:
             try:
                 yield from follower.ticks()
@@ -86,6 +85,21 @@ class _Follower:
         # Fills may have arrived late while nobody was following.
         self._read_overlap = False
         self._failures = 0
+
+    def start(self) -> None:
+        """Have the lock, also if the connection is lost meanwhile.
+
+        Raises:
+            StoreError: Another follower of this name has it.
+        """
+        try:
+            with _noticing_loss():
+                mine = self._lock.try_for(LOCK_WAIT_S)
+        except _Lost:
+            self.reconnect()
+        else:
+            if not mine:
+                raise self._lock.in_use()
 
     def ticks(self) -> Fills:
         """Deliver, look for new fills and wait, until the database is lost."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import psycopg
 from psycopg import conninfo
+from psycopg.pq import TransactionStatus
 
 from boardlot.archive import postgres_types, schema
 from boardlot.archive.connection import DatabaseConnection
@@ -60,6 +61,11 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
         super().__init__(_shown(given))
 
     def _is_lost(self, connection: psycopg.Connection[Row]) -> bool:
+        if connection.info.transaction_status is TransactionStatus.IDLE:
+            # The server may have ended it since it was used: with a last message, then the end.
+            with suppress(psycopg.OperationalError):
+                connection.pgconn.consume_input()
+                connection.pgconn.consume_input()
         return bool(connection.closed)
 
     def _connect(self) -> psycopg.Connection[Row]:
