@@ -147,6 +147,7 @@ def at_once(settings: Settings, common: dict[str, str]) -> Row:
         "s",
         in_processes("archive", contenders, settings.rounds),
         [Target("12 archives at once", ("one after another",), 1.0)],
+        ours="12 archives at once",
     )
 
 
