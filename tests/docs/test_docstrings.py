@@ -18,7 +18,8 @@ import pytest
 
 from .test_pages import DOCS
 
-NAMED = re.compile(r"^::: (boardlot\.[\w.]+)$", re.MULTILINE)
+# A name of a page, with the options below it.
+NAMED = re.compile(r"^::: (boardlot\.[\w.]+)$((?:\n {4}.*)*)", re.MULTILINE)
 # "see `Records.as_type`": what is said there is said here.
 REFERENCE = re.compile(r"\bsee\s+`(?:boardlot\.)?([\w.]+)`")
 # What an example needs besides the module that it is in.
@@ -79,14 +80,14 @@ class Shown(NamedTuple):
 def shown():
     """Every class, method and function of the API pages whose library is installed."""
     for page in sorted((DOCS / "api").glob("*.md")):
-        for path in NAMED.findall(page.read_text(encoding="utf-8")):
+        for path, options in NAMED.findall(page.read_text(encoding="utf-8")):
             try:
                 thing = resolved(path)
             except ImportError:  # A library that is not installed.
                 continue
             if inspect.isclass(thing):
                 yield Shown(path, thing)
-                for name in dir(thing):
+                for name in () if "members: false" in options else dir(thing):
                     if is_public_method(thing, name):
                         yield Shown(f"{path}.{name}", getattr(thing, name), thing)
             elif inspect.isroutine(thing) and path != FIXTURE:

@@ -44,10 +44,10 @@ class IpoCalendar(Sequence[dict[str, Any]]):
     and `of` make it; `rows` and `errors` are their results.
 
     Example:
-        >>> from boardlot.calendar import IpoCalendar
+        >>> from boardlot.calendar import IpoCalendar, ipo_calendar
         >>> calendar = IpoCalendar.of("sg", client.ipo_list("sg"))
-        >>> calendar[0]["market"], len(calendar.to_dicts()) == len(calendar)
-        ('sg', True)
+        >>> calendar == ipo_calendar(client, ["sg"]), calendar.to_dicts()[0]["market"]
+        (True, 'sg')
         >>> calendar.to_pandas().shape == calendar.to_polars().shape == calendar.to_arrow().shape
         True
     """

@@ -66,6 +66,10 @@ def read(
             missing or not valid; nothing was sent.
         BoardlotError: As raised by `server_time`, for an open range. In a worker: as raised by the
             method.
+
+    Example:
+        >>> import boardlot.ray
+        >>> dividends = boardlot.ray.read("live", "dividends", symbol="HK.00700")  # doctest: +SKIP
     """
     reference = refer(client_or_profile, rate_limit)
     count(partitions)

@@ -52,6 +52,10 @@ def options(client_or_profile: Client | AsyncClient | str) -> dict[str, str]:
 
     Raises:
         ConfigError: The client's credentials cannot be sent as a reference.
+
+    Example:
+        >>> import boardlot.spark
+        >>> options = boardlot.spark.options("live")  # doctest: +SKIP
     """
     pickled = pickle.dumps(refer(client_or_profile))
     return {"client": base64.b64encode(pickled).decode("ascii")}
