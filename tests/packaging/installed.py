@@ -115,7 +115,7 @@ def missing(client: Any) -> Iterator[tuple[Callable[[], Any], str]]:
     yield dask(client), "boardlot.dask needs dask: pip install 'boardlot[dask]'"
     yield (
         engine("polars"),
-        ("boardlot.polars needs polars 1.18 or newer: pip install -U 'boardlot[polars]'"),
+        ("boardlot.polars needs polars 1.22 or newer: pip install -U 'boardlot[polars]'"),
     )
     yield engine("ray"), "boardlot.ray needs Ray: pip install 'boardlot[ray]'"
     yield (
