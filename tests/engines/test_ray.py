@@ -1,5 +1,8 @@
 """Ray reads every fill once, from workers that die and tasks that fail."""
 
+import importlib
+import sys
+
 import boardlot as bl
 import pytest
 
@@ -87,6 +90,24 @@ def test_several_keys_have_a_column_of_their_own(service) -> None:
         .size()
         .to_dict()
     )
+
+
+def test_a_renamed_column_is_filtered_by_its_new_name(service, read) -> None:
+    code = service.expected["code"].mode()[0]
+    expected = service.expected[service.expected["code"] == code]
+    renamed = read(code=code).rename_columns({"code": "security", "stock_name": "code"})
+    found = renamed.filter(expr=col("security") == lit(code)).select_columns(["security", "qty"])
+    found = found.to_pandas()
+    assert found.columns.tolist() == ["security", "qty"]
+    assert found["qty"].sum() == expected["qty"].sum() and len(found) == len(expected)
+
+
+@pytest.mark.parametrize("version", ["2.50.0", "2.54.1"])
+def test_a_ray_that_leaves_renaming_to_the_source_is_rejected(monkeypatch, version) -> None:
+    monkeypatch.setattr(ray, "__version__", version)
+    monkeypatch.delitem(sys.modules, "boardlot.ray")
+    with pytest.raises(ImportError, match=r"needs Ray 2\.60 or newer"):
+        importlib.import_module("boardlot.ray")
 
 
 def test_no_secret_travels(service) -> None:

@@ -278,6 +278,16 @@ def test_a_page_that_does_not_fit_is_an_error_that_names_it(page, words) -> None
     assert pager.all().to_dicts() == [*page, {"n": 4}]
 
 
+def test_an_integer_that_a_float_does_not_hold_is_an_error_that_names_its_page() -> None:
+    stream = reader(listed([{"n": 0.5}], [{"n": 2**53}], [{"n": 2**53 + 1}]))
+    assert [stream.read_next_batch().to_pylist() for _ in range(2)] == [
+        [{"n": 0.5}],
+        [{"n": 2**53}],
+    ]
+    with pytest.raises(OSError, match="page 3 of this stream is 9007199254740993"):
+        stream.read_next_batch()
+
+
 def test_a_selected_field_that_the_first_page_lacks_is_text() -> None:
     first = [{"n": 1, "later": None}]
     pager = listed(first, [{"n": 2, "later": 7}]).select("later", "n")

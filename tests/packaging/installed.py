@@ -115,9 +115,9 @@ def missing(client: Any) -> Iterator[tuple[Callable[[], Any], str]]:
     yield dask(client), "boardlot.dask needs dask: pip install 'boardlot[dask]'"
     yield (
         engine("polars"),
-        ("boardlot.polars needs polars 1.18 or newer: pip install -U 'boardlot[polars]'"),
+        ("boardlot.polars needs polars 1.22 or newer: pip install -U 'boardlot[polars]'"),
     )
-    yield engine("ray"), "boardlot.ray needs Ray: pip install 'boardlot[ray]'"
+    yield engine("ray"), "boardlot.ray needs Ray 2.60 or newer: pip install -U 'boardlot[ray]'"
     yield (
         engine("spark"),
         "boardlot.spark needs Spark 4.1 or newer: pip install -U 'boardlot[spark]'",

@@ -1,5 +1,7 @@
 """polars LazyFrames: what is fetched for a query, and that its result is that of an eager frame."""
 
+import importlib
+import sys
 from datetime import datetime, timedelta, timezone
 from itertools import count
 
@@ -103,6 +105,14 @@ def test_several_keys_have_a_column_of_their_own(client, sent) -> None:
 def test_one_value_has_no_column(client) -> None:
     lazy = boardlot.polars.scan(client, "dividends", symbol="HK.00700", decimals="string")
     assert lazy.collect().equals(client.dividends("HK.00700").to_polars(decimals="string"))
+
+
+@pytest.mark.parametrize("version", ["1.18.0", "1.21.3"])
+def test_a_polars_that_loses_filters_of_a_source_is_rejected(monkeypatch, version) -> None:
+    monkeypatch.setattr(pl, "__version__", version)
+    monkeypatch.delitem(sys.modules, "boardlot.polars")
+    with pytest.raises(ImportError, match=r"needs polars 1\.22 or newer"):
+        importlib.import_module("boardlot.polars")
 
 
 def test_errors_are_the_clients_own(client, sent) -> None:

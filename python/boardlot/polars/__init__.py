@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 try:
-    from polars.io.plugins import register_io_source as _register  # noqa: F401
+    from polars import __version__ as _version
+
+    # Earlier ones lose filters of a source on a time with a zone.
+    if tuple(int(part) for part in _version.split(".")[:2]) < (1, 22):
+        raise ImportError(f"polars {_version} is too old", name="polars")
 except ImportError as _missing:
     raise ImportError(
-        "boardlot.polars needs polars 1.18 or newer: pip install -U 'boardlot[polars]'",
+        "boardlot.polars needs polars 1.22 or newer: pip install -U 'boardlot[polars]'",
         name=_missing.name,
     ) from _missing
 

@@ -359,4 +359,24 @@ mod tests {
         );
         assert_eq!(batch.column(7).as_string::<i32>().value(1), r#"{"a":[1]}"#);
     }
+
+    #[test]
+    fn no_undeclared_integer_loses_digits_in_a_column_of_floats() {
+        let exact = ["9007199254740992", "-9007199254740992", "9223372036854774784"];
+        let inexact = [
+            "9007199254740993",
+            "-9007199254740993",
+            "9223372036854775807",
+            "18446744073709551616",
+        ];
+        let kinds = [(&exact[..], DataType::Float64), (&inexact[..], DataType::Utf8)];
+        for (integers, kind) in kinds {
+            for integer in integers {
+                let records = [r#"{"n":0.5}"#.to_owned(), format!(r#"{{"n":{integer}}}"#)];
+                let records: Vec<&str> = records.iter().map(String::as_str).collect();
+                let batch = batch(ColumnOptions::default(), &records).expect("batch");
+                assert_eq!(batch.column(5).data_type(), &kind, "{integer}");
+            }
+        }
+    }
 }

@@ -7,7 +7,7 @@ use super::{
     field_columns::{Column, FieldColumns},
     options::ColumnOptions,
     scalar_builder::Capacity,
-    undeclared::{FieldValues, infer_kind},
+    undeclared::{FieldValues, infer_kind, loses_digits},
     undeclared_columns::{filled, is_too_sparse},
 };
 use crate::{
@@ -110,7 +110,8 @@ fn column_of(
 fn holds(kind: Kind, json: &str) -> bool {
     match infer_kind(|| std::iter::once(json)) {
         Kind::Flag => matches!(kind, Kind::Flag | Kind::Text),
-        Kind::Integer => matches!(kind, Kind::Integer | Kind::Number | Kind::Text),
+        Kind::Integer if matches!(kind, Kind::Number) => !loses_digits(json),
+        Kind::Integer => matches!(kind, Kind::Integer | Kind::Text),
         Kind::Number => matches!(kind, Kind::Number | Kind::Text),
         _ => matches!(kind, Kind::Text),
     }

@@ -71,8 +71,7 @@ pub(super) fn infer_kind<'a, V: Iterator<Item = &'a str>>(values: impl Fn() -> V
         Kind::Flag
     } else if values().all(|json| parse_integer(json).is_some()) {
         Kind::Integer
-    } else if values().any(is_wide_integer) {
-        // A float would lose its last digits.
+    } else if values().any(loses_digits) {
         Kind::Text
     } else if values().all(|json| parse_float(json).is_some()) {
         Kind::Number
@@ -81,8 +80,9 @@ pub(super) fn infer_kind<'a, V: Iterator<Item = &'a str>>(values: impl Fn() -> V
     }
 }
 
-/// Whether this is an integer of more than 64 bits.
-fn is_wide_integer(json: &str) -> bool {
+/// Whether this is an integer whose last digits a float would lose.
+pub(super) fn loses_digits(json: &str) -> bool {
     let digits = json.strip_prefix('-').unwrap_or(json);
-    digits.bytes().all(|byte| byte.is_ascii_digit()) && parse_integer(json).is_none()
+    let is_float = |integer: i64| i128::from(integer) == integer as f64 as i128;
+    digits.bytes().all(|byte| byte.is_ascii_digit()) && !parse_integer(json).is_some_and(is_float)
 }
