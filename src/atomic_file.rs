@@ -55,6 +55,15 @@ pub fn check_replaceable(path: &Path) -> io::Result<()> {
     }
 }
 
+/// An error if something other than a regular file is there, links followed: a pipe without a writer would
+/// be waited for, and a device may have no end.
+pub fn check_regular(path: &Path) -> io::Result<()> {
+    match fs::metadata(path)?.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
+    }
+}
+
 /// Opens, replaces or removes a file, and repeats what others prevent for a moment by doing so, too.
 pub(crate) fn when_not_in_use<T>(
     path: &Path,

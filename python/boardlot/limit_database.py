@@ -92,10 +92,12 @@ class LimitDatabase:
         if not url.startswith(("postgresql://", "postgres://")):
             # Without the value, which may have a password.
             raise ConfigError("database is not a URL such as postgresql://user@host/name")
-        try:
+        parsed = None
+        # Its error quotes the URL, with the password.
+        with contextlib.suppress(psycopg.ProgrammingError):
             parsed = conninfo_to_dict(url)
-        except psycopg.ProgrammingError:
-            raise ConfigError("database is not a URL such as postgresql://user@host/name") from None
+        if parsed is None:
+            raise ConfigError("database is not a URL such as postgresql://user@host/name")
         self.url = url
         self.name = name
         self.has_password: bool = parsed.get("password") is not None

@@ -125,18 +125,24 @@ fn unescape_layers(text: &[u8], layers: usize, joins_lines: bool) -> Unescaped {
     unescaped
 }
 
-/// Leaves out white space: an encoder breaks long texts into lines.
+/// Leaves out white space, as an encoder breaks long texts into lines, and NUL, which is every second byte of
+/// ASCII as UTF-16.
 pub fn squeeze(text: &[u8]) -> Squeezed {
     let bytes = Zeroizing::new(Vec::with_capacity(text.len()));
     let mut squeezed = Squeezed { bytes, shifts: Vec::new() };
     for (at, byte) in text.iter().enumerate() {
-        if byte.is_ascii_whitespace() {
+        if is_filler(*byte) {
             continue;
         }
         add_shift(&mut squeezed.shifts, squeezed.bytes.len(), at);
         squeezed.bytes.push(*byte);
     }
     squeezed
+}
+
+/// Whether it separates what belongs together.
+fn is_filler(byte: u8) -> bool {
+    byte == 0 || byte.is_ascii_whitespace()
 }
 
 /// Notes the original's position of an index, unless it follows from the one before.
@@ -150,7 +156,7 @@ fn add_shift(shifts: &mut Vec<(usize, usize)>, index: usize, original: usize) {
 /// One layer of escapes undone, if there is one.
 fn unescape_layer(previous: &Unescaped, joins_lines: bool) -> Option<Unescaped> {
     let text = previous.bytes.as_slice();
-    let is_left_out = |byte: &u8| joins_lines && byte.is_ascii_whitespace();
+    let is_left_out = |byte: &u8| joins_lines && is_filler(*byte);
     let mut index = text.iter().position(|byte| b"%\\&".contains(byte) || is_left_out(byte))?;
     // No escape is shorter than what it means, so the buffer never moves.
     let mut bytes = Zeroizing::new(Vec::with_capacity(text.len()));
@@ -169,7 +175,7 @@ fn unescape_layer(previous: &Unescaped, joins_lines: bool) -> Option<Unescaped> 
         }
         let rest = text.get(index + 1..).unwrap_or_default();
         let found = match byte {
-            b'%' => hex(rest, 2, 2).map(|(code, size)| (Meaning::byte(code), size)),
+            b'%' => percent(rest),
             b'\\' => backslash(rest),
             b'&' => entity(rest),
             _ => None,
@@ -210,6 +216,15 @@ impl Meaning {
     fn bytes(&self) -> &[u8] {
         self.0.get(..self.1).unwrap_or_default()
     }
+}
+
+/// The meaning of what follows a percent sign: a byte, or as `escape` of JavaScript writes it, a UTF-16 unit.
+fn percent(rest: &[u8]) -> Option<(Meaning, usize)> {
+    if rest.first() == Some(&b'u') {
+        let (code, size) = hex(rest.get(1..)?, 4, 4)?;
+        return Some((Meaning::character(code)?, size + 1));
+    }
+    hex(rest, 2, 2).map(|(code, size)| (Meaning::byte(code), size))
 }
 
 /// The meaning of what follows a backslash, and how many bytes of it belong to the escape.
@@ -347,6 +362,7 @@ mod tests {
             ("\\\\u002f", "/"),
             ("\\u00e9%C3%A9&#233;", "ééé"),
             ("\\ud83d\\ude00\\u{1f600}", "😀😀"),
+            ("%u0041%u00E9%u4e00%25u0041", "Aé一A"),
             ("&amp;amp;&lt;&#60;&#x3c;&#X3C", "&<<<<"),
             ("a+b", "a b"),
             ("%2B", " "),
@@ -368,9 +384,20 @@ mod tests {
 
     #[test]
     fn text_without_escapes_is_unchanged() {
-        for text in
-            ["", "%", "%g1", "100% sure", "\\", "\\q", "\\u12", "&", "&unknown;", "&#;", "\\ud83d"]
-        {
+        for text in [
+            "",
+            "%",
+            "%g1",
+            "%u004",
+            "100% sure",
+            "\\",
+            "\\q",
+            "\\u12",
+            "&",
+            "&unknown;",
+            "&#;",
+            "\\ud83d",
+        ] {
             assert_eq!(unescaped(text), text);
         }
     }

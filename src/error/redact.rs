@@ -141,15 +141,41 @@ impl Redactor {
         text.truncate(beginning(text, SHOWN_BYTES).len());
     }
 
+    /// Whether a text has a whole secret, in any spelling. The beginning of one may be that of others: all
+    /// tokens of a service may begin with the same words.
+    pub fn is_in(&self, text: &str) -> bool {
+        !self.find(text.as_bytes(), false).is_empty()
+    }
+
     /// The bytes without secrets; `None` if they contain none.
     pub fn redacted(&self, text: &[u8]) -> Option<Vec<u8>> {
-        if self.0.is_empty() {
+        let mut found = self.find(text, true);
+        if found.is_empty() {
             return None;
+        }
+        found.sort_unstable();
+        let mut redacted = Vec::with_capacity(text.len());
+        let mut end = 0;
+        for (from, to) in found {
+            if from >= end {
+                redacted.extend_from_slice(text.get(end..from).unwrap_or_default());
+                redacted.extend_from_slice(MASK.as_bytes());
+            }
+            end = end.max(to);
+        }
+        redacted.extend_from_slice(text.get(end..).unwrap_or_default());
+        Some(redacted)
+    }
+
+    /// Where secrets are, and if they are wanted, their beginnings.
+    fn find(&self, text: &[u8], beginnings: bool) -> Vec<(usize, usize)> {
+        let mut found: Vec<(usize, usize)> = Vec::new();
+        if self.0.is_empty() {
+            return found;
         }
         let unescaped = unescape(text);
         let joined = unescape_lines(text);
         let squeezed = squeeze(&joined.bytes);
-        let mut found: Vec<(usize, usize)> = Vec::new();
         for Pattern { raw, unescaped: wanted, squeezed: pieces, whole_word } in &self.0 {
             let is_whole = |text: &[u8], (from, to): (usize, usize)| {
                 let is_word = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
@@ -169,26 +195,13 @@ impl Redactor {
             // Also if the service has cut it.
             let spans = pieces
                 .iter()
+                .filter(|_| beginnings)
                 .flat_map(|pieces| pieces.find_beginnings(&squeezed.bytes, TELLING_BYTES));
             found.extend(spans.map(|span| original(squeezed.span(span))));
             let spans = pieces.iter().flat_map(|pieces| pieces.find_in(&squeezed.bytes));
             found.extend(spans.map(|span| original(squeezed.span(span))));
         }
-        if found.is_empty() {
-            return None;
-        }
-        found.sort_unstable();
-        let mut redacted = Vec::with_capacity(text.len());
-        let mut end = 0;
-        for (from, to) in found {
-            if from >= end {
-                redacted.extend_from_slice(text.get(end..from).unwrap_or_default());
-                redacted.extend_from_slice(MASK.as_bytes());
-            }
-            end = end.max(to);
-        }
-        redacted.extend_from_slice(text.get(end..).unwrap_or_default());
-        Some(redacted)
+        found
     }
 
     /// The position of a truncated secret at the end of the text. The last character may be truncated

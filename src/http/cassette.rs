@@ -24,7 +24,10 @@ use super::{
     exchange::Received,
     redact::{Side, redact_pairs, redact_text},
 };
-use crate::error::{Delivery, Error, ErrorKind, Redactor, Result, Unredacted};
+use crate::{
+    atomic_file::check_regular,
+    error::{Delivery, Error, ErrorKind, Redactor, Result, Unredacted},
+};
 
 /// What records the traffic of a client, or replaces the network.
 #[derive(Debug)]
@@ -245,7 +248,8 @@ impl Recording {
 impl Replay {
     /// Reads a recording.
     pub fn open(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(|error| at(path, &error))?;
+        let read = || check_regular(path).and_then(|()| fs::read_to_string(path));
+        let text = read().map_err(|error| at(path, &error))?;
         let (mut base_url, mut remaining) = (None, Remaining::default());
         // The last line of a recording that was interrupted has no end.
         for (number, line) in text.split_inclusive('\n').enumerate() {

@@ -2,17 +2,22 @@
 
 use std::{error::Error as _, time::Duration};
 
-use bytes::{Bytes, BytesMut};
+use ::http::{
+    HeaderMap, HeaderValue,
+    header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH},
+};
+use bytes::Bytes;
 use reqwest::{Proxy, redirect, retry};
 use rustls::ClientConfig;
 use zeroize::{Zeroize, Zeroizing};
 
-use super::{BaseUrl, HttpResponse, TransportOptions, proxy::is_usable};
+use super::{
+    BaseUrl, HttpResponse, TransportOptions,
+    proxy::is_usable,
+    response_body::{ResponseBody, too_large},
+};
 use crate::error::{Delivery, Error, ErrorKind, Result, Unredacted};
 
-/// The memory allocated for a body before any of it has arrived. A larger body is collected in chunks
-/// of this size: a growing buffer would need the memory of both sizes while it is copied.
-const CHUNK: usize = 1 << 20;
 /// A connection that has not been used for this long is closed, in the shared client and in the blocking
 /// pool.
 pub const IDLE_MAX: Duration = Duration::from_secs(90);
@@ -23,8 +28,10 @@ pub fn build_client(
     options: &TransportOptions,
     tls: Option<&ClientConfig>,
 ) -> Result<reqwest::Client> {
+    let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
     let mut builder = reqwest::Client::builder()
         .user_agent(concat!("boardlot/", env!("CARGO_PKG_VERSION")))
+        .default_headers(headers)
         .connect_timeout(options.connect_timeout)
         .pool_max_idle_per_host(options.max_connections)
         .pool_idle_timeout(IDLE_MAX)
@@ -62,34 +69,22 @@ pub async fn read_response(
     limit: usize,
     has_secrets: bool,
 ) -> Result<HttpResponse, Unredacted> {
-    let too_large =
-        || Error::protocol(format!("the response is larger than max_body_bytes ({limit})"), b"");
     let announced = response.content_length().unwrap_or_default();
     if announced > limit as u64 {
-        return Err(too_large().into());
+        return Err(too_large(limit).into());
     }
-    // The announced length may be wrong: more memory is allocated as the body arrives.
-    let expected = usize::try_from(announced).unwrap_or_default().min(CHUNK);
-    let mut body = BytesMut::with_capacity(expected);
-    let (mut full, mut length): (Vec<BytesMut>, _) = (Vec::new(), 0);
+    let mut body = ResponseBody::new(&response, announced, limit);
     while let Some(chunk) =
         response.chunk().await.map_err(|error| transport_error(error, true, None))?
     {
-        length += chunk.len();
-        if length > limit {
-            return Err(too_large().into());
-        }
-        if body.len() + chunk.len() > body.capacity() && body.len() >= CHUNK / 2 {
-            full.push(std::mem::replace(&mut body, BytesMut::with_capacity(CHUNK)));
-        }
-        body.extend_from_slice(&chunk);
+        body.add(&chunk)?;
     }
-    let whole = if full.is_empty() {
-        body.freeze()
-    } else {
-        full.push(body);
-        Bytes::from(full.concat())
-    };
+    if body.is_compressed() {
+        // They are about what was sent.
+        response.headers_mut().remove(CONTENT_ENCODING);
+        response.headers_mut().remove(CONTENT_LENGTH);
+    }
+    let whole = body.finish()?;
     let whole = if has_secrets { wiped(whole) } else { whole };
     let mut received = HttpResponse::new(whole);
     *received.status_mut() = response.status();
@@ -173,14 +168,6 @@ fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
 fn without_advice(error: reqwest::Error, receiving: bool) -> Error {
     let host = error.url().map_or("the service".to_owned(), address);
     let error = error.without_url();
-    // A connection that breaks within a compressed body is a decoding error too, but with another
-    // cause.
-    if error.is_decode() && error.source().is_some_and(|cause| cause.is::<std::io::Error>()) {
-        return Error::protocol(
-            format!("the response's compression is broken: {}", chain(&error)),
-            b"",
-        );
-    }
     if error.is_timeout() {
         return ErrorKind::Timeout(format!(
             "connecting to {host} took too long: {}",

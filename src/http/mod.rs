@@ -21,6 +21,7 @@ mod queued_request;
 mod rate_limit;
 mod redact;
 mod request;
+mod response_body;
 mod retry;
 mod retry_budget;
 mod time_range;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use hyper_util::client::proxy::matcher::Matcher;
+use url::{Position, Url};
 
 use super::{BaseUrl, TransportOptions};
 use crate::error::{Error, Result};
@@ -70,10 +71,13 @@ pub fn resolve(options: &mut TransportOptions, base: &BaseUrl) -> Result<Option<
     }
 }
 
-/// Whether it is the URL of a proxy that the HTTP library can use. It accepts others and ignores them.
+/// Whether it is the URL of a proxy that the HTTP library can use. It accepts others and ignores them. An @
+/// after the host is that of a password with a slash, of which the beginning would be taken for a port.
 pub fn is_usable(address: &str) -> bool {
+    let is_split = |url: Url| url[Position::BeforePath..].contains('@');
     ["http://", "https://"].iter().any(|scheme| address.starts_with(scheme))
         && reqwest::Proxy::all(address).is_ok()
+        && !Url::parse(address).is_ok_and(is_split)
 }
 
 fn first<const N: usize>(names: [&'static str; N]) -> Option<(&'static str, String)> {

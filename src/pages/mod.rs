@@ -87,9 +87,28 @@ impl<T> Pages<T> {
         self.requests.load(Ordering::Relaxed)
     }
 
-    /// The position as a small JSON string without secrets.
-    pub fn checkpoint(&self) -> String {
-        checkpoint::write(&self.delivery.position(), &self.call, self.source.origin())
+    /// The position as a small JSON string without secrets; an error if the service's cursor has one.
+    pub fn checkpoint(&self) -> Result<String> {
+        let position = self.delivery.position();
+        if let Some(cursor) = &position.cursor
+            && self.source.redactor().is_in(cursor)
+        {
+            let text = "the service's cursor repeats a secret of this client, which a checkpoint must not \
+                        contain: this position cannot be saved";
+            let error = Error::pagination(text.to_owned()).with_advice(
+                "Read the list without checkpoints, and report this to the service.".to_owned(),
+            );
+            return Err(error.with_endpoint(self.call.plan.request.label()));
+        }
+        Ok(checkpoint::write(&position, &self.call, self.source.origin()))
+    }
+
+    /// The error with the checkpoint to resume from, if there is one.
+    pub fn with_checkpoint(&self, error: Error) -> Error {
+        match self.checkpoint() {
+            Ok(checkpoint) => error.with_checkpoint(checkpoint),
+            Err(_) => error,
+        }
     }
 
     /// Waits for the fetcher.
@@ -190,7 +209,7 @@ impl<T> Pages<T> {
     /// before, and show the beginning of it.
     fn located(&self, error: Error) -> Error {
         let error = error.redacted(&self.source.redactor());
-        error.with_endpoint(self.call.plan.request.label()).with_checkpoint(self.checkpoint())
+        self.with_checkpoint(error.with_endpoint(self.call.plan.request.label()))
     }
 }
 

@@ -247,6 +247,9 @@ def test_a_proxy_is_not_used_for_this_machine(sandbox: bl.Sandbox) -> None:
     "url",
     [
         f"http://user:{SECRET}/x@proxy",
+        f"http://user:123/{SECRET}@proxy",
+        f"http://{SECRET}/x@proxy",
+        f"{SECRET}#x@proxy",
         f"user:{SECRET}/x@proxy:3128",
         f"http://user:{SECRET}@proxy:99999",
         f"http://user:{SECRET}@[proxy",

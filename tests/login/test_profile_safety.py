@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
+import stat
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -203,3 +205,54 @@ def test_a_configuration_that_is_a_pipe_is_rejected_at_once(config: Path) -> Non
     with pytest.raises(bl.ConfigError, match="not a regular file") as caught:
         bl.Client(profile="live")
     assert str(config) in str(caught.value)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda path: bl.Client(URL, ca_file=path),
+        bl.load_endpoints,
+        bl.Replay,
+        lambda path: bl.ApiKey("k", path),
+    ],
+)
+def test_a_file_that_is_a_pipe_or_a_device_is_rejected_at_once(
+    read: Callable[[Path], Any], tmp_path: Path
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe, 0o600)
+    for file in (pipe, Path("/dev/zero"), tmp_path):
+        with pytest.raises(bl.ConfigError, match=r"not a (regular|key) file") as caught:
+            read(file)
+        assert str(file) in str(caught.value)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root becomes others")
+def test_security_53_what_another_user_wrote_does_not_become_the_users_own() -> None:
+    """A change replaces the file: with the owner that it had, or not at all."""
+    user, other = 12345, 23456
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o777 | stat.S_ISVTX)
+        config = Path(folder) / "boardlot" / "config.toml"
+        config.parent.mkdir(mode=0o755)
+        os.chown(config.parent, user, user)
+        planted = "[profiles.live]\nbase_url = 'https://other.example'\n"
+        config.write_text(planted)
+        os.chown(config, other, other)
+        child = os.fork()
+        if child == 0:
+            os.setgid(user)
+            os.setuid(user)
+            os.environ["XDG_CONFIG_HOME"] = folder
+            try:
+                _core._save_profile("mine", {"base_url": URL, "kind": "none"})
+            except OSError as error:
+                os._exit(7 if "belongs to another user" in str(error) else 1)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        assert config.read_text() == planted and config.stat().st_uid == other
+        assert sorted(path.name for path in config.parent.iterdir()) == [
+            ".config.toml.lock",
+            "config.toml",
+        ]

@@ -159,6 +159,13 @@ LAYERS = {
     "gzip cut off": packed("gzip", gzip.compress(RAW)[:-12]),
     "gzip with a wrong sum": packed("gzip", gzip.compress(RAW)[:-8] + b"\0" * 8),
     "gzip not named": packed("identity", gzip.compress(RAW)),
+    "a second member cut off": packed(
+        "gzip", gzip.compress(RAW[:20]) + gzip.compress(RAW[20:])[:-6]
+    ),
+    "a first member with a wrong sum": packed(
+        "gzip", gzip.compress(RAW[:20])[:-8] + b"\0" * 8 + gzip.compress(RAW[20:])
+    ),
+    "other bytes after a member": packed("gzip", gzip.compress(RAW) + b"garbage of a proxy"),
 }
 
 
@@ -168,6 +175,40 @@ def test_security_23_one_layer_of_compression_is_undone_and_no_more(name):
         client = bl.Client(server.base_url, max_retries=0)
         with pytest.raises((bl.ProtocolError, bl.TransportError)):
             client.dividends("HK.00700")
+
+
+MEMBERS = {
+    "two": [RAW[:20], RAW[20:]],
+    "one for each byte": [RAW[n : n + 1] for n in range(len(RAW))],
+    "empty ones": [b"", RAW[:9], b"", b"", RAW[9:], b""],
+}
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+@pytest.mark.parametrize("piece", [1, 97, 1 << 20])
+def test_a_body_of_several_gzip_members_is_read_however_it_arrives(name, piece):
+    body = b"".join(gzip.compress(member) for member in MEMBERS[name])
+    pieces = [body[n : n + piece] for n in range(0, len(body), piece)]
+    in_chunks = Response(200, headers={"Content-Encoding": "gzip"}, chunks=pieces)
+    for one in (packed("gzip", body), in_chunks):
+        with StandInService([one]) as server:
+            result = bl.Client(server.base_url, max_retries=0).request("GET", "/any")
+        assert result.content == RAW
+        assert not {"content-encoding", "content-length"} & set(result.headers)
+
+
+def test_security_23_a_bomb_in_a_later_member_is_rejected():
+    body = gzip.compress(RAW) + gzip.compress(bytes(100 << 20))
+    with StandInService([packed("gzip", body)]) as server:
+        client = bl.Client(server.base_url, max_retries=0)
+        with pytest.raises(bl.ProtocolError, match="max_body_bytes"):
+            client.request("GET", "/any")
+
+
+@pytest.mark.parametrize("status", [200, 204, 304])
+def test_a_response_without_a_body_needs_no_gzip_member(status):
+    with StandInService([Response(status, b"", {"Content-Encoding": "gzip"})]) as server:
+        assert bl.Client(server.base_url).request("GET", "/any").content == b""
 
 
 def test_security_23_only_supported_encodings_are_requested():

@@ -212,3 +212,14 @@ def test_a_variable_without_a_usable_proxy_is_rejected_without_its_value(named, 
     ) as caught:
         bl.Client(f"https://{NAME}", proxy="environment")
     assert "hunter2" not in f"{caught.value!r} {caught.value.hint}"
+
+
+@pytest.mark.parametrize(
+    "address", ["http://user:12/hunter2@proxy", "http://user:12#hunter2@proxy"]
+)
+def test_security_21_a_password_with_a_slash_is_not_taken_for_a_port(address, monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", address)
+    for proxy in (address, "environment"):
+        with pytest.raises(bl.ConfigError, match=r"valid proxy|not valid") as caught:
+            bl.Client("https://service.invalid", proxy=proxy)
+        assert "hunter2" not in str(caught.value) and "user:" not in str(caught.value)

@@ -69,6 +69,12 @@ SPELLINGS = {
     "Base64 in lines of MIME": lambda text: base64.encodebytes(text.encode() * 4).decode(),
     "Base64 in lines of PEM": lambda text: lines(base64.b64encode(text.encode() * 4).decode(), 64),
     "names of HTML": lambda text: each(text, named),
+    "escape() of JavaScript": lambda text: each(text, lambda c: f"%u{ord(c):04X}"),
+    "UTF-16": lambda text: text.encode("utf-16-le").decode(),
+    "UTF-16, big-endian": lambda text: text.encode("utf-16-be").decode(),
+    "UTF-16 in percent-encoding": lambda text: quote(text.encode("utf-16-le"), safe=""),
+    "UTF-16 with JSON escapes": lambda text: json.dumps(text.encode("utf-16-le").decode())[1:-1],
+    "percent-encoded in UTF-16": lambda text: quote(text, safe="").encode("utf-16-le").decode(),
     "hexadecimal": lambda text: text.encode().hex(),
     "mixed": mixed,
 }
@@ -91,7 +97,8 @@ def found(secret, spelling, text):
 
 def echoes(text):
     """Responses that repeat a text, by where they have it."""
-    plain, in_line = text.encode(), " ".join(text.split())
+    # A header cannot have NUL.
+    plain, in_line = text.encode(), " ".join(text.replace("\0", "%00").split())
     return {
         "message": (400, {}, {"ret_code": 1, "ret_msg": f"no: {text}"}),
         "raw message": (200, {}, b'{"ret_code":1,"ret_msg":"no: ' + plain + b'"}'),

@@ -64,10 +64,10 @@ GIVEN = {
     "rows": "data.list",
 }
 # Waits for a person, needs a keychain, or takes no text.
-SKIPPED = {"login", "wait", "aclose", "close", "logout", "reload", "Archive"}
+SKIPPED = {"login", "wait", "aclose", "close", "logout", "reload"}
 # What an error quotes if it is not valid: paths, numbers, words of a list.
 PUBLIC = (
-    *("path", "ca_file", "private_key", "store", "value", "cls", "markets", "paging"),
+    *("path", "ca_file", "private_key", "store", "value", "cls", "markets", "paging", "wait"),
     *(
         "timeout",
         "connect_timeout",
@@ -204,5 +204,19 @@ def test_security_14_a_text_that_is_not_unicode_is_rejected_by_its_argument(argu
     with pytest.raises(bl.ConfigError, match=r"[Uu]nicode|surrogate") as caught:
         call()
     assert argument in str(caught.value)
+    assert caught.value.__context__ is None
+    assert not any(CANARY in text for text in appearances_of(caught.value))
+
+
+@pytest.mark.parametrize(
+    "address", [f"postgresql://u:{CANARY}%zz@h/d", f"postgresql://u:{TEXT}@h/d"]
+)
+@pytest.mark.parametrize(
+    "call", [bl.Archive, lambda address: bl.RateLimit(1, name="x", database=address)]
+)
+def test_security_14_an_address_of_a_database_that_is_not_valid_is_not_shown(address, call):
+    pytest.importorskip("psycopg")
+    with pytest.raises(bl.ConfigError) as caught:
+        call(address)
     assert caught.value.__context__ is None
     assert not any(CANARY in text for text in appearances_of(caught.value))

@@ -56,6 +56,8 @@ def server_address(target: str) -> str | None:
         before, separator, rest = target.partition("://")
         if not separator or before.strip().lower() not in ("postgresql", "postgres"):
             raise ConfigError(f"target is an address that is not supported; {expected}")
+        if any("\ud800" <= character <= "\udfff" for character in target):
+            raise ConfigError(f"target is an address that is not valid Unicode; {expected}")
         return f"postgresql://{rest.strip()}"
     if CONNECTION_STRING.match(target):
         raise ConfigError(

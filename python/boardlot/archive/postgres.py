@@ -53,10 +53,12 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     driver_error: type[Exception] = psycopg.Error
 
     def __init__(self, target: str) -> None:
-        try:
+        given = None
+        # Its error quotes the address, with the password.
+        with suppress(psycopg.ProgrammingError):
             given = conninfo.conninfo_to_dict(target)
-        except psycopg.ProgrammingError:
-            raise _not_valid() from None
+        if given is None:
+            raise _not_valid()
         self._target = target
         super().__init__(_shown(given))
 

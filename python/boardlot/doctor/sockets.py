@@ -93,7 +93,9 @@ def read_proxy(url: str) -> SplitResult | None:
     """
     try:
         proxy = urlsplit(url if "://" in url else f"http://{url}")
-        return proxy if proxy.hostname and proxy.port != 0 else None
+        # An @ after the host is that of a password with a slash.
+        is_split = any("@" in part for part in proxy[2:])
+        return proxy if proxy.hostname and proxy.port != 0 and not is_split else None
     except ValueError:
         return None
 

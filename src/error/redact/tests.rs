@@ -30,6 +30,8 @@ fn spellings(c: char) -> Vec<String> {
         format!("&#x{code:x};"),
         format!("&#X{code:X};"),
         format!("&amp;#{code};"),
+        format!("%u{code:04x}"),
+        format!("%25u{code:04X}"),
     ];
     let named = [
         ('&', "&amp;"),
@@ -79,6 +81,38 @@ fn base64_is_found_wherever_the_secret_begins() {
             }
         }
     }
+}
+
+#[test]
+fn utf_16_is_found_also_within_escapes() {
+    let utf_16 = |text: &str, before: &str, behind: &str| -> String {
+        text.chars().map(|c| format!("{before}{c}{behind}")).collect()
+    };
+    let escaped: String = SECRET.chars().map(|c| format!("%{:02X}", u32::from(c))).collect();
+    for nul in ["\0", "%00", "\\u0000"] {
+        for text in [SECRET, &escaped] {
+            for spelled in [utf_16(text, "", nul), utf_16(text, nul, "")] {
+                let shown = redacted(&format!("a {spelled}, b"));
+                let shown = shown.replace(nul, "");
+                assert_eq!(shown, "a ***, b", "{spelled:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn only_a_whole_secret_is_in_a_text() {
+    let redactor = Redactor::new(["eyJhbGciOiJIUzI1NiJ9.state.signature"]);
+    for (text, is_in) in [
+        ("eyJhbGciOiJIUzI1NiJ9.state.signature", true),
+        ("at=5&token=eyJhbGciOiJIUzI1NiJ9%2Estate%2Esignature", true),
+        ("eyJhbGciOiJIUzI1NiJ9.other.signature", false),
+        ("eyJhbGciOiJIUzI1NiJ9.state.sign", false),
+        ("", false),
+    ] {
+        assert_eq!(redactor.is_in(text), is_in, "{text}");
+    }
+    assert!(!Redactor::default().is_in("text"));
 }
 
 #[test]

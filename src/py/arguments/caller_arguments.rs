@@ -16,11 +16,13 @@ use super::request_arguments::compact_json;
 pub use crate::py::interpreter::texts::{optional_text, secret_bytes, secret_text, text, text_of};
 use crate::{
     api::Argument,
+    atomic_file,
     error::Error,
     py::{
         interpreter::{
             callback::Invoke,
             errors::{is_error, raise, wrong_type},
+            shutdown_gate::detach,
             texts::not_unicode,
         },
         values::dates::{DateClasses, date},
@@ -152,9 +154,9 @@ pub fn path(name: &str, value: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
     })
 }
 
-/// The contents of the file with this path.
+/// The contents of the regular file with this path.
 pub fn file_contents(py: Python<'_>, name: &str, path: &Path) -> PyResult<Vec<u8>> {
-    fs::read(path)
+    detach(py, || atomic_file::check_regular(path).and_then(|()| fs::read(path)))
         .map_err(|error| raise(py, Error::config(format!("{name} {}: {error}", path.display()))))
 }
 

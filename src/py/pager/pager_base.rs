@@ -167,8 +167,7 @@ impl PagerBase {
                 let pages = &state.pages;
                 let (gathering, sinks) = pages.gather(&mut fetcher, limits, &count, sink).await?;
                 let sinks = sinks.into_iter().map(|checked| checked.sink).collect();
-                let value =
-                    convert(sinks).await.map_err(|e| e.with_checkpoint(pages.checkpoint()))?;
+                let value = convert(sinks).await.map_err(|error| pages.with_checkpoint(error))?;
                 let is_rest = match limits {
                     Limits { items: None, pages: None } => true,
                     Limits { items: Some(0), .. } | Limits { pages: Some(0), .. } => false,

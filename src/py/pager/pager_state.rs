@@ -76,7 +76,8 @@ impl PagerState {
 
     /// The position of the caller.
     pub fn checkpoint(&self, py: Python<'_>) -> PyResult<String> {
-        self.delivery(py).map(|_| self.pages.checkpoint())
+        self.delivery(py)?;
+        self.pages.checkpoint().map_err(|error| raise(py, error))
     }
 
     /// How many rows a call with these limits will return, once the service has reported the total.
@@ -286,7 +287,7 @@ impl PagerState {
         let value = error.value(py);
         if value.hasattr("checkpoint").unwrap_or(false) {
             // It only fails for an exception without settable attributes.
-            let _ = value.setattr("checkpoint", self.pages.checkpoint());
+            let _ = value.setattr("checkpoint", self.pages.checkpoint().ok());
         }
         error
     }

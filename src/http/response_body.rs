@@ -1,0 +1,120 @@
+//! The body of a response as it arrives: collected, decompressed, and limited in size.
+
+use std::io::{self, Write};
+
+use ::http::header::CONTENT_ENCODING;
+use bytes::{Bytes, BytesMut};
+use flate2::write::MultiGzDecoder;
+
+use crate::error::{Error, Result};
+
+/// The memory allocated for a body before any of it has arrived. A larger body is collected in chunks
+/// of this size: a growing buffer would need the memory of both sizes while it is copied.
+const CHUNK: usize = 1 << 20;
+
+/// A body of which more may arrive.
+pub enum ResponseBody {
+    Plain(Collected),
+    /// As gzip, which may have several members (RFC 1952, section 2.2): the HTTP library reads only the
+    /// first one.
+    Gzip {
+        decoder: Box<MultiGzDecoder<Collected>>,
+        is_empty: bool,
+    },
+}
+
+/// What has arrived of a body, decompressed.
+#[derive(Default)]
+pub struct Collected {
+    full: Vec<BytesMut>,
+    last: BytesMut,
+    length: usize,
+    limit: usize,
+}
+
+impl ResponseBody {
+    /// The announced length may be wrong: more memory is allocated as the body arrives.
+    pub fn new(response: &reqwest::Response, announced: u64, limit: usize) -> Self {
+        let expected = usize::try_from(announced).unwrap_or_default().min(CHUNK);
+        let last = BytesMut::with_capacity(expected);
+        let collected = Collected { full: Vec::new(), last, length: 0, limit };
+        let mut encodings = response.headers().get_all(CONTENT_ENCODING).iter();
+        // One layer: of several, none is undone.
+        match (encodings.next(), encodings.next()) {
+            (Some(encoding), None) if encoding.as_bytes().eq_ignore_ascii_case(b"gzip") => {
+                let decoder = Box::new(MultiGzDecoder::new(collected));
+                ResponseBody::Gzip { decoder, is_empty: true }
+            }
+            _ => ResponseBody::Plain(collected),
+        }
+    }
+
+    pub fn is_compressed(&self) -> bool {
+        matches!(self, ResponseBody::Gzip { .. })
+    }
+
+    /// Adds what has arrived.
+    pub fn add(&mut self, chunk: &[u8]) -> Result<()> {
+        match self {
+            ResponseBody::Plain(collected) => {
+                collected.write_all(chunk).map_err(|_| too_large(collected.limit))
+            }
+            ResponseBody::Gzip { decoder, is_empty } => {
+                *is_empty &= chunk.is_empty();
+                decoder.write_all(chunk).map_err(|error| decoder.get_ref().broken(&error))
+            }
+        }
+    }
+
+    /// The whole body.
+    pub fn finish(self) -> Result<Bytes> {
+        let collected = match self {
+            ResponseBody::Plain(collected) => collected,
+            // As of a response to a HEAD request.
+            ResponseBody::Gzip { is_empty: true, .. } => Collected::default(),
+            ResponseBody::Gzip { mut decoder, .. } => {
+                decoder.try_finish().map_err(|error| decoder.get_ref().broken(&error))?;
+                std::mem::take(decoder.get_mut())
+            }
+        };
+        let Collected { mut full, last, .. } = collected;
+        if full.is_empty() {
+            return Ok(last.freeze());
+        }
+        full.push(last);
+        Ok(Bytes::from(full.concat()))
+    }
+}
+
+impl Collected {
+    fn broken(&self, error: &io::Error) -> Error {
+        match self.length > self.limit {
+            true => too_large(self.limit),
+            false => Error::protocol(format!("the response's compression is broken: {error}"), b""),
+        }
+    }
+}
+
+/// Fails beyond the limit, from then on.
+impl Write for Collected {
+    fn write(&mut self, chunk: &[u8]) -> io::Result<usize> {
+        self.length = self.length.saturating_add(chunk.len());
+        if self.length > self.limit {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        if self.last.len() + chunk.len() > self.last.capacity() && self.last.len() >= CHUNK / 2 {
+            let next = BytesMut::with_capacity(CHUNK);
+            self.full.push(std::mem::replace(&mut self.last, next));
+        }
+        self.last.extend_from_slice(chunk);
+        Ok(chunk.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+pub fn too_large(limit: usize) -> Error {
+    Error::protocol(format!("the response is larger than max_body_bytes ({limit})"), b"")
+}
