@@ -136,7 +136,8 @@ faults: $(BIN)/.built ## Every kind of fault x every operation x 30 seeds: six m
 	$(BIN)/python -m tests.faults.matrix --seeds 30
 
 # SEEDS is a seed or a range, CLIENTS how many take part; FAULT, BEFORE and AFTER are seconds. ONLY is a part of
-# a scenario's name, PLOT a file for tools/plot_simulation.py. The tests run a short form.
+# the kind and name of a scenario, such as "Logins slow" (or "day", in which everything happens), PLOT a file
+# for tools/plot_simulation.py. The tests run a short form.
 simulate: export SEEDS ?= 1-10
 simulate: export CLIENTS ?= 300
 simulate: export BEFORE ?= 120

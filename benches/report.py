@@ -93,7 +93,7 @@ def verdict(row: Row, target: Target | Limit) -> tuple[str, str, str]:
     mine = row.taken.get(target.ours, Taken())
     ours = mine.median(target.measure)
     if isinstance(target, Limit):
-        unit = "ms"
+        unit = "ms" if target.most >= 1e-3 else "µs"
         if target.measure in {"peak", "size"}:
             unit = "MB" if target.most >= 1e6 else "kB"
         asked = f"{target.ours}: under {target.most * SCALES[unit]:g} {unit}{what}"

@@ -19,8 +19,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 VENV = HERE / ".venv"
 TOPICS = [
-    "signing", "pages", "frames", "rows", "wire", "cost", "end_to_end", "startup", "growth",
-    "archive", "scale",
+    "signing", "pages", "frames", "rows", "wire", "limits", "cost", "end_to_end", "startup",
+    "growth", "archive", "scale",
 ]  # fmt: skip
 
 

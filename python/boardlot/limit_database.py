@@ -32,6 +32,12 @@ CLOCK = (
     "with clock as materialized ("
     "select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now) "
 )
+# How far the server's clock was set back: what is stored is then that much too late. A statement
+# that has waited for others has an earlier time than theirs, but not by more than it may wait.
+BACK = (
+    "(case when window_second > clock.now / 1000000 + 15"
+    " then window_second * 1000000 - clock.now else 0 end)"
+)
 # The server's time when the row is returned, and when the reserved request may be sent.
 RETURNED = """
 returning (extract(epoch from clock_timestamp()) * 1000000)::bigint,
@@ -43,8 +49,11 @@ returning (extract(epoch from clock_timestamp()) * 1000000)::bigint,
 # stays open if a process is stopped or killed.
 RESERVE = f"""{CLOCK}
 update boardlot_rate_limits set
-    arrival = %(interval)s + greatest(arrival, clock.now, case when held_until > clock.now
-        then greatest(held_until, arrival - %(tolerance)s) else 0 end),
+    arrival = %(interval)s + greatest(
+        arrival - {BACK}, clock.now, case when held_until - {BACK} > clock.now
+        then greatest(held_until, arrival - %(tolerance)s) - {BACK} else 0 end),
+    held_until = held_until - {BACK},
+    slow_since = slow_since - {BACK},
     window_second = clock.now / 1000000,
     in_window = case when clock.now / 1000000 = window_second then in_window + 1 else 1 end,
     in_previous = case clock.now / 1000000 - window_second

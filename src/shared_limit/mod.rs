@@ -34,6 +34,10 @@ const LOOKAHEAD: Duration = Duration::from_millis(20);
 /// another time: beside the requests of that moment it would be one too many.
 const LATE_MAX: u64 = 20_000_000;
 
+/// A request that has waited so long asks what its time is worth: a database does not tell that another
+/// process was told to wait.
+const OLD: u64 = 100_000_000;
+
 /// A limit that several clients share.
 #[derive(Debug)]
 pub struct SharedLimit {
@@ -120,13 +124,23 @@ impl SharedLimit {
             true => queue.turn.try_lock().ok(),
             false => Some(queue.turn.lock().await),
         };
-        let send_at = match queue.take_spare() {
-            Some(send_at) => send_at,
-            None => self.change(Change::Reserve).await?.send_at,
-        };
-        let reserved = ReservedTime { queue, send_at, is_spare: true };
-        reserved.sleep(LOOKAHEAD).await;
-        Ok(reserved)
+        loop {
+            let send_at = match queue.take_spare() {
+                Some(send_at) => send_at,
+                None => self.change(Change::Reserve).await?.send_at,
+            };
+            let reserved = ReservedTime { queue, send_at, is_spare: true };
+            let since = boot_nanos();
+            reserved.sleep(LOOKAHEAD).await;
+            if boot_nanos() < since + OLD {
+                return Ok(reserved);
+            }
+            let state = self.change(Change::Hold(Duration::ZERO)).await?.state;
+            if state.held_until <= send_at {
+                return Ok(reserved);
+            }
+            reserved.end();
+        }
     }
 
     async fn change(&self, change: Change) -> Result<Reserved> {

@@ -26,6 +26,14 @@ pub struct Allowance {
     pub burst: u32,
 }
 
+impl Allowance {
+    /// How many seconds before its evenly spaced time a request may be sent. Not at a lowered rate: then a
+    /// slow-down would grant a second burst at once.
+    pub fn tolerance(self) -> f64 {
+        f64::from(self.burst.saturating_sub(1)) / own_rate(self)
+    }
+}
+
 /// All times are nanoseconds of one clock that all who share the limit read.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct State {
@@ -78,8 +86,7 @@ impl State {
 
     fn reserve(&mut self, allowance: Allowance, now: u64) -> u64 {
         let interval = 1.0 / self.rate(allowance, now);
-        // Not that of a lowered rate: a slow-down would grant a second burst at once.
-        let tolerance = f64::from(allowance.burst.saturating_sub(1)) / own_rate(allowance);
+        let tolerance = allowance.tolerance();
         let earliest = now.max(self.held_until);
         let send_at = earliest.max(self.arrival.saturating_sub(seconds(tolerance)));
         // After a time in which nothing could be sent there is no burst.

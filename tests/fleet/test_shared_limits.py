@@ -102,6 +102,54 @@ def test_retry_after_that_one_process_sees_holds_back_all(arrivals, limit, tmp_p
     assert sum(wait <= 0.3 for wait in after) <= 0.3 * RATE + 1
 
 
+def test_retry_after_also_holds_back_those_who_have_waited_long_for_their_time(
+    arrivals, limit, tmp_path
+):
+    with fleet(arrivals, {**limit, "rate": 2}, tmp_path, threads=1) as running:
+        # The times of the next requests are reserved up to a second and a half ahead.
+        running.begin(running.start(4))
+        running.wait_for(2)
+        arrivals.throttle(3)
+        running.wait_for(3)
+    rejected = arrivals.throttled_at
+    after = [at - rejected for at in arrivals.times if at > rejected]
+    assert not [wait for wait in after if 0.8 < wait < 2.95]
+
+
+def test_a_slow_down_grants_no_second_burst(arrivals, limit):
+    limit = bl.RateLimit(**{**limit, "rate": 2, "burst": 5, "name": "slow-down"})
+    rejected, other = (
+        bl.Client(arrivals.base_url, rate_limit=limit, max_retries=0) for _ in range(2)
+    )
+    for _ in range(3):
+        arrivals.throttle(0)
+        with pytest.raises(bl.RateLimited):
+            rejected.server_time()
+    for _ in range(3):
+        other.server_time()
+    # The burst allows at most two more at once, if the first three took half a second.
+    assert arrivals.times[-1] - arrivals.times[-3] > 0.3
+
+
+def test_a_database_whose_clock_is_set_back_keeps_nobody_waiting(arrivals, postgres):
+    import psycopg
+
+    address = postgres.address()
+    limit = bl.RateLimit(20, name="set back", database=address)
+    client = bl.Client(arrivals.base_url, rate_limit=limit, timeout=15, max_retries=0)
+    client.server_time()
+    # As if the time that was stored had been an hour later.
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(
+            "update boardlot_rate_limits set window_second = window_second + 3600,"
+            " arrival = arrival + 3600000000, held_until = arrival + 3600000000"
+        )
+    for _ in range(5):
+        client.server_time()
+    times = arrivals.times
+    assert times[-1] - times[-5] > 3.5 / 20
+
+
 def test_a_stopped_process_takes_nothing_along(arrivals, limit, tmp_path):
     with fleet(arrivals, limit, tmp_path, threads=2) as running:
         first, *others = running.start(3)

@@ -1,6 +1,11 @@
 //! Clients that read a list now and then, by the real code or by plain exponential backoff.
 
-use std::{cell::RefCell, rc::Rc, sync::Arc, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+    sync::Arc,
+    time::Duration,
+};
 
 use boardlot::{
     api::{Argument, endpoint},
@@ -15,7 +20,10 @@ use boardlot::{
     shared_limit::{Allowance, SharedLimit},
     simulated,
 };
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::{
+    task::spawn_local,
+    time::{Instant, sleep, timeout},
+};
 use zeroize::Zeroizing;
 
 use super::service::{PAGES, ROWS, Service};
@@ -32,116 +40,142 @@ pub enum Kind {
     /// By boardlot, with the tokens of logins or with signatures.
     Logins,
     Keys,
+    /// One half each.
+    Both,
     /// As requests with urllib3's `Retry(3, backoff_factor=0.5, status_forcelist=[429, 503])`.
     Plain,
 }
 
 /// What the clients of a run have seen.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Seen {
-    /// By second since the start.
+    /// The pages that were received, by second since the start.
     pub pages: Vec<u32>,
-    /// By client.
+    /// The pages that calls were begun for.
+    pub wanted: Vec<u32>,
+    /// The pages that were received, by client.
     pub by_client: Vec<u32>,
-    /// Calls that were begun: without retries, so many requests would be sent.
-    pub calls: u64,
+    /// Requests without retries.
+    pub requests: u64,
     pub errors: u64,
     /// Lists with a row missing, or twice, or out of order.
     pub wrong_lists: u64,
 }
 
-#[derive(Clone)]
 pub struct Fleet {
     pub service: Arc<Service>,
-    pub seen: Rc<RefCell<Seen>>,
+    pub seen: RefCell<Seen>,
     pub start: Instant,
     pub end: Instant,
     /// How often each client reads its list.
-    pub interval: Rc<RefCell<Duration>>,
+    pub interval: Cell<Duration>,
+}
+
+/// One client, and the lists whose calls have failed: from where the next call resumes, and the rows before.
+pub struct Reader {
+    fleet: Rc<Fleet>,
+    number: usize,
+    client: Option<Client>,
+    interrupted: RefCell<Vec<(String, Vec<u64>)>>,
 }
 
 impl Fleet {
+    fn second(&self) -> usize {
+        usize::try_from(self.start.elapsed().as_secs()).expect("in range")
+    }
+
+    fn wants(&self, pages: u64) {
+        if let Some(count) = self.seen.borrow_mut().wanted.get_mut(self.second()) {
+            *count += u32::try_from(pages).expect("small");
+        }
+    }
+
     fn succeeded(&self, client: usize) {
         let mut seen = self.seen.borrow_mut();
-        let second = usize::try_from(self.start.elapsed().as_secs()).expect("in range");
-        if let Some(count) = seen.pages.get_mut(second) {
+        if let Some(count) = seen.pages.get_mut(self.second()) {
             *count += 1;
         }
         seen.by_client[client] += 1;
     }
+}
 
-    /// One client until the end.
-    pub async fn run(self, number: usize, client: Option<Client>) {
-        let interval = *self.interval.borrow();
-        sleep(interval.mul_f64(simulated::random_share())).await;
-        let mut checkpoint: Option<String> = None;
-        let mut rows: Vec<u64> = Vec::new();
-        while Instant::now() < self.end {
-            let due =
-                Instant::now() + self.interval.borrow().mul_f64(0.5 + simulated::random_share());
-            match &client {
-                Some(client) => self.read(number, client, &mut checkpoint, &mut rows).await,
-                None => self.read_plainly(number).await,
-            }
-            sleep_until(due).await;
+impl Reader {
+    pub fn new(fleet: &Rc<Fleet>, number: usize, client: Option<Client>) -> Rc<Self> {
+        Rc::new(Reader { fleet: fleet.clone(), number, client, interrupted: RefCell::default() })
+    }
+
+    /// Calls at random times until the end, whether or not the earlier calls have ended.
+    pub async fn run(self: Rc<Self>) {
+        sleep(self.fleet.interval.get().mul_f64(simulated::random_share())).await;
+        while Instant::now() < self.fleet.end {
+            spawn_local(self.clone().call());
+            let share = 0.5 + simulated::random_share();
+            sleep(self.fleet.interval.get().mul_f64(share)).await;
         }
     }
 
-    /// Reads the list, from where an error has stopped the last time.
-    async fn read(
-        &self,
-        number: usize,
-        client: &Client,
-        checkpoint: &mut Option<String>,
-        rows: &mut Vec<u64>,
-    ) {
+    /// Calls once within this time.
+    pub async fn call_within(self: Rc<Self>, time: Duration) {
+        sleep(time.mul_f64(simulated::random_share())).await;
+        self.call().await;
+    }
+
+    async fn call(self: Rc<Self>) {
+        match &self.client {
+            Some(client) => self.read(client).await,
+            None => self.read_plainly().await,
+        }
+    }
+
+    /// Reads the list, or the rest of one whose call has failed.
+    async fn read(&self, client: &Client) {
+        let interrupted = self.interrupted.borrow_mut().pop();
+        let (checkpoint, mut rows) = interrupted
+            .map_or_else(|| (None, Vec::new()), |(checkpoint, rows)| (Some(checkpoint), rows));
+        self.fleet.wants(PAGES - rows.len() as u64 / ROWS);
         let account = [("acc_id", Argument::Integer(1))];
         let orders = endpoint("crypto_orders").expect("an endpoint");
         let pages = client.pages::<_, ()>(orders, &account, None, checkpoint.as_deref());
         let pages = pages.expect("pages");
-        loop {
+        let outcome = loop {
             match pages.next_page().await {
                 Ok(Some(page)) => {
-                    self.succeeded(number);
+                    self.fleet.succeeded(self.number);
                     for index in page.range.clone() {
                         let members = page.page.row(index).expect("a row");
                         let value = Value::parse(members[0].1.get()).expect("JSON");
                         rows.push(value.as_text().expect("text").parse().expect("a number"));
                     }
                 }
-                Ok(None) => {
-                    self.seen.borrow_mut().calls += pages.requests();
-                    let is_whole = rows.iter().copied().eq(0..PAGES * ROWS);
-                    self.seen.borrow_mut().wrong_lists += u64::from(!is_whole);
-                    rows.clear();
-                    *checkpoint = None;
-                    return;
-                }
-                Err(_) => {
-                    let mut seen = self.seen.borrow_mut();
-                    seen.calls += pages.requests();
-                    seen.errors += 1;
-                    *checkpoint = Some(pages.checkpoint());
-                    return;
-                }
+                Ok(None) => break true,
+                Err(_) => break false,
             }
+        };
+        let mut seen = self.fleet.seen.borrow_mut();
+        seen.requests += pages.requests();
+        if outcome {
+            seen.wrong_lists += u64::from(!rows.into_iter().eq(0..PAGES * ROWS));
+        } else {
+            seen.errors += 1;
+            self.interrupted.borrow_mut().push((pages.checkpoint(), rows));
         }
     }
 
     /// What requests does with a `Retry` of urllib3.
-    async fn read_plainly(&self, number: usize) {
+    async fn read_plainly(&self) {
+        self.fleet.wants(PAGES);
         for page in 0..PAGES {
-            self.seen.borrow_mut().calls += 1;
+            self.fleet.seen.borrow_mut().requests += 1;
             let mut url: reqwest::Url =
                 format!("{BASE}/orders?page_flag={page}").parse().expect("a URL");
             let mut attempt = 0;
             loop {
                 let request = reqwest::Request::new(reqwest::Method::GET, url);
                 let again = request.try_clone().expect("a request");
-                let outcome = timeout(TIMEOUT, self.service.respond(request)).await;
+                let outcome = timeout(TIMEOUT, self.fleet.service.respond(request)).await;
                 let wait = match &outcome {
                     Ok(Ok(response)) if response.status() == 200 => {
-                        self.succeeded(number);
+                        self.fleet.succeeded(self.number);
                         break;
                     }
                     Ok(Ok(response)) => response.headers().get("retry-after").map(|seconds| {
@@ -152,7 +186,7 @@ impl Fleet {
                 };
                 attempt += 1;
                 if attempt > 3 {
-                    self.seen.borrow_mut().errors += 1;
+                    self.fleet.seen.borrow_mut().errors += 1;
                     return;
                 }
                 // The first retry comes at once.
@@ -175,10 +209,15 @@ pub fn clients(kind: Kind, service: &Arc<Service>, count: usize, rate: f64) -> V
         if number.is_multiple_of(GROUP) {
             limit = Arc::new(SharedLimit::in_process(allowance));
         }
-        let credentials = match kind {
+        let is_login = match kind {
             Kind::Plain => return None,
-            Kind::Keys => Credentials::api_key(format!("key-{number}"), key.clone()),
-            Kind::Logins => Ok(Credentials::OAuth(Arc::new(login(&memory, service, number)))),
+            Kind::Logins => true,
+            Kind::Keys => false,
+            Kind::Both => number.is_multiple_of(2),
+        };
+        let credentials = match is_login {
+            true => Ok(Credentials::OAuth(Arc::new(login(&memory, service, number)))),
+            false => Credentials::api_key(format!("key-{number}"), key.clone()),
         };
         let options = TransportOptions {
             timeout: TIMEOUT,

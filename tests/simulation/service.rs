@@ -23,6 +23,8 @@ const LATENCY: Duration = Duration::from_millis(20);
 const BACKLOG: Duration = Duration::from_secs(10);
 pub const PAGES: u64 = 2;
 pub const ROWS: u64 = 3;
+/// How long a restart takes.
+const PAUSE: Duration = Duration::from_secs(10);
 const LIFETIME: Duration = Duration::from_secs(1_800);
 /// How far a signature's time may be from the service's.
 const CLOCK_MS: i64 = 5_000;
@@ -32,6 +34,8 @@ const CLOCK_MS: i64 = 5_000;
 pub enum Fault {
     /// More is offered: this many times the capacity.
     Load(f64),
+    /// Every client calls once more until the end.
+    Burst,
     /// A tenth of the capacity.
     Slow,
     /// Half of the requests fail, after they were processed.
@@ -40,8 +44,8 @@ pub enum Fault {
     Resets,
     /// A quarter of the capacity is granted; what is more is rejected, perhaps with `Retry-After`.
     Throttled { retry_after: Option<u64> },
-    /// All connections are dropped, and none are accepted for some seconds.
-    Restart(Duration),
+    /// All connections are dropped, and none are accepted for ten seconds.
+    Restart,
     /// No token is valid any more.
     TokensExpire,
     /// The clock is set forward by an hour, and stays there.
@@ -96,10 +100,10 @@ impl Service {
         let mut state = self.state.lock().expect("a lock");
         state.fault = fault;
         match fault {
-            Some(Fault::Restart(pause)) => {
+            Some(Fault::Restart) => {
                 state.generation += 1;
                 state.busy_until = Instant::now();
-                state.down_until = Instant::now() + pause;
+                state.down_until = Instant::now() + PAUSE;
             }
             Some(Fault::TokensExpire) => state.tokens_since = state.issued + 1,
             Some(Fault::ClockJumps) => state.ahead_ms = 3_600_000,

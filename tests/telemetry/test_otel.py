@@ -182,6 +182,21 @@ def test_durations_are_a_histogram_in_seconds_with_few_series(telemetry, sandbox
     }
 
 
+def test_the_wait_for_a_rate_limit_is_on_the_span_and_a_histogram(telemetry, sandbox):
+    with sandbox.client(rate_limit=bl.RateLimit(2)) as client:
+        telemetry.instrument(client)
+        for _ in range(2):
+            client.server_time()
+    first, second = (span.attributes for span in telemetry.requests())
+    wait = second["boardlot.rate_limit.wait"]
+    assert "boardlot.rate_limit.wait" not in first
+    assert 0 < wait < 60
+    ((_, point),) = (
+        found for found in telemetry.durations() if found[0].name == "boardlot.rate_limit.wait"
+    )
+    assert (point.count, point.sum) == (1, wait)
+
+
 def test_a_failure_is_a_series_of_its_own(telemetry):
     call(telemetry, [BUSY, OK])
     series = {

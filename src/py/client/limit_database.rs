@@ -72,8 +72,7 @@ impl Shared {
             })?;
             let outcome = match change {
                 Change::Reserve => {
-                    let interval = 1e6 / rate;
-                    let tolerance = interval * f64::from(allowance.burst.saturating_sub(1));
+                    let (interval, tolerance) = (1e6 / rate, 1e6 * allowance.tolerance());
                     object.invoke_method(intern!(py, "reserve"), (interval, tolerance))
                 }
                 Change::Hold(wait) => {
