@@ -62,6 +62,8 @@ pub struct Usage {
     pub rate: f64,
     /// About how many of them are used.
     pub used: f64,
+    /// About how many more could be sent: none while the service wants no requests.
+    pub free: f64,
     /// How long a request that is made now would wait.
     pub wait: Duration,
 }
@@ -165,14 +167,9 @@ impl SharedLimit {
         let (state, now) = (self.storage.known()?, boot_nanos());
         let rate =
             state.slowed_to(now).map_or(self.allowance.rate, |rate| rate.min(self.allowance.rate));
-        Some(Usage { rate, used: state.used(now), wait: state.wait(self.allowance, now) })
-    }
-}
-
-impl Usage {
-    /// About how many more requests per second could be sent.
-    pub fn free(&self) -> f64 {
-        (self.rate - self.used).max(0.0)
+        let used = state.used(now);
+        let free = if state.held_until > now { 0.0 } else { (rate - used).max(0.0) };
+        Some(Usage { rate, used, free, wait: state.wait(self.allowance, now) })
     }
 }
 

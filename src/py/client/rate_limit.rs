@@ -137,7 +137,7 @@ impl RateLimit {
     /// None like `used`.
     #[getter]
     fn free(&self) -> Option<f64> {
-        self.limit.usage().map(|usage| usage.free())
+        self.limit.usage().map(|usage| usage.free)
     }
 
     fn __repr__(&self) -> String {
@@ -229,8 +229,8 @@ pub fn description(rate: Option<&ClientRate>) -> Option<String> {
 }
 
 fn shown(usage: &Usage) -> String {
-    let wait = usage.wait.as_secs_f64();
-    let (free, rate) = (usage.free(), usage.rate);
+    let Usage { rate, free, wait, .. } = usage;
+    let wait = wait.as_secs_f64();
     format!("{free:.1} of {rate:.1} per second are free now, the next in {wait:.2} s")
 }
 
