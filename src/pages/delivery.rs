@@ -145,6 +145,11 @@ impl<T> Delivery<T> {
         Some((state.ticket_of(fetched), fetched.rest()))
     }
 
+    /// Looks at the records that have been converted, unless a thread is changing them.
+    pub fn look_at_ready<E>(&self, look: impl FnOnce(&[T]) -> Result<(), E>) -> Result<(), E> {
+        self.state.try_lock().map_or(Ok(()), |state| look(state.ready.as_slice()))
+    }
+
     /// Receives the next record, if it has been converted for this view.
     #[inline]
     pub fn receive_ready(&self, view: View, own: Option<&Claim<T>>) -> Option<T> {
@@ -215,20 +220,23 @@ impl<T> Delivery<T> {
         let end = Instant::now() + CLAIM_WAIT;
         loop {
             let ended = self.claim_ended.notified();
-            let is_vain = {
-                let state = self.state();
-                if !waits(&state) {
-                    return;
-                }
-                state.waited_in_vain == Some(state.receipts)
+            let is_vain = match &*self.state() {
+                state if !waits(state) => return,
+                state => state.waited_in_vain == Some(state.receipts),
             };
             // Of many whose event loop has stopped, only the first is waited for.
             if is_vain || timeout_at(end, ended).await.is_err() {
+                self.give_up_claims();
                 let mut state = self.state();
-                (state.gathering, state.claims) = (None, Arc::default());
                 state.waited_in_vain = Some(state.receipts);
             }
         }
+    }
+
+    /// Waits no longer for those who claim or gather.
+    pub(super) fn give_up_claims(&self) {
+        let mut state = self.state();
+        (state.gathering, state.claims) = (None, Arc::default());
     }
 
     /// The position to start a fetcher at. None if the pages of this run follow already.
@@ -436,11 +444,7 @@ impl<T> Drop for Claim<T> {
 
 impl<T> Drop for Gathering<T> {
     fn drop(&mut self) {
-        let mut state = self.delivery.state();
-        if state.gathering == Some(self.run) {
-            state.gathering = None;
-        }
-        drop(state);
+        self.delivery.state().gathering.take_if(|run| *run == self.run);
         self.delivery.claim_ended.notify_waiters();
     }
 }

@@ -30,11 +30,12 @@ pub use page_stream::Source;
 pub use paged_call::{PagedCall, PagingStyle, WINDOWS_MAX, time_range};
 pub use position::{Position, Ticket, Unit, View};
 pub use sink::{CheckedSink, Sink};
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::{
     decode::PageSlice,
     error::{Error, Result},
+    process::PerProcess,
 };
 
 /// An iteration over a list: one page in memory, and one more being fetched for each window. Rows are
@@ -43,7 +44,8 @@ use crate::{
 pub struct Pages<T = ()> {
     source: Arc<dyn Source>,
     call: Arc<PagedCall>,
-    fetcher: Arc<Mutex<Fetcher>>,
+    /// A child that is forked has one of its own: a thread of the parent may have had the lock.
+    fetcher: PerProcess<Mutex<Fetcher>>,
     delivery: Arc<Delivery<T>>,
     requests: Arc<AtomicU64>,
 }
@@ -57,11 +59,10 @@ impl<T> Pages<T> {
             .map_err(|error| error.with_endpoint(call.plan.request.label()))?;
         let range = call.plan.request.time_range().and_then(|range| range.known());
         let (call, requests) = (Arc::new(call), Arc::new(AtomicU64::default()));
-        let fetcher = Fetcher::new(source.clone(), call.clone(), requests.clone());
         Ok(Pages {
             source,
             call,
-            fetcher: Arc::new(Mutex::new(fetcher)),
+            fetcher: PerProcess::new(),
             delivery: Arc::new(Delivery::new(position.unwrap_or_default(), range)),
             requests,
         })
@@ -78,8 +79,13 @@ impl<T> Pages<T> {
     }
 
     /// What fetches; locked while it does.
-    pub fn fetcher(&self) -> &Arc<Mutex<Fetcher>> {
-        &self.fetcher
+    pub fn fetcher(&self) -> Result<Arc<Mutex<Fetcher>>> {
+        self.fetcher.get_or_make(|| {
+            // Those of the parent receive nothing here.
+            self.delivery.give_up_claims();
+            let (source, call) = (self.source.clone(), self.call.clone());
+            Ok(Mutex::new(Fetcher::new(source, call, self.requests.clone())))
+        })
     }
 
     /// How many pages have been requested: can be read while a page is being fetched.
@@ -112,8 +118,8 @@ impl<T> Pages<T> {
     }
 
     /// Waits for the fetcher.
-    pub async fn lock(&self) -> MutexGuard<'_, Fetcher> {
-        self.fetcher.lock().await
+    pub async fn lock(&self) -> Result<OwnedMutexGuard<Fetcher>> {
+        Ok(self.fetcher()?.lock_owned().await)
     }
 
     /// Makes sure that the next record or page is in memory, and claims it; none at the end of the list.
@@ -234,7 +240,7 @@ impl Pages {
         unit: Unit,
         look: impl Fn(&Claim<()>) -> Option<(Ticket, PageSlice)>,
     ) -> Result<Option<PageSlice>> {
-        while let Some(claim) = self.fill(&mut *self.lock().await, unit).await? {
+        while let Some(claim) = self.fill(&mut *self.lock().await?, unit).await? {
             if let Some((ticket, slice)) = look(&claim)
                 && self.delivery.receive(ticket, unit)
             {
@@ -249,7 +255,7 @@ impl Pages {
     pub async fn rest(&self) -> Result<Vec<PageSlice>> {
         let (limits, progress) = (Limits::default(), AtomicU64::new(0));
         loop {
-            let mut fetcher = self.lock().await;
+            let mut fetcher = self.lock().await?;
             let gathered = self.gather(&mut fetcher, limits, &progress, Vec::new).await;
             let (mut gathering, slices) = gathered?;
             if gathering.receive(true) {

@@ -109,6 +109,47 @@ def test_security_32_forks_in_the_middle_of_the_work_of_others(
     assert out.split() == ["0"]
 
 
+FORKED_PAGERS = """
+    import asyncio, os, signal
+    import boardlot as bl
+    sandbox = bl.Sandbox(seed=7, fills=120)
+    sandbox.faults = bl.Faults(latency=0.2)
+    client = sandbox.async_client()
+
+    async def rest(pager):
+        return [fill["deal_id"] async for fill in pager]
+
+    async def main():
+        make = lambda: client.fills_history("281756", "HK", page_size=50)
+        whole, statuses = await rest(make()), []
+        for taken in (0, 50, 100):
+            pager = make()
+            assert [(await pager.__anext__())["deal_id"] for _ in range(taken)] == whole[:taken]
+            # A thread that the child does not have is working for it.
+            waiting = asyncio.ensure_future(pager.__anext__())
+            await asyncio.sleep(0)
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)
+                status = 1
+                try:
+                    status = asyncio.run(rest(pager)) != whole[taken:]
+                finally:
+                    os._exit(status)
+            statuses.append(os.waitpid(child, 0)[1])
+            assert [(await waiting)["deal_id"], *await rest(pager)] == whole[taken:]
+        print(len(whole), statuses)
+
+    asyncio.run(main())
+    """
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_security_32_a_child_goes_on_with_a_pager_that_its_parent_waits_for():
+    out, _ = run_python(FORKED_PAGERS, env={"PYTHONWARNINGS": "ignore"}, seconds=300.0)
+    assert out.split(maxsplit=1) == ["120", "[0, 0, 0]\n"]
+
+
 FORKED_BY_C = """
     import asyncio, ctypes, os, signal, sys
     import boardlot as bl

@@ -2,12 +2,13 @@
 
 import dataclasses
 import gc
+import itertools
+import typing
 import weakref
 from dataclasses import dataclass
 
 import boardlot as bl
 import pytest
-from boardlot import _core
 
 from ..support.clients import MODES, run
 from ..support.paged_service import CALLS, PagedList
@@ -18,6 +19,10 @@ from ..support.service import StandInService
 class Row:
     code: str
     n: int
+
+
+def named_tuple(name, fields):
+    return typing.NamedTuple(name, fields)
 
 
 LENGTHS = [3, 0, 70, 1, 0, 2]
@@ -91,11 +96,51 @@ def test_a_constructor_that_fails_loses_no_row_and_runs_when_its_row_is_requeste
     assert seen == list(range(30))
 
 
-def test_an_iterator_that_its_class_refers_to_is_collected():
-    pager = _core._pager_from_bodies("fills_history", [("acc_id", "1"), ("trd_market", "HK")], [])
-    cls = dataclasses.make_dataclass("T", [("code", str)])
-    cls.rows = pager.as_type(cls)
-    kept = weakref.ref(cls)
-    del cls
-    gc.collect()
-    assert kept() is None
+@pytest.mark.parametrize("mode", MODES)
+def test_an_error_of_a_constructor_keeps_its_own_checkpoint(mode):
+    args, kwargs = CALLS["plate_stocks"]
+
+    class Unfit(Exception):
+        checkpoint = "of the caller's"
+
+    class Row:
+        n: int
+
+        def __init__(self, n):
+            raise Unfit
+
+    class Reading:
+        n: int
+
+        def __init__(self, n):
+            raise foreign
+
+    async def use(client):
+        rows = client.pager("plate_stocks", *args, **kwargs)
+        with pytest.raises(Unfit) as caught:
+            await client.rows(rows.as_type(Row), 1)
+        assert (caught.value.checkpoint, vars(caught.value)) == ("of the caller's", {})
+        with pytest.raises(bl.ProtocolError) as caught:
+            await client.rows(rows.as_type(Reading), 1)
+        assert caught.value.checkpoint == "of another list"
+
+    foreign = bl.ProtocolError("no JSON")
+    foreign.checkpoint = "of another list"
+    with StandInService(PagedList("plate_stocks", [5])) as server:
+        run(mode, server, use)
+
+
+@pytest.mark.parametrize("taken", [0, 1, 29, 30])
+@pytest.mark.parametrize("make", [dataclasses.make_dataclass, named_tuple])
+def test_an_iterator_that_its_class_refers_to_is_collected(make, taken):
+    args, kwargs = CALLS["plate_stocks"]
+    with StandInService(PagedList("plate_stocks", [30])) as server:
+        client = bl.Client(server.base_url)
+        cls = make("T", [("code", str)])
+        cls.rows = client.plate_stocks(*args, **kwargs).as_type(cls)
+        # The rows after them are instances that nobody has received.
+        assert len(list(itertools.islice(cls.rows, taken))) == taken
+        kept = weakref.ref(cls)
+        del cls
+        gc.collect()
+        assert kept() is None

@@ -31,7 +31,7 @@ async fn requests_and_position_can_be_read_during_the_iteration() {
     let pages = pages(&service, Range::Open, 1, None);
     let now = || (pages.requests(), pages.delivery().position().row);
     assert_eq!(now(), (0, 0));
-    let mut fetcher = pages.lock().await;
+    let mut fetcher = pages.lock().await.expect("a fetcher");
     assert!(pages.fill(&mut fetcher, Unit::Row).await.expect("a page").is_some());
     assert!(reading::receive_row(&pages).is_some());
     // The page in memory, and a prefetched one.
@@ -55,7 +55,7 @@ async fn whoever_waited_first_gets_the_record_unless_it_does_not_come() {
     let pages = pages(&service, Range::Open, 1, None);
     let mut claims = Vec::new();
     for _ in 0..PAGE {
-        let mut fetcher = pages.lock().await;
+        let mut fetcher = pages.lock().await.expect("a fetcher");
         claims.push(pages.fill(&mut fetcher, Unit::Row).await.expect("a page"));
     }
     let delivery = pages.delivery();

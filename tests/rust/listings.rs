@@ -209,7 +209,7 @@ async fn columns_take_up_every_row_of_every_page() {
     let responses = in_turn(vec![page(1, true), page(4, true), page(7, false)], Arc::default());
     let pages: Pages = pages(listing(next_key(), &[]), None, responses).expect("pages");
     let make = || Columns::new(std::iter::empty(), None, ColumnOptions::default());
-    let (mut fetcher, progress) = (pages.lock().await, AtomicU64::new(0));
+    let (mut fetcher, progress) = (pages.lock().await.expect("a fetcher"), AtomicU64::new(0));
     let sink = || BatchBuilder::new(make);
     let gathered = pages.gather(&mut fetcher, Limits::default(), &progress, sink).await;
     let (_, parts) = gathered.expect("rows");

@@ -10,7 +10,7 @@ use boardlot::{
 
 /// Whether there is such a thing; it is left to whoever comes first.
 pub async fn fill(pages: &Pages, unit: Unit) -> Result<bool> {
-    pages.fill(&mut *pages.lock().await, unit).await.map(|claim| claim.is_some())
+    pages.fill(&mut *pages.lock().await?, unit).await.map(|claim| claim.is_some())
 }
 
 /// The next record, if it is in memory.
@@ -37,7 +37,7 @@ pub async fn gather(
     progress: &AtomicU64,
 ) -> Result<(Gathering<()>, Vec<PageSlice>)> {
     let limits = Limits { items, pages: most_pages };
-    let mut fetcher = pages.lock().await;
+    let mut fetcher = pages.lock().await?;
     let (gathering, slices) = pages.gather(&mut fetcher, limits, progress, Vec::new).await?;
     Ok((gathering, slices.concat()))
 }

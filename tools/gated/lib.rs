@@ -1,10 +1,19 @@
-//! `#[gated]`: each function enters the gate to the interpreter before anything else.
+//! `#[gated]`: each function enters the gate to the interpreter before anything else, and raises no
+//! `StopIteration` of the caller's code.
 //!
 //! Python calls the functions of `#[pymethods]` and `#[pyfunction]` on any thread, and it stops a thread
 //! wherever it is when the program exits. So each of them has to be counted at the gate of
-//! `src/py/interpreter/shutdown_gate.rs`; written by hand, it would be forgotten.
+//! `src/py/interpreter/shutdown_gate.rs`. And each may run code of the caller's, such as an `__eq__`; see
+//! `src/py/interpreter/callback.rs`. Written by hand, both would be forgotten.
 
 use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
+
+/// They end an iteration or an `await` by such an exception, or raise one that they are given.
+const RAISE_STOP_ITERATION: [&str; 3] = ["__next__", "send", "throw"];
+
+/// Arguments that are read by methods of the caller's object, such as `__index__`, before the function begins.
+const READ_BY_METHODS: [&str; 8] =
+    ["f64", "i64", "i128", "isize", "u16", "u64", "usize", "PathBuf"];
 
 /// Put before `#[pymethods]` or `#[pyfunction]`.
 #[proc_macro_attribute]
@@ -30,42 +39,109 @@ fn with_inner_gates(item: TokenStream) -> TokenStream {
         .collect()
 }
 
-/// Each body of a function at this level, which is the first group in braces after `fn`.
+/// Each function at this level: after `fn` and its name, the first group in parentheses has its arguments, and
+/// the first in braces is its body.
 fn with_gates(tokens: TokenStream) -> TokenStream {
-    // The name of the function whose body comes next.
-    let mut name: Option<String> = None;
+    // The function whose body comes next.
+    let mut function: Option<Function> = None;
     let mut after_fn = false;
     tokens
         .into_iter()
         .map(|token| {
             if after_fn {
-                name = Some(token.to_string());
+                function = Some(Function { name: token.to_string(), ..Function::default() });
             }
-            after_fn = is_word(&token, "fn") && name.is_none();
-            match token {
-                TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
-                    match name.take().as_deref() {
-                        // The garbage collector calls it, and it may not call Python.
-                        None | Some("__traverse__") => TokenTree::Group(group),
-                        Some(_) => {
-                            let mut body = enter();
-                            body.extend(group.stream());
-                            regrouped(&group, body)
-                        }
-                    }
+            after_fn = is_word(&token, "fn") && function.is_none();
+            match (token, &mut function) {
+                (TokenTree::Group(body), Some(gated)) if body.delimiter() == Delimiter::Brace => {
+                    let body = gated.with_gate(&body);
+                    function = None;
+                    body
                 }
-                token => token,
+                (TokenTree::Group(arguments), Some(gated))
+                    if arguments.delimiter() == Delimiter::Parenthesis && !gated.has_arguments =>
+                {
+                    gated.has_arguments = true;
+                    regrouped(&arguments, with_checks(arguments.stream()))
+                }
+                (token, Some(gated)) if gated.has_arguments => {
+                    gated.result.push(token.clone());
+                    token
+                }
+                (token, _) => token,
             }
         })
         .collect()
 }
 
-fn enter() -> TokenStream {
-    "let _entered = crate::py::interpreter::shutdown_gate::enter();".parse().unwrap_or_default()
+/// A function whose body has not come yet.
+#[derive(Default)]
+struct Function {
+    name: String,
+    has_arguments: bool,
+    /// The tokens from `->` to the body.
+    result: Vec<TokenTree>,
+}
+
+impl Function {
+    fn with_gate(&self, body: &Group) -> TokenTree {
+        let name = self.name.as_str();
+        // The garbage collector calls it, and it may not call Python.
+        if name == "__traverse__" {
+            return TokenTree::Group(body.clone());
+        }
+        let mut gated = parsed("let _entered = crate::py::interpreter::shutdown_gate::enter();");
+        let can_raise = self.result.iter().any(|token| is_word(token, "PyResult"));
+        if can_raise && !RAISE_STOP_ITERATION.contains(&name) {
+            let mut closure = parsed("||");
+            closure.extend(self.result.iter().cloned());
+            closure.extend([TokenTree::Group(body.clone())]);
+            gated.extend(parsed("crate::py::interpreter::callback::entry"));
+            gated.extend([TokenTree::Group(Group::new(Delimiter::Parenthesis, closure))]);
+        } else {
+            gated.extend(body.stream());
+        }
+        regrouped(body, gated)
+    }
+}
+
+/// The arguments, where those that methods of the caller's read are read by one function.
+fn with_checks(arguments: TokenStream) -> TokenStream {
+    let (mut checked, mut argument, mut depth) = (TokenStream::new(), Vec::new(), 0);
+    for token in arguments {
+        let text = token.to_string();
+        depth += i32::from(text == "<") - i32::from(text == ">");
+        argument.push(token);
+        if text == "," && depth == 0 {
+            checked.extend(with_check(std::mem::take(&mut argument)));
+        }
+    }
+    checked.extend(with_check(argument));
+    checked
+}
+
+fn with_check(argument: Vec<TokenTree>) -> TokenStream {
+    let is_read_by_method = argument.iter().any(|token| {
+        READ_BY_METHODS.iter().any(|word| is_word(token, word))
+    });
+    // One with an attribute has a function of its own, which calls into Python in the usual way.
+    let has_attribute = argument.iter().any(|token| token.to_string() == "#");
+    let mut checked = TokenStream::new();
+    if is_read_by_method && !has_attribute {
+        checked.extend(parsed(
+            "#[pyo3(from_py_with = crate::py::interpreter::callback::argument)]",
+        ));
+    }
+    checked.extend(argument);
+    checked
+}
+
+fn parsed(code: &str) -> TokenStream {
+    code.parse().unwrap_or_default()
 }
 
 fn regrouped(group: &Group, tokens: TokenStream) -> TokenTree {
-    let mut changed = Group::new(Delimiter::Brace, tokens);
+    let mut changed = Group::new(group.delimiter(), tokens);
     changed.set_span(group.span());
     TokenTree::Group(changed)
 }

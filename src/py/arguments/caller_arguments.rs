@@ -8,6 +8,7 @@ use std::{
 };
 
 use pyo3::{
+    conversion::FromPyObjectOwned,
     prelude::*,
     types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple},
 };
@@ -20,7 +21,7 @@ use crate::{
     error::Error,
     py::{
         interpreter::{
-            callback::Invoke,
+            callback::{Invoke, no_stop_iteration},
             errors::{is_error, raise, wrong_type},
             shutdown_gate::detach,
             texts::not_unicode,
@@ -51,7 +52,8 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
                 Ok(number) => Ok(Argument::Integer(number)),
                 Err(_) => refuse("out of range", "an integer of at most 127 bits"),
             },
-            Err(_) => Err(wrong_value(name, value, EXPECTED)),
+            Err(error) if is_error(py, &error) => Err(wrong_value(name, value, EXPECTED)),
+            Err(interrupt) => Err(interrupt),
         };
     }
     if let Ok(number) = value.cast::<PyFloat>() {
@@ -106,17 +108,26 @@ fn wrong_value(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
             let repr: String = repr.to_string().chars().take(64).collect();
             format!("{repr}, of type {class}")
         }
-        (Err(error), _) | (_, Err(error)) => return error,
+        (Err(error), _) | (_, Err(error)) => return no_stop_iteration(value.py(), error),
     };
     raise(value.py(), Error::argument(name, &shown, expected))
+}
+
+/// What a value is read as, such as by its `__index__`; none if it cannot be. An interrupt meanwhile is raised.
+pub fn read<'py, T: FromPyObjectOwned<'py>>(value: &Bound<'py, PyAny>) -> PyResult<Option<T>> {
+    match value.extract().map_err(Into::into) {
+        Ok(read) => Ok(Some(read)),
+        Err(error) if is_error(value.py(), &error) => Ok(None),
+        Err(interrupt) => Err(interrupt),
+    }
 }
 
 /// A number of seconds.
 pub fn seconds(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
     /// A day: every call is bounded in time.
     const SECONDS_MAX: f64 = 86_400.0;
-    match value.extract::<f64>() {
-        Ok(seconds) if seconds > 0.0 && seconds <= SECONDS_MAX => {
+    match read::<f64>(value)? {
+        Some(seconds) if seconds > 0.0 && seconds <= SECONDS_MAX => {
             Ok(Duration::from_secs_f64(seconds))
         }
         _ => Err(wrong_value(name, value, "a number of seconds above 0 and up to 86400")),
@@ -125,16 +136,16 @@ pub fn seconds(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
 
 /// A number of requests per second.
 pub fn rate(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
-    match value.extract::<f64>() {
-        Ok(rate) if (0.001..=1_000_000.0).contains(&rate) => Ok(rate),
+    match read::<f64>(value)? {
+        Some(rate) if (0.001..=1_000_000.0).contains(&rate) => Ok(rate),
         _ => Err(wrong_value(name, value, "requests per second from 0.001 to 1000000, or None")),
     }
 }
 
 /// An integer of a range.
 pub fn integer(name: &str, value: &Bound<'_, PyAny>, min: usize, max: usize) -> PyResult<usize> {
-    match value.extract::<usize>() {
-        Ok(number) if (min..=max).contains(&number) => Ok(number),
+    match read::<usize>(value)? {
+        Some(number) if (min..=max).contains(&number) => Ok(number),
         _ => Err(wrong_value(name, value, &format!("an integer from {min} to {max}"))),
     }
 }

@@ -5,6 +5,7 @@
 
 use pyo3::{
     BoundObject,
+    conversion::FromPyObjectOwned,
     exceptions::{PyRuntimeError, PyStopAsyncIteration, PyStopIteration},
     prelude::*,
     types::{PyDict, PyString, PyTuple},
@@ -77,6 +78,24 @@ pub fn call<'py>(
 pub fn import<'py>(py: Python<'py>, module: &str) -> PyResult<Bound<'py, PyAny>> {
     let imported = py.import(module).map(Bound::into_any);
     imported.map_err(|error| no_stop_iteration(py, error))
+}
+
+/// The body of a function that Python calls; `#[gated]` puts it here. It may run the caller's code by itself,
+/// such as the `__eq__` of what it is compared with.
+#[inline(always)]
+pub fn entry<T>(body: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    body().map_err(error_of_entry)
+}
+
+#[cold]
+fn error_of_entry(error: PyErr) -> PyErr {
+    // It is attached: Python has called the function.
+    Python::attach(|py| no_stop_iteration(py, error))
+}
+
+/// An argument that a method of the caller's object is read by, such as `__index__`; `#[gated]` puts it here.
+pub fn argument<'py, T: FromPyObjectOwned<'py>>(value: &Bound<'py, PyAny>) -> PyResult<T> {
+    value.extract().map_err(|error: T::Error| no_stop_iteration(value.py(), error.into()))
 }
 
 /// Makes `StopIteration` an error like others, as Python does for generators.

@@ -51,11 +51,21 @@ pub fn is_error(py: Python<'_>, exception: &PyErr) -> bool {
     exception.is_instance_of::<PyException>(py)
 }
 
+/// Whether an exception is one of boardlot's.
+pub fn is_own(py: Python<'_>, exception: &PyErr) -> bool {
+    let class = classes(py).and_then(|classes| classes.getattr("BoardlotError"));
+    class.and_then(|class| exception.value(py).is_instance(&class)).unwrap_or(false)
+}
+
+/// The module of the exceptions.
+fn classes(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    static ERRORS: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
+    Ok(ERRORS.get_or_try_init(|| import(py, "boardlot.errors").map(Bound::unbind))?.bind(py))
+}
+
 /// The exception object for an error.
 pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
-    static ERRORS: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
-    let errors =
-        ERRORS.get_or_try_init(|| import(py, "boardlot.errors").map(Bound::unbind))?.bind(py);
+    let errors = classes(py)?;
     let attributes = PyDict::new(py);
     attributes.set_item("endpoint", &error.endpoint)?;
     attributes.set_item("retryable", error.retryable())?;

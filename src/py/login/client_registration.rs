@@ -12,7 +12,7 @@ use crate::{
     http::{BaseUrl, Transport},
     login::{check_redirect_uri, register},
     py::{
-        arguments::caller_arguments::{optional_text, text_of},
+        arguments::caller_arguments::{optional_text, read, text_of},
         calls::blocking::block,
         interpreter::{
             errors::{cannot_pickle, raise, wrong_type},
@@ -101,8 +101,8 @@ pub fn register_client<'py>(
     let refuse = |error| raise(py, error);
     let base = BaseUrl::parse(base_url).map_err(refuse)?;
     let client_name = client_name_text(client_name)?;
-    let uris = match redirect_uris.extract::<Vec<String>>() {
-        Ok(uris) if !redirect_uris.is_instance_of::<PyString>() => uris,
+    let uris = match read::<Vec<String>>(redirect_uris)? {
+        Some(uris) if !redirect_uris.is_instance_of::<PyString>() => uris,
         _ => return Err(wrong_type("redirect_uris", redirect_uris, "a list of URLs")),
     };
     if uris.is_empty() {

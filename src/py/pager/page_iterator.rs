@@ -71,8 +71,12 @@ impl PagerItems {
 
     fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.owner)?;
+        // A reference must not be reported twice: only the last holder of the state, or of the view, reports
+        // those that it has.
+        if Arc::strong_count(&self.state) == 1 {
+            self.state.traverse(visit)?;
+        }
         match &self.kind {
-            // A reference must not be reported twice: only the last holder of the view reports its.
             ItemKind::Row(view) if Arc::strong_count(view) == 1 => {
                 match &view.builders.spec().target {
                     Target::Class(class) => class.traverse(visit),

@@ -9,7 +9,7 @@ use std::{
 };
 
 use futures_util::{FutureExt, future::BoxFuture};
-use pyo3::prelude::*;
+use pyo3::{PyTraverseError, PyVisit, prelude::*};
 use tokio::sync::OwnedMutexGuard;
 
 use super::row_view::RowView;
@@ -25,7 +25,11 @@ use crate::{
             operation::Operation,
             progress::CountFn,
         },
-        interpreter::{callback::no_stop_iteration, errors::raise, shutdown_gate},
+        interpreter::{
+            callback::no_stop_iteration,
+            errors::{is_own, raise},
+            shutdown_gate,
+        },
         rows::{frame::FrameTarget, records::Records},
     },
 };
@@ -179,23 +183,24 @@ impl PagerState {
         Operation::awaitable(py, Box::new(item))
     }
 
+    /// Reports the rows that are converted and not received, as their only holder.
+    pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.pages.delivery().look_at_ready(|rows| rows.iter().try_for_each(|row| visit.call(row)))
+    }
+
     /// Locks the fetcher, in the order in which this is called.
     pub fn lock_fetcher(
         &self,
         py: Python<'_>,
     ) -> PyResult<BoxFuture<'static, OwnedMutexGuard<Fetcher>>> {
-        let fetcher = self.pages.fetcher();
-        // A forked child must not wait for the lock, not even for that of its queue.
+        let fetcher = self.pages.fetcher().map_err(|error| raise(py, error))?;
         if let Ok(locked) = fetcher.clone().try_lock_owned() {
             return Ok(ready(locked).boxed());
-        }
-        if self.process != process::id() {
-            return Err(forked(py));
         }
         if shutdown_gate::is_in_callback() {
             return Err(in_use(py));
         }
-        let mut lock = fetcher.clone().lock_owned().boxed();
+        let mut lock = fetcher.lock_owned().boxed();
         // The first poll enters the queue.
         match lock.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(locked) => Ok(ready(locked).boxed()),
@@ -282,11 +287,13 @@ impl PagerState {
         }
     }
 
-    /// Sets the checkpoint of an error of boardlot's.
+    /// Sets the checkpoint of an error of boardlot's, unless it has one: a constructor of the caller's may
+    /// have raised the error of another list.
     pub fn with_checkpoint(&self, py: Python<'_>, error: PyErr) -> PyErr {
         let value = error.value(py);
-        if value.hasattr("checkpoint").unwrap_or(false) {
-            // It only fails for an exception without settable attributes.
+        let lacks_one = || value.getattr("checkpoint").is_ok_and(|checkpoint| checkpoint.is_none());
+        if is_own(py, &error) && lacks_one() {
+            // It only fails for a subclass without settable attributes.
             let _ = value.setattr("checkpoint", self.pages.checkpoint().ok());
         }
         error

@@ -15,7 +15,7 @@ use crate::{
     pages::{PagedCall, View},
     py::{
         arguments::caller_arguments::field_names,
-        interpreter::errors::raise,
+        interpreter::errors::{is_own, raise},
         rows::{
             row_builder_pool::RowBuilderPool,
             row_class::row_class,
@@ -120,7 +120,7 @@ impl RowView {
         match error {
             // The row that cannot be converted raises its error again when it is requested. Any other
             // error, such as that of a signal handler, is raised now.
-            Some(error) if objects.is_empty() || !is_error_of_row(py, &error) => Err(error),
+            Some(error) if objects.is_empty() || !is_own(py, &error) => Err(error),
             None if objects.is_empty() => {
                 Err(crate::py::rows::row_errors::unreadable(py, row_at(page, index)))
             }
@@ -131,9 +131,4 @@ impl RowView {
 
 fn row_at(page: &Page, index: usize) -> RecordRef<'_> {
     RecordRef { page, index, key: None, number: RecordNumber::InPage(index) }
-}
-
-/// Whether this is an error of boardlot's.
-fn is_error_of_row(py: Python<'_>, error: &PyErr) -> bool {
-    error.value(py).hasattr("checkpoint").unwrap_or(false)
 }
