@@ -1,9 +1,11 @@
 """What is stored in one transaction, and what is read in one query."""
 
 import sqlite3
+import time
 
 import boardlot as bl
 import pytest
+from boardlot import _core
 from boardlot.archive import fills, update
 
 from .service import fill, fills_path, unavailable
@@ -192,3 +194,25 @@ def test_a_record_that_cannot_be_read_leaves_no_transaction_open(file, book, cli
         # The exception is still referred to, and with it the frames that it passed.
         assert caught.value.__traceback__ is not None
         archive.update(client, fills=HK)
+
+
+def test_a_text_is_freed_by_the_thread_that_reads_not_by_the_one_that_scans():
+    """The other one would use a lock of PyO3, which a child forked at that moment finds held."""
+    freed = []
+
+    class Text(bytes):
+        def __del__(self):
+            freed.append(bytes(self))
+
+    def texts():
+        yield Text(b'{"deal_id":"1"}')
+        # The first one is scanned, and what other threads have freed is freed when a call begins.
+        for _ in range(30):
+            _core._micros("at", "2026-01-01")
+            time.sleep(0.01)
+        assert freed == []
+        yield Text(b'{"deal_id":"2"}')
+
+    arguments = [("acc_id", "281756"), ("trd_market", "HK")]
+    assert len(_core._stored_records("fills_history", arguments, texts())) == 2
+    assert len(freed) == 2

@@ -134,3 +134,19 @@ def test_two_columns_of_one_name_are_both_there(archive):
     found = archive.sql("select 1 as a, 2 as a, 3 as b")
     assert found.columns == ["a", "a_2", "b"]
     assert found.to_dicts() == [{"a": 1, "a_2": 2, "b": 3}]
+
+
+def test_an_object_is_its_json_in_a_view_and_anything_else_is_null(archive, book, client):
+    pairs = bl.Endpoint("pairs", "GET", VECTORS.path, rows="data.list", record={"pair": "object"})
+    values = ['{"base":"BTC"}', "{}", "1", '"BTC"', "[1]", "true", "null"]
+    book.failures[VECTORS.path] = [page_of(f'{{"pair":{value}}}' for value in values)]
+    archive.update(client, lists=[(pairs, {})])
+    found = archive.sql("select pair from pairs where pair is not null").to_dicts()
+    assert found == [{"pair": '{"base":"BTC"}'}, {"pair": "{}"}]
+
+
+def test_a_column_of_values_without_a_common_type_is_text(file):
+    pytest.importorskip("pyarrow")
+    with bl.Archive(file) as archive:
+        found = archive.sql("select 1 as a, 1.5 as b union all select 'x', null").to_arrow()
+    assert found.to_pydict() == {"a": ["1", "x"], "b": [1.5, None]}

@@ -24,7 +24,8 @@ from boardlot.archive.progress import Bar
 from boardlot.archive.reader import Reader
 from boardlot.archive.report import UpdateReport
 from boardlot.archive.running import HERE, Runner, iterate_async, run_async
-from boardlot.archive.update import Update, micros, update
+from boardlot.archive.times import micros
+from boardlot.archive.update import Update, update
 from boardlot.errors import ConfigError
 
 if TYPE_CHECKING:

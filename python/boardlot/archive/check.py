@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 from typing import Any
 
 from boardlot.archive.database import Database
 from boardlot.archive.fills import FillStore, gaps
 from boardlot.archive.lists import Series
+from boardlot.archive.times import micros, time_of
 
 __all__ = ["Finding", "check"]
 
@@ -100,7 +101,7 @@ def _restated(database: Database) -> Iterator[Finding]:
 
 
 def _unread(database: Database, unread: timedelta) -> Iterator[Finding]:
-    before = time.time_ns() // 1000 - unread // timedelta(microseconds=1)
+    before = time.time_ns() // 1000 - micros(unread)
     rows: list[Any] = database.read(
         "select 'fills', account || ' ' || market, read_at from series "
         "where read_at is null or read_at < ? order by id",
@@ -114,6 +115,5 @@ def _unread(database: Database, unread: timedelta) -> Iterator[Finding]:
         yield Finding("unread", name, key, f"{when}; nothing has updated it since")
 
 
-def _shown(micros: int) -> str:
-    moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=micros)
-    return moment.isoformat().replace("+00:00", "Z")
+def _shown(at: int) -> str:
+    return time_of(at).isoformat().replace("+00:00", "Z")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import closing
@@ -17,6 +16,7 @@ from boardlot.archive.database import Database
 from boardlot.archive.fills import FillStore
 from boardlot.archive.lists import ListSpec, Series, list_named
 from boardlot.archive.open import path_of
+from boardlot.archive.sql import text_of
 from boardlot.errors import ConfigError, StoreError
 
 __all__ = ["arrow_table", "export"]
@@ -104,7 +104,7 @@ def _converted(pa: Any, column: Any, as_text: bool) -> Any:
         return pa.nulls(len(column))
     if not as_text:
         return column
-    return pa.array([_text(value) for value in column.to_pylist()], pa.string())
+    return pa.array([text_of(value) for value in column.to_pylist()], pa.string())
 
 
 def _unify(pa: Any, types: list[Any]) -> bool:
@@ -114,12 +114,6 @@ def _unify(pa: Any, types: list[Any]) -> bool:
     except (pa.ArrowTypeError, pa.ArrowInvalid):
         return False
     return True
-
-
-def _text(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value, default=str)
 
 
 def _with_keys(pa: Any, table: Any, keys: dict[str, str]) -> Any:

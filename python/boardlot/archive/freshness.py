@@ -15,6 +15,7 @@ from typing import Any
 
 from boardlot.archive.database import Database, Row, Transaction
 from boardlot.archive.running import Runner
+from boardlot.archive.times import micros
 from boardlot.errors import BoardlotError, ConfigError
 
 __all__ = ["Fetch", "ServiceClock", "check_service", "is_fresh", "service_of"]
@@ -141,4 +142,4 @@ def is_fresh(
     now = local + ahead if clock == of_clock and ahead is not None else service_now()
     age: int = now - fetched_at
     # A list that was read in the future was not: a clock has been set.
-    return 0 <= age < max_age // timedelta(microseconds=1)
+    return 0 <= age < micros(max_age)

@@ -37,8 +37,9 @@ def typed(field: str, kind: str, unit: str) -> str:
     # JSON can contain U+0000, which PostgreSQL's text cannot.
     document = r"replace(record, '\u0000', '\ufffd')::json"
     value, of_type = f"({document} ->> '{field}')", f"json_typeof({document} -> '{field}')"
-    if kind == "flag":
-        return f"case when {of_type} = 'boolean' then {value} = 'true' end"
+    if kind in ("flag", "object"):
+        json_type, found = ("boolean", f"{value} = 'true'") if kind == "flag" else (kind, value)
+        return f"case when {of_type} = '{json_type}' then {found} end"
     if kind == "date":
         day = "replace(substr(v, 1, 10), '/', '-')"
         found = f"case when v ~ '{DATE}' and {day} ~ '{DAY}' then ({day})::date end"

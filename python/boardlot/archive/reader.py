@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from boardlot import _core
@@ -18,6 +18,7 @@ from boardlot.archive.fills import FillStore, gaps
 from boardlot.archive.lists import AnyListName, ListName, Series, list_named
 from boardlot.archive.query_errors import explained
 from boardlot.archive.sql import QueryResult
+from boardlot.archive.times import time_of
 from boardlot.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ class Reader:
         """
         state = FillStore(self._database, Series.checked((account, market))).state()
         now = time.time_ns() // 1000
-        return [(_datetime(start), _datetime(end)) for start, end in gaps(state, now)]
+        return [(time_of(start), time_of(end)) for start, end in gaps(state, now)]
 
     def check(self, *, unread: timedelta = UNREAD) -> list[Finding]:
         """What is wrong with what the archive has.
@@ -184,7 +185,7 @@ class Reader:
                 "list": name,
                 "key": key,
                 "records": count,
-                "read_at": None if read_at is None else _datetime(read_at),
+                "read_at": None if read_at is None else time_of(read_at),
                 "unfinished": position is not None,
             }
             for name, key, count, read_at, position in rows
@@ -244,7 +245,3 @@ class Reader:
             StoreError: The file cannot be written; an existing one is unchanged.
         """
         return export(self._database, list, path)
-
-
-def _datetime(at_micros: int) -> datetime:
-    return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=at_micros)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from datetime import date, datetime
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-__all__ = ["QueryResult"]
+__all__ = ["QueryResult", "text_of"]
 
 # As the views of a SQLite archive write them.
 TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}\+00:00", re.ASCII)
@@ -77,11 +78,17 @@ class QueryResult:
         )
 
     def to_arrow(self) -> pyarrow.Table:
-        """The rows as a pyarrow Table (extra `arrow`). Raises `ImportError` without it."""
+        """The rows as a pyarrow Table (extra `arrow`). Values without a common type become text.
+
+        Raises:
+            ImportError: pyarrow is not installed.
+        """
         _core._import_frame_library("to_arrow")
         import pyarrow as pa
 
-        table = pa.table(self._typed_columns())
+        table = pa.table(
+            {name: _array(pa, values) for name, values in self._typed_columns().items()}
+        )
         for name, of_type in ({} if self._rows else self._declared("to_arrow")).items():
             place = table.column_names.index(name)
             table = table.set_column(place, name, pa.array([], of_type))
@@ -118,6 +125,21 @@ def _unique(names: list[str]) -> list[str]:
             unique, number = f"{name}_{number}", number + 1
         found.append(unique)
     return found
+
+
+def _array(pa: Any, values: list[Any]) -> Any:
+    # SQLite has no type for a column.
+    try:
+        return pa.array(values)
+    except (pa.ArrowTypeError, pa.ArrowInvalid):
+        return pa.array([text_of(value) for value in values], pa.string())
+
+
+def text_of(value: Any) -> str | None:
+    """A value of a column whose values have no common type."""
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, default=str)
 
 
 def _typed(values: list[Any]) -> list[Any]:

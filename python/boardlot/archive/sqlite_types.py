@@ -29,6 +29,7 @@ def typed(name: str, kind: str, unit: str) -> str:
             f"case {field.type} when 'text' then {field.text} when 'null' then null "
             f"when 'true' then 'true' when 'false' then 'false' else {field.json} end"
         ),
+        "object": lambda: f"case when {field.type} = 'object' then {field.value} end",
         "date": lambda: f"case when {field.type} = 'text' then {_date(field.text)} end",
         "integer": lambda: _integer(field),
         "timestamp": lambda: _timestamp(field, unit),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 from typing import Any
 
 from boardlot import _core
@@ -16,6 +16,7 @@ from boardlot.archive.freshness import ServiceClock, check_service, is_fresh, se
 from boardlot.archive.lists import ListSpec, Series
 from boardlot.archive.report import Counts, UpdateReport
 from boardlot.archive.running import Runner
+from boardlot.archive.times import time_of
 from boardlot.errors import (
     ApiError,
     BoardlotError,
@@ -24,13 +25,12 @@ from boardlot.errors import (
     StoreError,
 )
 
-__all__ = ["Update", "micros", "update"]
+__all__ = ["Update", "update"]
 
 # How many fills are read before they are stored, and for how long: a transaction for each page
 # would take longer than its request. An update that is killed reads these pages again.
 FILLS = 1_000
 SECONDS = 1.0
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 @dataclass(frozen=True)
@@ -257,14 +257,3 @@ class FillReader:
         store_fills()
         # What was read beyond the service's time is not complete.
         store.publish(start, max(start, min(end, now)), now, whole_overlap)
-
-
-def time_of(micros: int) -> datetime:
-    """The time of a number of microseconds since 1970."""
-    return EPOCH + timedelta(microseconds=micros)
-
-
-def micros(time: datetime | timedelta) -> int:
-    """A time or a duration in microseconds."""
-    span = time - EPOCH if isinstance(time, datetime) else time
-    return span // timedelta(microseconds=1)

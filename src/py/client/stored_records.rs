@@ -80,33 +80,48 @@ pub fn stored_records<'py>(
     let plan = RecordsCall::new(&endpoint, &given).map_err(|error| raise(py, error))?;
     let added: &[Field] = if observed { &OBSERVED } else { &[] };
     let fields = plan.fields.iter().chain(added).cloned().collect();
+    let rows = Rows::new(scanned_pages(py, texts, seen_at)?, fields);
+    Records::from_rows(&RowBuilderPool::default())(py, rows)
+}
+
+/// A text that is being scanned on another thread. It is freed on this one: of a thread that is not attached,
+/// PyO3 keeps it in a list with a lock, which a child would find held that is forked at that moment.
+type Scanning = JoinHandle<(PyBackedBytes, Result<PageSlice>)>;
+
+fn scanned_pages(
+    py: Python<'_>,
+    texts: &Bound<'_, PyAny>,
+    seen_at: Option<i64>,
+) -> PyResult<Vec<PageSlice>> {
     let mut slices = Vec::new();
     let mut scanning: Option<Scanning> = None;
-    for text in texts.try_iter()? {
+    let outcome = texts.try_iter()?.try_for_each(|text| -> PyResult<()> {
         let text: PyBackedBytes = text?.extract()?;
         let runtime = process::runtime().map_err(|error| raise(py, error))?;
         let next = runtime.spawn_blocking(move || {
-            let page = page_of_texts(&text, seen_at)?;
-            Ok(PageSlice { range: 0..page.len(), page: Arc::new(page), key: None })
+            let page = page_of_texts(&text, seen_at).map(|page| PageSlice {
+                range: 0..page.len(),
+                page: Arc::new(page),
+                key: None,
+            });
+            (text, page)
         });
         if let Some(before) = scanning.replace(next) {
             slices.push(scanned(py, before)?);
         }
-    }
-    if let Some(last) = scanning {
-        slices.push(scanned(py, last)?);
-    }
-    let rows = Rows::new(slices, fields);
-    Records::from_rows(&RowBuilderPool::default())(py, rows)
+        Ok(())
+    });
+    // Waited for after an error, too.
+    let last = scanning.map(|last| scanned(py, last)).transpose();
+    outcome?;
+    slices.extend(last?);
+    Ok(slices)
 }
 
-/// A text that is being scanned on another thread.
-type Scanning = JoinHandle<Result<PageSlice>>;
-
 fn scanned(py: Python<'_>, scanning: Scanning) -> PyResult<PageSlice> {
-    let wait =
-        || process::runtime()?.block_on(scanning).map_err(|error| Error::aborted(&error)).flatten();
-    detach(py, wait).map_err(|error| raise(py, error))
+    let wait = || process::runtime()?.block_on(scanning).map_err(|error| Error::aborted(&error));
+    let (_text, page) = detach(py, wait).map_err(|error| raise(py, error))?;
+    page.map_err(|error| raise(py, error))
 }
 
 /// A point in time in microseconds since 1970: the argument `name`, with the checks and errors of an
