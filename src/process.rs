@@ -155,6 +155,7 @@ enum Task<T> {
 
 impl<T: Send + 'static> AbortOnDrop<T> {
     /// Starts a task, for the same caller.
+    #[cfg(feature = "python")]
     pub fn spawn(future: impl Future<Output = Result<T>> + Send + 'static) -> Self {
         Self::spawn_boxed(Box::pin(future))
     }
