@@ -3,6 +3,7 @@
 /// The position of the next quote, backslash or control character, or the end.
 #[inline(always)]
 pub(in crate::decode) fn find_special(bytes: &[u8], from: usize) -> usize {
+    #[cfg(target_arch = "x86_64")]
     let mut from = from;
     #[cfg(target_arch = "x86_64")]
     while let Some(chunk) = bytes.get(from..).and_then(<[u8]>::first_chunk) {
