@@ -33,7 +33,7 @@ async fn main() -> Result<()> {
     while received < 120 && pages.next_row().await?.is_some() {
         received += 1;
     }
-    let checkpoint = pages.checkpoint();
+    let checkpoint = pages.checkpoint()?;
     println!("{received} records, then stopped at {checkpoint}");
 
     // Another process can resume from there.

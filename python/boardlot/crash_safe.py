@@ -82,8 +82,7 @@ def _new_file_beside(path: Path, suffix: str) -> tuple[Path, BinaryIO]:
     Other containers have processes with the same id, and somebody may have put a link there.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}{suffix}")
-    flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)
-    return temporary, os.fdopen(os.open(temporary, flags, 0o666), "w+b")
+    return temporary, temporary.open("x+b")
 
 
 def replace_file(temporary: Path, path: Path, force: bool = True) -> None:

@@ -155,7 +155,7 @@ async fn each_row_comes_once_also_across_a_checkpoint() {
                 let row = first.next_row().await.expect("a page");
                 ids.extend(scripted::ids_of(&[row.expect("a row")]));
             }
-            let checkpoint = first.checkpoint();
+            let checkpoint = first.checkpoint().expect("a checkpoint");
             let second = scripted::pages(listing(), Some(&checkpoint), respond).expect("resumed");
             ids.extend(scripted::rest(&second).await.expect("the rest"));
             assert_eq!(ids, expected, "{checkpoint}");

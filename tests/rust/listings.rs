@@ -137,7 +137,7 @@ async fn an_empty_or_repeated_cursor_is_an_error_that_keeps_the_position() {
         for _ in 0..2 {
             assert!(first.next_row().await.expect("a page").is_some());
         }
-        let before = first.checkpoint();
+        let before = first.checkpoint().expect("a checkpoint");
         // The cursors from before a checkpoint are known after it.
         let responses = in_turn(vec![page(3, last)], Arc::default());
         let second = pages(listing(next_key(), &[]), Some(&before), responses).expect("resumed");

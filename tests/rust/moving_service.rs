@@ -342,7 +342,7 @@ async fn read(source: &Moving, seed: u64, received: &mut Vec<i64>) -> Result<(Pa
                 assert!(gathering.receive(false));
             }
             2 => {
-                let checkpoint = pages.checkpoint();
+                let checkpoint = pages.checkpoint().expect("a checkpoint");
                 is_within |= pages.delivery().position().row > 0;
                 pages = pager(source, seed, Some(&checkpoint));
             }

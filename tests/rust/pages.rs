@@ -104,7 +104,7 @@ proptest! {
                 let (mut gathering, rows) = gathered.expect("rows");
                 seen.extend(ids(&rows));
                 assert!(gathering.receive(false));
-                checkpoint = Some(pages.checkpoint());
+                checkpoint = Some(pages.checkpoint().expect("a checkpoint"));
             }
             let pages =
                 client.pages(orders, &account, None, checkpoint.as_deref()).expect("pages");
@@ -127,7 +127,8 @@ fn a_checkpoint_is_of_one_service() {
             resume,
         )
     };
-    let checkpoint = pages("https://one.example.com", None).expect("pages").checkpoint();
+    let checkpoint =
+        pages("https://one.example.com", None).expect("pages").checkpoint().expect("a checkpoint");
     assert!(checkpoint.contains("\"service\":\"https://one.example.com\""), "{checkpoint}");
     pages("https://one.example.com", Some(&checkpoint)).expect("its own");
     let error = pages("https://two.example.com", Some(&checkpoint)).expect_err("another");

@@ -192,13 +192,17 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+fn checkpoint(pages: &Pages) -> String {
+    pages.checkpoint().expect("a checkpoint")
+}
+
 /// Plays the steps, then reads what is left; the times received, in order.
 async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]) -> Vec<i64> {
     let mut pages_now = pages(service, range, windows, None);
     let (mut received_times, count) = (Vec::new(), AtomicU64::new(0));
     let mut ended = false;
     for step in steps {
-        let (before, rows_before) = (pages_now.checkpoint(), received_times.len());
+        let (before, rows_before) = (checkpoint(&pages_now), received_times.len());
         let ended_before = ended;
         match *step {
             Step::Row { received } => {
@@ -213,11 +217,11 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                 {
                     let row = reading::receive_row(&pages_now).expect("a row");
                     received_times.extend(times(&[row]));
-                    assert_ne!(pages_now.checkpoint(), before, "it moves with each record");
+                    assert_ne!(checkpoint(&pages_now), before, "it moves with each record");
                     let fixed = pages_now.delivery().position().range.is_some();
                     assert_eq!(fixed, pages_now.call().time_range.is_some(), "it is fixed now");
                 } else {
-                    assert_eq!(pages_now.checkpoint(), before, "nothing was received");
+                    assert_eq!(checkpoint(&pages_now), before, "nothing was received");
                 }
             }
             Step::Page { received } => {
@@ -237,7 +241,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                         delivery.next_row(None).is_none() && delivery.next_page(None).is_none()
                     );
                 } else {
-                    assert_eq!(pages_now.checkpoint(), before, "nothing was received");
+                    assert_eq!(checkpoint(&pages_now), before, "nothing was received");
                 }
             }
             Step::All { most, pages, received, is_rest } => {
@@ -261,7 +265,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                             delivery.next_row(None).is_some() || delivery.next_page(None).is_some();
                         assert!(!is_there, "nobody else looks");
                         drop(gathering);
-                        assert_eq!(pages_now.checkpoint(), before, "nothing was received");
+                        assert_eq!(checkpoint(&pages_now), before, "nothing was received");
                     }
                     Err(error) => {
                         assert_eq!(error.checkpoint.as_deref(), Some(before.as_str()));
@@ -289,14 +293,14 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                     );
                     let range = index..end;
                     received_times.extend(times(&[PageSlice { page, range, key: None }]));
-                    assert_ne!(pages_now.checkpoint(), before, "it moves with each record");
+                    assert_ne!(checkpoint(&pages_now), before, "it moves with each record");
                 }
             }
             Step::TooLate => {
                 let delivery = pages_now.delivery();
                 let (row, page) = (delivery.next_row(None), delivery.next_page(None));
                 received_times.extend(reading::receive_row(&pages_now).iter().flat_map(time_of));
-                let after = pages_now.checkpoint();
+                let after = checkpoint(&pages_now);
                 if let (Some((of_row, ..)), Some((of_page, _))) = (row, page) {
                     let again = delivery.receive_converted(of_row, AHEAD, vec![()].into_iter());
                     assert!(again.is_none(), "it was received before");
@@ -306,12 +310,12 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                     );
                     assert_ne!(after, before);
                 }
-                assert_eq!(pages_now.checkpoint(), after);
+                assert_eq!(checkpoint(&pages_now), after);
             }
             Step::GiveUp => {
                 let filled = reading::fill(&pages_now, Unit::Row);
                 drop(tokio::time::timeout(std::time::Duration::ZERO, filled).await);
-                assert_eq!(pages_now.checkpoint(), before, "nothing was received");
+                assert_eq!(checkpoint(&pages_now), before, "nothing was received");
             }
             Step::Fail => *service.failing.lock().expect("a lock") = true,
             Step::Resume => pages_now = pages(service, range, windows, Some(&before)),

@@ -157,7 +157,7 @@ impl Reader {
             seen.wrong_lists += u64::from(!rows.into_iter().eq(0..PAGES * ROWS));
         } else {
             seen.errors += 1;
-            self.interrupted.borrow_mut().push((pages.checkpoint(), rows));
+            self.interrupted.borrow_mut().push((pages.checkpoint().expect("a checkpoint"), rows));
         }
     }
 

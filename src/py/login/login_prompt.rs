@@ -26,17 +26,16 @@ impl Prompt {
     pub fn show(py: Python<'_>, flow: Arc<Flow>) -> PyResult<Self> {
         let stdin = terminal(py)?;
         let (url, port) = (flow.url(), flow.port());
+        let address = format!(
+            "the address that the browser then cannot open (it begins with \
+             http://127.0.0.1:{port}/callback?)"
+        );
         let otherwise = match stdin {
-            Some(_) => format!(
-                "log in, copy the address that the browser then cannot open (it begins with \
-                 http://127.0.0.1:{port}/callback?), paste it here and press Enter"
+            Some(_) => format!("log in, copy {address}, paste it here and press Enter"),
+            None => format!(
+                "start again in a terminal, where {address} can be pasted, or in Python with \
+                 flow = boardlot.begin_login(...), whose flow.finish(callback_url) takes it"
             ),
-            None => {
-                "start again in a terminal, where the address that the browser then cannot open \
-                     can be pasted, or in Python with flow = boardlot.begin_login(...), whose \
-                     flow.finish(callback_url) takes it"
-                    .to_owned()
-            }
         };
         print(
             py,
