@@ -234,7 +234,8 @@ weights: ## What each part of the extension module weighs, into benches/weights.
 # By the oldest CPython that is promised: with 3.15, maturin would take another stable ABI.
 wheel: $(BIN)/.maturin ## The wheel that users install, into dist/.
 	rm -f dist/*.whl
-	$(BIN)/maturin build --locked --release --compression-level 9 --interpreter python3.10 --out dist
+	$(BIN)/maturin build --locked --release --interpreter python3.10 --out dist
+	$(BIN)/python tools/recompress.py dist/*.whl
 
 wheel-test: wheel $(BIN)/.built ## That wheel with every extra and on every CPython: minutes.
 	BOARDLOT_TEST_WHEEL=$$(ls dist/*.whl) $(BIN)/pytest -m "slow or not slow" tests/packaging

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import recompress
 import release_files
 import release_notes
 
@@ -190,3 +191,26 @@ def test_a_push_to_a_new_branch_or_by_force_is_compared_with_its_parent(
 
 def test_the_first_commit_is_compared_with_nothing(git: Git, tmp_path: Path) -> None:
     assert commit_before(tmp_path, ZEROS) == ""
+
+
+def test_a_wheel_is_made_smaller_and_holds_the_same(tmp_path: Path) -> None:
+    wheel = tmp_path / ABI3
+    text = "\n".join(str(number**3) for number in range(5_000))
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        archive.writestr("boardlot/_core.abi3.so", text)
+        archive.writestr("boardlot/py.typed", "")
+    entries, size = infos(wheel), wheel.stat().st_size
+    recompress.recompress(wheel)
+    assert infos(wheel) == entries
+    assert wheel.stat().st_size < size
+    with zipfile.ZipFile(wheel) as archive:
+        assert archive.read("boardlot/_core.abi3.so") == text.encode()
+    assert list(tmp_path.iterdir()) == [wheel]
+
+
+def infos(wheel: Path) -> list[tuple[object, ...]]:
+    with zipfile.ZipFile(wheel) as archive:
+        return [
+            (entry.filename, entry.date_time, entry.external_attr, entry.CRC)
+            for entry in archive.infolist()
+        ]
