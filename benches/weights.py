@@ -41,7 +41,7 @@ PARTS = {
     "jiff (dates)": ("jiff",),
     "url, idna": ("url", "idna", "unicode", "percent_encoding"),
     "num-bigint (RSA in the sandbox)": ("num_",),
-    "gzip": ("miniz_oxide", "async_compression", "compression", "crc32"),
+    "gzip": ("flate2", "miniz_oxide", "crc32"),
 }
 
 

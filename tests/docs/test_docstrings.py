@@ -1,12 +1,9 @@
 """What the API pages show: each docstring names its parameters and errors, and its example runs."""
 
-import ast
-import asyncio
 import contextlib
 import doctest
 import importlib
 import inspect
-import io
 import re
 from datetime import timedelta
 from decimal import Decimal
@@ -16,6 +13,7 @@ from typing import NamedTuple
 import boardlot as bl
 import pytest
 
+from ..support.printed import printed_by
 from .test_pages import DOCS
 
 # A name of a page, with the options below it.
@@ -176,17 +174,6 @@ def test_the_example_runs(one, sandbox, tmp_path, monkeypatch):
     for example in examples:
         if example.options.get(doctest.SKIP):
             continue
-        printed = run(example.source, names)
+        printed = printed_by(example.source, "<example>", "single", names)
         same = checker.check_output(example.want, printed, doctest.NORMALIZE_WHITESPACE)
         assert same, f"{example.source}shows\n{printed}"
-
-
-def run(source, names):
-    """What an example prints; one that awaits runs on an event loop of its own."""
-    code = compile(source, "<example>", "single", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        value = eval(code, names)
-        if inspect.iscoroutine(value):
-            asyncio.run(value)
-    return out.getvalue()

@@ -15,11 +15,7 @@ How a fenced block is read, from the top of a page to its end:
 In the long form a page that leaves files behind runs a third time, beside those of its second run.
 """
 
-import ast
-import asyncio
-import contextlib
 import inspect
-import io
 import os
 import re
 import shlex
@@ -35,6 +31,8 @@ import griffe
 import pytest
 from boardlot.cli.app import app
 from click.testing import CliRunner
+
+from ..support.printed import printed_by
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -134,13 +132,7 @@ def run_page(page, home):
 def run(block, page, names):
     # As many empty lines as stand above it: a traceback then names the page's own line.
     source = "\n" * (block.line - 1) + block.source
-    code = compile(source, str(page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        value = eval(code, names)
-        if inspect.iscoroutine(value):
-            asyncio.run(value)
-    return out.getvalue()
+    return printed_by(source, str(page), "exec", names)
 
 
 def joined(source):
