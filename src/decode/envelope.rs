@@ -17,8 +17,8 @@ use super::{
 use crate::{
     api::{Contract, Envelope},
     error::{
-        ApiFailure, Error, ErrorKind, Evidence, FailureClass, Result, body_preview, held,
-        says_token_rejected,
+        ApiFailure, Error, ErrorKind, Evidence, FailureClass, HELD_BYTES, Result, body_preview,
+        held, says_token_rejected,
     },
 };
 
@@ -120,13 +120,12 @@ fn api_failure(
     if is_redirect(status) {
         return Some(redirect(response));
     }
-    let field = |name: &str| Value::parse(find_member(top?, name)?.get()).ok();
-    let text = |name: &str| field(name)?.as_text().map(|text| held(text).to_owned());
-    let error = field("error");
-    let inner = |name: &str| Some(held(error.as_ref()?.get(name)?.as_text()?).to_owned());
+    let text = |name: &str| beginning_of_text(find_member(top?, name)?);
+    let error = top.and_then(|top| parse_members(find_member(top, "error")?.get()).ok());
+    let inner = |name: &str| beginning_of_text(find_member(error.as_ref()?, name)?);
 
-    let code =
-        CODE_MEMBERS.into_iter().filter_map(|name| field(name)?.as_integer()).find(|c| *c != 0);
+    let integer = |name| find_member(top?, name)?.get().parse::<i64>().ok();
+    let code = CODE_MEMBERS.into_iter().filter_map(integer).find(|code| *code != 0);
     let error_code =
         ["code", "type"].into_iter().find_map(inner).or_else(|| text("error")).or_else(
             // No documented form has a text here, so any other text does not make it a failure.
@@ -168,6 +167,24 @@ fn api_failure(
     )
 }
 
+/// The beginning of a string's text: no more of it is unescaped than is held.
+fn beginning_of_text(json: &RawValue) -> Option<String> {
+    let json = json.get();
+    if !json.starts_with('"') {
+        return None;
+    }
+    let text = |json: &str| Some(held(Value::parse(json).ok()?.as_text()?).to_owned());
+    // All that is held, even if all is escaped, and what is tried below.
+    let most = (HELD_BYTES + 3) * ESCAPE_LONGEST;
+    if json.len() <= most {
+        return text(json);
+    }
+    // Not cut within a character or a pair of escapes.
+    (most - 2 * ESCAPE_LONGEST..most).rev().find_map(|end| text(&format!("{}\"", json.get(..end)?)))
+}
+
+/// The bytes of `\uXXXX`, which stands for one byte at least.
+const ESCAPE_LONGEST: usize = 6;
 /// The members that hold a code, in the documented forms.
 const CODE_MEMBERS: [&str; 3] = ["ret_code", "code", "errcode"];
 /// The members that hold a message, in the documented forms and in common ones.
@@ -271,6 +288,26 @@ mod tests {
             assert_eq!(api_failure.code, Some(-7));
             assert_eq!(api_failure.error_code.as_deref(), Some("invalid_symbol"));
         }
+    }
+
+    #[test]
+    fn a_message_without_end_is_shown_from_its_beginning() {
+        let member = |name: &str, body: &str| {
+            let raw = parse_members(body).expect("an object");
+            beginning_of_text(find_member(&raw, name).expect("a member"))
+        };
+        let escapes = ["x", "\\\\", "\\u0041", "é", "\\ud83d\\ude00", "\\u00e9x", "\\n😀"];
+        for escape in escapes {
+            for before in 0..13 {
+                let (json, all) = (escape.repeat(HELD_BYTES * 2), "a".repeat(before));
+                let body = format!("{{\"msg\":\"{all}{json}\"}}");
+                let whole = Value::parse(&body).expect("JSON");
+                let whole = whole.get("msg").and_then(Value::as_text).expect("a text");
+                assert_eq!(member("msg", &body).as_deref(), Some(held(whole)), "{before} {escape}");
+            }
+        }
+        let deep = format!("{{\"msg\":[{}\"\"]}}", "\"x\",".repeat(HELD_BYTES * 2));
+        assert_eq!(member("msg", &deep), None);
     }
 
     #[test]

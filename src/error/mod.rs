@@ -15,7 +15,7 @@ pub use class::{CLOCK_OFFSET_CODE, Evidence, FailureClass, THROTTLED_CODE};
 pub use escapes::{excerpt, printable, record_value};
 pub use exception::ExceptionClass;
 pub use nearest::did_you_mean;
-pub use redact::{Redactor, SHOWN_BYTES, Shown, held};
+pub use redact::{HELD_BYTES, Redactor, SHOWN_BYTES, Shown, held};
 pub use rejection::says_token_rejected;
 pub use unredacted::Unredacted;
 
