@@ -112,76 +112,36 @@ fn unavailable(error: &dyn std::fmt::Display) -> Error {
 /// The Secret Service over D-Bus.
 #[cfg(all(unix, not(target_os = "macos")))]
 mod platform {
-    use std::{collections::HashMap, future::Future, time::Duration};
+    use std::time::Duration;
 
-    use secret_service::{EncryptionType, Error as Failure, Item, SecretService};
+    use boardlot_secret_service::{Call, Entry};
     use tokio::time::timeout;
-    use zeroize::Zeroizing;
 
     use super::{SERVICE, Secret, unavailable};
     use crate::{error::Result, process::runtime};
 
     /// Long enough for a person to type the keychain's password.
     const TIMEOUT: Duration = Duration::from_secs(120);
-    const CONTENT_TYPE: &str = "application/octet-stream";
 
     pub fn load(key: &str) -> Result<Option<Secret>> {
-        wait(async {
-            let service = SecretService::connect(EncryptionType::Dh).await?;
-            match find(&service, key).await? {
-                Some(item) => Ok(Some(Zeroizing::new(item.get_secret().await?))),
-                None => Ok(None),
-            }
-        })
+        wait(entry(key).load())
     }
 
     pub fn save(key: &str, value: &[u8]) -> Result<()> {
-        wait(async {
-            let service = SecretService::connect(EncryptionType::Dh).await?;
-            if let Some(item) = find(&service, key).await? {
-                return item.set_secret(value, CONTENT_TYPE).await;
-            }
-            let collection = service.get_any_collection().await?;
-            if collection.is_locked().await? {
-                collection.unlock().await?;
-            }
-            let label = format!("{SERVICE}: {key}");
-            collection.create_item(&label, attributes(key), value, true, CONTENT_TYPE).await?;
-            Ok(())
-        })
+        wait(entry(key).save(value))
     }
 
     pub fn delete(key: &str) -> Result<()> {
-        wait(async {
-            let service = SecretService::connect(EncryptionType::Dh).await?;
-            match find(&service, key).await? {
-                Some(item) => item.delete().await,
-                None => Ok(()),
-            }
-        })
+        wait(entry(key).delete())
     }
 
-    async fn find<'a>(
-        service: &'a SecretService<'a>,
-        key: &str,
-    ) -> std::result::Result<Option<Item<'a>>, Failure> {
-        let found = service.search_items(attributes(key)).await?;
-        if let Some(item) = found.unlocked.into_iter().next() {
-            return Ok(Some(item));
-        }
-        let Some(item) = found.locked.into_iter().next() else { return Ok(None) };
-        item.unlock().await?;
-        Ok(Some(item))
+    fn entry(key: &str) -> Entry<'_> {
+        Entry { application: SERVICE, key }
     }
 
-    fn attributes(key: &str) -> HashMap<&str, &str> {
-        HashMap::from([("application", SERVICE), ("key", key)])
-    }
-
-    /// Runs on this process's own runtime, which a forked child creates again; each call has a new
-    /// connection for the same reason.
-    fn wait<T>(work: impl Future<Output = std::result::Result<T, Failure>>) -> Result<T> {
-        let outcome = runtime()?.block_on(async { timeout(TIMEOUT, work).await });
+    /// Runs on this process's own runtime, which a forked child creates again.
+    fn wait<T>(call: Call<'_, T>) -> Result<T> {
+        let outcome = runtime()?.block_on(async { timeout(TIMEOUT, call).await });
         match outcome {
             Ok(outcome) => outcome.map_err(|error| unavailable(&error)),
             Err(_) => Err(unavailable(&format!("no response within {} s", TIMEOUT.as_secs()))),
