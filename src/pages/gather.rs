@@ -1,15 +1,8 @@
 //! The remaining records as one result, for `all` and for frames.
 
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use futures_util::future::try_join_all;
-use tokio::{
-    sync::mpsc::{Sender, channel},
-    task::{JoinHandle, yield_now},
-};
+use futures_util::future::{try_join, try_join_all};
 
 use super::{Fetcher, Gathering, Sink};
 use crate::{
@@ -42,19 +35,18 @@ pub(super) async fn gather_all<T, S: Sink>(
         gathering.note_total(&page.page);
         push(sink, page.rest(), progress)?;
     }
-    let collector = Collector::start(sinks);
-    let drains = fetcher.streams.iter_mut().enumerate().map(async |(index, stream)| {
-        while let Some(page) = stream.fetch_inline().await? {
-            let slice = page.rest();
-            progress.fetch_add(slice.range.len() as u64, Ordering::Relaxed);
-            collector.push(index, slice).await?;
+    let drains = fetcher.streams.iter_mut().zip(&mut sinks).map(async |(stream, sink)| {
+        let mut fetched = None;
+        loop {
+            // The next page is requested first, so that this one is collected while it is on its way.
+            let collected =
+                async { fetched.take().map_or(Ok(()), |page| push(sink, page, progress)) };
+            let (next, ()) = try_join(stream.fetch_inline(), collected).await?;
+            let Some(page) = next else { return Ok::<_, Error>(()) };
+            fetched = Some(page.rest());
         }
-        Ok(())
     });
-    let drained: Result<Vec<()>> = try_join_all(drains).await;
-    // If collecting failed, that is why fetching stopped.
-    let sinks = collector.finish().await?;
-    drained?;
+    try_join_all(drains).await?;
     // All have been read to their ends: the iteration is at the end of the last one.
     gathering.after = fetcher.streams.back().map(|stream| stream.position().clone());
     Ok(sinks)
@@ -89,69 +81,9 @@ pub(super) async fn gather_up_to<T, S: Sink>(
     Ok(sink)
 }
 
-/// Puts pages into sinks, as they are fetched.
-enum Collector<S> {
-    /// At once.
-    Inline(Mutex<Vec<S>>),
-    /// In its own task, so that fetching continues. Not on its own thread: no pool has one for each list.
-    Task(Sender<(usize, PageSlice)>, JoinHandle<Result<Vec<S>>>),
-}
-
-/// The most pages between the two tasks. With several, neither has to wake the other for each page.
-const QUEUED_MAX: usize = 8;
-
-impl<S: Sink> Collector<S> {
-    fn start(mut sinks: Vec<S>) -> Self {
-        if !S::COMPUTES {
-            return Collector::Inline(Mutex::new(sinks));
-        }
-        let (sender, mut receiver) = channel(QUEUED_MAX);
-        let task = tokio::spawn(async move {
-            let mut queued = Vec::with_capacity(QUEUED_MAX);
-            while receiver.recv_many(&mut queued, QUEUED_MAX).await > 0 {
-                for (index, slice) in queued.drain(..) {
-                    push_into(&mut sinks, index, slice)?;
-                    // Other tasks have their turn after each page.
-                    yield_now().await;
-                }
-            }
-            Ok(sinks)
-        });
-        Collector::Task(sender, task)
-    }
-
-    async fn push(&self, index: usize, slice: PageSlice) -> Result<()> {
-        match self {
-            Collector::Inline(sinks) => {
-                push_into(&mut sinks.lock().unwrap_or_else(PoisonError::into_inner), index, slice)
-            }
-            Collector::Task(sender, _) => {
-                let sent = sender.send((index, slice)).await;
-                sent.map_err(|_| Error::internal("the rows can no longer be collected"))
-            }
-        }
-    }
-
-    async fn finish(self) -> Result<Vec<S>> {
-        match self {
-            Collector::Inline(sinks) => {
-                Ok(sinks.into_inner().unwrap_or_else(PoisonError::into_inner))
-            }
-            Collector::Task(sender, task) => {
-                drop(sender);
-                task.await.map_err(|error| Error::aborted(&error))?
-            }
-        }
-    }
-}
-
 fn push<S: Sink>(sink: &mut S, slice: PageSlice, progress: &AtomicU64) -> Result<()> {
     progress.fetch_add(slice.range.len() as u64, Ordering::Relaxed);
     sink.push(slice)
-}
-
-fn push_into<S: Sink>(sinks: &mut [S], index: usize, slice: PageSlice) -> Result<()> {
-    sinks.get_mut(index).map_or(Ok(()), |sink| sink.push(slice))
 }
 
 /// The error of using a pager whose end the caller has been informed of.

@@ -9,16 +9,11 @@ use crate::{
 
 /// Collects records as they are fetched.
 pub trait Sink: Send + 'static {
-    /// Whether adding the records of a page takes about as long as fetching it.
-    const COMPUTES: bool;
-
     /// Adds records.
     fn push(&mut self, slice: PageSlice) -> Result<()>;
 }
 
 impl Sink for Vec<PageSlice> {
-    const COMPUTES: bool = false;
-
     fn push(&mut self, slice: PageSlice) -> Result<()> {
         Vec::push(self, slice);
         Ok(())
@@ -26,8 +21,6 @@ impl Sink for Vec<PageSlice> {
 }
 
 impl<Make: Fn() -> Columns + Send + 'static> Sink for BatchBuilder<Make> {
-    const COMPUTES: bool = true;
-
     fn push(&mut self, slice: PageSlice) -> Result<()> {
         self.push_slice(&slice)
     }
@@ -43,8 +36,6 @@ pub struct CheckedSink<S> {
 }
 
 impl<S: Sink> Sink for CheckedSink<S> {
-    const COMPUTES: bool = S::COMPUTES;
-
     fn push(&mut self, slice: PageSlice) -> Result<()> {
         self.names.as_ref().map_or(Ok(()), |names| names.check(&slice.page))?;
         self.sink.push(slice)
