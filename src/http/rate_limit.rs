@@ -108,7 +108,10 @@ impl Reservation<'_> {
     /// Waits for it.
     async fn wait(mut self) {
         if let Some((_, send_at)) = self.0 {
-            tokio::time::sleep_until(send_at).await;
+            // A timer of tokio takes up to a millisecond, also for a time that has come.
+            if send_at > Instant::now() {
+                tokio::time::sleep_until(send_at).await;
+            }
             self.0 = None;
         }
     }
@@ -144,6 +147,17 @@ mod tests {
         let reservations: Vec<Reservation<'_>> = (0..3).map(|_| limit.reserve()).collect();
         let expected: Vec<_> = [0, 100, 200].map(|ms| Some(Duration::from_millis(ms))).into();
         assert_eq!(waits(&reservations), expected);
+    }
+
+    #[test]
+    fn a_time_that_has_come_is_not_waited_for() {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_time().start_paused(true).build().expect("a runtime");
+        runtime.block_on(async {
+            let start = Instant::now();
+            OwnRate::new(1.0).reserve().wait().await;
+            assert_eq!(start.elapsed(), Duration::ZERO);
+        });
     }
 
     #[test]
