@@ -18,7 +18,7 @@ const IN_USE_INTERVAL: Duration = Duration::from_millis(5);
 pub(crate) fn replace(
     path: &Path,
     content: &[u8],
-    create: impl FnOnce(&Path) -> io::Result<File>,
+    create: impl Fn(&Path) -> io::Result<File>,
 ) -> io::Result<()> {
     check_replaceable(path)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -104,17 +104,14 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-fn write(
-    new: &Path,
-    content: &[u8],
-    create: impl FnOnce(&Path) -> io::Result<File>,
-) -> io::Result<()> {
+fn write(new: &Path, content: &[u8], create: impl Fn(&Path) -> io::Result<File>) -> io::Result<()> {
     // Left behind by a process that died: under the lock no other process is writing it.
     match when_not_in_use(new, || fs::remove_file(new)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut file = create(new)?;
+    // On some file systems of Windows its name is free only once nobody has it open.
+    let mut file = when_not_in_use(new, || create(new))?;
     file.write_all(content)?;
     file.sync_all()
 }

@@ -6,7 +6,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     fs::{self, File, OpenOptions},
     io::{self, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
@@ -18,6 +18,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use url::form_urlencoded;
 
 use super::{
     HttpResponse, Request,
@@ -76,6 +77,8 @@ struct Remaining {
 /// The headers of a response that are recorded.
 const HEADERS_KEPT: [&str; 3] = ["content-type", "date", "retry-after"];
 const VERSION: u32 = 1;
+/// With this a cassette begins.
+const HEADER_START: &[u8] = b"{\"header\":";
 
 /// One line of a cassette: exactly one of these members.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -168,15 +171,14 @@ impl Cassette {
 
     /// The service's time from which a time range is resolved: a replay uses that of the recording, or
     /// the requests would not be the same.
-    pub(super) fn now_ms(&self, base_url: &str, call: &str, now_ms: i64) -> i64 {
+    pub(super) fn now_ms(&self, base_url: &str, call: &str, now_ms: i64) -> Result<i64> {
         match self {
             Cassette::Recorder(recorder) => {
                 let now = Now { call: call.to_owned(), now_ms };
-                // If the file cannot be written, the request that follows fails for it.
-                let _ = recorder.write(base_url, Line { now: Some(now), ..Line::default() });
-                now_ms
+                recorder.write(base_url, Line { now: Some(now), ..Line::default() })?;
+                Ok(now_ms)
             }
-            Cassette::Replay(replay) => replay.now_ms(call).unwrap_or(now_ms),
+            Cassette::Replay(replay) => Ok(replay.now_ms(call).unwrap_or(now_ms)),
         }
     }
 }
@@ -194,9 +196,10 @@ impl Recorder {
         Ok(Recorder { path: path.to_owned(), recording })
     }
 
-    /// Ends the recording: clients that still use it get an error.
-    pub fn close(&self) {
-        self.recording.lock().unwrap_or_else(PoisonError::into_inner).file = None;
+    /// Ends the recording: clients that still use it get an error. Some disks are only now full.
+    pub fn close(&self) -> Result<()> {
+        let file = self.recording.lock().unwrap_or_else(PoisonError::into_inner).file.take();
+        file.map_or(Ok(()), |file| file.sync_all()).map_err(|error| at(&self.path, &error))
     }
 
     fn write(&self, base_url: &str, line: Line) -> Result<()> {
@@ -248,13 +251,14 @@ impl Recording {
 impl Replay {
     /// Reads a recording.
     pub fn open(path: &Path) -> Result<Self> {
-        let read = || check_regular(path).and_then(|()| fs::read_to_string(path));
-        let text = read().map_err(|error| at(path, &error))?;
-        let (mut base_url, mut remaining) = (None, Remaining::default());
-        // The last line of a recording that was interrupted has no end.
-        for (number, line) in text.split_inclusive('\n').enumerate() {
-            let Some(line) = line.strip_suffix('\n') else { break };
-            let line: Line = serde_json::from_str(line).map_err(|error| {
+        let read = || check_regular(path).and_then(|()| fs::read(path));
+        let content = read().map_err(|error| at(path, &error))?;
+        let (mut base_url, mut remaining, mut range_ends) =
+            (None, Remaining::default(), HashSet::new());
+        // The last line of a recording that was interrupted has no end, or ends within a character.
+        for (number, line) in content.split_inclusive(|byte| *byte == b'\n').enumerate() {
+            let Some(line) = line.strip_suffix(b"\n") else { break };
+            let line: Line = serde_json::from_slice(line).map_err(|error| {
                 let path = path.display();
                 Error::config(format!(
                     "{path}, line {}, is not a line of a cassette: {error}",
@@ -277,12 +281,16 @@ impl Replay {
                 remaining.times_ms.entry(call).or_default().push_back(now_ms);
             }
             if let Some(Exchange { method, path, query, body, response }) = line.exchange {
+                let values = form_urlencoded::parse(query.as_bytes());
+                range_ends.extend(values.filter_map(|(_, value)| value.parse::<i64>().ok()));
                 let key = key(&method, &path, &query, &body.bytes());
                 remaining.responses.entry(key).or_default().push_back(response);
             }
         }
-        // A recorder that was closed unused leaves an empty file.
-        if base_url.is_none() && !text.is_empty() {
+        remaining.forget_interrupted(&range_ends);
+        // A recorder that was not used leaves an empty file, an interrupted one a part of its header.
+        let is_part = content.starts_with(HEADER_START) || HEADER_START.starts_with(&content);
+        if base_url.is_none() && !is_part {
             let text = format!("{} is not a cassette: it has no header", path.display());
             return Err(Error::config(text));
         }
@@ -312,6 +320,19 @@ impl Replay {
     fn now_ms(&self, call: &str) -> Option<i64> {
         let mut remaining = self.remaining.lock().unwrap_or_else(PoisonError::into_inner);
         next(remaining.times_ms.get_mut(call)?)
+    }
+}
+
+impl Remaining {
+    /// Forgets the times of calls that were interrupted before their first request was recorded: the
+    /// next call with the same arguments must not be replayed with them.
+    fn forget_interrupted(&mut self, range_ends: &HashSet<i64>) {
+        for times_ms in self.times_ms.values_mut() {
+            let is_recorded = |now_ms: &i64| range_ends.contains(&now_ms.saturating_mul(1_000));
+            if times_ms.iter().any(is_recorded) {
+                times_ms.retain(is_recorded);
+            }
+        }
     }
 }
 

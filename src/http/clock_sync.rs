@@ -38,10 +38,10 @@ impl Transport {
             tokio::time::sleep(reading.pause(now_ms, LocalInstant::now())).await;
             now_ms
         };
-        Ok(match cassette {
+        match cassette {
             Some(cassette) => cassette.now_ms(self.base().as_str(), &id(), now_ms),
-            None => now_ms,
-        })
+            None => Ok(now_ms),
+        }
     }
 }
 

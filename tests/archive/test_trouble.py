@@ -127,6 +127,17 @@ def test_security_45_a_damaged_file_is_an_error_and_is_left_as_it_is(damage, fil
         assert file.read_bytes() == damaged
 
 
+def test_security_45_damage_that_sqlite_repeats_in_its_message_is_an_error(file):
+    bl.Archive(file).close()
+    content = file.read_bytes()
+    # The definition of a view, in which this byte is not valid UTF-8.
+    file.write_bytes(content.replace(b" where ", b" w\xffere "))
+    assert file.read_bytes() != content
+    with pytest.raises(bl.StoreError, match="malformed database schema") as error:
+        bl.Archive(file)
+    assert error.value.hint == "It was damaged: restore it from a backup."
+
+
 def test_a_database_of_something_else_is_left_as_it_is(file):
     with sqlite3.connect(file) as connection:
         connection.execute("create table mine (a)")

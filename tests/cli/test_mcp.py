@@ -1,12 +1,8 @@
 """`boardlot mcp` as assistants use it: a process of its own, and the SDK's client over stdio."""
 
-import asyncio
-import io
 import json
-import os
 import random
 import signal
-import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -16,11 +12,11 @@ import boardlot as bl
 import pytest
 from anyio.from_thread import start_blocking_portal
 from boardlot.cli import main
-from boardlot.cli.mcp_stdio import Input, Output
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from ..support.command_line import ACCOUNT, COMMAND, Service
+from ..support.mcp_process import raw, response_to, send
 
 # What the service document says only reads. A new endpoint must be added here by hand.
 READS = {
@@ -131,6 +127,10 @@ def test_rows_are_exact_and_their_codes_have_names(demo):
     assert time.utcoffset().total_seconds() == 0 and time < datetime.now(timezone.utc)
 
 
+def test_a_number_without_a_fraction_is_an_integer(demo):
+    assert len(demo.call("dividends", symbol="HK.00700", max_rows=3.0)["rows"]) == 3
+
+
 def test_a_list_is_read_on_from_where_it_was_cut(demo):
     found, arguments = [], {}
     while True:
@@ -209,35 +209,6 @@ def test_nothing_but_the_ten_reads_ever_reaches_the_service(live, service):
     assert len(posts) == 1 and "plate" in posts.pop()
 
 
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
-
-
-@contextmanager
-def raw(*arguments, env=None):
-    """The command with bare pipes."""
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    line = [*COMMAND, *(arguments or ("mcp", "--demo"))]
-    with subprocess.Popen(line, env=env, **pipes) as process:
-        try:
-            process.stdin.write(b"not json\n" + json.dumps(INITIALIZE).encode() + b"\n")
-            process.stdin.flush()
-            responses = []
-            while not any(response.get("id") == 1 for response in responses):
-                responses.append(json.loads(process.stdout.readline()))
-            yield process, responses
-        finally:
-            process.kill()
-
-
 def test_stdout_is_the_protocol_alone_and_closing_stdin_ends_it():
     with raw() as (process, responses):
         rest, _ = process.communicate(timeout=60)
@@ -245,70 +216,6 @@ def test_stdout_is_the_protocol_alone_and_closing_stdin_ends_it():
         responses += [json.loads(line) for line in rest.splitlines()]
     assert process.returncode == 0
     assert all(response["jsonrpc"] == "2.0" for response in responses)
-
-
-def messages_of(parts):
-    """What is read of a pipe into which these parts are written."""
-    reading, writing = os.pipe()
-
-    async def read():
-        messages = []
-        async for message in Input(reading, Output(io.BytesIO())):
-            messages.append(message)
-        return messages
-
-    for part in parts:
-        os.write(writing, part)
-    os.close(writing)
-    try:
-        return asyncio.run(asyncio.wait_for(read(), 60))
-    finally:
-        os.close(reading)
-
-
-@pytest.mark.parametrize("method", ["ping", "tools/call"])
-def test_the_last_message_needs_no_line_feed(method):
-    params = {"name": "server_time", "arguments": {}} if method == "tools/call" else {}
-    last = {"jsonrpc": "2.0", "id": "last", "method": method, "params": params}
-    with raw() as (process, _):
-        send(process, {"method": "notifications/initialized"})
-        rest, _ = process.communicate(json.dumps(last).encode(), timeout=60)
-        assert process.returncode == 0
-    (response,) = [one for one in map(json.loads, rest.splitlines()) if one.get("id") == "last"]
-    assert "result" in response, response
-
-
-def test_messages_are_read_up_to_the_end():
-    assert messages_of([b"a\nb", b"c\n", b"last"]) == ["a", "bc", "last"]
-    assert messages_of([b"a\n"]) == ["a"]
-    assert messages_of([]) == []
-
-
-def test_an_input_that_cannot_be_read_is_at_its_end():
-    closed, writing = os.pipe()
-    os.close(closed)
-    os.close(writing)
-
-    async def read():
-        return [message async for message in Input(closed, Output(io.BytesIO()))]
-
-    assert asyncio.run(asyncio.wait_for(read(), 60)) == []
-
-
-def send(process, *messages):
-    for message in messages:
-        process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-    process.stdin.flush()
-
-
-def response_to(process, number):
-    """The response to a request, and those that came before it."""
-    before = []
-    while True:
-        response = json.loads(process.stdout.readline())
-        if response.get("id") == number:
-            return response, before
-        before.append(response)
 
 
 @pytest.fixture
@@ -339,40 +246,6 @@ def test_calls_in_flight_can_be_cancelled_at_once(at_once, slow):
         process.stdin.close()
         assert process.wait(60) == 0
         assert b"Traceback" not in process.stderr.read()
-
-
-@pytest.mark.parametrize(
-    ("start", "end", "number"),
-    [
-        # As the SDKs of this protocol write them, and a message whose id is not at an edge.
-        (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"x":"', b'"}}', 7),
-        (b'{"method":"ping","params":{"id":8,"x":"', b'"},"jsonrpc":"2.0","id":"a"}', "a"),
-        (b'{"params":{"x":"', b'"},"id":7,"method":"ping","jsonrpc":"2.0","more":1}', None),
-        (b'{"params":{"x":"', b'","id":8}}', None),
-        (b"", b"", None),
-    ],
-)
-def test_a_message_that_is_too_long_gets_an_error(start, end, number):
-    with raw() as (process, _):
-        process.stdin.write(start)
-        for _ in range(60):
-            process.stdin.write(b"x" * 1_000_000)
-        process.stdin.write(end + b"\n")
-        send(process, {"id": "next", "method": "ping"})
-        refusal = json.loads(process.stdout.readline())
-        assert refusal["id"] == number
-        assert "is too long; expected at most 1,048,576" in refusal["error"]["message"]
-        assert "result" in response_to(process, "next")[0]
-
-
-def test_the_longest_message_is_read_and_a_byte_more_is_not():
-    with raw() as (process, _):
-        for length, member in ((1 << 20, "result"), ((1 << 20) + 1, "error")):
-            start = b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"_meta":{"x":"'
-            end = b'"}}}'
-            process.stdin.write(start + b"x" * (length - len(start + end)) + end + b"\n")
-            process.stdin.flush()
-            assert member in response_to(process, 7)[0]
 
 
 def end_by(name, pause):

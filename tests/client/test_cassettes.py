@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import os
 import pickle
 import sys
 import time
+from pathlib import Path
 
 import boardlot as bl
 import pytest
@@ -140,6 +142,23 @@ def test_a_recording_that_broke_off_is_played_as_far_as_it_goes(sandbox, path):
     assert client.dividends("HK.00700") == records
     with pytest.raises(bl.ConfigError, match="not in the cassette"):
         client.dividends("US.AAPL")
+
+
+def test_a_recording_that_broke_off_at_any_byte_is_played_as_far_as_it_goes(sandbox, path):
+    def ask(client, text):
+        return client.request("POST", "/nowhere", body={"text": text}).status
+
+    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
+        assert [ask(client, text) for text in ("價", "価")] == [404, 404]
+    whole = path.read_bytes()
+    first = whole.index(b"\n", whole.index(b"\n") + 1) + 1
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        with bl.Client(cassette=bl.Replay(path)) as client:
+            if length >= first:
+                assert ask(client, "價") == 404, length
+            with pytest.raises(bl.ConfigError, match="not in the cassette"):
+                ask(client, "価")
 
 
 def test_a_recording_is_never_overwritten(path):
@@ -343,6 +362,53 @@ FULL_DISK = """
 def test_a_recording_whose_disk_was_full_for_a_while_can_be_replayed(path, limit):
     run_python(FULL_DISK, path, limit)
     assert len([json.loads(line) for line in path.read_text().splitlines()]) == 4
+
+
+FULL_DISK_IN_A_LIST = """
+    import resource, sys
+    import boardlot as bl
+
+    path, limit = sys.argv[1], int(sys.argv[2])
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with bl.Sandbox(seed=7) as sandbox, bl.Recorder(path) as recorder:
+        account = sandbox.accounts["trade"][0]
+        client = sandbox.client(cassette=recorder)
+        # The disk has room for a part of the time of the call, or of its response.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+        try:
+            client.fills_history(account, "HK").all()
+            raise SystemExit("it was recorded")
+        except bl.ConfigError as error:
+            assert path in str(error), error
+        sent = [request.path for request in sandbox.requests]
+        assert (account in sent[-1]) is (limit > 200), sent
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        recorded = client.fills_history(account, "HK").all(max_pages=1)
+    with bl.Client(cassette=bl.Replay(path)) as client:
+        assert client.fills_history(account, "HK").all(max_pages=1) == recorded
+    """
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
+@pytest.mark.parametrize("limit", [100, 1_000], ids=["its time", "its response"])
+def test_a_list_that_a_full_disk_interrupted_can_be_recorded_again(path, limit):
+    run_python(FULL_DISK_IN_A_LIST, path, limit)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the file in /proc")
+def test_closing_a_recorder_fails_if_the_file_cannot_be_stored(sandbox, path):
+    recorder = bl.Recorder(path)
+    sandbox.client(cassette=recorder).server_time()
+    links = Path("/proc/self/fd")
+    (number,) = (int(fd.name) for fd in links.iterdir() if os.path.realpath(fd) == str(path))
+    ends = os.pipe()
+    # What is written to a pipe cannot be stored.
+    os.dup2(ends[1], number)
+    with pytest.raises(bl.ConfigError, match=r"traffic\.jsonl"):
+        recorder.close()
+    recorder.close()
+    for end in ends:
+        os.close(end)
 
 
 SECRETS_OF_OTHERS = {

@@ -30,7 +30,7 @@ class DatabaseConnection(Database, Generic[C]):
     """A database with one connection in each process, and one more for queries of users."""
 
     # What all errors of the driver are.
-    driver_error: type[Exception]
+    driver_error: tuple[type[Exception], ...]
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -85,5 +85,5 @@ class DatabaseConnection(Database, Generic[C]):
                 connection: Any = slot.connection
                 slot.connection = None
                 if connection is not None:
-                    with suppress(self.driver_error):
+                    with suppress(*self.driver_error):
                         connection.close()

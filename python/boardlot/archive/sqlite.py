@@ -42,7 +42,8 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         "select view.name, field.name from sqlite_master view, pragma_table_info(view.name) field "
         "where view.type = 'view' order by view.name"
     )
-    driver_error: type[Exception] = sqlite3.Error
+    # The driver decodes SQLite's messages, which repeat what they are about.
+    driver_error = (sqlite3.Error, UnicodeDecodeError)
 
     def __init__(self, target: str, wait: float) -> None:
         self.path: Path | None = Path(os.path.realpath(target)) if target != MEMORY else None
@@ -129,13 +130,15 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
             try:
                 return work()
             except sqlite3.OperationalError as error:
-                if not _is_busy(error) or time.monotonic() >= end:
+                if not _is_busy(str(error)) or time.monotonic() >= end:
                     raise
             pause(WAIT)
 
-    def _error(self, error: sqlite3.Error) -> StoreError:
+    def _error(self, error: sqlite3.Error | UnicodeDecodeError) -> StoreError:
         text = str(error)
-        if _is_busy(error):
+        if isinstance(error, UnicodeDecodeError):
+            text = error.object.decode(errors="replace")
+        if _is_busy(text):
             return store_error(
                 self.name,
                 "is being written by another process",
@@ -239,8 +242,8 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         return sqlite_types.timestamp_sql(column)
 
 
-def _is_busy(error: sqlite3.Error) -> bool:
-    return "database is locked" in str(error) or "database table is locked" in str(error)
+def _is_busy(text: str) -> bool:
+    return "database is locked" in text or "database table is locked" in text
 
 
 HINTS = {

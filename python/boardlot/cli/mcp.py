@@ -16,7 +16,7 @@ import click
 import boardlot as bl
 from boardlot.cli.click_classes import DataCommand
 from boardlot.cli.error_report import Terminated
-from boardlot.cli.mcp_stdio import Input, Output
+from boardlot.cli.mcp_stdio import Input, Output, messages
 from boardlot.cli.settings import Settings
 
 __all__ = ["command"]
@@ -115,13 +115,14 @@ async def _serve(server: Any, client: bl.AsyncClient, stdin: int, stdout: int) -
 
     # It iterates over its input, and writes and flushes its output.
     output: Any = Output(os.fdopen(stdout, "wb"))
-    lines: Any = Input(stdin, output)
+    lines = Input(stdin, output)
+    received: Any = messages(lines, output)
     try:
-        async with client, stdio_server(lines, output) as streams:
+        async with client, stdio_server(received, output) as streams:
             await server.run(*streams, server.create_initialization_options())
     except Exception:
-        # What was being sent when the input ended has no reader.
-        if not lines.ended:
+        # What was being sent when the input ended, or to a client that has ended, has no reader.
+        if not (lines.ended or output.is_closed):
             raise
 
 

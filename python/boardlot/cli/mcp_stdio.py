@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any, BinaryIO
 
-__all__ = ["MESSAGE_MAX", "Input", "Output"]
+__all__ = ["MESSAGE_MAX", "Input", "Output", "messages"]
 
 # Bytes of a message: the arguments of the longest call are a few thousand.
 MESSAGE_MAX = 1 << 20
@@ -27,7 +27,7 @@ ID = rb'"id"\s*:\s*(-?[0-9]{1,18}|"[^"\\]{0,200}")'
 MEMBER = rb'"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,\s*'
 ID_AT_START = re.compile(rb"\s*\{\s*(?:" + MEMBER + rb"){0,2}" + ID + rb"\s*,")
 ID_AT_END = re.compile(rb",\s*(?:" + MEMBER + rb"){0,2}" + ID + rb"\s*\}\s*\Z")
-INVALID_REQUEST = -32600
+PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 
 
 class Output:
@@ -36,6 +36,7 @@ class Output:
     def __init__(self, stdout: BinaryIO) -> None:
         self._stdout = stdout
         self._lock = asyncio.Lock()
+        self.is_closed: bool = False
         # The id of a request, and whether its response was sent.
         self._awaited: tuple[Any, asyncio.Event] | None = None
 
@@ -45,7 +46,7 @@ class Output:
             await asyncio.to_thread(self._write, text.encode())
         if self._awaited is not None:
             number, sent = self._awaited
-            if any(_id_of(line) == number for line in text.split("\n")):
+            if any(_id_of(line, response=True) == number for line in text.split("\n")):
                 sent.set()
 
     def response_to(self, number: int | str) -> asyncio.Event:
@@ -57,8 +58,15 @@ class Output:
         """Nothing is left: every message is sent when it is written."""
 
     def _write(self, message: bytes) -> None:
-        self._stdout.write(message)
-        self._stdout.flush()
+        try:
+            self._stdout.write(message)
+            self._stdout.flush()
+        except BrokenPipeError:
+            # The client has ended. What is buffered must not be written again.
+            self.is_closed = True
+            with suppress(OSError):
+                self._stdout.close()
+            raise
 
 
 class Input:
@@ -103,7 +111,7 @@ class Input:
         # responded to yet, so that waits.
         if not message.is_empty and await self._is_accepted(message):
             text = message.text()
-            number = _id_of(text)
+            number = _id_of(text, response=False)
             sent = None if number is None else self._output.response_to(number)
             yield text
             if sent is not None:
@@ -116,14 +124,68 @@ class Input:
         return not message.is_too_long
 
 
-def _id_of(text: str) -> int | str | None:
-    """The id of a message, if it is whole and has one."""
+async def messages(lines: Input, output: Output) -> AsyncIterator[str]:
+    """The messages that the SDK can read; it drops the others without a word.
+
+    A request that it cannot read gets an error as its response.
+    """
+    from mcp.types import jsonrpc_message_adapter
+
+    async for text in lines:
+        if not text.strip():
+            continue
+        try:
+            jsonrpc_message_adapter.validate_json(text, by_name=False)
+        except ValueError:
+            refusal = _refusal_of(text)
+            if refusal is not None:
+                await output.write(refusal)
+        else:
+            yield text
+
+
+def _refusal_of(text: str) -> str | None:
+    """The error response to a message that cannot be read; none if it is itself a response."""
+    expected = "expected one JSON-RPC message per line"
+    try:
+        message = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        start, end = text[:EDGE].encode(), text[-EDGE:].encode()
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        return _refusal(PARSE_ERROR, _id_at_edge(start, end), f"{reason}; {expected}")
+    if _is_response(message):
+        return None
+    return _refusal(INVALID_REQUEST, _id_in(message), f"the message is not valid; {expected}")
+
+
+def _refusal(code: int, number: int | str | None, message: str) -> str:
+    error = {"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message}}
+    return json.dumps(error) + "\n"
+
+
+def _id_at_edge(start: bytes, end: bytes) -> Any:
+    """The id of a message whose first and last bytes are known."""
+    found = ID_AT_START.match(start) or ID_AT_END.search(end)
+    return json.loads(found[1]) if found is not None else None
+
+
+def _id_of(text: str, *, response: bool) -> int | str | None:
+    """The id of a response or of a request, if the message is one and is whole."""
     try:
         message = json.loads(text)
     except (ValueError, RecursionError):
         return None
+    return _id_in(message) if _is_response(message) is response else None
+
+
+def _is_response(message: Any) -> bool:
+    return isinstance(message, dict) and ("result" in message or "error" in message)
+
+
+def _id_in(message: Any) -> int | str | None:
     number = message.get("id") if isinstance(message, dict) else None
-    return number if isinstance(number, (int, str)) else None
+    is_id = isinstance(number, (int, str)) and not isinstance(number, bool)
+    return number if is_id else None
 
 
 class _Message:
@@ -153,15 +215,5 @@ class _Message:
 
     def refusal(self) -> str:
         """The error response to it, with its id as far as that is known."""
-        start, end = self._parts
-        found = ID_AT_START.match(start) or ID_AT_END.search(end)
-        error = {
-            "jsonrpc": "2.0",
-            "id": json.loads(found[1]) if found is not None else None,
-            "error": {
-                "code": INVALID_REQUEST,
-                "message": f"a message of {self._length:,} bytes is too long; "
-                f"expected at most {MESSAGE_MAX:,}",
-            },
-        }
-        return json.dumps(error) + "\n"
+        text = f"a message of {self._length:,} bytes is too long; expected at most {MESSAGE_MAX:,}"
+        return _refusal(INVALID_REQUEST, _id_at_edge(*self._parts), text)

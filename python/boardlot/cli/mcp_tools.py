@@ -188,7 +188,8 @@ def _text(text: str) -> types.TextContent:
 
 
 async def _call(client: AsyncClient, tool: Tool, given: dict[str, Any]) -> dict[str, Any]:
-    most = given.pop("max_rows", DEFAULT_ROWS)
+    # To a JSON schema, 5.0 is an integer.
+    most = int(given.pop("max_rows", DEFAULT_ROWS))
     paging = {"resume": given.pop("resume")} if "resume" in given else {}
     result = getattr(client, tool.endpoint.method)(**tool.converted(given), **paging)
     if isinstance(result, AsyncPager):

@@ -7,7 +7,10 @@ use pyo3::{prelude::*, types::PyTuple};
 
 use crate::{
     http::{Cassette, Recorder as CoreRecorder, Replay as CoreReplay},
-    py::interpreter::errors::{cannot_pickle, raise, wrong_type},
+    py::interpreter::{
+        errors::{cannot_pickle, raise, wrong_type},
+        shutdown_gate::detach,
+    },
 };
 
 /// Records the traffic of clients in a new file at `path`, for tests and bug reports.
@@ -41,11 +44,11 @@ impl Recorder {
         Ok(Recorder { cassette: Arc::new(Cassette::Recorder(recorder)), path })
     }
 
-    /// Ends the recording. Clients that still use it raise `ConfigError`.
-    fn close(&self) {
-        if let Cassette::Recorder(recorder) = self.cassette.as_ref() {
-            recorder.close();
-        }
+    /// Ends the recording. Clients that still use it raise `ConfigError`. Raises `ConfigError` if the file
+    /// cannot be stored, such as on a full disk.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let Cassette::Recorder(recorder) = self.cassette.as_ref() else { return Ok(()) };
+        detach(py, || recorder.close()).map_err(|error| raise(py, error))
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
@@ -53,8 +56,8 @@ impl Recorder {
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, _exception: &Bound<'_, PyTuple>) {
-        self.close();
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.close(py)
     }
 
     fn __repr__(&self) -> String {
