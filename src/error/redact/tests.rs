@@ -209,11 +209,16 @@ fn a_text_without_end_costs_no_more_than_its_beginning() {
     let secret = format!("{}b", "a".repeat(4000));
     let redactor = Redactor::new([secret.as_str()]);
     for unit in ["a", "%25", "%2525", "\\u0061", "&amp;", "&#97;", "%61%25"] {
-        let mut text = unit.repeat((32 << 20) / unit.len());
-        let started = std::time::Instant::now();
-        redactor.redact_held(&mut text);
-        assert!(started.elapsed() < std::time::Duration::from_millis(500), "{unit}");
-        assert!(text.len() <= SHOWN_BYTES);
+        let text = unit.repeat((32 << 20) / unit.len());
+        // A busy machine may stop this thread in some of the attempts, for longer than it works.
+        let took = (0..5).map(|_| {
+            let mut text = text.clone();
+            let started = std::time::Instant::now();
+            redactor.redact_held(&mut text);
+            assert!(text.len() <= SHOWN_BYTES);
+            started.elapsed()
+        });
+        assert!(took.min() < Some(std::time::Duration::from_millis(500)), "{unit}");
     }
 }
 
