@@ -85,8 +85,8 @@ fn the_age_of_a_token_is_measured_by_the_local_clock() {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
         i64::try_from(since.as_millis()).expect("in range")
     };
-    let before = local();
-    assert!((before..=local()).contains(&now_ms()));
+    let (before, now, after) = (local(), now_ms(), local());
+    assert!((before..=after).contains(&now));
     assert_eq!(lifetime(2.5), Some(Duration::from_millis(2_500)));
 }
 
