@@ -118,7 +118,7 @@ impl Connected {
         let progress = AtomicU64::default();
         let sink = || BatchBuilder::new(columns);
         let gathered = self.runtime.block_on(async {
-            let mut fetcher = pages.lock().await;
+            let mut fetcher = pages.lock().await.expect("a fetcher");
             pages.gather(&mut fetcher, Limits::default(), &progress, sink).await
         });
         let (_, parts) = gathered.expect("all pages");
