@@ -20,9 +20,11 @@ BUILD = ["cargo", "build", "--release", "--locked", "--lib", "--features", "pyth
 
 # Several crates that are one thing to a reader, by the beginnings of their names.
 PARTS = {
+    "zbus, zvariant (the Linux keychain)": (
+        *("boardlot_secret_service", "zbus", "zvariant", "secret_service", "enumflags2"),
+    ),
     "boardlot": ("boardlot",),
     "AWS-LC (TLS and signatures)": ("aws_lc",),
-    "zbus, zvariant (the Linux keychain)": ("zbus", "zvariant", "secret_service", "enumflags2"),
     "arrow (frames)": ("arrow",),
     "rustls, webpki (TLS)": ("rustls", "webpki"),
     "h2 (HTTP/2)": ("h2",),
