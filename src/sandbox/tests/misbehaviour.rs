@@ -95,7 +95,7 @@ fn a_client_that_sends_on_for_ever_does_not_keep_a_sandbox_from_stopping() {
     let _ = try_write(&mut stream, "POST", TIME, "", &vec![b'x'; LARGE]);
     let start = Instant::now();
     rig.sandbox.stop();
-    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
 }
 
 #[test]
