@@ -44,8 +44,8 @@ system-packages:
 	@tools/install-test-packages
 
 check: $(BIN)/.built docs audit ## Formatters, linters, type checkers, spelling, licences, advisories.
-	cargo fmt --check
-	cargo clippy --locked --all-targets -- -D warnings
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo clippy --locked --no-default-features -- -D warnings
 	cargo clippy --locked --no-default-features --features fuzzing -- -D warnings
 	$(BIN)/ruff check .
@@ -61,7 +61,7 @@ check: $(BIN)/.built docs audit ## Formatters, linters, type checkers, spelling,
 	$(BIN)/typos --config _glossary.toml tests benches docs
 
 format: $(BIN)/.tools ## Formats Rust and Python.
-	cargo fmt
+	cargo fmt --all
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

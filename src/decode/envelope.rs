@@ -185,6 +185,7 @@ fn beginning_of_text(json: &RawValue) -> Option<String> {
 
 /// The bytes of `\uXXXX`, which stands for one byte at least.
 const ESCAPE_LONGEST: usize = 6;
+
 /// The members that hold a code, in the documented forms.
 const CODE_MEMBERS: [&str; 3] = ["ret_code", "code", "errcode"];
 /// The members that hold a message, in the documented forms and in common ones.

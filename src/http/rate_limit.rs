@@ -108,7 +108,7 @@ impl Reservation<'_> {
     /// Waits for it.
     async fn wait(mut self) {
         if let Some((_, send_at)) = self.0 {
-            // A timer of tokio takes up to a millisecond, also for a time that has come.
+            // A timer of tokio takes up to a millisecond, even for a time that has already come.
             if send_at > Instant::now() {
                 tokio::time::sleep_until(send_at).await;
             }

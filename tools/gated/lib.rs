@@ -121,16 +121,14 @@ fn with_checks(arguments: TokenStream) -> TokenStream {
 }
 
 fn with_check(argument: Vec<TokenTree>) -> TokenStream {
-    let is_read_by_method = argument.iter().any(|token| {
-        READ_BY_METHODS.iter().any(|word| is_word(token, word))
-    });
+    let is_read_by_method =
+        argument.iter().any(|token| READ_BY_METHODS.iter().any(|word| is_word(token, word)));
     // One with an attribute has a function of its own, which calls into Python in the usual way.
     let has_attribute = argument.iter().any(|token| token.to_string() == "#");
     let mut checked = TokenStream::new();
     if is_read_by_method && !has_attribute {
-        checked.extend(parsed(
-            "#[pyo3(from_py_with = crate::py::interpreter::callback::argument)]",
-        ));
+        checked
+            .extend(parsed("#[pyo3(from_py_with = crate::py::interpreter::callback::argument)]"));
     }
     checked.extend(argument);
     checked

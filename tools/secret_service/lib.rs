@@ -1,14 +1,14 @@
 //! Entries in the Secret Service, over D-Bus.
 //!
-//! A crate of its own because D-Bus is generic code, which is compiled where it is used: here for size, in
-//! half of the space.
+//! A crate of its own because D-Bus is generic code, which is compiled where it is used: compiled here for
+//! size, the wheel is 0.2 MB smaller.
 
 use std::{collections::HashMap, future::Future, pin::Pin};
 
 use secret_service::{EncryptionType, Error, Item, SecretService};
 use zeroize::Zeroizing;
 
-/// What has yet to run. Boxed, so that it is compiled in this crate.
+/// A call that has not begun. Boxed, so that it is compiled in this crate.
 pub type Call<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
 
 const CONTENT_TYPE: &str = "application/octet-stream";
