@@ -143,8 +143,8 @@ simulate: export CLIENTS ?= 300
 simulate: export BEFORE ?= 120
 simulate: export FAULT ?= 600
 simulate: export AFTER ?= 300
-simulate: ## A fleet of clients and a service in virtual time.
-	$(CARGO) test --locked --no-default-features --features sandbox --test simulation
+simulate: ## A fleet of clients and a service in virtual time: five minutes.
+	$(CARGO) test --locked --profile simulation --no-default-features --features sandbox --test simulation
 
 # A minute for each way to read rows.
 delivery: $(BIN)/.built ## Rows under deadlines, cancellations and signals: half an hour.

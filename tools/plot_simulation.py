@@ -12,6 +12,8 @@ from matplotlib import pyplot as plt
 OUT = Path(__file__).parent.parent / "docs/pictures/fleet.png"
 NAMES = ["slow", "half 503", "429", "429, Retry-After", "restart", "3 times the capacity"]
 WINDOW = 10
+# After so many seconds, each page has come in time or has not.
+SETTLED = 10
 
 
 def main(file: str, begin: int, end: int) -> None:
@@ -19,9 +21,11 @@ def main(file: str, begin: int, end: int) -> None:
     runs = {}
     for line in Path(file).read_text().splitlines():
         run = json.loads(line)
-        pages = run["pages"]
-        means = [sum(pages[i : i + WINDOW]) / WINDOW for i in range(len(pages) - WINDOW)]
-        runs.setdefault((run["kind"], run["name"]), means)
+        shares = [
+            100 * sum(run["in_time"][i : i + WINDOW]) / sum(run["wanted"][i : i + WINDOW])
+            for i in range(len(run["wanted"]) - WINDOW - SETTLED)
+        ]
+        runs.setdefault((run["kind"], run["name"]), shares)
     figure, axes = plt.subplots(2, 3, figsize=(11, 5.2), sharex=True, layout="constrained")
     for axis, name in zip(axes.flat, NAMES, strict=True):
         axis.axvspan(begin / 60, end / 60, color="#eeeeee")
@@ -29,14 +33,14 @@ def main(file: str, begin: int, end: int) -> None:
             ("Plain", "plain exponential backoff", "#d97706"),
             ("Logins", "boardlot", "#1d4ed8"),
         ):
-            means = runs[kind, name]
-            axis.plot([i / 60 for i in range(len(means))], means, color=colour, label=label)
+            shares = runs[kind, name]
+            axis.plot([i / 60 for i in range(len(shares))], shares, color=colour, label=label)
         axis.set_title(name, fontsize=10)
         axis.set_ylim(0)
     for axis in axes[1]:
         axis.set_xlabel("minutes")
     for axis in axes[:, 0]:
-        axis.set_ylabel("pages per second")
+        axis.set_ylabel("% received in time")
     axes.flat[0].legend(fontsize=8)
     figure.savefig(OUT, dpi=110)
     print(OUT)

@@ -31,6 +31,8 @@ use super::service::{PAGES, ROWS, Service};
 const BASE: &str = "http://127.0.0.1:9";
 /// How long an attempt may take.
 const TIMEOUT: Duration = Duration::from_secs(3);
+/// A page that comes later than this is not in time.
+pub const PATIENCE: Duration = Duration::from_secs(10);
 /// As many clients share a limit, as the processes of one machine do.
 const GROUP: usize = 10;
 
@@ -51,8 +53,9 @@ pub enum Kind {
 pub struct Seen {
     /// The pages that were received, by second since the start.
     pub pages: Vec<u32>,
-    /// The pages that calls were begun for.
+    /// The pages that calls were begun for, and those of them that came in time.
     pub wanted: Vec<u32>,
+    pub in_time: Vec<u32>,
     /// The pages that were received, by client.
     pub by_client: Vec<u32>,
     /// Requests without retries.
@@ -84,16 +87,24 @@ impl Fleet {
         usize::try_from(self.start.elapsed().as_secs()).expect("in range")
     }
 
-    fn wants(&self, pages: u64) {
+    /// The time from which the pages of a call are waited for.
+    fn wants(&self, pages: u64) -> Instant {
         if let Some(count) = self.seen.borrow_mut().wanted.get_mut(self.second()) {
             *count += u32::try_from(pages).expect("small");
         }
+        Instant::now()
     }
 
-    fn succeeded(&self, client: usize) {
+    fn succeeded(&self, client: usize, wanted_at: Instant) {
         let mut seen = self.seen.borrow_mut();
         if let Some(count) = seen.pages.get_mut(self.second()) {
             *count += 1;
+        }
+        if wanted_at.elapsed() <= PATIENCE {
+            let second = wanted_at.duration_since(self.start).as_secs();
+            if let Some(count) = seen.in_time.get_mut(usize::try_from(second).expect("in range")) {
+                *count += 1;
+            }
         }
         seen.by_client[client] += 1;
     }
@@ -132,7 +143,7 @@ impl Reader {
         let interrupted = self.interrupted.borrow_mut().pop();
         let (checkpoint, mut rows) = interrupted
             .map_or_else(|| (None, Vec::new()), |(checkpoint, rows)| (Some(checkpoint), rows));
-        self.fleet.wants(PAGES - rows.len() as u64 / ROWS);
+        let wanted_at = self.fleet.wants(PAGES - rows.len() as u64 / ROWS);
         let account = [("acc_id", Argument::Integer(1))];
         let orders = endpoint("crypto_orders").expect("an endpoint");
         let pages = client.pages::<_, ()>(orders, &account, None, checkpoint.as_deref());
@@ -140,7 +151,7 @@ impl Reader {
         let outcome = loop {
             match pages.next_page().await {
                 Ok(Some(page)) => {
-                    self.fleet.succeeded(self.number);
+                    self.fleet.succeeded(self.number, wanted_at);
                     for index in page.range.clone() {
                         let members = page.page.row(index).expect("a row");
                         let value = Value::parse(members[0].1.get()).expect("JSON");
@@ -163,7 +174,7 @@ impl Reader {
 
     /// What requests does with a `Retry` of urllib3.
     async fn read_plainly(&self) {
-        self.fleet.wants(PAGES);
+        let wanted_at = self.fleet.wants(PAGES);
         for page in 0..PAGES {
             self.fleet.seen.borrow_mut().requests += 1;
             let mut url: reqwest::Url =
@@ -175,7 +186,7 @@ impl Reader {
                 let outcome = timeout(TIMEOUT, self.fleet.service.respond(request)).await;
                 let wait = match &outcome {
                     Ok(Ok(response)) if response.status() == 200 => {
-                        self.fleet.succeeded(self.number);
+                        self.fleet.succeeded(self.number, wanted_at);
                         break;
                     }
                     Ok(Ok(response)) => response.headers().get("retry-after").map(|seconds| {

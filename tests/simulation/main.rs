@@ -79,9 +79,9 @@ fn main() {
             _ = writeln!(out, "{}", line(seed, scenario, &found));
             if let Ok(path) = env::var("PLOT") {
                 let kind = format!("{:?}", scenario.kind);
-                let pages = &found.per_second;
                 let line = serde_json::json!({
-                    "seed": seed, "kind": kind, "name": scenario.name, "pages": pages, "wanted": &found.wanted,
+                    "seed": seed, "kind": kind, "name": scenario.name,
+                    "wanted": &found.wanted, "in_time": &found.in_time,
                 });
                 let file = OpenOptions::new().append(true).create(true).open(path);
                 writeln!(file.expect("a file"), "{line}").expect("written");
