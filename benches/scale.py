@@ -1,7 +1,8 @@
 """Fills of many accounts as Parquet, by each engine: rows per second, requests and memory.
 
-    make test-engines ARGS=--collect-only
-    PYTHONPATH="$PWD/python" target/engines/venv/bin/python -m benches.scale
+    make wheel test-engines ARGS=--collect-only
+    target/engines/venv/bin/pip install --no-deps dist/*.whl
+    target/engines/venv/bin/python -m benches.scale
 
 prints the table of docs/scale-out.md. Every engine runs in a process of its own; the sandbox is in
 this one. Memory is the highest sum of what the processes of the engine hold, where pages that they
