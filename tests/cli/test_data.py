@@ -237,6 +237,7 @@ def test_the_password_of_an_encrypted_key_is_prompted_for(
     assert "a password" not in "".join(capsys.readouterr())
 
 
+@pytest.mark.filterwarnings("default:the key file")
 def test_a_key_that_others_can_read_is_warned_about_in_one_line(
     service: Service, tmp_path: Path, capsys: Any
 ) -> None:

@@ -64,6 +64,13 @@ class Fleet:
             assert time.monotonic() < end, "the requests have stopped"
             time.sleep(0.005)
 
+    def wait_for_worker(self, number, seconds=60.0):
+        """Waits until this process has sent another request."""
+        before, end = len(self.arrivals.seen), time.monotonic() + seconds
+        while all(worker != number for _, worker in self.arrivals.seen[before:]):
+            assert time.monotonic() < end, f"{number} has stopped"
+            time.sleep(0.005)
+
 
 @contextlib.contextmanager
 def fleet(*arguments, **shape):

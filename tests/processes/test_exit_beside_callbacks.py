@@ -48,9 +48,10 @@ SLOW = {
     """,
     "log handler": """
         import logging
+        from unittest.mock import MagicMock
         class Handler(logging.Handler):
             def createLock(self):
-                self.lock = None  # `logging` itself waits for it at the exit.
+                self.lock = MagicMock()  # `logging` itself would wait for a real one at the exit.
             def emit(self, record):
                 busy()
         logging.getLogger("boardlot.http").setLevel("DEBUG")

@@ -138,14 +138,14 @@ def run_resumable(
         if state.done and not _part_of(out).exists():
             _finish(settings, state, file, out)
             return
-        with _exclusive(file, out) as part:
+        # The whole block: closing a part whose rows could not be written fails as well.
+        with naming(out), _exclusive(file, out) as part:
             # Again: another process may have written in the meantime.
             state = _matching(State.load(file), initial, file)
             if not state.done:
                 check_out(settings)
                 pager = call(**arguments, resume=state.checkpoint)
-                with naming(out):
-                    _write(settings, state, file, pager, part)
+                _write(settings, state, file, pager, part)
             if not REPLACES_OPEN_FILES:
                 part.close()
             _finish(settings, state, file, out)
