@@ -32,7 +32,7 @@ const BASE: &str = "http://127.0.0.1:9";
 /// How long an attempt may take.
 const TIMEOUT: Duration = Duration::from_secs(3);
 /// A page that comes later than this is not in time.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const DEADLINE: Duration = Duration::from_secs(10);
 /// As many clients share a limit, as the processes of one machine do.
 const GROUP: usize = 10;
 
@@ -100,7 +100,7 @@ impl Fleet {
         if let Some(count) = seen.pages.get_mut(self.second()) {
             *count += 1;
         }
-        if wanted_at.elapsed() <= PATIENCE {
+        if wanted_at.elapsed() <= DEADLINE {
             let second = wanted_at.duration_since(self.start).as_secs();
             if let Some(count) = seen.in_time.get_mut(usize::try_from(second).expect("in range")) {
                 *count += 1;

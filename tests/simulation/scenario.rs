@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use super::{
-    fleet::{Fleet, Kind, PATIENCE, Reader, Seen, clients},
+    fleet::{DEADLINE, Fleet, Kind, Reader, Seen, clients},
     service::{Fault, PAGES, Service},
 };
 
@@ -27,7 +27,7 @@ const RECOVERY: usize = 60;
 const WINDOW: usize = 30;
 const ENOUGH: f64 = 0.95;
 /// After so many seconds, each page has come in time or has not.
-const SETTLED: usize = PATIENCE.as_secs() as usize;
+const SETTLED: usize = DEADLINE.as_secs() as usize;
 const HOUR: u64 = 3_600;
 
 #[derive(Debug)]
