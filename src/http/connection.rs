@@ -141,8 +141,9 @@ fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
         ),
         (
             "proxy authorization required",
-            "The proxy requires a name and a password: `proxy=\"http://NAME:PASSWORD@HOST:PORT\"`. \
-             Percent-encode special characters in them, such as %40 for @.",
+            "The proxy requires a name and a password, or rejects those in its URL: \
+             `proxy=\"http://NAME:PASSWORD@HOST:PORT\"`. Percent-encode special characters in them, \
+             such as %40 for @.",
         ),
         (
             "tunnel error: failed to create underlying connection",
