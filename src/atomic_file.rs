@@ -25,7 +25,7 @@ pub(crate) fn replace(
     let new = path.with_file_name(format!(".{name}.new"));
     let written = write(&new, content, create).and_then(|()| rename(&new, path));
     if written.is_err() {
-        let _ = fs::remove_file(&new);
+        let _ = remove(&new);
         return written;
     }
     Ok(())
@@ -40,6 +40,15 @@ pub fn rename(new: &Path, path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     let _ = File::open(folder_of(path)).and_then(|folder| folder.sync_all());
     Ok(())
+}
+
+/// Removes a file, if there is one. Everything that this package removes is removed here.
+pub fn remove(path: &Path) -> io::Result<()> {
+    #[expect(clippy::disallowed_methods, reason = "this is its one place")]
+    match when_not_in_use(path, || fs::remove_file(path)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        outcome => outcome,
+    }
 }
 
 /// An error if something other than a regular file is there: a rename would remove a device for all
@@ -106,10 +115,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 
 fn write(new: &Path, content: &[u8], create: impl Fn(&Path) -> io::Result<File>) -> io::Result<()> {
     // Left behind by a process that died: under the lock no other process is writing it.
-    match when_not_in_use(new, || fs::remove_file(new)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    remove(new)?;
     // On some file systems of Windows its name is free only once nobody has it open.
     let mut file = when_not_in_use(new, || create(new))?;
     file.write_all(content)?;

@@ -24,7 +24,15 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-__all__ = ["REPLACES_OPEN_FILES", "is_regular", "locked", "replace_file", "replacing", "sync"]
+__all__ = [
+    "REPLACES_OPEN_FILES",
+    "is_regular",
+    "locked",
+    "remove",
+    "replace_file",
+    "replacing",
+    "sync",
+]
 
 # Whether a file that is open can be replaced: its lock is then held to the end.
 REPLACES_OPEN_FILES = sys.platform != "win32"
@@ -73,7 +81,15 @@ def replacing(path: Path, force: bool = True, suffix: str = ".part") -> Iterator
             _complete(file, temporary, path, force)
         _rename(temporary, path, force)
     finally:
-        temporary.unlink(missing_ok=True)
+        remove(temporary)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, if there is one.
+
+    Unlike `Path.unlink`, it waits two seconds for others that have it open, as Windows requires.
+    """
+    _core._remove_file(path)
 
 
 def _new_file_beside(path: Path, suffix: str) -> tuple[Path, BinaryIO]:
@@ -113,7 +129,7 @@ def _complete(file: BinaryIO, temporary: Path, path: Path, force: bool) -> None:
 def _rename(temporary: Path, path: Path, force: bool) -> None:
     if not force:
         if _linked(temporary, path):
-            temporary.unlink()
+            remove(temporary)
             return
         if path.exists():
             raise FileExistsError(

@@ -47,6 +47,10 @@ impl RedirectFile {
 
 impl Drop for RedirectFile {
     fn drop(&mut self) {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a browser that has it open is not waited for"
+        )]
         let _ = fs::remove_file(&self.0);
     }
 }

@@ -274,7 +274,7 @@ mod tests {
     fn what_was_read_is_judged_even_if_it_has_been_removed_or_replaced_since() {
         type Change = fn(&Path);
         let changes: [Change; 3] = [
-            |folder| fs::remove_file(folder.join("config.toml")).expect("removed"),
+            |folder| crate::atomic_file::remove(&folder.join("config.toml")).expect("removed"),
             |folder| fs::remove_dir_all(folder).expect("removed"),
             |folder| {
                 let mine = folder.join("mine");

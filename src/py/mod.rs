@@ -37,6 +37,7 @@ mod _core {
         client::response::{Explanation, Response},
         client::stored_records::{fill_rows, micros, record_texts, stored_records},
         client::time_range::time_range_of,
+        credentials::files::remove_file,
         credentials::files::rename_over,
         credentials::oauth::OAuth,
         credentials::profile::{

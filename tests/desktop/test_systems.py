@@ -12,7 +12,7 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 from boardlot import _core
-from boardlot.crash_safe import locked
+from boardlot.crash_safe import locked, remove
 
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
@@ -134,6 +134,18 @@ def test_paths_may_be_longer_than_260_characters(tmp_path: Path, sandbox: bl.San
         rows = client.dividends("HK.00700")
     with sandbox.client(cassette=bl.Replay(path)) as client:
         assert client.dividends("HK.00700") == rows
+
+
+def test_a_file_is_removed_once_nobody_has_it_open(tmp_path: Path) -> None:
+    # As a virus scanner or an indexer has, for a moment.
+    file = tmp_path / "file"
+    file.write_bytes(b"content")
+    closes = threading.Timer(0.3, file.open("rb").close)
+    closes.start()
+    remove(file)
+    assert not file.exists()
+    remove(file)
+    closes.join()
 
 
 def test_tokens_survive_many_writers_beside_many_readers(tmp_path: Path) -> None:

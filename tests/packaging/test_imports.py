@@ -130,3 +130,13 @@ def test_a_circle_is_found_however_it_is_written(sources: dict[str, str]) -> Non
 def test_a_facade_and_a_chain_are_not_circles(sources: dict[str, str]) -> None:
     modules = Modules({**FILES, **sources}, ["p", "p.inner"])
     assert cycles({name: modules.imports(name) for name in modules.trees}) == []
+
+
+def test_files_are_removed_in_one_way() -> None:
+    """By `crash_safe.remove`, but for locks: they are open, and only some systems remove them."""
+    uses = {
+        path.name: path.read_text("utf-8").count(".unlink(")
+        for path in (ROOT / "python").glob("boardlot/**/*.py")
+    }
+    assert {name for name, count in uses.items() if count} == {"resume.py", "sqlite_files.py"}
+    assert uses["resume.py"] == uses["sqlite_files.py"] == 1

@@ -171,6 +171,7 @@ class Workplace:
             "_response_parser": (dividend, {}),
             "_record_texts": ((self.records, ["statement"], []), {}),
             "_remove_profile": (("none",), {}),
+            "_remove_file": ((self.path(),), {}),
             "_rename_over": ((self.path(), self.path()), {}),
             "_save_profile": (
                 ("some", {"base_url": self.url, "kind": "none"}),

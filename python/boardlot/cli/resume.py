@@ -32,7 +32,7 @@ from boardlot.cli.output import (
 from boardlot.cli.paths import same_file
 from boardlot.cli.resume_command import RESUMABLE_FORMATS, same_command
 from boardlot.cli.settings import Settings
-from boardlot.crash_safe import REPLACES_OPEN_FILES, locked, replace_file, sync
+from boardlot.crash_safe import REPLACES_OPEN_FILES, locked, remove, replace_file, sync
 from boardlot.errors import ConfigError
 from boardlot.results.cell_format import counted
 
@@ -86,7 +86,7 @@ class State:
     def save(self, file: Path) -> None:
         file = Path(os.path.realpath(file))
         part = _temporary(file)
-        part.unlink(missing_ok=True)
+        remove(part)
         self.digest = self.computed_digest()
         with naming(file):
             with part.open("x", encoding="utf-8") as text:
@@ -267,7 +267,7 @@ def _finish(settings: Settings, state: State, file: Path, out: Path) -> None:
         replace_file(part, out, settings.force)
         click.echo(f"wrote {counted(state.rows, 'row')} to {settings.out}", err=True)
     elif out.exists() and out.stat().st_size == state.length:
-        part.unlink(missing_ok=True)
+        remove(part)
         click.echo(
             f"{settings.out} is complete: {counted(state.rows, 'row')}; nothing to do", err=True
         )

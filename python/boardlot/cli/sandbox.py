@@ -22,6 +22,7 @@ from boardlot.cli.paths import UserPath, reject_existing
 from boardlot.cli.sandbox_profile import check_profile, key_folder, registered
 from boardlot.cli.secret_files import secret_file
 from boardlot.cli.settings import Settings
+from boardlot.crash_safe import remove
 
 __all__ = ["command"]
 
@@ -148,7 +149,7 @@ def command(
         except OSError:
             # The key of a sandbox that did not start would block the next run.
             if key_file is not None:
-                key_file.unlink()
+                remove(key_file)
             raise
         click.echo("serving until Ctrl-C", err=True)
         while not signals:

@@ -15,6 +15,7 @@ import click
 
 from boardlot import _core
 from boardlot.cli.stores import check_config
+from boardlot.crash_safe import remove
 from boardlot.errors import BoardlotError
 
 __all__ = ["check_profile", "key_folder", "registered"]
@@ -45,7 +46,7 @@ def check_profile(name: str) -> None:
     else:
         # Of a sandbox that was killed.
         with suppress(OSError):
-            known["private_key"].unlink(missing_ok=True)
+            remove(known["private_key"])
             known["private_key"].parent.rmdir()
     check_config()
 

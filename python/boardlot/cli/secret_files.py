@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from boardlot.crash_safe import remove
+
 __all__ = ["secret_file"]
 
 
@@ -25,7 +27,7 @@ def secret_file(path: Path, text: str) -> Iterator[None]:
             os.fsync(file.fileno())
         yield
     except BaseException as error:
-        path.unlink(missing_ok=True)
+        remove(path)
         if isinstance(error, OSError) and error.filename is None and error.errno is not None:
             error.filename = str(path)
         raise

@@ -72,7 +72,7 @@ def write_missing(frame: dd.DataFrame, folder: str | os.PathLike[str]) -> list[P
         dask.compute(*(write(part, path) for part, path in zip(parts, paths, strict=True)))
     # Temporary files that a crash left.
     for temporary in folder.glob(".part-*.writing"):
-        temporary.unlink(missing_ok=True)
+        crash_safe.remove(temporary)
     return [folder / names[index] for index in missing]
 
 

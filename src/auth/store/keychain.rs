@@ -76,10 +76,7 @@ impl TokenStore for Keychain {
     fn delete(&self, key: &str) -> Result<()> {
         platform::delete(key)?;
         let file = Self::file(key)?;
-        match atomic_file::when_not_in_use(&file, || std::fs::remove_file(&file)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(unavailable(&error)),
-            _ => Ok(()),
-        }
+        atomic_file::remove(&file).map_err(|error| unavailable(&error))
     }
 
     fn lock(&self, key: &str) -> Result<Guard> {

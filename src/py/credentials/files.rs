@@ -1,4 +1,4 @@
-//! Files that Python code replaces, in the way in which the core replaces its own.
+//! Files that Python code replaces or removes, in the way in which the core does with its own.
 
 use std::{
     io,
@@ -23,6 +23,14 @@ use crate::{
 #[pyo3(name = "_rename_over")]
 pub fn rename_over(py: Python<'_>, new: PathBuf, path: PathBuf) -> PyResult<()> {
     detach(py, || atomic_file::rename(&new, &path)).map_err(|error| os_error(py, &path, &error))
+}
+
+/// Removes a file, if there is one. Raises `OSError` if it cannot.
+#[gated]
+#[pyfunction]
+#[pyo3(name = "_remove_file")]
+pub fn remove_file(py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    detach(py, || atomic_file::remove(&path)).map_err(|error| os_error(py, &path, &error))
 }
 
 /// The `OSError` that Python itself would raise.
