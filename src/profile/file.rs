@@ -72,7 +72,10 @@ pub struct Config {
 
 /// The file and its folders, each as it was before the file was read.
 #[derive(Debug, Default)]
-pub struct LookedAt(Vec<(PathBuf, Metadata)>);
+pub struct LookedAt(
+    #[cfg_attr(not(unix), expect(dead_code, reason = "modes and owners are of Unix"))]
+    Vec<(PathBuf, Metadata)>,
+);
 
 impl Config {
     /// Reads the file; `None` if there is none. Whatever cannot be looked at first is an error, and so is
