@@ -17,12 +17,13 @@ use crate::error::{Error, Result};
 ///
 /// Trusts the system's authorities, and those in a PEM bundle.
 pub fn tls_config(ca_bundle: Option<&[u8]>) -> Result<ClientConfig> {
-    let own = own_authorities(ca_bundle.unwrap_or_default())?;
-    if ca_bundle.is_some() && own.is_empty() {
-        return Err(Error::config("ca_file has no certificate; expected a PEM bundle"));
-    }
     let provider = Arc::new(aws_lc_rs::default_provider());
-    let verifier = Verifier::new_with_extra_roots(own, provider.clone()).map_err(unusable)?;
+    let verifier = match ca_bundle {
+        // Without extra ones, Windows checks with its own engine alone.
+        None => Verifier::new(provider.clone()),
+        Some(pem) => Verifier::new_with_extra_roots(own_authorities(pem)?, provider.clone()),
+    };
+    let verifier = verifier.map_err(unusable)?;
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS13, &TLS12])
         .map_err(unusable)?
@@ -35,9 +36,15 @@ pub fn tls_config(ca_bundle: Option<&[u8]>) -> Result<ClientConfig> {
 }
 
 fn own_authorities(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
-    CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().map_err(|error| {
-        Error::config(format!("ca_file is not a PEM bundle of certificates: {error}"))
-    })
+    match CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>() {
+        Ok(own) if own.is_empty() => {
+            Err(Error::config("ca_file has no certificate; expected a PEM bundle"))
+        }
+        Ok(own) => Ok(own),
+        Err(error) => {
+            Err(Error::config(format!("ca_file is not a PEM bundle of certificates: {error}")))
+        }
+    }
 }
 
 fn unusable(error: rustls::Error) -> Error {
