@@ -39,7 +39,7 @@ pub fn pass<T>(work: impl FnOnce() -> T) -> T {
 }
 
 /// Closes the gate, and waits for the threads inside. The calling thread is about to fork, and is not inside.
-#[cfg(any(feature = "python", test))]
+#[cfg(any(all(unix, feature = "python"), test))]
 pub fn close() {
     use std::time::Instant;
 
@@ -61,7 +61,7 @@ pub fn close() {
 }
 
 /// Opens it again, in the process that forked.
-#[cfg(any(feature = "python", test))]
+#[cfg(any(all(unix, feature = "python"), test))]
 pub fn open() {
     // Otherwise it is another thread, which is still forking, that closed it.
     if CLOSED_HERE.take() {
@@ -69,13 +69,13 @@ pub fn open() {
     }
 }
 
-#[cfg(any(feature = "python", test))]
+#[cfg(any(all(unix, feature = "python"), test))]
 thread_local! {
     static CLOSED_HERE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
 /// Opens it in a forked child, in which no other thread exists.
-#[cfg(feature = "python")]
+#[cfg(all(unix, feature = "python"))]
 pub fn reset() {
     STATE.store(0, Release);
 }

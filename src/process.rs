@@ -73,13 +73,13 @@ pub fn id() -> u32 {
 
 /// From now on, the id is asked for once: a request would ask for it five times. In each child that is
 /// forked, `forget_id` has to be called first.
-#[cfg(feature = "python")]
+#[cfg(all(unix, feature = "python"))]
 pub fn remember_id() {
     REMEMBERS_ID.store(true, Relaxed);
 }
 
 /// This is another process.
-#[cfg(feature = "python")]
+#[cfg(all(unix, feature = "python"))]
 pub fn forget_id() {
     ID.store(0, Relaxed);
 }

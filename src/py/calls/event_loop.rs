@@ -143,17 +143,18 @@ impl CompletionQueue {
 
 impl Wake for CompletionQueue {
     fn wake(self: Arc<Self>, py: Python<'_>) {
-        if let Waker::Notifier(_, event_loop) = &self.waker {
-            let event_loop = event_loop.clone_ref(py);
-            let callback = ResolveFinished {
-                queue: self,
-                #[cfg(unix)]
-                socket: None,
-            };
-            // It only fails if the loop was closed, and then no task waits.
-            let _ =
-                event_loop.bind(py).invoke_method(intern!(py, "call_soon_threadsafe"), (callback,));
-        }
+        let event_loop = match &self.waker {
+            #[cfg(unix)]
+            Waker::Socket(_) => return,
+            Waker::Notifier(_, event_loop) => event_loop.clone_ref(py),
+        };
+        let callback = ResolveFinished {
+            queue: self,
+            #[cfg(unix)]
+            socket: None,
+        };
+        // It only fails if the loop was closed, and then no task waits.
+        let _ = event_loop.bind(py).invoke_method(intern!(py, "call_soon_threadsafe"), (callback,));
     }
 }
 
