@@ -263,7 +263,7 @@ $(BIN)/.maturin: requirements/demo.txt
 
 # With the features of `cargo test`: otherwise it would compile tokio and all that uses it a second time.
 $(BIN)/.extension: $(BIN)/.maturin $(SOURCES)
-	@echo "Compiling boardlot: the first time some 250 crates, four minutes on two cores. Cargo shows each of them."
+	@echo "Compiling boardlot: the first time some 250 crates, two minutes on two cores. Cargo shows each of them."
 	env -u MAKEFLAGS -u MFLAGS PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
 		$(BIN)/maturin develop --locked --extras cli --features tokio/test-util
 	touch $@
