@@ -50,7 +50,7 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
         "information_schema.views using (table_schema, table_name) "
         f"where table_schema = '{SCHEMA}' order by table_name, ordinal_position"
     )
-    driver_error = (psycopg.Error,)
+    driver_error: tuple[type[Exception], ...] = (psycopg.Error,)
 
     def __init__(self, target: str) -> None:
         given = None

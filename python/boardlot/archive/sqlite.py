@@ -43,7 +43,7 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         "where view.type = 'view' order by view.name"
     )
     # The driver decodes SQLite's messages, which repeat what they are about.
-    driver_error = (sqlite3.Error, UnicodeDecodeError)
+    driver_error: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError)
 
     def __init__(self, target: str, wait: float) -> None:
         self.path: Path | None = Path(os.path.realpath(target)) if target != MEMORY else None
