@@ -43,7 +43,7 @@ test-python: $(BIN)/.built system-packages ## The Python tests; ARGS="tests/cli 
 system-packages:
 	@tools/install-test-packages
 
-check: $(BIN)/.built docs audit ## Formatters, linters, type checkers, spelling, licences, advisories.
+check: $(BIN)/.built docs audit target/engines/venv/.installed ## Formatters, linters, type checkers, spelling, licences, advisories.
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo clippy --locked --no-default-features -- -D warnings

@@ -73,15 +73,20 @@ def write_examples() -> Iterator[Path]:
     yield from sorted((ROOT / "examples").glob("**/*.py"))
 
 
-def run(*command: str | Path) -> int:
-    """The exit status of a tool of this environment, which finds this environment's packages."""
+def run(*command: str | Path, packages: str = "") -> int:
+    """The exit status of a tool of this environment, which finds this environment's packages.
+
+    It finds those of the folder `packages`, too.
+    """
     tools = str(Path(sys.executable).parent)
-    environment = {**os.environ, "PATH": os.pathsep.join([tools, os.environ["PATH"]])}
+    path = os.pathsep.join([tools, os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": packages}
     return subprocess.run([*map(str, command)], env=environment, cwd=ROOT, check=False).returncode
 
 
 def main() -> int:
     examples = list(write_examples())
+    (engines,) = (ROOT / "target/engines/venv").glob("lib/python*/site-packages")
     for stale in set(FOLDER.glob("*.py")) - set(examples):
         stale.unlink()
     config = FOLDER / "pyrightconfig.json"
@@ -92,8 +97,8 @@ def main() -> int:
     return max(
         run("mypy", "--config-file", "", *MYPY, *examples),
         run("pyright", "--project", config),
-        # The types of pandas and polars are theirs.
-        run("pyright", "--verifytypes", "boardlot", "--ignoreexternal"),
+        # The types of pandas and polars are theirs; those of Ray and Spark are base classes.
+        run("pyright", "--verifytypes", "boardlot", "--ignoreexternal", packages=str(engines)),
     )
 
 

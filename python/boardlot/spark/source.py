@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DataSource", "options"]
 
-OPERATORS = {
+OPERATORS: dict[type[spark.Filter], str] = {
     spark.EqualTo: "==",
     spark.LessThan: "<",
     spark.LessThanOrEqual: "<=",
