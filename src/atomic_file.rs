@@ -42,7 +42,8 @@ pub fn rename(new: &Path, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes a file, if there is one. Everything that this package removes is removed here.
+/// Removes a file, if there is one. What this package removes is removed here, but for the page of a login
+/// and its own locks, which nobody waits for.
 pub fn remove(path: &Path) -> io::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "this is its one place")]
     match when_not_in_use(path, || fs::remove_file(path)) {
