@@ -235,5 +235,5 @@ def test_what_is_wrong_makes_the_status_1(run, book):
     assert (found["kind"], found["list"], found["key"]) == ("twice", "fills", "281756 HK")
 
 
-def test_every_list_has_an_option_that_says_what_it_stores() -> None:
+def test_every_list_has_an_option_that_says_what_it_stores():
     assert list(LIST_OPTIONS) == list(LISTS)

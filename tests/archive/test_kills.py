@@ -5,7 +5,6 @@ import random
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import boardlot as bl
 import pytest
@@ -125,5 +124,5 @@ def test_security_45_in_postgresql_too(running, postgres, tmp_path):
 @pytest.mark.parametrize("seed", range(4))
 def test_security_45_a_thousand_kills(running, file, tmp_path, seed):
     check_update(str(file), running, tmp_path, kills=125, seed=seed)
-    other: Path = tmp_path / "followed.db"
+    other = tmp_path / "followed.db"
     check_follow(str(other), running, tmp_path, kills=125, seed=seed)

@@ -4,7 +4,7 @@ import pickle
 import re
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import boardlot as bl
 import pytest
@@ -27,7 +27,7 @@ class Service(NamedTuple):
     key_id: str
     key_file: Path
 
-    def client(self, **options: Any) -> bl.Client:
+    def client(self, **options):
         auth = bl.ApiKey(self.key_id, self.key_file)
         return bl.Client(self.sandbox.base_url, auth=auth, **options)
 
@@ -49,12 +49,12 @@ def span(service):
     return {"start": now - timedelta(days=90), "end": now}
 
 
-def ranged(client: Any, span: Any, npartitions: int = 6, **options: Any) -> Any:
+def ranged(client, span, npartitions=6, **options):
     asked = {**ACCOUNT, **span, "npartitions": npartitions, **options}
     return boardlot_dask.from_range(client, "fills_history", **asked)
 
 
-def test_keys_come_back_in_their_order_with_declared_types(service, cluster) -> None:
+def test_keys_come_back_in_their_order_with_declared_types(service, cluster):
     frame = boardlot_dask.from_keys(service.client(), "dividends", SYMBOLS, npartitions=3)
     assert frame.npartitions == 3
     fetched = frame.compute()
@@ -67,7 +67,7 @@ def test_keys_come_back_in_their_order_with_declared_types(service, cluster) -> 
     assert fetched["statement"].tolist() == local["statement"].tolist()
 
 
-def test_empty_partitions_have_the_types_of_the_others(service) -> None:
+def test_empty_partitions_have_the_types_of_the_others(service):
     symbols = ["HK.00700", "MY.1155"]
     frame = boardlot_dask.from_keys(service.client(), "dividends", symbols, npartitions=2)
     parts = [part.compute(scheduler="synchronous") for part in frame.partitions]
@@ -77,7 +77,7 @@ def test_empty_partitions_have_the_types_of_the_others(service) -> None:
     assert (none.npartitions, len(none.compute(scheduler="synchronous"))) == (1, 0)
 
 
-def test_a_record_that_is_not_declared_needs_the_callers_columns(service) -> None:
+def test_a_record_that_is_not_declared_needs_the_callers_columns(service):
     client = service.client()
     with pytest.raises(bl.ConfigError, match="does not show the fields of this record: pass meta="):
         boardlot_dask.from_keys(client, "plate_stocks", ["HK.BK1001"], npartitions=1)
@@ -87,7 +87,7 @@ def test_a_record_that_is_not_declared_needs_the_callers_columns(service) -> Non
     assert frame.compute(scheduler="synchronous").shape == (500, 2)
 
 
-def test_a_range_holds_each_fill_once_in_the_services_order(service, cluster, span) -> None:
+def test_a_range_holds_each_fill_once_in_the_services_order(service, cluster, span):
     fills = service.client().fills_history(**ACCOUNT, **span).to_pandas()
     assert len(fills) > 1000
     fetched = ranged(service.client(), span).compute()
@@ -95,7 +95,7 @@ def test_a_range_holds_each_fill_once_in_the_services_order(service, cluster, sp
     assert str(fetched["updated_time"].dtype) == "datetime64[us, UTC]"
 
 
-def test_a_fill_on_a_shared_boundary_belongs_to_one_window(service, span) -> None:
+def test_a_fill_on_a_shared_boundary_belongs_to_one_window(service, span):
     fills = list(service.client().fills_history(**ACCOUNT, **span))
     boundary = fills[300]["updated_time"]
     around = {"start": boundary - 10**9, "end": boundary + 10**9}
@@ -106,7 +106,7 @@ def test_a_fill_on_a_shared_boundary_belongs_to_one_window(service, span) -> Non
     assert [*parts[0]["deal_id"], *parts[1]["deal_id"]] == within
 
 
-def test_times_are_what_the_client_takes(service, span) -> None:
+def test_times_are_what_the_client_takes(service, span):
     day = datetime.now(timezone.utc).date() - timedelta(days=7)
     midnight = datetime(day.year, day.month, day.day, tzinfo=timezone.utc)
     ends = [day, midnight, day.isoformat(), midnight.isoformat(), int(midnight.timestamp()) * 10**6]
@@ -120,12 +120,12 @@ def test_times_are_what_the_client_takes(service, span) -> None:
         ranged(service.client(), {"start": day, "end": day})
 
 
-def micros(time: datetime) -> int:
+def micros(time):
     return (time - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(microseconds=1)
 
 
-def ids(fetched: Any) -> list[str]:
-    return fetched["deal_id"].tolist()  # type: ignore[no-any-return]
+def ids(fetched):
+    return fetched["deal_id"].tolist()
 
 
 @pytest.mark.parametrize(
@@ -141,9 +141,7 @@ def ids(fetched: Any) -> list[str]:
     ],
 )
 @pytest.mark.parametrize("given", [("start",), ("end",), ("start", "end")])
-def test_a_range_is_what_fills_history_makes_of_the_same_arguments(
-    service, span, kind, given
-) -> None:
+def test_a_range_is_what_fills_history_makes_of_the_same_arguments(service, span, kind, given):
     times = {"start": span["start"] + timedelta(days=40), "end": span["end"] - timedelta(days=9)}
     asked = {name: kind(times[name]) for name in given}
     fetched = ranged(service.client(), asked, npartitions=3).compute(scheduler="synchronous")
@@ -170,7 +168,7 @@ def test_a_range_is_what_fills_history_makes_of_the_same_arguments(
 @pytest.mark.parametrize("end", [{}, {"end": date(2030, 1, 1)}])
 def test_a_time_that_fills_history_rejects_is_rejected_in_the_same_words(
     service, value, words, end
-) -> None:
+):
     client, since = service.client(), len(service.sandbox.requests)
     with pytest.raises(bl.ConfigError, match=words) as refused:
         ranged(client, {"start": value, **end})
@@ -182,9 +180,7 @@ def test_a_time_that_fills_history_rejects_is_rejected_in_the_same_words(
 
 @pytest.mark.parametrize("given", [{}, {"start": None, "end": None}, {"start": 0, "end": 0}])
 @pytest.mark.parametrize("offset", [-3600.0, 3600.0])
-def test_an_open_range_ends_by_the_services_clock_once_for_all_partitions(
-    offset, given, tmp_path
-) -> None:
+def test_an_open_range_ends_by_the_services_clock_once_for_all_partitions(offset, given, tmp_path):
     key = bl.generate_key()
     (tmp_path / "key.pem").touch(mode=0o600)
     (tmp_path / "key.pem").write_text(key.private_pem)
@@ -212,7 +208,7 @@ def test_an_open_range_ends_by_the_services_clock_once_for_all_partitions(
     assert ids(fetched) == latest.tolist() and len(fetched) > 1_000
 
 
-def test_a_partition_that_fails_midway_is_tried_again_as_a_whole(service, cluster, span) -> None:
+def test_a_partition_that_fails_midway_is_tried_again_as_a_whole(service, cluster, span):
     expected = ids(service.client().fills_history(**ACCOUNT, **span).to_pandas())
     frame = ranged(service.client(max_retries=0), span, npartitions=6)
     service.sandbox.faults = bl.Faults(drop_rate=0.02, seed=5)
@@ -223,7 +219,7 @@ def test_a_partition_that_fails_midway_is_tried_again_as_a_whole(service, cluste
     assert ids(fetched) == expected
 
 
-def test_a_frame_outlives_the_client_that_made_it(service, span) -> None:
+def test_a_frame_outlives_the_client_that_made_it(service, span):
     client = service.client()
     frame = ranged(client, span, npartitions=2)
     client.close()
@@ -231,7 +227,7 @@ def test_a_frame_outlives_the_client_that_made_it(service, span) -> None:
     assert ids(frame.compute(scheduler="synchronous")) == expected
 
 
-def test_arguments_are_rejected_at_once(service) -> None:
+def test_arguments_are_rejected_at_once(service):
     client = service.client()
     keys = boardlot_dask.from_keys
     sent = len(service.sandbox.requests)
@@ -255,15 +251,15 @@ def test_arguments_are_rejected_at_once(service) -> None:
     assert len(service.sandbox.requests) == sent
 
 
-def passphrases() -> Any:
+def passphrases():
     secret = "a passphrase of the test"
     return lambda: secret
 
 
 @pytest.mark.parametrize("kind", ["text", "bearer", "memory", "closure"])
-def test_a_client_that_would_pickle_secrets_is_rejected_at_once(service, kind, tmp_path) -> None:
+def test_a_client_that_would_pickle_secrets_is_rejected_at_once(service, kind, tmp_path):
     if kind == "text":
-        auth: Any = bl.ApiKey("key", bl.generate_key().private_pem)
+        auth = bl.ApiKey("key", bl.generate_key().private_pem)
     elif kind == "bearer":
         auth = bl.BearerToken("a-token-of-the-test")
     elif kind == "memory":
@@ -277,14 +273,14 @@ def test_a_client_that_would_pickle_secrets_is_rejected_at_once(service, kind, t
 
 
 @pytest.mark.parametrize("keys", ["HK.00700", ""])
-def test_a_string_is_not_a_list_of_keys(service, keys) -> None:
+def test_a_string_is_not_a_list_of_keys(service, keys):
     since = len(service.sandbox.requests)
     with pytest.raises(bl.ConfigError, match=r"keys is a string; expected a list of keys"):
         boardlot_dask.from_keys(service.client(), "dividends", keys, npartitions=2)
     assert len(service.sandbox.requests) == since
 
 
-def test_a_frame_holds_the_keys_path_and_not_the_key(service) -> None:
+def test_a_frame_holds_the_keys_path_and_not_the_key(service):
     frame = boardlot_dask.from_keys(service.client(), "dividends", SYMBOLS, npartitions=2)
     carried = pickle.dumps(frame)
     assert service.key_file.name.encode() in carried
@@ -293,7 +289,7 @@ def test_a_frame_holds_the_keys_path_and_not_the_key(service) -> None:
 
 
 @pytest.mark.parametrize("name", ["Cookie", "X-Proxy-Auth"])
-def test_headers_that_may_be_secrets_are_rejected_and_shown_nowhere(service, span, name) -> None:
+def test_headers_that_may_be_secrets_are_rejected_and_shown_nowhere(service, span, name):
     client = service.client(headers={name: "canary-7f1e"})
     for make in (
         lambda: boardlot_dask.from_keys(client, "dividends", SYMBOLS, npartitions=2),
@@ -304,7 +300,7 @@ def test_headers_that_may_be_secrets_are_rejected_and_shown_nowhere(service, spa
         assert "canary" not in str(refused.value)
 
 
-def test_no_repr_of_a_frame_shows_what_its_client_was_made_with(service, span) -> None:
+def test_no_repr_of_a_frame_shows_what_its_client_was_made_with(service, span):
     client = service.client(headers={"Accept-Language": "canary-7f1e"})
     for frame in (
         boardlot_dask.from_keys(client, "dividends", SYMBOLS, npartitions=2),
@@ -315,16 +311,16 @@ def test_no_repr_of_a_frame_shows_what_its_client_was_made_with(service, span) -
     assert refer(client).pickled
 
 
-def shares(arguments: Any, partitions: int) -> Any:
+def shares(arguments, partitions):
     """The rate limit of this process's client, in a worker."""
-    made: Any = arguments.client(partitions).__reduce__()
+    made = arguments.client(partitions).__reduce__()
     return made[1][1].get("rate_limit")
 
 
-def test_the_rate_limit_is_shared_out_among_the_processes(service, cluster) -> None:
+def test_the_rate_limit_is_shared_out_among_the_processes(service, cluster):
     clients = WorkerClients(refer(service.client(rate_limit=90)), None)
 
-    def limits(clients: Any, partitions: int) -> list[Any]:
+    def limits(clients, partitions):
         workers = list(cluster.nthreads())
         asked = [
             cluster.submit(shares, clients, partitions, workers=[worker], pure=False)
@@ -346,7 +342,7 @@ def test_the_rate_limit_is_shared_out_among_the_processes(service, cluster) -> N
     assert clients.client(8) is clients.client(8)
 
 
-def test_a_pool_of_unknown_size_needs_an_option(service) -> None:
+def test_a_pool_of_unknown_size_needs_an_option(service):
     limited = service.client(rate_limit=500)
     for options, words in [({}, "pass workers="), ({"workers": 2}, None)]:
         frame = boardlot_dask.from_keys(limited, "dividends", SYMBOLS, npartitions=2, **options)
@@ -357,7 +353,7 @@ def test_a_pool_of_unknown_size_needs_an_option(service) -> None:
             assert len(frame.compute(scheduler="processes", num_workers=2)) > 50
 
 
-def test_an_error_of_a_worker_is_the_clients_own(service, cluster) -> None:
+def test_an_error_of_a_worker_is_the_clients_own(service, cluster):
     frame = boardlot_dask.from_keys(
         service.client(), "dividends", ["HK.00700", "HK.99999"], npartitions=2
     )
@@ -366,7 +362,7 @@ def test_an_error_of_a_worker_is_the_clients_own(service, cluster) -> None:
     assert refused.value.code == -7
 
 
-def test_frames_of_clients_with_different_options_are_different(service) -> None:
+def test_frames_of_clients_with_different_options_are_different(service):
     frames = [
         boardlot_dask.from_keys(service.client(timeout=t), "dividends", SYMBOLS, npartitions=1)
         for t in (5.0, 6.0)
@@ -374,7 +370,7 @@ def test_frames_of_clients_with_different_options_are_different(service) -> None
     assert frames[0]._name != frames[1]._name
 
 
-def test_only_the_columns_that_are_needed_are_made(service, span) -> None:
+def test_only_the_columns_that_are_needed_are_made(service, span):
     frame = ranged(service.client(), span, npartitions=3)
     narrow = frame[["qty", "code"]]
     made = dict(narrow.optimize().__dask_graph__())
@@ -392,7 +388,7 @@ def test_only_the_columns_that_are_needed_are_made(service, span) -> None:
 
 
 @pytest.mark.parametrize("npartitions", [1, 2, 6])
-def test_several_accounts_have_a_column_of_their_own(service, span, npartitions) -> None:
+def test_several_accounts_have_a_column_of_their_own(service, span, npartitions):
     rows = service.client().fills_history(**ACCOUNT, **span).all(max_items=130).to_dicts()
     accounts = [f"60000{n}" for n in range(3)]
     for account in accounts:

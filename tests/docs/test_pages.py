@@ -61,7 +61,7 @@ class Block(NamedTuple):
     """Whether this block is in the tab next to that of the one before."""
 
 
-def blocks(page: Path) -> list[Block]:
+def blocks(page):
     text, found, end, in_tab = page.read_text(encoding="utf-8"), [], 0, False
     for match in FENCE.finditer(text):
         line = text[: match.start()].count("\n") + 2

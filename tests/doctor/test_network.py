@@ -1,15 +1,12 @@
 """The doctor between here and the service: settings, proxy, name, connection, TLS, clock."""
 
-from __future__ import annotations
-
 import re
 import socket
-from typing import Any
 
 import boardlot as bl
 import pytest
 
-from ..support.certificates import DAY, NOW, Authority
+from ..support.certificates import DAY, NOW
 from ..support.proxy import Proxy
 from ..support.service import StandInService, response
 from .findings import SECRET, WAY, closed_port, failed, found, served
@@ -17,7 +14,7 @@ from .findings import SECRET, WAY, closed_port, failed, found, served
 # The way to the service
 
 
-def test_without_credentials_the_way_alone_is_gone(sandbox: bl.Sandbox) -> None:
+def test_without_credentials_the_way_alone_is_gone(sandbox):
     findings = found(sandbox.base_url)
     assert list(findings) == [*WAY, "credentials"]
     assert failed(findings) == []
@@ -27,7 +24,7 @@ def test_without_credentials_the_way_alone_is_gone(sandbox: bl.Sandbox) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://example.com", f"https://user:{SECRET}@example.com", "x"])
-def test_a_base_url_that_no_client_accepts_ends_the_checks(url: str) -> None:
+def test_a_base_url_that_no_client_accepts_ends_the_checks(url):
     findings = found(url)
     assert failed(findings) == ["settings"]
     assert findings["settings"].detail.startswith("base_url is ")
@@ -43,24 +40,24 @@ def test_a_base_url_that_no_client_accepts_ends_the_checks(url: str) -> None:
         ({"headers": {"a": "b\n"}}, "header"),
     ],
 )
-def test_an_option_that_no_client_accepts_is_named(option: dict[str, Any], said: str) -> None:
+def test_an_option_that_no_client_accepts_is_named(option, said):
     findings = found("https://nosuch.invalid", **option)
     assert failed(findings) == ["settings"]
     assert said in findings["settings"].detail
 
 
-def test_a_name_that_does_not_exist_is_found() -> None:
+def test_a_name_that_does_not_exist_is_found():
     findings = found("https://nosuch.invalid")
     assert failed(findings) == ["name"]
     assert "nosuch.invalid cannot be resolved" in findings["name"].detail
     assert findings["connection"].detail == "not tried: name failed"
 
 
-def test_a_name_no_resolver_takes_is_found() -> None:
+def test_a_name_no_resolver_takes_is_found():
     assert failed(found(f"https://{'a' * 70}.invalid")) == ["name"]
 
 
-def test_a_closed_port_is_found() -> None:
+def test_a_closed_port_is_found():
     port = closed_port()
     findings = found(f"https://127.0.0.1:{port}")
     assert failed(findings) == ["connection"]
@@ -68,14 +65,14 @@ def test_a_closed_port_is_found() -> None:
     assert "No server is listening" in findings["connection"].hint
 
 
-def test_a_silent_service_is_waited_for_until_the_timeout() -> None:
+def test_a_silent_service_is_waited_for_until_the_timeout():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         for scheme, step in (("http", "service"), ("https", "TLS")):
             url = f"{scheme}://127.0.0.1:{silent.getsockname()[1]}"
             assert failed(found(url, timeout=0.3)) == [step]
 
 
-def test_a_response_that_is_not_the_services_is_found() -> None:
+def test_a_response_that_is_not_the_services_is_found():
     with bl.Sandbox(faults=bl.Faults(html_rate=1.0)) as portal:
         findings = found(portal.base_url, auth=portal.api_key())
     assert failed(findings) == ["service"]
@@ -103,7 +100,7 @@ def test_a_response_that_is_not_the_services_is_found() -> None:
         (None, '<a href="https://evil\x1b[2J.example/">', "at evil"),
     ],
 )
-def test_the_login_page_of_a_network_is_named(location: str | None, body: str, place: str) -> None:
+def test_the_login_page_of_a_network_is_named(location, body, place):
     headers = {} if location is None else {"Location": location}
     with StandInService(lambda _: response(body, 511, headers)) as network:
         findings = found(network.base_url)
@@ -115,7 +112,7 @@ def test_the_login_page_of_a_network_is_named(location: str | None, body: str, p
 
 
 @pytest.mark.parametrize(("offset", "which"), [(60.0, "behind"), (-60.0, "ahead of")])
-def test_a_wrong_clock_is_found_and_the_key_still_accepted(offset: float, which: str) -> None:
+def test_a_wrong_clock_is_found_and_the_key_still_accepted(offset, which):
     with bl.Sandbox(clock_offset=offset) as sandbox:
         findings = found(sandbox.base_url, auth=sandbox.api_key())
     assert failed(findings) == ["clock"]
@@ -133,7 +130,7 @@ def test_a_wrong_clock_is_found_and_the_key_still_accepted(offset: float, which:
 # TLS
 
 
-def test_a_trusted_certificate_is_described(authority: Authority) -> None:
+def test_a_trusted_certificate_is_described(authority):
     with served(authority.context()) as server:
         findings = found(server.base_url, ca_file=authority.ca_file)
     assert failed(findings) == []
@@ -160,9 +157,7 @@ def test_a_trusted_certificate_is_described(authority: Authority) -> None:
         ({"self_signed": True, "subject": "a\x1b[31mb"}, True, "self-signed", "--ca-file"),
     ],
 )
-def test_a_certificate_that_is_rejected_is_explained(
-    wrong: dict[str, Any], trusted: bool, said: str, advised: str, authority: Authority
-) -> None:
+def test_a_certificate_that_is_rejected_is_explained(wrong, trusted, said, advised, authority):
     ca_file = authority.ca_file if trusted else None
     with served(authority.context(**wrong)) as server:
         findings = found(server.base_url, ca_file=ca_file, auth=bl.BearerToken(SECRET))
@@ -173,7 +168,7 @@ def test_a_certificate_that_is_rejected_is_explained(
     assert findings["token"].state == "skipped"
 
 
-def test_what_speaks_no_tls_is_found() -> None:
+def test_what_speaks_no_tls_is_found():
     with served(None) as server:
         findings = found(f"https://127.0.0.1:{server.port}")
     assert failed(findings) == ["TLS"]
@@ -183,7 +178,7 @@ def test_what_speaks_no_tls_is_found() -> None:
 # The proxy
 
 
-def test_a_proxy_is_gone_through(authority: Authority) -> None:
+def test_a_proxy_is_gone_through(authority):
     name = "service.invalid"
     with (
         served(authority.context((name,))) as server,
@@ -213,7 +208,7 @@ def test_a_proxy_is_gone_through(authority: Authority) -> None:
         (b"something else\r\n\r\n", "does not speak HTTP", "what the proxy allows"),
     ],
 )
-def test_a_proxy_that_leads_nowhere_is_found(refusal: bytes, said: str, advised: str) -> None:
+def test_a_proxy_that_leads_nowhere_is_found(refusal, said, advised):
     with Proxy(tunnels={}, refusal=refusal) as proxy:
         address = f"http://u:{SECRET}@127.0.0.1:{proxy.port}"
         findings = found("https://service.invalid", proxy=address)
@@ -222,7 +217,7 @@ def test_a_proxy_that_leads_nowhere_is_found(refusal: bytes, said: str, advised:
     assert advised in findings["connection"].hint
 
 
-def test_a_proxy_that_requires_a_password_is_distinguished_from_one_that_rejects_it() -> None:
+def test_a_proxy_that_requires_a_password_is_distinguished_from_one_that_rejects_it():
     with Proxy(tunnels={}, refusal=b"HTTP/1.1 407 Who are you\r\n\r\n") as proxy:
         without = found("https://service.invalid", proxy=proxy.base_url)
     assert failed(without) == ["connection"]
@@ -230,14 +225,14 @@ def test_a_proxy_that_requires_a_password_is_distinguished_from_one_that_rejects
     assert "NAME:PASSWORD@HOST:PORT" in without["connection"].hint
 
 
-def test_a_proxy_that_is_not_there_is_found() -> None:
+def test_a_proxy_that_is_not_there_is_found():
     port = closed_port()
     findings = found("https://service.invalid", proxy=f"http://u:{SECRET}@127.0.0.1:{port}")
     assert failed(findings) == ["proxy"]
     assert f"127.0.0.1, port {port}" in findings["proxy"].detail
 
 
-def test_a_proxy_is_not_used_for_this_machine(sandbox: bl.Sandbox) -> None:
+def test_a_proxy_is_not_used_for_this_machine(sandbox):
     findings = found(sandbox.base_url, proxy="http://nosuch.invalid:3128")
     assert failed(findings) == []
     assert findings["proxy"].state == "skipped"
@@ -256,9 +251,7 @@ def test_a_proxy_is_not_used_for_this_machine(sandbox: bl.Sandbox) -> None:
         f"http://{SECRET}:@",
     ],
 )
-def test_a_proxy_whose_url_is_not_valid_is_a_finding_without_its_password(
-    monkeypatch: pytest.MonkeyPatch, url: str
-) -> None:
+def test_a_proxy_whose_url_is_not_valid_is_a_finding_without_its_password(monkeypatch, url):
     monkeypatch.setenv("https_proxy", url)
     findings = found("https://service.invalid")
     assert "the environment names one with an invalid URL" in findings["proxy"].detail
@@ -270,9 +263,7 @@ def test_a_proxy_whose_url_is_not_valid_is_a_finding_without_its_password(
 
 
 @pytest.mark.parametrize("url", [f"http://user:{SECRET}@proxy.invalid:3128", "proxy.invalid:3128"])
-def test_a_proxy_of_the_environment_is_named_but_not_used(
-    url: str, sandbox: bl.Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_of_the_environment_is_named_but_not_used(url, sandbox, monkeypatch):
     monkeypatch.setenv("HTTPS_PROXY", url)
     proxy = found("https://nosuch.invalid")["proxy"]
     assert proxy.state == "skipped"

@@ -1,7 +1,5 @@
 """The files of `python/boardlot` import each other in no circle, and as ARCHITECTURE.md says."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -20,7 +18,7 @@ BY_NAME = {
 }
 
 
-def package() -> Modules:
+def package():
     folder = ROOT / "python"
     sources, packages = {"boardlot._core": ""}, []
     for path in folder.glob("boardlot/**/*.py"):
@@ -32,15 +30,15 @@ def package() -> Modules:
     return Modules(sources, packages)
 
 
-def room(module: str) -> str:
+def room(module):
     """The package or file at the top that a module belongs to."""
     return (module.split(".") + ["boardlot"])[1]
 
 
-def rules() -> dict[str, set[str]]:
+def rules():
     """The rooms of `python/boardlot` in the table, and those that each may import."""
     text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
-    found: dict[str, set[str]] = {}
+    found = {}
     for row in ROW.finditer(text):
         for path in re.findall(r"`python/boardlot/([^`]*)`", row["paths"]):
             name = path.removesuffix(".py").rstrip("/") or "boardlot"
@@ -49,7 +47,7 @@ def rules() -> dict[str, set[str]]:
     return found
 
 
-def test_files_do_not_import_each_other_in_a_circle() -> None:
+def test_files_do_not_import_each_other_in_a_circle():
     from boardlot.cli.app import COMMANDS
 
     modules = package()
@@ -62,13 +60,13 @@ def test_files_do_not_import_each_other_in_a_circle() -> None:
     assert cycles(direct) == []
 
 
-def test_only_these_files_load_modules_by_a_name_made_at_run_time() -> None:
+def test_only_these_files_load_modules_by_a_name_made_at_run_time():
     loading = re.compile(r"\bimport_module\(|\b__import__\(|_Module\(\"")
     found = {name for name in package().trees if loading.search(source_of(name))}
     assert found == {"boardlot.cli.app", *BY_NAME}
 
 
-def source_of(module: str) -> str:
+def source_of(module):
     path = ROOT / "python" / module.replace(".", "/")
     for file in (path.with_suffix(".py"), path / "__init__.py"):
         if file.is_file():
@@ -76,7 +74,7 @@ def source_of(module: str) -> str:
     return ""
 
 
-def test_packages_import_those_that_the_architecture_allows() -> None:
+def test_packages_import_those_that_the_architecture_allows():
     modules, allowed = package(), rules()
     assert set(allowed) == {room(name) for name in modules.trees} - {"_core"}
     for name in modules.trees:
@@ -87,7 +85,7 @@ def test_packages_import_those_that_the_architecture_allows() -> None:
             )
 
 
-def test_the_rules_have_no_circle_and_allow_only_what_is_there() -> None:
+def test_the_rules_have_no_circle_and_allow_only_what_is_there():
     modules, allowed = package(), rules()
     assert cycles(allowed) == []
     used = {name: {room(target) for target in modules.imports(name)} for name in modules.trees}
@@ -121,18 +119,18 @@ NO_CIRCLES = [
 
 
 @pytest.mark.parametrize("sources", CIRCLES)
-def test_a_circle_is_found_however_it_is_written(sources: dict[str, str]) -> None:
+def test_a_circle_is_found_however_it_is_written(sources):
     modules = Modules({**FILES, **sources}, ["p", "p.inner"])
     assert len(cycles({name: modules.imports(name) for name in modules.trees})) == 1
 
 
 @pytest.mark.parametrize("sources", NO_CIRCLES)
-def test_a_facade_and_a_chain_are_not_circles(sources: dict[str, str]) -> None:
+def test_a_facade_and_a_chain_are_not_circles(sources):
     modules = Modules({**FILES, **sources}, ["p", "p.inner"])
     assert cycles({name: modules.imports(name) for name in modules.trees}) == []
 
 
-def test_files_are_removed_in_one_way() -> None:
+def test_files_are_removed_in_one_way():
     """By `crash_safe.remove`, but for locks: they are open, and only some systems remove them."""
     uses = {
         path.name: path.read_text("utf-8").count(".unlink(")

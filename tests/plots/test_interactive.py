@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from datetime import date
-from typing import Any
 
 import boardlot as bl
 import pytest
@@ -12,13 +11,13 @@ from boardlot import errors
 interactive = pytest.importorskip("boardlot.plots.interactive")
 
 
-def of(chart: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def of(chart):
     """The specification, and the data in it."""
     spec = chart.to_dict()
     return spec, spec["datasets"][spec["data"]["name"]]
 
 
-def channels(spec: dict[str, Any]) -> dict[str, Any]:
+def channels(spec):
     inner = spec["spec"]
     return dict((inner["layer"][-1] if "layer" in inner else inner)["encoding"])
 
@@ -30,7 +29,7 @@ FILLS = [
 ]
 
 
-def test_fills_have_a_panel_for_each_market_and_times_in_utc() -> None:
+def test_fills_have_a_panel_for_each_market_and_times_in_utc():
     spec, rows = of(interactive.fills(FILLS))
     assert spec["title"] == "Prices of 2 fills of 2 codes; not drawn: 1 GONE"
     assert [(row["market"], row["price"]) for row in rows] == [("HK", 600.0), ("US", 30.0)]
@@ -44,7 +43,7 @@ def test_fills_have_a_panel_for_each_market_and_times_in_utc() -> None:
     assert channels(spec)["color"]["scale"]["domain"] == ["BUY", "SELL"]
 
 
-def test_amounts_of_positions_have_panels_and_ratios_do_not() -> None:
+def test_amounts_of_positions_have_panels_and_ratios_do_not():
     rows = [{"symbol": f"S{m}", "market": m, "mv": "5", "profit_ratio": "2"} for m in (1, 2)]
     spec, values = of(interactive.positions(rows, value="mv"))
     assert {row["market"] for row in values} == {"1", "2"}
@@ -53,7 +52,7 @@ def test_amounts_of_positions_have_panels_and_ratios_do_not() -> None:
     assert {row["market"] for row in of(interactive.positions(rows))[1]} == {""}
 
 
-def test_dividends_are_summed_by_year_and_currency() -> None:
+def test_dividends_are_summed_by_year_and_currency():
     rows = [
         {"symbol": symbol, "currency": currency, "dividend_per_share": amount, "ex_date": day}
         for symbol, currency, amount, day in [
@@ -69,12 +68,12 @@ def test_dividends_are_summed_by_year_and_currency() -> None:
     assert spec["title"] == "4 cash dividends of 3 securities"
 
 
-def ipo_event(name: str, day: int, code: str = "MY.1", market: str = "my") -> dict[str, Any]:
+def ipo_event(name, day, code="MY.1", market="my"):
     when = date(2026, 11, day)
     return {"code": code, "event": name, "date": when, "market": market, "name": "太阳能 SOLAR"}
 
 
-def test_a_subscription_is_a_span_of_whole_days_and_other_events_are_marks_in_their_days() -> None:
+def test_a_subscription_is_a_span_of_whole_days_and_other_events_are_marks_in_their_days():
     spec, rows = of(
         interactive.ipos(
             [
@@ -138,12 +137,12 @@ def test_a_subscription_is_a_span_of_whole_days_and_other_events_are_marks_in_th
 
 
 @pytest.mark.parametrize("chart", ["fills", "positions", "dividends", "ipos"])
-def test_nothing_to_show_is_a_chart_too(chart: str) -> None:
+def test_nothing_to_show_is_a_chart_too(chart):
     assert of(getattr(interactive, chart)([]))[1] == []
 
 
 @pytest.mark.parametrize("name", ["<script>", "a.b[0]", "datum.x", "a\\'b", "腾讯", "x:Q"])
-def test_texts_of_the_service_are_data_and_never_part_of_the_specification(name: str) -> None:
+def test_texts_of_the_service_are_data_and_never_part_of_the_specification(name):
     rows = [{**FILLS[0], "code": name, "trd_side": name}]
     spec, values = of(interactive.fills(rows))
     assert values[0]["code"] == name
@@ -159,7 +158,7 @@ def test_texts_of_the_service_are_data_and_never_part_of_the_specification(name:
     assert name not in str(spec)
 
 
-def test_records_and_frames_draw_the_same() -> None:
+def test_records_and_frames_draw_the_same():
     with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
         records = client.dividends("HK.00700")
         fills = client.fills_history(sandbox.accounts["trade"][0], "HK").all(max_items=20)
@@ -172,7 +171,7 @@ def test_records_and_frames_draw_the_same() -> None:
     assert of(interactive.fills(local)) == of(interactive.fills(fills))
 
 
-def test_interactive_charts_need_altair_alone() -> None:
+def test_interactive_charts_need_altair_alone():
     """Of the libraries that draw: a position's name is not looked up in matplotlib's fonts."""
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
@@ -184,7 +183,7 @@ def test_interactive_charts_need_altair_alone() -> None:
     assert "腾讯  1" in done.stdout, done.stderr
 
 
-def test_an_unknown_value_and_a_missing_column_are_named() -> None:
+def test_an_unknown_value_and_a_missing_column_are_named():
     with pytest.raises(errors.ConfigError, match="profit_ratio, profit, mv"):
         interactive.positions([], value="price")
     with pytest.raises(errors.ConfigError, match="'code'"):

@@ -2,8 +2,6 @@
 
 import warnings
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import pytest
 from boardlot import errors, plots
@@ -19,7 +17,7 @@ NAMES = [
 ]  # fmt: skip
 
 
-def fills(name: str) -> list[dict[str, Any]]:
+def fills(name):
     sides = [name, "BUY", "SELL"]
     rows = [
         {"trd_side": side, "code": code, "price": "1.5", "create_time": 10**15 + place}
@@ -29,22 +27,22 @@ def fills(name: str) -> list[dict[str, Any]]:
     return [*rows, {**rows[0], "status": name}, {**rows[0], "status": f"{name}!"}]
 
 
-def dividends(name: str) -> list[dict[str, Any]]:
+def dividends(name):
     row = {"dividend_per_share": "0.5", "ex_date": "2026-01-31", "symbol": name, "currency": name}
     return [row, {**row, "process": "Plan"}]
 
 
-def several_dividends(name: str) -> list[dict[str, Any]]:
+def several_dividends(name):
     other = {**dividends(name)[0], "symbol": "HK.00700", "currency": "HKD"}
     return [*dividends(name), other]
 
 
-def positions(name: str) -> list[dict[str, Any]]:
+def positions(name):
     row = {"symbol": name, "stock_name": name, "pstn_type": 0, "profit_ratio": "1.5"}
     return [row, {**row, "symbol": "AAPL", "pstn_type": 1}]
 
 
-def ipos(name: str) -> list[dict[str, Any]]:
+def ipos(name):
     events = ("opening", "closing", "draw", "ballot", "grey_market", "listing", name)
     return [
         {"code": name, "name": name, "market": name, "event": event, "date": "2026-11-05"}
@@ -61,7 +59,7 @@ CHARTS = [
 ]
 
 
-def texts(axes: Any) -> list[str]:
+def texts(axes):
     from matplotlib.text import Text
 
     return [text.get_text() for text in axes.figure.findobj(Text)]
@@ -70,7 +68,7 @@ def texts(axes: Any) -> list[str]:
 EACH = list(product(["none", "constrained"], ["svg", "png"]))
 
 
-def in_turn(chart: int, name: str) -> list[tuple[str, str]]:
+def in_turn(chart, name):
     """Each name and each chart in both kinds of file.
 
     A layout has trouble with long names only: each chart has them in both.
@@ -80,14 +78,14 @@ def in_turn(chart: int, name: str) -> list[tuple[str, str]]:
     return [("none", ["svg", "png"][(chart + NAMES.index(name)) % 2])]
 
 
-def each(_chart: int, _name: str) -> list[tuple[str, str]]:
+def each(_chart, _name):
     return EACH
 
 
 @pytest.mark.parametrize("drawn", [in_turn, pytest.param(each, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("number", range(len(CHARTS)))
-def test_a_name_is_drawn_as_it_is(number: int, name: str, drawn: Any, tmp_path: Path) -> None:
+def test_a_name_is_drawn_as_it_is(number, name, drawn, tmp_path):
     chart, rows = CHARTS[number]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -100,7 +98,7 @@ def test_a_name_is_drawn_as_it_is(number: int, name: str, drawn: Any, tmp_path: 
 
 
 @pytest.mark.parametrize(("chart", "rows"), CHARTS)
-def test_no_text_of_the_services_is_parsed(chart: Any, rows: Any) -> None:
+def test_no_text_of_the_services_is_parsed(chart, rows):
     from matplotlib.text import Text
 
     with matplotlib.rc_context({"text.parse_math": True}):
@@ -110,12 +108,12 @@ def test_no_text_of_the_services_is_parsed(chart: Any, rows: Any) -> None:
     assert not any(text.get_parse_math() or text.get_usetex() for text in named)
 
 
-def test_a_side_with_an_underscore_is_in_the_legend() -> None:
+def test_a_side_with_an_underscore_is_in_the_legend():
     axes = plots.fills(fills("_net"), figure.Figure().add_subplot())
     assert " _net (2)" in [text.get_text() for text in axes.get_legend().get_texts()]
 
 
-def test_a_long_name_is_cut_and_one_that_the_font_lacks_shows_its_length() -> None:
+def test_a_long_name_is_cut_and_one_that_the_font_lacks_shows_its_length():
     assert style.label("x" * 300) == "x" * 39 + "…"
     assert style.label("HK.00700") == style.drawable("HK.00700") == "HK.00700"
     assert style.label("US.🚀🚀") == "US.??"
@@ -123,7 +121,7 @@ def test_a_long_name_is_cut_and_one_that_the_font_lacks_shows_its_length() -> No
 
 
 @pytest.mark.parametrize("value", ["soon", "1_0x", [1], {}])
-def test_a_value_that_is_not_a_number_or_time_is_rejected_by_name(value: Any) -> None:
+def test_a_value_that_is_not_a_number_or_time_is_rejected_by_name(value):
     good = fills("HK.00700")[0]
     for column, words in (
         ("price", "not a valid number"),
@@ -134,11 +132,11 @@ def test_a_value_that_is_not_a_number_or_time_is_rejected_by_name(value: Any) ->
 
 
 @pytest.mark.parametrize("code", [5, None, ["HK.1"]])
-def test_records_whose_code_is_not_a_text_are_an_error_of_the_packages(code: Any) -> None:
+def test_records_whose_code_is_not_a_text_are_an_error_of_the_packages(code):
     from ..support.fake_records import FakeRecords, Field
 
     class Listed(FakeRecords):
-        def to_dicts(self, *, typed: bool) -> list[Any]:
+        def to_dicts(self, *, typed):
             return list(self)
 
     schema = (Field("code", "text"), Field("list_timestamp", "timestamp", "ms"))
@@ -150,7 +148,7 @@ def test_records_whose_code_is_not_a_text_are_an_error_of_the_packages(code: Any
 
 
 @pytest.mark.parametrize("price", ["inf", "1e999", "nan", float("-inf")])
-def test_a_price_that_is_not_finite_is_left_out(price: Any, tmp_path: Path) -> None:
+def test_a_price_that_is_not_finite_is_left_out(price, tmp_path):
     rows = [{**fills("HK.00700")[0], "price": price}, *fills("HK.00700")[:2]]
     axes = plots.fills(rows, figure.Figure().add_subplot())
     axes.figure.savefig(tmp_path / "chart.png")
