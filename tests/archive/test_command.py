@@ -9,8 +9,8 @@ import boardlot as bl
 import pytest
 from boardlot.archive.lists import LISTS
 from boardlot.cli import main
-from boardlot.cli.archive import LIST_OPTIONS
-from boardlot.cli.output import emit
+from boardlot.cli.commands.archive import LIST_OPTIONS
+from boardlot.cli.output.emit import emit
 from boardlot.cli.settings import Settings
 
 from ..support.processes import ROOT

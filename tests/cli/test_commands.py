@@ -9,9 +9,11 @@ import sys
 
 import click
 import pytest
-from boardlot import errors
-from boardlot.cli import app, open, output, settings
-from boardlot.results import frames
+from boardlot import errors, frames
+from boardlot.cli import application as app
+from boardlot.cli import settings
+from boardlot.cli.commands import open
+from boardlot.cli.output import emit as output
 
 from ..support.fake_records import FakeRecords, Field, fills
 from ..support.sandbox_command import running
@@ -112,7 +114,7 @@ def test_sandbox_is_on_this_machine_and_does_not_overwrite_a_key(boardlot, tmp_p
 def test_demo_without_pyarrow_writes_the_fills_as_csv(tmp_path, monkeypatch, boardlot):
     for name in ("pyarrow", "matplotlib"):
         monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.setattr("boardlot.cli.demo.find_spec", lambda _: None)
+    monkeypatch.setattr("boardlot.cli.commands.demo.find_spec", lambda _: None)
     done = boardlot("demo", "--out", tmp_path)
     assert done.status == 0 and "skipped fills.png" in done.out
     (written,) = tmp_path.iterdir()
@@ -212,7 +214,7 @@ def test_a_field_that_comes_too_late_for_a_column_is_reported(tmp_path, capsys):
 
 def test_parquet_is_written_in_groups_of_rows(tmp_path, monkeypatch):
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("boardlot.cli.parquet.GROUP", 100)
+    monkeypatch.setattr("boardlot.cli.output.parquet.GROUP", 100)
     asked = settings.Settings(out=tmp_path / "data.parquet")
     output.emit(asked, Pages([*[typed(60) for _ in range(4)], typed(0)]))
     with parquet.ParquetFile(tmp_path / "data.parquet") as file:

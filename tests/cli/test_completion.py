@@ -7,8 +7,8 @@ from contextlib import closing
 
 import click
 import pytest
-from boardlot.cli import app
-from boardlot.cli.completers import complete_profiles
+from boardlot.cli import application as app
+from boardlot.cli.numbers import complete_profiles
 
 from ..support.command_line import Service
 from ..support.system import need_program

@@ -10,7 +10,7 @@ from datetime import datetime
 
 import pytest
 from boardlot._endpoints import ENDPOINTS, Account
-from boardlot.cli import endpoints
+from boardlot.cli.commands import endpoints
 
 from ..support.command_line import ACCOUNT
 

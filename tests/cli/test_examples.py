@@ -10,7 +10,8 @@ from pathlib import Path
 
 import click
 import pytest
-from boardlot.cli import app, endpoints
+from boardlot.cli import application as app
+from boardlot.cli.commands import endpoints
 
 from ..docs.test_pages import blocks
 from ..support.command_line import FORMATS, Service, program

@@ -154,7 +154,7 @@ def test_every_tool_responds(demo):
         ("dividends", {"symbol": "HK.00700", "concurrency": 9}, "concurrency"),
         ("ipo_list", {"market": "mars"}, "'mars' is not one of"),
         ("ipo_list", {"market": "hk", "request_type": "nonsense"}, "expected one of"),
-        ("fills_history", {"acc_id": "1", "trd_market": "HK", "start": "20260101"}, "2026-01-01"),
+        ("fills_history", {"acc_id": ACCOUNT, "trd_market": "HK", "start": "2026"}, "2026-01-01"),
         ("plate_stocks", {"plate_code": "HK.BK1001", "resume": "{}"}, "checkpoint"),
         ("place_order", {"symbol": "HK.00700"}, "'place_order' is not a valid tool; expected one"),
         ("request", {"method": "POST", "path": "/"}, "'request' is not a valid tool; expected one"),

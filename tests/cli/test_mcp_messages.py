@@ -6,9 +6,14 @@ import json
 import os
 
 import pytest
-from boardlot.cli.mcp_stdio import Input, Output, messages
+from boardlot.cli.commands.mcp_stdio import Input, Output, messages
 
 from ..support.mcp_process import raw, response_to, send
+
+
+@pytest.fixture(autouse=True)
+def no_response_is_awaited(monkeypatch):
+    monkeypatch.setattr("boardlot.cli.commands.mcp_stdio.RESPONSE_SECONDS", 0.0)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from functools import partial
 
 import boardlot as bl
 import pytest
-from boardlot.cli import resume
+from boardlot.cli.output import resume
 
 from ..support.command_line import ACCOUNT
 from ..support.threads import wait_until

@@ -6,7 +6,7 @@ import stat
 
 import boardlot as bl
 import pytest
-from boardlot import crash_safe
+from boardlot._support import crash_safe
 
 KINDS = ["pipe", "socket", "device", "folder"]
 

@@ -6,10 +6,10 @@ import re
 
 import boardlot as bl
 import pytest
-from boardlot.cli import request
-from boardlot.cli.json_colours import coloured_json
-from boardlot.results import tables
-from boardlot.results.cell_format import truncated, width_of
+from boardlot._support import tables
+from boardlot._support.cell_format import truncated, width_of
+from boardlot.cli.commands import request
+from boardlot.cli.output.terminal import coloured_json
 
 from ..support.command_line import ACCOUNT
 

@@ -7,7 +7,7 @@ import re
 import threading
 
 import pytest
-from boardlot.results.cell_format import escaped
+from boardlot._support.cell_format import escaped
 
 from ..support.command_line import COMMAND, TEXT_FORMATS, in_a_terminal
 from ..support.paged_service import cursor_of
@@ -151,7 +151,7 @@ def test_parquet_takes_an_undeclared_field_of_any_types(
     values, expected, group, run, tmp_path, monkeypatch
 ):
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("boardlot.cli.parquet.GROUP", group)
+    monkeypatch.setattr("boardlot.cli.output.parquet.GROUP", group)
     pages = [row(i, **({} if v is None else {"x": v})) for i, v in enumerate(values)]
     out = tmp_path / "fills.parquet"
     done = run(*pages, options=["--out", out])
@@ -168,7 +168,7 @@ def test_parquet_takes_an_undeclared_field_of_any_types(
 
 def test_parquet_of_several_segments_goes_into_a_pipe_too(run, tmp_path, monkeypatch):
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("boardlot.cli.parquet.GROUP", 1)
+    monkeypatch.setattr("boardlot.cli.output.parquet.GROUP", 1)
     pipe, copy = tmp_path / "pipe.parquet", tmp_path / "copy"
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: copy.write_bytes(pipe.read_bytes()))

@@ -7,7 +7,7 @@ from pathlib import Path
 import boardlot as bl
 import click
 import pytest
-from boardlot.cli.app import app
+from boardlot.cli.application import app
 from boardlot.cli.numbers import Number, Whole
 from boardlot.cli.settings import OUTPUT_OPTIONS
 from click.types import FloatParamType, IntParamType
