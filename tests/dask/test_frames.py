@@ -2,9 +2,8 @@
 
 import pickle
 import re
-from datetime import date, datetime, timedelta, timezone
-from pathlib import Path
-from typing import NamedTuple
+from contextlib import ExitStack
+from datetime import datetime, timedelta, timezone
 
 import boardlot as bl
 import pytest
@@ -22,24 +21,34 @@ SYMBOLS = ["HK.00700", "US.AAPL", "MY.1155", "SG.D05", "HK.00005"]
 ACCOUNT = {"acc_id": "281756", "trd_market": "HK"}
 
 
-class Service(NamedTuple):
-    sandbox: bl.Sandbox
-    key_id: str
-    key_file: Path
+class Service:
+    """A sandbox, and clients of it that can be sent to workers."""
+
+    def __init__(self, sandbox, key_file, clients):
+        made = bl.generate_key()
+        key_file.touch(mode=0o600)
+        key_file.write_text(made.private_pem)
+        self.sandbox, self.key_file, self._clients = sandbox, key_file, clients
+        self._auth = bl.ApiKey(sandbox.upload_key(made.public_pem), key_file)
 
     def client(self, **options):
-        auth = bl.ApiKey(self.key_id, self.key_file)
-        return bl.Client(self.sandbox.base_url, auth=auth, **options)
+        return self._clients.enter_context(
+            bl.Client(self.sandbox.base_url, auth=self._auth, **options)
+        )
 
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
-    made = bl.generate_key()
     key_file = tmp_path_factory.mktemp("key") / "key.pem"
-    key_file.touch(mode=0o600)
-    key_file.write_text(made.private_pem)
-    with bl.Sandbox(seed=7) as sandbox:
-        yield Service(sandbox, sandbox.upload_key(made.public_pem), key_file)
+    with bl.Sandbox(seed=7) as sandbox, ExitStack() as clients:
+        yield Service(sandbox, key_file, clients)
+
+
+@pytest.fixture
+def sent(service):
+    """The requests since the test began."""
+    before = len(service.sandbox.requests)
+    return lambda: service.sandbox.requests[before:]
 
 
 @pytest.fixture
@@ -106,20 +115,6 @@ def test_a_fill_on_a_shared_boundary_belongs_to_one_window(service, span):
     assert [*parts[0]["deal_id"], *parts[1]["deal_id"]] == within
 
 
-def test_times_are_what_the_client_takes(service, span):
-    day = datetime.now(timezone.utc).date() - timedelta(days=7)
-    midnight = datetime(day.year, day.month, day.day, tzinfo=timezone.utc)
-    ends = [day, midnight, day.isoformat(), midnight.isoformat(), int(midnight.timestamp()) * 10**6]
-    start = midnight - timedelta(days=30)
-    client = service.client()
-    names = {ranged(client, {"start": start, "end": end})._name for end in ends}
-    assert len(names) == 1
-    with pytest.raises(bl.ConfigError, match="a naive datetime"):
-        ranged(service.client(), {"start": datetime(2026, 1, 1), "end": date(2026, 2, 1)})
-    with pytest.raises(bl.ConfigError, match="expected a time after start"):
-        ranged(service.client(), {"start": day, "end": day})
-
-
 def micros(time):
     return (time - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(microseconds=1)
 
@@ -132,15 +127,12 @@ def ids(fetched):
     "kind",
     [
         lambda time: np.int64(micros(time)),
-        lambda time: np.uint64(micros(time)),
-        pd.Timestamp,
         lambda time: pd.Timestamp(time).tz_convert("Asia/Hong_Kong"),
         lambda time: time.isoformat(),
-        lambda time: time.astimezone(timezone(timedelta(hours=8))),
         datetime.date,
     ],
 )
-@pytest.mark.parametrize("given", [("start",), ("end",), ("start", "end")])
+@pytest.mark.parametrize("given", [("start",), ("start", "end")])
 def test_a_range_is_what_fills_history_makes_of_the_same_arguments(service, span, kind, given):
     times = {"start": span["start"] + timedelta(days=40), "end": span["end"] - timedelta(days=9)}
     asked = {name: kind(times[name]) for name in given}
@@ -154,58 +146,43 @@ def test_a_range_is_what_fills_history_makes_of_the_same_arguments(service, span
     [
         (np.datetime64("2026-01-01"), "datetime64.*an aware datetime"),
         (pd.Timestamp("2026-01-01"), r"naive datetime.*write datetime\(\.\.\., tzinfo="),
-        (pd.NaT, "naive datetime"),
-        (datetime(2026, 1, 1), "naive datetime"),
-        ("2026-01-01T00:00:00", "ISO 8601 with an offset"),
-        ("2016-12-31T23:59:60Z", "ISO 8601 with an offset"),
         ("soon", "ISO 8601 with an offset"),
-        (1.5e15, r"1500000000000000\.0; expected"),
         (np.float64(1.5e15), r"1500000000000000\.0; expected"),
         (True, "True; expected"),
-        (-1, "microseconds since 1970"),
     ],
 )
-@pytest.mark.parametrize("end", [{}, {"end": date(2030, 1, 1)}])
 def test_a_time_that_fills_history_rejects_is_rejected_in_the_same_words(
-    service, value, words, end
+    service, sent, value, words
 ):
-    client, since = service.client(), len(service.sandbox.requests)
+    client = service.client()
     with pytest.raises(bl.ConfigError, match=words) as refused:
-        ranged(client, {"start": value, **end})
+        ranged(client, {"start": value})
     with pytest.raises(bl.ConfigError) as by_client:
-        client.fills_history(**ACCOUNT, start=value, **end)
+        client.fills_history(**ACCOUNT, start=value)
     assert str(refused.value) == str(by_client.value)
-    assert len(service.sandbox.requests) == since
+    assert sent() == []
 
 
-@pytest.mark.parametrize("given", [{}, {"start": None, "end": None}, {"start": 0, "end": 0}])
+@pytest.mark.parametrize("given", [{}, {"start": 0, "end": 0}])
 @pytest.mark.parametrize("offset", [-3600.0, 3600.0])
 def test_an_open_range_ends_by_the_services_clock_once_for_all_partitions(offset, given, tmp_path):
-    key = bl.generate_key()
-    (tmp_path / "key.pem").touch(mode=0o600)
-    (tmp_path / "key.pem").write_text(key.private_pem)
-    with bl.Sandbox(seed=7, clock_offset=offset) as sandbox:
-        auth = bl.ApiKey(sandbox.upload_key(key.public_pem), tmp_path / "key.pem")
-        client = bl.Client(sandbox.base_url, auth=auth)
+    with bl.Sandbox(seed=7, clock_offset=offset) as sandbox, ExitStack() as clients:
+        client = Service(sandbox, tmp_path / "key.pem", clients).client()
         before = micros(client.server_time())
         frame = ranged(client, given, npartitions=4)
         # The end is past, to the microsecond: nothing arrives in the range later.
         after = micros(client.server_time())
         asked = len(sandbox.requests)
         fetched = frame.compute(scheduler="synchronous")
-        received = [request.query for request in sandbox.requests[asked:]]
-        everything = client.fills_history(
-            **ACCOUNT, start="1970-01-01", end=after + 10**9
-        ).to_pandas()
-    ends = {int(re.findall(r"end=(\d+)", query)[0]) for query in received if "end=" in query}
-    starts = {int(re.findall(r"start=(\d+)", query)[0]) for query in received if "end=" in query}
-    assert len(ends) == len(starts) == 4, "the partitions' own"
-    assert before <= max(ends) <= after
-    assert max(ends) - min(starts) == 90 * 86_400 * 10**6
-    latest = everything["deal_id"][
-        everything["updated_time"] >= pd.Timestamp(min(starts) * 1000, tz="UTC")
-    ]
-    assert ids(fetched) == latest.tolist() and len(fetched) > 1_000
+        found = [
+            re.findall(r"start=(\d+)&end=(\d+)", one.query) for one in sandbox.requests[asked:]
+        ]
+        ranges = {tuple(map(int, pair)) for one in found for pair in one}
+        start, end = min(start for start, _ in ranges), max(end for _, end in ranges)
+        assert len(ranges) == 4 and before <= end <= after
+        assert end - start == 90 * 86_400 * 10**6
+        expected = client.fills_history(**ACCOUNT, start=start, end=after + 10**9).to_pandas()
+    assert ids(fetched) == ids(expected) and len(fetched) > 1_000
 
 
 def test_a_partition_that_fails_midway_is_tried_again_as_a_whole(service, cluster, span):
@@ -227,10 +204,9 @@ def test_a_frame_outlives_the_client_that_made_it(service, span):
     assert ids(frame.compute(scheduler="synchronous")) == expected
 
 
-def test_arguments_are_rejected_at_once(service):
+def test_arguments_are_rejected_at_once(service, sent):
     client = service.client()
     keys = boardlot_dask.from_keys
-    sent = len(service.sandbox.requests)
     for call, words in [
         (lambda: keys(client, "nothing", SYMBOLS, npartitions=1), "method is 'nothing'"),
         (lambda: keys(client, "dividends", SYMBOLS, npartitions=0), "npartitions is 0"),
@@ -240,44 +216,36 @@ def test_arguments_are_rejected_at_once(service):
         (lambda: keys(object(), "dividends", [], npartitions=1), "a client or the name"),
         (lambda: keys("absent", "dividends", [], npartitions=1), "profile"),
         (
-            lambda: boardlot_dask.from_range(
-                client, "dividends", **ACCOUNT, start=1, end=2, npartitions=1
-            ),
+            lambda: keys(client, "dividends", "HK.00700", npartitions=2),
+            "keys is a string",
+        ),
+        (
+            lambda: boardlot_dask.from_range(client, "dividends", **ACCOUNT, npartitions=1),
             "method is 'dividends'; expected 'fills_history'",
         ),
     ]:
         with pytest.raises(bl.ConfigError, match=words):
             call()
-    assert len(service.sandbox.requests) == sent
-
-
-def passphrases():
-    secret = "a passphrase of the test"
-    return lambda: secret
+    assert sent() == []
 
 
 @pytest.mark.parametrize("kind", ["text", "bearer", "memory", "closure"])
 def test_a_client_that_would_pickle_secrets_is_rejected_at_once(service, kind, tmp_path):
-    if kind == "text":
-        auth = bl.ApiKey("key", bl.generate_key().private_pem)
-    elif kind == "bearer":
-        auth = bl.BearerToken("a-token-of-the-test")
-    elif kind == "memory":
-        auth = bl.OAuth("client", store=bl.MemoryStore())
-    else:
-        auth = bl.OAuth("client", store=bl.EncryptedFileStore(tmp_path / "s", passphrases()))
-    client = bl.Client(service.sandbox.base_url, auth=auth)
-    with pytest.raises(bl.ConfigError, match=r"pickle|cannot be sent") as refused:
+    secret = "a passphrase of the test"
+    auth = {
+        "text": lambda: bl.ApiKey("key", bl.generate_key().private_pem),
+        "bearer": lambda: bl.BearerToken("a-token-of-the-test"),
+        "memory": lambda: bl.OAuth("client", store=bl.MemoryStore()),
+        "closure": lambda: bl.OAuth(
+            "client", store=bl.EncryptedFileStore(tmp_path / "s", lambda: secret)
+        ),
+    }[kind]()
+    with (
+        bl.Client(service.sandbox.base_url, auth=auth) as client,
+        pytest.raises(bl.ConfigError, match=r"pickle|cannot be sent") as refused,
+    ):
         boardlot_dask.from_keys(client, "dividends", SYMBOLS, npartitions=2)
     assert "of the test" not in str(refused.value)
-
-
-@pytest.mark.parametrize("keys", ["HK.00700", ""])
-def test_a_string_is_not_a_list_of_keys(service, keys):
-    since = len(service.sandbox.requests)
-    with pytest.raises(bl.ConfigError, match=r"keys is a string; expected a list of keys"):
-        boardlot_dask.from_keys(service.client(), "dividends", keys, npartitions=2)
-    assert len(service.sandbox.requests) == since
 
 
 def test_a_frame_holds_the_keys_path_and_not_the_key(service):
@@ -288,27 +256,20 @@ def test_a_frame_holds_the_keys_path_and_not_the_key(service):
     assert not any(line.encode() in carried for line in lines if len(line) > 20)
 
 
-@pytest.mark.parametrize("name", ["Cookie", "X-Proxy-Auth"])
-def test_headers_that_may_be_secrets_are_rejected_and_shown_nowhere(service, span, name):
-    client = service.client(headers={name: "canary-7f1e"})
-    for make in (
-        lambda: boardlot_dask.from_keys(client, "dividends", SYMBOLS, npartitions=2),
-        lambda: ranged(client, span, npartitions=2),
-    ):
-        with pytest.raises(bl.ConfigError, match=name.lower()) as refused:
+def test_headers_are_shown_nowhere_and_rejected_if_they_may_be_secrets(service, span):
+    def frames(header):
+        client = service.client(headers={header: "canary-7f1e"})
+        yield lambda: boardlot_dask.from_keys(client, "dividends", SYMBOLS, npartitions=2)
+        yield lambda: ranged(client, span, npartitions=2)
+
+    for make in frames("Cookie"):
+        with pytest.raises(bl.ConfigError, match="cookie") as refused:
             make()
         assert "canary" not in str(refused.value)
-
-
-def test_no_repr_of_a_frame_shows_what_its_client_was_made_with(service, span):
-    client = service.client(headers={"Accept-Language": "canary-7f1e"})
-    for frame in (
-        boardlot_dask.from_keys(client, "dividends", SYMBOLS, npartitions=2),
-        ranged(client, span, npartitions=2),
-    ):
+    for make in frames("Accept-Language"):
+        frame = make()
         shown = repr(frame) + repr(dict(frame.__dask_graph__())) + repr(frame.expr)
         assert "canary" not in shown and service.key_file.name not in shown
-    assert refer(client).pickled
 
 
 def shares(arguments, partitions):
@@ -343,14 +304,11 @@ def test_the_rate_limit_is_shared_out_among_the_processes(service, cluster):
 
 
 def test_a_pool_of_unknown_size_needs_an_option(service):
-    limited = service.client(rate_limit=500)
-    for options, words in [({}, "pass workers="), ({"workers": 2}, None)]:
-        frame = boardlot_dask.from_keys(limited, "dividends", SYMBOLS, npartitions=2, **options)
-        if words:
-            with pytest.raises(bl.ConfigError, match=words):
-                frame.compute(scheduler="processes", num_workers=2)
-        else:
-            assert len(frame.compute(scheduler="processes", num_workers=2)) > 50
+    keys = (service.client(rate_limit=500), "dividends", SYMBOLS)
+    pool = {"scheduler": "processes", "num_workers": 2}
+    with pytest.raises(bl.ConfigError, match="pass workers="):
+        boardlot_dask.from_keys(*keys, npartitions=2).compute(**pool)
+    assert len(boardlot_dask.from_keys(*keys, npartitions=2, workers=2).compute(**pool)) > 50
 
 
 def test_an_error_of_a_worker_is_the_clients_own(service, cluster):
@@ -360,14 +318,6 @@ def test_an_error_of_a_worker_is_the_clients_own(service, cluster):
     with pytest.raises(bl.InvalidSymbol, match=r"HK\.99999") as refused:
         frame.compute()
     assert refused.value.code == -7
-
-
-def test_frames_of_clients_with_different_options_are_different(service):
-    frames = [
-        boardlot_dask.from_keys(service.client(timeout=t), "dividends", SYMBOLS, npartitions=1)
-        for t in (5.0, 6.0)
-    ]
-    assert frames[0]._name != frames[1]._name
 
 
 def test_only_the_columns_that_are_needed_are_made(service, span):
@@ -387,7 +337,7 @@ def test_only_the_columns_that_are_needed_are_made(service, span):
     assert len(symbols) == len(symbols.compute(scheduler="synchronous"))
 
 
-@pytest.mark.parametrize("npartitions", [1, 2, 6])
+@pytest.mark.parametrize("npartitions", [2, 6])
 def test_several_accounts_have_a_column_of_their_own(service, span, npartitions):
     rows = service.client().fills_history(**ACCOUNT, **span).all(max_items=130).to_dicts()
     accounts = [f"60000{n}" for n in range(3)]

@@ -26,7 +26,8 @@ def sandbox():
 @pytest.fixture
 def client(sandbox, tmp_path):
     auth = bl.ApiKey(*uploaded_key(sandbox, tmp_path))
-    return bl.Client(sandbox.base_url, auth=auth)
+    with bl.Client(sandbox.base_url, auth=auth) as client:
+        yield client
 
 
 @pytest.fixture
@@ -110,8 +111,7 @@ def test_a_rerun_fetches_only_what_is_missing(sandbox, client, tmp_path, one_by_
     written[1].unlink()
     written[3].unlink()
     since = len(sandbox.requests)
-    again = bl.Client(client.base_url, auth=client.__reduce__()[1][1]["auth"], rate_limit=100)
-    assert write_missing(dividends(again, concurrency=2), tmp_path / "parts") == written[1::2]
+    assert write_missing(dividends(client, concurrency=2), tmp_path / "parts") == written[1::2]
     assert fetched(sandbox, since) == 2
     assert written[0].stat().st_mtime_ns == before
 
@@ -143,7 +143,7 @@ def test_a_partition_that_breaks_off_leaves_no_file(
     assert len(pd.read_parquet(folder)) == len(client.fetch_many("dividends", SYMBOLS))
 
 
-@pytest.mark.parametrize("kept", [0, 3, 100, -1], ids=lambda kept: f"[:{kept}]")
+@pytest.mark.parametrize("kept", [0, -1], ids=lambda kept: f"[:{kept}]")
 def test_a_part_that_is_not_whole_is_written_again(kept, sandbox, client, tmp_path, one_by_one):
     written = write_missing(dividends(client), tmp_path)
     before = [path.read_bytes() for path in written]

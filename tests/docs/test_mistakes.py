@@ -56,23 +56,16 @@ def names(sandbox, tmp_path, monkeypatch):
     for name in ("live", "paper"):
         _core._save_profile(name, {"base_url": "https://api.example.com", "kind": "none"})
     (tmp_path / "public.pem").write_text(bl.generate_key().public_pem)
-    client = sandbox.client()
-    spent = client.fills_history("281756", "HK")
-    spent.all()
-    closed = sandbox.client()
-    closed.close()
-    return {
-        "bl": bl,
-        "datetime": datetime,
-        "sandbox": sandbox,
-        "url": sandbox.base_url,
-        "port": int(sandbox.base_url.rpartition(":")[2]),
-        "client": client,
-        "async_client": sandbox.async_client(),
-        "spent": spent,
-        "closed": closed,
-        "expired": bl.OAuth("client-17", store=bl.MemoryStore()),
-    }
+    with sandbox.client() as closed:
+        pass
+    with sandbox.client() as client:
+        spent = client.fills_history("281756", "HK")
+        spent.all()
+        names = {"bl": bl, "datetime": datetime, "sandbox": sandbox, "url": sandbox.base_url}
+        names |= {"port": int(sandbox.base_url.rpartition(":")[2]), "client": client}
+        names |= {"async_client": sandbox.async_client(), "spent": spent, "closed": closed}
+        yield {**names, "expired": bl.OAuth("client-17", store=bl.MemoryStore())}
+        asyncio.run(names["async_client"].close())
 
 
 def test_the_page_has_the_usual_mistakes():
@@ -107,7 +100,6 @@ def test_python_says_what_the_page_says(row, names, monkeypatch):
 
 @pytest.mark.parametrize("row", IN_A_SHELL, ids=lambda row: row.mistake)
 def test_the_command_says_what_the_page_says(row, names, capsys):
-    pytest.importorskip("click")
     from boardlot.cli import main
 
     assert main(shlex.split(row.mistake)[1:]) == 2
@@ -142,4 +134,5 @@ def test_what_exists_is_not_a_mistake(names):
         def __init__(self, base_url, *, colour):
             self.colour = colour
 
-    assert Own(names["url"], colour="red").colour == "red"
+    with Own(names["url"], colour="red") as own:
+        assert own.colour == "red"

@@ -5,7 +5,6 @@ import os
 import boardlot as bl
 import pytest
 
-pytest.importorskip("cryptography")
 from ..support.certificates import Authority
 
 

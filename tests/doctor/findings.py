@@ -41,5 +41,4 @@ def logged_in(sandbox, scopes=None, store=None):
 
 def closed_port():
     with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    return port
+        return server.getsockname()[1]

@@ -1,22 +1,20 @@
 """`boardlot doctor`: its exit statuses, formats and options."""
 
 import json
+from contextlib import closing
 
 import pytest
+from boardlot.cli import main
 
+from ..support.command_line import Service
 from ..support.proxy import Proxy
 from .findings import WAY, closed_port, served
 
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
-    pytest.importorskip("click")
-    pytest.importorskip("fcntl", reason="a terminal of POSIX")
-    from ..support.command_line import Service
-
-    service = Service(tmp_path_factory.mktemp("service"))
-    yield service
-    service.close()
+    with closing(Service(tmp_path_factory.mktemp("service"))) as service:
+        yield service
 
 
 def test_the_command_ends_with_0_where_all_is_well(service):
@@ -25,6 +23,8 @@ def test_the_command_ends_with_0_where_all_is_well(service):
     lines = done.stdout.decode().splitlines()
     assert [line.split()[1] for line in lines] == [*WAY, "credentials", "key", "signature"]
     assert "\x1b" not in done.stdout.decode()
+    assert "\x1b[32mok" in service.terminal("doctor").text
+    assert "\x1b[" not in service.terminal("doctor", NO_COLOR="1").text
 
 
 def test_the_command_says_which_rate_limit_applies_and_how_much_is_free(service):
@@ -70,15 +70,7 @@ def test_the_command_takes_a_proxy_and_certificates(service, authority):
     assert proxy.asked
 
 
-def test_the_command_shows_colours_on_a_terminal_only(service):
-    assert "\x1b[32mok" in service.terminal("doctor").text
-    assert "\x1b[" not in service.terminal("doctor", NO_COLOR="1").text
-
-
 def test_the_command_says_what_to_pass(capsys):
-    pytest.importorskip("click")
-    from boardlot.cli import main
-
     assert main(["doctor"]) == 2
     assert "pass --base-url URL, or --profile NAME" in capsys.readouterr().err
     both = ["--key-id", "k", "--key-file", "key.pem", "--client-id", "c"]
@@ -87,9 +79,6 @@ def test_the_command_says_what_to_pass(capsys):
 
 
 def test_the_command_shows_a_key_file_that_is_missing(capsys):
-    pytest.importorskip("click")
-    from boardlot.cli import main
-
     line = ["doctor", "--key-id", "k", "--key-file", "/nowhere/key.pem"]
     assert main([*line, "--base-url", f"https://127.0.0.1:{closed_port()}"]) == 1
     seen = capsys.readouterr()

@@ -47,14 +47,11 @@ def test_an_option_that_no_client_accepts_is_named(option, said):
 
 
 def test_a_name_that_does_not_exist_is_found():
+    assert failed(found(f"https://{'a' * 70}.invalid")) == ["name"]
     findings = found("https://nosuch.invalid")
     assert failed(findings) == ["name"]
     assert "nosuch.invalid cannot be resolved" in findings["name"].detail
     assert findings["connection"].detail == "not tried: name failed"
-
-
-def test_a_name_no_resolver_takes_is_found():
-    assert failed(found(f"https://{'a' * 70}.invalid")) == ["name"]
 
 
 def test_a_closed_port_is_found():
@@ -87,14 +84,10 @@ def test_a_response_that_is_not_the_services_is_found():
     [
         (
             None,
-            '<meta http-equiv="refresh" content="0; url=https://login.hotel.example/?a=1">',
+            '<meta content="0; url=https://login.hotel.example/?a=1">',
             "at login.hotel.example;",
         ),
-        (
-            "http://user@portal.example:8080/start",
-            "<a href='https://other.example'>",
-            "at portal.example:8080;",
-        ),
+        ("http://user@portal.example:8080/start", "<a>", "at portal.example:8080;"),
         (None, "<html>Log in first</html>", "which it shows for any address"),
         (None, '<a href="http://127.0.0.1/">', "which it shows for any address"),
         (None, '<a href="https://evil\x1b[2J.example/">', "at evil"),
@@ -144,12 +137,7 @@ def test_a_trusted_certificate_is_described(authority):
     ("wrong", "trusted", "said", "advised"),
     [
         ({"ends": NOW - DAY}, True, f"expired {NOW - DAY:%Y-%m-%d}", "renew"),
-        (
-            {"starts": NOW + DAY},
-            True,
-            f"before {NOW + DAY:%Y-%m-%d}",
-            "this machine's date",
-        ),
+        ({"starts": NOW + DAY}, True, f"before {NOW + DAY:%Y-%m-%d}", "this machine's date"),
         ({"names": ("one.example", "two.example")}, True, "for one.example, two.example, not", ""),
         ({"names": ("10.0.0.1",)}, True, "for 10.0.0.1, not for 127.0.0.1", "base URL"),
         ({"self_signed": True, "subject": "Own"}, True, "self-signed (Own)", "--ca-file"),
@@ -200,29 +188,25 @@ def test_a_proxy_is_gone_through(authority):
     assert len(set(proxy.authorizations)) == 1
 
 
+WHO = b"HTTP/1.1 407 Who are you\r\n\r\n"
+
+
 @pytest.mark.parametrize(
-    ("refusal", "said", "advised"),
+    ("user", "refusal", "said", "advised"),
     [
-        (b"HTTP/1.1 407 Who are you\r\n\r\n", "407", "rejects this name and password"),
-        (b"HTTP/1.1 403 Forbidden\r\n\r\n", "403", "what the proxy allows"),
-        (b"something else\r\n\r\n", "does not speak HTTP", "what the proxy allows"),
+        (f"u:{SECRET}@", WHO, "407", "rejects this name and password"),
+        ("", WHO, "407", "NAME:PASSWORD@HOST:PORT"),
+        (f"u:{SECRET}@", b"HTTP/1.1 403 Forbidden\r\n\r\n", "403", "what the proxy allows"),
+        ("", b"something else\r\n\r\n", "does not speak HTTP", "what the proxy allows"),
     ],
 )
-def test_a_proxy_that_leads_nowhere_is_found(refusal, said, advised):
+def test_a_proxy_that_leads_nowhere_is_found(user, refusal, said, advised):
     with Proxy(tunnels={}, refusal=refusal) as proxy:
-        address = f"http://u:{SECRET}@127.0.0.1:{proxy.port}"
+        address = f"http://{user}127.0.0.1:{proxy.port}"
         findings = found("https://service.invalid", proxy=address)
     assert failed(findings) == ["connection"]
     assert said in findings["connection"].detail
     assert advised in findings["connection"].hint
-
-
-def test_a_proxy_that_requires_a_password_is_distinguished_from_one_that_rejects_it():
-    with Proxy(tunnels={}, refusal=b"HTTP/1.1 407 Who are you\r\n\r\n") as proxy:
-        without = found("https://service.invalid", proxy=proxy.base_url)
-    assert failed(without) == ["connection"]
-    assert "requires a name and a password" in without["connection"].hint
-    assert "NAME:PASSWORD@HOST:PORT" in without["connection"].hint
 
 
 def test_a_proxy_that_is_not_there_is_found():
@@ -242,13 +226,10 @@ def test_a_proxy_is_not_used_for_this_machine(sandbox):
     "url",
     [
         f"http://user:{SECRET}/x@proxy",
-        f"http://user:123/{SECRET}@proxy",
-        f"http://{SECRET}/x@proxy",
         f"{SECRET}#x@proxy",
         f"user:{SECRET}/x@proxy:3128",
         f"http://user:{SECRET}@proxy:99999",
         f"http://user:{SECRET}@[proxy",
-        f"http://{SECRET}:@",
     ],
 )
 def test_a_proxy_whose_url_is_not_valid_is_a_finding_without_its_password(monkeypatch, url):

