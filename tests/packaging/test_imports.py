@@ -75,8 +75,8 @@ def imports(module, *, typing=True):
             continue
         base = defining(origin, name) if name else origin
         read = {one for value, one in attributes if value == bound}
-        found |= {defining(base, one) for one in read} if read else {base if base in TREES else None}
-    return found - {module, None}
+        found |= {defining(base, one) for one in read} if read else {base}
+    return (found & TREES.keys()) - {module}
 
 
 def room(module):
