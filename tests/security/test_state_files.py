@@ -52,7 +52,7 @@ def tokens_of(server, folder):
 def configuration_of(server, folder):
     path = folder / "boardlot" / "config.toml"
     path.parent.mkdir()
-    path.write_text(f'[profiles.one]\nbase_url = "{server.base_url}"\nauth = "none"\n')
+    path.write_text(f'[profiles.one]\nbase_url = "{server.base_url}"\n')
 
     def use():
         bl.Client(profile="one").server_time()
