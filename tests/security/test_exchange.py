@@ -56,7 +56,6 @@ def test_security_09_a_refusal_of_the_exchange_has_its_error(server):
 
 BAD_TOKENS = {
     "mac": {"token_type": "MAC"},
-    "no type": {"token_type": None},
     "a number": {"token_type": 1},
     "empty type": {"token_type": ""},
     "list": {"token_type": ["Bearer"]},
@@ -65,8 +64,6 @@ BAD_TOKENS = {
     "token with a line": {"access_token": "x\r\nX-Evil: 1"},
     "token of another type": {"access_token": 5},
     "token outside ASCII": {"access_token": "tökén"},
-    "life of another type": {"expires_in": "soon"},
-    "no life": {"expires_in": -5},
 }
 
 
