@@ -95,10 +95,12 @@ impl Redactor {
 
     /// Redacts a text of the service, and keeps what is shown of it.
     pub fn redact(&self, text: &mut String) {
-        let held = held(text);
-        let end = beginning(held, SHOWN_BYTES).len();
+        if text.len() > HELD_BYTES {
+            *text = held(text).to_owned();
+        }
+        let end = beginning(text, SHOWN_BYTES).len();
         let shown =
-            String::from_utf8_lossy(&self.redacted_until(held.as_bytes(), end)).into_owned();
+            String::from_utf8_lossy(&self.redacted_until(text.as_bytes(), end)).into_owned();
         std::mem::replace(text, shown).zeroize();
         text.truncate(beginning(text, SHOWN_BYTES).len());
     }

@@ -210,9 +210,10 @@ proptest! {
         prop_assert_eq!(shown(&secret, &format!("{before} {secret}")), format!("{before} ***"));
         let spelled = spellings(&secret);
         let spelled = choice.get(&spelled);
-        let whole = format!("{before} {spelled}");
-        let expected = if *spelled == secret { format!("{before} ***") } else { WITHHELD.to_owned() };
-        prop_assert_eq!(shown(&secret, &whole), expected);
+        let shown = shown(&secret, &format!("{before} {spelled}"));
+        // An escaped backslash at the start of a secret is two, and the secret begins with the second.
+        let is_masked = spelled.contains(&secret) && !shown.contains(&secret);
+        prop_assert!(shown == WITHHELD || is_masked, "{}", shown);
     }
 
     #[test]
