@@ -1,4 +1,4 @@
-"""Promise 14: a secret that a service repeats is masked, or the text that has it is withheld whole."""
+"""Promise 14: a secret that a service repeats is masked, or the text that has it is withheld."""
 
 import base64
 import contextlib
@@ -21,7 +21,7 @@ spellings = pytest.mark.parametrize("spelling", SPELLINGS)
 
 
 def found(secret, spelling, text):
-    """What a text has of a spelled secret: more than a quarter of it in one piece, or all of it exactly."""
+    """What a text has of a spelled secret: all of it exactly, or more than a quarter of it."""
     spelled = SPELLINGS[spelling](secret)
     size = max(12, len(spelled) // 4)
     traces = {secret, *(spelled[at : at + size] for at in range(len(spelled) - size))}
@@ -92,9 +92,7 @@ def test_security_14_a_cassette_has_a_token_in_no_spelling(spelling, tmp_path):
 
 
 @spellings
-def test_security_14_what_a_login_and_a_refresh_send_is_redacted_in_each_spelling(
-    server, spelling
-):
+def test_security_14_what_a_login_and_a_refresh_send_is_redacted_in_each_spelling(server, spelling):
     def spell(text):
         sent = [secret for secret in server.secrets if secret and secret in unquote(text)]
         return " ".join(map(SPELLINGS[spelling], sent))
