@@ -10,7 +10,7 @@ import subprocess
 import boardlot as bl
 import pytest
 from boardlot import doctor
-from boardlot.cli.app import run
+from boardlot.cli.application import run
 
 from ..support.addresses import port_of
 from ..support.callbacks import listens
