@@ -12,12 +12,14 @@ def offload():
 
 
 @pytest.fixture(scope="module")
-def two_processes(offload):
+def two_processes(offload, tmp_path_factory):
     """Of two threads each."""
+    import dask
     from distributed import Client, LocalCluster
 
     options = {"n_workers": 2, "threads_per_worker": 2, "processes": True}
     with (
+        dask.config.set(temporary_directory=str(tmp_path_factory.mktemp("dask"))),
         LocalCluster(**options, dashboard_address=None) as local,
         Client(local, set_as_default=False) as client,
     ):
