@@ -91,7 +91,7 @@ def home(tmp_path, tmp_path_factory, monkeypatch):
 
 
 # Of a cluster whose dashboard has another port than usual.
-@pytest.mark.filterwarnings("ignore:.*Port 8787 is already in use")
+@pytest.mark.filterwarnings("ignore:\\s*Port 8787 is already in use")
 @pytest.mark.parametrize("runs", [2, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("page", [*PAGES, *AGENTS], ids=lambda page: str(page.relative_to(ROOT)))
 def test_page(page, runs, home):
