@@ -25,6 +25,8 @@ def folder_of_workers(offload, tmp_path):
         yield
 
 
+# Of a cluster whose dashboard has another port than usual.
+@pytest.mark.filterwarnings("ignore:\\s*Port 8787 is already in use")
 @pytest.mark.usefixtures("folder_of_workers")
 def test_the_workers_of_a_cluster_share_an_archive(address, service, book, tmp_path, capsys):
     for account in ACCOUNTS:
