@@ -149,6 +149,16 @@ impl Transport {
         })
     }
 
+    /// How long the rate limit keeps its requests apart.
+    pub(super) fn interval(&self) -> Duration {
+        let rate = self.options.rate_limit.as_ref().map(|limit| match limit {
+            ClientRate::Own(rate) => *rate,
+            ClientRate::Shared(shared) => shared.allowance().rate,
+        });
+        let interval = rate.and_then(|rate| Duration::try_from_secs_f64(rate.recip()).ok());
+        interval.unwrap_or_default()
+    }
+
     /// Waits for `max_connections`, then for `rate_limit`. A call of a signal handler or hook uses one
     /// connection more rather than wait for that of the call which waits for it.
     pub(super) async fn acquire<'a>(
