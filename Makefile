@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Modules are compiled when they are first imported: most of these packages are never imported whole.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes
-SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find src tools -name '*.rs')
+SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find src crates tools -name '*.rs')
 # Cargo has its own idea of how many jobs run side by side.
 CARGO := env -u MAKEFLAGS -u MFLAGS cargo
 
@@ -33,8 +33,9 @@ demo: $(BIN)/.extension ## Shows what boardlot does, against its own sandbox.
 test: ## All tests: those of the core and those of the Python package.
 	+@$(MAKE) --no-print-directory -j4 test-rust test-python
 
+CORE := -p boardlot -p boardlot-service -p boardlot-sandbox
 test-rust: ## The core's tests, without Python; ARGS="name" picks some.
-	$(CARGO) test --locked --no-default-features --features sandbox $(ARGS)
+	$(CARGO) test --locked $(CORE) --no-default-features --features sandbox $(ARGS)
 
 # More workers than cores, as the tests wait half of the time: tests/conftest.py says how many.
 test-python: $(BIN)/.built system-packages ## The Python tests; ARGS="tests/cli -k resume" picks some.
@@ -77,7 +78,7 @@ msrv: ## Compiles everything with the oldest supported Rust.
 BASE ?= $(shell git describe --tags --abbrev=0 2>/dev/null || echo HEAD)
 api-check: $(BIN)/.tools ## Breaking changes of the Python API since BASE, by default the last tag.
 	! $(BIN)/griffe check boardlot --search python --against $(BASE) --base-ref HEAD --no-inspection 2>&1 \
-		| grep -v '^python/boardlot/\(cli\|doctor\)/[a-z]'
+		| grep -v '^python/boardlot/\(_support\|cli\|doctor\)/[a-z]'
 
 # Licences, sources and known advisories of all crates and Python packages; see tools/audit.py.
 audit: $(BIN)/.built target/tools/bin/cargo-deny ## Licences, sources and advisories of all dependencies.

@@ -1,4 +1,4 @@
-"""What holds for every test: its long forms run only on request."""
+"""What holds for every test: its long forms run only on request, and it leaves nothing open."""
 
 import gc
 import os
@@ -6,6 +6,8 @@ import signal
 
 import pytest
 
+from .support.failures import FailureReport
+from .support.leaks import LeakGuard
 from .support.system import IN_CI, is_of_system
 
 
@@ -13,6 +15,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--record-durations", action="store_true", help="write durations into tests/durations.json"
     )
+    parser.addoption("--seed", type=int, help="shuffle files, and the tests of each, by this seed")
 
 
 def pytest_configure(config):
@@ -20,6 +23,10 @@ def pytest_configure(config):
     # A process that dies ends the run. Its tests in another one would hang pytest-xdist 3.8, which
     # waits for tests that are done already.
     config.option.maxworkerrestart = "0"
+    config.pluginmanager.register(FailureReport(config))
+    # The controller of workers runs no test.
+    if not config.getoption("numprocesses", None):
+        config.pluginmanager.register(LeakGuard())
     if config.getoption("record_durations"):
         from .support.schedule import DurationRecorder
 
@@ -50,7 +57,11 @@ def pytest_collection_modifyitems(config, items):
     elif long_forms:
         items[:] = [item for item in items if item not in long_forms]
         config.hook.pytest_deselected(items=long_forms)
-    if "PYTEST_XDIST_WORKER" in os.environ:
+    if (seed := config.getoption("seed")) is not None:
+        from .support.schedule import shuffled
+
+        items[:] = shuffled(items, seed)
+    elif "PYTEST_XDIST_WORKER" in os.environ:
         from .support.schedule import rank
 
         items.sort(key=lambda item: rank(item.nodeid))

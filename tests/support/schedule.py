@@ -7,6 +7,7 @@ marker `xdist_group` would not do: with pytest 9.2 and pytest-xdist 3.8 it has n
 import collections
 import json
 import os
+import random
 import statistics
 from itertools import zip_longest
 from pathlib import Path
@@ -44,6 +45,20 @@ def order(durations):
 
 
 FIRST = order(json.loads(DURATIONS.read_text("utf-8")))
+
+
+def shuffled(items, seed):
+    """The tests in an order by chance: units, the files of each, and the tests of each file."""
+    by_file = {}
+    for item in items:
+        by_file.setdefault((unit_of(item.nodeid), str(item.path)), []).append(item)
+    draw = random.Random(seed)
+    units = sorted({unit for unit, _ in by_file})
+    draw.shuffle(units)
+    files = sorted(by_file)
+    draw.shuffle(files)
+    files.sort(key=lambda file: units.index(file[0]))
+    return [item for file in files for item in draw.sample(by_file[file], len(by_file[file]))]
 
 
 def rank(nodeid):

@@ -6,7 +6,7 @@
 //! pushed meanwhile, so that concurrent requests share a wake-up. A loop that cannot watch sockets
 //! (the proactor of Windows) is woken by the notifier, a thread that attaches.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use boardlot_gated::gated;
 use pyo3::{
@@ -57,40 +57,27 @@ enum Waker {
 /// The event loops of this process, each with its queue.
 static QUEUES: PerProcess<Mutex<Vec<LoopQueue>>> = PerProcess::new();
 
-/// A weak reference to a loop, so that one that is dropped without being closed is collected.
-type LoopQueue = (Py<PyWeakrefReference>, Arc<CompletionQueue>);
+/// Both are weak: a loop that is dropped without being closed is collected, and its queue belongs to
+/// the callback that the loop has, so that a closed loop leaves no socket open.
+type LoopQueue = (Py<PyWeakrefReference>, Weak<CompletionQueue>);
 
 impl CompletionQueue {
     pub fn of(event_loop: &Bound<'_, PyAny>) -> PyResult<Arc<Self>> {
         let py = event_loop.py();
         let queues = QUEUES.get_or_make(|| Ok(Mutex::default())).map_err(|e| raise(py, e))?;
         let queues = || queues.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = |queues: &[LoopQueue]| {
-            let is_it = |known: &Py<PyWeakrefReference>| {
-                known.bind(py).upgrade().is_some_and(|known| known.is(event_loop))
-            };
-            queues.iter().find(|(known, _)| is_it(known)).map(|(_, queue)| queue.clone())
-        };
-        if let Some(queue) = known(&queues()) {
+        let known = queues().iter().find_map(|(known, queue)| {
+            let known = known.bind(py).upgrade()?;
+            known.is(event_loop).then(|| queue.upgrade()).flatten()
+        });
+        if let Some(queue) = known {
             return Ok(queue);
         }
-        // `asyncio.run` makes a loop each time, so those that were closed are removed here. Asking
-        // them runs Python code, which must not happen under the lock.
-        let before = std::mem::take(&mut *queues());
-        let is_closed = |event_loop: &Py<PyWeakrefReference>| -> PyResult<bool> {
-            let Some(event_loop) = event_loop.bind(py).upgrade() else { return Ok(true) };
-            event_loop.invoke_method(intern!(py, "is_closed"), ())?.is_truthy()
-        };
-        let mut open = Vec::with_capacity(before.len() + 1);
-        for entry in before {
-            if !is_closed(&entry.0).unwrap_or(true) {
-                open.push(entry);
-            }
-        }
         let queue = CompletionQueue::new(event_loop)?;
-        open.push((PyWeakrefReference::new(event_loop)?.unbind(), queue.clone()));
-        // Another thread may have added the queue of its own loop meanwhile.
-        queues().append(&mut open);
+        let entry = (PyWeakrefReference::new(event_loop)?.unbind(), Arc::downgrade(&queue));
+        let mut queues = queues();
+        queues.retain(|(_, queue)| queue.strong_count() > 0);
+        queues.push(entry);
         Ok(queue)
     }
 

@@ -1,0 +1,385 @@
+//! The error type: what went wrong, for which endpoint, and what to do about it.
+
+mod class;
+mod escapes;
+mod exception;
+mod nearest;
+mod printable;
+mod redact;
+mod rejection;
+mod unredacted;
+
+use std::{fmt, time::Duration};
+
+pub use class::{CLOCK_OFFSET_CODE, Evidence, FailureClass, THROTTLED_CODE};
+pub use exception::ExceptionClass;
+pub use nearest::did_you_mean;
+pub use printable::{excerpt, printable, record_value};
+pub use redact::{HELD_BYTES, Redactor, SHOWN_BYTES, Shown, held};
+pub use rejection::says_token_rejected;
+pub use unredacted::Unredacted;
+
+/// A result whose error is [`Error`] by default.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, with the endpoint and the position of the iteration.
+#[derive(Debug, Clone)]
+pub struct Error {
+    /// What went wrong.
+    pub kind: Box<ErrorKind>,
+    /// The endpoint's name, or `METHOD /path` for a custom request.
+    pub endpoint: Option<String>,
+    /// The key that failed, in a request for many keys.
+    pub key: Option<String>,
+    /// The position at which a failed iteration can be resumed.
+    pub checkpoint: Option<String>,
+    /// What to do about it, if more is known than the kind says.
+    pub advice: Option<String>,
+    /// Whether the secrets of its call are redacted. They are not in an error about a value of an earlier
+    /// response.
+    pub is_redacted: bool,
+}
+
+/// How far a request without a response came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// It was not sent.
+    NotSent,
+    /// The service certainly did not process it, and would process it on another connection.
+    Unprocessed,
+    /// The service may have processed it.
+    Unknown,
+}
+
+/// Whose login is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Login {
+    /// That of the person who runs the program.
+    Own,
+    /// That of a user of a web application.
+    OfUser,
+}
+
+/// The kinds of error: one exception each in Python, by one exhaustive conversion.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum ErrorKind {
+    /// An invalid argument or setting; nothing was sent.
+    #[error("{0}")]
+    Config(String),
+    /// A state that cannot be: a mistake of boardlot itself.
+    #[error("{0}")]
+    Internal(String),
+    /// There was no response.
+    #[error("{message}")]
+    Transport {
+        /// What failed.
+        message: String,
+        /// Whether the service may have acted on the request.
+        sent: Delivery,
+    },
+    /// There was no response in time.
+    #[error("{0}")]
+    Timeout(String),
+    /// An undocumented response format.
+    #[error("{message}{}", shown_body(body))]
+    Protocol {
+        /// What is wrong with the response.
+        message: String,
+        /// The beginning of the response body.
+        body: String,
+    },
+    /// A cursor that cannot be followed.
+    #[error("{0}")]
+    Pagination(String),
+    /// The service rejected the request.
+    #[error("{0}")]
+    Api(ApiFailure),
+    /// The authorization server, or the user on its page, rejected the request.
+    #[error("{}: {}", excerpt(error), excerpt(description))]
+    OAuth {
+        /// The error code of RFC 6749.
+        error: String,
+        /// The server's description of it.
+        description: String,
+    },
+    /// The token endpoint, or something in front of it, rejected the grant in another form than that of
+    /// RFC 6749, section 5.2: another attempt may succeed.
+    #[error("{}: {}", excerpt(error), excerpt(description))]
+    GrantRejected {
+        /// The code in the response, or `invalid_grant`.
+        error: String,
+        /// What the response says.
+        description: String,
+    },
+    /// The tokens cannot be used or refreshed: a new login is needed.
+    #[error("{message}")]
+    LoginRequired {
+        /// The error code of RFC 6749, or `login_required`.
+        error: String,
+        /// Why.
+        message: String,
+        /// The service to log in to, if known.
+        origin: Option<String>,
+        /// Whose login it is.
+        login: Login,
+    },
+    /// The token store failed.
+    #[error("{0}")]
+    Store(String),
+}
+
+impl ErrorKind {
+    /// A summary without any text of the service, for logs.
+    pub fn summary(&self) -> Shown {
+        Shown::constant(match self {
+            ErrorKind::Api(ApiFailure { code: Some(code), http_status, .. }) => {
+                let text = format!("rejected by the service (code {code}, HTTP {http_status})");
+                return Redactor::default().show(text);
+            }
+            ErrorKind::Api(ApiFailure { http_status, .. }) => {
+                let text = format!("rejected by the service (HTTP {http_status})");
+                return Redactor::default().show(text);
+            }
+            ErrorKind::Config(_) => "invalid argument",
+            ErrorKind::Internal(_) => "internal error",
+            ErrorKind::Transport { .. } => "no response",
+            ErrorKind::Timeout(_) => "no response in time",
+            ErrorKind::Protocol { .. } => "undocumented response format",
+            ErrorKind::Pagination(_) => "repeated cursor",
+            ErrorKind::OAuth { .. } | ErrorKind::GrantRejected { .. } => {
+                "rejected by the authorization server"
+            }
+            ErrorKind::LoginRequired { .. } => "login required",
+            ErrorKind::Store(_) => "token store failed",
+        })
+    }
+}
+
+/// A response that rejects the request.
+#[derive(Debug, Clone)]
+pub struct ApiFailure {
+    /// What the rejection means.
+    pub class: FailureClass,
+    /// The HTTP status.
+    pub http_status: u16,
+    /// `ret_code` or `code` of the response.
+    pub code: Option<i64>,
+    /// `error.code` of the response.
+    pub error_code: Option<String>,
+    /// The service's message.
+    pub message: String,
+    /// The headers of the response.
+    pub headers: Vec<(String, String)>,
+    /// The beginning of the response body.
+    pub body: String,
+    /// How long the service asks the client to wait.
+    pub retry_after: Option<Duration>,
+}
+
+impl Error {
+    /// An invalid argument or setting.
+    pub fn config(message: impl Into<String>) -> Self {
+        ErrorKind::Config(message.into()).into()
+    }
+
+    /// A state that cannot be.
+    pub fn internal(message: impl Into<String>) -> Self {
+        ErrorKind::Internal(message.into()).into()
+    }
+
+    /// An invalid argument: its name, its value, and what was expected of it.
+    pub fn argument(name: &str, value: &str, expected: &str) -> Self {
+        Self::config(format!("{name} is {value}; expected {expected}"))
+            .with_advice("Correct the argument; nothing was sent.".to_owned())
+    }
+
+    /// A call that this object cannot serve, or not now: the arguments are not to blame.
+    pub fn misuse(message: impl Into<String>, advice: &str) -> Self {
+        Self::config(message).with_advice(advice.to_owned())
+    }
+
+    /// A response in an undocumented format, with the beginning of its body.
+    pub fn protocol(message: impl Into<String>, body: &[u8]) -> Self {
+        ErrorKind::Protocol { message: message.into(), body: body_preview(body) }.into()
+    }
+
+    /// A record that cannot become the requested type, although the response can be read.
+    pub fn conversion(message: impl Into<String>) -> Self {
+        let advice = "Convert the records in another way; the response was read without error.";
+        Self::protocol(message, b"").with_advice(advice.to_owned())
+    }
+
+    /// A task that ended without an outcome, since the runtime is shutting down.
+    pub fn aborted(error: &dyn fmt::Display) -> Self {
+        let message = format!("the request was aborted: {error}");
+        ErrorKind::Transport { message, sent: Delivery::Unknown }.into()
+    }
+
+    /// A cursor that cannot be followed.
+    pub fn pagination(message: impl Into<String>) -> Self {
+        ErrorKind::Pagination(message.into()).into()
+    }
+
+    /// The same error, with the endpoint that failed unless it has one.
+    #[must_use]
+    pub fn with_endpoint(mut self, endpoint: &str) -> Self {
+        self.endpoint.get_or_insert_with(|| endpoint.to_owned());
+        self
+    }
+
+    /// The same error, with the key that failed.
+    #[must_use]
+    pub fn for_key(mut self, key: &str) -> Self {
+        self.key = Some(key.chars().take(64).collect());
+        self
+    }
+
+    /// The same error, with the position at which the iteration can be resumed.
+    #[must_use]
+    pub fn with_checkpoint(mut self, checkpoint: String) -> Self {
+        self.checkpoint = Some(checkpoint);
+        self
+    }
+
+    /// The same error, with what to do about it.
+    #[must_use]
+    pub fn with_advice(mut self, advice: String) -> Self {
+        self.advice = Some(advice);
+        self
+    }
+
+    /// The rejection by the service, if that is what it is.
+    pub fn api_failure(&self) -> Option<&ApiFailure> {
+        match self.kind.as_ref() {
+            ErrorKind::Api(api_failure) => Some(api_failure),
+            _ => None,
+        }
+    }
+
+    /// Whether the service rejected the credentials or the time of the signature.
+    pub fn rejects_credentials(&self) -> bool {
+        self.rejects_token()
+            || self
+                .api_failure()
+                .is_some_and(|api_failure| api_failure.class == FailureClass::ClockSkew)
+    }
+
+    /// Whether the service rejected the token: by HTTP 401, or in the response.
+    pub fn rejects_token(&self) -> bool {
+        self.api_failure().is_some_and(|api_failure| {
+            api_failure.class == FailureClass::Authentication || api_failure.http_status == 401
+        })
+    }
+
+    /// Whether the same call may succeed later.
+    pub fn retryable(&self) -> bool {
+        match self.kind.as_ref() {
+            ErrorKind::Transport { .. } | ErrorKind::Timeout(_) => true,
+            ErrorKind::Api(api_failure) => api_failure.class.retryable(),
+            ErrorKind::Config(_)
+            | ErrorKind::Internal(_)
+            | ErrorKind::Protocol { .. }
+            | ErrorKind::Pagination(_)
+            | ErrorKind::OAuth { .. }
+            | ErrorKind::GrantRejected { .. }
+            | ErrorKind::LoginRequired { .. }
+            | ErrorKind::Store(_) => false,
+        }
+    }
+
+    /// What to do about it, in a sentence.
+    pub fn hint(&self) -> String {
+        if let Some(advice) = &self.advice {
+            return advice.clone();
+        }
+        match self.kind.as_ref() {
+            ErrorKind::Api(ApiFailure {
+                class: FailureClass::RateLimited,
+                retry_after: Some(wait),
+                ..
+            }) => format!("Wait {} s, or set `rate_limit`.", wait.as_secs()),
+            ErrorKind::OAuth { error, .. } if error == "invalid_request" => {
+                "Pass the full address that the browser was redirected to, or start the login again."
+                    .into()
+            }
+            ErrorKind::OAuth { error, .. } if is_temporary(error) => {
+                "Call again later; the login is still stored.".into()
+            }
+            ErrorKind::LoginRequired { login: Login::OfUser, .. } => {
+                "Start a new login: send the user to the URL of `authorization_url()`.".into()
+            }
+            ErrorKind::LoginRequired { origin: Some(url), .. } => format!(
+                "Log in again: run `boardlot login --base-url {url}`, or call \
+                 `boardlot.login(base_url)`."
+            ),
+            _ => self.exception_class().hint().into(),
+        }
+    }
+}
+
+/// Safe to show in a terminal, whatever text the service sent.
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match (&self.endpoint, &self.key) {
+            (Some(endpoint), Some(key)) => format!("{endpoint} of '{key}': {}", self.kind),
+            (Some(endpoint), None) => format!("{endpoint}: {}", self.kind),
+            (None, _) => self.kind.to_string(),
+        };
+        out.write_str(&printable(&text))
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Error {
+            kind: Box::new(kind),
+            endpoint: None,
+            key: None,
+            checkpoint: None,
+            advice: None,
+            is_redacted: false,
+        }
+    }
+}
+
+impl fmt::Display for ApiFailure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let message = if self.message.is_empty() { "no message" } else { &self.message };
+        write!(out, "{message} (")?;
+        if let Some(code) = self.code {
+            write!(out, "code {code}, ")?;
+        }
+        if let Some(error_code) = &self.error_code {
+            write!(out, "{error_code}, ")?;
+        }
+        write!(out, "HTTP {})", self.http_status)
+    }
+}
+
+/// Whether an OAuth error code means a temporary problem of the service.
+pub fn is_temporary(error: &str) -> bool {
+    matches!(
+        error,
+        "server_error"
+            | "temporarily_unavailable"
+            | "internal_error"
+            | "slow_down"
+            | "rate_limited"
+    )
+}
+
+/// The beginning of a body as text.
+pub fn body_preview(body: &[u8]) -> String {
+    let cut = body.get(..redact::HELD_BYTES).unwrap_or(body);
+    String::from_utf8_lossy(cut).into_owned()
+}
+
+fn shown_body(body: &str) -> String {
+    if body.is_empty() {
+        return String::new();
+    }
+    let first: String = body.chars().take(200).collect();
+    format!("; it begins with '{first}'")
+}

@@ -1,0 +1,90 @@
+//! Errors whose texts may repeat secrets, and the redaction that makes them fit to be shown.
+
+use std::fmt;
+
+use super::{ApiFailure, Error, ErrorKind, ExceptionClass, Redactor, Shown};
+
+/// An error that arose inside an exchange with a service, whose texts may repeat what was sent or
+/// received. It cannot be shown: only a redactor makes an [`Error`] of it.
+#[derive(Clone)]
+pub struct Unredacted(Error);
+
+impl Unredacted {
+    /// The error without these secrets.
+    pub fn redacted(self, redactor: &Redactor) -> Error {
+        self.0.redacted(redactor)
+    }
+
+    /// Its class.
+    pub fn exception_class(&self) -> ExceptionClass {
+        self.0.exception_class()
+    }
+
+    /// Whether there was no response in time.
+    pub fn is_timeout(&self) -> bool {
+        matches!(*self.0.kind, ErrorKind::Timeout(_))
+    }
+
+    /// Its text without these secrets, and without the endpoint.
+    pub fn shown(&self, redactor: &Redactor) -> Shown {
+        redactor.show(&self.0.clone().redacted(redactor).kind)
+    }
+}
+
+impl fmt::Debug for Unredacted {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Unredacted({})", self.exception_class().name())
+    }
+}
+
+impl From<Error> for Unredacted {
+    fn from(error: Error) -> Self {
+        Unredacted(error)
+    }
+}
+
+impl From<ErrorKind> for Unredacted {
+    fn from(kind: ErrorKind) -> Self {
+        Unredacted(kind.into())
+    }
+}
+
+impl Error {
+    /// The same error, with secrets redacted that the service may have repeated, and with no more of the
+    /// service's texts than an error shows.
+    #[must_use]
+    pub fn redacted(mut self, redactor: &Redactor) -> Self {
+        let redact = |text: &mut String| redactor.redact(text);
+        match self.kind.as_mut() {
+            ErrorKind::Api(ApiFailure { message, body, error_code, headers, .. }) => {
+                redact(message);
+                redact(body);
+                error_code.iter_mut().for_each(redact);
+                // Names of headers arrive in lower case.
+                let of_names = redactor.in_lower_case();
+                for (name, value) in headers {
+                    of_names.redact(name);
+                    redact(value);
+                }
+            }
+            ErrorKind::Protocol { message, body } => {
+                redact(message);
+                redact(body);
+            }
+            ErrorKind::OAuth { error, description }
+            | ErrorKind::GrantRejected { error, description } => {
+                redact(error);
+                redact(description);
+            }
+            ErrorKind::Transport { message, .. }
+            | ErrorKind::Config(message)
+            | ErrorKind::Internal(message)
+            | ErrorKind::Timeout(message)
+            | ErrorKind::Pagination(message)
+            | ErrorKind::LoginRequired { message, .. }
+            | ErrorKind::Store(message) => redact(message),
+        }
+        self.is_redacted = true;
+        self
+    }
+}

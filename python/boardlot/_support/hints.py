@@ -1,0 +1,93 @@
+"""What to do in situations that `boardlot doctor` and the command line distinguish.
+
+The hints of the exception classes are in `crates/service/src/error/exception.rs`, and from there in
+`_hints`.
+"""
+
+# Credentials.
+NO_CREDENTIALS = "No credentials were given: pass --profile NAME, or --key-id and --key-file."
+NO_CREDENTIALS_TO_CHECK = "To check credentials, pass a profile, a key or a login."
+UNKNOWN_KEY = (
+    "Compare the key id with the developer page, and check that the public key was uploaded to "
+    "this service."
+)
+OTHER_KEY = (
+    "Sign with the private key whose public key was uploaded under this key id, or upload the "
+    "public key of this one."
+)
+BEARER_REJECTED = "The token is unknown, expired or revoked: get a new one for this base URL."
+LOGIN_REJECTED = (
+    "The token was rejected and could not be refreshed: run `boardlot login` for this base URL."
+)
+MORE_SCOPES = "Log in again and allow it on the consent page, if you need it."
+CREDENTIALS_FILE = "Check that the file exists and that you can read it."
+
+# Token stores.
+LOCKED_KEYCHAIN = (
+    "Unlock it, or add --store FILE: the tokens are then stored in that encrypted file."
+)
+OTHER_STORE = "Make the folder writable, or choose another --store FILE."
+UNWRITABLE_CONFIG = (
+    "Make the folder writable, or log in without --profile: the tokens are stored either way."
+)
+NO_TERMINAL = "The passphrase is then read from that file, or from the output of that command."
+PASSPHRASE_FILE = (
+    "Write the passphrase into a file that only you can read (mode 600), or use passphrase_command."
+)
+PASSPHRASE_COMMAND = (
+    "Run the command yourself: it must print the passphrase and nothing else, and exit with 0."
+)
+BROKEN_REGISTRATION = "Delete the entry and log in again."
+NO_LOGIN_IN_STORE = "Log in, or name the store of the login: --store FILE."
+WRONG_LOGIN = "Check the client id, the service and --store FILE."
+
+# Base URL, names and connections.
+MISSING_BASE_URL = "Pass the address of the service, such as https://api.example.com."
+CHECK_PROXY = "Check the address of the proxy, and that it is running."
+UNUSED_PROXY = (
+    "If the service can only be reached through it, use it: --proxy environment, in Python "
+    "proxy='environment'."
+)
+CHECK_NAME = "Check the host in the base URL, and the DNS settings of this machine (network, VPN)."
+NO_SERVER = "No server is listening: check the host and the port of the base URL."
+CHECK_NETWORK = (
+    "Check the network, the VPN and the firewall; the service may only be reachable through a "
+    "proxy (--proxy)."
+)
+BEYOND_PROXY = "Check the host and the port of the base URL, and what the proxy allows."
+PROXY_PASSWORD_REJECTED = (
+    "The proxy rejects this name and password: correct them. Percent-encode special characters, "
+    "such as %40 for @."
+)
+PROXY_PASSWORD_MISSING = (
+    "The proxy requires a name and a password: --proxy http://NAME:PASSWORD@HOST:PORT, in Python "
+    "proxy=."
+)
+
+# TLS.
+CERTIFICATE_EXPIRED = "The service must renew it, unless this machine's date is wrong."
+CHECK_DATE = "Check this machine's date."
+CHECK_HOST = (
+    "Check the host in the base URL; if it is right, another server is responding in its place."
+)
+UNTRUSTED_ISSUER = (
+    "If it belongs to your network's proxy or to your own server, trust its certificate: --ca-file "
+    "FILE, in Python ca_file=. Otherwise another server is responding in its place."
+)
+NOT_TLS = "Check the port of the base URL, and the proxy."
+OLD_TLS = "The server must support TLS 1.2."
+NO_TLS_CONNECTION = (
+    "Check the port of the base URL; a firewall or proxy may be closing the connection."
+)
+
+# Clocks: by `sys.platform`.
+SET_CLOCK = {
+    "darwin": "Let this machine set its clock automatically (System Settings, Date & Time), or "
+    "run: sudo sntp -sS time.apple.com",
+    "win32": "Let this machine set its clock automatically, or run as administrator: w32tm /resync",
+    "linux": "Let NTP set this machine's clock: sudo timedatectl set-ntp true",
+}
+UNTIL_THEN = "Until then each client's first request is rejected; it then corrects its signatures."
+
+# Files and data.
+PARQUET_VALUE = "Use --format csv or jsonl: they write every value as the service sent it."

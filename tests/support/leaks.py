@@ -1,0 +1,127 @@
+"""After each test file: nothing that its tests opened is still there.
+
+Garbage is collected at the end of a file, so that what was left to the collector is found where it
+was left, and not during a test of another file. Then no thread, socket, child process or temporary
+folder may be left that was not there before the file, except those of fixtures that outlive it.
+"""
+
+import contextlib
+import gc
+import os
+import shutil
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+# What a process keeps to its end, with the reason.
+PROCESS_WIDE = {
+    "multiprocessing.resource_tracker": "one for each process that used multiprocessing",
+    "multiprocessing.forkserver": "one for each process that used the start method forkserver",
+}
+# For threads, sockets and children that are about to end: only what never ends is a leak.
+PATIENCE = 60.0
+
+
+class LeakGuard:
+    """A plugin that fails the last test of a file after which something is left."""
+
+    def __init__(self):
+        self._file = None
+        self._before = frozenset()
+        self._shared = set()
+        self._since = {}
+        self._temporary = Path(tempfile.mkdtemp(prefix="boardlot-tests-"))
+        # pytest keeps its own folders, for those who look into them after a failure.
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
+        # A folder of this process alone: what is found in it is of its own tests.
+        os.environ["TMPDIR"] = tempfile.tempdir = str(self._temporary)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item):
+        if self._file != item.path:
+            self._file, self._before, self._since = item.path, self._open(), {}
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self, item, nextitem):
+        result = yield
+        for thing in self._open() - self._before:
+            self._since.setdefault(thing, item.nodeid)
+        if nextitem is None or nextitem.path != item.path:
+            self._file = None
+            if left := self._left():
+                pytest.fail("\n".join(["left open by this file:", *map(self._told, left)]), False)
+        return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef):
+        if fixturedef.scope not in {"session", "package"}:
+            return (yield)
+        before = self._open()
+        result = yield
+        self._shared |= self._open() - before
+        return result
+
+    def pytest_unconfigure(self):
+        shutil.rmtree(self._temporary, ignore_errors=True)
+
+    def _left(self):
+        """What was opened since the file began, and does not end."""
+        gc.collect()
+        end = time.monotonic() + PATIENCE
+        while left := self._open() - self._before - self._shared:
+            if time.monotonic() > end:  # time: an event that can be seen in no other way
+                break
+            time.sleep(0.02)  # time: between two looks at what is about to end
+            gc.collect()
+        return sorted(left)
+
+    def _told(self, thing):
+        return f"  {thing[0]} {thing[1]} (since {self._since.get(thing, 'the end of the file')})"
+
+    def _open(self):
+        return frozenset(threads() | sockets() | children() | self._folders())
+
+    def _folders(self):
+        return {("folder", path.name) for path in self._temporary.iterdir()}
+
+
+def threads():
+    """Threads that Python started; those of the core are one pool for the whole process."""
+    return {
+        ("thread", f"{thread.name} {thread.ident}")
+        for thread in threading.enumerate()
+        # The other kind: a thread of the core that ran Python once.
+        if not isinstance(thread, threading._DummyThread)
+        # pytest-timeout's, which ends with the test.
+        and not isinstance(thread, threading.Timer)
+    }
+
+
+def sockets():
+    """Sockets, where the system lists a process's files."""
+    found = set()
+    descriptors = Path("/proc/self/fd")
+    for descriptor in descriptors.iterdir() if descriptors.exists() else ():
+        with contextlib.suppress(OSError):
+            target = str(descriptor.readlink())
+            if target.startswith("socket:"):
+                found.add(("socket", target))
+    return found
+
+
+def children():
+    """Child processes that run, or that nothing has waited for."""
+    found = set()
+    for child in psutil.Process().children():
+        try:
+            command = " ".join(child.cmdline())
+        except psutil.Error:
+            command = "ended; nothing has waited for it"
+        if not any(name in command for name in PROCESS_WIDE):
+            found.add(("child process", f"{child.pid} {command[:200]}"))
+    return found
