@@ -18,7 +18,6 @@ mod options;
 mod plan;
 mod proxy;
 mod queued_request;
-mod rate_limit;
 mod redact;
 mod request;
 mod response_body;

@@ -7,7 +7,10 @@ use ::http::HeaderMap;
 use futures_util::future::BoxFuture;
 
 use super::{HttpResponse, cassette::Cassette, observer::Observer};
-use crate::{error::Result, shared_limit::SharedLimit};
+use crate::{
+    error::Result,
+    shared_limit::{Allowance, SharedLimit},
+};
 
 /// How requests are sent; the default is that of a client.
 #[derive(Debug, Clone)]
@@ -53,6 +56,18 @@ pub enum ClientRate {
     Own(f64),
     /// A limit that others share.
     Shared(Arc<SharedLimit>),
+}
+
+impl ClientRate {
+    /// The limit of a client.
+    pub(super) fn limit(&self) -> Arc<SharedLimit> {
+        match self {
+            ClientRate::Own(rate) => {
+                Arc::new(SharedLimit::in_process(Allowance { rate: *rate, burst: 1 }))
+            }
+            ClientRate::Shared(limit) => limit.clone(),
+        }
+    }
 }
 
 impl Default for TransportOptions {

@@ -28,7 +28,6 @@ use super::{
     options::ClientRate,
     proxy,
     queued_request::QueuedRequest,
-    rate_limit::RateLimit,
     retry_budget::RetryBudget,
     wait_times::{WaitReason, WaitTimes},
 };
@@ -37,6 +36,7 @@ use crate::{
     decode::parse_server_time,
     error::{Delivery, Error, ErrorKind, Result, Unredacted},
     process::{PerProcess, origin},
+    shared_limit::SharedLimit,
 };
 
 /// A way to one service.
@@ -57,7 +57,7 @@ pub struct ProcessState {
     connections: Arc<Connections>,
     permits: Semaphore,
     /// The rate that the user has set.
-    pub rate_limit: RateLimit,
+    rate_limit: Option<Arc<SharedLimit>>,
     /// The learned rates of the paths.
     pub throttle: AdaptiveThrottle,
     /// What retries of all calls share.
@@ -142,7 +142,7 @@ impl Transport {
             Ok(ProcessState {
                 connections: Connections::shared(&self.base, &self.options)?,
                 permits: Semaphore::new(self.options.max_connections),
-                rate_limit: RateLimit::new(self.options.rate_limit.as_ref()),
+                rate_limit: self.options.rate_limit.as_ref().map(ClientRate::limit),
                 throttle: AdaptiveThrottle::default(),
                 retry_budget: RetryBudget::new(),
             })
@@ -162,7 +162,9 @@ impl Transport {
             let permit = wait_times.measure(WaitReason::Connection, state.permits.acquire()).await;
             Some(permit.map_err(|_| closed())?)
         };
-        wait_times.measure(WaitReason::RateLimit, state.rate_limit.wait()).await?;
+        if let Some(limit) = &state.rate_limit {
+            wait_times.measure(WaitReason::RateLimit, limit.wait()).await?;
+        }
         Ok(permit)
     }
 
