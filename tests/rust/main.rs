@@ -28,6 +28,5 @@ mod positions;
 mod reading;
 mod refresh_outcomes;
 mod scripted;
-mod shared_logins;
 mod tokens;
 mod windows;
