@@ -80,7 +80,6 @@ impl FailureClass {
             403 => Some(FailureClass::PermissionDenied),
             429 => Some(FailureClass::RateLimited),
             500..=599 => Some(FailureClass::Service),
-            _ if is_temporary_status(status) => Some(FailureClass::Other),
             _ => None,
         }
     }
