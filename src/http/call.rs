@@ -208,7 +208,7 @@ impl Attempt<'_> {
         authorization: &impl Authorization,
         received: Option<&Received>,
     ) -> Redactor {
-        let proxy = self.transport.options().proxy.as_deref();
+        let proxy = self.transport.options().connect.proxy.as_deref();
         redactor(authorization.secrets(), self.request, proxy, &self.sent, received)
     }
 

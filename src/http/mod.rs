@@ -35,7 +35,7 @@ pub use body::Body;
 pub use cassette::{Cassette, Recorder, Replay};
 pub use clock::{Clock, ClockReading, LocalInstant};
 pub use observer::{Event, EventKind, Observed, ObservedRequest, Observer};
-pub use options::{ClientRate, SimulatedExchange, TransportOptions};
+pub use options::{ClientRate, ConnectOptions, SimulatedExchange, TransportOptions};
 pub use plan::{Cursor, RequestPlan};
 pub use proxy::{ENVIRONMENT, EnvironmentProxy};
 pub use redact::{is_public_header, redact_named_secrets};
