@@ -10,8 +10,8 @@ import pytest
 
 from ..support.service import Response
 from ..support.system import need_program
+from .service import HK
 
-HK = [("281756", "HK")]
 KINDS = {
     "t": "text",
     "i": "integer",
@@ -133,18 +133,17 @@ def test_the_sqlite3_shell_sees_the_views(file, book, client):
     need_program("sqlite3")
     book.put_fills(3)
     with bl.Archive(file) as archive:
-        archive.update(client, fills=HK)
+        archive.update(client, fills=[HK])
         line = ["sqlite3", "-csv", str(file), SHELL_QUERY]
         done = subprocess.run(line, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["1,100.0", "2,100.0", "3,100.0"]
 
 
-def test_psql_sees_the_views(postgres, book, client):
+def test_psql_sees_the_views(address, book, client):
     need_program("psql")
     book.put_fills(3)
-    address = postgres.address()
     with bl.Archive(address) as archive:
-        archive.update(client, fills=HK)
+        archive.update(client, fills=[HK])
     query = SHELL_QUERY.replace("fills", "boardlot_archive.fills")
     line = ["psql", "--no-psqlrc", "--csv", "--tuples-only", address, "-c", query]
     done = subprocess.run(line, capture_output=True, text=True, check=True)
@@ -154,7 +153,7 @@ def test_psql_sees_the_views(postgres, book, client):
 def test_views_of_another_version_are_made_again(target, book, client):
     book.put_fills(3)
     with bl.Archive(target) as archive:
-        archive.update(client, fills=HK)
+        archive.update(client, fills=[HK])
         with archive._database.transaction() as transaction:
             transaction.execute("drop view fills")
             transaction.execute("create view fills as select 1 as one")

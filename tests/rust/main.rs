@@ -14,7 +14,6 @@ mod claims;
 #[cfg(feature = "sandbox")]
 mod clock;
 mod date_ranges;
-mod examples;
 mod exceptions;
 mod file_cycles;
 mod gate;
@@ -23,7 +22,6 @@ mod imports;
 mod listings;
 mod logins;
 mod moving_service;
-mod pages;
 mod positions;
 mod reading;
 mod refresh_outcomes;
