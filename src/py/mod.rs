@@ -46,7 +46,7 @@ mod _core {
         },
         credentials::signing::{GeneratedKey, generate_key, signature_payload},
         credentials::static_credentials::{ApiKey, BearerToken},
-        credentials::stores::{EncryptedFileStore, KeyringStore, MemoryStore},
+        credentials::stores::{EncryptedFileStore, KeyringStore, MemoryStore, TokenStoreBase},
         hooks::request_events::{RequestEvent, ResponseEvent},
         login::client_registration::{Registration, register_client},
         login::login_flow::{LoginFlow, begin_login, login},

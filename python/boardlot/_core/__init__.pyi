@@ -12,6 +12,7 @@ from ._credentials import (
     KeyringStore,
     MemoryStore,
     OAuth,
+    TokenStoreBase,
     generate_key,
     signature_payload,
 )
@@ -109,6 +110,7 @@ __all__ = [
     "RowIterator",
     "Sandbox",
     "SchemaField",
+    "TokenStoreBase",
     "__version__",
     "_application_limit",
     "_check_profile_address",
