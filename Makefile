@@ -78,7 +78,7 @@ msrv: ## Compiles everything with the oldest supported Rust.
 BASE ?= $(shell git describe --tags --abbrev=0 2>/dev/null || echo HEAD)
 api-check: $(BIN)/.tools ## Breaking changes of the Python API since BASE, by default the last tag.
 	! $(BIN)/griffe check boardlot --search python --against $(BASE) --base-ref HEAD --no-inspection 2>&1 \
-		| grep -v '^python/boardlot/\(cli\|doctor\)/[a-z]'
+		| grep -v '^python/boardlot/\(_support\|cli\|doctor\)/[a-z]'
 
 # Licences, sources and known advisories of all crates and Python packages; see tools/audit.py.
 audit: $(BIN)/.built target/tools/bin/cargo-deny ## Licences, sources and advisories of all dependencies.

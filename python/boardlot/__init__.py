@@ -196,7 +196,7 @@ if not TYPE_CHECKING:
             value = getattr(import_module(f"{__name__}.{module}"), name)
             globals()[name] = value
             return value
-        from .clients.mistakes import missing_name
+        from ._support.clients import missing_name
 
         raise missing_name(__name__, __all__, name)
 

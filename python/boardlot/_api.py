@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     # By names for readers: `help()` and the docs show the annotations as they are written here.
     from . import _records as records
     from . import calendar
-    from .clients import argument_types as arguments
+    from ._support import clients as arguments
 else:
 
     class _Module:
@@ -57,7 +57,7 @@ else:
         {name: _Module(name) for name in ("datetime", "os", "types", "typing")},
         abc=_Module("collections.abc"),
         calendar=_Module("boardlot.calendar"),
-        arguments=_Module("boardlot.clients.argument_types"),
+        arguments=_Module("boardlot._support.clients"),
         records=_Module("boardlot._records"),
         Self=_core.ClientBase,
     )
@@ -166,12 +166,12 @@ class Client(_core.ClientBase):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name):
-            from .clients.mistakes import missing_attribute
+            from ._support.clients import missing_attribute
 
             raise missing_attribute(self, name)
 
         def __aenter__(self):
-            from .clients.mistakes import wrong_context_manager
+            from ._support.clients import wrong_context_manager
 
             raise wrong_context_manager(self)
 
@@ -745,12 +745,12 @@ class AsyncClient(_core.ClientBase):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name):
-            from .clients.mistakes import missing_attribute
+            from ._support.clients import missing_attribute
 
             raise missing_attribute(self, name)
 
         def __enter__(self):
-            from .clients.mistakes import wrong_context_manager
+            from ._support.clients import wrong_context_manager
 
             raise wrong_context_manager(self)
 

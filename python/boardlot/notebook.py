@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from boardlot._core import Records
-from boardlot.results.value_names import value_names
+from boardlot._support.cell_format import value_names
 
 __all__ = ["show", "table_html"]
 

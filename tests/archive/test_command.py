@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("click")
 from boardlot.archive.lists import LISTS
 from boardlot.cli import main
-from boardlot.cli.archive import LIST_OPTIONS
-from boardlot.cli.output import emit
+from boardlot.cli.commands.archive import LIST_OPTIONS
+from boardlot.cli.output.emit import emit
 from boardlot.cli.settings import Settings
 
 from ..support.processes import ROOT

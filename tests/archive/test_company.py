@@ -12,7 +12,7 @@ from functools import partial
 
 import boardlot as bl
 import pytest
-from boardlot.archive.sqlite_connection import GATE
+from boardlot.archive.sqlite.connection import GATE
 
 from ..support.processes import python
 from .service import fill, path_of

@@ -246,7 +246,7 @@ def test_an_async_client_is_awaited_and_stores_the_same(archive, book, service):
 
 def test_a_bar_is_drawn_while_an_update_runs(file, book, client, service, capsys, monkeypatch):
     pytest.importorskip("tqdm")
-    monkeypatch.setattr("boardlot.results.progress.DELAY", 0.0)
+    monkeypatch.setattr("boardlot._support.progress.DELAY", 0.0)
     book.put_fills(60)
 
     async def update(archive):

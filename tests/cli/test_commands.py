@@ -10,17 +10,18 @@ from typing import Any
 
 import boardlot as bl
 import pytest
-from boardlot import errors
+from boardlot import errors, frames
 from boardlot.cli import main
-from boardlot.results import frames
 
 from ..support.fake_records import HOSTILE, FakeRecords, Field, fills
 from ..support.logins import demo_login
 from ..support.sandbox_command import running
 
 click = pytest.importorskip("click")
-from boardlot.cli import app, output, settings  # noqa: E402  They need click.
-from boardlot.cli import parquet as groups  # noqa: E402
+from boardlot.cli import application as app  # noqa: E402
+from boardlot.cli import settings  # noqa: E402
+from boardlot.cli.output import emit as output  # noqa: E402  They need click.
+from boardlot.cli.output import parquet as groups  # noqa: E402
 
 
 @pytest.mark.parametrize(
@@ -133,7 +134,7 @@ def test_demo_without_pyarrow_writes_the_fills_as_csv(
 ) -> None:
     for name in ("pyarrow", "matplotlib"):
         monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.setattr("boardlot.cli.demo.find_spec", lambda _: None)
+    monkeypatch.setattr("boardlot.cli.commands.demo.find_spec", lambda _: None)
     assert main(["demo", "--out", str(tmp_path)]) == 0
     (written,) = tmp_path.iterdir()
     header, *rows = written.read_text().splitlines()

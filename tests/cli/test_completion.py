@@ -14,7 +14,8 @@ import pytest
 pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="shells of POSIX")
 
-from boardlot.cli import app, main
+from boardlot.cli import application as app
+from boardlot.cli import main
 
 from ..support.command_line import Service
 from ..support.system import need_program
@@ -120,7 +121,7 @@ def test_a_broken_configuration_completes_nothing_and_says_nothing(
     (tmp_path / "boardlot").mkdir()
     (tmp_path / "boardlot" / "config.toml").write_text("[broken")
     import click
-    from boardlot.cli.completers import complete_profiles
+    from boardlot.cli.numbers import complete_profiles
 
     context = click.Context(app.app)
     assert complete_profiles(context, app.app.params[0], "") == []

@@ -13,7 +13,8 @@ import pytest
 click = pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="a terminal of POSIX")
 from boardlot._endpoints import ENDPOINTS, Account  # noqa: E402
-from boardlot.cli import endpoints, main  # noqa: E402
+from boardlot.cli import main  # noqa: E402
+from boardlot.cli.commands import endpoints  # noqa: E402
 
 from ..support.command_line import ACCOUNT, Service  # noqa: E402
 

@@ -10,7 +10,8 @@ import pytest
 
 click = pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="a shell of POSIX")
-from boardlot.cli import app, endpoints  # noqa: E402
+from boardlot.cli import application as app  # noqa: E402
+from boardlot.cli.commands import endpoints  # noqa: E402
 
 from ..support.command_line import FORMATS, Service  # noqa: E402
 

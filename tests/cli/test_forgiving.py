@@ -11,8 +11,9 @@ import pytest
 
 click = pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="a terminal of POSIX")
-from boardlot.cli import main, open  # noqa: E402
-from boardlot.cli.json_colours import coloured_json  # noqa: E402
+from boardlot.cli import main  # noqa: E402
+from boardlot.cli.commands import open  # noqa: E402
+from boardlot.cli.output.terminal import coloured_json  # noqa: E402
 
 from ..support.command_line import ACCOUNT, Service  # noqa: E402
 

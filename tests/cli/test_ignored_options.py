@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("click")
 import boardlot as bl
-from boardlot.cli.app import app
+from boardlot.cli.application import app
 from boardlot.cli.settings import OUTPUT_OPTIONS
 from click.testing import CliRunner
 

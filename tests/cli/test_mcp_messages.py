@@ -6,7 +6,7 @@ import json
 import os
 
 import pytest
-from boardlot.cli.mcp_stdio import Input, Output, messages
+from boardlot.cli.commands.mcp_stdio import Input, Output, messages
 
 from ..support.mcp_process import raw, response_to, send
 

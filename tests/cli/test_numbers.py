@@ -14,7 +14,7 @@ pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="a terminal of POSIX")
 import click
 from boardlot.cli import main
-from boardlot.cli.app import app
+from boardlot.cli.application import app
 from boardlot.cli.numbers import Number, Whole
 from click.types import FloatParamType, IntParamType
 

@@ -17,7 +17,8 @@ import pytest
 
 pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="signals and locks of POSIX")
-from boardlot.cli import main, resume
+from boardlot.cli import main
+from boardlot.cli.output import resume
 
 from ..support.command_line import ACCOUNT, Service
 

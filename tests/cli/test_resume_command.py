@@ -8,10 +8,10 @@ import pytest
 
 pytest.importorskip("click")
 import click
-from boardlot.cli.app import app
-from boardlot.cli.endpoints import ENDPOINTS
+from boardlot.cli.application import app
+from boardlot.cli.commands.endpoints import ENDPOINTS
 from boardlot.cli.options import global_options
-from boardlot.cli.resume_command import REDACTED, resumable_command, same_command
+from boardlot.cli.output.resume import REDACTED, resumable_command, same_command
 from boardlot.cli.settings import Settings
 
 TYPED = ["fills", "1", "HK"]

@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="special files of POSIX")
-from boardlot import crash_safe
+from boardlot._support import crash_safe
 from boardlot.cli import main
 
 KINDS = ["pipe", "socket", "device", "folder"]

@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="a terminal of POSIX")
-from boardlot.results import tables
-from boardlot.results.cell_format import truncated, width_of
+from boardlot._support import tables
+from boardlot._support.cell_format import truncated, width_of
 
 from ..support.command_line import ACCOUNT, Screen, Service
 
@@ -204,7 +204,7 @@ def test_a_response_is_set_out_in_lines(service: Service) -> None:
 
 
 def test_nothing_that_a_server_sends_moves_the_terminal(tmp_path: Path) -> None:
-    from boardlot.cli import request
+    from boardlot.cli.commands import request
 
     for body in (b'{"a": "\xe2\x80\xae\xc2\x9b31m"}', b"<html>\x1b]0;title\x07</html>"):
         shown = request._readable(body).decode()

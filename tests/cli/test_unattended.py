@@ -14,7 +14,7 @@ from typing import Any
 import boardlot as bl
 import pytest
 from boardlot import _core
-from boardlot.clients.passphrase import Passphrase
+from boardlot._support.credentials import Passphrase
 
 from ..support.logins import demo_login
 

@@ -14,8 +14,8 @@ import pytest
 
 pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="a terminal of POSIX")
+from boardlot._support.cell_format import escaped
 from boardlot.cli import main
-from boardlot.results.cell_format import escaped
 
 from ..support.command_line import COMMAND, TEXT_FORMATS, in_a_terminal
 from ..support.paged_service import cursor_of
@@ -188,7 +188,7 @@ def test_parquet_takes_an_undeclared_field_of_any_types(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    groups = pytest.importorskip("boardlot.cli.parquet")
+    groups = pytest.importorskip("boardlot.cli.output.parquet")
     monkeypatch.setattr(groups, "GROUP", group)
     pages = [row(i, **({} if v is None else {"x": v})) for i, v in enumerate(values)]
     out = tmp_path / "fills.parquet"
@@ -205,7 +205,7 @@ def test_parquet_takes_an_undeclared_field_of_any_types(
 def test_parquet_has_a_field_that_comes_late_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    groups = pytest.importorskip("boardlot.cli.parquet")
+    groups = pytest.importorskip("boardlot.cli.output.parquet")
     monkeypatch.setattr(groups, "GROUP", 1)
     out = tmp_path / "fills.parquet"
     assert (
@@ -230,7 +230,7 @@ def test_parquet_has_a_field_that_comes_late_too(
 def test_parquet_of_several_segments_goes_into_a_pipe_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    groups = pytest.importorskip("boardlot.cli.parquet")
+    groups = pytest.importorskip("boardlot.cli.output.parquet")
     monkeypatch.setattr(groups, "GROUP", 1)
     import os
     import threading

@@ -13,7 +13,7 @@ import boardlot as bl
 import pytest
 
 tqdm_std = pytest.importorskip("tqdm.std")
-from boardlot.results.progress import Bar, watched  # noqa: E402
+from boardlot._support.progress import Bar, watched  # noqa: E402
 
 
 class Clock:
@@ -99,7 +99,7 @@ def shown_total(screen: str) -> str:
 def test_a_bar_shows_the_total_that_the_service_reports(
     monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    monkeypatch.setattr("boardlot.results.progress.DELAY", 0.0)
+    monkeypatch.setattr("boardlot._support.progress.DELAY", 0.0)
     with bl.Sandbox(seed=7, plate_stocks=230) as sandbox, sandbox.client() as client:
 
         def shown(received: int = 0, resume: bool = False, **limits: int) -> str:
@@ -255,7 +255,7 @@ def test_a_list_fetched_under_a_bar_is_the_same_as_without_one() -> None:
 
 @pytest.mark.skipif(find_spec("ipywidgets") is not None, reason="ipywidgets is installed")
 def test_a_notebook_without_widgets_gets_no_red_warning() -> None:
-    code = "import boardlot.results.progress as p; p.Bar('x', 'y', 1, int).close(); import sys; "
+    code = "import boardlot._support.progress as p; p.Bar('x', 'y', 1, int).close(); import sys; "
     code += "sys.exit('tqdm.auto' in sys.modules)"
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True)
     assert (done.returncode, done.stderr) == (0, b"")

@@ -15,8 +15,8 @@ np = pytest.importorskip("numpy")
 pd = pytest.importorskip("pandas")
 
 from boardlot import dask as boardlot_dask  # noqa: E402
-from boardlot.dask.clients import WorkerClients  # noqa: E402
-from boardlot.partitions import refer  # noqa: E402
+from boardlot._support.partitions import refer  # noqa: E402
+from boardlot.dask import WorkerClients  # noqa: E402
 
 SYMBOLS = ["HK.00700", "US.AAPL", "MY.1155", "SG.D05", "HK.00005"]
 ACCOUNT = {"acc_id": "281756", "trd_market": "HK"}

@@ -12,7 +12,7 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 from boardlot import _core
-from boardlot.crash_safe import locked, remove
+from boardlot._support.crash_safe import locked, remove
 
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
@@ -108,7 +108,7 @@ def test_a_file_is_replaced_once_its_reader_has_closed_it(tmp_path: Path) -> Non
     assert old.read_bytes() == b"new"
 
 
-LOCK = "import sys, pathlib, boardlot.crash_safe as c; c.locked(pathlib.Path(sys.argv[1]))"
+LOCK = "import sys, pathlib, boardlot._support.crash_safe as c; c.locked(pathlib.Path(sys.argv[1]))"
 
 
 def test_a_file_is_locked_for_one_process_until_it_is_closed(tmp_path: Path) -> None:

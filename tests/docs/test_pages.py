@@ -29,7 +29,7 @@ from typing import NamedTuple
 import boardlot as bl
 import griffe
 import pytest
-from boardlot.cli.app import app
+from boardlot.cli.application import app
 from click.testing import CliRunner
 
 from ..support.printed import printed_by

@@ -6,8 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from boardlot import _core, errors
-from boardlot.results import frames
+from boardlot import _core, errors, frames
 
 from ..support.fake_records import FakeRecords, Field
 

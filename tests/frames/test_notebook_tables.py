@@ -5,8 +5,8 @@ import sys
 import boardlot as bl
 import pandas
 import pytest
+from boardlot._support import tables
 from boardlot.notebook import show, table_html
-from boardlot.results import tables
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 from unicodedata import east_asian_width
 
 import pytest
-from boardlot.results import tables
+from boardlot._support import tables
 
 from ..support.fake_records import FILL, HOSTILE, FakeRecords, Field, fills
 

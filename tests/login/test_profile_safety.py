@@ -185,7 +185,7 @@ def test_security_53_what_is_created_is_safe_whatever_the_umask(config: Path) ->
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
 def test_a_passphrase_file_that_is_a_pipe_is_rejected_at_once(tmp_path: Path) -> None:
-    from boardlot.clients.passphrase import Passphrase
+    from boardlot._support.credentials import Passphrase
 
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe, 0o600)

@@ -180,9 +180,9 @@ def polars(client: Any) -> None:
 
 
 def progress(client: Any) -> None:
-    import boardlot.results.progress
+    import boardlot._support.progress
 
-    boardlot.results.progress.DELAY = 0.0  # Else short work has no bar.
+    boardlot._support.progress.DELAY = 0.0  # Else short work has no bar.
     with contextlib.redirect_stderr(io.StringIO()) as drawn:
         client.fetch_many("dividends", ["HK.00700", "US.AAPL"], progress=True)
     expect("2/2" in drawn.getvalue(), f"no bar was drawn: {drawn.getvalue()!r}")

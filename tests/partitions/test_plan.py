@@ -6,7 +6,7 @@ from itertools import count
 
 import boardlot as bl
 import pytest
-from boardlot.partitions import Condition, Filters, Query, plan, refer
+from boardlot._support.partitions import Condition, Filters, Query, plan, refer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

@@ -60,7 +60,7 @@ SLOW = {
     """,
     "representation": """
         rows = sandbox.client().dividends("HK.00700")
-        import boardlot.results.tables as tables
+        import boardlot._support.tables as tables
         tables.text = lambda records: busy()
         call = lambda: repr(rows)
     """,

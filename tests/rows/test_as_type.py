@@ -16,7 +16,7 @@ import boardlot as bl
 import msgspec
 import pytest
 from boardlot import _core
-from boardlot.results import row_classes
+from boardlot._support import row_classes
 
 from .orders import ORDER, TIME, Side, orders
 

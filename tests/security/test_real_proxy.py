@@ -11,7 +11,7 @@ import time
 import boardlot as bl
 import pytest
 from boardlot import doctor
-from boardlot.cli.app import run
+from boardlot.cli.application import run
 
 from ..support.certificates import authority
 from ..support.proxy import Proxy

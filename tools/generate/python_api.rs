@@ -65,10 +65,10 @@ fn context(face: Face) -> String {
          >>> {awaited}client.close()\n        \"\"\"\n        self._close()\n\n    \
          if not TYPE_CHECKING:\n\n        \
          def __getattr__(self, name):\n            \
-         from .clients.mistakes import missing_attribute\n\n            \
+         from ._support.clients import missing_attribute\n\n            \
          raise missing_attribute(self, name)\n\n        \
          def __{other}enter__(self):\n            \
-         from .clients.mistakes import wrong_context_manager\n\n            \
+         from ._support.clients import wrong_context_manager\n\n            \
          raise wrong_context_manager(self)\n\n        \
          __{other}exit__ = __{other}enter__\n"
     )

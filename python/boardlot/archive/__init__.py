@@ -6,6 +6,6 @@ from boardlot.archive.archive import Archive
 from boardlot.archive.check import Finding
 from boardlot.archive.lists import ListName
 from boardlot.archive.report import Counts, UpdateReport
-from boardlot.archive.sql import QueryResult
+from boardlot.archive.tables import QueryResult
 
 __all__ = ["Archive", "Counts", "Finding", "ListName", "QueryResult", "UpdateReport"]

@@ -13,19 +13,19 @@ from boardlot.archive.arguments import (
     EVERY_MIN,
     custom_lists,
     follower_name,
+    open_database,
+    path_of,
     seconds,
     series_of,
 )
 from boardlot.archive.follow import follow
-from boardlot.archive.get import read_through
 from boardlot.archive.lists import LISTS, AnyListName, Series, custom_list, list_named
-from boardlot.archive.open import open_database, path_of
 from boardlot.archive.progress import Bar
 from boardlot.archive.reader import Reader
 from boardlot.archive.report import UpdateReport
 from boardlot.archive.running import HERE, Runner, iterate_async, run_async
 from boardlot.archive.times import micros
-from boardlot.archive.update import Update, update
+from boardlot.archive.update import Update, read_through, update
 from boardlot.errors import ConfigError
 
 if TYPE_CHECKING:

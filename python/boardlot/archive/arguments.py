@@ -1,21 +1,16 @@
-"""Arguments of an archive that several of its methods take, checked."""
+"""Arguments of an archive, checked; and its database, opened: a SQLite file, or PostgreSQL at an
+address."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable
 from typing import Any
 
+from boardlot.archive.database import Database
 from boardlot.archive.lists import ListSpec, Series, custom_list
 from boardlot.errors import ConfigError
-
-__all__ = [
-    "EVERY_MIN",
-    "SECONDS_MAX",
-    "custom_lists",
-    "follower_name",
-    "seconds",
-    "series_of",
-]
 
 # The least time between two ticks, in seconds.
 EVERY_MIN = 0.01
@@ -64,3 +59,80 @@ def follower_name(name: str) -> str:
     if not storable:
         raise ConfigError(f"name is {name!r}; expected a valid Unicode string without U+0000")
     return name
+
+
+# The start of an address; a single letter is a drive of Windows. `Path` makes one slash of two.
+SCHEME = re.compile(r"\s*([a-z][a-z0-9+.-]+):/", re.IGNORECASE | re.ASCII)
+
+# A connection string of libpq, such as "host=db user=me", which may contain a password.
+CONNECTION_STRING = re.compile(
+    r"\s*([a-z_]+\s*=.*\s)?(password|passfile|user|host|hostaddr|port|dbname|service)\s*=",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def open_database(target: str, wait: float) -> Database:
+    """The database at a path or a PostgreSQL address.
+
+    Raises:
+        ConfigError: It is an address of something else.
+        StoreError: It cannot be opened.
+        ImportError: The driver of PostgreSQL is not installed.
+    """
+    address = server_address(target)
+    if address is not None:
+        try:
+            from boardlot.archive.postgres import Postgres
+        except ModuleNotFoundError as missing:
+            raise ImportError(
+                "an archive in PostgreSQL needs psycopg: pip install 'boardlot[postgres]'",
+                name=missing.name,
+            ) from missing
+        return Postgres(address)
+    from boardlot.archive.sqlite import Sqlite
+
+    return Sqlite(target, wait)
+
+
+def server_address(target: str) -> str | None:
+    """The address of a PostgreSQL database; `None` if the target is a path.
+
+    Raises:
+        ConfigError: It is neither. The error does not show it, as it may contain a password.
+    """
+    expected = "expected the path of a SQLite file or postgresql://user@host:port/database"
+    scheme = SCHEME.match(target)
+    if scheme is not None or "://" in target:
+        before, separator, rest = target.partition("://")
+        if not separator or before.strip().lower() not in ("postgresql", "postgres"):
+            raise ConfigError(f"target is an address that is not supported; {expected}")
+        if any("\ud800" <= character <= "\udfff" for character in target):
+            raise ConfigError(f"target is an address that is not valid Unicode; {expected}")
+        return f"postgresql://{rest.strip()}"
+    if CONNECTION_STRING.match(target):
+        raise ConfigError(
+            f"target is a connection string of keyword=value pairs; {expected}",
+            hint="If it is the name of a file, pass the absolute path.",
+        )
+    return None
+
+
+def path_of(name: str, given: Any) -> str:
+    """A path that a caller passed.
+
+    Raises:
+        ConfigError: It is not one.
+    """
+    path = os.fspath(given) if isinstance(given, (str, os.PathLike)) else None
+    if not isinstance(path, str):
+        raise ConfigError(f"{name} is of type {type(given).__name__}; expected a path as a string")
+    try:
+        valid = path != "" and b"\0" not in os.fsencode(path)
+    except UnicodeError:
+        valid = False
+    if not valid:
+        # An address may contain a password.
+        raise ConfigError(
+            f"{name} is empty or has characters that a path cannot have; expected a path"
+        )
+    return path

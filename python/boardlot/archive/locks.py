@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from weakref import WeakValueDictionary
 
+from boardlot._support.per_process import PerProcess
 from boardlot.archive.running import pause
 from boardlot.errors import StoreError
-from boardlot.per_process import PerProcess
 
 __all__ = ["WAIT", "Lock", "held_by"]
 

@@ -14,7 +14,7 @@ class Bar:
         self._rows = 0
         self._bar: Any = None
         if shown:
-            from boardlot.results import progress
+            from boardlot._support import progress
 
             self._bar = progress.Bar("archive", "rows", None, lambda: self._rows)
 

@@ -13,11 +13,10 @@ from boardlot import _core
 from boardlot.archive import observations
 from boardlot.archive.check import Finding, check
 from boardlot.archive.database import Database
-from boardlot.archive.export import export
 from boardlot.archive.fills import FillStore, gaps
 from boardlot.archive.lists import AnyListName, ListName, Series, list_named
 from boardlot.archive.query_errors import explained
-from boardlot.archive.sql import QueryResult
+from boardlot.archive.tables import QueryResult, export
 from boardlot.archive.times import time_of
 from boardlot.errors import ConfigError
 
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from boardlot._records import Fill
 
     Time = str | int | date | datetime
-
-__all__ = ["Reader"]
 
 # After this long without a complete read, `check` reports a list.
 UNREAD = timedelta(days=7)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -17,15 +18,7 @@ from boardlot.archive.lists import ListSpec, Series
 from boardlot.archive.report import Counts, UpdateReport
 from boardlot.archive.running import Runner
 from boardlot.archive.times import time_of
-from boardlot.errors import (
-    ApiError,
-    BoardlotError,
-    ConfigError,
-    PaginationError,
-    StoreError,
-)
-
-__all__ = ["Update", "update"]
+from boardlot.errors import ApiError, BoardlotError, ConfigError, PaginationError, StoreError
 
 # How many fills are read before they are stored, and for how long: a transaction for each page
 # would take longer than its request. An update that is killed reads these pages again.
@@ -257,3 +250,32 @@ class FillReader:
         store_fills()
         # What was read beyond the service's time is not complete.
         store.publish(start, max(start, min(end, now)), now, whole_overlap)
+
+
+def read_through(work: Update, runner: Runner) -> Any:
+    """The `Records` of the one list of an update, which is read first if it is older.
+
+    Raises:
+        BoardlotError: It could not be read.
+    """
+    report = update(work, runner)
+    for error in report.errors.values():
+        raise error
+    for series in work.fills:
+        store = FillStore(work.database, series)
+        seen_at = store.fetched_at()
+        with closing(store.texts()) as texts:
+            return series.records(texts if seen_at is None else _never_none(texts), seen_at)
+    ((spec, key),) = work.lists
+    texts_of_list, seen_at = observations.seen_with_time(work.database, spec, key)
+    return spec.records(key, texts_of_list, seen_at=seen_at)
+
+
+def _never_none(texts: Any) -> Any:
+    """At least one text: an empty one has the time as well."""
+    some = False
+    for text in texts:
+        some = True
+        yield text
+    if not some:
+        yield b""

@@ -1,7 +1,7 @@
 """The `boardlot` command.
 
-Each command is a module with a click command named `command`; `boardlot.cli.app` lists them and
-loads only the one that is called.
+`boardlot.cli.application` lists the commands, and loads only the module of the one that is
+called.
 """
 
 import sys
@@ -26,7 +26,7 @@ def main(arguments: "list[str] | None" = None) -> int:
         )
         return 1
     try:
-        from boardlot.cli.app import run
+        from boardlot.cli.application import run
 
         return run(arguments)
     except KeyboardInterrupt:

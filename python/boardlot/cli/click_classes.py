@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
+from boardlot._support.clients import did_you_mean
 from boardlot.cli.options import global_options
+from boardlot.cli.output.terminal import coloured
 from boardlot.cli.settings import OUTPUT_OPTIONS, Settings
-from boardlot.cli.terminal import coloured
-from boardlot.clients.mistakes import did_you_mean
 
 __all__ = [
     "Argument",

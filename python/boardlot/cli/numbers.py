@@ -1,4 +1,4 @@
-"""Numbers on the command line: the types of every option that is one."""
+"""The types of options: numbers; and what a shell may complete, for which nothing is sent."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import math
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
-__all__ = ["Number", "Whole"]
+from boardlot._endpoints import ENDPOINTS, MARKETS
+from boardlot.errors import BoardlotError
 
 # What the core counts with.
 LEAST, MOST = -(2**63), 2**63 - 1
@@ -59,3 +61,53 @@ class Whole(_Described, click.IntRange):
             message = "is not a valid integer; expected an integer from -2^63 to 2^63 - 1."
             self.fail(f"{value!r} {message}", param, ctx)
         return number
+
+
+COLUMNS = {endpoint.command: endpoint.columns for endpoint in ENDPOINTS}
+
+
+def complete_profiles(
+    _ctx: click.Context, _parameter: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """The profiles in `config.toml`."""
+    from boardlot import _core
+
+    try:
+        names, _ = _core._profiles()
+    except BoardlotError:
+        # A file that cannot be read has nothing to complete; the command will say so.
+        return []
+    return [CompletionItem(name) for name in names if name.startswith(typed)]
+
+
+def complete_markets(
+    _ctx: click.Context, _parameter: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """The markets, in whatever case they are typed."""
+    return [CompletionItem(name) for name in MARKETS if name.startswith(typed.upper())]
+
+
+def complete_columns(
+    ctx: click.Context, _parameter: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """The last name of a list of columns such as `code,qty`."""
+    before, comma, last = typed.rpartition(",")
+    sign = "-" if last.startswith("-") else ""
+    taken = set(before.replace("-", "").split(","))
+    return [
+        CompletionItem(f"{before}{comma}{sign}{name}")
+        for name in _columns(ctx)
+        if name.startswith(last.removeprefix("-")) and name not in taken
+    ]
+
+
+def complete_condition(
+    ctx: click.Context, _parameter: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """The field of a condition such as `qty>100`."""
+    return [CompletionItem(name) for name in _columns(ctx) if name.startswith(typed)]
+
+
+def _columns(ctx: click.Context) -> tuple[str, ...]:
+    """The declared fields of the command's rows, in all their markets."""
+    return COLUMNS.get(ctx.info_name or "", ())

@@ -6,9 +6,14 @@ from typing import Any
 
 import click
 
-from boardlot.cli.completers import complete_columns, complete_condition, complete_profiles
-from boardlot.cli.numbers import Number, Whole
-from boardlot.cli.paths import UserPath
+from boardlot.cli.files import UserPath
+from boardlot.cli.numbers import (
+    Number,
+    Whole,
+    complete_columns,
+    complete_condition,
+    complete_profiles,
+)
 from boardlot.cli.settings import FORMATS, STDOUT, Settings
 
 __all__ = ["STORE_OPTIONS", "global_options", "profile_option", "shown_options"]

@@ -13,7 +13,7 @@ import pyarrow as pa
 from dask.tokenize import tokenize
 from pyarrow import parquet
 
-from boardlot import crash_safe
+from boardlot._support import crash_safe
 from boardlot.errors import ConfigError
 
 __all__ = ["write_missing"]

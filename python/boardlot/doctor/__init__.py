@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from boardlot import _core, hints
-from boardlot.clients.profile_auth import check_address
+from boardlot import _core
+from boardlot._support import hints
+from boardlot._support.credentials import check_address
 from boardlot.doctor import identity
 from boardlot.doctor.findings import Finding
-from boardlot.doctor.limits import limit_step, profile_limit
+from boardlot.doctor.identity import limit_step, profile_limit
 from boardlot.doctor.network import Network, clock_offset
 from boardlot.errors import ConfigError
 

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from os import PathLike
 from typing import Any, NamedTuple
 
-from boardlot import hints
+from boardlot._support import hints
 from boardlot.doctor.findings import Failed, reason_of
 
 __all__ = ["Certificate", "check", "read_certificate"]

@@ -1,4 +1,5 @@
-"""The steps about the credentials: the key or the login, and whether the service accepts it."""
+"""The steps about the credentials and the rate limit: the key or the login, and whether the service
+accepts it."""
 
 from __future__ import annotations
 
@@ -9,15 +10,15 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boardlot import hints
+from boardlot import _core
+from boardlot._support import hints
+from boardlot._support.credentials import application_of
 from boardlot.doctor.findings import Failed, Finding, Skipped, run_step
 from boardlot.errors import AuthenticationError, ClockSkewError, ConfigError, PermissionDenied
 
 if TYPE_CHECKING:
     from boardlot import ApiKey, Client, OAuth
     from boardlot.doctor.network import Network
-
-__all__ = ["credentials_factory", "findings"]
 
 QUOTES = "trading days, futures, IPOs, dividends and plates"
 ACCOUNTS = "crypto orders, simulated orders and positions, and fills"
@@ -240,6 +241,29 @@ def _check_accounts(scopes: frozenset[str]) -> str:
 
 
 def _profile_auth(profile: Mapping[str, Any]) -> object:
-    from boardlot.clients.profile_auth import profile_auth
+    from boardlot._support.credentials import profile_auth
 
     return profile_auth(profile)
+
+
+def profile_limit(profile: Mapping[str, Any]) -> Any:
+    """The limit of a profile's entry; `None` if it has none."""
+    rate = profile.get("rate_limit")
+    if rate is None or not profile["rate_limit_shared"]:
+        return rate
+    return _core._application_limit(rate, profile["base_url"], application_of(profile))
+
+
+def limit_step(base_url: str, limit: Any) -> Callable[[], Finding] | None:
+    """What reports this limit of a client; `None` without one."""
+    if limit is None:
+        return None
+
+    def check() -> str:
+        import boardlot
+
+        with boardlot.Client(base_url, rate_limit=limit) as client:
+            shown = client.explain("GET", "/api/v1.0/server-time").rate_limit
+        return shown or "none"
+
+    return lambda: run_step("rate limit", check)

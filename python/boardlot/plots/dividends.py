@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from boardlot._support.cell_format import counted
 from boardlot.plots import style
-from boardlot.plots.rows import day, number, rows, text
-from boardlot.results.cell_format import counted
+from boardlot.plots.style import day, number, rows, text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from boardlot._support.cell_format import counted
 from boardlot.plots import style
-from boardlot.plots.rows import number, rows, text, time_of, units
-from boardlot.results.cell_format import counted
+from boardlot.plots.style import number, rows, text, time_of, units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

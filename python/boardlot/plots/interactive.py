@@ -16,13 +16,13 @@ except ImportError as _missing:
         "plots.interactive needs altair: pip install 'boardlot[interactive]'", name=_missing.name
     ) from _missing
 
+from boardlot._support.cell_format import counted
 from boardlot.errors import ConfigError
 from boardlot.plots import style
 from boardlot.plots.dividends import dividends_title, payments
 from boardlot.plots.fills import SIDES, fill_points, fills_title
 from boardlot.plots.ipos import MARKERS, SUBSCRIPTION, ipo_lines, ipos_title
 from boardlot.plots.positions import NAMES, VALUES, position_bars
-from boardlot.results.cell_format import counted
 
 __all__ = ["dividends", "fills", "ipos", "positions"]
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from boardlot._support.cell_format import counted
 from boardlot.plots import style
-from boardlot.plots.rows import day, rows, text, units
-from boardlot.results.cell_format import counted
+from boardlot.plots.style import day, rows, text, units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from boardlot._support.cell_format import counted
 from boardlot.errors import ConfigError
 from boardlot.plots import style
-from boardlot.plots.rows import number, rows, text
-from boardlot.results.cell_format import counted
+from boardlot.plots.style import number, rows, text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

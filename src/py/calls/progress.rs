@@ -1,4 +1,4 @@
-//! Progress bars: counted in Rust, drawn by `boardlot.results.progress` if tqdm is installed.
+//! Progress bars: counted in Rust, drawn by `boardlot._support.progress` if tqdm is installed.
 
 use std::sync::{
     Arc,
@@ -68,7 +68,7 @@ impl Progress<'_> {
 }
 
 fn progress_module(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    import(py, "boardlot.results.progress")
+    import(py, "boardlot._support.progress")
 }
 
 /// A number of items, for Python.

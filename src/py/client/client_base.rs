@@ -394,7 +394,7 @@ impl ClientBase {
     /// all.
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = this.py();
-        let rebuild = import(py, "boardlot.clients.pickling")?.getattr("rebuild")?;
+        let rebuild = import(py, "boardlot._support.clients")?.getattr("rebuild")?;
         let given = this.get().given.bind(py).copy()?;
         check_picklable(&given)?;
         (rebuild, (this.get_type(), given)).into_pyobject(py).map(Bound::into_any)

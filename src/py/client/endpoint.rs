@@ -314,7 +314,7 @@ fn class_fields(class: &Bound<'_, PyType>) -> PyResult<Result<Vec<Field>, Declar
     {
         return Ok(Ok(record.fields().cloned().collect()));
     }
-    let reader = import(py, "boardlot.clients.typed_dict")?.getattr("kinds_of")?;
+    let reader = import(py, "boardlot._support.typed_dict")?.getattr("kinds_of")?;
     Ok(fields(&reader.invoke((class,))?.extract::<Vec<(String, String)>>()?))
 }
 

@@ -97,7 +97,8 @@ impl RateLimit {
             }
             (Some(name), Some(database)) => {
                 let url = text("database", database)?;
-                let class = import(py, "boardlot.limit_database")?.getattr("LimitDatabase")?;
+                let class =
+                    import(py, "boardlot._support.limit_database")?.getattr("LimitDatabase")?;
                 let object = class.invoke((&url, &name))?;
                 let has_password = object.getattr("has_password")?.extract()?;
                 let (storage, object) = DatabaseStorage::new(&object)?;

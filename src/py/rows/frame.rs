@@ -44,7 +44,7 @@ pub static PANDAS: FrameLibrary = FrameLibrary {
     extra: "pandas",
     libraries: &["pandas", "pyarrow"],
     strings: "large",
-    module: "boardlot.results.frames",
+    module: "boardlot.frames",
     function: "pandas_frame",
 };
 
@@ -99,7 +99,7 @@ impl FrameTarget {
     /// The pyarrow RecordBatch of one page.
     pub fn batch(self, py: Python<'_>, rows: &Rows) -> PyResult<Py<PyAny>> {
         let stream = ArrowStream::of_rows(py, rows, self.options)?;
-        let frames = import(py, "boardlot.results.frames")?;
+        let frames = import(py, "boardlot.frames")?;
         frames.invoke_method("record_batch", (stream,)).map(Bound::unbind)
     }
 }

@@ -229,12 +229,12 @@ impl Records {
 
     fn __repr__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = this.py();
-        import(py, "boardlot.results.tables")?.invoke_method(intern!(py, "text"), (this,))
+        import(py, "boardlot._support.tables")?.invoke_method(intern!(py, "text"), (this,))
     }
 
     fn _repr_html_<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = this.py();
-        import(py, "boardlot.results.tables")?.invoke_method(intern!(py, "html"), (this,))
+        import(py, "boardlot._support.tables")?.invoke_method(intern!(py, "html"), (this,))
     }
 
     /// The members next to the list and in the `pagination` object; for `fetch_many`, by key.

@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// A field and its default, as `results/row_classes.py` returns them.
+/// A field and its default, as `_support/row_classes.py` returns them.
 type Inspected<'py> = (Bound<'py, PyAny>, (String, Py<PyAny>));
 
 /// Inspects a class for records with these declared fields.
@@ -31,7 +31,7 @@ pub fn row_class(
 ) -> PyResult<RowClass> {
     static INSPECTED: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
     let py = class.py();
-    let inspect = INSPECTED.import(py, "boardlot.results.row_classes", "inspected")?;
+    let inspect = INSPECTED.import(py, "boardlot._support.row_classes", "inspected")?;
     let (construction, inspected): (String, Vec<Inspected<'_>>) =
         inspect.invoke((class,))?.extract()?;
     let class = class.cast::<PyType>()?;

@@ -3,7 +3,7 @@
 //! The constructors that `dataclass` and `NamedTuple` generate are Python code. Calling it for every
 //! record would take longer than everything else about the record. This does exactly what that code
 //! does: `tuple.__new__(cls, values)`, or `object.__new__(cls)` and then `object.__setattr__` for each
-//! field. `results/row_classes.py` finds out whether a class has nothing but generated code, and the
+//! field. `_support/row_classes.py` finds out whether a class has nothing but generated code, and the
 //! tests compare instances with those of the class's own constructor.
 
 use std::{ffi::c_void, mem, ptr};

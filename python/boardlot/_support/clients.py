@@ -1,0 +1,114 @@
+"""What the generated clients need from Python: the types of arguments, how a pickle is rebuilt,
+and the errors for names that do not exist, with the nearest one that does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+
+from boardlot import _core
+
+# Parts of the names of methods that other clients have.
+ABSENT = frozenset(
+    {"price", "prices", "quote", "quotes", "ticker", "tickers", "candle", "candles", "kline",
+     "klines", "bars", "ohlcv", "book", "depth", "stream", "subscribe", "watch", "place", "submit",
+     "create", "buy", "sell", "modify", "cancel"}
+)  # fmt: skip
+
+
+# What other libraries call a frame, what frames have, and what a list has that can be changed.
+AS_FRAME = frozenset(
+    {"to_df", "to_frame", "to_dataframe", "as_df", "df", "frame", "dataframe", "data"}
+)
+OF_FRAMES = frozenset(
+    {"head", "tail", "columns", "shape", "dtypes", "iloc", "loc", "values", "groupby", "group_by",
+     "sort_values", "sort_by", "sort", "filter", "query", "merge", "join", "drop", "describe",
+     "plot", "apply", "map", "sum", "mean", "to_csv", "to_json", "to_parquet", "to_excel",
+     "write_csv", "write_parquet"}
+)  # fmt: skip
+OF_LISTS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "reverse", "update"})
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'dividends'?`, or nothing."""
+    return _core._did_you_mean(name, list(known))
+
+
+def missing_attribute(instance: object, name: str) -> AttributeError:
+    """The error for a misspelled method or attribute of a client."""
+    kind = type(instance)
+    text = f"{kind.__name__!r} object has no attribute {name!r}"
+    if not name.startswith("_"):
+        text += _nearest(name, [word for word in dir(kind) if not word.startswith("_")])
+    # Without its name, which would make a traceback repeat the suggestion.
+    return AttributeError(text, obj=instance)
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    """The nearest method; of what other clients have and this service has not, that it has not."""
+    if found := did_you_mean(name, known) or _of_command(name):
+        return found
+    if any(part in ABSENT for part in name.split("_")):
+        return "; the service documents no prices, no streams and no placing of orders"
+    return ""
+
+
+def _of_command(name: str) -> str:
+    """The method behind a command of this name, or the one for any request."""
+    from boardlot._endpoints import ENDPOINTS
+
+    methods = {endpoint.command.replace("-", "_"): endpoint.method for endpoint in ENDPOINTS}
+    methods |= dict.fromkeys(("get", "post"), "request")
+    return f"; did you mean {methods[name]!r}?" if name in methods else ""
+
+
+def missing_of_rows(rows: object, name: str) -> AttributeError:
+    """The error for a misspelled method of records or a pager, or one that frames have."""
+    kind = type(rows)
+    text = f"{kind.__name__!r} object has no attribute {name!r}"
+    if not name.startswith("_"):
+        text += _instead(rows, name)
+    return AttributeError(text, obj=rows)
+
+
+def _instead(rows: object, name: str) -> str:
+    """What to call on records or a pager in the place of what they do not have."""
+    wait = "await " if isinstance(rows, _core.AsyncPager) else ""
+    if name in AS_FRAME:
+        return f"; call `{wait}to_pandas()`, `{wait}to_polars()` or `{wait}to_arrow()`"
+    if name in OF_FRAMES:
+        return f"; frames have it: call `{wait}to_pandas()` or `{wait}to_polars()` first"
+    if isinstance(rows, _core.Records):
+        if name in OF_LISTS:
+            return "; records cannot be changed: `to_dicts()` returns a list that can"
+        if name in {field.name for field in rows.schema}:
+            return f"; it is a field: write `records[0][{name!r}]`, or `to_pandas()[{name!r}]`"
+    known = [word for word in dir(type(rows)) if not word.startswith("_")]
+    return did_you_mean(name, known)
+
+
+def missing_name(module: str, known: Iterable[str], name: str) -> AttributeError:
+    """The error for a misspelled name of the package."""
+    text = f"module {module!r} has no attribute {name!r}"
+    if not name.startswith("_"):
+        text += did_you_mean(name, known)
+    return AttributeError(text, obj=None)
+
+
+def wrong_context_manager(client: object) -> TypeError:
+    """The error for a client in the other kind of `with`."""
+    name = type(client).__name__
+    if getattr(client, "_call_mode", "sync") == "async":
+        return TypeError(f"{name} is asynchronous: write `async with`, or use Client with `with`")
+    return TypeError(f"{name} blocks: write `with`, or use AsyncClient with `async with`")
+
+
+Query = Mapping[str, str | int | float] | Sequence[tuple[str, str | int | float]]
+Day = str | date
+Time = str | int | date | datetime
+
+
+def rebuild(kind: type, arguments: dict[str, Any]) -> object:
+    """The object of this class, made from the keyword arguments that its pickle carries."""
+    return kind(**arguments)

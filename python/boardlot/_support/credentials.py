@@ -1,0 +1,241 @@
+"""The credentials that a profile in `config.toml` names, and where their passphrase comes from: a
+file, a command or the terminal; never the environment."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import stat
+import subprocess
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from boardlot._support import hints
+from boardlot.errors import StoreError
+
+if TYPE_CHECKING:
+    from boardlot import ApiKey, EncryptedFileStore, KeyringStore, OAuth
+
+MAX_BYTES = 4096
+# Seconds that a command may take: a person may have to unlock something.
+COMMAND_TIMEOUT = 120.0
+
+
+@dataclass(frozen=True)
+class Passphrase:
+    """Returns the passphrase of a file when it is called; a pickle says only where it is stored."""
+
+    of: str
+    """The encrypted file that it opens, for the prompt and for errors."""
+    file: str | None = None
+    """The file that contains it, readable only by its owner."""
+    command: tuple[str, ...] | None = None
+    """The program and its arguments that print it; no shell is involved."""
+    label: str = "passphrase"
+    """What the terminal calls it: a key has a password."""
+
+    @classmethod
+    def source(
+        cls,
+        of: str | PathLike[str],
+        file: str | PathLike[str] | None,
+        command: Sequence[str] | None,
+        label: str = "passphrase",
+    ) -> Passphrase:
+        """The passphrase of a file, from one of these or from the terminal."""
+        return cls(
+            os.fspath(of),
+            None if file is None else os.fspath(file),
+            None if command is None else tuple(command),
+            label,
+        )
+
+    def __call__(self) -> str:
+        """The passphrase.
+
+        Raises:
+            StoreError: It cannot be read.
+        """
+        if self.file is not None:
+            return _only_line(_content(self.file), f"passphrase_file {self.file}")
+        if self.command is not None:
+            return _only_line(_output(self.command), f"passphrase_command {self.command[0]}")
+        return self.ask(f"{self.label} of {self.of}: ")
+
+    @property
+    def unattended(self) -> bool:
+        """Whether nobody is asked."""
+        return self.file is not None or self.command is not None
+
+    def ask(self, prompt: str) -> str:
+        """Ask for it at the terminal."""
+        try:
+            with warnings.catch_warnings():
+                # Raised before anything is printed: there is no terminal that can hide the typing.
+                warnings.simplefilter("error", getpass.GetPassWarning)
+                return getpass.getpass(prompt)
+        except getpass.GetPassWarning:
+            line = _line_of_stdin()
+        except (EOFError, AttributeError, OSError, ValueError):
+            # The end of the line of the prompt.
+            print(file=sys.stderr)
+            line = None
+        if line is not None:
+            return line
+        raise StoreError(
+            f"{self.of} is encrypted and there is no terminal to ask for its passphrase; for "
+            "unattended jobs set passphrase_file or passphrase_command in the profile "
+            "(`boardlot profile add --help`), or pass --passphrase-file or "
+            "--passphrase-command",
+            hint=hints.NO_TERMINAL,
+        )
+
+
+def _line_of_stdin() -> str | None:
+    """The next line of stdin; None if it is closed or at its end."""
+    try:
+        line = sys.stdin.readline()
+    except (AttributeError, OSError, ValueError):
+        return None
+    return line.removesuffix("\n") if line else None
+
+
+def _content(file: str) -> bytes:
+    """The content of a file that only its owner can read."""
+    try:
+        with open(file, "rb", opener=_open_at_once) as opened:
+            status = os.fstat(opened.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise StoreError(
+                    f"passphrase_file {file} is not a regular file; for the output of a program, "
+                    "such as <(...) in a shell, use passphrase_command",
+                    hint=hints.PASSPHRASE_FILE,
+                )
+            if sys.platform != "win32":
+                if status.st_uid not in (os.geteuid(), 0):
+                    raise StoreError(
+                        f"passphrase_file {file} belongs to another user; expected one of yours",
+                        hint=hints.PASSPHRASE_FILE,
+                    )
+                if status.st_mode & 0o077:
+                    raise StoreError(
+                        f"passphrase_file {file} can be read or changed by other users; "
+                        f"run: chmod 600 {file}",
+                        hint=hints.PASSPHRASE_FILE,
+                    )
+            return opened.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise StoreError(
+            f"passphrase_file {file} cannot be read: {error.strerror or error}",
+            hint=hints.PASSPHRASE_FILE,
+        ) from None
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Without waiting for the writer of a pipe, which may never come."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _output(command: Sequence[str]) -> bytes:
+    """What a command prints. Its arguments are not shown in errors: one may be a secret."""
+    name = f"passphrase_command {command[0]}"
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            timeout=COMMAND_TIMEOUT,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        problem = f"{name} did not end within {COMMAND_TIMEOUT:g} s"
+    except (OSError, ValueError) as error:
+        problem = f"{name} cannot be run: {getattr(error, 'strerror', None) or error}"
+    else:
+        if done.returncode == 0:
+            return done.stdout
+        problem = f"{name} failed with exit status {done.returncode}"
+    raise StoreError(problem, hint=hints.PASSPHRASE_COMMAND) from None
+
+
+def _only_line(text: bytes, name: str) -> str:
+    """The passphrase, without the line break at its end."""
+    line = text.removesuffix(b"\n").removesuffix(b"\r")
+    hint = hints.PASSPHRASE_COMMAND if "command" in name else hints.PASSPHRASE_FILE
+    if not line or b"\n" in line or len(text) > MAX_BYTES:
+        what = "no passphrase" if not line else "more than a line of at most 4 KiB"
+        raise StoreError(f"{name} has {what}; expected the passphrase alone", hint=hint)
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        # Not chained: the error would contain the passphrase.
+        problem = f"{name} is not UTF-8; expected the passphrase alone"
+    raise StoreError(problem, hint=hint)
+
+
+def profile_auth(entry: Mapping[str, Any], base_url: str | None = None) -> ApiKey | OAuth | None:
+    """The credentials of a profile, as `_core._profile` returns it; `None` if it has none.
+
+    A passphrase comes from the profile's `passphrase_file` or `passphrase_command`, otherwise from
+    the terminal. That of a login is read when the store first needs it. `base_url` is the service
+    that they are used at.
+
+    Raises:
+        ConfigError: The profile is of another service.
+    """
+    import boardlot as bl
+
+    check_address(entry, base_url)
+    if entry["kind"] == "api_key":
+        file = entry["private_key"]
+        password = passphrase_of(entry, file, "password")() if _is_encrypted(file) else None
+        return bl.ApiKey(entry["key_id"], file, password=password)
+    if entry["kind"] == "oauth":
+        return bl.OAuth(entry["client_id"], store=profile_store(entry), base_url=base_url)
+    return None
+
+
+def application_of(entry: Mapping[str, Any]) -> str | None:
+    """The id of the application to which the service grants a rate; `None` without credentials."""
+    return entry.get("key_id") or entry.get("client_id")
+
+
+def check_address(entry: Mapping[str, Any], base_url: str | None) -> None:
+    """Refuse the credentials of a profile at another service than its own.
+
+    Raises:
+        ConfigError: It is of another service.
+    """
+    from boardlot import _core
+
+    own = entry.get("base_url")
+    if own is not None and base_url is not None and entry["kind"] != "none":
+        _core._check_profile_address(own, base_url)
+
+
+def profile_store(entry: Mapping[str, Any]) -> EncryptedFileStore | KeyringStore:
+    """The store of a login: an encrypted file, or the keychain."""
+    import boardlot as bl
+
+    file = entry.get("store")
+    if file is None:
+        return bl.KeyringStore()
+    return bl.EncryptedFileStore(file, passphrase_of(entry, file))
+
+
+def passphrase_of(
+    entry: Mapping[str, Any], file: str | PathLike[str], label: str = "passphrase"
+) -> Passphrase:
+    """The passphrase of the profile's encrypted file."""
+    command = entry.get("passphrase_command")
+    return Passphrase.source(file, entry.get("passphrase_file"), command, label)
+
+
+def _is_encrypted(key_file: str | PathLike[str]) -> bool:
+    path = Path(key_file)
+    return path.is_file() and b"ENCRYPTED" in path.read_bytes()

@@ -1,0 +1,261 @@
+"""An archive in a SQLite file, with the standard library's driver."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from boardlot._support import crash_safe
+from boardlot.archive import schema
+from boardlot.archive.database import (
+    RESTORE,
+    DatabaseConnection,
+    Row,
+    Transaction,
+    digest,
+    store_error,
+)
+from boardlot.archive.locks import WAIT, Lock, held_by
+from boardlot.archive.running import pause
+from boardlot.archive.sqlite import types as sqlite_types
+from boardlot.archive.sqlite.connection import SqliteConnection, run_query
+from boardlot.archive.sqlite.files import (
+    FileLock,
+    ReadOnlyFile,
+    create_private,
+    files_of,
+    identity_of,
+)
+from boardlot.errors import StoreError
+
+__all__ = ["Sqlite"]
+
+MEMORY = ":memory:"
+# The size of the log, in pages, at which its content is moved to the file: 16 MB.
+LOG_PAGES = 4_000
+
+
+class Sqlite(DatabaseConnection[SqliteConnection]):
+    """A file in WAL mode: readers and the writer do not block each other."""
+
+    identity = "integer primary key"
+    view_columns_sql = (
+        "select view.name, field.name from sqlite_master view, pragma_table_info(view.name) field "
+        "where view.type = 'view' order by view.name"
+    )
+    # The driver decodes SQLite's messages, which repeat what they are about.
+    driver_error: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError)
+
+    def __init__(self, target: str, wait: float) -> None:
+        self.path: Path | None = Path(os.path.realpath(target)) if target != MEMORY else None
+        self._wait = wait
+        # What the path led to when it was opened.
+        self._identity: Any = None
+        # If this user cannot write it.
+        self._read_only: ReadOnlyFile | None = None
+        super().__init__(str(self.path or MEMORY))
+
+    def _connect(self) -> SqliteConnection:
+        connection = self._open()
+        try:
+            self._retrying(lambda: self._prepare(connection))
+            self._identity = identity_of(self.path)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _is_lost(self, connection: SqliteConnection) -> bool:
+        return self._read_only is not None and self._read_only.is_outdated()
+
+    def _open(self) -> SqliteConnection:
+        self._read_only = None
+        if self.path is None:
+            return SqliteConnection(MEMORY)
+        regular = crash_safe.is_regular(self.path)
+        if regular is None:
+            create_private(self.path)
+        elif not regular:
+            raise store_error(
+                self.name, "is not a regular file", hint="Choose the path of a file, or a new one."
+            )
+        elif not os.access(self.path, os.W_OK):
+            self._read_only = ReadOnlyFile(self.path, self.name)
+            return self._read_only.connect()
+        return SqliteConnection(str(self.path))
+
+    def _open_for_queries(self) -> SqliteConnection:
+        if self._read_only is not None:
+            return self._read_only.connect()
+        assert self.path is not None
+        return SqliteConnection(f"{self.path.as_uri()}?mode=ro", uri=True)
+
+    def _prepare(self, connection: SqliteConnection) -> None:
+        tables = {name for (name,) in connection.execute("select name from sqlite_master")}
+        found = None
+        if "archive_format" in tables:
+            found = self._format_of(connection)
+        elif tables:
+            raise store_error(
+                self.name,
+                "is a database, but not an archive",
+                hint="Choose another path; the file is unchanged.",
+            )
+        if self._read_only is not None and found == schema.FORMAT:
+            return
+        if found is None and self.path is not None:
+            connection.execute("pragma journal_mode = wal")
+        if found != schema.FORMAT or not schema.is_current(self, connection):
+            # Another process may have been first.
+            connection.execute("begin immediate")
+            try:
+                if connection.execute("select 1 from sqlite_master where name = 'archive_format'"):
+                    found = self._format_of(connection)
+                schema.prepare(self, connection, found)
+                connection.execute("commit")
+            except BaseException:
+                connection.roll_back()
+                raise
+        # A commit survives the end of the process, however it ends. It may be lost if the machine
+        # loses power, with the position that belongs to it: then it is fetched again.
+        connection.execute("pragma synchronous = normal")
+        connection.execute(f"pragma wal_autocheckpoint = {LOG_PAGES}")
+
+    def _format_of(self, connection: SqliteConnection) -> int:
+        return schema.format_of(self, connection.execute("select version from archive_format"))
+
+    def _retrying(self, work: Any) -> Any:
+        """Do what another process may be keeping us from, for as long as we are to wait."""
+        end = time.monotonic() + self._wait
+        while True:
+            try:
+                return work()
+            except sqlite3.OperationalError as error:
+                if not _is_busy(str(error)) or time.monotonic() >= end:
+                    raise
+            pause(WAIT)
+
+    def _error(self, error: sqlite3.Error | UnicodeDecodeError) -> StoreError:
+        text = str(error)
+        if isinstance(error, UnicodeDecodeError):
+            text = error.object.decode(errors="replace")
+        if _is_busy(text):
+            return store_error(
+                self.name,
+                "is being written by another process",
+                retryable=True,
+                hint="Wait until it has finished, or end it.",
+            )
+        hint = "Check that the folder exists, and that you may write there."
+        for part, advice in HINTS.items():
+            if part in text:
+                hint = advice
+        return store_error(self.name, f"cannot be used: {text}", hint=hint)
+
+    def _check_file(self) -> None:
+        if identity_of(self.path) != self._identity:
+            raise store_error(
+                self.name,
+                "was removed or replaced while it was open",
+                hint="Open it again; what was read into the old file is lost with it.",
+            )
+
+    @contextmanager
+    def transaction(self, lock: Lock | None = None) -> Iterator[Transaction]:
+        with self._using() as connection:
+            self._check_file()
+            self._retrying(lambda: connection.execute("begin immediate"))
+            try:
+                if lock is not None:
+                    lock.check()
+                yield connection
+                connection.execute("commit")
+            except BaseException:
+                connection.roll_back()
+                raise
+
+    def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        with self._reading() as connection:
+            rows: list[Row] = self._retrying(lambda: connection.execute(sql, parameters))
+            return rows
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Transaction]:
+        with self._reading() as connection:
+            connection.execute("begin")
+            try:
+                # Its moment is that of its first query.
+                self._retrying(lambda: connection.execute("select 1 from series limit 1"))
+                yield connection
+            finally:
+                connection.roll_back()
+
+    @contextmanager
+    def _reading(self) -> Iterator[SqliteConnection]:
+        with self._using() as connection:
+            self._check_file()
+            try:
+                yield connection
+            finally:
+                if self._read_only is not None:
+                    self._read_only.check()
+
+    def define(self, statement: str) -> None:
+        with self.transaction() as transaction:
+            transaction.execute(statement)
+
+    def concat_sql(self, column: str) -> str:
+        # As bytes, which Python does not decode.
+        return f"cast(group_concat({column}, ',') as blob)"
+
+    def query(self, sql: str, parameters: Sequence[Any]) -> tuple[list[str], list[Row]]:
+        with self._using():
+            # Also makes sure that it exists and is up to date.
+            self._check_file()
+        slots = self._own if self.path is None else self._for_queries
+        with self._using(slots, self._open_for_queries) as connection:
+            try:
+                return run_query(connection, sql, parameters)
+            finally:
+                if self._read_only is not None:
+                    self._read_only.check()
+
+    def lock(self, name: str) -> Lock:
+        kind, _, rest = name.partition(":")
+        suffix = f"{kind}-{digest(rest)}"
+        path = self.path and self.path.with_name(f".{self.path.name}.{suffix}.lock")
+        key = f"{self.name}/{suffix}/{id(self) if path is None else ''}"
+        return FileLock(path, key, f"{rest} in the archive {self.name} is being {held_by(kind)}")
+
+    def reads(self, path: str) -> bool:
+        if self.path is None:
+            return False
+        own = files_of(self.path)
+        found = identity_of(Path(path))
+        return os.path.realpath(path) in map(str, own) or (
+            found is not None and found in map(identity_of, own)
+        )
+
+    def typed(self, field: str, kind: str, unit: str) -> str:
+        return sqlite_types.typed(field, kind, unit)
+
+    def timestamp_sql(self, column: str) -> str:
+        return sqlite_types.timestamp_sql(column)
+
+
+def _is_busy(text: str) -> bool:
+    return "database is locked" in text or "database table is locked" in text
+
+
+HINTS = {
+    "full": "Free some space and run the same update again: nothing that was stored is lost.",
+    "readonly": "The file is read-only: make it writable to update the archive.",
+    "not a database": "It is not an archive, or it was damaged: restore it from a backup.",
+    "malformed": "It was damaged: restore it from a backup.",
+    "no such": f"Part of it is missing: it was damaged. {RESTORE}",
+}

@@ -1,0 +1,161 @@
+"""A connection to SQLite, the only way to use it, and a user's query, which can change nothing."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import chain
+from typing import Any
+
+from boardlot._support.per_process import ForkGate
+from boardlot.archive.database import Row, Transaction
+from boardlot.archive.locks import WAIT
+from boardlot.errors import ConfigError
+
+# Rows in one statement, which take two thirds of the time of as many statements. Older versions of
+# SQLite accept 999 values.
+ROWS = 50
+# SQLite has locks of the whole process, such as that of its memory and one for each open file. A
+# child that was forked while another thread had one would wait for it forever.
+GATE = ForkGate()
+
+
+class SqliteConnection(Transaction):
+    """A connection that can only be used while no thread forks; it has one transaction at a time.
+
+    Args:
+        address: A path, or a URI.
+        uri: Whether it is a URI.
+    """
+
+    def __init__(self, address: str, *, uri: bool = False) -> None:
+        # Waiting for a lock in C would delay Ctrl-C, so that is done by the caller, in short steps.
+        with GATE.entered():
+            self._driver = sqlite3.connect(
+                address, timeout=WAIT, isolation_level=None, check_same_thread=False, uri=uri
+            )
+
+    def __del__(self) -> None:
+        if hasattr(self, "_driver"):
+            with suppress(sqlite3.Error):
+                self.close()
+
+    @contextmanager
+    def driver(self) -> Iterator[sqlite3.Connection]:
+        """The driver's connection, whose cursors have to end within the `with` statement too."""
+        with GATE.entered():
+            yield self._driver
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        with GATE.entered():
+            return self._driver.execute(sql, parameters).fetchall()
+
+    def execute_many(self, sql: str, rows: Sequence[Row]) -> None:
+        with GATE.entered():
+            self._driver.executemany(sql, rows)
+
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
+        into, row = f"{table} ({', '.join(columns)})", f"({', '.join('?' * len(columns))})"
+        inserted = 0
+        for start in range(0, len(rows), ROWS):
+            some = rows[start : start + ROWS]
+            values = ", ".join([row] * len(some))
+            with GATE.entered():
+                inserted += self._driver.execute(
+                    f"insert into {into} values {values} on conflict do nothing",
+                    list(chain.from_iterable(some)),
+                ).rowcount
+        return inserted
+
+    def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
+        return f"{column} in (select value from json_each(?))", json.dumps(list(values))
+
+    def roll_back(self) -> None:
+        """End a transaction, if there is one."""
+        with GATE.entered(), suppress(sqlite3.Error):
+            if self._driver.in_transaction:
+                self._driver.execute("rollback")
+
+    def close(self) -> None:
+        """Close it, once or more often."""
+        with GATE.entered():
+            self._driver.close()
+
+
+# Instructions between two looks for Ctrl-C.
+STEPS = 100_000
+# The actions that read; by SQLite's numbers, as the module has them all since Python 3.11 only.
+FUNCTION, RECURSIVE = 31, 33
+READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, FUNCTION, RECURSIVE}
+
+
+def run_query(
+    connection: SqliteConnection, sql: str, parameters: Sequence[Any]
+) -> tuple[list[str], list[Row]]:
+    """The columns and rows of a query.
+
+    Raises:
+        ConfigError: The query is not valid, or would do something else than read.
+    """
+    with connection.driver() as driver:
+        return _run(driver, sql, parameters)
+
+
+def _run(
+    driver: sqlite3.Connection, sql: str, parameters: Sequence[Any]
+) -> tuple[list[str], list[Row]]:
+    interrupts: list[BaseException] = []
+    # Within it, nothing can be vacuumed into a file.
+    driver.execute("begin")
+    driver.execute("pragma query_only = on")
+    driver.set_authorizer(_reads_only)
+    driver.set_progress_handler(_watch(interrupts).__next__, STEPS)
+    try:
+        cursor = driver.execute(sql, parameters)
+        if cursor.description is None:
+            raise ConfigError("the query failed: it returns nothing; expected a SELECT")
+        return [column[0] for column in cursor.description], cursor.fetchall()
+    except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError, ValueError) as error:
+        if interrupts:
+            raise interrupts[0] from None
+        if isinstance(error, ConfigError):
+            raise
+        hint = "A query can read, but nothing else." if "not authorized" in str(error) else ""
+        raise ConfigError(f"the query failed: {error}", hint=hint) from error
+    finally:
+        driver.set_progress_handler(None, 0)
+        # None is accepted since Python 3.11.
+        driver.set_authorizer(_allows_all)
+        with suppress(sqlite3.Error):
+            driver.execute("rollback")
+        driver.execute("pragma query_only = off")
+
+
+def _reads_only(action: int, first: Any, second: Any, *_: Any) -> int:
+    allowed = action in READING and not (action == FUNCTION and second == "load_extension")
+    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
+
+
+def _allows_all(*_: Any) -> int:
+    return sqlite3.SQLITE_OK
+
+
+def _watch(interrupts: list[BaseException]) -> Iterator[int]:
+    """What SQLite calls now and then: 0 to go on, 1 to end.
+
+    Python runs the handlers of signals when the generator resumes, within the `try`: SQLite would
+    lose the exception of a function.
+    """
+    while True:
+        try:
+            # Another thread may be about to fork.
+            with GATE.left():
+                pass
+            yield 0
+        except GeneratorExit:
+            return
+        except BaseException as interrupt:
+            interrupts.append(interrupt)
+            yield 1

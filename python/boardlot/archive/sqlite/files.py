@@ -1,0 +1,170 @@
+"""The files of a SQLite archive: their locks, and reading one that this user cannot write."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from boardlot._support import crash_safe
+from boardlot._support.per_process import PerProcess
+from boardlot.archive.database import store_error
+from boardlot.archive.locks import Lock
+from boardlot.archive.sqlite.connection import SqliteConnection
+from boardlot.errors import StoreError
+
+__all__ = ["FileLock", "ReadOnlyFile", "create_private", "files_of", "identity_of"]
+
+# The ends of the names of an archive's files. SQLite would roll back what it finds in a journal,
+# although an archive writes none.
+LOG = "-wal"
+ENDS = ("", LOG, "-shm", "-journal")
+
+
+def files_of(path: Path) -> list[Path]:
+    """The files that SQLite takes for those of an archive."""
+    return [path.with_name(path.name + end) for end in ENDS]
+
+
+class ReadOnlyFile:
+    """An archive that this user can read, but not write.
+
+    While somebody has it open, or after its writer was killed, what was committed last is in its
+    log, which is read as well. Otherwise SQLite could not read it without creating files beside it,
+    unless it is told that nobody writes: then that is checked after each read.
+    """
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._path, self._name = path, name
+        self._seen: Any = None
+
+    def connect(self) -> SqliteConnection:
+        seen = self._look()
+        address = f"{self._path.as_uri()}?mode=ro"
+        if seen[1] is None:
+            self._seen = seen
+            return SqliteConnection(f"{address}&immutable=1", uri=True)
+        self._seen = None
+        connection = SqliteConnection(f"{address}&readonly_shm=1", uri=True)
+        try:
+            connection.execute("select name from sqlite_master")
+        except sqlite3.OperationalError as error:
+            connection.close()
+            if self._look()[1] is None:
+                return self.connect()
+            raise store_error(
+                self._name,
+                f"cannot be read without its log: {error}",
+                retryable=True,
+                hint="Let this user read the files beside it too (-wal and -shm), or open it once "
+                "as a user who may write it, and close it.",
+            ) from error
+        return connection
+
+    def is_outdated(self) -> bool:
+        """Whether the file was written since it was opened as one that nobody writes."""
+        return self._seen is not None and self._look() != self._seen
+
+    def check(self) -> None:
+        """Make sure of what was read.
+
+        Raises:
+            StoreError: Somebody has written meanwhile.
+        """
+        if self.is_outdated():
+            raise store_error(
+                self._name,
+                "was written while it was being read",
+                retryable=True,
+                hint="Read it again.",
+            )
+
+    def _look(self) -> tuple[Any, Any]:
+        """The state of the file, and of its log if there is one."""
+        return _state(self._path), _state(self._path.with_name(self._path.name + LOG))
+
+
+def _state(path: Path) -> tuple[int, ...] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def identity_of(path: Path | None) -> tuple[int, int] | None:
+    """Which file a path leads to; `None` if none is there."""
+    if path is None:
+        return None
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
+
+
+def create_private(path: Path) -> None:
+    """Create the file for its owner alone: it will have accounts and trades. SQLite gives the files
+    beside it the same mode."""
+    # What prevents it also prevents the connection, whose error says so.
+    with suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+class _OpenFiles:
+    """The lock files that this process has open."""
+
+    def __init__(self) -> None:
+        self.files: set[BinaryIO] = set()
+
+    def close(self) -> None:
+        for file in self.files:
+            file.close()
+
+
+# A child closes those of its parent, which stay locked: otherwise they would outlive the parent.
+_OPEN = PerProcess(_OpenFiles, _OpenFiles.close)
+
+
+class FileLock(Lock):
+    """A locked file next to the archive, removed afterwards."""
+
+    def __init__(self, path: Path | None, key: str, held_by: str) -> None:
+        super().__init__(key, held_by)
+        self._path = path
+        self._file: BinaryIO | None = None
+
+    def try_acquire(self) -> bool:
+        if self._path is None:
+            return True
+        try:
+            self._file = crash_safe.locked(self._path)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            raise StoreError(
+                f"{self._path} cannot be created: {error.strerror}",
+                hint="Make the folder writable, or copy the archive to one that is.",
+            ) from error
+        _OPEN.value.files.add(self._file)
+        return True
+
+    def check(self) -> None:
+        file = self._file
+        if file is not None and self._path is not None:
+            number = os.fstat(file.fileno())
+            if (number.st_dev, number.st_ino) != identity_of(self._path):
+                raise StoreError(
+                    f"{self._path} was removed during an update",
+                    retryable=True,
+                    hint="Run the same update again: nothing that was stored is lost.",
+                )
+
+    def release_others(self) -> None:
+        file, self._file = self._file, None
+        if file is not None and self._path is not None:
+            _OPEN.value.files.discard(file)
+            with file, suppress(OSError):  # Windows does not remove what is open.
+                self._path.unlink()

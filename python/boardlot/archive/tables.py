@@ -1,0 +1,308 @@
+"""What an archive has as tables: the results of queries, and Parquet files."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import date, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from boardlot import _core
+from boardlot._core import Endpoint
+from boardlot._support import crash_safe
+from boardlot.archive import observations
+from boardlot.archive.arguments import path_of
+from boardlot.archive.database import Database, Row
+from boardlot.archive.fills import FillStore
+from boardlot.archive.lists import LISTS, ListSpec, Series, list_named
+from boardlot.errors import ConfigError, StoreError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+# As the views of a SQLite archive write them.
+TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}\+00:00", re.ASCII)
+DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+
+class QueryResult:
+    """The `rows` of a query.
+
+    `columns` are their names, of which a second one with the same name ends in `_2`; iteration
+    yields a tuple for each row. In the result of a SQLite archive, a column whose values are all
+    times or dates as the views write them becomes one of timestamps (UTC) or dates.
+
+    Example:
+        >>> archive = bl.Archive(folder / "trades.db")
+        >>> _ = archive.update(client, dividends=["HK.00700"])
+        >>> result = archive.sql("select symbol, count(*) as n from dividends group by 1")
+        >>> result.to_dicts(), result.columns
+        ([{'symbol': 'HK.00700', 'n': 21}], ['symbol', 'n'])
+        >>> result.to_pandas().shape, result.to_polars().shape, result.to_arrow().num_rows
+        ((1, 2), (1, 2), 1)
+        >>> archive.close()
+    """
+
+    def __init__(self, columns: list[str], rows: list[Row]) -> None:
+        self.columns: list[str] = _unique(columns)
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows)
+
+    def __repr__(self) -> str:
+        return f"<QueryResult of {len(self._rows):,} rows: {', '.join(self.columns)}>"
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The rows as dicts by the names of the columns. Raises nothing."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self._rows]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows as a pandas DataFrame (extra `pandas`). Raises `ImportError` without it."""
+        _core._import_frame_library("to_pandas")
+        import pandas as pd
+
+        frame = pd.DataFrame(self._typed_columns())
+        return frame if self._rows else frame.astype(self._declared("to_pandas"))
+
+    def to_polars(self) -> polars.DataFrame:
+        """The rows as a polars DataFrame (extra `polars`). Raises `ImportError` without it."""
+        _core._import_frame_library("to_polars")
+        import polars as pl
+
+        types = None if self._rows else self._declared("to_polars")
+        return pl.DataFrame(
+            self._typed_columns(), strict=False, infer_schema_length=None, schema_overrides=types
+        )
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The rows as a pyarrow Table (extra `arrow`). Values without a common type become text.
+
+        Raises:
+            ImportError: pyarrow is not installed.
+        """
+        _core._import_frame_library("to_arrow")
+        import pyarrow as pa
+
+        table = pa.table(
+            {name: _array(pa, values) for name, values in self._typed_columns().items()}
+        )
+        for name, of_type in ({} if self._rows else self._declared("to_arrow")).items():
+            place = table.column_names.index(name)
+            table = table.set_column(place, name, pa.array([], of_type))
+        return table
+
+    def _declared(self, method: str) -> dict[str, Any]:
+        """The types of those columns that have the same type in all views with a column so named.
+
+        Rows show their types; a result without rows has the declared ones.
+        """
+        found: dict[str, list[Any]] = {}
+        for records in _declaring():
+            frame = getattr(records, method)()
+            names = frame.column_names if method == "to_arrow" else list(frame.columns)
+            types = frame.schema.types if method == "to_arrow" else list(frame.dtypes)
+            for name, of_type in zip(names, types, strict=True):
+                found.setdefault(name, []).append(of_type)
+        return {
+            name: types[0]
+            for name, types in found.items()
+            if name in self.columns and all(one == types[0] for one in types)
+        }
+
+    def _typed_columns(self) -> dict[str, list[Any]]:
+        columns = [_typed(list(column)) for column in zip(*self._rows, strict=True)]
+        return dict(zip(self.columns, columns or [[] for _ in self.columns], strict=True))
+
+
+def _unique(names: list[str]) -> list[str]:
+    found: list[str] = []
+    for name in names:
+        number, unique = 2, name
+        while unique in found or (unique != name and unique in names):
+            unique, number = f"{name}_{number}", number + 1
+        found.append(unique)
+    return found
+
+
+def _array(pa: Any, values: list[Any]) -> Any:
+    # SQLite has no type for a column.
+    try:
+        return pa.array(values)
+    except (pa.ArrowTypeError, pa.ArrowInvalid):
+        return pa.array([text_of(value) for value in values], pa.string())
+
+
+def text_of(value: Any) -> str | None:
+    """A value of a column whose values have no common type."""
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, default=str)
+
+
+def _typed(values: list[Any]) -> list[Any]:
+    """A column of times or dates in text as such."""
+    first = next((value for value in values if value is not None), None)
+    for pattern, convert in ((TIMESTAMP, datetime.fromisoformat), (DATE, date.fromisoformat)):
+        if isinstance(first, str) and pattern.fullmatch(first):
+            try:
+                return [
+                    None if value is None else _matching(pattern, convert, value)
+                    for value in values
+                ]
+            except (TypeError, ValueError):
+                return values
+    return values
+
+
+def _matching(pattern: re.Pattern[str], convert: Any, value: Any) -> Any:
+    if not pattern.fullmatch(value):
+        raise ValueError
+    return convert(value)
+
+
+def _declaring() -> Iterator[Any]:
+    """Empty records that have, between them, the columns of all views."""
+    yield Series("0", "-").records([])
+    for spec in LISTS.values():
+        for key in spec.examples:
+            yield spec.records(key, [], observed=True)
+
+
+# Whoever opens such a file does not expect Parquet in it.
+OTHER_FORMATS = {".csv", ".json", ".jsonl", ".tsv", ".txt", ".xls", ".xlsx"}
+
+
+def export(database: Database, name: str | Endpoint, path: str | os.PathLike[str]) -> int:
+    """Write a list to a file, and return the number of rows; see `Archive.export`."""
+    target = Path(os.path.realpath(path_of("path", path)))
+    if target.suffix.lower() in OTHER_FORMATS:
+        raise ConfigError(
+            f"path is {os.fspath(path)!r}; expected a Parquet file, such as "
+            f"{target.with_suffix('.parquet').name!r}",
+            hint="Only Parquet is written: for another format, write what `sql` returns.",
+        )
+    if crash_safe.is_regular(target) is False:
+        raise ConfigError(
+            f"path is {os.fspath(path)!r}, which is not a regular file; expected a file or a new "
+            "path"
+        )
+    if database.reads(str(target)):
+        raise ConfigError(f"path is {os.fspath(path)!r}, which is the archive itself")
+    table = arrow_table(database, name)
+    from pyarrow import parquet
+
+    try:
+        with crash_safe.replacing(target) as file:
+            parquet.write_table(table, file, compression="zstd")
+    except OSError as error:
+        # pyarrow's have a text of their own, and no `strerror`.
+        reason = error.strerror or str(error)
+        raise StoreError(
+            f"{target} cannot be written: {reason}",
+            hint="Free some space, or choose another path; an existing file is unchanged.",
+        ) from error
+    return int(table.num_rows)
+
+
+def arrow_table(database: Database, name: str | Endpoint) -> Any:
+    """A list with all of its keys as a pyarrow Table."""
+    if name == "fills":
+        tables, empty = _fills(database), _no_fills
+    else:
+        spec = list_named(name, "fills")
+        tables, empty = _changes(database, spec), partial(_no_changes, spec)
+    _core._import_frame_library("to_arrow")
+    import pyarrow as pa
+
+    parts = [_with_keys(pa, records.to_arrow(invalid="null"), keys) for keys, records in tables]
+    if not parts:
+        parts = [
+            _with_keys(pa, records.to_arrow(invalid="null"), keys) for keys, records in empty()
+        ]
+    return pa.concat_tables(_with_common_types(pa, parts), promote_options="permissive")
+
+
+def _with_common_types(pa: Any, tables: list[Any]) -> list[Any]:
+    """The tables, so that columns of one name have a type in common: those without any are text."""
+    types: dict[str, list[Any]] = {}
+    for table in tables:
+        for column in table.schema:
+            of_column = types.setdefault(column.name, [])
+            if column.type not in of_column:
+                of_column.append(column.type)
+    for name in [name for name, found in types.items() if len(found) > 1]:
+        # Nulls alone are of any type.
+        found = [
+            table.column(name).type
+            for table in tables
+            if name in table.column_names and table.column(name).null_count < len(table)
+        ]
+        as_text = not _unify(pa, found)
+        for place, table in enumerate(tables):
+            if name in table.column_names:
+                values = _converted(pa, table.column(name), as_text)
+                tables[place] = table.set_column(table.column_names.index(name), name, values)
+    return tables
+
+
+def _converted(pa: Any, column: Any, as_text: bool) -> Any:
+    if column.null_count == len(column):
+        return pa.nulls(len(column))
+    if not as_text:
+        return column
+    return pa.array([text_of(value) for value in column.to_pylist()], pa.string())
+
+
+def _unify(pa: Any, types: list[Any]) -> bool:
+    schemas = [pa.schema([])] + [pa.schema([("column", of_type)]) for of_type in types]
+    try:
+        pa.unify_schemas(schemas, promote_options="permissive")
+    except (pa.ArrowTypeError, pa.ArrowInvalid):
+        return False
+    return True
+
+
+def _with_keys(pa: Any, table: Any, keys: dict[str, str]) -> Any:
+    """The table with a leading column for each key."""
+    for place, (name, value) in enumerate(keys.items()):
+        if name in table.column_names:
+            table = table.drop_columns([name])
+        table = table.add_column(place, name, pa.repeat(pa.scalar(value, pa.string()), len(table)))
+    return table
+
+
+def _fills(database: Database) -> Iterator[tuple[dict[str, str], Any]]:
+    for account, market in database.read("select account, market from series order by id"):
+        series = Series(account, market)
+        with closing(FillStore(database, series).texts()) as texts:
+            records = series.records(texts)
+        yield {"account": account, "market": market}, records
+
+
+def _changes(database: Database, spec: ListSpec) -> Iterator[tuple[dict[str, str], Any]]:
+    rows = database.read("select key from lists where list = ? order by id", (spec.name,))
+    for (key,) in rows:
+        texts = observations.changes(database, spec, key)
+        yield {spec.column: key}, spec.records(key, texts, observed=True)
+
+
+def _no_fills() -> Iterator[tuple[dict[str, str], Any]]:
+    """The declared columns of fills, of which the archive has none."""
+    yield {"account": "", "market": ""}, Series("0", "-").records([])
+
+
+def _no_changes(spec: ListSpec) -> Iterator[tuple[dict[str, str], Any]]:
+    """The declared columns of a list of which the archive has no key."""
+    for key in spec.examples:
+        yield {spec.column: key}, spec.records(key, [], observed=True)

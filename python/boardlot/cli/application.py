@@ -1,0 +1,215 @@
+"""The command group: which commands there are, how one is run, and how an error ends it."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from typing import Any
+
+import click
+
+from boardlot._support import hints
+from boardlot._support.cell_format import escaped
+from boardlot.cli.click_classes import CommandGroup, accept_global_options, write_examples
+from boardlot.cli.commands import endpoints
+from boardlot.cli.options import global_options
+from boardlot.cli.output.terminal import coloured
+from boardlot.cli.settings import Settings, Terminated
+from boardlot.errors import AuthenticationError, BoardlotError, ConfigError, StoreError
+
+# The module of each command in `boardlot.cli.commands`, where it has its own name, and its line in
+# the list of commands: a module is loaded only when its command is called. The commands of the
+# service's endpoints are in `boardlot.cli.commands.endpoints`.
+COMMANDS = {
+    "demo": ("demo", "Show everything without an account, on the sandbox."),
+    "login": ("login", "Log in with the browser and store the tokens."),
+    "logout": ("login", "Delete the tokens of a login."),
+    "profile": ("profile", "List, show, add, choose and remove profiles."),
+    "status": ("login", "Show the login and the clock offset."),
+    "doctor": ("doctor", "Check each stage of a request, and say what to do."),
+    "keygen": ("keygen", "Create a key pair for signed requests."),
+    "sandbox": ("sandbox", "Serve the whole service on this machine, with invented data."),
+    "archive": ("archive", "Keep what the service forgets, and read it again."),
+    "open": ("open", "Open the docs or another page of the project in the browser."),
+    "mcp": ("mcp", "Serve read-only tools to language models."),
+    "call": ("request", "Call a custom endpoint, from a TOML file."),
+    "request": ("request", "Send any request, and print the response unchanged."),
+    "completion": ("completion", "Print the completion script of a shell."),
+}
+
+EXAMPLES = [
+    "boardlot demo",
+    "boardlot --base-url https://api.example.com --profile live login",
+    "boardlot --profile live ipos hk",
+    "boardlot --profile live fills 281756 HK --out fills.csv",
+]
+
+
+class _Commands(CommandGroup):
+    """A group that loads a command's module when it is called, and not for its help line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*COMMANDS, *endpoints.ENDPOINTS]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name in endpoints.ENDPOINTS:
+            return endpoints.command(name)
+        if name not in COMMANDS:
+            return None
+        command = getattr(import_module(f"boardlot.cli.commands.{COMMANDS[name][0]}"), name)
+        assert isinstance(command, click.Command)
+        return accept_global_options(command)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # Here, before click handles it as an error of its own.
+            out = ctx.ensure_object(Settings).out
+            if out is not None:
+                raise OSError(f"{out}: the reader closed it before the end") from None
+            # The reader of stdout closed it, as `head` does: not an error.
+            raise click.exceptions.Exit(0) from None
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_options(ctx, formatter)
+        write_examples(formatter, EXAMPLES)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        own = [(name, line) for name, (_, line) in COMMANDS.items()]
+        data = [(name, endpoint.summary) for name, endpoint in endpoints.ENDPOINTS.items()]
+        for title, lines in (("Commands", own), ("Data", data)):
+            with formatter.section(title):
+                formatter.write_dl(lines)
+
+
+@click.command(
+    cls=_Commands,
+    params=global_options(),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(package_name="boardlot")
+@click.pass_context
+def app(ctx: click.Context) -> None:
+    """The account records and reference data of a broker, from the command line.
+
+    The options below may come before or after a command. Data goes to stdout, everything else to
+    stderr. The exit status is 0, 1 if the service or the network failed, or 2 for wrong usage.
+    """
+    ctx.ensure_object(Settings)
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit status; see `boardlot.cli.main`."""
+    _open_streams()
+    for stream in (sys.stdout, sys.stderr):
+        # Characters that the terminal's encoding lacks are escaped: they would end the command.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    settings = Settings(typed=sys.argv[1:] if arguments is None else arguments)
+    try:
+        with _sigterm_raises(), warnings.catch_warnings():
+            warnings.showwarning = report_warning
+            status = app.main(arguments, prog_name="boardlot", standalone_mode=False, obj=settings)
+    except (Exception, KeyboardInterrupt, Terminated) as error:
+        status = report_error(error, settings)
+    _flush_stdout()
+    return status if isinstance(status, int) else 0
+
+
+def _open_streams() -> None:
+    """Replace streams that were closed at the start: stdout fails on writing, stderr discards."""
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+
+
+@contextmanager
+def _sigterm_raises() -> Iterator[None]:
+    """Clean up on SIGTERM as on Ctrl-C; signals reach the main thread only."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: Any) -> None:
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _flush_stdout() -> None:
+    """Leave nothing in stdout's buffer, which would fail again when the process ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+# The exit status of a command that a signal ended, as shells report it: 128 and its number.
+INTERRUPTED, TERMINATED = 130, 143
+LINE_FEED = "\n"
+
+
+def report_error(error: BaseException, settings: Settings) -> int:
+    """Write to stderr what went wrong and what to do; returns the exit status."""
+    if isinstance(error, Terminated):
+        _write("terminated", "", settings)
+        return TERMINATED
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, (click.Abort, KeyboardInterrupt)):
+        _write("interrupted", "", settings)
+        return INTERRUPTED
+    if isinstance(error, click.ClickException):
+        usage = io.StringIO()
+        error.show(usage)
+        click.echo(escaped(usage.getvalue(), f"{LINE_FEED}\t"), err=True, nl=False)
+        return error.exit_code
+    if isinstance(error, BoardlotError):
+        if not (error.retryable or error.checkpoint):
+            settings.resume_hint = ""
+        _write(str(error), _hint_of(error, settings), settings)
+        return 2 if isinstance(error, ConfigError) else 1
+    if isinstance(error, (ImportError, OSError)):
+        reason = getattr(error, "strerror", None)
+        path = getattr(error, "filename", None)
+        _write(f"{path}: {reason}" if reason and path else str(error), "", settings)
+        return 1
+    raise error
+
+
+def report_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """`warnings.showwarning` of the command line."""
+    click.echo(f"{_name('yellow')} warning: {escaped(str(message))}", err=True)
+
+
+def _hint_of(error: BoardlotError, settings: Settings) -> str:
+    """The error's hint, or that of what only the command line knows."""
+    if isinstance(error, AuthenticationError) and not settings.has_credentials:
+        return hints.NO_CREDENTIALS
+    if isinstance(error, StoreError) and "the keychain cannot be used" in str(error):
+        return hints.LOCKED_KEYCHAIN
+    return error.hint
+
+
+def _write(message: str, hint: str, settings: Settings) -> None:
+    click.echo(f"{_name('red')} {escaped(message)}", err=True)
+    for line in filter(None, (hint, settings.resume_hint)):
+        click.echo(f"hint: {escaped(line.strip(), LINE_FEED)}", err=True)
+
+
+def _name(colour: str) -> str:
+    return click.style("boardlot:", fg=colour, bold=True) if coloured() else "boardlot:"

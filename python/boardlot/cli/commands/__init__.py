@@ -1,0 +1,1 @@
+"""The commands: a module is loaded only when one of its commands is called."""

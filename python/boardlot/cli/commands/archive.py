@@ -1,0 +1,336 @@
+"""`boardlot archive`: keeps what the service forgets, and reads it again."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import sys
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+
+from boardlot._support.crash_safe import is_regular
+from boardlot.archive import Archive
+from boardlot.archive.arguments import EVERY_MIN, SECONDS_MAX, server_address
+from boardlot.archive.lists import LISTS, ListName
+from boardlot.cli.click_classes import Argument, CommandGroup, DataCommand
+from boardlot.cli.commands.endpoints import parse_time
+from boardlot.cli.files import UserPath
+from boardlot.cli.numbers import Number
+from boardlot.cli.output.emit import check_destination, emit
+from boardlot.cli.output.fields import NamedRows, plain
+from boardlot.cli.settings import Settings
+
+
+class _File(click.types.StringParamType):
+    """The path of an archive, or the address of a PostgreSQL database."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if server_address(str(value)) is not None:
+            return str(value)
+        UserPath().convert(value, param, ctx)
+        return str(value)
+
+
+def _account(text: str) -> tuple[str, str]:
+    """An account and a trading market, such as 281756:HK."""
+    account, colon, market = text.rpartition(":")
+    if not colon:
+        raise click.UsageError(f"--fills is {text!r}; expected ACCOUNT:MARKET, such as 281756:HK")
+    return account, market
+
+
+UPDATE = "boardlot --profile live archive update trades.db"
+FILE = "A SQLite file, created if it does not exist; or postgresql://USER@HOST/DATABASE."
+# The most that `--overlap-days` may be: a century.
+DAYS_MAX = 36_525
+FINDING = ["kind", "list", "key", "text"]
+# The option of each list: what its keys are, and what it stores.
+LIST_OPTIONS = {
+    "crypto_orders": ("ACCOUNT", "Open crypto orders of an account"),
+    "sim_orders": ("ACCOUNT", "Simulated orders of an account"),
+    "sim_positions": ("ACCOUNT", "Simulated positions of an account"),
+    "ipos": ("MARKET", "IPOs of a market"),
+    "dividends": ("SYMBOL", "Dividends of a stock"),
+    "futures": ("SYMBOL", "Related futures of a symbol"),
+    "plates": ("PLATE", "Stocks of a plate"),
+}
+
+
+def _file() -> Argument:
+    return Argument("file", FILE, metavar="FILE", type=_File())
+
+
+def _fills(**more: Any) -> click.Option:
+    return click.Option(["--fills"], metavar="ACCOUNT:MARKET", **more)
+
+
+def _ranges() -> list[click.Parameter]:
+    return [
+        click.Option(
+            ["--since"],
+            metavar="TIME",
+            help="How far back to read fills; the first update reads 90 days.",
+        ),
+        click.Option(
+            ["--overlap-days"],
+            type=Number(0, DAYS_MAX),
+            default=7.0,
+            show_default=True,
+            help="How long before the newest stored fill an update starts.",
+        ),
+    ]
+
+
+def update(
+    settings: Settings,
+    file: str,
+    fills: Sequence[str],
+    since: str | None,
+    overlap_days: float,
+    max_age_minutes: float | None,
+    **keys: Any,
+) -> int:
+    """Read lists, and store what is new, changed or gone.
+
+    Killed at any moment and run again, it ends up as if nothing had happened. A list that fails
+    does not stop the others; the exit status is then 1.
+    """
+    if not fills and not any(keys.values()):
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in ("fills", *keys))
+        raise click.UsageError(f"nothing to update: pass one or more of {options}")
+    check_destination(settings, _files_of(file))
+    accounts = [_account(text) for text in fills]
+    start = None if since is None else parse_time(since)
+    with settings.client() as client, Archive(file) as archive:
+        report = archive.update(
+            client,
+            fills=accounts,
+            since=start,
+            overlap=timedelta(days=overlap_days),
+            max_age=None if max_age_minutes is None else timedelta(minutes=max_age_minutes),
+            progress=settings.out is not None,
+            **keys,
+        )
+    emit(settings, list(report.rows()))
+    return 1 if report.errors else 0
+
+
+def status(settings: Settings, file: str) -> None:
+    """Show what an archive contains: a row for each list."""
+    check_destination(settings, _files_of(file))
+    with _existing(file) as archive:
+        rows = archive.status()
+    emit(settings, [{**row, "read_at": str(row["read_at"] or "")} for row in rows])
+
+
+def export(settings: Settings, file: str, name: ListName | Literal["fills"], path: Path) -> None:
+    """Write a list to a Parquet file: fills, or all changes of another list."""
+    _refuse(settings, "a list is exported whole, as Parquet", ("--force",))
+    if is_regular(path) is not None and not settings.force:
+        raise click.UsageError(f"{path} already exists: choose another, or add --force")
+    with _existing(file) as archive:
+        rows = archive.export(name, path)
+    click.echo(f"wrote {rows:,} rows to {path}", err=True)
+
+
+def sql(settings: Settings, file: str, query: str) -> None:
+    """Show the result of a query over the views of an archive.
+
+    The views are fills, each list's last content by its name, and its changes as ..._history.
+    """
+    check_destination(settings, _files_of(file))
+    with _existing(file) as archive:
+        result = archive.sql(query)
+    emit(settings, NamedRows(result.columns, [plain(row) for row in result.to_dicts()]))
+
+
+def check(settings: Settings, file: str, unread_days: float) -> int:
+    """Show what is wrong with what an archive has.
+
+    Spans of fills that were not read, ids that were sent twice with different contents, dividends
+    that were restated, and lists that were not read for long. If there are any, the exit status is
+    1.
+    """
+    check_destination(settings, _files_of(file))
+    with _existing(file) as archive:
+        found = archive.check(unread=timedelta(days=unread_days))
+    emit(settings, NamedRows(FINDING, [dataclasses.asdict(one) for one in found]))
+    return 1 if found else 0
+
+
+def follow(
+    settings: Settings,
+    file: str,
+    fills: str,
+    every: float,
+    name: str,
+    since: str | None,
+    overlap_days: float,
+) -> None:
+    """Print each new or changed fill as a line of JSON, exactly once, until Ctrl-C.
+
+    A fill counts as delivered when the next one is written, also across restarts.
+    """
+    if settings.format != "jsonl":
+        _refuse(settings, "all fills are printed as lines of JSON", ())
+    account, start = _account(fills), None if since is None else parse_time(since)
+    out = sys.stdout.buffer
+    with settings.client() as client, Archive(file) as archive:
+        for fill in archive.follow(
+            client,
+            fills=account,
+            every=every,
+            name=name,
+            since=start,
+            overlap=timedelta(days=overlap_days),
+        ):
+            out.write(json.dumps(fill).encode() + b"\n")
+            out.flush()
+
+
+def _refuse(settings: Settings, because: str, allowed: Sequence[str]) -> None:
+    """Refuse those options for data that a command does not follow."""
+    given = {
+        "--format": settings.format,
+        "--out": settings.out,
+        "--force": settings.force,
+        "--columns": settings.columns,
+        "--where": settings.where,
+        "--sort": settings.sort,
+        "--limit": settings.limit,
+    }
+    for name in (name for name, value in given.items() if value and name not in allowed):
+        raise click.UsageError(f"{because}: leave out {name}, or choose with `archive sql`")
+
+
+def _files_of(file: str) -> list[Path]:
+    """The files of an archive, none of which may be written over."""
+    if server_address(file) is not None:
+        return []
+    from boardlot.archive.sqlite.files import files_of
+
+    return files_of(Path(os.path.realpath(file)))
+
+
+def _existing(file: str) -> Archive:
+    """An archive to read: a file that does not exist is not created."""
+    if "://" not in file and not is_regular(Path(file)):
+        raise click.UsageError(f"{file} does not exist: `boardlot archive update` creates it")
+    return Archive(file)
+
+
+COMMANDS: dict[str, click.Command] = {
+    "update": DataCommand(
+        "update",
+        params=[
+            _file(),
+            _fills(multiple=True, help="Fills of an account in a market; repeat it for more."),
+            *(
+                click.Option(
+                    [f"--{name.replace('_', '-')}", name],
+                    metavar=metavar,
+                    multiple=True,
+                    help=f"{content}; repeat it for more.",
+                )
+                for name, (metavar, content) in LIST_OPTIONS.items()
+            ),
+            *_ranges(),
+            click.Option(
+                ["--max-age-minutes"],
+                type=Number(0, DAYS_MAX * 24 * 60),
+                help="Send nothing for a list that was read completely less than this ago.",
+            ),
+        ],
+        help=update.__doc__,
+        examples=[
+            f"{UPDATE} --fills 281756:HK --ipos hk",
+            f"{UPDATE} --plates HK.BK1001 --dividends HK.00700",
+        ],
+        callback=click.pass_obj(update),
+    ),
+    "status": DataCommand(
+        "status",
+        params=[_file()],
+        help=status.__doc__,
+        examples=[f"{UPDATE} --ipos hk && boardlot archive status trades.db"],
+        callback=click.pass_obj(status),
+    ),
+    "export": DataCommand(
+        "export",
+        params=[
+            _file(),
+            Argument(
+                "name", "fills, or another list.", metavar="LIST",
+                type=click.Choice(["fills", *LISTS]),
+            ),
+            Argument("path", "The Parquet file.", metavar="PATH", type=UserPath()),
+        ],
+        help=export.__doc__,
+        examples=[f"{UPDATE} --ipos hk && boardlot archive export trades.db ipos ipos.parquet"],
+        callback=click.pass_obj(export),
+    ),
+    "sql": DataCommand(
+        "sql",
+        params=[_file(), Argument("query", "One statement of SQL.", metavar="QUERY")],
+        help=sql.__doc__,
+        examples=[
+            f"{UPDATE} --fills 281756:HK && "
+            'boardlot archive sql trades.db "select code, sum(qty) from fills group by 1"',
+        ],
+        callback=click.pass_obj(sql),
+    ),
+    "check": DataCommand(
+        "check",
+        params=[
+            _file(),
+            click.Option(
+                ["--unread-days"], type=Number(0, DAYS_MAX), default=7.0, show_default=True,
+                help="After how many days without a complete read a list is reported.",
+            ),
+        ],
+        help=check.__doc__,
+        examples=[f"{UPDATE} --ipos hk && boardlot archive check trades.db"],
+        callback=click.pass_obj(check),
+    ),
+    "follow": DataCommand(
+        "follow",
+        params=[
+            _file(),
+            _fills(required=True, help="The account and its market."),
+            click.Option(
+                ["--every"], type=Number(EVERY_MIN, SECONDS_MAX), default=5.0, show_default=True,
+                help="Seconds between two requests.",
+            ),
+            click.Option(
+                ["--name"], default="default", show_default=True,
+                help="The name of this follower; each name has its own position.",
+            ),
+            *_ranges(),
+        ],
+        help=follow.__doc__,
+        examples=["boardlot --profile live archive follow trades.db --fills 281756:HK"],
+        callback=click.pass_obj(follow),
+    ),
+}  # fmt: skip
+
+
+class _Group(CommandGroup):
+    """The commands of an archive, in their own order."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+
+archive: click.Command = _Group(
+    "archive",
+    commands=COMMANDS,
+    help="Keep what the service forgets in a file or a PostgreSQL database, and read it again.",
+    examples=[f"{UPDATE} --fills 281756:HK", f"{UPDATE} --plates HK.BK1001 --dividends HK.00700"],
+)

@@ -1,0 +1,246 @@
+"""`boardlot demo`: what the package does, shown on the sandbox in a few seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+import boardlot as bl
+from boardlot import plots
+from boardlot._support import tables
+from boardlot._support.cell_format import counted
+from boardlot.cli.click_classes import Command
+from boardlot.cli.files import UserPath
+from boardlot.cli.numbers import Whole
+from boardlot.cli.output.emit import replacing
+
+WIDTH = 100
+ROWS = 4
+FOLDER = "boardlot-demo"
+TRADE_MARKET = "HK"
+DIVIDENDS_OF = "HK.00700"
+# A few columns of each record, so that a table fits a terminal of 100 columns.
+IPO_COLUMNS = {
+    "hk": ["code", "name", "list_time", "ipo_price_min", "ipo_price_max", "apply_end_timestamp"],
+    "us": ["code", "name", "list_time", "ipo_price_min", "ipo_price_max", "stock_status"],
+    "cn": ["code", "name", "list_time", "ipo_price", "winning_ratio", "apply_timestamp"],
+    "sg": ["code", "name", "list_time", "offer_price_display", "security_type"],
+    "my": ["code", "name", "list_time", "ipo_price", "currency", "apply_end_timestamp"],
+}
+MARKET_NAMES = {
+    "hk": "Hong Kong",
+    "us": "the US",
+    "cn": "China (A-shares)",
+    "sg": "Singapore",
+    "my": "Malaysia",
+}
+DIVIDEND_COLUMNS = ["fiscal_year", "dividend_per_share", "currency", "process", "ex_date"]
+POSITION_COLUMNS = ["symbol", "pstn_type", "qty", "cost_price", "cur_price", "mv", "profit_ratio"]
+ORDER_COLUMNS = ["symbol_pair", "side", "order_qty", "price", "cum_qty", "ord_type", "ord_status"]
+# What to try next: a service that stays, the data of the demo from a shell, and the whole docs.
+NEXT = [
+    "boardlot sandbox --seed 7 --profile demo",
+    "boardlot --profile demo fills 281756 HK --limit 5",
+    "boardlot open docs",
+]
+PAYLOAD_NAMES = ["timestamp", "method", "path", "query", "body hash"]
+
+
+@click.command(
+    "demo",
+    cls=Command,
+    output="nothing",
+    examples=[
+        "boardlot demo",
+        "boardlot demo --seed 3 --out charts",
+    ],
+)
+@click.option(
+    "--out",
+    metavar="FOLDER",
+    default=FOLDER,
+    show_default=True,
+    type=UserPath(folder=True),
+    help="Folder of the files; created if it does not exist.",
+)
+@click.option("--seed", type=Whole(0), default=7, show_default=True, help="Seed of the data.")
+def demo(out: Path, seed: int) -> None:
+    """Show everything without an account, on the sandbox.
+
+    Starts the sandbox on this machine, creates a key and signs requests with it, logs in with
+    OAuth, pages through 2,000 fills, shows tables, and writes the fills as Parquet and a chart as
+    PNG. Without pyarrow the fills are written as CSV.
+    """
+    steps = _Steps()
+    with steps.timed() as done:
+        sandbox = bl.Sandbox(seed=seed)
+        done(f"started the sandbox at {sandbox.base_url}; its data is invented")
+    with sandbox:
+        with steps.timed() as done:
+            key = bl.generate_key("Ed25519")
+            key_id = sandbox.upload_key(key.public_pem)
+            auth = bl.ApiKey(key_id, key.private_pem)
+            done(f"created an Ed25519 key and uploaded its public key: key id {key_id}")
+        with steps.timed() as done:
+            flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore())
+            # What the user does in the browser: allow the scopes, and be redirected.
+            login = flow.finish(sandbox.authorize_demo_user(flow.url))
+            done(f"logged in with OAuth; scopes: {', '.join(sorted(login.scopes))}")
+        with bl.Client(sandbox.base_url, auth=auth) as client:
+            written = _show(steps, sandbox, client, login, out)
+    click.echo()
+    for path in written:
+        click.echo(f"{path}  {path.stat().st_size:,} bytes")
+    click.echo(f"the files are in {out.resolve()}" if written else "no file was written")
+    click.echo("\nnext, in a second terminal while the first command runs:")
+    for line in NEXT:
+        click.echo(f"  {line}")
+
+
+def _show(steps: _Steps, sandbox: Any, client: Any, login: Any, out: Path) -> list[Path]:
+    """Everything between the login and the last lines; returns the files that it wrote."""
+    account = sandbox.accounts["trade"][0]
+    with steps.timed() as done:
+        # One time range for every download below: they are compared with each other.
+        end = client.server_time()
+        span = {"start": end - timedelta(days=90), "end": end}
+        done(f"asked the service for its time: {end:%Y-%m-%d %H:%M:%S} UTC")
+    _show_signature(steps, client, account)
+
+    with steps.timed() as done:
+        pager = client.fills_history(account, TRADE_MARKET, **span)
+        fills = list(pager)
+        done(f"iterated over {len(fills):,} fills, one by one, in {pager.requests} requests")
+    with steps.timed() as done:
+        again = asyncio.run(_fills_async(sandbox.base_url, login, account, span))
+        if again != fills:
+            raise click.ClickException("the asynchronous client returned different fills")
+        done(f"again, asynchronously and with the login: the same {len(again):,} fills")
+
+    _show_tables(steps, sandbox, client)
+
+    out.mkdir(parents=True, exist_ok=True)
+    click.echo()
+    pager = client.fills_history(account, TRADE_MARKET, **span)
+    jobs: list[tuple[str, str, Callable[[BinaryIO], None]]] = [
+        ("fills.parquet", "the fills with typed columns", lambda file: _parquet(pager, file)),
+        ("fills.png", "a chart of them", lambda file: _chart(fills, file)),
+    ]
+    if find_spec("pyarrow") is None:
+        jobs[0] = ("fills.csv", "the fills", lambda file: _csv(fills, file))
+    written = []
+    for name, what, write in jobs:
+        with steps.timed() as done:
+            try:
+                with replacing(out / name, force=True) as file:
+                    write(file)
+            except ImportError as missing:
+                done(f"skipped {name}: {missing}")
+                continue
+            done(f"wrote {what}: {name}")
+            written.append(out / name)
+    return written
+
+
+def _show_signature(steps: _Steps, client: Any, account: str) -> None:
+    with steps.timed() as done:
+        path = f"/api/v1.0/accounts/{account}/fills_history"
+        query = {"trd_market": TRADE_MARKET, "page_flag": "", "page_size": 50}
+        explained = client.explain("GET", path, query=query)
+        done("signed a request; the key signs these five lines")
+    for name, line in zip(PAYLOAD_NAMES, explained.payload_lines, strict=True):
+        click.echo(f"      {name:<10} {line or '(empty)'}")
+    for name, value in explained.headers.items():
+        if name.lower() in ("x-api-key", "x-nonce", "authorization"):
+            click.echo(f"      {name}: {value if len(value) < 70 else value[:60] + '…'}")
+
+
+def _show_tables(steps: _Steps, sandbox: Any, client: Any) -> None:
+    crypto, sim = sandbox.accounts["crypto"][0], sandbox.accounts["sim"][0]
+    wanted: list[tuple[str, Callable[[], Any], Sequence[str]]] = [
+        *(
+            (
+                f"the IPOs in {MARKET_NAMES[market]}",
+                lambda market=market: client.ipo_list(market),
+                columns,
+            )
+            for market, columns in IPO_COLUMNS.items()
+        ),
+        (
+            f"the dividends of {DIVIDENDS_OF}",
+            lambda: client.dividends(DIVIDENDS_OF),
+            DIVIDEND_COLUMNS,
+        ),
+        ("the positions of simulated trading", lambda: client.sim_positions(sim), POSITION_COLUMNS),
+        ("the open crypto orders", lambda: client.crypto_orders(crypto).all(), ORDER_COLUMNS),
+    ]
+    for title, fetch, columns in wanted:
+        click.echo()
+        with steps.timed() as done:
+            records = fetch()
+            some = f"; the first {ROWS}" if len(records) > ROWS else ""
+            done(f"fetched {title}: {counted(len(records), 'row')}{some}")
+        shown = tables.text(records[:ROWS], width=WIDTH - 6, columns=columns)
+        # The last line counts the rows and columns chosen here, not those fetched.
+        for line in shown.splitlines()[:-1]:
+            click.echo(f"      {line}")
+
+
+async def _fills_async(base_url: str, login: Any, account: str, span: dict[str, Any]) -> list[Any]:
+    async with bl.AsyncClient(base_url, auth=login) as client:
+        return [fill async for fill in client.fills_history(account, TRADE_MARKET, **span)]
+
+
+def _csv(fills: Sequence[Any], file: BinaryIO) -> None:
+    import codecs
+    import csv
+
+    writer = csv.DictWriter(codecs.getwriter("utf-8")(file), fieldnames=list(fills[0]))
+    writer.writeheader()
+    writer.writerows(fills)
+
+
+def _parquet(pager: Any, file: BinaryIO) -> None:
+    table = pager.to_arrow()
+    from pyarrow import parquet
+
+    parquet.write_table(table, file, compression="zstd")
+
+
+def _chart(fills: Sequence[Any], file: BinaryIO) -> None:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as missing:
+        raise ImportError(
+            "the chart needs matplotlib: pip install 'boardlot[notebook]'"
+        ) from missing
+    # A bare figure needs no display and leaves the state of pyplot alone.
+    figure = Figure(figsize=(10, 5.5), layout="constrained")
+    plots.fills(fills, figure.add_subplot())
+    figure.savefig(file, format="png", dpi=150)
+
+
+class _Steps:
+    """Numbered lines, each with what was done and how long it took."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    @contextmanager
+    def timed(self) -> Iterator[Callable[[str], None]]:
+        """Time a block; it reports what it did through the callable."""
+        start = time.perf_counter()
+        messages: list[str] = []
+        yield messages.append
+        seconds = time.perf_counter() - start
+        self.number += 1
+        span = f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
+        click.echo(f"{self.number:>3} {' '.join(messages)} ({span})")

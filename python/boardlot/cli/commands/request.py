@@ -1,0 +1,205 @@
+"""`boardlot request` and `boardlot call`: any request, and custom endpoints from a TOML file."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from boardlot.cli.click_classes import Argument, DataCommand
+from boardlot.cli.files import UserPath
+from boardlot.cli.output.emit import check_destination, emit_bytes
+from boardlot.cli.output.terminal import coloured, coloured_json
+from boardlot.cli.settings import Settings
+
+
+def _request(
+    settings: Settings, method: str, path: str, query: tuple[str, ...], body: str | None
+) -> int:
+    """Send any request, and print the response unchanged.
+
+    The request is signed or carries the login's token like all others. The body of the response
+    goes to stdout, with JSON indented on a terminal; the HTTP status goes to stderr. The exit
+    status is 1 from HTTP 400 on; the service may also report an error with HTTP 200.
+    """
+    if settings.format is not None or settings.columns is not None or settings.chooses_rows:
+        raise click.UsageError(
+            "the response is printed unchanged: leave out --format, --columns, --where, --sort and "
+            "--limit"
+        )
+    reads = [Path(body[1:])] if body is not None and body.startswith("@") else []
+    check_destination(settings, reads)
+    pairs = [_query_pair(text) for text in query]
+    content = None if body is None else _body(body)
+    with settings.client() as client:
+        response = client.request(method.upper(), path, query=pairs or None, body=content)
+    click.echo(f"HTTP {response.status}", err=True)
+    shown = settings.out is None and sys.stdout.isatty()
+    content = response.content
+    emit_bytes(settings, _readable(content, colours=coloured()) if shown else content)
+    return 1 if response.status >= 400 else 0
+
+
+request: DataCommand = DataCommand(
+    "request",
+    params=[
+        Argument("method", "GET, POST, ...", metavar="METHOD"),
+        Argument(
+            "path", "Relative to the base URL, such as /api/v1.0/server-time.", metavar="PATH"
+        ),
+        click.Option(
+            ["--query"],
+            metavar="NAME=VALUE",
+            multiple=True,
+            help="A query parameter; repeat it for more; they are sent in this order.",
+        ),
+        click.Option(
+            ["--body"],
+            metavar="JSON|@FILE",
+            help="The body, sent unchanged: JSON, or the content of FILE (@- is stdin).",
+        ),
+    ],
+    help=_request.__doc__,
+    examples=[
+        "boardlot --profile live request GET /api/v1.0/server-time",
+        "boardlot --profile live request GET /api/v1.0/quote/ipo-list/hk --query request_type=9",
+        "boardlot --profile live request POST /api/v1.0/quote/plate/HK.BK1001/stock "
+        """--body '{"next_key":"","limit":20}'""",
+    ],
+    callback=click.pass_obj(_request),
+)
+
+
+def _query_pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise click.UsageError(f"--query {text!r} is not a parameter; expected NAME=VALUE")
+    return name, value
+
+
+def _body(text: str) -> bytes:
+    if text == "@-":
+        return sys.stdin.buffer.read()
+    if text.startswith("@"):
+        return Path(text[1:]).read_bytes()
+    try:
+        json.loads(text)
+    except ValueError as wrong:
+        raise click.UsageError(f"--body is not JSON: {wrong}; write a file as @FILE") from None
+    return text.encode()
+
+
+def _readable(content: bytes, *, colours: bool = False) -> bytes:
+    """The body for a terminal: JSON is indented, control characters are escaped."""
+    text, indented = content.decode("utf-8", "backslashreplace"), False
+    try:
+        text = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+        indented = True
+    except (ValueError, RecursionError):
+        text = text.removesuffix("\n")
+    escaped = (
+        char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode()
+        for char in text
+    )
+    encoding = sys.stdout.encoding or "utf-8"
+    text = "".join(escaped)
+    if indented and colours:
+        text = coloured_json(text)
+    return f"{text}\n".encode(encoding, "backslashreplace")
+
+
+WHOLE = ("integer", "seconds", "millis", "micros")
+FRACTION = ("number", "percent")
+
+
+def _call(
+    settings: Settings, name: str, arguments: tuple[str, ...], endpoints: Path | None
+) -> None:
+    """Call an endpoint that a TOML file declares, and print its rows.
+
+    The file has a table for each endpoint: its method, path, rows, paging, record and arguments, as
+    boardlot.Endpoint takes them. Without --endpoints it is the file that the profile names as
+    `endpoints`. All pages of a list are fetched, one at a time.
+    """
+    from boardlot.cli.output.emit import check_out, emit
+
+    endpoint = _endpoint(_declared(settings, endpoints), name)
+    values = dict(_argument_pair(text, endpoint.arguments) for text in arguments)
+    if len(values) < len(arguments):
+        raise click.UsageError("an argument is given twice; expected each NAME once")
+    check_out(settings)
+    with settings.client() as client:
+        if endpoint.paging is None:
+            emit(settings, client.call(endpoint, **values))
+        else:
+            emit(settings, client.pages(endpoint, **values))
+
+
+call: DataCommand = DataCommand(
+    "call",
+    params=[
+        Argument("name", "The endpoint: the name of its table in the file.", metavar="NAME"),
+        Argument(
+            "arguments",
+            "An argument of the endpoint; repeat it for more; they are sent in this order.",
+            metavar="[ARGUMENT=VALUE]...",
+            nargs=-1,
+        ),
+        click.Option(
+            ["--endpoints"],
+            metavar="FILE",
+            type=UserPath(),
+            help="The TOML file of the endpoints; by default that of the profile.",
+        ),
+    ],
+    help=_call.__doc__,
+    examples=[
+        "boardlot --profile live call kline symbol=HK.00700 --endpoints endpoints.toml",
+        "boardlot --profile live call kline symbol=HK.00700 limit=200 --out kline.parquet",
+    ],
+    callback=click.pass_obj(_call),
+)
+
+
+def _declared(settings: Settings, file: Path | None) -> dict[str, Any]:
+    from boardlot import load_endpoints
+
+    path = file or settings.profile_entry.get("endpoints")
+    if path is None:
+        raise click.UsageError(
+            'no endpoints: pass --endpoints FILE, or set endpoints = "FILE" in the profile'
+        )
+    return load_endpoints(path)
+
+
+def _endpoint(declared: dict[str, Any], name: str) -> Any:
+    if name in declared:
+        return declared[name]
+    names = ", ".join(declared) or "no endpoints"
+    raise click.UsageError(f"{name!r} is not an endpoint of the file; it has {names}")
+
+
+def _argument_pair(text: str, kinds: dict[str, str]) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise click.UsageError(f"{text!r} is not an argument; expected NAME=VALUE")
+    return name, _value(value, kinds.get(name, "text"))
+
+
+def _value(text: str, kind: str) -> Any:
+    """The value of its declared kind; text that is not of it is left to the endpoint's check."""
+    with suppress(ValueError):
+        if kind in WHOLE and re.fullmatch(r"-?[0-9]+", text):
+            return int(text)
+        if kind in FRACTION:
+            return float(text) if re.search(r"[.eE]", text) else int(text)
+        if kind == "object":
+            return json.loads(text)
+    if kind == "flag":
+        return {"true": True, "false": False}.get(text, text)
+    return text

@@ -1,0 +1,304 @@
+"""`boardlot sandbox`: the service on this machine, for other programs; and its profile, which ends
+with it."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any, Literal, NoReturn
+from urllib.parse import urlsplit
+
+import click
+
+from boardlot import _core
+from boardlot._support.crash_safe import remove
+from boardlot.cli.click_classes import Command
+from boardlot.cli.files import UserPath, reject_existing, secret_file
+from boardlot.cli.numbers import Number, Whole
+from boardlot.cli.options import profile_option
+from boardlot.cli.settings import Settings, check_config
+from boardlot.errors import BoardlotError
+
+RATE = Number(0.0, 1.0)
+# Options of `boardlot.Sandbox`, then those of `boardlot.Faults`.
+NUMBERS: list[tuple[str, Number | Whole, float, str]] = [
+    ("--port", Whole(0, 65535), 0, "Port; 0 picks a free one."),
+    ("--seed", Whole(0), 0, "Seed of the data."),
+    ("--fills", Whole(0), 2000, "Number of fills."),
+    ("--orders", Whole(0), 120, "Number of orders."),
+    ("--plate-stocks", Whole(0), 500, "Number of stocks."),
+    ("--token-lifetime", Number(0), 7200.0, "Seconds that an access token is valid."),
+    ("--clock-offset", Number(), 0.0, "Seconds its clock is ahead."),
+    ("--latency", Number(0), 0.0, "Seconds before a response."),
+    ("--error-rate", RATE, 0.0, "Fraction of responses that are errors."),
+    ("--drop-rate", RATE, 0.0, "Fraction of connections dropped."),
+    ("--truncate-rate", RATE, 0.0, "Fraction of responses cut short."),
+    ("--throttle-rate", RATE, 0.0, "Fraction of responses with HTTP 429."),
+    ("--html-rate", RATE, 0.0, "Fraction of responses that are HTML pages."),
+]
+FAULTS = ("latency", "error_rate", "drop_rate", "truncate_rate", "throttle_rate", "html_rate")
+# A signal that arrives just before a sleep does not end it, and the exception that a handler raises
+# within a finalizer is lost.
+SECONDS_BETWEEN_CHECKS = 0.5
+
+
+@click.command(
+    "sandbox",
+    cls=Command,
+    output="format",
+    examples=[
+        "boardlot sandbox",
+        "boardlot sandbox --seed 7 --key-file key.pem",
+        "boardlot sandbox --profile paper",
+        "boardlot sandbox --latency 0.05 --error-rate 0.01",
+    ],
+    params=[
+        profile_option("Register it as a profile of that name until it ends."),
+        *(
+            click.Option([name], type=kind, default=default, show_default=bool(default), help=text)
+            for name, kind, default, text in NUMBERS
+        ),
+    ],
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--expose", is_flag=True, help="Allow a --host that other machines can reach.")
+@click.option(
+    "--algorithm",
+    type=click.Choice(["Ed25519", "RSA-SHA256"]),
+    default="Ed25519",
+    show_default=True,
+    help="Algorithm of the key.",
+)
+@click.option(
+    "--key-file",
+    type=UserPath(),
+    help="Create this file with a private key that the sandbox accepts.",
+)
+@click.pass_obj
+def sandbox(
+    settings: Settings,
+    /,
+    host: str,
+    expose: bool,
+    algorithm: Literal["Ed25519", "RSA-SHA256"],
+    key_file: Path | None,
+    **numbers: Any,
+) -> None:
+    """Serve the whole service on this machine, with invented data, until Ctrl-C.
+
+    What a program needs to connect goes to stdout: base URL, key id and account ids; with
+    `boardlot --format json sandbox` as one line of JSON. No secrets are shown: --key-file writes
+    the private key to a file that only you can read.
+
+    With --profile, other commands and programs use it as `boardlot --profile NAME ...` and
+    `boardlot.Client(profile=NAME)`. The profile is removed when the sandbox ends; if it is killed,
+    the next sandbox with that name replaces the profile.
+    """
+    name = settings.profile
+    if name is not None:
+        check_profile(name)
+    if not _is_loopback(host):
+        if name is not None:
+            raise click.UsageError(
+                f"--profile needs a loopback address, and --host is {host}: clients use http only "
+                "on this machine"
+            )
+        if not expose:
+            raise click.UsageError(
+                f"--host {host} can be reached from other machines: add --expose if you intend that"
+            )
+        click.secho(
+            f"warning: other machines can reach this sandbox on {host}; anyone there can log in",
+            fg="yellow",
+            err=True,
+        )
+    if key_file is not None:
+        reject_existing(key_file)
+
+    import boardlot as bl
+
+    rates = {name: numbers.pop(name) for name in FAULTS}
+    faults = bl.Faults(seed=numbers["seed"], **rates) if any(rates.values()) else None
+    with ExitStack() as stack:
+        signals = stack.enter_context(_signals_that_stop())
+        sandbox = stack.enter_context(bl.Sandbox(host=host, faults=faults, **numbers))
+        info: dict[str, Any] = {"base_url": sandbox.base_url, "accounts": sandbox.accounts}
+        if key_file is None and name is not None:
+            key_file = stack.enter_context(key_folder()) / "key.pem"
+        elif name is not None:
+            stack.callback(click.echo, f"kept {key_file}", err=True)
+        if key_file is not None:
+            key = bl.generate_key(algorithm)
+            info["key_id"] = sandbox.upload_key(key.public_pem)
+            info["key_file"] = str(key_file)
+            with secret_file(key_file, key.private_pem):
+                pass
+        try:
+            if name is not None and key_file is not None:
+                info["profile"] = name
+                profile = registered(name, sandbox.base_url, info["key_id"], key_file)
+                stack.enter_context(profile)
+            _print(info, as_json=settings.format in ("json", "jsonl"))
+        except OSError:
+            # The key of a sandbox that did not start would block the next run.
+            if key_file is not None:
+                remove(key_file)
+            raise
+        click.echo("serving until Ctrl-C", err=True)
+        while not signals:
+            # Unlike waiting for an event, sleeping ends on Ctrl-C on every platform.
+            time.sleep(SECONDS_BETWEEN_CHECKS)
+
+
+def _print(info: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(info))
+        return
+    click.echo(f"base URL        {info['base_url']}")
+    if "profile" in info:
+        click.echo(f"profile         {info['profile']}")
+    if "key_id" in info:
+        click.echo(f"key id          {info['key_id']}")
+        click.echo(f"key file        {info['key_file']}")
+    else:
+        click.echo("no key was created: add --key-file FILE for signed requests", err=True)
+    for kind, accounts in info["accounts"].items():
+        click.echo(f"{kind + ' accounts':<16}{', '.join(map(str, accounts))}")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        raise click.UsageError(f"--host {host} is not a numeric IP address") from None
+
+
+@contextmanager
+def _signals_that_stop() -> Iterator[list[int]]:
+    """Let Ctrl-C, SIGTERM and a closed terminal end the block, as this command normally ends.
+
+    Yields the list of the signals that have arrived.
+    """
+    signals: list[int] = []
+
+    def stop(number: int, _frame: FrameType | None) -> NoReturn:
+        signals.append(number)
+        raise KeyboardInterrupt
+
+    # A terminal that is closed sends SIGHUP, on Windows SIGBREAK.
+    if sys.platform == "win32":
+        closed = signal.SIGBREAK
+    else:
+        closed = signal.SIGHUP
+    names = [signal.SIGINT, signal.SIGTERM, closed]
+    before = {name: signal.signal(name, stop) for name in dict.fromkeys(names)}
+    try:
+        with suppress(KeyboardInterrupt):
+            yield signals
+        click.echo("stopped", err=True)
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)
+
+
+# The folder of the key, by which the profile of a sandbox that was killed is recognised.
+KEY_FOLDER = "boardlot-sandbox-"
+
+
+def check_profile(name: str) -> None:
+    """Reject a name that belongs to another profile, before the sandbox starts.
+
+    Raises:
+        StoreError: `config.toml` cannot be written.
+    """
+    known = _core._profile(name, may_be_missing=True)
+    if known is None:
+        pass
+    elif not _is_of_sandbox(known):
+        raise click.UsageError(
+            f"the profile {name} already exists: choose another name, or remove it with "
+            f"`boardlot profile remove {name}`"
+        )
+    elif _listens(known["base_url"]):
+        raise click.UsageError(
+            f"the profile {name} belongs to the sandbox that is running at {known['base_url']}: "
+            "choose another name"
+        )
+    else:
+        # Of a sandbox that was killed.
+        with suppress(OSError):
+            remove(known["private_key"])
+            known["private_key"].parent.rmdir()
+    check_config()
+
+
+@contextmanager
+def key_folder() -> Iterator[Path]:
+    """A folder for the key of a sandbox, removed at the end."""
+    folder = Path(tempfile.mkdtemp(prefix=KEY_FOLDER))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def registered(name: str, base_url: str, key_id: str, key_file: Path) -> Iterator[None]:
+    """Make the sandbox a profile while the block runs."""
+    entry = {
+        "base_url": base_url,
+        "kind": "api_key",
+        "key_id": key_id,
+        "private_key": key_file.absolute(),
+    }
+    path = _core._save_profile(name, entry, replace=True)
+    click.echo(f"added the profile {name} to {path} until the sandbox ends", err=True)
+    try:
+        yield
+    finally:
+        _remove_profile(name, entry)
+
+
+def _remove_profile(name: str, entry: dict[str, Any]) -> None:
+    """Remove the profile, unless it is another one by now; say what is left."""
+    try:
+        found = _core._profile(name, may_be_missing=True)
+        if found is None:
+            return
+        if any(found.get(member) != value for member, value in entry.items()):
+            click.echo(f"kept the profile {name}: it was changed in the meantime", err=True)
+            return
+        _core._remove_profile(name)
+    except (BoardlotError, OSError) as error:
+        click.echo(
+            f"boardlot: the profile {name} is still there: {error}; remove it with "
+            f"`boardlot profile remove {name}`",
+            err=True,
+        )
+    else:
+        click.echo(f"removed the profile {name}", err=True)
+
+
+def _is_of_sandbox(entry: dict[str, Any]) -> bool:
+    if entry["kind"] != "api_key":
+        return False
+    return str(entry["private_key"].parent.name).startswith(KEY_FOLDER)
+
+
+def _listens(base_url: str) -> bool:
+    url = urlsplit(base_url)
+    try:
+        socket.create_connection((url.hostname or "", url.port or 0), timeout=2).close()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,215 @@
+"""Writes data as the global options say: to stdout or to a file, page by page."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+from boardlot._support import crash_safe
+from boardlot._support.cell_format import counted
+from boardlot.cli.files import check_writable, same_file
+from boardlot.cli.output.fields import Fields, check_choice, chosen_pages
+from boardlot.cli.output.formats import WRITERS, Writer
+from boardlot.cli.settings import Settings
+
+__all__ = [
+    "Progress",
+    "check_destination",
+    "check_out",
+    "check_replaceable",
+    "emit",
+    "emit_bytes",
+    "replacing",
+    "show_range",
+]
+
+# The suffix of a file that is not complete yet.
+PART = ".part"
+
+
+def emit(settings: Settings, records: Any, key_columns: Any = ()) -> None:
+    """Write records as `--format` and `--out` say.
+
+    Args:
+        settings: The global options.
+        records: `Records`, or a pager, whose pages are written as they come.
+        key_columns: The fields that a terminal shows if it is too narrow for all.
+
+    `json`, `jsonl` and `csv` contain the service's own values, `parquet` typed columns. A file
+    appears under its name only when it is complete.
+    """
+    check_out(settings)
+    with _destination(settings) as file:
+        writer = writer_of(settings, file, key_columns)
+        progress = Progress(settings, records)
+        with progress:
+            for page in chosen_pages(settings, records):
+                writer.write(page)
+                file.flush()
+                progress.add(len(page))
+        writer.end()
+        file.flush()
+    show_range(records)
+    if settings.out is not None:
+        click.echo(f"wrote {counted(progress.rows, 'row')} to {settings.out}", err=True)
+
+
+def show_range(records: Any) -> None:
+    """Say which range of time a pager has read, if it is one of a range."""
+    if (span := getattr(records, "range", None)) is not None:
+        start, end = (time.isoformat().replace("+00:00", "Z") for time in span)
+        click.echo(f"time range: {start} to {end}", err=True)
+
+
+def emit_bytes(settings: Settings, data: bytes) -> None:
+    """Write bytes unchanged to `--out`."""
+    check_destination(settings)
+    with _destination(settings) as file:
+        file.write(data)
+        file.flush()
+
+
+def writer_of(settings: Settings, file: BinaryIO, key_columns: Any = ()) -> Writer:
+    fields = Fields(settings.columns)
+    if settings.data_format == "table":
+        stdout = settings.out is None
+        table: Writer = WRITERS["table"](file, fields, key_columns, stdout=stdout)
+        return table
+    writer: Writer = WRITERS[settings.data_format](file, fields)
+    return writer
+
+
+def check_out(settings: Settings) -> None:
+    """Reject an impossible format, columns or destination before a request is sent."""
+    Fields(settings.columns)
+    check_choice(settings)
+    if settings.data_format == "parquet" and settings.out is None:
+        raise click.UsageError("--format parquet writes binary data: add --out FILE")
+    check_destination(settings)
+
+
+def check_destination(settings: Settings, reads: Sequence[Path] = ()) -> None:
+    """Reject a destination that cannot be written, or that the command itself reads."""
+    out = settings.out
+    if out is None:
+        return
+    if out.is_file() and not settings.force:
+        raise click.UsageError(
+            f"{out} already exists: choose another --out, or add --force to replace it"
+        )
+    check_replaceable("--out", out)
+    if any(same_file(out, file) for file in (*settings.inputs, *reads)):
+        raise click.UsageError(
+            f"--out {out} is a file that the command itself reads: choose another --out"
+        )
+
+
+def check_replaceable(option: str, path: Path) -> None:
+    """Reject a file that cannot be created or replaced, or a device that cannot be written."""
+    real = Path(os.path.realpath(path))
+    if not real.parent.is_dir():
+        folder = real.parent if path.is_symlink() else path.parent
+        raise click.UsageError(f"{option} {path}: the folder {folder} does not exist")
+    try:
+        if not path.exists() or path.is_file():
+            check_writable(real)
+        elif not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    except OSError as error:
+        raise click.UsageError(
+            f"{option} {path} cannot be written: {error.filename}: {error.strerror}"
+        ) from None
+
+
+@contextmanager
+def _destination(settings: Settings) -> Iterator[BinaryIO]:
+    """The stream that the data goes to."""
+    out = settings.out
+    with naming(out or "stdout"):
+        if out is None:
+            sys.stdout.flush()
+            yield sys.stdout.buffer
+        elif out.exists() and not out.is_file():
+            # A device or a pipe: written to, never replaced.
+            with out.open("wb") as file:
+                yield file
+        else:
+            settings.resume_hint = (
+                f"{out} was not written: run the command again. {settings.resume_hint}"
+            )
+            with replacing(out, settings.force) as file:
+                yield file
+    settings.resume_hint = ""
+
+
+@contextmanager
+def naming(destination: Path | str) -> Iterator[None]:
+    """Make an error of the operating system name the destination as the user did.
+
+    A failed write names no file, and a failed open may name the temporary one.
+    """
+    try:
+        yield
+    except OSError as error:
+        name = error.filename
+        if error.errno is not None and (name is None or str(name).endswith(PART)):
+            error.filename = str(destination)
+        raise
+
+
+@contextmanager
+def replacing(path: Path, force: bool = False) -> Iterator[BinaryIO]:
+    """Write to a temporary file in the same folder, and rename it when it is complete.
+
+    No reader ever sees half of the file, and if writing fails, an existing file is unchanged.
+
+    Args:
+        path: The file; a link is followed.
+        force: Whether an existing file is replaced.
+
+    Yields:
+        The temporary file, open.
+    """
+    with crash_safe.replacing(Path(os.path.realpath(path)), force, PART) as file:
+        yield file
+
+
+class Progress:
+    """A progress bar on stderr while pages arrive, if it is a terminal and no rows are shown.
+
+    Drawn with tqdm if that is installed; it is removed at the end.
+    """
+
+    def __init__(self, settings: Settings, records: Any, rows: int = 0) -> None:
+        self.rows: int = rows
+        self._records = records
+        self._bar: Any = None
+        rows_hidden = settings.out is not None or not sys.stdout.isatty()
+        self._shown = rows_hidden and hasattr(records, "pages") and sys.stderr.isatty()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def add(self, rows: int) -> None:
+        self.rows += rows
+        if self._shown and self._bar is None:
+            from boardlot._support.progress import Bar
+
+            # The total is known once the first page has arrived.
+            self._bar = Bar("fetched", "rows", self._records.total, self._count, leave=False)
+        if self._bar is not None:
+            self._bar.draw()
+
+    def _count(self) -> int:
+        return self.rows
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()

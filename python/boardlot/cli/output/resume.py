@@ -1,0 +1,356 @@
+"""`--resume`: a download that resumes after a crash, with no row lost or written twice.
+
+Two files belong together: `OUT.boardlot-part` contains the rows written so far, and the checkpoint
+file records the position of the iteration and the length of the part at that position. The part is
+on disk before the checkpoint file is replaced, and is truncated to the recorded length before the
+download resumes. So the process may be interrupted at any moment, even by kill -9.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+from boardlot._support.cell_format import counted
+from boardlot._support.crash_safe import REPLACES_OPEN_FILES, locked, remove, replace_file, sync
+from boardlot.cli.files import same_file
+from boardlot.cli.output.emit import (
+    PART,
+    Progress,
+    check_out,
+    check_replaceable,
+    naming,
+    show_range,
+)
+from boardlot.cli.output.fields import Fields
+from boardlot.cli.output.formats import WRITERS
+from boardlot.cli.settings import Settings
+from boardlot.errors import ConfigError
+
+VERSION = 1
+
+# What resumes and ends as Parquet.
+PARQUET = (
+    ". To end with Parquet, `boardlot archive update` resumes too, and `boardlot archive export` "
+    "writes Parquet"
+)
+
+
+@dataclass
+class State:
+    """The content of the checkpoint file."""
+
+    version: int
+    base_url: str
+    arguments: dict[str, str]
+    format: str
+    out: str
+    checkpoint: str
+    asked: str | None = None
+    columns: list[str] | None = None
+    rows: int = 0
+    length: int = 0
+    done: bool = False
+    digest: str = ""
+
+    @classmethod
+    def load(cls, file: Path) -> State | None:
+        try:
+            text = file.read_bytes()
+        except FileNotFoundError:
+            return None
+        try:
+            state = cls(**json.loads(text))
+            # A file that was truncated or edited is not trusted.
+            valid = state.version == VERSION and state.digest == state.computed_digest()
+        except (ValueError, TypeError, RecursionError):
+            valid = False
+        if not valid:
+            raise click.UsageError(
+                f"--resume {file} was not written by `boardlot fills --resume`, or was changed: "
+                "use another file, or delete it"
+            )
+        return state
+
+    def save(self, file: Path) -> None:
+        file = Path(os.path.realpath(file))
+        part = _temporary(file)
+        remove(part)
+        self.digest = self.computed_digest()
+        with naming(file):
+            with part.open("x", encoding="utf-8") as text:
+                text.write(json.dumps(asdict(self), indent=1) + "\n")
+            replace_file(part, file)
+
+    def computed_digest(self) -> str:
+        """Detects accidental changes of the file, not forgery."""
+        content = {**asdict(self), "digest": ""}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _temporary(file: Path) -> Path:
+    return file.with_name(f".{file.name}{PART}")
+
+
+def run_resumable(
+    settings: Settings,
+    file: Path,
+    method: str,
+    arguments: dict[str, Any],
+    typed: dict[str, str],
+) -> None:
+    """Write all rows of a pager method to `--out`, from the position in the checkpoint file.
+
+    `typed` has the arguments as typed, for messages about a file that belongs to other ones.
+    """
+    out = _checked(settings, file)
+    with settings.client() as client:
+        call = getattr(client, method)
+        # First without a checkpoint, so that invalid arguments are not blamed on it.
+        checkpoint = call(**arguments).checkpoint()
+        initial = State(
+            VERSION,
+            base_url=client.base_url,
+            arguments=typed,
+            format=settings.data_format,
+            asked=settings.columns,
+            out=out.name,
+            checkpoint=checkpoint,
+        )
+        state = _matching(State.load(file), initial, file)
+        if not state.done:
+            check_out(settings)
+        try:
+            call(**arguments, resume=state.checkpoint)
+        except ConfigError as error:
+            raise _other_arguments(file, state.arguments, typed) or error from None
+        if state.done and not _part_of(out).exists():
+            _finish(settings, state, file, out)
+            return
+        # The whole block: closing a part whose rows could not be written fails as well.
+        with naming(out), _exclusive(file, out) as part:
+            # Again: another process may have written in the meantime.
+            state = _matching(State.load(file), initial, file)
+            if not state.done:
+                check_out(settings)
+                pager = call(**arguments, resume=state.checkpoint)
+                _write(settings, state, file, pager, part)
+            if not REPLACES_OPEN_FILES:
+                part.close()
+            _finish(settings, state, file, out)
+
+
+def _checked(settings: Settings, file: Path) -> Path:
+    out = settings.out
+    if out is None:
+        raise click.UsageError("--resume needs --out FILE: piped output cannot be resumed")
+    if settings.chooses_rows:
+        raise click.UsageError(
+            "--resume records a position in all rows: leave out --where, --sort and --limit"
+        )
+    if settings.data_format not in RESUMABLE_FORMATS:
+        raise click.UsageError(
+            f"--resume works with {' and '.join(RESUMABLE_FORMATS)}, not {settings.data_format}: "
+            "add --format, or use the extension .csv or .jsonl"
+            + PARQUET
+            * (settings.data_format == "parquet")
+        )
+    for option, path in (("--out", out), ("--resume", file)):
+        if path.exists() and not path.is_file():
+            raise click.UsageError(f"--resume needs a regular file for {option}: {path} is not one")
+        check_replaceable(option, path)
+    output, state = Path(os.path.realpath(out)), Path(os.path.realpath(file))
+    # All of these are written or replaced: no two may be the same file.
+    for written in (output, _part_of(output)):
+        if same_file(written, state) or written == _temporary(state):
+            raise click.UsageError(
+                f"--out {out} and --resume {file} would write to the same file: "
+                f"use another file for --resume, such as {out}.checkpoint"
+            )
+    return output
+
+
+def _other_download(file: Path, what: str) -> click.UsageError:
+    return click.UsageError(
+        f"--resume {file} belongs to {what}: run that command again, or use another file"
+    )
+
+
+def _other_arguments(
+    file: Path, before: dict[str, str], now: dict[str, str]
+) -> click.UsageError | None:
+    """The error for arguments that differ from those of before; `None` if none differ."""
+    differences = [
+        f"{name} is {now.get(name, 'not given')} but was {before.get(name, 'not given')}"
+        for name in dict.fromkeys([*before, *now])
+        if before.get(name) != now.get(name)
+    ]
+    if not differences:
+        return None
+    return click.UsageError(
+        f"--resume {file} belongs to other arguments: {'; '.join(differences)}. Pass the earlier "
+        "ones, or use another file"
+    )
+
+
+def _matching(state: State | None, initial: State, file: Path) -> State:
+    """The state in the file, or the initial one; two downloads are never mixed."""
+    if state is None:
+        return initial
+    for option, was, wanted in (
+        ("--base-url", state.base_url, initial.base_url),
+        ("--out", state.out, initial.out),
+        ("--format", state.format, initial.format),
+        ("--columns", state.asked, initial.asked),
+    ):
+        if was != wanted:
+            raise _other_download(
+                file, f"{option} {was}" if was else f"a download without {option}"
+            )
+    return state
+
+
+def _write(settings: Settings, state: State, file: Path, pager: Any, part: BinaryIO) -> None:
+    size = part.seek(0, os.SEEK_END)
+    if size < state.length:
+        raise click.UsageError(
+            f"{state.out}.boardlot-part has {size:,} bytes, fewer than the {state.length:,} that "
+            f"--resume {file} records: delete both to start again"
+        )
+    part.truncate(state.length)
+    part.seek(state.length)
+    # From here on the time range is fixed.
+    state.save(file)
+    settings.resume_hint = _resume_hint(settings, state)
+    fields = Fields(settings.columns, state.columns)
+    writer = WRITERS[state.format](part, fields)
+    with Progress(settings, pager, state.rows) as progress:
+        for page in pager.pages():
+            writer.write(page)
+            progress.add(len(page))
+            _record(state, file, part, pager, fields, progress.rows)
+            settings.resume_hint = _resume_hint(settings, state)
+    show_range(pager)
+    state.done = True
+    _record(state, file, part, pager, fields, progress.rows)
+
+
+def _record(
+    state: State, file: Path, part: BinaryIO, pager: Any, fields: Fields, rows: int
+) -> None:
+    """Write the rows to disk first, then the position after them."""
+    sync(part)
+    state.rows, state.length = rows, part.tell()
+    state.columns, state.checkpoint = fields.names, pager.checkpoint()
+    state.save(file)
+
+
+def _resume_hint(settings: Settings, state: State) -> str:
+    command = same_command(settings)
+    return f"Run the same command again to resume after row {state.rows:,}.\n  {command}"
+
+
+def _finish(settings: Settings, state: State, file: Path, out: Path) -> None:
+    part = _part_of(out)
+    if part.exists() and part.stat().st_size == state.length:
+        replace_file(part, out, settings.force)
+        click.echo(f"wrote {counted(state.rows, 'row')} to {settings.out}", err=True)
+    elif out.exists() and out.stat().st_size == state.length:
+        remove(part)
+        click.echo(
+            f"{settings.out} is complete: {counted(state.rows, 'row')}; nothing to do", err=True
+        )
+    else:
+        raise click.UsageError(
+            f"{settings.out} is not the file that --resume {file} records: "
+            f"delete {file} to start again"
+        )
+    settings.resume_hint = ""
+
+
+def _part_of(out: Path) -> Path:
+    return out.with_name(f"{out.name}.boardlot-part")
+
+
+@contextmanager
+def _exclusive(file: Path, out: Path) -> Iterator[BinaryIO]:
+    """The part of the output, opened and locked together with the checkpoint file."""
+    state = Path(os.path.realpath(file))
+    lock = state.with_name(f".{state.name}.lock")
+    with _locked(lock, f"--resume {file}"):
+        try:
+            with _locked(_part_of(out), f"--out {out}") as part:
+                yield part
+        finally:
+            with suppress(OSError):  # Windows does not remove what is open.
+                lock.unlink()
+
+
+def _locked(path: Path, name: str) -> BinaryIO:
+    """The file, opened and locked for this process; created if it does not exist."""
+    try:
+        return locked(path)
+    except BlockingIOError:
+        raise click.UsageError(f"another process is writing {name}") from None
+
+
+RESUMABLE_FORMATS = ["csv", "jsonl"]
+
+# Every option that may contain a secret, which must not appear on a screen or in a log.
+REDACTED: dict[str, Callable[[str], str]] = {
+    "--body": lambda _: "...",
+    "--header": lambda value: f"{value.partition(':')[0]}: ...",
+    "--passphrase-command": lambda _: "...",
+    "--proxy": lambda value: re.sub(r"^(\w+://)?.*@", r"\1...@", value),
+    "--query": lambda value: f"{value.partition('=')[0]}=...",
+}
+
+
+def resumable_command(settings: Settings) -> str:
+    """The command of the user, with the options that make it resumable."""
+    resumable = settings.data_format in RESUMABLE_FORMATS
+    form = settings.data_format if resumable else "jsonl"
+    out = settings.out
+    if out is None or (out.exists() and not out.is_file()):
+        out = Path(f"fills.{form}")
+    elif not resumable:
+        out = out.with_suffix(f".{form}")
+    more = [] if resumable or settings.format is None else ["--format", form]
+    if out != settings.out:
+        more += ["--out", str(out)]
+    return _quoted([*settings.typed, *more, "--resume", f"{out}.checkpoint"])
+
+
+def same_command(settings: Settings) -> str:
+    """The command of the user."""
+    return _quoted(settings.typed)
+
+
+def _quoted(words: Sequence[str]) -> str:
+    """The words quoted for a shell."""
+    join = shlex.join if os.name == "posix" else subprocess.list2cmdline
+    return join(["boardlot", *_redacted(words)])
+
+
+def _redacted(words: Sequence[str]) -> Iterator[str]:
+    before = ""
+    for word in words:
+        name, equals, value = word.partition("=")
+        if before in REDACTED:
+            yield REDACTED[before](word)
+        elif equals and name in REDACTED:
+            yield f"{name}={REDACTED[name](value)}"
+        else:
+            yield word
+        before = word if before not in REDACTED else ""
