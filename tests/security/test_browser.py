@@ -10,7 +10,6 @@ from ..support.browsers import opened_with
 from ..support.callbacks import listener_address, query_of
 from ..support.logins import Waiting, scopes_of, waiting
 
-USER, PASSWORD = "demo", "demo"
 BUTTONS = "button, input[type=submit]"
 TAB, SPACE, ENTER = "\ue004", " ", "\ue007"
 
@@ -54,20 +53,11 @@ def check_form(page):
         assert button.aria_role == "button" and button.accessible_name.strip()
 
 
-def signed_in(page, flow, tmp_path):
-    """Opens the flow's URL and signs in, on one page with the consent or on one before it."""
+def opened_page(page, flow, tmp_path):
+    """Opens the flow's URL: the page on which the user decides."""
     page.get(flow.url)
     check_form(page)
-    (secret,) = page.all("input[type=password]")
-    (user,) = page.named("input:not([type=password]):not([type=checkbox])", "user", "name", "mail")
-    page.fill(user, USER)
-    page.fill(secret, PASSWORD)
-    page.save_screenshot(str(tmp_path / "sign-in.png"))
-    if not page.all("input[type=checkbox]"):
-        (button,) = page.named(BUTTONS, "sign", "log", "continue", "next")
-        button.click()
-        page.wait(lambda: page.all("input[type=checkbox]"))
-        check_form(page)
+    page.save_screenshot(str(tmp_path / "consent.png"))
 
 
 def boxes(page):
@@ -95,11 +85,10 @@ def landed(page, flow, tmp_path, name):
 
 def test_a_login_without_trade_read_reads_quotes_and_may_not_trade(page, sandbox, tmp_path):
     flow, login = begun(sandbox)
-    signed_in(page, flow, tmp_path)
+    opened_page(page, flow, tmp_path)
     for scope, box in boxes(page).items():
         if box.is_selected() == (scope == "trade:read"):
             box.click()
-    page.save_screenshot(str(tmp_path / "consent.png"))
     (button,) = allowing(page)
     button.click()
     text = landed(page, flow, tmp_path, "allowed")
@@ -122,12 +111,8 @@ def test_the_file_that_opens_the_browser_leads_to_the_page(page, sandbox, opened
     (browser,) = opened_with(opened)
     (file,) = browser.arguments
     page.get(Path(file).as_uri())
-    page.wait(lambda: page.all("input[type=password]"))
+    page.wait(lambda: allowing(page))
     assert page.current_url == browser.url
-    (secret,) = page.all("input[type=password]")
-    (user,) = page.named("input:not([type=password]):not([type=checkbox])", "user", "name", "mail")
-    page.fill(user, USER)
-    page.fill(secret, PASSWORD)
     (button,) = allowing(page)
     button.click()
     assert login.get().scopes
@@ -136,7 +121,7 @@ def test_the_file_that_opens_the_browser_leads_to_the_page(page, sandbox, opened
 
 def test_a_login_that_is_denied_says_so(page, sandbox, tmp_path):
     flow, login = begun(sandbox)
-    signed_in(page, flow, tmp_path)
+    opened_page(page, flow, tmp_path)
     boxes(page)
     (button,) = denying(page)
     button.click()
@@ -148,35 +133,9 @@ def test_a_login_that_is_denied_says_so(page, sandbox, tmp_path):
     assert not [seen for seen in sandbox.requests if "token" in str(seen)]
 
 
-def test_a_wrong_password_gets_no_further(page, sandbox, tmp_path):
-    flow, login = begun(sandbox)
-    page.get(flow.url)
-    (secret,) = page.all("input[type=password]")
-    (user,) = page.named("input:not([type=password]):not([type=checkbox])", "user", "name", "mail")
-    page.fill(user, USER)
-    page.fill(secret, "wrong")
-    (button, *_) = allowing(page) or page.named(BUTTONS, "sign", "log", "continue", "next")
-    button.click()
-    port, _ = listener_address(flow)
-    page.wait(lambda: page.gone(button))
-    page.wait(lambda: page.all("input[type=password]"))
-    page.save_screenshot(str(tmp_path / "wrong.png"))
-    assert urlsplit(page.current_url).port != port
-    assert page.text().strip()
-    assert not page.all("input[type=password][value='wrong']"), "the password is sent back"
-    assert not login.over(0.3)
-    # The same page can be tried again.
-    signed_in(page, flow, tmp_path)
-    (button,) = allowing(page)
-    button.click()
-    landed(page, flow, tmp_path, "allowed")
-    assert login.get().scopes
-
-
 def test_a_login_works_by_keyboard_alone(page, sandbox, tmp_path):
     flow, login = begun(sandbox)
     page.get(flow.url)
-    filled = set()
     port, _ = listener_address(flow)
     for _ in range(60):
         if urlsplit(page.current_url).port == port:
@@ -184,16 +143,9 @@ def test_a_login_works_by_keyboard_alone(page, sandbox, tmp_path):
         page.press(TAB)
         here = page.switch_to.active_element
         kind, role = here.get_dom_attribute("type"), here.aria_role
-        if kind == "password" and "password" not in filled:
-            page.press(PASSWORD)
-            filled.add("password")
-        elif role == "textbox" and kind != "password" and "user" not in filled:
-            if not here.get_dom_attribute("value"):
-                page.press(USER)
-            filled.add("user")
-        elif kind == "checkbox" and not here.is_selected():
+        if kind == "checkbox" and not here.is_selected():
             page.press(SPACE)
-        elif role == "button" and len(filled) == 2 and here not in denying(page):
+        elif role == "button" and here not in denying(page):
             page.press(ENTER)
             # The next page comes when it comes: until then the elements of this one go stale.
             page.wait(lambda here=here: page.gone(here))
@@ -208,8 +160,8 @@ def test_an_unknown_client_gets_a_page_and_no_redirect(page, sandbox, tmp_path):
     page.get(flow.url.replace(known, "unknown"))
     page.save_screenshot(str(tmp_path / "unknown.png"))
     assert urlsplit(page.current_url).port != port and page.text().strip()
-    assert not page.all("input[type=password]")
+    assert not page.all(BUTTONS)
     # The login continues: the page that was requested first still works.
     assert not login.over(0.3)
     page.get(flow.url)
-    assert page.all("input[type=password]")
+    assert allowing(page)
