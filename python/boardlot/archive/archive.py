@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     Account = tuple[str | int, str]
     Custom = Iterable[tuple[Endpoint, Mapping[str, Any]]]
 
-__all__ = ["Archive"]
 
 OVERLAP = timedelta(days=7)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["Bar"]
-
 
 class Bar:
     """A bar of the rows of an update, or nothing."""

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from boardlot.archive.database import RESTORE, Database, Row, Transaction, store_error
 from boardlot.archive.views import are_current, define_views
 
-__all__ = ["FORMAT", "format_of", "is_current", "prepare"]
-
 FORMAT = 2
 
 # Times are microseconds since 1970.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from boardlot import _core
 from boardlot._core import Endpoint
-from boardlot._support import crash_safe
+from boardlot._support.crash_safe import replacing
 from boardlot.archive import observations
 from boardlot.archive.arguments import path_of
 from boardlot.archive.database import Database, Row
@@ -192,7 +192,7 @@ def export(database: Database, name: str | Endpoint, path: str | os.PathLike[str
             f"{target.with_suffix('.parquet').name!r}",
             hint="Only Parquet is written: for another format, write what `sql` returns.",
         )
-    if crash_safe.is_regular(target) is False:
+    if os.path.exists(target) and not os.path.isfile(target):  # noqa: PTH110, PTH113
         raise ConfigError(
             f"path is {os.fspath(path)!r}, which is not a regular file; expected a file or a new "
             "path"
@@ -203,7 +203,7 @@ def export(database: Database, name: str | Endpoint, path: str | os.PathLike[str
     from pyarrow import parquet
 
     try:
-        with crash_safe.replacing(target) as file:
+        with replacing(target) as file:
             parquet.write_table(table, file, compression="zstd")
     except OSError as error:
         # pyarrow's have a text of their own, and no `strerror`.

@@ -17,8 +17,6 @@ from boardlot.archive.locks import Lock, held_by
 from boardlot.archive.postgres import types as postgres_types
 from boardlot.errors import ConfigError, StoreError
 
-__all__ = ["Postgres"]
-
 SCHEMA = "boardlot_archive"
 CONNECT_TIMEOUT = 10
 # Only one process at a time creates or migrates the tables.

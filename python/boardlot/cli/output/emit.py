@@ -12,23 +12,12 @@ from typing import Any, BinaryIO
 
 import click
 
-from boardlot._support import crash_safe
 from boardlot._support.cell_format import counted
+from boardlot._support.crash_safe import replacing
 from boardlot.cli.files import check_writable, same_file
 from boardlot.cli.output.fields import Fields, check_choice, chosen_pages
 from boardlot.cli.output.formats import WRITERS, Writer
 from boardlot.cli.settings import Settings
-
-__all__ = [
-    "Progress",
-    "check_destination",
-    "check_out",
-    "check_replaceable",
-    "emit",
-    "emit_bytes",
-    "replacing",
-    "show_range",
-]
 
 # The suffix of a file that is not complete yet.
 PART = ".part"
@@ -144,7 +133,7 @@ def _destination(settings: Settings) -> Iterator[BinaryIO]:
             settings.resume_hint = (
                 f"{out} was not written: run the command again. {settings.resume_hint}"
             )
-            with replacing(out, settings.force) as file:
+            with replacing(Path(os.path.realpath(out)), settings.force, PART) as file:
                 yield file
     settings.resume_hint = ""
 
@@ -162,23 +151,6 @@ def naming(destination: Path | str) -> Iterator[None]:
         if error.errno is not None and (name is None or str(name).endswith(PART)):
             error.filename = str(destination)
         raise
-
-
-@contextmanager
-def replacing(path: Path, force: bool = False) -> Iterator[BinaryIO]:
-    """Write to a temporary file in the same folder, and rename it when it is complete.
-
-    No reader ever sees half of the file, and if writing fails, an existing file is unchanged.
-
-    Args:
-        path: The file; a link is followed.
-        force: Whether an existing file is replaced.
-
-    Yields:
-        The temporary file, open.
-    """
-    with crash_safe.replacing(Path(os.path.realpath(path)), force, PART) as file:
-        yield file
 
 
 class Progress:

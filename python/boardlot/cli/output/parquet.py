@@ -19,8 +19,6 @@ from boardlot._support import hints
 from boardlot.cli.output.fields import Fields, Rows, names_of, plain
 from boardlot.errors import ProtocolError
 
-__all__ = ["Parquet"]
-
 # Rows of one row group: at most these are in memory.
 GROUP = 20_000
 
