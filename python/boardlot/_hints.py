@@ -1,6 +1,6 @@
 """What to do about an error of each exception class, unless it has a hint of its own.
 
-Generated from `src/error/exception.rs` by `make generate`: change that, not this.
+Generated from `crates/service/src/error/exception.rs` by `make generate`: change that, not this.
 """
 
 HINTS = {

@@ -19,12 +19,12 @@ use std::{fmt, sync::Arc};
 
 use zeroize::Zeroizing;
 
+pub use crate::canonical_request::{body_hash, payload};
 pub use key::{Algorithm, KeyPair, generate};
 pub use oauth::{OAuth, blocking, check_client_secret};
 pub use origin::Origin;
 pub use pkce::{Attempt, CHALLENGE_METHOD, challenge};
 pub use sign::{AUTHORIZATION, SignedHeaders, Stamp, X_API_KEY, X_NONCE, X_TIMESTAMP};
-pub use sign::{body_hash, payload};
 pub use token::{
     Refusal, RegisteredClient, Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms,
 };

@@ -25,104 +25,104 @@ pub struct PreviousRows(Arc<HashSet<RowDigest>>);
 /// the probability that two digests are equal is one in 18 trillion.
 type RowDigest = [u8; 8];
 
-impl DateRange {
-    /// Removes the rows that a page repeats, and returns the next end and all rows of the page. The page
-    /// was requested from `start` to `end`; the next end is none if nothing of that range is left,
-    /// even if the service has earlier rows.
-    pub fn advance(
-        &self,
-        page: &mut Page,
-        (start, end): (Option<&str>, Option<&str>),
-        previous: &PreviousRows,
-    ) -> Result<(Option<String>, PreviousRows)> {
-        let next = self.next.read(page)?;
-        let count = page.len();
-        let rows = self.drop_repeated(page, previous)?;
-        let precedes = |start: &str| compare(&next, start) == Some(Ordering::Less);
-        let same = |other: &str| compare(&next, other) == Some(Ordering::Equal);
-        if start.is_some_and(precedes) {
-            return Ok((None, rows));
-        }
-        if !end.is_some_and(same) {
-            return Ok((Some(next), rows));
-        }
-        // The next request would be the same one. If the page is full, more rows may have that end;
-        // if it is smaller and repeats known rows, or is empty, the range has no more.
-        let is_last = page.is_empty() && count < previous.0.len().max(1);
-        if start.is_some() && is_last {
-            return Ok((None, rows));
-        }
-        let next = next.chars().take(64).collect::<String>();
-        let (end, next) = (&self.end, next.escape_debug());
-        let text = format!("the next {end} is '{next}', the same as on the previous page");
-        let advice = format!(
-            "More rows may have that {end} than fit on one page, and no other {end} reaches them: \
+/// Removes the rows that a page repeats, and returns the next end and all rows of the page. The page
+/// was requested from `start` to `end`; the next end is none if nothing of that range is left,
+/// even if the service has earlier rows.
+pub fn advance(
+    range: &DateRange,
+    page: &mut Page,
+    (start, end): (Option<&str>, Option<&str>),
+    previous: &PreviousRows,
+) -> Result<(Option<String>, PreviousRows)> {
+    let next = next_end(&range.next, page)?;
+    let count = page.len();
+    let rows = drop_repeated(range, page, previous)?;
+    let precedes = |start: &str| compare(&next, start) == Some(Ordering::Less);
+    let same = |other: &str| compare(&next, other) == Some(Ordering::Equal);
+    if start.is_some_and(precedes) {
+        return Ok((None, rows));
+    }
+    if !end.is_some_and(same) {
+        return Ok((Some(next), rows));
+    }
+    // The next request would be the same one. If the page is full, more rows may have that end;
+    // if it is smaller and repeats known rows, or is empty, the range has no more.
+    let is_last = page.is_empty() && count < previous.0.len().max(1);
+    if start.is_some() && is_last {
+        return Ok((None, rows));
+    }
+    let next = next.chars().take(64).collect::<String>();
+    let (end, next) = (&range.end, next.escape_debug());
+    let text = format!("the next {end} is '{next}', the same as on the previous page");
+    let advice = format!(
+        "More rows may have that {end} than fit on one page, and no other {end} reaches them: \
              request larger pages if the endpoint allows it, or read this range in another way."
-        );
-        Err(Error::pagination(text).with_advice(advice))
-    }
-
-    /// Removes the rows of a page that the previous page had. Returns all rows of the page.
-    pub fn drop_repeated(&self, page: &mut Page, previous: &PreviousRows) -> Result<PreviousRows> {
-        let Some(field) = &self.unique else { return Ok(PreviousRows::default()) };
-        let mut digests = Vec::with_capacity(page.len());
-        for index in 0..page.len() {
-            let record = page.row(index)?;
-            let raw = record.iter().rev().find(|(name, _)| name == field).ok_or_else(|| {
-                let text = format!("record {index} has no {field}, the field that identifies rows");
-                Error::protocol(text, page.body())
-            })?;
-            digests.push(digest(raw.1.get()));
-        }
-        let own: Vec<bool> = digests.iter().map(|digest| !previous.0.contains(digest)).collect();
-        if own.contains(&false) {
-            page.retain(&own);
-        }
-        Ok(PreviousRows(Arc::new(digests.into_iter().collect())))
-    }
+    );
+    Err(Error::pagination(text).with_advice(advice))
 }
 
-impl NextEnd {
-    fn read(&self, page: &Page) -> Result<String> {
-        match self {
-            NextEnd::At(path) => {
-                let next = page.text_at(path).ok_or_else(|| {
-                    Error::protocol(
-                        format!("the page has no {} for the next page", path.join(".")),
-                        page.body(),
-                    )
-                })?;
-                // Without an end, the next request would be that of the first page.
-                if next.is_empty() {
-                    let text = format!("the page has an empty {}", path.join("."));
-                    return Err(Error::pagination(text));
-                }
-                Ok(next)
+/// Removes the rows of a page that the previous page had. Returns all rows of the page.
+pub fn drop_repeated(
+    range: &DateRange,
+    page: &mut Page,
+    previous: &PreviousRows,
+) -> Result<PreviousRows> {
+    let Some(field) = &range.unique else { return Ok(PreviousRows::default()) };
+    let mut digests = Vec::with_capacity(page.len());
+    for index in 0..page.len() {
+        let record = page.row(index)?;
+        let raw = record.iter().rev().find(|(name, _)| name == field).ok_or_else(|| {
+            let text = format!("record {index} has no {field}, the field that identifies rows");
+            Error::protocol(text, page.body())
+        })?;
+        digests.push(digest(raw.1.get()));
+    }
+    let own: Vec<bool> = digests.iter().map(|digest| !previous.0.contains(digest)).collect();
+    if own.contains(&false) {
+        page.retain(&own);
+    }
+    Ok(PreviousRows(Arc::new(digests.into_iter().collect())))
+}
+
+fn next_end(next: &NextEnd, page: &Page) -> Result<String> {
+    match next {
+        NextEnd::At(path) => {
+            let next = page.text_at(path).ok_or_else(|| {
+                Error::protocol(
+                    format!("the page has no {} for the next page", path.join(".")),
+                    page.body(),
+                )
+            })?;
+            // Without an end, the next request would be that of the first page.
+            if next.is_empty() {
+                let text = format!("the page has an empty {}", path.join("."));
+                return Err(Error::pagination(text));
             }
-            NextEnd::DayBefore(field) => {
-                let mut earliest = None;
-                for index in 0..page.len() {
-                    let record = page.row(index)?;
-                    let raw = record.iter().rev().find(|(name, _)| name == field);
-                    let value = raw.and_then(|(_, raw)| Value::parse(raw.get()).ok());
-                    let date = value
-                        .as_ref()
-                        .and_then(|value| parse_date(value.as_text()?.get(..10)?))
-                        .ok_or_else(|| {
-                            Error::protocol(
-                                format!("record {index} has no date in {field}"),
-                                page.body(),
-                            )
-                        })?;
-                    earliest = Some(earliest.map_or(date, |other| date.min(other)));
-                }
-                earliest
-                    .and_then(|date| date.checked_sub(1.day()).ok())
-                    .map(|date| date.to_string())
+            Ok(next)
+        }
+        NextEnd::DayBefore(field) => {
+            let mut earliest = None;
+            for index in 0..page.len() {
+                let record = page.row(index)?;
+                let raw = record.iter().rev().find(|(name, _)| name == field);
+                let value = raw.and_then(|(_, raw)| Value::parse(raw.get()).ok());
+                let date = value
+                    .as_ref()
+                    .and_then(|value| parse_date(value.as_text()?.get(..10)?))
                     .ok_or_else(|| {
-                        Error::pagination("a page without records has no date for the next page")
-                    })
+                        Error::protocol(
+                            format!("record {index} has no date in {field}"),
+                            page.body(),
+                        )
+                    })?;
+                earliest = Some(earliest.map_or(date, |other| date.min(other)));
             }
+            earliest
+                .and_then(|date| date.checked_sub(1.day()).ok())
+                .map(|date| date.to_string())
+                .ok_or_else(|| {
+                    Error::pagination("a page without records has no date for the next page")
+                })
         }
     }
 }

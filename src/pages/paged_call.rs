@@ -1,6 +1,6 @@
 //! A list that is returned in pages: its plan, how it is paged, and its time range.
 
-use super::PreviousRows;
+use super::date_range::{PreviousRows, advance, drop_repeated};
 use crate::{
     api::{Argument, DateRange, Endpoint, FirstPage, Paging, ParameterLocation},
     auth::body_hash,
@@ -146,13 +146,13 @@ impl PagedCall {
                 Ok((next, PreviousRows::default()))
             }
             PagingStyle::DateRange(_, range) if !has_more => {
-                range.drop_repeated(page, previous).map(|rows| (None, rows))
+                drop_repeated(range, page, previous).map(|rows| (None, rows))
             }
             PagingStyle::DateRange(place, range) => {
                 let given = |name| self.plan.request.parameter(*place, name);
                 let start = given("start");
                 let end = cursor.map(str::to_owned).or_else(|| given(&range.end));
-                range.advance(page, (start.as_deref(), end.as_deref()), previous)
+                advance(range, page, (start.as_deref(), end.as_deref()), previous)
             }
         }
     }

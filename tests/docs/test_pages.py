@@ -330,10 +330,10 @@ def test_every_promise_has_a_row_that_names_its_tests():
     text = (DOCS / "reliability.md").read_text(encoding="utf-8")
     rows = re.findall(r"^(?:\| |Promise )(\d+)[.:] (.*)$", text, re.MULTILINE)
     assert {int(number) for number, _ in rows} == set(range(1, 55))
-    for path in re.findall(r"\b(?:tests|src)/[\w/]+\.\w+", text):
+    for path in re.findall(r"\b(?:crates|tests|src)/[\w/]+\.\w+", text):
         assert (ROOT / path).is_file(), path
     for number, row in rows:
-        named = [ROOT / path for path in re.findall(r"\b(?:tests|src)/[\w/]+\.\w+", row)]
+        named = [ROOT / path for path in re.findall(r"\b(?:crates|tests|src)/[\w/]+\.\w+", row)]
         if number not in ("31", "33", "36"):
             assert named or "same file" in row, row
             tests = "".join(path.read_text(encoding="utf-8") for path in named)

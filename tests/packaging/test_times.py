@@ -1,6 +1,6 @@
 """No test asks for a time: it waits for events, counts requests, or sets the clock.
 
-A line that has to names why: `# time: <reason>`, in Rust `// time: <reason>`, there or on the line above.
+A line that has to says why, there or on the line above: `# time: <reason>` (Rust: `// time: ...`).
 """
 
 import ast

@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     file_cycles::{Module, Tree},
-    imports::{code, is_test, sources, src},
+    imports::{code, imports, inline_paths, sources, src},
 };
 
 /// The modules of the table, and what each may import: of the crate's modules those at the top, and of a
@@ -54,7 +54,7 @@ fn row(table: &BTreeMap<Module, BTreeSet<String>>, module: &Module) -> Module {
 
 #[test]
 fn each_module_imports_only_those_that_its_row_lists() {
-    let (table, tree) = (table(), Tree::read());
+    let (table, tree) = (table(), Tree::read(&src()));
     for module in tree.modules().filter(|module| !module.is_empty()) {
         for target in tree.imports(module) {
             let (own, other) = (row(&table, module), row(&table, &target));
@@ -73,7 +73,7 @@ fn each_module_imports_only_those_that_its_row_lists() {
 
 #[test]
 fn the_table_has_every_module_and_no_circle() {
-    let (table, tree) = (table(), Tree::read());
+    let (table, tree) = (table(), Tree::read(&src()));
     for (module, allowed) in &table {
         assert!(tree.modules().any(|known| known == module), "there is no {module:?}");
         for name in allowed {
@@ -106,11 +106,12 @@ fn the_table_has_every_module_and_no_circle() {
 }
 
 #[test]
-fn the_sandbox_imports_only_the_payload_of_auth() {
-    for path in sources(&src().join("sandbox")).iter().filter(|path| !is_test(path)) {
-        for part in code(path).split("auth::").skip(1) {
-            assert!(part.starts_with("payload") || part.starts_with("{payload"), "{path:?}");
-        }
+fn only_the_extension_uses_the_sandbox() {
+    for path in sources(&src()) {
+        let (imports, rest) = imports(&code(&path));
+        let mut named = imports.into_iter().map(|import| import.path).chain(inline_paths(&rest));
+        let uses = named.any(|path| path.starts_with(&["crate".into(), "sandbox".into()]));
+        assert!(!uses || path.starts_with(src().join("py")), "{path:?}");
     }
 }
 
@@ -119,8 +120,6 @@ fn libraries_are_used_in_their_modules_only() {
     let modules: &[(&str, &[&str])] = &[
         ("pyo3", &["py/", "lib.rs"]),
         ("reqwest", &["http/"]),
-        ("axum", &["sandbox/"]),
-        ("num_bigint::", &["sandbox/"]),
         ("arrow_array", &["decode/", "py/"]),
         ("boardlot_gated", &["py/"]),
     ];

@@ -40,6 +40,12 @@ pub fn src() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
+/// The sources of each crate of the core.
+pub fn crates() -> [PathBuf; 3] {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    ["src", "crates/service/src", "crates/sandbox/src"].map(|folder| root.join(folder))
+}
+
 /// A file without its tests, which may import anything, and without comments.
 pub fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).expect("text");

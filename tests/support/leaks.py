@@ -5,6 +5,7 @@ was left, and not during a test of another file. Then no thread, socket, child p
 folder may be left that was not there before the file, except those of fixtures that outlive it.
 """
 
+import contextlib
 import gc
 import os
 import shutil
@@ -33,11 +34,11 @@ class LeakGuard:
         self._before = frozenset()
         self._shared = set()
         self._since = {}
-        self._temporary = tempfile.mkdtemp(prefix="boardlot-tests-")
+        self._temporary = Path(tempfile.mkdtemp(prefix="boardlot-tests-"))
         # pytest keeps its own folders, for those who look into them after a failure.
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
         # A folder of this process alone: what is found in it is of its own tests.
-        os.environ["TMPDIR"] = tempfile.tempdir = self._temporary
+        os.environ["TMPDIR"] = tempfile.tempdir = str(self._temporary)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item):
@@ -86,7 +87,7 @@ class LeakGuard:
         return frozenset(threads() | sockets() | children() | self._folders())
 
     def _folders(self):
-        return {("folder", name) for name in os.listdir(self._temporary)}
+        return {("folder", path.name) for path in self._temporary.iterdir()}
 
 
 def threads():
@@ -105,13 +106,11 @@ def sockets():
     """Sockets, where the system lists a process's files."""
     found = set()
     descriptors = Path("/proc/self/fd")
-    for descriptor in os.listdir(descriptors) if descriptors.exists() else ():
-        try:
-            target = os.readlink(descriptors / descriptor)
-        except OSError:
-            continue
-        if target.startswith("socket:"):
-            found.add(("socket", target))
+    for descriptor in descriptors.iterdir() if descriptors.exists() else ():
+        with contextlib.suppress(OSError):
+            target = str(descriptor.readlink())
+            if target.startswith("socket:"):
+                found.add(("socket", target))
     return found
 
 

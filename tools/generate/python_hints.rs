@@ -9,7 +9,7 @@ pub fn text() -> String {
     });
     format!(
         "\"\"\"What to do about an error of each exception class, unless it has a hint of its own.\n\n\
-         Generated from `src/error/exception.rs` by `make generate`: change that, not this.\n\
+         Generated from `crates/service/src/error/exception.rs` by `make generate`: change that, not this.\n\
          \"\"\"\n\nHINTS = {{\n{}}}\n",
         hints.collect::<String>()
     )

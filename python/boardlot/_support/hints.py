@@ -1,6 +1,7 @@
 """What to do in situations that `boardlot doctor` and the command line distinguish.
 
-The hints of the exception classes are in `src/error/exception.rs`, and from there in `_hints`.
+The hints of the exception classes are in `crates/service/src/error/exception.rs`, and from there in
+`_hints`.
 """
 
 # Credentials.

@@ -1,0 +1,312 @@
+//! Authentication: the four signature headers or a bearer token (section 5), checked in the order
+//! header form, key, clock, signature, nonce. Only a request with a valid signature uses up a nonce.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, RwLock},
+};
+
+use axum::http::HeaderMap;
+use base64::{
+    Engine,
+    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
+};
+
+use super::{keys::UploadedKey, scopes::Scopes, tokens::Tokens};
+use crate::{
+    canonical_request::payload,
+    error::{CLOCK_OFFSET_CODE, Error, Result, THROTTLED_CODE},
+    sandbox::{
+        sync::{lock, read, write},
+        wire::envelope::Rejection,
+    },
+};
+
+/// The largest difference between the clocks, either way.
+pub const WINDOW_MS: u64 = 5_000;
+/// The sandbox's choice: the document does not show the response to a wrong credential.
+pub const UNAUTHENTICATED: i64 = -1;
+/// Nonces of one key within the window. More than this is throttled.
+const NONCES_MAX: usize = 1 << 20;
+// Repeated here on purpose, so that a slip in the client's names is detected.
+const AUTHORIZATION: &str = "authorization";
+const X_API_KEY: &str = "x-api-key";
+pub const X_TIMESTAMP: &str = "x-timestamp";
+const X_NONCE: &str = "x-nonce";
+const NONCE_MAX_CHARACTERS: usize = 64;
+const SWEEP_MS: i64 = 1_000;
+
+/// The uploaded keys with their nonces, and the tokens.
+#[derive(Debug, Default)]
+pub struct Credentials {
+    keys: RwLock<HashMap<String, Arc<Known>>>,
+    pub tokens: Tokens,
+}
+
+#[derive(Debug)]
+struct Known {
+    key: UploadedKey,
+    nonces: Mutex<Nonces>,
+}
+
+/// Used nonces, each with the time after which the clock window rejects it anyway.
+#[derive(Debug, Default)]
+struct Nonces {
+    until_ms: HashMap<Box<str>, i64>,
+    next_sweep_ms: i64,
+}
+
+/// A request as it was received.
+#[derive(Debug, Clone, Copy)]
+pub struct SignedRequest<'a> {
+    pub method: &'a str,
+    pub path: &'a str,
+    pub query: &'a str,
+    pub body: &'a [u8],
+}
+
+impl Credentials {
+    /// Stores a public key under a fresh id.
+    pub fn upload(&self, public_pem: &str) -> Result<String> {
+        let key = UploadedKey::read(public_pem)?;
+        let id = random_id("app-")?;
+        let known = Arc::new(Known { key, nonces: Mutex::default() });
+        write(&self.keys).insert(id.clone(), known);
+        Ok(id)
+    }
+
+    /// Removes nonces and grants; keys stay, and tokens issued without a login.
+    pub fn forget(&self) {
+        self.tokens.forget_grants();
+        let known: Vec<Arc<Known>> = read(&self.keys).values().cloned().collect();
+        for key in known {
+            *lock(&key.nonces) = Nonces::default();
+        }
+    }
+
+    /// The scopes of an authenticated request; `None` for a signature, which may do everything.
+    pub fn check(
+        &self,
+        headers: &HeaderMap,
+        request: SignedRequest<'_>,
+        now_ms: i64,
+    ) -> Result<Option<Scopes>, Rejection> {
+        let authorization = header(headers, AUTHORIZATION)?;
+        if let Some(token) = authorization.strip_prefix("Bearer ") {
+            return match self.tokens.scopes(token) {
+                Some(scopes) => Ok(Some(scopes)),
+                None => Err(unauthenticated("the access token is unknown, expired or revoked")),
+            };
+        }
+        self.check_signature(headers, authorization, request, now_ms).map(|()| None)
+    }
+
+    fn check_signature(
+        &self,
+        headers: &HeaderMap,
+        signature: &str,
+        request: SignedRequest<'_>,
+        now_ms: i64,
+    ) -> Result<(), Rejection> {
+        let key_id = header(headers, X_API_KEY)?;
+        let timestamp_ms = timestamp(header(headers, X_TIMESTAMP)?)?;
+        let nonce = header(headers, X_NONCE)?;
+        if !is_nonce(nonce) {
+            return Err(unauthenticated(
+                "X-Nonce is not 1 to 64 letters, digits, underscores or hyphens",
+            ));
+        }
+        let known = read(&self.keys).get(key_id).cloned();
+        let Some(known) = known else {
+            return Err(unauthenticated("X-Api-Key is not known"));
+        };
+        if now_ms.abs_diff(timestamp_ms) > WINDOW_MS {
+            return Err(Rejection::new(
+                CLOCK_OFFSET_CODE,
+                "clock_offset",
+                format!(
+                    "X-Timestamp is {} ms away from the service's clock; at most {WINDOW_MS} ms \
+                     are allowed",
+                    now_ms.abs_diff(timestamp_ms)
+                ),
+            ));
+        }
+        let SignedRequest { method, path, query, body } = request;
+        let payload = payload(timestamp_ms, method, path, query, body);
+        let passed = STANDARD
+            .decode(signature)
+            .is_ok_and(|signature| known.key.verifies(&payload, &signature));
+        if !passed {
+            return Err(unauthenticated("the signature does not match the request and the key"));
+        }
+        lock(&known.nonces).use_up(nonce, timestamp_ms, now_ms)
+    }
+}
+
+impl Nonces {
+    fn use_up(&mut self, nonce: &str, timestamp_ms: i64, now_ms: i64) -> Result<(), Rejection> {
+        if now_ms >= self.next_sweep_ms {
+            self.until_ms.retain(|_, until_ms| *until_ms >= now_ms);
+            self.next_sweep_ms = now_ms.saturating_add(SWEEP_MS);
+        }
+        if self.until_ms.contains_key(nonce) {
+            return Err(unauthenticated("X-Nonce was used before"));
+        }
+        if self.until_ms.len() >= NONCES_MAX {
+            return Err(Rejection::new(THROTTLED_CODE, "rate_limited", "too many requests"));
+        }
+        let until_ms = timestamp_ms.saturating_add(WINDOW_MS as i64);
+        self.until_ms.insert(nonce.into(), until_ms);
+        Ok(())
+    }
+}
+
+/// 128 random bits in text, behind a prefix.
+pub fn random_id(prefix: &str) -> Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        Error::config(format!("the operating system returned no random bytes: {error}"))
+    })?;
+    Ok(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(bytes)))
+}
+
+fn unauthenticated(message: &str) -> Rejection {
+    Rejection::new(UNAUTHENTICATED, "unauthenticated", message)
+}
+
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<&'a str, Rejection> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next().map(|value| value.to_str()), values.next()) {
+        (Some(Ok(text)), None) => Ok(text),
+        (Some(_), _) => Err(unauthenticated(&format!("the header {name} is malformed"))),
+        (None, _) => Err(unauthenticated(&format!("the header {name} is missing"))),
+    }
+}
+
+fn timestamp(text: &str) -> Result<i64, Rejection> {
+    // Digits in their one shortest form: the payload is made from the number.
+    text.parse::<i64>().ok().filter(|number| number.to_string() == text).ok_or_else(|| {
+        unauthenticated(
+            "X-Timestamp is not a valid time; expected milliseconds since 1970 as an integer",
+        )
+    })
+}
+
+fn is_nonce(text: &str) -> bool {
+    (1..=NONCE_MAX_CHARACTERS).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{key, sign_headers};
+
+    const NOW: i64 = 1_790_000_000_000;
+    const REQUEST: SignedRequest<'_> =
+        SignedRequest { method: "GET", path: "/p%2E", query: "b=2&a=%20+", body: b"" };
+
+    fn code_of<T>(result: Result<T, Rejection>) -> Option<i64> {
+        result.err().map(|rejection| rejection.code)
+    }
+
+    #[test]
+    fn security_34_the_window_is_held_both_ways_to_the_millisecond() {
+        for name in ["ed25519", "rsa2048_pkcs8"] {
+            let (pair, public) = key(name);
+            let credentials = Credentials::default();
+            let id = credentials.upload(&public).expect("uploaded");
+            for (offset, code) in [
+                (-5_001, Some(CLOCK_OFFSET_CODE)),
+                (-5_000, None),
+                (-4_999, None),
+                (0, None),
+                (4_999, None),
+                (5_000, None),
+                (5_001, Some(CLOCK_OFFSET_CODE)),
+            ] {
+                let nonce = format!("n{}", offset + 6_000);
+                let headers = sign_headers(&pair, &id, NOW + offset, &nonce, REQUEST);
+                assert_eq!(code_of(credentials.check(&headers, REQUEST, NOW)), code, "{offset}");
+            }
+        }
+    }
+
+    #[test]
+    fn security_34_a_nonce_is_used_up_only_by_a_signature_that_passed() {
+        let (pair, public) = key("ed25519");
+        let credentials = Credentials::default();
+        let id = credentials.upload(&public).expect("uploaded");
+        let headers = sign_headers(&pair, &id, NOW, "once", REQUEST);
+        let other = SignedRequest { query: "a=%20+&b=2", ..REQUEST };
+        assert_eq!(code_of(credentials.check(&headers, other, NOW)), Some(UNAUTHENTICATED));
+        let late = credentials.check(&headers, REQUEST, NOW + 6_000);
+        assert_eq!(code_of(late), Some(CLOCK_OFFSET_CODE));
+        assert_eq!(code_of(credentials.check(&headers, REQUEST, NOW)), None);
+        assert_eq!(code_of(credentials.check(&headers, REQUEST, NOW)), Some(UNAUTHENTICATED));
+        // Another key has nonces of its own.
+        let second = credentials.upload(&public).expect("uploaded");
+        let headers = sign_headers(&pair, &second, NOW, "once", REQUEST);
+        assert_eq!(code_of(credentials.check(&headers, REQUEST, NOW)), None);
+    }
+
+    #[test]
+    fn security_34_nonces_outside_the_window_are_forgotten_and_none_within_it() {
+        let mut nonces = Nonces::default();
+        for round in 0..30_000 {
+            let nonce = format!("n{round}");
+            let ahead = if round % 2 == 0 { 5_000 } else { -5_000 };
+            nonces.use_up(&nonce, NOW + round + ahead, NOW + round).expect("fresh");
+            assert!(nonces.use_up(&nonce, NOW + round + ahead, NOW + round).is_err());
+        }
+        assert!(nonces.until_ms.len() <= 11_000, "{}", nonces.until_ms.len());
+        assert!(nonces.use_up("n29998", NOW, NOW + 29_999).is_err());
+    }
+
+    #[test]
+    fn malformed_headers_are_rejected_by_name() {
+        let (pair, public) = key("ed25519");
+        let credentials = Credentials::default();
+        let id = credentials.upload(&public).expect("uploaded");
+        let long = "n".repeat(65);
+        let table: &[(&str, Option<&str>)] = &[
+            ("x-nonce", Some("")),
+            ("x-nonce", Some("a b")),
+            ("x-nonce", Some("a.b")),
+            ("x-nonce", Some(&long)),
+            ("x-nonce", None),
+            ("x-timestamp", Some("1e3")),
+            ("x-timestamp", Some("+1790000000000")),
+            ("x-timestamp", Some("01790000000000")),
+            ("x-timestamp", None),
+            ("x-api-key", Some("nobody")),
+            ("x-api-key", None),
+            ("authorization", Some("Basic x")),
+            ("authorization", Some("Bearer nothing")),
+            ("authorization", None),
+        ];
+        for (name, value) in table {
+            let mut headers = sign_headers(&pair, &id, NOW, "nonce", REQUEST);
+            headers.remove(*name);
+            if let Some(value) = value {
+                headers.insert(*name, value.parse().expect("a header value"));
+            }
+            let refused = credentials.check(&headers, REQUEST, NOW);
+            assert_eq!(code_of(refused), Some(UNAUTHENTICATED), "{name}: {value:?}");
+        }
+        let headers = sign_headers(&pair, &id, NOW, &"n".repeat(64), REQUEST);
+        assert_eq!(code_of(credentials.check(&headers, REQUEST, NOW)), None);
+    }
+
+    #[test]
+    fn a_bearer_token_passes_alone() {
+        let credentials = Credentials::default();
+        let token = credentials.tokens.add(std::time::Duration::from_secs(60));
+        let mut headers = HeaderMap::new();
+        let value = format!("Bearer {token}").parse().expect("a header value");
+        headers.insert("authorization", value);
+        assert_eq!(code_of(credentials.check(&headers, REQUEST, NOW)), None);
+        let short = credentials.tokens.add(std::time::Duration::ZERO);
+        assert_eq!(credentials.tokens.scopes(&short), None);
+    }
+}

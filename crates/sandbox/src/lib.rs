@@ -1,0 +1,317 @@
+//! The sandbox: the service side over real HTTP, for people without an account and for tests.
+//!
+//! Routes, methods and parameters come from the table in [`boardlot_service::api`], the data from a seed.
+//! Signatures are verified with different implementations from those that the client signs with,
+//! and the client is never used. All data end at midnight UTC of the day on which the sandbox starts.
+//!
+//! Its choices where the service document shows nothing:
+//! - A missing or wrong credential: HTTP 401 with code -1 in the endpoint's own envelope. A clock
+//!   offset beyond the threshold: HTTP 401 with -12006. Credentials are checked in the order header
+//!   form, key, clock, signature, nonce; with a bearer token, nothing else is read.
+//! - Scopes: endpoints of an account require `trade:read` and that account (`accid:*` or
+//!   `accid:<acc_id>`), all others `quote:read`, the server's time none. Without the scope: HTTP 403
+//!   with code -10 in the endpoint's own envelope. A signature may do everything.
+//! - OAuth: a registration returns HTTP 201. `registration_client_uri` does not exist, and
+//!   `registration_access_token` is not accepted anywhere. A confidential client also gets a
+//!   `client_secret`. Redirect URIs are https, or http to a loopback address written as a number,
+//!   without a fragment. At most 10,000 clients; the next is rejected with HTTP 503.
+//! - Errors of the registration and token endpoints have the form of RFC 6749, section 5.2: `error`
+//!   and `error_description`, with HTTP 400, and 401 for `invalid_client`; the two error codes of a
+//!   registration are those of RFC 7591. Faults are `temporarily_unavailable` with HTTP 429 or 503.
+//!   The consent page has latency, but no faults.
+//! - `client_secret` is required to refresh, as the document says. In a code exchange, for which the
+//!   document does not name it, it is checked if it is sent.
+//! - A client that did not register for `refresh_token` gets none. Refresh tokens do not expire.
+//! - An unknown client or redirect URI gets a page with HTTP 400. Any other error of the request is
+//!   returned to the client as `invalid_request`, a denial by the user as `access_denied`.
+//! - Business errors have HTTP 200. Invalid arguments have the code -3, 1 for crypto orders and -1200
+//!   for fills; an unknown plate -7. A repeated argument is rejected.
+//! - Throttling: HTTP 429, `Retry-After` and code -11. Unknown paths: 404; other methods: 405; a path
+//!   and query over 8 KiB: 414; a body over 1 MiB: 413.
+//! - Trading days: `data.trading_days[]` with `time`, `trade_date_type`, `trade_second`; ranges of at
+//!   most 3,660 days. Plates: `data.stock_list[]`; `limit` is 50 by default and at most 200. The
+//!   header X-Service-Client-Nnid is not required.
+//! - `trd_market` is HK or US; both ends of a time range are included. Fills are BUY or SELL, their
+//!   status OK or, rarely, CANCELLED. The last page's `page_flag` is empty.
+//! - Crypto times are milliseconds. The market numbers of positions are 1 HK, 2 US, 3 SH. "Today" in
+//!   simulated trading is the latest session before the data's midnight, and the countdowns of IPOs
+//!   start at that midnight.
+//! - IPOs whose subscription has not begun are listed as upcoming only.
+//! - Dividends of an unsupported market (MY) are an empty list.
+//! - The two histories by date range: see [`data::history`].
+//! - Markets have no daylight saving time.
+//! - With `today`, the service's clock starts at noon UTC of that day. A signature is accepted by that
+//!   clock and by the local one.
+//! - Rows of `put` and `serve` stay in their order; those of a range of dates are sorted by their time.
+//!   Fills of `put` are returned for the default range whatever their times are.
+
+use crate as sandbox;
+use boardlot_service::{api, canonical_request, error};
+mod credentials;
+mod data;
+mod faults;
+mod login;
+mod markets;
+mod options;
+mod seeded_rng;
+mod service;
+mod sync;
+mod wire;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    net::SocketAddr,
+    sync::{Arc, Mutex, mpsc},
+    time::Duration,
+};
+
+use jiff::{Timestamp, tz::TimeZone};
+use tokio::{sync::watch, task::JoinHandle};
+
+pub use faults::Faults;
+pub use options::Options;
+pub use service::{
+    planned_failures::{FailureTarget, PlannedFailure},
+    request_log::RecordedRequest,
+};
+
+use crate::{
+    api::{EndpointRef, OAUTH_ENDPOINTS, ResponseShape},
+    error::{Error, Result, did_you_mean},
+};
+use data::{custom_rows::CustomRows, dataset::Dataset};
+use login::OAuth;
+use markets::accounts::accounts;
+use service::{
+    routes::{known_endpoint, known_names, names_with_rows},
+    server::{Shared, serve},
+};
+use sync::lock;
+use wire::connection::Listener;
+
+/// The longest that `stop` waits for the socket to be closed.
+const STOP_WAIT: Duration = Duration::from_secs(2);
+
+/// A running sandbox. Dropping it stops it.
+pub struct Sandbox {
+    base_url: String,
+    shared: Arc<Shared>,
+    accounts: BTreeMap<&'static str, Vec<String>>,
+    token_lifetime: Duration,
+    running: Mutex<Option<Running>>,
+}
+
+/// The server's task, and what stops it.
+struct Running {
+    task: JoinHandle<()>,
+    stop: watch::Sender<bool>,
+    /// Disconnected when the socket is closed.
+    closed: mpsc::Receiver<()>,
+}
+
+impl Sandbox {
+    /// Binds the socket, generates the data and serves on the runtime.
+    pub fn start(options: Options, runtime: &tokio::runtime::Handle) -> Result<Sandbox> {
+        options.validate()?;
+        let address = SocketAddr::new(options.host, options.port);
+        let listening = |error: std::io::Error| {
+            Error::config(format!(
+                "the sandbox cannot listen on {address}: {error}; pass another port, or 0 for a \
+                 free one"
+            ))
+        };
+        let socket = std::net::TcpListener::bind(address).map_err(listening)?;
+        socket.set_nonblocking(true).map_err(listening)?;
+        let base_url = format!("http://{}", socket.local_addr().map_err(listening)?);
+        let as_of =
+            options.today.unwrap_or_else(|| Timestamp::now().to_zoned(TimeZone::UTC).date());
+        let token_lifetime = Duration::from_secs_f64(options.token_lifetime);
+        let shared = Arc::new(Shared::new(
+            Dataset::new(&options, as_of),
+            OAuth::new(base_url.clone(), token_lifetime),
+            (options.clock_offset * 1_000.0).round() as i64,
+            options.today,
+            options.faults,
+        ));
+        let (stop, stopped) = watch::channel(false);
+        let (open, closed) = mpsc::channel();
+        let listener = {
+            let _guard = runtime.enter();
+            tokio::net::TcpListener::from_std(socket).map_err(listening)?
+        };
+        let serving = Arc::clone(&shared);
+        let task = runtime.spawn(async move {
+            let _open: mpsc::Sender<()> = open;
+            serve(Listener { listener, stop: stopped }, serving).await;
+        });
+        Ok(Sandbox {
+            base_url,
+            shared,
+            accounts: accounts(),
+            token_lifetime,
+            running: Mutex::new(Some(Running { task, stop, closed })),
+        })
+    }
+
+    /// `http://127.0.0.1:PORT`
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// Uploads a public key (SubjectPublicKeyInfo PEM; Ed25519, or RSA of 2048 bits or more) and
+    /// returns its id.
+    pub fn upload_key(&self, public_pem: &str) -> Result<String> {
+        self.shared.credentials.upload(public_pem)
+    }
+
+    /// A new access token with all scopes, without a login.
+    pub fn add_bearer_token(&self) -> String {
+        self.shared.credentials.tokens.add(self.token_lifetime)
+    }
+
+    /// Does what a person would do on the authorization page: signs in as the demo user, ticks
+    /// these scopes (`None`: those ticked by default) and allows. Returns the URL to which the
+    /// browser would go: the client's callback with `code` and `state`, or with `error` if the
+    /// request was invalid. An unknown client or redirect URI is an error, as on the page.
+    pub fn authorize_demo_user(
+        &self,
+        authorize_url: &str,
+        scopes: Option<&[String]>,
+    ) -> Result<String> {
+        let Shared { oauth, credentials, .. } = &*self.shared;
+        login::allow_as_demo_user(
+            oauth,
+            &credentials.tokens,
+            authorize_url,
+            scopes,
+            self.shared.now_ms(),
+        )
+    }
+
+    /// Revokes every access token; refresh tokens stay valid.
+    pub fn revoke_tokens(&self) {
+        self.shared.credentials.tokens.revoke_access();
+    }
+
+    /// Revokes every access token, refresh token and code; clients stay.
+    pub fn revoke_grants(&self) {
+        self.shared.credentials.tokens.revoke_grants();
+    }
+
+    /// The account ids of `crypto`, `sim` and `trade`.
+    pub fn accounts(&self) -> &BTreeMap<&'static str, Vec<String>> {
+        &self.accounts
+    }
+
+    /// The last 10,000 requests.
+    pub fn requests(&self) -> Vec<RecordedRequest> {
+        self.shared.requests.all()
+    }
+
+    /// How many requests it has received, also those that are no longer kept.
+    pub fn request_count(&self) -> u64 {
+        self.shared.requests.count()
+    }
+
+    /// Resets to the state of the seed: removes rows of `serve` and `put`, planned failures, recorded requests, used nonces, OAuth clients and
+    /// their grants, and restarts the sequence of faults. Uploaded keys and the tokens of
+    /// `add_bearer_token` stay.
+    pub fn reset(&self) {
+        self.shared.reset();
+    }
+
+    /// Answers the requests of an endpoint with these rows, a JSON list of objects, paged as the
+    /// endpoint's row says; with `only`, just those with these arguments. Rows for the same requests
+    /// are replaced.
+    pub fn serve(
+        &self,
+        endpoint: EndpointRef,
+        rows: &str,
+        only: Vec<(String, String)>,
+    ) -> Result<()> {
+        self.shared.add_custom(CustomRows::new(endpoint, rows, only)?);
+        Ok(())
+    }
+
+    /// Replaces the generated rows of a built-in endpoint, as `serve` does.
+    pub fn put(&self, name: &str, rows: &str, only: Vec<(String, String)>) -> Result<()> {
+        let endpoint = known_endpoint(name)
+            .filter(|endpoint| matches!(endpoint.response, ResponseShape::Rows(..)));
+        match endpoint {
+            Some(endpoint) => self.serve(endpoint.into(), rows, only),
+            None => Err(unknown_endpoint("name", name, names_with_rows())),
+        }
+    }
+
+    /// Fails the next requests. Planned failures come before `Faults`.
+    pub fn fail_next(&self, failure: PlannedFailure) -> Result<()> {
+        failure.validate()?;
+        if let Some(FailureTarget::Endpoint(name)) = &failure.target {
+            let custom = self.shared.custom();
+            let mut names: Vec<&str> = known_names().collect();
+            names.extend(OAUTH_ENDPOINTS.iter().map(|endpoint| endpoint.name.as_ref()));
+            names.extend(custom.iter().map(|rows| rows.endpoint.name.as_ref()));
+            if !names.contains(&name.as_str()) {
+                return Err(unknown_endpoint("endpoint", name, names));
+            }
+        }
+        self.shared.failures.add(failure);
+        Ok(())
+    }
+
+    /// The faults that are injected.
+    pub fn faults(&self) -> Faults {
+        self.shared.faults()
+    }
+
+    /// Replaces the faults and restarts their sequence.
+    pub fn set_faults(&self, faults: Faults) -> Result<()> {
+        faults.validate()?;
+        self.shared.set_faults(faults);
+        Ok(())
+    }
+
+    /// Closes the socket and every connection. Does nothing the second time.
+    pub fn stop(&self) {
+        let Some(running) = lock(&self.running).take() else { return };
+        // Fails only if no connection and no listener is left.
+        let _ = running.stop.send(true);
+        running.task.abort();
+        let _ = running.closed.recv_timeout(STOP_WAIT);
+    }
+}
+
+/// The error for a name that is not one of these, of which some may be repeated.
+fn unknown_endpoint<'a>(
+    argument: &str,
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Error {
+    let mut names: Vec<&str> = Vec::new();
+    for known in known {
+        if !names.contains(&known) {
+            names.push(known);
+        }
+    }
+    let nearest = did_you_mean(name, names.iter().copied());
+    let expected = format!("one of {}{nearest}", names.join(", "));
+    Error::argument(argument, &format!("'{}'", name.escape_debug()), &expected)
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl fmt::Debug for Sandbox {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Sandbox({})", self.base_url)
+    }
+}

@@ -1,0 +1,10 @@
+//! The service as data: its endpoints with their parameters, records and errors, custom endpoints in a
+//! file, and the canonical request that is signed. The client and the sandbox are derived from it.
+//!
+//! Nothing here does I/O or knows Python.
+#![warn(missing_docs)]
+
+pub mod api;
+pub mod canonical_request;
+pub mod endpoint_file;
+pub mod error;
