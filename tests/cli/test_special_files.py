@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="special files of POSIX")
-from boardlot._support import crash_safe
+from boardlot import _core
 from boardlot.cli import main
 
 KINDS = ["pipe", "socket", "device", "folder"]
@@ -71,10 +71,10 @@ def test_a_file_that_the_package_writes_replaces_regular_files_only(
         for force in (True, False):
             new.write_text("new")
             with pytest.raises(OSError):
-                crash_safe.replace_file(new, path, force)
+                _core._replace_file(new, path, force)
             assert new.read_text() == "new"
         with pytest.raises(OSError):
-            crash_safe.locked(path)
+            _core._FileLock(path)
 
 
 @pytest.mark.parametrize("change", ["add", "use", "replace"])

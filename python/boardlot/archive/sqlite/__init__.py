@@ -30,6 +30,7 @@ from boardlot.archive.sqlite.files import (
     files_of,
     identity_of,
 )
+from boardlot.archive.views import are_current
 from boardlot.errors import StoreError
 
 MEMORY = ":memory:"
@@ -107,7 +108,7 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
             return
         if found is None and self.path is not None:
             connection.execute("pragma journal_mode = wal")
-        if found != schema.FORMAT or not schema.is_current(self, connection):
+        if found != schema.FORMAT or not are_current(self, connection):
             # Another process may have been first.
             connection.execute("begin immediate")
             try:

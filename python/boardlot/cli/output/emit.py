@@ -14,6 +14,7 @@ import click
 
 from boardlot._support.cell_format import counted
 from boardlot._support.crash_safe import replacing
+from boardlot._support.progress import Bar
 from boardlot.cli.files import check_writable, same_file
 from boardlot.cli.output.fields import Fields, check_choice, chosen_pages
 from boardlot.cli.output.formats import WRITERS, Writer
@@ -37,8 +38,7 @@ def emit(settings: Settings, records: Any, key_columns: Any = ()) -> None:
     check_out(settings)
     with _destination(settings) as file:
         writer = writer_of(settings, file, key_columns)
-        progress = Progress(settings, records)
-        with progress:
+        with progress_bar(settings, records) as progress:
             for page in chosen_pages(settings, records):
                 writer.write(page)
                 file.flush()
@@ -47,7 +47,7 @@ def emit(settings: Settings, records: Any, key_columns: Any = ()) -> None:
         file.flush()
     show_range(records)
     if settings.out is not None:
-        click.echo(f"wrote {counted(progress.rows, 'row')} to {settings.out}", err=True)
+        click.echo(f"wrote {counted(progress.done, 'row')} to {settings.out}", err=True)
 
 
 def show_range(records: Any) -> None:
@@ -153,35 +153,15 @@ def naming(destination: Path | str) -> Iterator[None]:
         raise
 
 
-class Progress:
-    """A progress bar on stderr while pages arrive, if it is a terminal and no rows are shown.
+def progress_bar(settings: Settings, records: Any, rows: int = 0) -> Bar:
+    """A bar on stderr while pages arrive, if it is a terminal and no rows are shown.
 
-    Drawn with tqdm if that is installed; it is removed at the end.
+    Args:
+        settings: The global options.
+        records: A pager, for which there is a bar, or records.
+        rows: How many have arrived before.
     """
-
-    def __init__(self, settings: Settings, records: Any, rows: int = 0) -> None:
-        self.rows: int = rows
-        self._records = records
-        self._bar: Any = None
-        rows_hidden = settings.out is not None or not sys.stdout.isatty()
-        self._shown = rows_hidden and hasattr(records, "pages") and sys.stderr.isatty()
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def add(self, rows: int) -> None:
-        self.rows += rows
-        if self._shown and self._bar is None:
-            from boardlot._support.progress import Bar
-
-            # The total is known once the first page has arrived.
-            self._bar = Bar("fetched", "rows", self._records.total, self._count, leave=False)
-        if self._bar is not None:
-            self._bar.draw()
-
-    def _count(self) -> int:
-        return self.rows
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
+    rows_hidden = settings.out is not None or not sys.stdout.isatty()
+    shown = rows_hidden and hasattr(records, "pages") and sys.stderr.isatty()
+    total = (lambda: records.total) if shown else None
+    return Bar("fetched", "rows", total, leave=False, done=rows, shown=shown)

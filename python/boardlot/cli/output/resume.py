@@ -29,10 +29,10 @@ from boardlot._support.cell_format import counted
 from boardlot.cli.files import same_file
 from boardlot.cli.output.emit import (
     PART,
-    Progress,
     check_out,
     check_replaceable,
     naming,
+    progress_bar,
     show_range,
 )
 from boardlot.cli.output.fields import Fields
@@ -237,15 +237,15 @@ def _write(settings: Settings, state: State, file: Path, pager: Any, part: Binar
     settings.resume_hint = _resume_hint(settings, state)
     fields = Fields(settings.columns, state.columns)
     writer = WRITERS[state.format](part, fields)
-    with Progress(settings, pager, state.rows) as progress:
+    with progress_bar(settings, pager, state.rows) as progress:
         for page in pager.pages():
             writer.write(page)
             progress.add(len(page))
-            _record(state, file, part, pager, fields, progress.rows)
+            _record(state, file, part, pager, fields, progress.done)
             settings.resume_hint = _resume_hint(settings, state)
     show_range(pager)
     state.done = True
-    _record(state, file, part, pager, fields, progress.rows)
+    _record(state, file, part, pager, fields, progress.done)
 
 
 def _record(
