@@ -37,8 +37,6 @@ mod _core {
         client::response::{Explanation, Response},
         client::stored_records::{fill_rows, micros, record_texts, stored_records},
         client::time_range::time_range_of,
-        credentials::files::remove_file,
-        credentials::files::rename_over,
         credentials::oauth::OAuth,
         credentials::profile::{
             check_profile_address, config_file, environment_proxy, load_profile, profile_names,
@@ -48,6 +46,7 @@ mod _core {
         credentials::static_credentials::{ApiKey, BearerToken},
         credentials::stores::{EncryptedFileStore, KeyringStore, MemoryStore, TokenStoreBase},
         hooks::request_events::{RequestEvent, ResponseEvent},
+        interpreter::files::{FileLock, remove_file, replace_file},
         login::client_registration::{Registration, register_client},
         login::login_flow::{LoginFlow, begin_login, login},
         login::oauth_app::{AsyncOAuthApp, AuthorizationRequest, OAuthApp, OAuthAppBase},

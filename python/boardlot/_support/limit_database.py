@@ -13,7 +13,6 @@ from boardlot.errors import ConfigError
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["LimitDatabase"]
 
 TABLE = """\
 create table if not exists boardlot_rate_limits (name text primary key, state bytea not null)"""
