@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 import boardlot as bl
 import pytest
 from anyio.from_thread import start_blocking_portal
+from boardlot.cli import main
 from boardlot.cli.commands import mcp
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
