@@ -13,9 +13,7 @@ use boardlot::{
     auth::{Algorithm, Credentials, KeyPair, generate},
     client::Client,
     error::ErrorKind,
-    http::{
-        BaseUrl, Cassette, Event, EventKind, Observed, Observer, Recorder, Replay, TransportOptions,
-    },
+    http::{BaseUrl, Event, EventKind, Observed, Observer, TransportOptions},
     sandbox::{Faults, Options, Sandbox},
 };
 use futures_util::future::join_all;
@@ -34,17 +32,14 @@ fn sandbox(ahead_ms: i64, faults: Faults) -> Sandbox {
     Sandbox::start(options, &Handle::current()).expect("a sandbox")
 }
 
-fn client(base: &str, credentials: Option<Credentials>, cassette: Option<Cassette>) -> Client {
-    let options = TransportOptions {
-        max_retries: 0,
-        cassette: cassette.map(Arc::new),
-        ..TransportOptions::default()
-    };
-    Client::new(BaseUrl::parse(base).expect("a base"), credentials, options).expect("a client")
+fn client(sandbox: &Sandbox, credentials: Option<Credentials>) -> Client {
+    let options = TransportOptions { max_retries: 0, ..TransportOptions::default() };
+    let base = BaseUrl::parse(sandbox.base_url()).expect("a base");
+    Client::new(base, credentials, options).expect("a client")
 }
 
 fn anonymous(sandbox: &Sandbox) -> Client {
-    client(sandbox.base_url(), None, None)
+    client(sandbox, None)
 }
 
 fn api_key(sandbox: &Sandbox) -> Credentials {
@@ -82,7 +77,7 @@ fn the_services_time_is_known_whatever_the_credentials_are_and_the_local_clock_s
             for credentials in
                 [None, Some(api_key(&sandbox)), Some(Credentials::bearer(token).expect("a token"))]
             {
-                let client = client(sandbox.base_url(), credentials, None);
+                let client = client(&sandbox, credentials);
                 let before = local_ms();
                 let service_ms = service_now(&client).await.expect("a time");
                 assert_between(service_ms, ahead_ms, before);
@@ -226,41 +221,5 @@ fn an_explicit_server_time_makes_asking_again_unnecessary() {
         client.server_time().await.expect("a time");
         assert_between(service_now(&client).await.expect("a time"), HOUR_MS, before);
         assert_eq!(sandbox.requests().len(), 1);
-    });
-}
-
-#[test]
-fn an_implausible_time_is_a_protocol_error_and_is_not_remembered() {
-    runtime().block_on(async {
-        // 1995.
-        let sandbox = sandbox(-1_000_000_000_000, Faults::default());
-        let client = anonymous(&sandbox);
-        for _ in 0..2 {
-            let error = service_now(&client).await.expect_err("a failure");
-            assert!(matches!(*error.kind, ErrorKind::Protocol { .. }), "{error}");
-        }
-        assert_eq!(sandbox.requests().len(), 2);
-    });
-}
-
-#[test]
-fn a_replay_uses_the_recorded_time_and_sends_nothing() {
-    runtime().block_on(async {
-        let folder = std::env::temp_dir().join(format!("boardlot-clock-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        let path = folder.join("cassette.jsonl");
-        let sandbox = sandbox(HOUR_MS, Faults::default());
-        let recorder = Recorder::create(&path).expect("a recorder");
-        let recording = client(sandbox.base_url(), None, Some(Cassette::Recorder(recorder)));
-        let recorded_ms = service_now(&recording).await.expect("a time");
-        drop((recording, sandbox));
-        let recorded = std::fs::read_to_string(&path).expect("a cassette");
-        assert_eq!(recorded.lines().count(), 2, "its service and the time: no request");
-
-        let replay = Replay::open(&path).expect("a replay");
-        let base = replay.base_url().expect("an address").to_owned();
-        let replaying = client(&base, None, Some(Cassette::Replay(replay)));
-        assert_eq!(service_now(&replaying).await.expect("a time"), recorded_ms);
-        std::fs::remove_dir_all(&folder).expect("removed");
     });
 }

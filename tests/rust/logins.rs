@@ -153,17 +153,6 @@ pub fn good_for(access: &str, seconds: i64) -> TokenSet {
 }
 
 #[test]
-fn credentials_say_whose_they_are() {
-    let disk = Arc::new(Disk::default());
-    let oauth = OAuth::new("c".to_owned(), secret("s"), disk.clone());
-    assert_eq!((oauth.client_id(), oauth.client_secret()), ("c", Some("s")));
-    assert_eq!(oauth.origin(), None);
-    oauth.bind(ORIGIN).expect("bound");
-    assert_eq!(oauth.origin().as_deref().map(String::as_str), Some(ORIGIN));
-    assert_eq!(OAuth::new("c".to_owned(), None, disk).client_secret(), None);
-}
-
-#[test]
 fn a_user_of_an_application_has_a_printable_name() {
     let of_user = |user: Option<&str>| {
         let oauth = OAuth::new("c".to_owned(), None, Arc::new(Disk::default()));

@@ -51,8 +51,9 @@ def test_security_09_a_refusal_of_the_exchange_has_its_error(server):
 
 BAD_TOKENS = {
     "mac": {"token_type": "MAC"},
-    "no type": {"token_type": None},
-    "a type that is no text": {"token_type": ["Bearer"]},
+    "a number": {"token_type": 1},
+    "empty type": {"token_type": ""},
+    "list": {"token_type": ["Bearer"]},
     "no token": {"access_token": None},
     "empty token": {"access_token": ""},
     "token with a line": {"access_token": "x\r\nX-Evil: 1"},

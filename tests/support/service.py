@@ -115,9 +115,9 @@ class Fault:
     It comes after `delay` and once `until` is set. `drop` closes before anything is done, `lost`
     does the work and closes without a response; `error` is an OAuth error, `status` alone is a
     response without any JSON; `body` is sent as it is; `change` replaces fields of the right
-    response, where None removes a field; `echo` rejects with everything that was sent as the
-    description, in the spelling of `spell`; `raw` makes the bytes that are sent in place of a
-    response, from the request.
+    response, where None removes a field; `rewrite` makes the body that is sent of the right one;
+    `echo` rejects with everything that was sent as the description, in the spelling of `spell`;
+    `raw` makes the bytes that are sent in place of a response, from the request.
     """
 
     delay: float = 0.0
@@ -129,6 +129,7 @@ class Fault:
     status: int | None = None
     body: bytes | None = None
     change: dict = field(default_factory=dict)
+    rewrite: Callable | None = None
     headers: dict = field(default_factory=dict)
     echo: bool = False
     spell: Callable = unquote
@@ -155,7 +156,7 @@ class Fault:
             fields = {**json.loads(right.body), **self.change}
             fields = {name: value for name, value in fields.items() if value is not None}
             return replace(right, body=json.dumps(fields).encode())
-        return right
+        return right if self.rewrite is None else replace(right, body=self.rewrite(right.body))
 
 
 def echoed(request, spell=unquote):
