@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import boardlot as bl
 import pytest
 
-from ..support.applications import REDIRECT, application, log_in, populate
+from ..support.applications import REDIRECT, application, log_in
 from ..support.clients import client_of
 from ..support.logins import quotes
 from ..support.service import Fault
@@ -80,25 +80,3 @@ def test_security_50_a_thousand_logins_at_once_complete(applications):
         logged_in = asyncio.run(log_in_all())
     assert {auth.user for auth in logged_in} == {f"user-{n}" for n in range(CROWD)}
     assert len(store.kept) == CROWD
-
-
-def test_security_50_a_thousand_refreshes_under_locks_complete(server):
-    store = Locked()
-    app = application(server, store)
-    log_in(server, app)
-    populate(store, [f"user-{n}" for n in range(CROWD)])
-    server.expire()
-
-    async def call_all():
-        async def call(n):
-            options = {"base_url": server.base_url, "user": f"user-{n}"}
-            secret = next(iter(server.clients.values())).secret
-            auth = bl.OAuth(app.client_id, store=store, client_secret=secret, **options)
-            timeouts = {"timeout": 90.0, "connect_timeout": 60.0}
-            async with bl.AsyncClient(server.base_url, auth=auth, **timeouts) as client:
-                return len(await client.reference_futures("HK.HSImain"))
-
-        return await asyncio.gather(*map(call, range(CROWD)))
-
-    assert set(asyncio.run(call_all())) == {0}
-    assert server.counts["refresh_token"] == CROWD

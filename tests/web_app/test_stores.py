@@ -282,17 +282,6 @@ def test_the_hint_of_a_store_error_that_a_store_raises_is_its_own(server):
         assert caught.value.hint == expected
 
 
-def test_a_lock_that_cannot_be_taken_is_a_store_error(server):
-    class Busy(DictStore):
-        @contextlib.contextmanager
-        def lock(self, key):
-            raise TimeoutError("busy")
-            yield
-
-    with pytest.raises(bl.StoreError, match="busy"):
-        log_in(server, application(server, Busy()))
-
-
 def test_the_example_keeps_tokens_encrypted_and_each_with_its_user(
     server, tmp_path, sqlite_store, monkeypatch
 ):
