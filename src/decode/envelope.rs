@@ -78,12 +78,14 @@ fn has_success_mark(envelope: Envelope, top: &Members<'_>) -> bool {
     is_success(envelope, &|name| find_member(top, name).map(RawValue::get))
 }
 
-fn parse(response: &Response<Bytes>) -> Result<Members<'_>> {
+/// The members of a JSON object; a byte order mark before it is ignored (RFC 8259, section 8.1).
+pub(super) fn parse(response: &Response<Bytes>) -> Result<Members<'_>> {
     let body = response.body();
     if body.is_empty() {
         return Err(Error::protocol("the response is empty", body));
     }
     let text = check_utf8(body)?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if is_too_deep(text) {
         return Err(Error::protocol("the response is nested too deeply", body));
     }

@@ -1,8 +1,8 @@
 //! Cassettes: traffic recorded to a file, or replayed from it without a network.
 //!
 //! A cassette is a text file of one JSON object a line: a header, then exchanges. Requests are recorded
-//! without their headers and responses with a few of theirs, so that they contain no secrets; those
-//! that a response repeats are redacted. Requests for tokens are not recorded at all.
+//! without their headers and responses with a few of theirs. The secrets of the client are redacted, and
+//! others by their names. Requests for tokens are not recorded at all.
 
 use std::{
     borrow::Cow,
@@ -153,15 +153,10 @@ impl Cassette {
         if request.unrecorded {
             return Ok(());
         }
-        let without_known = |text: &str| {
-            let mut text = text.to_owned();
-            redactor.redact(&mut text);
-            text
-        };
-        let query = without_known(request.url.query().unwrap_or_default());
+        let query = without_known(request.url.query().unwrap_or_default(), redactor);
         let exchange = Exchange {
             method: request.method.to_string(),
-            path: without_known(request.url.path()),
+            path: without_known(request.url.path(), redactor),
             query: redact_pairs(&query, Side::Request),
             body: RecordedBody::of(&request.body, redactor, Side::Request),
             response: Recorded::of(outcome, redactor),
@@ -358,9 +353,8 @@ impl Recorded {
             Ok(received) => {
                 let response = received.to_record();
                 let kept = |name: &str| {
-                    let mut value = response.headers().get(name)?.to_str().ok()?.to_owned();
-                    redactor.redact(&mut value);
-                    Some((name.to_owned(), value))
+                    let value = response.headers().get(name)?.to_str().ok()?;
+                    Some((name.to_owned(), without_known(value, redactor)))
                 };
                 Recorded::Received {
                     status: response.status().as_u16(),
@@ -403,7 +397,7 @@ impl Recorded {
 
 impl RecordedBody {
     fn of(bytes: &[u8], redactor: &Redactor, side: Side) -> Self {
-        let bytes = redactor.redacted(bytes).map_or(Cow::Borrowed(bytes), Cow::Owned);
+        let bytes = redactor.redacted(bytes);
         let Ok(text) = std::str::from_utf8(&bytes) else {
             return RecordedBody {
                 base64: Some(STANDARD.encode(bytes)),
@@ -434,6 +428,11 @@ impl RecordedBody {
             RecordedBody { json: None, text: None, base64: None } => Bytes::new(),
         }
     }
+}
+
+/// A text without the secrets that are known, whatever their names are.
+fn without_known(text: &str, redactor: &Redactor) -> String {
+    String::from_utf8_lossy(&redactor.redacted(text.as_bytes())).into_owned()
 }
 
 fn add_line(text: &mut String, line: &Line) -> Result<()> {

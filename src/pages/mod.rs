@@ -22,7 +22,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-pub use date_range::PreviousRows;
+pub use date_range::{PreviousRows, advance_range, drop_repeated};
 pub use delivery::{Claim, Delivery, Gathering};
 pub use fetcher::Fetcher;
 pub use gather::{Limits, exhausted};

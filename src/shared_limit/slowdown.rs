@@ -31,6 +31,11 @@ impl<T> Slowdown<T> {
         Slowdown { since, low, recovered: (rejected * RECOVERED).max(low) }
     }
 
+    /// Whether these are rates that a rejection leads to.
+    pub fn is_plausible(&self) -> bool {
+        self.low >= LOWEST_PER_SECOND && self.recovered >= self.low && self.recovered.is_finite()
+    }
+
     /// The rate after this time; none once it is no longer lowered.
     pub fn rate(&self, passed: Duration) -> Option<f64> {
         if passed <= RECOVERY {

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import boardlot as bl
@@ -66,9 +65,11 @@ def address(site):
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=site)
     handler.log_message = lambda *_: None
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
+        thread.join()
 
 
 @pytest.fixture
@@ -161,12 +162,9 @@ def test_copied_code_has_neither_prompts_nor_output(address, browser):
 def test_the_search_box_finds_names(address, browser, width, word):
     browser.emulate(width, 900, "light")
     browser.get(address)
-    browser.wait(
-        lambda: browser.execute_script(
-            "document.querySelector('.md-search__button').click(); return 1"
-        )
-    )
-    time.sleep(0.5)
+    opened = "document.querySelector('.md-search__button').click();"
+    opened += "return document.activeElement.shadowRoot !== null"
+    browser.wait(lambda: browser.execute_script(opened))
     browser.press(word)
     shown = "return [...document.querySelectorAll('*')].filter(e => e.shadowRoot)"
     shown += ".map(e => e.shadowRoot.textContent).join()"

@@ -13,13 +13,13 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.metadata import distribution, requires
 from pathlib import Path
 from typing import Any
 
 
-def check(extra: str | None) -> None:
+def check(extra):
     """Checks the package, and what the extra brings or, without one, says of its absence."""
     loaded = import_boardlot()
     expect(not loaded & NOT_LOADED, f"importing boardlot loaded {loaded & NOT_LOADED}")
@@ -38,7 +38,7 @@ def check(extra: str | None) -> None:
         expect(not sys._is_gil_enabled(), "the lock of the interpreter is on again")
 
 
-def expect(holds: object, otherwise: str) -> None:
+def expect(holds, otherwise):
     # Not `assert`, which `python -O` leaves out.
     if not holds:
         raise SystemExit(f"installed.py: {otherwise}")
@@ -48,7 +48,7 @@ def expect(holds: object, otherwise: str) -> None:
 NOT_LOADED = {"asyncio", "dataclasses", "pandas", "polars", "pyarrow", "tqdm", "click", "dask"}
 
 
-def import_boardlot() -> set[str]:
+def import_boardlot():
     """The modules that a fresh interpreter has loaded after `import boardlot`."""
     code = "import sys, boardlot; print(boardlot.__file__); print(*sys.modules)"
     done = subprocess.run(
@@ -60,7 +60,7 @@ def import_boardlot() -> set[str]:
     return set(modules.split())
 
 
-def files() -> None:
+def files():
     held = [str(file) for file in distribution("boardlot").files or []]
     licences = [f"licenses/{name}" for name in ("LICENSE-MIT", "LICENSE-APACHE")]
     for wanted in (*licences, "licenses/THIRD-PARTY-NOTICES", "sboms/", "py.typed"):
@@ -68,7 +68,7 @@ def files() -> None:
 
 
 @contextlib.contextmanager
-def sandbox() -> Iterator[tuple[Any, Any, Any]]:
+def sandbox():
     import boardlot as bl
 
     with bl.Sandbox(seed=7) as server, tempfile.TemporaryDirectory() as folder:
@@ -81,7 +81,7 @@ def sandbox() -> Iterator[tuple[Any, Any, Any]]:
             yield bl, server, client
 
 
-def calls(bl: Any, server: Any, client: Any) -> None:
+def calls(bl, server, client):
     dividends = client.dividends("HK.00700")
     expect(dividends[0]["currency"] == "HKD", "a dividend has another currency")
     account = server.accounts["trade"][0]
@@ -93,19 +93,19 @@ def calls(bl: Any, server: Any, client: Any) -> None:
     else:
         expect(False, "a wrong symbol was sent")
 
-    async def twice() -> list[Any]:
+    async def twice():
         async with server.async_client() as many:
             return await asyncio.gather(many.dividends("HK.00700"), many.dividends("US.AAPL"))
 
     expect(all(asyncio.run(twice())), "the async client gave nothing")
 
 
-def nothing_is_required() -> None:
+def nothing_is_required():
     needed = [need for need in requires("boardlot") or [] if "extra ==" not in need]
     expect(not needed, f"the base needs {needed}")
 
 
-def missing(client: Any) -> Iterator[tuple[Callable[[], Any], str]]:
+def missing(client):
     """What needs an extra, and what it must say without."""
     records = client.dividends("HK.00700")
     yield records.to_pandas, "to_pandas() needs pandas: pip install 'boardlot[pandas]'"
@@ -137,11 +137,11 @@ def missing(client: Any) -> Iterator[tuple[Callable[[], Any], str]]:
     )
 
 
-def engine(name: str) -> Callable[[], Any]:
+def engine(name):
     return lambda: importlib.import_module(f"boardlot.{name}")
 
 
-def refusal(function: Callable[[], Any], hint: str) -> None:
+def refusal(function, hint):
     try:
         function()
     except ImportError as error:
@@ -150,36 +150,36 @@ def refusal(function: Callable[[], Any], hint: str) -> None:
         expect(False, f"nothing said {hint!r}")
 
 
-def command_line_is_missing() -> None:
+def command_line_is_missing():
     done = command("--help")
     hint = "boardlot: the command line needs click: pip install 'boardlot[cli]'\n"
     expect((done.returncode, done.stderr) == (1, hint), f"the command said {done.stderr!r}")
 
 
-def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+def command(*arguments):
     return subprocess.run([script(), *arguments], capture_output=True, text=True)
 
 
-def script() -> Path:
+def script():
     suffix = ".exe" if sys.platform == "win32" else ""
     return Path(sysconfig.get_path("scripts"), "boardlot").with_suffix(suffix)
 
 
-def arrow(client: Any) -> None:
+def arrow(client):
     table = client.dividends("HK.00700").to_arrow()
     expect(table.num_rows == len(client.dividends("HK.00700")), "rows are missing in Arrow")
 
 
-def pandas(client: Any) -> None:
+def pandas(client):
     frame = client.dividends("HK.00700").to_pandas()
     expect(frame.dividend_per_share.dtype == "float64", "a number is no number in pandas")
 
 
-def polars(client: Any) -> None:
+def polars(client):
     expect(client.dividends("HK.00700").to_polars().height, "rows are missing in polars")
 
 
-def progress(client: Any) -> None:
+def progress(client):
     import boardlot._support.progress
 
     boardlot._support.progress.DELAY = 0.0  # Else short work has no bar.
@@ -188,12 +188,12 @@ def progress(client: Any) -> None:
     expect("2/2" in drawn.getvalue(), f"no bar was drawn: {drawn.getvalue()!r}")
 
 
-def cli(client: Any) -> None:
+def cli(client):
     done = command("--help")
     expect("Usage: boardlot" in done.stdout, f"no usage: {done.stdout!r} {done.stderr!r}")
 
 
-def notebook(client: Any) -> None:
+def notebook(client):
     import ipykernel  # noqa: F401
     import matplotlib
 
@@ -201,27 +201,27 @@ def notebook(client: Any) -> None:
     expect(plot(client)().get_title(), "the chart has no title")
 
 
-def plot(client: Any) -> Callable[[], Any]:
+def plot(client):
     from boardlot import plots
 
     return lambda: plots.dividends(client.dividends("HK.00700"))
 
 
-def calendar(client: Any) -> None:
+def calendar(client):
     expect("BEGIN:VEVENT" in str(ical(client)()), "no event in iCalendar's form")
 
 
-def ical(client: Any) -> Callable[[], Any]:
+def ical(client):
     return lambda: client.ipo_calendar(["hk"]).to_ical()
 
 
-def dask_frame(client: Any) -> None:
+def dask_frame(client):
     frame = dask(client)().compute(scheduler="threads")
     expect(set(frame.symbol) == {"HK.00700", "US.AAPL"}, "a partition is missing")
 
 
-def dask(client: Any) -> Callable[[], Any]:
-    def frame() -> object:
+def dask(client):
+    def frame():
         from boardlot.dask import from_keys
 
         return from_keys(client, "dividends", ["HK.00700", "US.AAPL"], npartitions=2)
@@ -229,14 +229,14 @@ def dask(client: Any) -> Callable[[], Any]:
     return frame
 
 
-def postgres_archive() -> Any:
+def postgres_archive():
     # Nothing listens on port 1: with the driver, this is an error of the connection.
     import boardlot
 
     return boardlot.Archive("postgresql://nobody@127.0.0.1:1/none")
 
 
-def postgres(_client: Any) -> None:
+def postgres(_client):
     import boardlot
 
     try:
@@ -247,14 +247,14 @@ def postgres(_client: Any) -> None:
         expect(False, "an archive without a server was opened")
 
 
-def otel(client: Any) -> None:
+def otel(client):
     # The API alone measures nothing, and stops nothing.
     instrumented(client)()
     expect(len(client.dividends("HK.00700")), "an instrumented client gave nothing")
 
 
-def instrumented(client: Any) -> Callable[[], Any]:
-    def instrument() -> None:
+def instrumented(client):
+    def instrument():
         from boardlot.otel import instrument
 
         instrument(client)
@@ -262,7 +262,7 @@ def instrumented(client: Any) -> Callable[[], Any]:
     return instrument
 
 
-def mcp(client: Any) -> None:
+def mcp(client):
     greeting = {
         "jsonrpc": "2.0",
         "id": 1,
@@ -284,15 +284,15 @@ def mcp(client: Any) -> None:
     expect(response["result"]["serverInfo"]["name"] == "boardlot", f"it greeted with {response}")
 
 
-def interactive(client: Any) -> None:
+def interactive(client):
     import itables  # noqa: F401
 
     chart = interactive_chart(client)().to_dict()
     expect(chart["title"], "the interactive chart has no title")
 
 
-def interactive_chart(client: Any) -> Callable[[], Any]:
-    def chart() -> Any:
+def interactive_chart(client):
+    def chart():
         from boardlot.plots import interactive
 
         return interactive.dividends(client.dividends("HK.00700"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
 
 __all__ = ["Modules", "cycles"]
 
@@ -16,7 +15,7 @@ class Modules:
     does not depend on what it only re-exports.
     """
 
-    def __init__(self, sources: Mapping[str, str], packages: Iterable[str]) -> None:
+    def __init__(self, sources, packages):
         self.packages = set(packages)
         # Imports that only type checkers see.
         self._unseen: set[ast.AST] = set()
@@ -27,7 +26,7 @@ class Modules:
                     self._unseen.update(*(ast.walk(inner) for inner in node.body))
         self._bound = {name: list(self._bindings(name)) for name in self.trees}
 
-    def imports(self, module: str, *, typing: bool = True) -> set[str]:
+    def imports(self, module, *, typing=True):
         """The modules from which a module uses something.
 
         Args:
@@ -35,7 +34,7 @@ class Modules:
             typing: Whether what only type checkers import counts.
         """
         used = _used_names(self.trees[module])
-        found: set[str] = set()
+        found = set()
         for name, node, *target in self._bound[module]:
             if (module in self.packages and name not in used) or (
                 node in self._unseen and not typing
@@ -45,7 +44,7 @@ class Modules:
                 found |= self._defining(*target, attributes)
         return found - {module}
 
-    def _bindings(self, module: str) -> Iterator[tuple[str, ast.AST, str, tuple[str, ...]]]:
+    def _bindings(self, module):
         """Each name that an import binds, and the module and the name in it that it refers to."""
         for node in ast.walk(self.trees[module]):
             if isinstance(node, ast.Import):
@@ -63,7 +62,7 @@ class Modules:
                 for alias in node.names:
                     yield alias.asname or alias.name, node, origin, (alias.name,)
 
-    def _origin(self, module: str, node: ast.ImportFrom) -> str:
+    def _origin(self, module, node):
         if not node.level:
             return node.module or ""
         parts = module.split(".")
@@ -71,7 +70,7 @@ class Modules:
         parts = parts[: len(parts) - up]
         return ".".join([*parts, *([node.module] if node.module else [])])
 
-    def _defining(self, module: str, names: tuple[str, ...], more: tuple[str, ...]) -> set[str]:
+    def _defining(self, module, names, more):
         """The module that defines what these names lead to, from a module on."""
         path = [*names, *more]
         while path and f"{module}.{path[0]}" in self.trees:
@@ -85,15 +84,15 @@ class Modules:
         return {module}
 
 
-def _used_names(tree: ast.Module) -> dict[str, set[tuple[str, ...]]]:
+def _used_names(tree):
     """Each name that is read, with the attributes read from it: `a.b.c` is `a` with `(b, c)`."""
-    used: dict[str, set[tuple[str, ...]]] = {}
-    inner: set[ast.AST] = set()
+    used = {}
+    inner = set()
     for node in ast.walk(tree):
         if not isinstance(node, (ast.Name, ast.Attribute)) or node in inner:
             continue
-        attributes: list[str] = []
-        base: ast.expr = node
+        attributes = []
+        base = node
         while isinstance(base, ast.Attribute):
             attributes.insert(0, base.attr)
             base = base.value
@@ -103,11 +102,11 @@ def _used_names(tree: ast.Module) -> dict[str, set[tuple[str, ...]]]:
     return used
 
 
-def cycles(direct: Mapping[str, set[str]]) -> list[set[str]]:
+def cycles(direct):
     """The sets of modules of which each one imports every other, directly or not."""
-    reached: dict[str, set[str]] = {}
+    reached = {}
     for start in direct:
-        seen: set[str] = set()
+        seen = set()
         open_ = [*direct[start]]
         while open_:
             module = open_.pop()
@@ -115,7 +114,7 @@ def cycles(direct: Mapping[str, set[str]]) -> list[set[str]]:
                 seen.add(module)
                 open_ += direct.get(module, ())
         reached[start] = seen
-    found: list[set[str]] = []
+    found = []
     for start, targets in reached.items():
         cycle = {target for target in targets if start in reached.get(target, ())}
         if cycle and cycle not in found:

@@ -4,7 +4,7 @@ use boardlot::{
     api::{DateRange, NextEnd, ParameterLocation},
     decode::Page,
     error::{Error, ErrorKind},
-    pages::{PagingStyle, PreviousRows},
+    pages::{PagingStyle, PreviousRows, advance_range, drop_repeated},
 };
 
 use super::scripted;
@@ -28,14 +28,14 @@ fn page(ids: &[i64], next: &str) -> Page {
 
 fn before(ids: &[i64]) -> PreviousRows {
     let range = date_range(Some("id"));
-    range.drop_repeated(&mut page(ids, "1"), &PreviousRows::default()).expect("rows")
+    drop_repeated(&range, &mut page(ids, "1"), &PreviousRows::default()).expect("rows")
 }
 
 /// What follows a page of these rows, requested from `start` to `end`, after one of `previous`.
 fn advance(ids: &[i64], next: &str, asked: (&str, &str), previous: &[i64]) -> Advanced {
     let (start, end) = asked;
     let asked = (given(start), given(end));
-    date_range(Some("id")).advance(&mut page(ids, next), asked, &before(previous))
+    advance_range(&date_range(Some("id")), &mut page(ids, next), asked, &before(previous))
 }
 
 fn given(text: &str) -> Option<&str> {
@@ -88,19 +88,20 @@ fn an_end_that_comes_again_ends_the_list_only_where_nothing_can_be_hidden_behind
 fn rows_of_the_page_before_are_dropped_and_known_after_it() {
     let range = date_range(Some("id"));
     let mut second = page(&[3, 2, 1], "1");
-    let (_, rows) = range.advance(&mut second, (None, None), &before(&[5, 4, 3])).expect("rows");
+    let (_, rows) =
+        advance_range(&range, &mut second, (None, None), &before(&[5, 4, 3])).expect("rows");
     assert_eq!(second.len(), 2);
     assert!(!rows.is_empty() && PreviousRows::default().is_empty());
     assert_eq!(rows, before(&[1, 2, 3]), "as they came, the repeated one too");
     assert_ne!(rows, before(&[1, 2]));
     let mut third = page(&[3, 2, 1, 0], "0");
-    range.drop_repeated(&mut third, &rows).expect("rows");
+    drop_repeated(&range, &mut third, &rows).expect("rows");
     assert_eq!(third.len(), 1);
     // Nothing is compared where the caller named no field.
     let mut same = page(&[3, 2], "2");
-    assert!(date_range(None).drop_repeated(&mut same, &rows).expect("rows").is_empty());
+    assert!(drop_repeated(&date_range(None), &mut same, &rows).expect("rows").is_empty());
     assert_eq!(same.len(), 2);
-    let error = date_range(Some("no")).drop_repeated(&mut same, &rows).expect_err("refused");
+    let error = drop_repeated(&date_range(Some("no")), &mut same, &rows).expect_err("refused");
     assert!(error.to_string().contains("no no, the field that identifies rows"), "{error}");
 }
 
@@ -112,7 +113,7 @@ fn the_next_end_may_be_the_day_before_the_earliest_row() {
         let body = format!("{{\"ret_code\":0,\"data\":{{\"list\":[{rows}]}}}}");
         let listing = scripted::listing(style(date_range(None)), &[]);
         let mut page = scripted::read(&listing, &body).expect("a page");
-        range.advance(&mut page, (None, None), &PreviousRows::default())
+        advance_range(&range, &mut page, (None, None), &PreviousRows::default())
     };
     let rows = "{\"date\":\"2026-03-02 15:00\",\"id\":1},{\"id\":2,\"date\":\"2026/03/01\"},\
                 {\"date\":\"2026-03-03\"}";

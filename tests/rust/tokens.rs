@@ -12,7 +12,7 @@ pub fn token_response(access: &str, refresh: Option<&str>, seconds: u64) -> Toke
     TokenResponse {
         access_token: Zeroizing::new(access.to_owned()),
         refresh_token: refresh.map(|token| Zeroizing::new(token.to_owned())),
-        lifetime: Duration::from_secs(seconds),
+        lifetime: Some(Duration::from_secs(seconds)),
         scopes: Some(vec!["quote:read".to_owned()]),
     }
 }
@@ -62,7 +62,7 @@ fn a_refusal_is_about_some_tokens_and_no_others() {
 #[test]
 fn a_refresh_renews_end_and_life() {
     let renewed = set("a", Some("r"), 10, 0).refreshed(token_response("b", Some("s"), 20), 5_000);
-    assert_eq!((renewed.expires_at_ms, renewed.lifetime_ms), (25_000, 20_000));
+    assert_eq!((renewed.expires_at_ms, renewed.refresh_at_ms), (Some(25_000), Some(23_000)));
     assert_eq!(renewed.access_token.as_str(), "b");
     assert_eq!(renewed.refresh_token.as_deref().map(String::as_str), Some("s"));
     assert_eq!(renewed.scopes, ["quote:read"]);

@@ -250,7 +250,7 @@ fn login(memory: &Arc<Memory>, service: &Service, number: usize) -> OAuth {
     let issued = TokenResponse {
         access_token: Zeroizing::new(service.token()),
         refresh_token: Some(Zeroizing::new("refresh".to_owned())),
-        lifetime: Duration::from_secs(1_800),
+        lifetime: Some(Duration::from_secs(1_800)),
         scopes: None,
     };
     let now_ms = i64::try_from(simulated::since_1970().as_millis()).expect("in range");

@@ -202,8 +202,10 @@ class OAuth:
     def scopes(self) -> frozenset[str]:
         """The scopes that the user granted, such as `frozenset({"quote:read", "accid:*"})`."""
     @property
-    def expires_at(self) -> datetime:
-        """When the access token expires, as an aware UTC datetime. It is refreshed before that."""
+    def expires_at(self) -> datetime | None:
+        """When the access token expires, as an aware UTC datetime. It is refreshed before that. None if the
+        service did not say: then it is used until the service rejects it, and refreshed.
+        """
     def logout(self) -> None:
         """Deletes the tokens from the store, and the client's registration unless there is a `user`. If there
         are none, it writes nothing. Raises `StoreError` if the store cannot be read or written.

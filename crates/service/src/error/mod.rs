@@ -4,17 +4,17 @@ mod class;
 mod escapes;
 mod exception;
 mod nearest;
+mod printable;
 mod redact;
 mod rejection;
-mod search;
 mod unredacted;
 
 use std::{fmt, time::Duration};
 
 pub use class::{CLOCK_OFFSET_CODE, Evidence, FailureClass, THROTTLED_CODE};
-pub use escapes::{excerpt, printable, record_value};
 pub use exception::ExceptionClass;
 pub use nearest::did_you_mean;
+pub use printable::{excerpt, printable, record_value};
 pub use redact::{HELD_BYTES, Redactor, SHOWN_BYTES, Shown, held};
 pub use rejection::says_token_rejected;
 pub use unredacted::Unredacted;
