@@ -20,7 +20,17 @@ STEP = re.compile(
 )
 COMMANDS = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 COPIED = ["Cargo.toml", "Cargo.lock", "Makefile", "ARCHITECTURE.md", "README.md"]
-COPIED += ["rustfmt.toml", "clippy.toml", "crates", "docs", "examples", "python", "src", "tools", "tests"]
+COPIED += [
+    "rustfmt.toml",
+    "clippy.toml",
+    "crates",
+    "docs",
+    "examples",
+    "python",
+    "src",
+    "tools",
+    "tests",
+]
 
 
 class Step(NamedTuple):

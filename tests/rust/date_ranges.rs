@@ -130,36 +130,3 @@ fn a_next_end_that_is_missing_or_empty_is_rejected() {
     let error = advance(&[1], "\"\"", ("", ""), &[]).expect_err("refused");
     assert!(matches!(*error.kind, ErrorKind::Pagination(_)), "{error}");
 }
-
-/// Rows 20 to 1, a page of three at a time, up to `end` and from `start` on.
-fn respond(query: &scripted::Query) -> String {
-    let number = |name: &str| query.get(name).map(|text| text.parse().expect("one"));
-    let (start, end) = (number("start").unwrap_or(1), number("end").unwrap_or(20));
-    let ids: Vec<i64> = (1..=end).rev().take(3).filter(|id| *id >= start).collect();
-    let last = ids.last().copied().unwrap_or(end);
-    // It speaks of the rows before the range as well.
-    let beside = format!("\"pagination\":{{\"has_more\":{},\"next_end\":{last}}}", last > 1);
-    scripted::body(ids, &beside)
-}
-
-#[tokio::test]
-async fn each_row_comes_once_also_across_a_checkpoint() {
-    for (query, expected) in [
-        (vec![], (1..=20).rev().collect::<Vec<i64>>()),
-        (vec![("start", "6"), ("end", "15")], (6..=15).rev().collect()),
-    ] {
-        for received in 0..=expected.len() {
-            let listing = || scripted::listing(style(date_range(Some("id"))), &query);
-            let first = scripted::pages(listing(), None, respond).expect("pages");
-            let mut ids = Vec::new();
-            while ids.len() < received {
-                let row = first.next_row().await.expect("a page");
-                ids.extend(scripted::ids_of(&[row.expect("a row")]));
-            }
-            let checkpoint = first.checkpoint().expect("a checkpoint");
-            let second = scripted::pages(listing(), Some(&checkpoint), respond).expect("resumed");
-            ids.extend(scripted::rest(&second).await.expect("the rest"));
-            assert_eq!(ids, expected, "{checkpoint}");
-        }
-    }
-}
