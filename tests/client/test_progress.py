@@ -182,7 +182,7 @@ def test_a_result_is_returned_in_the_turn_in_which_it_came(turns: int, outcome: 
 
 @pytest.mark.parametrize("how", ["returns", "raises", "cancelled", "never awaited to its end"])
 def test_nothing_is_left_of_the_drawing(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("boardlot.results.progress.REDRAW", 0.0)
+    monkeypatch.setattr("boardlot._support.progress.REDRAW", 0.0)
     counted: list[int] = []
 
     async def main() -> None:
