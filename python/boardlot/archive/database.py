@@ -49,8 +49,6 @@ class Database(ABC):
     name: str
     # The type of a column of numbers that the database assigns.
     identity: str
-    # The query of the views' names, with the name of each column.
-    view_columns_sql: str
 
     @abstractmethod
     def transaction(self, lock: Lock | None = None) -> AbstractContextManager[Transaction]:
@@ -87,13 +85,6 @@ class Database(ABC):
         Raises:
             ConfigError: The query is not valid.
         """
-
-    def view_columns(self) -> dict[str, list[str]]:
-        """The names of the views, each with those of its columns."""
-        columns: dict[str, list[str]] = {}
-        for view, column in self.read(self.view_columns_sql):
-            columns.setdefault(view, []).append(column)
-        return columns
 
     @abstractmethod
     def lock(self, name: str) -> Lock:

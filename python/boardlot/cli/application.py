@@ -117,7 +117,7 @@ def run(arguments: list[str] | None = None) -> int:
         # Characters that the terminal's encoding lacks are escaped: they would end the command.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    settings = Settings(typed=sys.argv[1:] if arguments is None else arguments)
+    settings = Settings()
     try:
         with _sigterm_raises(), warnings.catch_warnings():
             warnings.showwarning = report_warning

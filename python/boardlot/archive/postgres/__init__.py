@@ -44,11 +44,6 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     """
 
     identity = "bigint generated always as identity primary key"
-    view_columns_sql = (
-        "select table_name, column_name from information_schema.columns join "
-        "information_schema.views using (table_schema, table_name) "
-        f"where table_schema = '{SCHEMA}' order by table_name, ordinal_position"
-    )
     driver_error: tuple[type[Exception], ...] = (psycopg.Error,)
 
     def __init__(self, target: str) -> None:

@@ -42,10 +42,6 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
     """A file in WAL mode: readers and the writer do not block each other."""
 
     identity = "integer primary key"
-    view_columns_sql = (
-        "select view.name, field.name from sqlite_master view, pragma_table_info(view.name) field "
-        "where view.type = 'view' order by view.name"
-    )
     # The driver decodes SQLite's messages, which repeat what they are about.
     driver_error: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError)
 

@@ -16,7 +16,21 @@ DOCS = "docs"
 PAGES = {"source": "Source", "changelog": "Changelog", "issues": "Issues"}
 
 
-def open_page(page: str) -> None:
+@click.command(
+    "open",
+    cls=Command,
+    output="nothing",
+    params=[
+        Argument(
+            "page",
+            f"One of {', '.join([DOCS, *PAGES])}.",
+            metavar="|".join([DOCS, *PAGES]),
+            type=click.Choice([DOCS, *PAGES], case_sensitive=False),
+        )
+    ],
+    examples=["boardlot open docs"],
+)
+def open(page: str) -> None:
     """Open the docs, which are in the package, or the project's source, changelog or issues.
 
     The address is also printed, for a machine without a browser.
@@ -48,20 +62,3 @@ def addresses() -> dict[str, str]:
         if address.strip().startswith("https://"):
             found[label.strip().lower()] = address.strip()
     return found
-
-
-open: Command = Command(
-    "open",
-    output="nothing",
-    params=[
-        Argument(
-            "page",
-            f"One of {', '.join([DOCS, *PAGES])}.",
-            metavar="|".join([DOCS, *PAGES]),
-            type=click.Choice([DOCS, *PAGES], case_sensitive=False),
-        )
-    ],
-    help=open_page.__doc__,
-    callback=open_page,
-    examples=["boardlot open docs"],
-)
