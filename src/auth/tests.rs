@@ -49,7 +49,7 @@ fn response(access: &str, seconds: u64) -> TokenResponse {
     TokenResponse {
         access_token: Zeroizing::new(access.to_owned()),
         refresh_token: None,
-        lifetime: Duration::from_secs(seconds),
+        lifetime: Some(Duration::from_secs(seconds)),
         scopes: None,
     }
 }

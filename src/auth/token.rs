@@ -25,8 +25,8 @@ pub struct TokenResponse {
     pub access_token: Zeroizing<String>,
     /// On code exchange only.
     pub refresh_token: Option<Zeroizing<String>>,
-    /// How long the access token is valid.
-    pub lifetime: Duration,
+    /// How long the access token is valid, if the service says so.
+    pub lifetime: Option<Duration>,
     /// `None` if the response omits it: the scopes are unchanged.
     pub scopes: Option<Vec<String>>,
 }
@@ -49,14 +49,11 @@ pub struct TokenSet {
     /// The refresh token, if one was issued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<Zeroizing<String>>,
-    /// The service rejected the refresh token permanently: no process sends it again. Only earlier
-    /// releases wrote it here, over tokens that might have been newer: it is a [`Refusal`] now.
-    #[serde(default, skip_serializing)]
-    pub refresh_refused: bool,
-    /// By the local clock, in milliseconds since 1970.
-    pub expires_at_ms: i64,
-    /// How long the access token is valid from its issue.
-    pub lifetime_ms: i64,
+    /// By the local clock, in milliseconds since 1970. `None` if the service did not say: the access token
+    /// is used until it is rejected.
+    pub expires_at_ms: Option<i64>,
+    /// When the access token is refreshed, a little ahead of that.
+    pub refresh_at_ms: Option<i64>,
     /// The granted scopes.
     pub scopes: Vec<String>,
     /// The port of the redirect URI that the client is registered with.
@@ -81,7 +78,7 @@ impl TokenSet {
         response: TokenResponse,
         requested_at_ms: i64,
     ) -> Self {
-        let lifetime_ms = millis(response.lifetime);
+        let (expires_at_ms, refresh_at_ms) = times(response.lifetime, requested_at_ms);
         TokenSet {
             version: FORMAT_VERSION,
             client_id: client_id.to_owned(),
@@ -89,9 +86,8 @@ impl TokenSet {
             client_secret: None,
             access_token: response.access_token,
             refresh_token: response.refresh_token,
-            refresh_refused: false,
-            expires_at_ms: requested_at_ms.saturating_add(lifetime_ms),
-            lifetime_ms,
+            expires_at_ms,
+            refresh_at_ms,
             scopes: response.scopes.unwrap_or_default(),
             redirect_port: None,
         }
@@ -100,19 +96,18 @@ impl TokenSet {
     /// The tokens after a refresh. The service does not repeat the refresh token.
     #[must_use]
     pub fn refreshed(&self, response: TokenResponse, requested_at_ms: i64) -> Self {
-        let lifetime_ms = millis(response.lifetime);
+        let (expires_at_ms, refresh_at_ms) = times(response.lifetime, requested_at_ms);
         TokenSet {
             access_token: response.access_token,
             refresh_token: response.refresh_token.or_else(|| self.refresh_token.clone()),
-            refresh_refused: false,
-            expires_at_ms: requested_at_ms.saturating_add(lifetime_ms),
-            lifetime_ms,
+            expires_at_ms,
+            refresh_at_ms,
             scopes: response.scopes.unwrap_or_else(|| self.scopes.clone()),
             ..self.clone()
         }
     }
 
-    /// Whether these are the tokens of the same login or refresh, marked as refused or not.
+    /// Whether these are the tokens of the same login or refresh.
     pub fn is_same(&self, other: &TokenSet) -> bool {
         self.access_token == other.access_token
             && self.refresh_token == other.refresh_token
@@ -121,13 +116,12 @@ impl TokenSet {
 
     /// Whether the access token should be refreshed before it is used.
     pub fn expires_soon(&self, now_ms: i64) -> bool {
-        let ahead = (self.lifetime_ms / 10).min(millis(REFRESH_AHEAD_MAX));
-        now_ms >= self.expires_at_ms.saturating_sub(ahead)
+        self.refresh_at_ms.is_some_and(|refresh_at_ms| now_ms >= refresh_at_ms)
     }
 
     /// Whether the access token has expired.
     pub fn is_expired(&self, now_ms: i64) -> bool {
-        now_ms >= self.expires_at_ms
+        self.expires_at_ms.is_some_and(|expires_at_ms| now_ms >= expires_at_ms)
     }
 
     /// The set as a store holds it: JSON.
@@ -140,6 +134,18 @@ impl TokenSet {
         let set: TokenSet = read_json(bytes, what)?;
         check_version(set.version, what)?;
         if is_token(&set.access_token) { Ok(set) } else { Err(unreadable(what)) }
+    }
+
+    /// Identifies these tokens, and tells nothing about them: what is stored about their refusal.
+    pub fn fingerprint(&self) -> String {
+        let mut hash = Sha256::new();
+        let refresh_token = self.refresh_token.as_ref().map_or("", |token| token.as_str());
+        for text in [self.access_token.as_str(), refresh_token] {
+            hash.update(text.len().to_le_bytes());
+            hash.update(text);
+        }
+        hash.update(self.expires_at_ms.unwrap_or_default().to_le_bytes());
+        URL_SAFE_NO_PAD.encode(hash.finalize())
     }
 
     /// Every secret in it, for redaction.
@@ -158,51 +164,6 @@ impl fmt::Debug for TokenSet {
 impl fmt::Debug for TokenResponse {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("TokenResponse(...)")
-    }
-}
-
-/// That the service refused to refresh some tokens. It is stored beside them and not in them: tokens that
-/// another process saves meanwhile are never overwritten.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Refusal {
-    version: u32,
-    /// The hash of the tokens.
-    tokens: String,
-}
-
-impl fmt::Debug for Refusal {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Refusal(...)")
-    }
-}
-
-impl Refusal {
-    /// The refusal of these tokens.
-    pub fn of(set: &TokenSet) -> Self {
-        let mut hash = Sha256::new();
-        let refresh_token = set.refresh_token.as_ref().map_or("", |token| token.as_str());
-        for text in [set.access_token.as_str(), refresh_token] {
-            hash.update(text.len().to_le_bytes());
-            hash.update(text);
-        }
-        hash.update(set.expires_at_ms.to_le_bytes());
-        Refusal { version: FORMAT_VERSION, tokens: URL_SAFE_NO_PAD.encode(hash.finalize()) }
-    }
-
-    /// Whether it is about these tokens.
-    pub fn is_of(&self, set: &TokenSet) -> bool {
-        self.tokens == Refusal::of(set).tokens
-    }
-
-    /// The refusal as a store holds it: JSON.
-    pub fn write(&self) -> Result<Zeroizing<Vec<u8>>> {
-        write_json(self)
-    }
-
-    /// Reads the output of `write`. Without a refusal that can be read, the refresh is sent again.
-    pub fn read(bytes: &[u8]) -> Option<Self> {
-        read_json(bytes, "the refusal").ok()
     }
 }
 
@@ -295,6 +256,13 @@ pub fn lifetime(seconds: f64) -> Option<Duration> {
     (seconds >= 0.0).then(|| Duration::from_secs_f64(seconds.min(LIFETIME_MAX_SECONDS)))
 }
 
+/// When an access token expires, and when it is refreshed.
+fn times(lifetime: Option<Duration>, requested_at_ms: i64) -> (Option<i64>, Option<i64>) {
+    let after = |time: Duration| requested_at_ms.saturating_add(millis(time));
+    let refresh_after = |lifetime: Duration| lifetime - (lifetime / 10).min(REFRESH_AHEAD_MAX);
+    (lifetime.map(after), lifetime.map(refresh_after).map(after))
+}
+
 /// Whether a string can be sent as a bearer token.
 pub fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
@@ -355,7 +323,7 @@ mod tests {
         TokenResponse {
             access_token: Zeroizing::new("access-1".into()),
             refresh_token: Some(Zeroizing::new("refresh-1".into())),
-            lifetime: Duration::from_secs(seconds),
+            lifetime: Some(Duration::from_secs(seconds)),
             scopes: Some(vec!["quote:read".into()]),
         }
     }
@@ -376,6 +344,13 @@ mod tests {
     }
 
     #[test]
+    fn a_token_of_unknown_lifetime_is_used_until_it_is_rejected() {
+        let unknown = set(10).refreshed(TokenResponse { lifetime: None, ..response(0) }, 5);
+        assert!(!unknown.expires_soon(i64::MAX) && !unknown.is_expired(i64::MAX));
+        assert!(unknown.refreshed(response(10), 5).is_expired(10_005));
+    }
+
+    #[test]
     fn a_refresh_keeps_the_refresh_token_and_narrows_the_scopes() {
         let mut renewed = response(5);
         renewed.refresh_token = None;
@@ -383,7 +358,7 @@ mod tests {
         renewed.scopes = Some(Vec::new());
         let next = set(10).refreshed(renewed, 2_000_000);
         assert_eq!(next.refresh_token.as_deref().map(String::as_str), Some("refresh-1"));
-        assert_eq!((next.expires_at_ms, next.scopes.len()), (2_005_000, 0));
+        assert_eq!((next.expires_at_ms, next.scopes.len()), (Some(2_005_000), 0));
         let kept = next.refreshed(TokenResponse { scopes: None, ..response(1) }, 0);
         assert!(kept.scopes.is_empty());
     }
@@ -415,14 +390,14 @@ mod tests {
         fn what_is_written_is_read(
             access in "[!-~]{1,80}",
             refresh in proptest::option::of("\\PC{0,80}"),
-            seconds in 0u64..1_000_000_000,
+            seconds in proptest::option::of(0u64..1_000_000_000),
             scopes in proptest::collection::vec("[!-~]{1,20}", 0..6),
             port in any::<u16>(),
         ) {
             let response = TokenResponse {
                 access_token: Zeroizing::new(access),
                 refresh_token: refresh.map(Zeroizing::new),
-                lifetime: Duration::from_secs(seconds),
+                lifetime: seconds.map(Duration::from_secs),
                 scopes: Some(scopes),
             };
             let set = TokenSet::new(&Registration::new("c".into(), None, port), response, 5);

@@ -18,7 +18,7 @@ use crate::{
     api::{Contract, Envelope},
     error::{
         ApiFailure, Error, ErrorKind, Evidence, FailureClass, HELD_BYTES, Result, body_preview,
-        held, says_token_rejected,
+        held, is_temporary_status, says_token_rejected,
     },
 };
 
@@ -78,12 +78,14 @@ fn has_success_mark(envelope: Envelope, top: &Members<'_>) -> bool {
     is_success(envelope, &|name| find_member(top, name).map(RawValue::get))
 }
 
-fn parse(response: &Response<Bytes>) -> Result<Members<'_>> {
+/// The members of a JSON object; a byte order mark before it is ignored (RFC 8259, section 8.1).
+pub(super) fn parse(response: &Response<Bytes>) -> Result<Members<'_>> {
     let body = response.body();
     if body.is_empty() {
         return Err(Error::protocol("the response is empty", body));
     }
     let text = check_utf8(body)?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if is_too_deep(text) {
         return Err(Error::protocol("the response is nested too deeply", body));
     }
@@ -141,6 +143,8 @@ fn api_failure(
         || error_code.is_some()
         || text("s").as_deref() == Some("error")
         || FailureClass::of_status(status.as_u16()).is_some()
+        || (is_temporary_status(status.as_u16())
+            && !top.is_some_and(|top| has_success_mark(contract.envelope, top)))
         || messages.iter().any(|text| says_token_rejected(text));
     if !is_failure {
         return None;

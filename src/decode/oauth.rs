@@ -2,50 +2,63 @@
 
 use ::http::Response;
 use bytes::Bytes;
+use serde::Deserialize;
 use url::Url;
 use zeroize::Zeroizing;
 
 use super::{
-    envelope::{is_html, success_members},
-    json::{Members, Value, find_member, is_too_deep, parse_members},
+    envelope::{is_html, parse, success_members},
+    json::{Members, Value, find_member},
 };
 use crate::{
     api::{REGISTER, TOKEN},
     auth::{RegisteredClient, TokenResponse, is_token, lifetime},
-    error::{Error, ErrorKind, FailureClass, Result, printable, says_token_rejected},
+    error::{
+        Error, ErrorKind, FailureClass, Result, is_temporary_status, printable, says_token_rejected,
+    },
 };
 
-/// The tokens in a response of the token endpoint (section 2.2). A response that is not as documented
-/// is rejected without showing it: it may contain a token.
+/// The tokens in a response of the token endpoint (section 2.2). The code or refresh token that was sent
+/// for them may be used up, so whatever can be used of the response is used: only the access token is
+/// required, and a type that is not Bearer is rejected. A rejected response is not shown: it may contain a
+/// token.
 pub(crate) fn parse_token_response(response: &Response<Bytes>) -> Result<TokenResponse> {
     let top = success_members(TOKEN.contract(), response)
         .map_err(|error| rejected_grant(error, response))?;
     let invalid = |what: &str| Error::protocol(format!("the token response has {what}"), b"");
-    if !text(&top, "token_type").is_some_and(|kind| kind.eq_ignore_ascii_case("bearer")) {
+    if find_member(&top, "token_type").is_some_and(|raw| raw.get() != "null")
+        && !text(&top, "token_type").is_some_and(|kind| kind.eq_ignore_ascii_case("bearer"))
+    {
         return Err(invalid("a token_type other than Bearer"));
     }
     let access_token = text(&top, "access_token")
         .filter(|token| is_token(token))
         .ok_or_else(|| invalid("no valid access_token"))?;
-    let refresh_token = match find_member(&top, "refresh_token") {
-        Some(raw) if raw.get() != "null" => Some(
-            text(&top, "refresh_token")
-                .filter(|token| is_token(token))
-                .ok_or_else(|| invalid("no valid refresh_token"))?,
-        ),
-        _ => None,
-    };
-    let seconds: f64 = find_member(&top, "expires_in")
-        .and_then(|raw| raw.get().parse().ok())
-        .ok_or_else(|| invalid("an expires_in that is not a number"))?;
-    let lifetime = lifetime(seconds).ok_or_else(|| invalid("a negative expires_in"))?;
-    let scopes: Option<Vec<String>> = text(&top, "scope")
-        .map(|scopes| scopes.split_ascii_whitespace().map(str::to_owned).collect());
-    // Scopes are displayed.
-    if scopes.iter().flatten().any(|scope| !is_token(scope)) {
-        return Err(invalid("an invalid scope"));
-    }
+    let refresh_token = text(&top, "refresh_token")
+        .filter(|token| !token.is_empty() && !token.chars().any(char::is_control));
+    let lifetime = find_member(&top, "expires_in")
+        .and_then(|raw| raw.get().trim_matches(['"', ' ']).parse().ok())
+        .and_then(lifetime);
+    let scopes = find_member(&top, "scope").and_then(|raw| scopes(raw.get()));
     Ok(TokenResponse { access_token, refresh_token, lifetime, scopes })
+}
+
+/// The granted scopes, in one text or in a list, as they can be displayed.
+fn scopes(json: &str) -> Option<Vec<String>> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Scopes {
+        Text(String),
+        List(Vec<serde_json::Value>),
+    }
+    let texts = match serde_json::from_str(json).ok()? {
+        Scopes::Text(text) => vec![text],
+        Scopes::List(list) => {
+            list.iter().filter_map(|one| one.as_str()).map(String::from).collect()
+        }
+    };
+    let scopes = texts.iter().flat_map(|text| text.split_whitespace());
+    Some(scopes.map(|scope| printable(scope).into_owned()).collect())
 }
 
 /// The client in the response to a registration, with the secret that the service issued to a
@@ -107,8 +120,7 @@ fn rfc_6749_code(response: &Response<Bytes>) -> Option<String> {
     if !matches!(response.status().as_u16(), 400 | 401) {
         return None;
     }
-    let body = std::str::from_utf8(response.body()).ok()?;
-    let top = if is_too_deep(body) { None } else { parse_members(body).ok() }?;
+    let top = parse(response).ok()?;
     text(&top, "error").filter(|code| is_oauth_code(code)).map(|code| code.to_string())
 }
 
@@ -140,7 +152,7 @@ fn rejected_grant(error: Error, response: &Response<Bytes>) -> Error {
     let says_rejected =
         is_explicit || [message, body.as_ref()].into_iter().any(says_token_rejected);
     let is_rejection = match error.api_failure().map(|api_failure| api_failure.class) {
-        _ if FailureClass::of_status(status).is_some_and(FailureClass::retryable) => false,
+        _ if is_temporary_status(status) => false,
         _ if is_explicit => true,
         Some(FailureClass::Service | FailureClass::RateLimited | FailureClass::ClockSkew) => {
             says_rejected && !rejects_no_grant(status)

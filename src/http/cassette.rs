@@ -1,8 +1,8 @@
 //! Cassettes: traffic recorded to a file, or replayed from it without a network.
 //!
 //! A cassette is a text file of one JSON object a line: a header, then exchanges. Requests are recorded
-//! without their headers and responses with a few of theirs, so that they contain no secrets; those
-//! that a response repeats are redacted. Requests for tokens are not recorded at all.
+//! without their headers and responses with a few of theirs. The secrets of the client are redacted, and
+//! others by their names. Requests for tokens are not recorded at all.
 
 use std::{
     borrow::Cow,
@@ -71,7 +71,7 @@ pub struct Replay {
 struct Remaining {
     responses: HashMap<Vec<u8>, VecDeque<Recorded>>,
     /// By the call whose range they end.
-    times_ms: HashMap<String, VecDeque<i64>>,
+    times: HashMap<String, VecDeque<i64>>,
 }
 
 /// The headers of a response that are recorded.
@@ -97,11 +97,11 @@ struct Header {
     base_url: String,
 }
 
-/// The service's time, in milliseconds, from which a call's time range was resolved.
+/// The service's time, in microseconds, from which a call's time range was resolved.
 #[derive(Debug, Serialize, Deserialize)]
 struct Now {
     call: String,
-    now_ms: i64,
+    micros: i64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -153,15 +153,10 @@ impl Cassette {
         if request.unrecorded {
             return Ok(());
         }
-        let without_known = |text: &str| {
-            let mut text = text.to_owned();
-            redactor.redact(&mut text);
-            text
-        };
-        let query = without_known(request.url.query().unwrap_or_default());
+        let query = without_known(request.url.query().unwrap_or_default(), redactor);
         let exchange = Exchange {
             method: request.method.to_string(),
-            path: without_known(request.url.path()),
+            path: without_known(request.url.path(), redactor),
             query: redact_pairs(&query, Side::Request),
             body: RecordedBody::of(&request.body, redactor, Side::Request),
             response: Recorded::of(outcome, redactor),
@@ -171,14 +166,14 @@ impl Cassette {
 
     /// The service's time from which a time range is resolved: a replay uses that of the recording, or
     /// the requests would not be the same.
-    pub(super) fn now_ms(&self, base_url: &str, call: &str, now_ms: i64) -> Result<i64> {
+    pub(super) fn now(&self, base_url: &str, call: &str, micros: i64) -> Result<i64> {
         match self {
             Cassette::Recorder(recorder) => {
-                let now = Now { call: call.to_owned(), now_ms };
+                let now = Now { call: call.to_owned(), micros };
                 recorder.write(base_url, Line { now: Some(now), ..Line::default() })?;
-                Ok(now_ms)
+                Ok(micros)
             }
-            Cassette::Replay(replay) => Ok(replay.now_ms(call).unwrap_or(now_ms)),
+            Cassette::Replay(replay) => Ok(replay.now(call).unwrap_or(micros)),
         }
     }
 }
@@ -277,8 +272,8 @@ impl Replay {
                 }
                 None => {}
             }
-            if let Some(Now { call, now_ms }) = line.now {
-                remaining.times_ms.entry(call).or_default().push_back(now_ms);
+            if let Some(Now { call, micros }) = line.now {
+                remaining.times.entry(call).or_default().push_back(micros);
             }
             if let Some(Exchange { method, path, query, body, response }) = line.exchange {
                 let values = form_urlencoded::parse(query.as_bytes());
@@ -317,9 +312,9 @@ impl Replay {
         recorded.into_response()
     }
 
-    fn now_ms(&self, call: &str) -> Option<i64> {
+    fn now(&self, call: &str) -> Option<i64> {
         let mut remaining = self.remaining.lock().unwrap_or_else(PoisonError::into_inner);
-        next(remaining.times_ms.get_mut(call)?)
+        next(remaining.times.get_mut(call)?)
     }
 }
 
@@ -327,10 +322,10 @@ impl Remaining {
     /// Forgets the times of calls that were interrupted before their first request was recorded: the
     /// next call with the same arguments must not be replayed with them.
     fn forget_interrupted(&mut self, range_ends: &HashSet<i64>) {
-        for times_ms in self.times_ms.values_mut() {
-            let is_recorded = |now_ms: &i64| range_ends.contains(&now_ms.saturating_mul(1_000));
-            if times_ms.iter().any(is_recorded) {
-                times_ms.retain(is_recorded);
+        for times in self.times.values_mut() {
+            let is_recorded = |micros: &i64| range_ends.contains(micros);
+            if times.iter().any(is_recorded) {
+                times.retain(is_recorded);
             }
         }
     }
@@ -358,9 +353,8 @@ impl Recorded {
             Ok(received) => {
                 let response = received.to_record();
                 let kept = |name: &str| {
-                    let mut value = response.headers().get(name)?.to_str().ok()?.to_owned();
-                    redactor.redact(&mut value);
-                    Some((name.to_owned(), value))
+                    let value = response.headers().get(name)?.to_str().ok()?;
+                    Some((name.to_owned(), without_known(value, redactor)))
                 };
                 Recorded::Received {
                     status: response.status().as_u16(),
@@ -403,7 +397,7 @@ impl Recorded {
 
 impl RecordedBody {
     fn of(bytes: &[u8], redactor: &Redactor, side: Side) -> Self {
-        let bytes = redactor.redacted(bytes).map_or(Cow::Borrowed(bytes), Cow::Owned);
+        let bytes = redactor.redacted(bytes);
         let Ok(text) = std::str::from_utf8(&bytes) else {
             return RecordedBody {
                 base64: Some(STANDARD.encode(bytes)),
@@ -434,6 +428,11 @@ impl RecordedBody {
             RecordedBody { json: None, text: None, base64: None } => Bytes::new(),
         }
     }
+}
+
+/// A text without the secrets that are known, whatever their names are.
+fn without_known(text: &str, redactor: &Redactor) -> String {
+    String::from_utf8_lossy(&redactor.redacted(text.as_bytes())).into_owned()
 }
 
 fn add_line(text: &mut String, line: &Line) -> Result<()> {

@@ -1,7 +1,8 @@
-//! Redaction of recorded traffic: secrets are recognized by their names.
+//! Redaction of secrets that nothing but their names tells, in recordings and in what others raise.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
+use serde::de::IgnoredAny;
 use url::form_urlencoded;
 use zeroize::Zeroizing;
 
@@ -40,9 +41,6 @@ const SECRETS_IN_REQUESTS: &[&str] =
 const CURSORS: &[&str] = &["next", "page", "continuation", "cursor", "sync", "previous", "prev"];
 
 const MASK: &str = "***";
-/// How many texts within each other are redacted.
-const NESTED_TEXTS: usize = 4;
-
 /// Headers that do not identify the caller. Any other may be a secret.
 const PUBLIC_HEADERS: &[&str] =
     &["accept", "accept-language", "content-type", "user-agent", "x-service-client-nnid"];
@@ -74,39 +72,15 @@ pub fn is_public_header(name: &str) -> bool {
 
 /// Redacts the secrets in a query or a form.
 pub fn redact_pairs(pairs: &str, side: Side) -> String {
-    redact_nested_pairs(pairs, side, NESTED_TEXTS)
-}
-
-fn redact_nested_pairs(pairs: &str, side: Side, levels: usize) -> String {
-    let redacted = pairs.split('&').map(|pair| {
-        let Some((name, value)) = pair.split_once('=') else { return Cow::Borrowed(pair) };
-        if decoded(name).is_some_and(|name| is_secret(&name, side)) {
-            return Cow::Owned(format!("{name}={MASK}"));
-        }
-        // The value may be a URL or a document itself.
-        match decoded(value).and_then(|value| changed(&value, side, levels)) {
-            Some(value) => {
-                let value: String = form_urlencoded::byte_serialize(value.as_bytes()).collect();
-                Cow::Owned(format!("{name}={value}"))
-            }
-            None => Cow::Borrowed(pair),
-        }
+    let redacted = pairs.split('&').map(|pair| match pair.split_once('=') {
+        Some((name, _)) if is_secret(&decoded(name), side) => Cow::Owned(format!("{name}={MASK}")),
+        _ => Cow::Borrowed(pair),
     });
     redacted.collect::<Vec<_>>().join("&")
 }
 
-/// The text within another one, if something in it is redacted.
-fn changed(text: &str, side: Side, levels: usize) -> Option<String> {
-    let levels = levels.checked_sub(1)?;
-    if !text.contains(['=', ':', '<']) {
-        return None;
-    }
-    let redacted = redact_nested(text, side, levels);
-    (redacted != text).then_some(redacted)
-}
-
-fn decoded(name: &str) -> Option<Cow<'_, str>> {
-    form_urlencoded::parse(name.as_bytes()).next().map(|(name, _)| name)
+fn decoded(name: &str) -> Cow<'_, str> {
+    form_urlencoded::parse(name.as_bytes()).next().map_or(Cow::Borrowed(""), |(name, _)| name)
 }
 
 /// Redacts the secrets that their names tell, in a text that may quote tokens.
@@ -114,54 +88,38 @@ pub fn redact_named_secrets(text: &str) -> String {
     redact_text(text, Side::Response)
 }
 
-/// Redacts the secrets that their names tell: in a form, in JSON also within its strings, in XML, and in
-/// other text as `name=value` or `name: value`.
+/// Redacts the secrets that their names tell: in members of JSON, forms, URLs and headers.
 pub fn redact_text(text: &str, side: Side) -> String {
-    redact_nested(text, side, NESTED_TEXTS)
-}
-
-fn redact_nested(text: &str, side: Side, levels: usize) -> String {
     let is_form = text.contains('=')
         && !text.contains(|c: char| c.is_whitespace() || "{[<\"".contains(c))
         && !text.contains("://");
-    if is_form {
-        return redact_nested_pairs(text, side, levels);
-    }
-    if text.trim_start().starts_with(['{', '[', '"']) {
-        return redact_members(text, side, levels);
-    }
-    redact_named(&redact_members(text, side, levels), side)
+    if is_form { redact_pairs(text, side) } else { redact_named(&redact_members(text, side), side) }
 }
 
-/// Redacts what follows a name in text without a strict form: `name=value`, `name: value`,
-/// `<name>value</name>`.
+/// Redacts what follows a name: `name=value`, as in a URL, and `name: value`, as in a header. The text may
+/// be that of a string in JSON, which stays valid.
 fn redact_named(text: &str, side: Side) -> String {
-    let mut redacted = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(['=', ':', '>']) {
-        let (before, mark) = (text.get(..text.len() - rest.len() + at), rest.get(at..at + 1));
-        let after = rest.get(at + 1..).unwrap_or_default();
-        redacted.push_str(rest.get(..=at).unwrap_or_default());
+    let (mut redacted, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find(['=', ':']) {
+        let (before, after) = rest.split_at(at + 1);
+        redacted.push_str(before);
         rest = after;
-        let is_element = mark == Some(">");
-        if !ends_in_secret(before.unwrap_or_default(), is_element, side) {
+        let is_header = before.ends_with(':');
+        if !ends_in_secret(redacted.get(..redacted.len() - 1).unwrap_or_default(), side) {
             continue;
         }
-        let space = after.len() - after.trim_start_matches(' ').len();
-        let value = after.get(space..).unwrap_or_default();
-        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\'') && !is_element);
-        let ends = |c: char| match (quote, mark) {
-            (Some(quote), _) => c == quote,
-            (None, Some(">")) => c == '<',
-            (None, Some(":")) => "\r\n,\"'<>".contains(c),
-            (None, _) => c.is_whitespace() || "&;,\"'<>)]}".contains(c),
+        let value = after.trim_start_matches(' ');
+        let quoted = value.strip_prefix('\'');
+        let ends = |c: char| match (quoted, is_header) {
+            (Some(_), _) => "'\"\\".contains(c),
+            (None, true) => "\r\n,\"'<>\\".contains(c),
+            (None, false) => c.is_whitespace() || "&;,\"'<>)]}\\".contains(c),
         };
-        let from = quote.map_or(0, char::len_utf8);
-        let length = value.get(from..).unwrap_or_default().find(ends);
-        let end = from + length.unwrap_or(value.len() - from);
+        let value = quoted.unwrap_or(value);
+        let end = value.find(ends).unwrap_or(value.len());
         // An address is not a value.
-        if end > from && !value.starts_with("//") {
-            redacted.push_str(after.get(..space + from).unwrap_or_default());
+        if end > 0 && !value.starts_with("//") {
+            redacted.push_str(after.get(..after.len() - value.len()).unwrap_or_default());
             redacted.push_str(MASK);
             rest = value.get(end..).unwrap_or_default();
         }
@@ -170,85 +128,55 @@ fn redact_named(text: &str, side: Side) -> String {
     redacted
 }
 
-/// Whether a text ends in the name of a secret, or if it has to be one in the start tag of an element.
-fn ends_in_secret(text: &str, is_element: bool, side: Side) -> bool {
-    /// No start tag is longer.
-    const TAG_BYTES: usize = 512;
-    let mut from = text.len().saturating_sub(TAG_BYTES);
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
-    let text = text.get(from..).unwrap_or_default();
-    let name_of = |text: &str| {
-        let part = |c: char| c.is_alphanumeric() || "_-.".contains(c);
-        text.rsplit(|c| !part(c)).next().unwrap_or_default().to_owned()
-    };
-    if !is_element {
-        return is_secret(&name_of(text.trim_end_matches(' ')), side);
-    }
-    let Some((_, tag)) = text.rsplit_once('<') else { return false };
-    let name = tag.split_whitespace().next().unwrap_or_default();
-    !tag.ends_with('/') && !tag.starts_with('/') && is_secret(&name_of(name), side)
+fn ends_in_secret(text: &str, side: Side) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+    let name = text.trim_end_matches(' ').rsplit(|c| !is_part(c)).next();
+    name.is_some_and(|name| is_secret(name, side))
 }
 
 /// Redacts the secrets in a JSON document, and leaves everything else unchanged.
-fn redact_members(text: &str, side: Side, levels: usize) -> String {
-    let mut redacted = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((name, after)) = next_string(rest) {
-        let value = after.trim_start().strip_prefix(':').map(str::trim_start);
-        let is_name = value.is_some();
-        let value = value.filter(|value| {
-            let name = unescaped(name);
-            // Several may be a number: of how many there are.
-            let is_count = name.ends_with('s') && value.starts_with(|c: char| c.is_ascii_digit());
-            is_secret(&name, side) && !is_count
-        });
-        let end = value.and_then(|value| Some((value, end_of_secret(value)?)));
-        if let Some((value, end)) = end {
-            redacted.push_str(rest.get(..rest.len() - value.len()).unwrap_or_default());
-            redacted.push_str("\"***\"");
-            rest = value.get(end..).unwrap_or_default();
-            continue;
-        }
-        // A string may be a document or a URL itself.
-        let inner = if is_name { None } else { changed(&unescaped(name), side, levels) };
-        match inner.and_then(|inner| serde_json::to_string(&inner).ok()) {
-            Some(inner) => {
-                let before = rest.len() - after.len() - name.len();
-                redacted.push_str(rest.get(..before).unwrap_or_default());
-                redacted.push_str(&inner);
-            }
-            None => redacted.push_str(rest.get(..rest.len() - after.len()).unwrap_or_default()),
-        }
-        rest = after;
+fn redact_members(text: &str, side: Side) -> String {
+    let (mut redacted, mut at) = (String::with_capacity(text.len()), 0);
+    for value in secret_values(text, side) {
+        redacted.push_str(text.get(at..value.start).unwrap_or_default());
+        redacted.push_str("\"***\"");
+        at = value.end;
     }
-    redacted.push_str(rest);
+    redacted.push_str(text.get(at..).unwrap_or_default());
     redacted
 }
 
 /// The texts of the secrets in a JSON document.
 pub fn secret_members(text: &str, side: Side) -> Vec<Zeroizing<String>> {
-    let (mut secrets, mut rest) = (Vec::new(), text);
+    let values = secret_values(text, side).into_iter().filter_map(|value| text.get(value));
+    let strings = values.filter(|value| value.starts_with('"'));
+    strings.map(|value| Zeroizing::new(unescaped(value).into_owned())).collect()
+}
+
+/// The positions of the secrets in a JSON document; it may be broken off.
+fn secret_values(text: &str, side: Side) -> Vec<Range<usize>> {
+    let (mut values, mut rest) = (Vec::new(), text);
     while let Some((name, after)) = next_string(rest) {
-        let value = after.trim_start().strip_prefix(':').map(str::trim_start);
-        let value = value.filter(|_| is_secret(&unescaped(name), side));
-        if let Some(value) = value.filter(|value| value.starts_with('"')) {
-            let end = end_of_string(value).unwrap_or(value.len());
-            let secret = unescaped(value.get(..end).unwrap_or_default()).into_owned();
-            secrets.push(Zeroizing::new(secret));
-        }
         rest = after;
+        let value = after.trim_start().strip_prefix(':').map(str::trim_start);
+        let Some(value) = value.filter(|_| is_secret(&unescaped(name), side)) else { continue };
+        let is_number = value.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+        // Several may be a number: of how many there are.
+        if !value.starts_with(['"', '{', '[']) && (!is_number || name.ends_with("s\"")) {
+            continue;
+        }
+        let size = size_of_value(value);
+        let start = text.len() - value.len();
+        values.push(start..start + size);
+        rest = value.get(size..).unwrap_or_default();
     }
-    secrets
+    values
 }
 
 /// The next string of a document, with its quotes, and the text after it.
 fn next_string(text: &str) -> Option<(&str, &str)> {
-    let begin = text.find('"')?;
-    let string = text.get(begin..)?;
-    let end = end_of_string(string)?;
-    Some((string.get(..end)?, string.get(end..)?))
+    let string = text.get(text.find('"')?..)?;
+    string.split_at_checked(end_of_string(string)?)
 }
 
 /// The end of the string that the text begins with.
@@ -262,39 +190,16 @@ fn end_of_string(text: &str) -> Option<usize> {
     end.map(|(at, _)| at + 1)
 }
 
-/// The end of a value that is to be redacted; null and booleans are not.
-fn end_of_secret(value: &str) -> Option<usize> {
-    match value.bytes().next()? {
-        b'"' => Some(end_of_string(value).unwrap_or(value.len())),
-        b'{' | b'[' => Some(end_of_nested(value)),
-        b'-' | b'0'..=b'9' => Some(
-            value.find(|c: char| ",}]".contains(c) || c.is_whitespace()).unwrap_or(value.len()),
-        ),
-        _ => None,
+/// The size of the value that the text begins with; all of the text if it is broken off.
+fn size_of_value(text: &str) -> usize {
+    if text.starts_with('"') {
+        return end_of_string(text).unwrap_or(text.len());
     }
-}
-
-/// The end of the object or list that the text begins with.
-fn end_of_nested(text: &str) -> usize {
-    let (mut depth, mut at) = (0usize, 0);
-    while let Some(rest) = text.get(at..)
-        && let Some(byte) = rest.bytes().next()
-    {
-        match byte {
-            b'"' => {
-                at += end_of_string(rest).unwrap_or(rest.len());
-                continue;
-            }
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth -= 1,
-            _ => {}
-        }
-        at += rest.chars().next().map_or(1, char::len_utf8);
-        if depth == 0 {
-            break;
-        }
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    match values.next() {
+        Some(Ok(_)) => values.byte_offset(),
+        _ => text.len(),
     }
-    at
 }
 
 fn unescaped(name: &str) -> Cow<'_, str> {
@@ -374,32 +279,29 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_found_in_texts_within_texts_and_in_other_forms() {
+    fn secrets_are_found_in_urls_forms_and_headers() {
         for text in [
-            r#"{"data":"{\"access_token\":\"hush\"}"}"#,
-            r#"{"data":"{\"a\":\"{\\\"token\\\":\\\"hush\\\"}\"}"}"#,
+            "a=1&api%5Fkey=hush",
             r#"{"url":"https://a.example/?access_token=hush&b=1"}"#,
             r#"{"url":"https://a.example/?b=1#id_token=hush"}"#,
             r#"["https://a.example/?b=1&api_key=hush"]"#,
             r#"{"log":"Authorization: Bearer hush"}"#,
             r#"{"log":"Set-Cookie: sid=hush; Path=/"}"#,
-            "<a><token>hush</token></a>",
-            "<a><s:Password type=\"x\">hush</s:Password></a>",
-            "<a token=\"hush\" b='1'/>",
+            r#"{"log":"HTTP/1.1\r\nAuthorization: Bearer hush\r\nHost: a"}"#,
+            r#"{"url":"https://a.example/?a=1\u0026token=hush\u0026b=2"}"#,
             "<a token='hush'/>",
             "password = hush, and more",
             "X-Api-Key: hush\r\nHost: a",
             "see https://a.example/?token=hush.",
-            "a=1&next=https%3A%2F%2Fa.example%2F%3Ftoken%3Dhush",
-            "a=1&data=%7B%22token%22%3A%22hush%22%7D",
         ] {
             let redacted = redact_text(text, Side::Request);
             assert!(!redacted.contains("hush") && redacted.contains("***"), "{text}: {redacted}");
+            let is_json = |text: &str| serde_json::from_str::<serde_json::Value>(text).is_ok();
+            assert_eq!(is_json(&redacted), is_json(text), "{redacted}");
             assert_eq!(redact_text(&redacted, Side::Request), redacted);
         }
         for text in [
             r#"{"a":"no = here","time":"12:30:00","url":"https://a.example/?symbol=HK.00700"}"#,
-            "<a><tokens_left>3</tokens_left></a>",
             "token://x y",
             "the token is missing",
             "next_token=5 a",

@@ -28,7 +28,7 @@ type RowDigest = [u8; 8];
 /// Removes the rows that a page repeats, and returns the next end and all rows of the page. The page
 /// was requested from `start` to `end`; the next end is none if nothing of that range is left,
 /// even if the service has earlier rows.
-pub fn advance(
+pub fn advance_range(
     range: &DateRange,
     page: &mut Page,
     (start, end): (Option<&str>, Option<&str>),

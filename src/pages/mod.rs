@@ -22,7 +22,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-pub use date_range::PreviousRows;
+pub use date_range::{PreviousRows, advance_range, drop_repeated};
 pub use delivery::{Claim, Delivery, Gathering};
 pub use fetcher::Fetcher;
 pub use gather::{Limits, exhausted};
@@ -198,8 +198,7 @@ impl<T> Pages<T> {
                 // An open range ends now, by the service's clock. Until the caller has received something,
                 // each start resolves it again.
                 (None, Some(range)) if range.is_open() => {
-                    let now_ms = self.source.now_ms(&self.call).await?;
-                    Some(range.resolve(now_ms.saturating_mul(1_000))?)
+                    Some(range.resolve(self.source.now(&self.call).await?)?)
                 }
                 (None, Some(range)) => range.known(),
             };

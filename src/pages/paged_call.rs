@@ -1,6 +1,6 @@
 //! A list that is returned in pages: its plan, how it is paged, and its time range.
 
-use super::date_range::{PreviousRows, advance, drop_repeated};
+use super::date_range::{PreviousRows, advance_range, drop_repeated};
 use crate::{
     api::{Argument, DateRange, Endpoint, FirstPage, Paging, ParameterLocation},
     auth::body_hash,
@@ -152,7 +152,7 @@ impl PagedCall {
                 let given = |name| self.plan.request.parameter(*place, name);
                 let start = given("start");
                 let end = cursor.map(str::to_owned).or_else(|| given(&range.end));
-                advance(range, page, (start.as_deref(), end.as_deref()), previous)
+                advance_range(range, page, (start.as_deref(), end.as_deref()), previous)
             }
         }
     }

@@ -44,7 +44,7 @@ mod _core {
         },
         credentials::signing::{GeneratedKey, generate_key, signature_payload},
         credentials::static_credentials::{ApiKey, BearerToken},
-        credentials::stores::{EncryptedFileStore, KeyringStore, MemoryStore},
+        credentials::stores::{EncryptedFileStore, KeyringStore, MemoryStore, TokenStoreBase},
         hooks::request_events::{RequestEvent, ResponseEvent},
         interpreter::files::{FileLock, remove_file, replace_file},
         login::client_registration::{Registration, register_client},

@@ -27,8 +27,8 @@ use crate::{
 /// How long a process holds the lock at most: microseconds. One that holds it longer was stopped.
 const STOPPED_AFTER: Duration = Duration::from_millis(250);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
-/// A byte after the state: whether another file has taken the place of this one. Nobody clears it.
-const MOVED_AT: u64 = LENGTH as u64;
+/// After so long without the lock, the file cannot be used.
+const GIVE_UP_AFTER: Duration = Duration::from_secs(30);
 
 /// The file of a limit. Each process opens it itself: a lock belongs to an open file, which a forked child
 /// would share.
@@ -55,15 +55,6 @@ fn unusable(why: impl std::fmt::Display) -> Error {
     )
 }
 
-/// What became of an attempt to change the file.
-enum Attempt {
-    Changed(Reserved),
-    /// Another process or thread holds the lock.
-    Locked,
-    /// Another file has taken its place.
-    Moved,
-}
-
 impl FileStorage {
     /// The file of a limit in the user's state folder, which is created when it is needed.
     pub fn new(name: &str) -> Result<Self> {
@@ -77,8 +68,8 @@ impl FileStorage {
         fork_gate::pass(|| {
             let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
             let opened = match file.take() {
-                Some(opened) => opened,
-                None => open_private(&self.path).map_err(unusable)?,
+                Some(opened) if self.is_current(&opened) => opened,
+                _ => open_private(&self.path).map_err(unusable)?,
             };
             let outcome = work(&opened);
             *file = Some(opened);
@@ -89,48 +80,45 @@ impl FileStorage {
         })
     }
 
-    fn try_change(&self, change: Change, allowance: Allowance) -> Result<Attempt> {
-        let attempt = self.with_file(|file| {
+    /// Makes a change; none while another process or thread holds the lock, or if another file has just taken
+    /// the place of this one.
+    fn try_change(&self, change: Change, allowance: Allowance) -> Result<Option<Reserved>> {
+        self.with_file(|file| {
             match file.try_lock() {
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => {
-                    let mut moved = [0];
-                    read_at(file, &mut moved, MOVED_AT)?;
-                    return Ok(if moved == [0] { Attempt::Locked } else { Attempt::Moved });
-                }
+                Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => return Err(error.into()),
             }
-            let changed = change_locked(file, change, allowance);
+            // Others lock the file that is at the path.
+            let is_current = self.is_current(file);
+            let reserved = is_current.then(|| change_locked(file, change, allowance)).transpose();
             file.unlock()?;
-            Ok(changed?.map_or(Attempt::Moved, Attempt::Changed))
-        })?;
-        if matches!(attempt, Attempt::Moved)
-            && let Some(file) = self.file.get()
-        {
-            *file.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        }
-        Ok(attempt)
+            Ok(reserved?)
+        })
     }
 
     async fn change(&self, change: Change, allowance: Allowance) -> Result<Reserved> {
+        let give_up_at = Instant::now() + GIVE_UP_AFTER;
         let mut stopped_at = Instant::now() + STOPPED_AFTER;
         loop {
-            match self.try_change(change, allowance)? {
-                Attempt::Changed(reserved) => return Ok(reserved),
-                Attempt::Moved => {}
-                Attempt::Locked if Instant::now() < stopped_at => {
-                    tokio::time::sleep(POLL_INTERVAL).await;
-                }
-                Attempt::Locked => {
-                    self.replace()?;
-                    stopped_at = Instant::now() + STOPPED_AFTER;
-                }
+            if let Some(reserved) = self.try_change(change, allowance)? {
+                return Ok(reserved);
             }
+            let now = Instant::now();
+            if now >= give_up_at {
+                let path = self.path.display();
+                return Err(unusable(format!("{path}: another process holds its lock")));
+            }
+            if now >= stopped_at {
+                self.replace()?;
+                stopped_at = now + STOPPED_AFTER;
+            }
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
     /// Puts another file in the place of this one, whose lock a process holds that was stopped. When that
-    /// process goes on, it finds that its file has moved.
+    /// process goes on, its request is late, and it reserves another time in the new file.
     fn replace(&self) -> Result<()> {
         let turn = open_private(&self.path.with_extension("replace")).map_err(unusable)?;
         match turn.try_lock() {
@@ -140,43 +128,43 @@ impl FileStorage {
             Err(TryLockError::Error(error)) => return Err(unusable(error)),
         }
         self.with_file(|file| {
-            let mut content = [0; LENGTH + 1];
-            read_at(file, &mut content, 0)?;
-            if content.last() != Some(&0) {
+            if !self.is_current(file) {
                 return Ok(());
             }
-            let state = content.get(..LENGTH).unwrap_or_default();
-            replace_private(&self.path, state).map_err(Failure::Other)?;
-            Ok(write_at(file, &[1], MOVED_AT)?)
+            let state = read_state(file, boot_clock::now())?;
+            replace_private(&self.path, &state.encode()).map_err(Failure::Other)
         })
     }
 
-    /// What the file says now. A reader needs no lock: it is written at once.
-    fn read(&self) -> Result<State> {
-        self.with_file(|file| {
-            let mut content = [0; LENGTH];
-            read_at(file, &mut content, 0)?;
-            Ok(State::decode(&content).unwrap_or_default())
-        })
+    /// Whether this is the file at the path: it may have been replaced or removed.
+    fn is_current(&self, file: &File) -> bool {
+        #[cfg(unix)]
+        let id = |metadata: std::fs::Metadata| {
+            use std::os::unix::fs::MetadataExt;
+            (metadata.dev(), metadata.ino())
+        };
+        // An open file of Windows is not replaced.
+        #[cfg(not(unix))]
+        let id = |metadata: std::fs::Metadata| metadata.is_file();
+        let (here, there) =
+            (file.metadata().map(id), std::fs::symlink_metadata(&self.path).map(id));
+        matches!((here, there), (Ok(here), Ok(there)) if here == there)
     }
 }
 
-/// None if another file has taken its place.
-fn change_locked(
-    file: &File,
-    change: Change,
-    allowance: Allowance,
-) -> io::Result<Option<Reserved>> {
-    let mut content = [0; LENGTH + 1];
-    read_at(file, &mut content, 0)?;
-    if content.last() != Some(&0) {
-        return Ok(None);
-    }
-    let mut state = State::decode(&content).unwrap_or_default();
+fn change_locked(file: &File, change: Change, allowance: Allowance) -> io::Result<Reserved> {
     let now = boot_clock::now();
+    let mut state = read_state(file, now)?;
     let send_at = state.apply(change, allowance, now);
     write_at(file, &state.encode(), 0)?;
-    Ok(Some(Reserved { send_at, state }))
+    Ok(Reserved { send_at, held_until: state.held_until })
+}
+
+/// What the file says, of whatever length it is.
+fn read_state(file: &File, now: u64) -> io::Result<State> {
+    let mut content = [0; LENGTH];
+    read_at(file, &mut content, 0)?;
+    Ok(State::decode(&content, now))
 }
 
 impl Storage for FileStorage {
@@ -184,15 +172,10 @@ impl Storage for FileStorage {
         Box::pin(FileStorage::change(self, change, allowance))
     }
 
-    fn try_change(&self, change: Change, allowance: Allowance) -> Result<Option<Reserved>> {
-        Ok(match FileStorage::try_change(self, change, allowance)? {
-            Attempt::Changed(reserved) => Some(reserved),
-            Attempt::Locked | Attempt::Moved => None,
-        })
-    }
-
-    fn known(&self) -> Option<State> {
-        self.read().ok()
+    fn known(&self) -> Option<(State, u64)> {
+        let now = boot_clock::now();
+        // A reader needs no lock: it is written at once.
+        self.with_file(|file| Ok((read_state(file, now)?, now))).ok()
     }
 
     fn place(&self) -> Option<&Path> {

@@ -9,8 +9,13 @@ use super::slowdown::Slowdown;
 /// the rest is the room that keeps every second below the rate.
 const USED_SHARE: f64 = 0.97;
 const SECOND: u64 = 1_000_000_000;
-/// A stored time that is so far ahead is from before the machine was started again.
+/// Nothing is held back or reserved for longer. A stored time that is later is not one of this clock: it is
+/// from before the machine was started again, or the file was damaged.
 const AHEAD_MAX: u64 = 24 * 3600 * SECOND;
+/// How far the clock of a database's server may be set back without a new state: that is waited for.
+const SET_BACK_MAX: u64 = SECOND;
+/// The requests of a second are fewer.
+const COUNT_MAX: u64 = 1 << 32;
 /// Marks the format, of which this is the first version.
 const FORMAT: u64 = u64::from_le_bytes(*b"blrate01");
 const FIELDS: usize = 10;
@@ -20,7 +25,7 @@ pub const LENGTH: usize = FIELDS * 8;
 /// How many requests are granted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Allowance {
-    /// Requests per second.
+    /// Requests per second. If infinite, only rejections limit them, to less than what was sent.
     pub rate: f64,
     /// How many may be sent at once after a pause.
     pub burst: u32,
@@ -44,7 +49,7 @@ pub struct State {
     /// Nothing is sent before.
     pub held_until: u64,
     /// The lower rate that rejections have enforced.
-    pub slowdown: Option<Slowdown<u64>>,
+    pub slowdown: Option<Slowdown>,
     /// The second in which the last time was reserved, how many were reserved in it, and in the one before.
     pub window: u64,
     /// See `window`.
@@ -67,14 +72,14 @@ pub enum Change {
 impl State {
     /// Makes a change, and returns the time that was reserved.
     pub fn apply(&mut self, change: Change, allowance: Allowance, now: u64) -> u64 {
-        if self.updated > now || self.arrival > now.saturating_add(AHEAD_MAX) {
-            *self = State::default();
-        }
+        *self = self.unless_implausible(now);
+        let now = now.max(self.updated);
         self.updated = now;
         match change {
             Change::Reserve => self.reserve(allowance, now),
             Change::Hold(wait) => {
-                self.held_until = self.held_until.max(now.saturating_add(nanos(wait)));
+                let wait = nanos(wait).min(AHEAD_MAX);
+                self.held_until = self.held_until.max(now.saturating_add(wait));
                 now
             }
             Change::SlowDown(sent_ago) => {
@@ -82,6 +87,17 @@ impl State {
                 now
             }
         }
+    }
+
+    /// This state if these rules can have led to it by now, else a new one.
+    fn unless_implausible(self, now: u64) -> Self {
+        let latest = now.saturating_add(AHEAD_MAX);
+        let since = self.slowdown.map_or(0, |slowdown| slowdown.since);
+        let is_plausible = self.updated.max(since) <= now.saturating_add(SET_BACK_MAX)
+            && self.arrival.max(self.held_until) <= latest
+            && self.window <= latest / SECOND
+            && self.in_window.max(self.in_previous) <= COUNT_MAX;
+        if is_plausible { self } else { State::default() }
     }
 
     fn reserve(&mut self, allowance: Allowance, now: u64) -> u64 {
@@ -99,7 +115,11 @@ impl State {
     fn slow_down(&mut self, allowance: Allowance, now: u64, sent_at: u64) {
         // Requests that were sent before the rate was lowered say nothing about the lowered rate.
         if self.slowdown.is_none_or(|slowdown| slowdown.since <= sent_at) {
-            self.slowdown = Some(Slowdown::below(self.rate(allowance, now), now));
+            let mut rejected = self.rate(allowance, now);
+            if allowance.rate.is_infinite() {
+                rejected = rejected.min(self.used(now));
+            }
+            self.slowdown = Some(Slowdown::below(rejected, now));
         }
     }
 
@@ -143,7 +163,7 @@ impl State {
         Duration::from_nanos(send_at.saturating_sub(now))
     }
 
-    /// The content of the file.
+    /// The content of the file or row.
     pub fn encode(&self) -> [u8; LENGTH] {
         let slowdown = self.slowdown.unwrap_or(Slowdown { since: 0, low: 0.0, recovered: 0.0 });
         let fields: [u64; FIELDS] = [
@@ -165,29 +185,30 @@ impl State {
         bytes
     }
 
-    /// The state in a file; none if it is not one, or of a later format.
-    pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut fields = bytes
-            .get(..LENGTH)?
-            .chunks_exact(8)
-            .map(|field| field.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)));
-        let mut next = || fields.next();
-        if next()? != FORMAT {
-            return None;
+    /// The state in a file or row, whatever that contains: if it is not a state that there can be now, a new one.
+    pub fn decode(bytes: &[u8], now: u64) -> Self {
+        let field = |bytes: &[u8]| bytes.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte));
+        let mut fields = [0; FIELDS];
+        for (place, bytes) in fields.iter_mut().zip(bytes.chunks_exact(8)) {
+            *place = field(bytes);
         }
-        let (updated, arrival, held_until) = (next()?, next()?, next()?);
-        let (since, low, recovered) = (next()?, f64::from_bits(next()?), f64::from_bits(next()?));
-        let is_rate = |rate: f64| rate.is_finite() && rate > 0.0;
-        let slowdown = Slowdown { since, low, recovered };
-        Some(State {
+        let [
+            format,
             updated,
             arrival,
             held_until,
-            slowdown: Some(slowdown).filter(|_| is_rate(low) && is_rate(recovered)),
-            window: next()?,
-            in_window: next()?,
-            in_previous: next()?,
-        })
+            since,
+            low,
+            recovered,
+            window,
+            in_window,
+            in_previous,
+        ] = fields;
+        let (low, recovered) = (f64::from_bits(low), f64::from_bits(recovered));
+        let slowdown = Some(Slowdown { since, low, recovered }).filter(Slowdown::is_plausible);
+        let state =
+            State { updated, arrival, held_until, slowdown, window, in_window, in_previous };
+        if format == FORMAT { state.unless_implausible(now) } else { State::default() }
     }
 }
 
@@ -300,8 +321,8 @@ mod tests {
 
     #[test]
     fn a_file_that_is_not_a_limit_is_not_read() {
-        assert_eq!(State::decode(b""), None);
-        assert_eq!(State::decode(&[0; LENGTH]), None);
+        assert_eq!(State::decode(&[0; LENGTH], START), State::default());
+        assert_eq!(State::decode(&[0xff; LENGTH], START), State::default());
     }
 
     fn change() -> impl Strategy<Value = Change> {
@@ -327,13 +348,30 @@ mod tests {
                     prop_assert!(at >= state.held_until || state.held_until <= now);
                     sent.push(at);
                 }
-                state = State::decode(&state.encode()).expect("as it was written");
+                prop_assert_eq!(State::decode(&state.encode(), now), state);
                 now += millis * SECOND / 1_000;
             }
             sent.sort_unstable();
             for (index, first) in sent.iter().enumerate() {
                 let within = sent[index..].iter().take_while(|at| **at - first < SECOND).count();
                 prop_assert!(within as f64 <= rate + f64::from(burst), "{within}");
+            }
+        }
+
+        #[test]
+        fn whatever_a_file_contains_no_request_waits_longer_than_a_limit_can_make_it_wait(
+            fields in prop::array::uniform9(prop_oneof![
+                Just(0_u64), Just(START), Just(u64::MAX), 0_u64..2 * START, any::<u64>(),
+                any::<f64>().prop_map(f64::to_bits),
+            ]),
+        ) {
+            let fields = std::iter::once(FORMAT).chain(fields).flat_map(u64::to_le_bytes);
+            let mut state = State::decode(&fields.collect::<Vec<u8>>(), START);
+            let used = state.used(START);
+            prop_assert!((0.0..=2.0 * COUNT_MAX as f64).contains(&used), "{used}");
+            for _ in 0..3 {
+                let at = state.apply(Change::Reserve, allowance(10.0, 3), START);
+                prop_assert!((START..=START + AHEAD_MAX + 60 * SECOND).contains(&at), "{at}");
             }
         }
     }

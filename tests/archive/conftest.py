@@ -33,25 +33,28 @@ def postgres():
         yield running
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def target(request, tmp_path):
-    """Where an archive can be made: a path, or the address of a new database."""
-    if request.param == "sqlite":
-        yield str(tmp_path / "archive.db")
-        return
-    server = request.getfixturevalue("postgres")
-    address = server.address()
-    yield address
-    server.spare(address)
-
-
 @pytest.fixture
-def archive(target):
-    with bl.Archive(target) as opened:
-        yield opened
+def address(postgres):
+    """That of an empty database."""
+    address = postgres.address()
+    yield address
+    postgres.spare(address)
 
 
 @pytest.fixture
 def file(tmp_path):
     """The path of a SQLite archive."""
     return tmp_path / "archive.db"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def target(request):
+    """Where an archive can be made: a path, or the address of a new database."""
+    name = "file" if request.param == "sqlite" else "address"
+    return str(request.getfixturevalue(name))
+
+
+@pytest.fixture
+def archive(target):
+    with bl.Archive(target) as opened:
+        yield opened

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import boardlot as bl
 
-from .service import DAY, fill, fills_path, path_of, serve, unavailable
+from .service import DAY, fill, fills_path, path_of, serve, terminate_all, unavailable
 
 HOUR = timedelta(hours=1)
 # Histories in one archive.
@@ -116,12 +116,17 @@ class History:
         assert not report.errors, report.errors
         self.expect(surely=True)
 
+    async def some_steps(self):
+        """Lets the event loop do something, or much."""
+        for _ in range(self.chosen.randrange(400)):
+            await asyncio.sleep(0)
+
     async def several_updates(self):
         work = [
             asyncio.ensure_future(self.world.archive.update(self.world.client, **self.lists()))
             for _ in range(3)
         ]
-        await asyncio.sleep(self.chosen.uniform(0, 0.005))
+        await self.some_steps()
         work[self.chosen.randrange(3)].cancel()
         done = await asyncio.gather(*work, return_exceptions=True)
         assert sum(isinstance(one, asyncio.CancelledError) for one in done) <= 1
@@ -130,7 +135,7 @@ class History:
 
     async def cancelled_update(self):
         work = asyncio.ensure_future(self.world.archive.update(self.world.client, **self.lists()))
-        await asyncio.sleep(self.chosen.uniform(0, 0.008))
+        await self.some_steps()
         work.cancel()
         (done,) = await asyncio.gather(work, return_exceptions=True)
         assert not isinstance(done, Exception), done
@@ -246,15 +251,17 @@ class World:
                 assert error.retryable
 
 
-async def _run(seeds, target, terminate=None):
+async def _run(seeds, target, terminate):
     with serve() as service, serve() as other:
         world = World(service, other, target, terminate)
         service.book.page = 3
-        for seed in seeds:
-            await History(seed, world).run()
-        await world.client.close()
-        await world.other.close()
-        world.archive.close()
+        try:
+            for seed in seeds:
+                await History(seed, world).run()
+        finally:
+            await world.client.close()
+            await world.other.close()
+            world.archive.close()
         return world.done
 
 
@@ -269,10 +276,7 @@ def terminating(address):
     import psycopg
 
     with psycopg.connect(address, autocommit=True) as connection:
-        yield lambda: connection.execute(
-            "select pg_terminate_backend(pid, 10000) from pg_stat_activity"
-            " where datname = current_database() and pid <> pg_backend_pid()"
-        )
+        yield lambda: terminate_all(connection)
 
 
 def main(database, count):

@@ -11,7 +11,7 @@ from pathlib import Path
 import boardlot as bl
 from boardlot.archive import update as updating
 
-PLATE = "HK.BK1001"
+from .service import PLATE
 
 
 def update(target, url, account):

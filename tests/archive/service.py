@@ -1,5 +1,6 @@
 """A service written by hand from the service document, whose lists a test changes between reads."""
 
+import itertools
 import json
 import threading
 import time
@@ -7,6 +8,8 @@ from urllib.parse import parse_qsl
 
 from ..support.service import StandInService, response
 
+HK = ("281756", "HK")
+PLATE = "HK.BK1001"
 DAY = 86_400 * 10**6
 HOUR = 3_600 * 10**6
 # The member with the list, by the end of the path.
@@ -150,3 +153,47 @@ def serve(**options):
     server = StandInService(book)
     server.book = book
     return server
+
+
+def ids(fills):
+    return [one["deal_id"] for one in fills]
+
+
+def take(iterator, count):
+    return list(itertools.islice(iterator, count))
+
+
+def terminate_all(connection):
+    """Terminates all connections to a database but this one."""
+    connection.execute(
+        "select pg_terminate_backend(pid, 10000) from pg_stat_activity"
+        " where datname = current_database() and pid <> pg_backend_pid()"
+    )
+
+
+class Steps:
+    """Calls of functions while `counting`; `at` runs before the call of number `number`."""
+
+    def __init__(self, monkeypatch, functions, at):
+        self.counting, self.count, self.number, self._at = False, 0, 0, at
+        for owner, name in functions:
+            monkeypatch.setattr(owner, name, self._counted(getattr(owner, name)))
+
+    def _counted(self, function):
+        def counted(*arguments, **named):
+            if self.counting:
+                self.count += 1
+                if self.count == self.number:
+                    self.counting = False
+                    self._at()
+            return function(*arguments, **named)
+
+        return counted
+
+    def start(self, number):
+        self.counting, self.count, self.number = True, 0, number
+
+    def end(self):
+        """Whether there was a call of that number."""
+        self.counting = False
+        return self.count >= self.number

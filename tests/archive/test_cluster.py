@@ -11,9 +11,7 @@ EXAMPLE = r"^```py\n(import boardlot as bl\n.*?bl\.Archive.*?)^```$"
 ACCOUNTS = ["281756", "281757", "281758", "281759"]
 
 
-def test_the_workers_of_a_cluster_share_an_archive(
-    postgres, service, book, tmp_path, capsys
-) -> None:
+def test_the_workers_of_a_cluster_share_an_archive(postgres, service, book, tmp_path, capsys):
     pytest.importorskip("distributed")
     for account in ACCOUNTS:
         book.put_fills(70, account)

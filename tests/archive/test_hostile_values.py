@@ -5,28 +5,11 @@ import random
 
 import boardlot as bl
 
-from .service import fill, path_of
+from .service import HK, fill, path_of
 
 QUOTES = [
-    "'",
-    '"',
-    ";",
-    "--",
-    "/*",
-    "\\",
-    "%s",
-    "%",
-    "?",
-    "$1",
-    ":a",
-    "{",
-    "}",
-    "\x00",
-    "\n",
-    "\u202e",
-    "\ud7ff",
-    "𝕏",
-    "\\u0000",
+    *("'", '"', ";", "--", "/*", "\\", "%s", "%", "?", "$1", ":a", "{", "}"),
+    *("\x00", "\n", "\u202e", "\ud7ff", "𝕏", "\\u0000"),
 ]
 PHRASES = [
     "'; drop table series; --",
@@ -70,11 +53,11 @@ def test_security_46_ten_thousand_hostile_values_change_no_query(archive, book, 
     book.expected = lambda account, market: served
     book.lists[path_of("plates", "HK.BK1")] = stocks
     book.page = 50
-    report = archive.update(client, fills=[("281756", "HK")], plates=["HK.BK1"])
+    report = archive.update(client, fills=[HK], plates=["HK.BK1"])
     assert not report.errors
-    assert archive.fills("281756", "HK") == served
+    assert archive.fillsHK == served
     assert archive.seen("plates", "HK.BK1") == stocks
-    assert archive.update(client, fills=[("281756", "HK")], plates=["HK.BK1"]).unchanged == 1300
+    assert archive.update(client, fills=[HK], plates=["HK.BK1"]).unchanged == 1300
     rows = archive.sql("select * from fills").to_dicts()
     assert len(rows) == 900
     # A value that is not of its kind is null; those that are keep their value.

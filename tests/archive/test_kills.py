@@ -4,15 +4,13 @@ import os
 import random
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import boardlot as bl
 import pytest
 
 from ..support.processes import ROOT
-from .killed import PLATE
-from .service import path_of, serve
+from ..support.threads import wait_until
+from .service import PLATE, path_of, serve
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals of POSIX")
 
@@ -32,16 +30,19 @@ def running():
         yield service
 
 
-def killed(arguments, delay):
-    """Starts a child and kills it after so long; returns whether it was still running."""
-    with subprocess.Popen([*COMMAND, *arguments], cwd=ROOT, stderr=subprocess.PIPE) as child:
-        try:
-            _, error = child.communicate(timeout=delay)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            return True
-    assert child.returncode == 0, error.decode()
-    return False
+def killed(arguments, reached):
+    """Starts a child and kills it once that is true; whether it was still running."""
+    with subprocess.Popen([*COMMAND, *arguments], cwd=ROOT) as child:
+        wait_until(lambda: reached() or child.poll() is not None)
+        child.kill()
+    assert child.returncode in (0, -9)
+    return child.returncode == -9
+
+
+def after(service, requests):
+    """Whether the service has received so many more."""
+    wanted = len(service.received) + requests
+    return lambda: len(service.received) >= wanted
 
 
 def amend(book, chosen):
@@ -49,28 +50,21 @@ def amend(book, chosen):
     book.put_fills(1, first=10_000 + len(book.fills[(ACCOUNT, "HK")]))
     served = book.fills[(ACCOUNT, "HK")]
     place = chosen.randrange(len(served))
-    served[place] = {
-        **served[place],
-        "qty": str(chosen.randrange(10**6)),
-        "updated_time": book.now() - 1,
-    }
+    amended = {"qty": str(chosen.randrange(10**6)), "updated_time": book.now() - 1}
+    served[place] = {**served[place], **amended}
 
 
 def check_update(target, service, folder, kills, seed=1):
-    chosen, book = random.Random(seed), service.book
-    start, hits = time.monotonic(), 0
+    chosen, book, hits = random.Random(seed), service.book, 0
     arguments = ["update", target, service.base_url, ACCOUNT]
-    # How long one takes here: kills are spread over all of it.
-    assert not killed(["update", str(folder / "other.db"), service.base_url, ACCOUNT], 120)
-    whole = time.monotonic() - start
+    assert not killed(["update", str(folder / "other.db"), *arguments[2:]], lambda: False)
+    # How many requests one takes: kills are spread over all of them.
+    whole = len(service.received)
     while hits < kills:
-        if killed(arguments, whole * chosen.uniform(0.2, 1.0)):
-            hits += 1
-        else:
-            whole *= 0.98
+        hits += killed(arguments, after(service, chosen.randrange(whole)))
         if chosen.random() < 0.5:
             amend(book, chosen)
-    assert not killed(arguments, 120)
+    assert not killed(arguments, lambda: False)
     with (
         bl.Client(service.base_url) as client,
         bl.Archive(target) as archive,
@@ -88,22 +82,23 @@ def check_update(target, service, folder, kills, seed=1):
 def check_follow(target, service, folder, kills, seed=1):
     chosen, book = random.Random(seed), service.book
     file = folder / "fills.txt"
+    file.touch()
     arguments = ["follow", target, service.base_url, ACCOUNT, str(file)]
-    wanted = {(one["deal_id"], one["updated_time"]) for one in book.expected()}
+
+    def names():
+        return {f"{one['deal_id']}@{one['updated_time']}" for one in book.expected()}
+
+    wanted = names()
     for _ in range(kills):
-        assert killed(arguments, chosen.uniform(0.3, 1.2))
+        # While it reads, while it delivers, or while it waits for more.
+        assert killed(arguments, after(service, chosen.randrange(1, 100)))
         amend(book, chosen)
-        wanted |= {(one["deal_id"], one["updated_time"]) for one in book.expected()}
-    last = {f"{one['deal_id']}@{one['updated_time']}" for one in book.expected()}
-    with subprocess.Popen([*COMMAND, *arguments], cwd=ROOT) as child:
-        end = time.monotonic() + 60
-        while not last <= set(file.read_text().split()) and time.monotonic() < end:
-            time.sleep(0.05)
-        child.kill()
+        wanted |= names()
+    last = names()
+    assert killed(arguments, lambda: last <= set(file.read_text().split()))
     lines = file.read_text().split()
-    assert last <= set(lines), "fills were lost"
     assert len(lines) == len(set(lines)), "fills came twice"
-    assert set(lines) <= {f"{number}@{updated}" for number, updated in wanted}
+    assert set(lines) <= wanted
 
 
 def test_security_45_an_update_that_is_killed_ends_up_as_if_it_had_not_been(
@@ -125,5 +120,4 @@ def test_security_45_in_postgresql_too(running, postgres, tmp_path):
 @pytest.mark.parametrize("seed", range(4))
 def test_security_45_a_thousand_kills(running, file, tmp_path, seed):
     check_update(str(file), running, tmp_path, kills=125, seed=seed)
-    other: Path = tmp_path / "followed.db"
-    check_follow(str(other), running, tmp_path, kills=125, seed=seed)
+    check_follow(str(tmp_path / "followed.db"), running, tmp_path, kills=125, seed=seed)

@@ -1,17 +1,15 @@
 """What lists contained, and when: records that appear, change, disappear and reappear."""
 
+import time
 from datetime import datetime, timezone
 from typing import get_args
 
 import boardlot as bl
 import pytest
 from boardlot.archive.lists import LISTS, ListName
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from .service import path_of, serve, unavailable
+from .service import PLATE, path_of
 
-PLATE = "HK.BK1001"
 PATH = path_of("plates", PLATE)
 
 
@@ -21,13 +19,6 @@ def stock(number, **more):
 
 def now():
     return datetime.now(timezone.utc)
-
-
-def changes_of(archive, name, key):
-    return [
-        (one["change"], one.get("code") or one.get("order_id"))
-        for one in archive.changes(name, key)
-    ]
 
 
 def test_each_state_of_a_list_can_be_seen_again(archive, book, client):
@@ -46,48 +37,17 @@ def test_each_state_of_a_list_can_be_seen_again(archive, book, client):
     assert archive.seen("plates", PLATE, at=times[0]) == []
     for rows, after in zip(states, [*times[1:], None], strict=True):
         assert archive.seen("plates", PLATE, at=after) == rows
-    assert changes_of(archive, "plates", PLATE) == [
-        ("new", "HK.00001"),
-        ("new", "HK.00002"),
-        ("new", "HK.00003"),
-        ("changed", "HK.00002"),
-        ("gone", "HK.00003"),
-        ("gone", "HK.00002"),
-        ("gone", "HK.00001"),
-        ("new", "HK.00002"),
-        ("new", "HK.00001"),
+    changes = archive.changes("plates", PLATE)
+    assert [f"{one['change']} {one['code']}" for one in changes] == [
+        *("new HK.00001", "new HK.00002", "new HK.00003"),
+        *("changed HK.00002", "gone HK.00003"),
+        *("gone HK.00002", "gone HK.00001"),
+        *("new HK.00002", "new HK.00001"),
     ]
-    gone = [one for one in archive.changes("plates", PLATE) if one["change"] == "gone"]
-    assert gone[1]["stock_name"] == "renamed"
-    moments = [one["seen_at"] for one in archive.changes("plates", PLATE)]
+    assert changes[5]["stock_name"] == "renamed"
+    moments = [one["seen_at"] for one in changes]
     assert moments == sorted(moments)
-    frame = archive.changes("plates", PLATE).to_pandas()
-    assert str(frame["seen_at"].dtype) == "datetime64[us, UTC]"
-
-
-def test_the_report_counts_new_changed_gone_and_unchanged(archive, book, client):
-    book.lists[PATH] = [stock(1), stock(2), stock(3)]
-    archive.update(client, plates=[PLATE])
-    book.lists[PATH] = [stock(4), stock(1), stock(2, lot_size=5)]
-    counts = archive.update(client, plates=[PLATE]).lists["plates", PLATE]
-    assert (counts.new, counts.changed, counts.gone, counts.unchanged) == (1, 1, 1, 1)
-
-
-def test_a_failed_read_is_not_a_disappearance(archive, book, client):
-    book.lists[PATH] = [stock(n) for n in range(120)]
-    archive.update(client, plates=[PLATE])
-    # Its second page fails.
-    book.failures[PATH] = [None, unavailable()]
-    report = archive.update(client, plates=[PLATE], ipos=["us"])
-    assert list(report.errors) == [("plates", PLATE)]
-    assert archive.seen("plates", PLATE) == book.lists[PATH]
-    assert len(archive.changes("plates", PLATE)) == 120
-    ipos = path_of("ipos", "us")
-    book.lists[ipos] = [stock(1)]
-    archive.update(client, ipos=["us"])
-    book.failures[ipos] = [unavailable()]
-    assert archive.update(client, ipos=["us"]).errors
-    assert archive.seen("ipos", "us") == [stock(1)]
+    assert str(changes.to_pandas()["seen_at"].dtype) == "datetime64[us, UTC]"
 
 
 def test_a_dividend_beyond_the_hundredth_is_kept(archive, book, client):
@@ -114,12 +74,8 @@ def test_a_dividend_beyond_the_hundredth_is_kept(archive, book, client):
 
 def test_a_countdown_is_not_a_change(archive, book, client):
     path = path_of("ipos", "hk")
-    ipo = {
-        "code": "HK.02799",
-        "name": "A",
-        "apply_countdown_secs": 100,
-        "placing_countdown_secs": 7,
-    }
+    ipo = {"code": "HK.02799", "name": "A"}
+    ipo |= {"apply_countdown_secs": 100, "placing_countdown_secs": 7}
     book.lists[path] = [ipo]
     archive.update(client, ipos=["hk"])
     book.lists[path] = [{**ipo, "apply_countdown_secs": 90, "placing_countdown_secs": 0}]
@@ -131,14 +87,7 @@ def test_a_countdown_is_not_a_change(archive, book, client):
 
 
 def test_records_with_the_same_code_or_with_none_are_all_kept(archive, book, client):
-    rows = [
-        stock(1),
-        stock(1, lot_size=2),
-        {"name": "no code"},
-        {"name": "no code"},
-        {"code": None},
-        {},
-    ]
+    rows = [stock(1), stock(1, lot_size=2), *[{"name": "no code"}] * 2, {"code": None}, {}]
     book.lists[PATH] = rows
     archive.update(client, plates=[PLATE])
     assert archive.seen("plates", PLATE) == rows
@@ -169,8 +118,6 @@ def test_every_list_is_stored_under_its_own_key(archive, book, client):
 
 
 def test_times_never_go_back_when_the_clock_does(archive, book, client, monkeypatch):
-    import time
-
     book.lists[PATH] = [stock(1)]
     archive.update(client, plates=[PLATE])
     monkeypatch.setattr(time, "time_ns", lambda: 1_000_000_000)
@@ -184,6 +131,8 @@ def test_times_never_go_back_when_the_clock_does(archive, book, client, monkeypa
 def test_unknown_lists_and_keys_are_rejected_and_unread_ones_are_empty(archive):
     with pytest.raises(bl.ConfigError, match="expected one of crypto_orders"):
         archive.seen("stocks", "hk")
+    with pytest.raises(bl.ConfigError, match="did you mean 'plates'"):
+        archive.seen("plate", PLATE)
     with pytest.raises(bl.ConfigError, match=r"use archive\.fills"):
         archive.changes("fills", "281756")
     with pytest.raises(bl.ConfigError):
@@ -193,51 +142,6 @@ def test_unknown_lists_and_keys_are_rejected_and_unread_ones_are_empty(archive):
     assert archive.seen("ipos", "hk") == []
     assert len(archive.changes("plates", PLATE).schema) == 2
     assert list(archive.seen("ipos", "hk").to_pandas().columns)[:2] == ["code", "name"]
-
-
-CODES = st.integers(1, 5)
-READ = st.one_of(st.none(), st.dictionaries(CODES, st.integers(1, 3), max_size=5))
-
-
-@pytest.fixture(scope="module")
-def shared():
-    with serve() as service, bl.Client(service.base_url, max_retries=0) as client:
-        yield service.book, client
-
-
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-@given(reads=st.lists(READ, max_size=8))
-def test_any_sequence_of_reads_is_what_a_simple_model_says(reads, shared):
-    """Each read is a list of codes with a value, or a failure."""
-    book, client = shared
-    with bl.Archive(":memory:") as archive:
-        model, history, changes = {}, [], []
-        for read in reads:
-            if read is None:
-                book.failures[PATH] = [unavailable()]
-            else:
-                book.lists[PATH] = [stock(code, value=value) for code, value in read.items()]
-            archive.update(client, plates=[PLATE])
-            if read is not None:
-                for code, value in read.items():
-                    if code not in model:
-                        changes.append(("new", code, value))
-                    elif model[code] != value:
-                        changes.append(("changed", code, value))
-                changes += [("gone", code, model[code]) for code in model if code not in read]
-                model = dict(read)
-            history.append((now(), list(model.items())))
-        for moment, items in history:
-            seen = archive.seen("plates", PLATE, at=moment)
-            assert [(int(one["code"][3:]), one["value"]) for one in seen] == items
-        found = archive.changes("plates", PLATE)
-        assert [(one["change"], int(one["code"][3:]), one["value"]) for one in found] == changes
-
-
-def test_a_list_that_does_not_exist_suggests_the_nearest(tmp_path):
-    with bl.Archive(tmp_path / "a.db") as archive, pytest.raises(bl.ConfigError) as caught:
-        archive.seen("plate", "HK.BK1001")
-    assert str(caught.value).endswith("; did you mean 'plates'?")
 
 
 def test_types_name_the_lists_that_exist():

@@ -5,19 +5,18 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import boardlot as bl
 import pytest
 
 from ..support.processes import ROOT
-from ..support.system import need_postgres, need_program
-from .service import path_of
+from ..support.system import need_program
+from .service import HK, path_of, take
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shells of POSIX")
-pytest.importorskip("click")
 
-HK = ("281756", "HK")
 PAGE = (ROOT / "docs" / "archive.md").read_text()
 
 
@@ -98,8 +97,7 @@ def filled(home, client):
     with bl.Archive(path) as archive:
         archive.update(client, fills=[HK], ipos=["hk"], plates=["HK.BK1"])
         followed = archive.follow(client, fills=HK, every=0.01)
-        for _ in range(3):
-            next(followed)
+        take(followed, 3)
         followed.close()
     return path
 
@@ -115,9 +113,8 @@ def test_a_backup_of_sqlite(home, filled, book, client):
         assert backup.update(client, fills=[HK]).unchanged == 60
 
 
-def test_a_backup_of_postgresql(home, postgres, book, client):
+def test_a_backup_of_postgresql(home, address, book, client):
     need_program("pg_dump")
-    address = postgres.address()
     with bl.Archive(address) as archive:
         archive.update(client, fills=[HK])
         dump, restore = block("back up PostgreSQL").splitlines()
@@ -130,10 +127,8 @@ def test_a_backup_of_postgresql(home, postgres, book, client):
         assert archive.update(client, fills=[HK]).new == 1
 
 
-def test_a_move_to_postgresql(home, filled, postgres, book, client):
-    need_postgres()
+def test_a_move_to_postgresql(home, filled, address, book, client):
     need_program("psql")
-    address = postgres.address()
     with bl.Archive(filled) as archive:
         archive.update(client, lists=[(bl.Endpoint("flow", "GET", "/api/v1.0/flow"), {})])
         before = archive.status()
@@ -147,13 +142,13 @@ def test_a_move_to_postgresql(home, filled, postgres, book, client):
         report = archive.update(client, fills=[HK, ("99", "US")], ipos=["us", "hk"])
         assert not report.errors and report.new == 1
         # The third one was being handled.
-        assert next(archive.follow(client, fills=HK, every=0.01))["deal_id"] == "3"
+        with closing(archive.follow(client, fills=HK, every=0.01)) as followed:
+            assert next(followed)["deal_id"] == "3"
 
 
-def test_other_tools(home, filled, postgres, client):
+def test_other_tools(home, filled, address, client):
     assert run(home, block("look at SQLite")) == "code|qty\nHK.00700|6000.0\n"
     need_program("psql")
-    address = postgres.address()
     with bl.Archive(address) as archive:
         archive.update(client, fills=[HK])
     assert "HK.00700 | 6000" in run(home, block("look at PostgreSQL"), ARCHIVE=address)

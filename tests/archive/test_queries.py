@@ -2,21 +2,21 @@
 
 import contextlib
 import signal
-import time
+import subprocess
 
 import boardlot as bl
 import pytest
 
 from ..support.processes import python
+from .service import HK
 
-HK = ("281756", "HK")
 IN_SQLITE = [
     "begin", "commit", "rollback", "savepoint a", "release a", "attach '{out}' as other",
     "vacuum into '{out}'", "vacuum", "pragma journal_mode = delete", "pragma query_only = off",
     "pragma user_version = 5", "select load_extension('{out}')", "create temp table t (a)",
     "create view v as select 1", "drop view fills", "delete from fills", "reindex", "analyze",
     "insert into series (account, market) values ('1', 'HK')", "detach main",
-    "explain delete from series", "select 1; select 2",
+    "explain delete from series", "select 1; select 2", "select * from nowhere", "not a query",
 ]  # fmt: skip
 IN_POSTGRES = [
     "begin", "commit", "rollback", "savepoint a", "copy (select 1) to program 'touch {out}'",
@@ -71,8 +71,9 @@ def test_a_query_changes_neither_data_settings_transactions_nor_files(
 
 def test_a_query_in_memory_changes_nothing_either(client):
     with bl.Archive(":memory:") as archive:
-        with pytest.raises(bl.ConfigError, match="not authorized"):
+        with pytest.raises(bl.ConfigError, match="not authorized") as error:
             archive.sql("delete from series")
+        assert error.value.hint == "A query can read, but nothing else."
         assert archive.update(client, fills=[HK]).errors == {}
 
 
@@ -86,46 +87,69 @@ def test_what_reads_is_a_query(archive):
         archive.sql(query)
 
 
+@pytest.mark.parametrize(
+    ("query", "parameters", "named"),
+    [
+        (5, (), "query is of type int"),
+        ("select 1", "x", "parameters is of type str"),
+        ("select 1", None, "parameters is of type NoneType"),
+        ("select '\ud800'", (), "the query failed"),
+        ("select {mark}", ["\ud800"], "the query failed"),
+        ("select {mark}", [object()], "the query failed"),
+        ("select {mark}", [], "the query failed"),
+    ],
+)
+def test_arguments_of_a_query_that_are_not_valid_are_named(query, parameters, named, archive):
+    mark = "?" if archive._database.identity == "integer primary key" else "%s"
+    if isinstance(query, str):
+        query = query.replace("{mark}", mark)
+    with pytest.raises(bl.ConfigError, match=named):
+        archive.sql(query, parameters)
+
+
 ENDLESS = "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) from n"
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_ends_a_query(number, status, file):
-    bl.Archive(file).close()
-    code = """
+STARTED = """
     import sys
+    import boardlot as bl
     from boardlot.archive import sqlite
     from boardlot.cli import main
     run_query = sqlite.run_query
     def started(*arguments):
+        sqlite.run_query = run_query
         print("started", flush=True)
         return run_query(*arguments)
     sqlite.run_query = started
+"""
+COMMAND = """
     sys.exit(main(["archive", "sql", sys.argv[1], sys.argv[2]]))
-    """
-    with python(code, file, ENDLESS, stderr=-1) as child:
-        assert child.stdout.readline() == "started\n"
-        time.sleep(0.2)
-        child.send_signal(number)
-        _, errors = child.communicate(timeout=60)
-    assert child.returncode == status, errors
-    assert "Traceback" not in errors
-
-
-def test_ctrl_c_in_a_query_is_a_keyboard_interrupt_and_the_archive_goes_on(file):
-    code = """
-    import signal, sys, threading
-    import boardlot as bl
+"""
+CALL = """
     with bl.Archive(sys.argv[1]) as archive:
-        threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
         try:
             archive.sql(sys.argv[2])
         except KeyboardInterrupt:
             print("interrupted", archive.sql("select 1 as one").to_dicts())
-    """
-    with python(code, file, ENDLESS) as child:
-        out, _ = child.communicate(timeout=60)
-    assert out == "interrupted [{'one': 1}]\n"
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "number", "status", "said"),
+    [
+        (COMMAND, signal.SIGINT, 130, ""),
+        (COMMAND, signal.SIGTERM, 143, ""),
+        (CALL, signal.SIGINT, 0, "interrupted [{'one': 1}]\n"),
+    ],
+)
+def test_a_signal_ends_a_query(code, number, status, said, file):
+    bl.Archive(file).close()
+    with python(STARTED + code, file, ENDLESS, stderr=subprocess.PIPE) as child:
+        assert child.stdout.readline() == "started\n"
+        child.send_signal(number)
+        out, errors = child.communicate(timeout=60)
+    assert (child.returncode, out) == (status, said), errors
+    assert "Traceback" not in errors
 
 
 @pytest.mark.parametrize(
@@ -147,10 +171,3 @@ def test_a_name_that_does_not_exist_has_a_suggestion(archive, client, query, sug
         archive.sql(query)
     assert suggestion in str(caught.value)
     assert "cursor" not in str(caught.value) and "LINE" not in str(caught.value)
-
-
-def test_the_error_of_a_query_that_writes_says_that_it_cannot(archive, client):
-    archive.update(client, fills=[HK])
-    with pytest.raises(bl.ConfigError) as caught:
-        archive.sql("delete from fills")
-    assert caught.value.hint == "A query can read, but nothing else."

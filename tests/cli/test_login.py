@@ -1,19 +1,12 @@
 """Logins in the command line: which one is meant, and stores that are of no use."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import boardlot as bl
 import pytest
-from boardlot.cli import main
+from boardlot.cli import settings
 
 from ..support.logins import demo_login
-
-pytest.importorskip("click")
 
 SECRET = "a passphrase"
 
@@ -21,33 +14,32 @@ SECRET = "a passphrase"
 class Person:
     """Who sits at the terminal and at the browser."""
 
-    def __init__(self, sandbox: bl.Sandbox) -> None:
+    def __init__(self, sandbox):
         self.sandbox = sandbox
         self.base = ["--base-url", sandbox.base_url]
         self.types = [SECRET]
-        self.prompts: list[str] = []
-        self.browsers: list[dict[str, Any]] = []
+        self.prompts = []
+        self.browsers = []
 
-    def getpass(self, prompt: str) -> str:
+    def getpass(self, prompt):
         """Types what there is, and its last again and again."""
         self.prompts.append(prompt)
         return self.types.pop(0) if len(self.types) > 1 else self.types[0]
 
-    def login(self, base_url: str, *, open_browser: bool, **options: Any) -> bl.OAuth:
+    def login(self, base_url, *, open_browser, **options):
         self.browsers.append(options)
         return demo_login(self.sandbox)(base_url, open_browser=open_browser, **options)
 
-    def logged_in(self, file: Path) -> str:
-        """The client id of a login whose tokens lie in the file."""
-        flow = bl.begin_login(self.sandbox.base_url, store=bl.EncryptedFileStore(file, SECRET))
+    def logged_in(self, store):
+        """The client id of a login whose tokens are in the store."""
+        flow = bl.begin_login(self.sandbox.base_url, store=store)
         return flow.finish(self.sandbox.authorize_demo_user(flow.url)).client_id
 
 
 @pytest.fixture
-def person(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Person]:
+def person(monkeypatch, tmp_path, config):
     """There is no keychain: its bus does not exist."""
     monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", f"unix:path={tmp_path / 'no-bus'}")
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     with bl.Sandbox() as sandbox:
         someone = Person(sandbox)
         monkeypatch.setattr("getpass.getpass", someone.getpass)
@@ -55,158 +47,187 @@ def person(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Person]:
         yield someone
 
 
-def test_logout_rejects_a_login_that_is_not_there(
-    person: Person, tmp_path: Path, capsys: Any
-) -> None:
-    missing = tmp_path / "missing"
+@pytest.fixture
+def store(tmp_path):
+    return tmp_path / "tokens"
+
+
+@pytest.fixture
+def tokens(store):
+    return bl.EncryptedFileStore(store, SECRET)
+
+
+def test_a_profile_is_logged_in_renewed_shown_and_logged_out(person, boardlot, store, config):
+    done = boardlot(*person.base, "--profile", "paper", "login", "--store", store)
+    assert done.status == 0 and "quote:read" in done.err
+    client_id = done.err.split("client ")[1].split()[0]
+    assert person.prompts == [f"new passphrase of {store}: ", "repeat the passphrase: "]
+    assert store.stat().st_mode & 0o777 == 0o600
+    assert "token" not in config.read_text().replace("tokens", "")
+    with bl.Client(profile="paper") as client:
+        assert len(client.dividends("HK.00700")) > 0
+
+    # However the login is named.
+    for line in (
+        [*person.base, "status", client_id, "--store", store],
+        [*person.base, "--client-id", client_id, "--store", store, "status"],
+        ["--base-url", f"{person.sandbox.base_url}/", "status", "--store", store],
+        ["--profile", "paper", "status"],
+    ):
+        shown = boardlot(*line)
+        assert (shown.status, shown.err) == (0, "")
+        for part in (client_id, "trade:read", "clock offset", str(store)):
+            assert part in shown.out
+    facts = boardlot("--profile", "paper", "status", "--format", "jsonl").json
+    assert facts["client_id"] == client_id and "quote:read" in facts["scopes"]
+
+    before = config.read_bytes()
+    for line in (["login"], ["login", "--store", store], [*person.base, "login"]):
+        said = boardlot("--profile", "paper", *line).err
+        assert f"client {client_id}" in said
+        assert "renewed the login of the profile paper" in said
+    assert config.read_bytes() == before
+    browsers = len(person.browsers)
+    other = boardlot("--profile", "paper", "--client-id", "another", "login")
+    assert other.status == 2 and f"the profile paper belongs to {client_id}" in other.said
+    assert len(person.browsers) == browsers
+
+    assert f"deleted the tokens of {client_id}" in boardlot("--profile", "paper", "logout").err
+    for command in ("status", "logout"):
+        gone = boardlot(*person.base, command, "--store", store)
+        assert gone.status == 1 and "no such login" in gone.said
+    # The logout has forgotten the registration, so that the new one has an id of its own.
+    said = boardlot("--profile", "paper", "login").err
+    assert "updated the profile in" in said and f"client {client_id}" not in said
+
+
+def test_logout_rejects_a_login_that_is_not_there(person, boardlot, tmp_path, store, tokens):
     for client_id in ([], ["client-17"]):
-        assert main([*person.base, "logout", *client_id, "--store", str(missing)]) == 1
-        said = capsys.readouterr().err
-        assert "no such login" in said and str(missing) in said and "forgot" not in said
+        done = boardlot(*person.base, "logout", *client_id, "--store", store)
+        assert done.status == 1
+        assert "no such login" in done.said and str(store) in done.said
     assert not list(tmp_path.iterdir())
 
-    store = tmp_path / "tokens"
-    known = person.logged_in(store)
-    (tmp_path / "tokens.refresh.lock").unlink()
-    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    assert main([*person.base, "logout", f"{known}x", "--store", str(store)]) == 1
-    said = capsys.readouterr().err
-    assert "no such login" in said and f"hint: The last login there is {known}.\n" in said
-    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+    known = person.logged_in(tokens)
+    before = store.read_bytes()
+    done = boardlot(*person.base, "logout", f"{known}x", "--store", store)
+    assert done.status == 1 and f"hint: The last login there is {known}." in done.said
+    assert store.read_bytes() == before
 
 
-def test_the_last_login_at_the_service_is_meant_where_no_id_is_given(
-    person: Person, tmp_path: Path, capsys: Any
-) -> None:
-    at = ["--store", str(tmp_path / "tokens")]
-    assert main([*person.base, "login", *at]) == 0
-    client_id = capsys.readouterr().err.split("client ")[1].split()[0]
-
-    # However the address of the service is written.
-    assert main(["--base-url", f"{person.sandbox.base_url}/", "status", *at]) == 0
-    shown = capsys.readouterr().out
-    assert client_id in shown and "trade:read" in shown and at[1] in shown
-
-    assert main([*person.base, "logout", *at]) == 0
-    assert f"deleted the tokens of {client_id}" in capsys.readouterr().err
-    for command in ("status", "logout"):
-        assert main([*person.base, command, *at]) == 1
-        assert "no such login" in capsys.readouterr().err
+def test_a_login_is_used_by_its_client_id(person, boardlot, store, tokens):
+    client_id = person.logged_in(tokens)
+    line = [*person.base, "sim-orders", "5001", "--format", "json", "--store", store]
+    assert boardlot(*line, "--client-id", client_id).json
+    assert boardlot(*line).status == 2
 
 
-def test_status_does_not_pass_over_a_store(person: Person, tmp_path: Path, capsys: Any) -> None:
-    store = tmp_path / "tokens"
-    assert main([*person.base, "status", "--store", str(store)]) == 1
-    assert str(store) in capsys.readouterr().err
-    person.logged_in(store)
+def test_a_store_that_cannot_be_read_is_an_error(person, boardlot, store, tokens):
+    missing = boardlot(*person.base, "status", "--store", store)
+    assert missing.status == 1 and str(store) in missing.said
+    tokens.save(person.sandbox.base_url, b"[]")
+    odd = boardlot(*person.base, "status", "--store", store)
+    assert odd.status == 1 and "is not a registration" in odd.said
     person.types = ["another passphrase"]
-    assert main([*person.base, "status", "--store", str(store)]) == 1
-    assert "the passphrase is wrong" in capsys.readouterr().err
+    before = store.read_bytes()
+    for command in ("status", "login"):
+        wrong = boardlot(*person.base, command, "--store", store)
+        assert wrong.status == 1 and "the passphrase is wrong" in wrong.said
+    assert not person.browsers and store.read_bytes() == before
 
 
-def test_status_compares_the_clocks_without_a_keychain(person: Person, capsys: Any) -> None:
-    assert main([*person.base, "status", "--format", "jsonl"]) == 0
-    seen = capsys.readouterr()
-    assert set(json.loads(seen.out)) == {"service", "clock_offset"}
-    assert "no login to show: the keychain cannot be used" in seen.err
+def test_status_compares_the_clocks_without_a_keychain(person, boardlot):
+    done = boardlot(*person.base, "status", "--format", "jsonl")
+    assert set(done.json) == {"service", "clock_offset"}
+    assert "no login to show: the keychain cannot be used" in done.said
 
 
 @pytest.mark.parametrize("command", [["login"], ["logout"], ["logout", "id"], ["status", "id"]])
-def test_without_a_keychain_the_way_out_is_a_file(
-    command: list[str], person: Person, capsys: Any
-) -> None:
-    assert main([*person.base, *command]) == 1
-    said = capsys.readouterr().err
-    assert "the keychain cannot be used" in said
-    assert "hint: Unlock it, or add --store FILE" in said
+def test_without_a_keychain_the_way_out_is_a_file(command, person, boardlot):
+    done = boardlot(*person.base, *command)
+    assert done.status == 1 and "the keychain cannot be used" in done.said
+    assert "hint: Unlock it, or add --store FILE" in done.said
     assert not person.browsers
-
-
-def test_a_new_store_gets_its_passphrase_before_the_login(person: Person, tmp_path: Path) -> None:
-    store = tmp_path / "new" / "tokens"
-    assert main([*person.base, "login", "--store", str(store)]) == 0
-    assert person.prompts == [f"new passphrase of {store}: ", "repeat the passphrase: "]
-    assert bl.EncryptedFileStore(store, SECRET).load(person.sandbox.base_url)
-
-    assert main([*person.base, "login", "--store", str(store)]) == 0
-    assert person.prompts[2:] == [f"passphrase of {store}: "]
 
 
 @pytest.mark.parametrize(
     ("types", "said"),
     [([""], "the passphrase is empty"), (["one", "two"], "the passphrases differ")],
 )
-def test_a_new_passphrase_is_typed_twice_and_not_empty(
-    types: list[str], said: str, person: Person, tmp_path: Path, capsys: Any
-) -> None:
+def test_a_new_passphrase_is_typed_twice_and_not_empty(types, said, person, boardlot, store):
     person.types = types
-    assert main([*person.base, "login", "--store", str(tmp_path / "tokens")]) == 2
-    assert said in capsys.readouterr().err
-    assert not person.browsers
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_wrong_passphrase_is_rejected_before_the_browser_opens(
-    person: Person, tmp_path: Path, capsys: Any
-) -> None:
-    store = tmp_path / "tokens"
-    person.logged_in(store)
-    before = store.read_bytes()
-    person.types = ["another passphrase"]
-    assert main([*person.base, "login", "--store", str(store)]) == 1
-    assert "the passphrase is wrong" in capsys.readouterr().err
-    assert not person.browsers
-    assert store.read_bytes() == before
+    done = boardlot(*person.base, "login", "--store", store)
+    assert done.status == 2 and said in done.said
+    assert not person.browsers and not store.exists()
 
 
 @pytest.mark.parametrize("folder", ["/proc", "a-file"])
 def test_an_unwritable_store_is_rejected_before_anything_is_requested(
-    folder: str, person: Person, tmp_path: Path, capsys: Any
-) -> None:
+    folder, person, boardlot, tmp_path
+):
     (tmp_path / "a-file").touch()
     store = tmp_path / folder / "tokens"
-    assert main([*person.base, "login", "--store", str(store)]) == 1
-    said = capsys.readouterr().err
-    assert f"boardlot: {store}: {store.parent} is not writable: " in said
-    assert "choose another --store FILE" in said
+    done = boardlot(*person.base, "login", "--store", store)
+    assert done.status == 1
+    assert f"boardlot: {store}: {store.parent} is not writable: " in done.said
+    assert "choose another --store FILE" in done.said
     assert not person.prompts and not person.browsers
 
 
-def test_login_uses_the_client_that_is_given(person: Person, tmp_path: Path, capsys: Any) -> None:
-    at = ["--store", str(tmp_path / "tokens")]
-    assert main([*person.base, "--client-id", "client-17", "login", *at]) == 2
-    assert "--client-id needs --port PORT" in capsys.readouterr().err
+def test_login_uses_the_client_that_is_given(person, boardlot, store):
+    line = [*person.base, "login", "--store", store, "--client-id"]
+    done = boardlot(*line, "client-17")
+    assert done.status == 2 and "--client-id needs --port PORT" in done.said
     assert not person.browsers
 
     # One that is registered already, kept in another store.
     other = bl.MemoryStore()
-    flow = bl.begin_login(person.sandbox.base_url, store=other)
-    client_id = flow.finish(person.sandbox.authorize_demo_user(flow.url)).client_id
-    entry = other.load(person.sandbox.base_url)
-    assert entry is not None
-    port = str(json.loads(entry)["redirect_port"])
-    assert main([*person.base, "--client-id", client_id, "login", *at, "--port", port]) == 0
-    assert f"logged in as client {client_id}" in capsys.readouterr().err
-
-    # Its port is known from now on.
-    assert main([*person.base, "--client-id", client_id, "login", *at]) == 0
-    assert f"logged in as client {client_id}" in capsys.readouterr().err
+    client_id = person.logged_in(other)
+    port = json.loads(other.load(person.sandbox.base_url))["redirect_port"]
+    # Its port is known from the first login on.
+    for more in (["--port", port], []):
+        assert f"logged in as client {client_id}" in boardlot(*line, client_id, *more).said
 
 
-def test_a_profile_is_not_renewed_by_another_client(
-    person: Person, tmp_path: Path, capsys: Any
-) -> None:
-    at = ["--store", str(tmp_path / "tokens")]
-    assert main([*person.base, "--profile", "paper", "login", *at]) == 0
-    assert main(["--profile", "paper", "--client-id", "another", "login"]) == 2
-    assert "the profile paper belongs to client-" in capsys.readouterr().err
-    assert len(person.browsers) == 1
+@pytest.fixture
+def profiles(config, monkeypatch):
+    """A file of profiles: `key`, whose key file is missing, and `live`, a login."""
+    monkeypatch.setattr(bl, "login", None)
+    config.parent.mkdir(parents=True)
+    config.write_text(
+        '[profiles.key]\nbase_url = "https://api.example.com"\n'
+        'auth = { kind = "api_key", key_id = "k", private_key = "missing.pem" }\n'
+        '[profiles.live]\nbase_url = "https://api.example.com"\n'
+        'auth = { kind = "oauth", client_id = "c", store = "tokens" }\n'
+    )
+    return config
 
 
-def test_an_entry_that_no_login_wrote_is_an_error(
-    person: Person, tmp_path: Path, capsys: Any
-) -> None:
-    store = tmp_path / "tokens"
-    bl.EncryptedFileStore(store, SECRET).save(person.sandbox.base_url, b"[]")
-    assert main([*person.base, "status", "--store", str(store)]) == 1
-    assert "is not a registration" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("--profile key login", "the profile key is not a login"),
+        ("--profile live login --store other", "the profile live are stored in"),
+        ("--profile live login --base-url https://b.example.com", "is for https://api.example.com"),
+        ("--profile new login", "no service selected: pass --base-url URL"),
+        ("--profile key logout", "no login selected: pass its CLIENT_ID"),
+        ("login", "no service selected: pass --base-url URL"),
+        ("status", "no service selected: pass --base-url URL"),
+        ("logout id", "no service selected: pass --base-url URL"),
+    ],
+)
+def test_a_login_is_not_renewed_as_another(line, said, profiles, boardlot):
+    before = profiles.read_bytes()
+    done = boardlot(*line.split())
+    assert done.status == 2 and said in done.said
+    assert profiles.read_bytes() == before
+
+
+def test_a_broken_file_of_profiles_is_reported_before_the_login(profiles, boardlot):
+    profiles.write_text("[profiles")
+    done = boardlot("--base-url", "https://api.example.com", "--profile", "new", "login")
+    assert done.status == 2 and str(profiles) in done.err
+
+
+def test_the_service_of_a_profile_is_known_without_its_key(profiles):
+    assert settings.Settings(profile="key").service == "https://api.example.com"

@@ -1,37 +1,37 @@
 """`boardlot sandbox --profile NAME`: the profile is there while the sandbox is, and no longer."""
 
-from __future__ import annotations
-
 import signal
-import sys
+import subprocess
 from pathlib import Path
-from typing import Any
 
 import boardlot as bl
 import pytest
 from boardlot import _core
 
+from ..support.command_line import COMMAND
 from ..support.sandbox_command import running
 
-pytest.importorskip("click")
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+PAPER = ["--profile", "paper", "--fills", "0"]
 
 
 @pytest.fixture(autouse=True)
-def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+def folder(tmp_path, monkeypatch, config):
+    """The folder of temporary files, in which the configuration is, too."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    return tmp_path / "config" / "boardlot" / "config.toml"
+    return tmp_path
 
 
-def names() -> list[str]:
+def names():
     return _core._profiles()[0]
 
 
+def base_url_of(profile):
+    with bl.Client(profile=profile) as client:
+        return client.base_url
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_the_profile_works_and_ends_with_the_sandbox(
-    how: signal.Signals, config: Path, tmp_path: Path
-) -> None:
+def test_the_profile_works_and_ends_with_the_sandbox(how, config, folder):
     with running("--profile", "paper", "--fills", "60") as sandbox:
         assert sandbox.info["profile"] == "paper"
         with bl.Client(profile="paper") as client:
@@ -42,58 +42,64 @@ def test_the_profile_works_and_ends_with_the_sandbox(
     assert "removed the profile paper" in said
     assert names() == []
     # Nor is the key left, or its folder.
-    assert [path.name for path in tmp_path.iterdir()] == ["config"]
+    assert [path.name for path in folder.iterdir()] == ["config"]
 
 
-def test_a_sandbox_that_was_killed_is_replaced_and_one_that_runs_is_not(tmp_path: Path) -> None:
-    with running("--profile", "paper", "--fills", "0") as killed:
+def test_a_sandbox_that_was_killed_is_replaced_and_one_that_runs_is_not():
+    with running(*PAPER) as killed:
         killed.end(signal.SIGKILL)
     assert names() == ["paper"]
-    with running("--profile", "paper", "--fills", "0") as sandbox:
-        assert bl.Client(profile="paper").base_url == sandbox.info["base_url"]
+    with running(*PAPER) as sandbox:
+        assert base_url_of("paper") == sandbox.info["base_url"]
         assert not Path(killed.info["key_file"]).exists()
         with running("--profile", "paper") as second:
             said = second.process.communicate(timeout=60)[1]
             assert second.process.returncode == 2
         assert f"the sandbox that is running at {sandbox.info['base_url']}" in said
-        assert bl.Client(profile="paper").base_url == sandbox.info["base_url"]
+        assert base_url_of("paper") == sandbox.info["base_url"]
 
 
-def test_a_profile_of_the_user_is_never_replaced_or_removed(tmp_path: Path) -> None:
+def test_a_profile_of_the_user_is_never_replaced_or_removed(boardlot):
     entry = {"base_url": "https://api.example.com", "kind": "none"}
     _core._save_profile("live", entry)
-    with running("--profile", "live") as sandbox:
-        said = sandbox.process.communicate(timeout=60)[1]
-        assert sandbox.process.returncode == 2
-    assert "the profile live already exists" in said and "boardlot profile remove live" in said
+    done = boardlot("sandbox", "--profile", "live")
+    assert done.status == 2 and "the profile live already exists" in done.said
+    assert "boardlot profile remove live" in done.said
 
-    with running("--profile", "paper", "--fills", "0") as sandbox:
+    with running(*PAPER) as sandbox:
         _core._save_profile("paper", entry, replace=True)
         said = sandbox.end(signal.SIGINT)
     assert "kept the profile paper: it was changed in the meantime" in said
     assert names() == ["live", "paper"]
 
 
-def test_a_profile_that_cannot_be_removed_is_named(config: Path) -> None:
-    with running("--profile", "paper", "--fills", "0") as sandbox:
+def test_a_profile_that_cannot_be_removed_is_named(config):
+    with running(*PAPER) as sandbox:
         config.write_text(f"{config.read_text()}\n[broken")
         said = sandbox.end(signal.SIGINT)
     assert "the profile paper is still there" in said
     assert "boardlot profile remove paper" in said
 
 
-def test_a_key_file_of_the_user_is_kept(tmp_path: Path) -> None:
-    key = tmp_path / "key.pem"
-    with running("--profile", "paper", "--fills", "0", "--key-file", str(key)) as sandbox:
+def test_a_key_file_of_the_user_is_kept(folder):
+    key = folder / "key.pem"
+    with running(*PAPER, "--key-file", str(key)) as sandbox:
         assert _core._profile("paper")["private_key"] == key
         said = sandbox.end(signal.SIGINT)
     assert "removed the profile paper" in said and f"kept {key}" in said
     assert key.exists()
 
 
-def test_only_a_sandbox_on_this_machine_becomes_a_profile(capsys: Any) -> None:
-    from boardlot.cli import main
-
-    assert main(["sandbox", "--host", "0.0.0.0", "--expose", "--profile", "paper"]) == 2
-    assert "--profile needs a loopback address" in capsys.readouterr().err
+def test_only_a_sandbox_on_this_machine_becomes_a_profile(boardlot):
+    done = boardlot("sandbox", "--host", "0.0.0.0", "--expose", "--profile", "paper")
+    assert done.status == 2 and "--profile needs a loopback address" in done.said
     assert names() == []
+
+
+def test_a_sandbox_that_cannot_say_its_address_leaves_no_key(folder):
+    file = folder / "key.pem"
+    with Path("/dev/full").open("wb") as full:
+        command = [*COMMAND, "sandbox", "--key-file", str(file)]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=60)
+    assert done.returncode == 1 and b"No space left" in done.stderr
+    assert not file.exists()

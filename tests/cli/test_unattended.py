@@ -1,15 +1,10 @@
 """Jobs without a terminal, as cron runs them: where their passphrase comes from, and where not."""
 
-from __future__ import annotations
-
 import os
 import pickle
-import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import boardlot as bl
 import pytest
@@ -18,16 +13,13 @@ from boardlot._support.credentials import Passphrase
 
 from ..support.logins import demo_login
 
-pytest.importorskip("click")
-pytest.importorskip("fcntl", reason="sessions and modes of POSIX")
-
 PASSPHRASE = "correct horse battery staple"
 
 
 class Job:
     """A login whose tokens are in an encrypted file, and the profile `nightly` for it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.folder = folder
         self.sandbox = bl.Sandbox(seed=7, fills=60)
         self.store = folder / "tokens"
@@ -42,7 +34,7 @@ class Job:
             "PASSPHRASE": PASSPHRASE,
         }
 
-    def save(self, monkeypatch: pytest.MonkeyPatch, **passphrase: Any) -> None:
+    def save(self, monkeypatch, **passphrase):
         monkeypatch.setenv("XDG_CONFIG_HOME", str(self.folder))
         entry = {
             "base_url": self.sandbox.base_url,
@@ -52,92 +44,72 @@ class Job:
         }
         _core._save_profile("nightly", {**entry, **passphrase}, replace=True)
 
-    def run(self, *arguments: str, stdin: str = "closed") -> subprocess.CompletedProcess[str]:
-        """The command without a terminal, and with no stdin or an empty one."""
-        command = [sys.executable, "-m", "boardlot", "--profile", "nightly", *arguments]
+    def run(self, *arguments, input="", **how):
+        """A Python program without a terminal."""
         return subprocess.run(
-            command,
+            [sys.executable, *arguments],
             env=self.environment,
-            stdin=subprocess.DEVNULL,
+            input=input,
             capture_output=True,
             text=True,
             start_new_session=True,
-            preexec_fn=(lambda: os.close(0)) if stdin == "closed" else None,
-            timeout=120,
+            **how,
         )
 
 
+DIVIDENDS = ["-m", "boardlot", "--profile", "nightly", "dividends", "HK.00700", "--format", "jsonl"]
+
+
 @pytest.fixture(scope="module")
-def job(tmp_path_factory: Any) -> Iterator[Job]:
+def job(tmp_path_factory):
     job = Job(tmp_path_factory.mktemp("job"))
-    yield job
-    job.sandbox.close()
+    with job.sandbox:
+        yield job
 
 
-def secret(file: Path, text: str = f"{PASSPHRASE}\n", mode: int = 0o600) -> Path:
+def secret(file, text=f"{PASSPHRASE}\n", mode=0o600):
     file.write_text(text)
     file.chmod(mode)
     return file
 
 
-def test_a_job_reads_the_passphrase_from_a_file(
-    job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    job.save(monkeypatch, passphrase_file=secret(tmp_path / "secret"))
-    done = job.run("dividends", "HK.00700", "--format", "jsonl")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("\n") == 21
-    assert PASSPHRASE not in done.stdout + done.stderr
-
-
-def test_a_job_reads_the_passphrase_from_a_command(
-    job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("kind", ["file", "command", "line"])
+def test_a_job_reads_the_passphrase_from_a_file_a_command_or_a_line_of_stdin(
+    kind, job, tmp_path, monkeypatch
+):
     # No shell: neither the space nor the dollar sign means anything.
-    program = tmp_path / "print secret $HOME"
-    program.write_text(f"#!/bin/sh\necho '{PASSPHRASE}'\n")
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    job.save(monkeypatch, passphrase_command=[str(program)])
-    done = job.run("dividends", "HK.00700", "--format", "jsonl")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("\n") == 21
+    program = secret(tmp_path / "print $HOME", f"#!/bin/sh\necho '{PASSPHRASE}'\n", 0o700)
+    source = {
+        "file": {"passphrase_file": secret(tmp_path / "secret")},
+        "command": {"passphrase_command": [str(program)]},
+        "line": {},
+    }[kind]
+    job.save(monkeypatch, **source)
+    done = job.run(*DIVIDENDS, input=f"{PASSPHRASE}\n" if kind == "line" else "")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("\n") == 21 and PASSPHRASE not in done.stdout
 
 
-@pytest.mark.parametrize("stdin", ["closed", "empty"])
-def test_without_either_the_error_names_both(
-    stdin: str, job: Job, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("how", [{}, {"preexec_fn": lambda: os.close(0)}], ids=["empty", "closed"])
+def test_without_either_the_error_names_both(how, job, monkeypatch):
     job.save(monkeypatch)
     before = len(job.sandbox.requests)
-    done = job.run("dividends", "HK.00700", stdin=stdin)
+    done = job.run(*DIVIDENDS, **how)
     assert done.returncode == 1
-    last = done.stderr[done.stderr.index("boardlot: ") :]
     for part in (str(job.store), "no terminal", "passphrase_file", "passphrase_command"):
-        assert part in last
+        assert part in done.stderr
     # It is all that is printed: no prompt that nobody sees, and no warning about an echo.
     assert done.stderr.startswith("boardlot: "), done.stderr
     # Not even a request without credentials.
     assert len(job.sandbox.requests) == before
-
-
-def test_without_a_terminal_a_line_of_stdin_is_the_passphrase(job, monkeypatch):
-    job.save(monkeypatch)
-    done = subprocess.run(
-        [sys.executable, "-m", "boardlot", "--profile", "nightly", "time"],
-        env=job.environment,
-        input=f"{PASSPHRASE}\n",
-        capture_output=True,
-        text=True,
-        start_new_session=True,
-        timeout=120,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    program = "import boardlot as bl; bl.Client(profile='nightly').dividends('HK.00700')"
+    last = "".join(job.run("-c", program, **how).stderr.strip().splitlines()[-2:])
+    assert "boardlot.errors.StoreError: " in last
+    assert "passphrase_file or passphrase_command" in last
 
 
 @pytest.mark.parametrize("given", ['"pass show boardlot"', "[1]", "{}"])
-def test_a_command_that_is_not_a_list_is_rejected_by_the_name_of_its_key(
-    given: str, job: Job, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_that_is_not_a_list_is_rejected_by_the_name_of_its_key(given, job, monkeypatch):
     job.save(monkeypatch, passphrase_command=["pass"])
     config = Path(job.environment["XDG_CONFIG_HOME"]) / "boardlot" / "config.toml"
     config.write_text(config.read_text().replace('["pass"]', given))
@@ -145,29 +117,10 @@ def test_a_command_that_is_not_a_list_is_rejected_by_the_name_of_its_key(
         bl.Client(profile="nightly")
 
 
-def test_python_gets_the_same_error(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    job.save(monkeypatch)
-    code = "import boardlot as bl; bl.Client(profile='nightly').dividends('HK.00700')"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=job.environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        start_new_session=True,
-        timeout=120,
-    )
-    last = done.stderr.strip().splitlines()[-2:]
-    assert "boardlot.errors.StoreError: " in "".join(last)
-    assert "passphrase_file or passphrase_command" in "".join(last)
-
-
-def test_a_wrong_passphrase_is_not_prompted_for_again(
-    job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_passphrase_is_not_prompted_for_again(job, tmp_path, monkeypatch):
     job.save(monkeypatch, passphrase_file=secret(tmp_path / "secret", "wrong\n"))
     before = job.store.read_bytes()
-    done = job.run("dividends", "HK.00700")
+    done = job.run(*DIVIDENDS)
     assert done.returncode == 1
     assert "the passphrase is wrong" in done.stderr
     assert job.store.read_bytes() == before
@@ -178,16 +131,13 @@ def test_a_wrong_passphrase_is_not_prompted_for_again(
     [
         (PASSPHRASE, 0o644, "chmod 600"),
         (PASSPHRASE, 0o620, "chmod 600"),
-        ("", 0o600, "no passphrase"),
         ("\n", 0o600, "no passphrase"),
         (f"{PASSPHRASE}\nuser: me\n", 0o600, "more than a line"),
         ("x" * 100_000, 0o600, "more than a line"),
         (None, 0o600, "No such file"),
     ],
 )
-def test_an_unsafe_or_malformed_secret_file_is_rejected(
-    text: str | None, mode: int, said: str, tmp_path: Path
-) -> None:
+def test_an_unsafe_or_malformed_secret_file_is_rejected(text, mode, said, tmp_path):
     file = tmp_path / "secret"
     if text is not None:
         secret(file, text, mode)
@@ -197,7 +147,7 @@ def test_an_unsafe_or_malformed_secret_file_is_rejected(
     assert PASSPHRASE not in str(raised.value)
 
 
-def test_bytes_that_are_not_text_are_rejected_without_showing_them(tmp_path: Path) -> None:
+def test_bytes_that_are_not_text_are_rejected_without_showing_them(tmp_path):
     file = secret(tmp_path / "secret", "")
     file.write_bytes(b"\xffsecret")
     with pytest.raises(bl.StoreError, match="not UTF-8") as raised:
@@ -214,16 +164,14 @@ def test_bytes_that_are_not_text_are_rejected_without_showing_them(tmp_path: Pat
         (["sh", "-c", f"echo '{PASSPHRASE}'; echo more"], "more than a line"),
     ],
 )
-def test_a_command_that_fails_is_an_error_without_its_arguments(
-    command: list[str], said: str
-) -> None:
+def test_a_command_that_fails_is_an_error_without_its_arguments(command, said):
     with pytest.raises(bl.StoreError) as raised:
         Passphrase.source("tokens", None, command)()
     assert said in str(raised.value)
     assert PASSPHRASE not in str(raised.value) + str(raised.value.hint)
 
 
-def test_a_pickle_says_where_the_passphrase_is_and_not_what(tmp_path: Path) -> None:
+def test_a_pickle_says_where_the_passphrase_is_and_not_what(tmp_path):
     source = Passphrase.source(tmp_path / "tokens", secret(tmp_path / "secret"), None)
     store = bl.EncryptedFileStore(tmp_path / "tokens", source)
     store.save("key", b"value")
@@ -233,54 +181,38 @@ def test_a_pickle_says_where_the_passphrase_is_and_not_what(tmp_path: Path) -> N
 
 
 def test_a_new_store_takes_its_passphrase_from_the_file(
-    job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    from boardlot.cli import main
-
+    job, tmp_path, config, boardlot, monkeypatch
+):
     monkeypatch.setattr(bl, "login", demo_login(job.sandbox))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    base = ["--base-url", job.sandbox.base_url]
     file = secret(tmp_path / "secret", "\n")
-    line = ["--base-url", job.sandbox.base_url, "--profile", "cron", "login"]
-    options = ["--store", str(tmp_path / "tokens"), "--passphrase-file", str(file)]
+    options = ["login", "--store", tmp_path / "tokens", "--passphrase-file", file]
     # Read before the user logs in.
     before = len(job.sandbox.requests)
-    assert main([*line, *options]) == 1
+    assert boardlot(*base, "--profile", "cron", *options).status == 1
     assert len(job.sandbox.requests) == before
     secret(file)
-    assert main([*line, *options]) == 0
+    assert boardlot(*base, "--profile", "cron", *options).status == 0
     assert _core._profile("cron")["passphrase_file"] == file
-    assert main(["--profile", "cron", "sim-orders", "5001", "--format", "json"]) == 0
+    assert boardlot("--profile", "cron", "sim-orders", "5001", "--format", "json").json
     # Renewing keeps what the profile says.
-    assert main(["--profile", "cron", "login"]) == 0
-    assert "renewed the login of the profile cron" in capsys.readouterr().err
-    assert main([*line[:2], "login", *options[2:]]) == 2
-    assert "the keychain has no passphrase" in capsys.readouterr().err
+    renewed = boardlot("--profile", "cron", "login")
+    assert renewed.status == 0 and "renewed the login of the profile cron" in renewed.said
+    keychain = boardlot(*base, "login", "--passphrase-file", file)
+    assert keychain.status == 2 and "the keychain has no passphrase" in keychain.said
 
 
-def test_the_password_of_an_encrypted_key_comes_from_there_too(
-    job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_password_of_an_encrypted_key_comes_from_there_too(job, tmp_path, config):
     serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    private = Ed25519PrivateKey.generate()
-    pem = private.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.BestAvailableEncryption(PASSPHRASE.encode()),
-    )
-    public = private.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
-    file = secret(tmp_path / "key.pem", pem.decode())
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    entry = {
-        "base_url": job.sandbox.base_url,
-        "kind": "api_key",
-        "key_id": job.sandbox.upload_key(public.decode()),
-        "private_key": file,
-        "passphrase_file": secret(tmp_path / "secret"),
-    }
+    made = bl.generate_key()
+    key = serialization.load_pem_private_key(made.private_pem.encode(), None)
+    encryption = serialization.BestAvailableEncryption(PASSPHRASE.encode())
+    pkcs8, pem = serialization.PrivateFormat.PKCS8, serialization.Encoding.PEM
+    entry = {"base_url": job.sandbox.base_url, "kind": "api_key"}
+    entry["key_id"] = job.sandbox.upload_key(made.public_pem)
+    text = key.private_bytes(pem, pkcs8, encryption).decode()
+    entry["private_key"] = secret(tmp_path / "key.pem", text)
+    entry["passphrase_file"] = secret(tmp_path / "secret")
     _core._save_profile("key", entry)
     with bl.Client(profile="key") as client:
         assert len(client.dividends("HK.00700")) == 21

@@ -38,8 +38,8 @@ def test_a_used_pager_needs_a_new_one(sandbox, account):
 
 
 def test_a_closed_client_needs_another_place(sandbox):
-    client = sandbox.client()
-    client.close()
+    with sandbox.client() as client:
+        client.close()
     with pytest.raises(bl.ConfigError, match="closed") as caught:
         client.server_time()
     assert "`with` block" in caught.value.hint
@@ -73,8 +73,8 @@ def test_verification_cannot_be_turned_off_and_the_error_says_what_to_do(option)
 
 def test_a_port_without_tls(sandbox):
     address = sandbox.base_url.replace("http://", "https://")
-    with pytest.raises(bl.TransportError) as caught:
-        bl.Client(address, max_retries=0).server_time()
+    with bl.Client(address, max_retries=0) as client, pytest.raises(bl.TransportError) as caught:
+        client.server_time()
     assert "does not speak TLS on this port" in caught.value.hint
 
 
@@ -108,34 +108,13 @@ def test_keys_that_failed_are_named_where_a_result_is_shown(sandbox):
         assert "1 key failed, see .errors:" in shown and "HK.99999" in shown
 
 
-def test_other_arguments_of_many_keys_go_by_name(sandbox, account):
-    with sandbox.client() as client:
-        many = client.fetch_many(
-            "fills_history",
-            [account, "999999"],
-            trd_market="HK",
-            code="HK.00700",
-            on_error="collect",
-        )
-        alone = client.fills_history(account, "HK", code="HK.00700").all()
-        assert [{**row, "acc_id": account} for row in alone] == list(many) and len(alone) > 50
-        assert list(many.errors) == ["999999"]
-        sent = len(sandbox.requests)
-        with pytest.raises(bl.ConfigError, match="pass trd_market= by name"):
-            client.fetch_many("fills_history", [account])
-        for on_error in ("raise", "collect"):
-            with pytest.raises(bl.ConfigError, match="unknown argument 'marke'"):
-                client.fetch_many(
-                    "fills_history", [account], trd_market="HK", marke=1, on_error=on_error
-                )
-        assert len(sandbox.requests) == sent
-
-
 @pytest.mark.parametrize(
     ("name", "said"),
     [
         ("dividend", "did you mean 'dividends'?"),
         ("fills", "did you mean 'fills_history'?"),
+        ("time", "did you mean 'server_time'?"),
+        ("get", "did you mean 'request'?"),
         ("get_quote", "no prices, no streams and no placing of orders"),
         ("place_order", "no prices, no streams and no placing of orders"),
         ("nonsense", "has no attribute 'nonsense'"),

@@ -52,20 +52,17 @@ def test_events_have_endpoint_route_host_and_attempt():
 def test_a_prefix_of_the_base_url_is_in_the_path_and_not_in_the_route():
     events = []
     with (
-        StandInService([OK]) as server,
+        StandInService([OK, OK]) as server,
         bl.Client(f"{server.base_url}/open", on_request=events.append) as client,
     ):
         client.dividends("HK.00700")
-    assert [(event.path, event.route) for event in events] == [(f"/open{PATH}", ROUTE)]
-
-
-def test_a_custom_request_has_a_path_but_no_route(sandbox):
-    events = []
-    with sandbox.client(on_request=events.append) as client:
-        client.request("GET", "/api/v1.0/common/server-time")
-    (event,) = events
-    own = "/api/v1.0/common/server-time"
-    assert (event.endpoint, event.route, event.path) == (f"GET {own}", None, own)
+        client.request("GET", "/own")
+    # A custom request has no route.
+    assert [(event.path, event.route) for event in events] == [
+        (f"/open{PATH}", ROUTE),
+        ("/open/own", None),
+    ]
+    assert events[1].endpoint == "GET /own"
 
 
 def test_events_have_the_class_of_a_failure():
@@ -94,11 +91,14 @@ def test_log_records_have_the_same_facts(sandbox, caplog):
 # The caller's context
 
 
+def run_as(user, work, *arguments):
+    context = contextvars.copy_context()
+    context.run(USER.set, user)
+    return context.run(work, *arguments)
+
+
 WORKS = {
-    "call": lambda client, _: client.dividends("HK.00700"),
-    "request": lambda client, _: client.request("GET", "/api/v1.0/common/server-time"),
     "many": lambda client, _: client.fetch_many("dividends", ["HK.00700", "US.AAPL", "HK.00005"]),
-    "pages": lambda client, account: client.fills_history(account, "HK", page_size=20).all(),
     "windows": lambda client, account: client.fills_history(
         account, "HK", page_size=20, start="2026-01-01", end="2026-06-01", windows=3
     ).to_arrow(),
@@ -111,9 +111,7 @@ def test_hooks_of_a_blocking_call_run_in_the_callers_context(sandbox, work):
     note = lambda _: seen.append(USER.get())  # noqa: E731
     with sandbox.client(on_request=note, on_response=note) as client:
         for user in ("alice", "bob"):
-            context = contextvars.copy_context()
-            context.run(USER.set, user)
-            context.run(WORKS[work], client, sandbox.accounts["trade"][0])
+            run_as(user, WORKS[work], client, sandbox.accounts["trade"][0])
             assert seen and set(seen) == {user}
             seen.clear()
 
@@ -142,9 +140,7 @@ def test_rows_that_are_read_one_by_one_are_fetched_for_their_reader(sandbox):
     seen = []
     with sandbox.client(on_request=lambda _: seen.append(USER.get())) as client:
         pager = client.fills_history(sandbox.accounts["trade"][0], "HK", page_size=20)
-        context = contextvars.copy_context()
-        context.run(USER.set, "reader")
-        assert context.run(list, pager)
+        assert run_as("reader", list, pager)
     assert seen and set(seen) == {"reader"}
 
 
@@ -154,28 +150,16 @@ def test_a_token_is_refreshed_in_the_context_of_a_call(server):
         server, sign_in(server), on_request=lambda e: seen.append((e.path, USER.get()))
     )
     server.expire()
-    context = contextvars.copy_context()
-    context.run(USER.set, "alice")
-    context.run(quotes, client)
+    run_as("alice", quotes, client)
     assert len(seen) > 1 and {user for _, user in seen} == {"alice"}
 
 
-def test_log_handlers_see_the_callers_context(sandbox):
+def test_log_handlers_see_the_callers_context(sandbox, caplog, monkeypatch):
     seen = []
-    logger = logging.getLogger("boardlot.http")
-    handler = logging.Handler()
-    handler.emit = lambda _: seen.append(USER.get())
-    before = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.DEBUG)
-    try:
-        with sandbox.client() as client:
-            context = contextvars.copy_context()
-            context.run(USER.set, "alice")
-            context.run(client.dividends, "HK.00700")
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(before)
+    caplog.set_level(logging.DEBUG, "boardlot.http")
+    monkeypatch.setattr(caplog.handler, "emit", lambda _: seen.append(USER.get()))
+    with sandbox.client() as client:
+        run_as("alice", client.dividends, "HK.00700")
     assert seen == ["alice"]
 
 
@@ -205,7 +189,7 @@ def test_a_hook_adds_headers_to_each_attempt():
     assert first.header("traceparent") != second.header("traceparent")
 
 
-@pytest.mark.parametrize("auth", ["Ed25519", "RSA-SHA256", "oauth"])
+@pytest.mark.parametrize("auth", ["Ed25519", "oauth"])
 def test_added_headers_are_outside_the_signature(sandbox, auth, reported):
     with sandbox.client(auth, on_request=lambda _: {"X-Trace": "1"}) as client:
         client.dividends("HK.00700")
@@ -213,18 +197,7 @@ def test_added_headers_are_outside_the_signature(sandbox, auth, reported):
     assert reported == []
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "Authorization",
-        "X-Api-Key",
-        "x-timestamp",
-        "X-NONCE",
-        "Host",
-        "Content-Length",
-        "Connection",
-    ],
-)
+@pytest.mark.parametrize("name", ["Authorization", "X-NONCE", "Host", "Content-Length"])
 def test_headers_that_the_client_sets_itself_are_rejected(name, reported):
     (request,) = sent_with(lambda _: {name: "forged", "X-Also": "1"}, auth=bl.BearerToken("token"))
     assert b"forged" not in request.everything
@@ -236,16 +209,7 @@ def test_headers_that_the_client_sets_itself_are_rejected(name, reported):
 
 @pytest.mark.parametrize(
     "returned",
-    [
-        {"X-A": "1\r\nX-B: 2"},
-        {"X A": "1"},
-        {"X-A": "é"},
-        {"X-A": 1},
-        {1: "x"},
-        "X-A: 1",
-        ["X-A"],
-        7,
-    ],
+    [{"X-A": "1\r\nX-B: 2"}, {"X A": "1"}, {"X-A": "é"}, {"X-A": 1}, {1: "x"}, ["X-A"], 7],
 )
 def test_headers_that_are_not_valid_are_reported_and_not_sent(returned, reported):
     (request,) = sent_with(lambda _: returned)
@@ -287,18 +251,17 @@ def test_a_cancelled_call_is_reported_to_have_ended():
     async def main(base_url):
         async with bl.AsyncClient(base_url, **hooks) as client:
             task = asyncio.ensure_future(client.dividends("HK.00700"))
-            while not events:
-                await asyncio.sleep(0.005)
+            await asyncio.to_thread(wait_until, lambda: server.received)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
 
-    with StandInService(lambda _: response(b"", delay=30)) as server:
+    with StandInService(lambda _: response(b"", delay=60)) as server:
         asyncio.run(main(server.base_url))
         wait_until(lambda: len(events) == 2)
     assert paired(events)
     _, end = events
-    assert (end.status, end.error_type) == (None, "cancelled") and end.duration > 0
+    assert (end.status, end.error_type) == (None, "cancelled")
 
 
 def test_a_call_that_is_cancelled_while_its_hook_runs_ends_after_it():
@@ -306,14 +269,14 @@ def test_a_call_that_is_cancelled_while_its_hook_runs_ends_after_it():
 
     def on_request(_event):
         entered.set()
-        leave.wait(20)
+        leave.wait(60)
         order.append("request")
 
     async def main(base_url):
         hooks = {"on_request": on_request, "on_response": lambda _: order.append("response")}
         async with bl.AsyncClient(base_url, **hooks) as client:
             task = asyncio.ensure_future(client.dividends("HK.00700"))
-            await asyncio.to_thread(entered.wait, 20)
+            await asyncio.to_thread(entered.wait, 60)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task

@@ -2,15 +2,12 @@
 
 import asyncio
 import logging
-import sys
 
 import boardlot as bl
 import pytest
 
-from ..support.clients import client_of
-from ..support.logins import quotes, sign_in
 from ..support.processes import run_python
-from ..support.service import Fault, StandInService, response
+from ..support.service import StandInService, response
 from ..support.threads import wait_until
 
 OK = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
@@ -69,60 +66,32 @@ def called(mode, base_url, work, **options):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_one_line_a_request_at_debug_with_its_facts(lines, mode):
-    with StandInService(lambda _: OK) as server:
-        called(mode, server.base_url, lambda client: client.dividends("HK.00700"))
-        wait_for(server.received, 1)
-    (line,) = lines(HTTP)
-    assert line.levelno == logging.DEBUG
-    text = line.getMessage()
-    assert text.startswith(f"GET {PATH} -> 200 in ")
-    facts = (line.method, line.path, line.status, line.attempt)
-    assert facts == ("GET", PATH, 200, 1) and 0 <= line.duration < 30
-
-
-@pytest.mark.parametrize("mode", MODES)
 def test_each_attempt_has_its_line_and_each_retry_its_reason(lines, mode):
     with StandInService([BUSY, response(drop=True), OK]) as server:
         called(mode, server.base_url, lambda client: client.dividends("HK.00700"))
-    attempts = [(line.status, line.attempt) for line in lines(HTTP)]
-    assert attempts == [(503, 1), (None, 2), (200, 3)]
+    facts = [
+        (line.levelno, line.method, line.path, line.status, line.attempt) for line in lines(HTTP)
+    ]
+    assert facts == [
+        (logging.DEBUG, "GET", PATH, status, attempt)
+        for attempt, status in enumerate([503, None, 200], 1)
+    ]
     assert "no response" in lines(HTTP)[1].getMessage()
+    assert lines(HTTP)[2].getMessage().startswith(f"GET {PATH} -> 200 in ")
+    assert all(line.duration >= 0 for line in lines(HTTP))
     retries = [(line.levelno, line.attempt) for line in lines(RETRY)]
     assert retries == [(logging.INFO, 1), (logging.INFO, 2)]
     for line in lines(RETRY):
         assert PATH in line.getMessage() and "retrying in" in line.getMessage()
 
 
-def test_a_page_is_a_request_and_so_is_each_key(lines):
-    with bl.Sandbox(seed=7, plate_stocks=120) as sandbox, sandbox.client() as client:
-        assert len(client.plate_stocks("HK.BK1001", limit=40).all()) == 120
-        assert [line.method for line in lines(HTTP)] == ["POST"] * 3
-        client.fetch_many("dividends", ["HK.00700", "US.AAPL"])
-        assert len(lines(HTTP)) == 5
-
-
-def test_the_logger_of_credentials_reports_a_refresh_and_its_failure(server, lines):
-    client = client_of(server, sign_in(server))
-    before = len(lines(AUTH))
-    server.expire()
-    quotes(client)
-    assert len(lines(AUTH)) > before
-    server.expire()
-    server.faults["refresh_token"] = Fault(error="invalid_grant")
-    before = len(lines(AUTH))
-    with pytest.raises(bl.LoginRequired):
-        quotes(client)
-    assert len(lines(AUTH)) > before
-
-
 def test_a_clock_correction_and_a_refresh_have_a_line_each(lines):
-    with bl.Sandbox(clock_offset=60.0) as sandbox:
-        client = sandbox.client()
-        assert client.clock_offset == 0.0
+    with (
+        bl.Sandbox(clock_offset=60.0) as sandbox,
+        sandbox.client() as client,
+        sandbox.client("oauth") as logged_in,
+    ):
         client.dividends("HK.00700")
-        assert 59 < client.clock_offset < 61
-        logged_in = sandbox.client("oauth")
         logged_in.dividends("HK.00700")
         sandbox.revoke_tokens()
         logged_in.dividends("HK.00700")
@@ -148,9 +117,8 @@ def test_the_level_may_change_between_two_calls(caplog):
     assert [record.name for record in caplog.records] == [HTTP]
 
 
-@pytest.mark.parametrize("level", ["INFO", "WARNING", "CRITICAL"])
-def test_requests_are_not_logged_above_debug(caplog, level):
-    caplog.set_level(level)
+def test_requests_are_not_logged_above_debug(caplog):
+    caplog.set_level("INFO")
     with StandInService(lambda _: OK) as server:
         called("sync", server.base_url, lambda client: client.dividends("HK.00700"))
     assert [record for record in caplog.records if record.name == HTTP] == []
@@ -174,10 +142,8 @@ SILENT = """
 
 
 @pytest.mark.parametrize("logging_is", ["imported", "not there"])
-@pytest.mark.parametrize("name", ["OK", "BUSY", "429", "a reset"])
-def test_it_is_silent_by_default(name, logging_is):
-    responses = {"OK": OK, "BUSY": BUSY, "429": response(b"", 429), "a reset": response(drop=True)}
-    with StandInService(lambda _: responses[name]) as server:
+def test_it_is_silent_by_default(logging_is):
+    with StandInService([OK, BUSY, response(drop=True)]) as server:
         assert run_python(SILENT, server.base_url, logging_is) == ("", "")
 
 
@@ -200,14 +166,7 @@ def test_hooks_are_called_before_and_after_each_attempt(mode):
     assert (first.status, second.status, third.status) == (503, None, 200)
     assert first.error is None and third.error is None
     assert "reset" in str(second.error).lower() or "closed" in str(second.error).lower()
-    assert all(0 <= one.duration < 30 for one in hooks.responses())
-
-
-def test_events_and_lines_have_the_time_that_a_request_took(lines):
-    hooks = HookRecorder()
-    with StandInService([response(b"{}", delay=0.3)]) as server:
-        called("sync", server.base_url, lambda c: c.request("GET", "/x"), **hooks.options)
-    assert hooks.responses()[0].duration >= 0.3 <= lines(HTTP)[0].duration
+    assert all(one.duration >= 0 for one in hooks.responses())
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -224,52 +183,6 @@ def test_hooks_are_called_for_every_page_and_every_key(mode):
             assert len(called(mode, sandbox.base_url, work, **options)) > 0
         wait_for(hooks.events, 2 * len(sandbox.requests))
     assert [one.method for one in hooks.responses()] == ["POST"] * 3 + ["GET"] * 2
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_a_hook_that_fails_is_reported_and_fails_no_call(mode, monkeypatch):
-    reported = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda one: reported.append(str(one.exc_value)))
-
-    def fail(event):
-        raise RuntimeError(f"of {event.path}")
-
-    hooks = {"on_request": fail, "on_response": fail}
-    with StandInService(lambda _: OK) as server:
-        rows = called(mode, server.base_url, lambda client: client.dividends("HK.00700"), **hooks)
-        assert list(rows) == [] and len(server.received) == 1
-    wait_for(reported, 2)
-    assert reported == [f"of {PATH}"] * 2
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_a_hook_may_call_another_client(mode):
-    with StandInService(lambda _: OK) as server, bl.Client(server.base_url) as other:
-        got = []
-        hook = {"on_response": lambda _: got.append(len(other.dividends("US.AAPL")))}
-        called(mode, server.base_url, lambda client: client.dividends("HK.00700"), **hook)
-        wait_for(got, 1)
-        assert len(server.received) == 2
-
-
-def test_hooks_of_64_threads_are_called_for_each_request():
-    hooks = HookRecorder()
-    with (
-        StandInService(lambda _: OK) as server,
-        bl.Client(server.base_url, **hooks.options) as client,
-    ):
-
-        async def use():
-            work = (asyncio.to_thread(client.dividends, f"HK.{n:05}") for n in range(64))
-            await asyncio.gather(*work)
-
-        asyncio.run(use())
-        wait_for(hooks.events, 128)
-    by_path = {}
-    for kind, event in hooks.events:
-        by_path.setdefault(event.path, []).append(kind)
-    assert len(by_path) == 64
-    assert set(map(tuple, by_path.values())) == {("request", "response")}
 
 
 @pytest.mark.parametrize("hook", ["on_request", "on_response"])

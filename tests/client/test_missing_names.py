@@ -26,7 +26,6 @@ def pager(client):
     [
         ("to_df", "; call `to_pandas()`, `to_polars()` or `to_arrow()`"),
         ("head", "; frames have it: call `to_pandas()` or `to_polars()` first"),
-        ("to_csv", "; frames have it: call `to_pandas()` or `to_polars()` first"),
         ("append", "; records cannot be changed: `to_dicts()` returns a list that can"),
         ("ex_date", "; it is a field: write `records[0]['ex_date']`, or `to_pandas()['ex_date']`"),
         ("to_pandsa", "; did you mean 'to_pandas'?"),
@@ -44,7 +43,6 @@ def test_records_say_what_to_call(client, name, instead):
     ("name", "instead"),
     [
         ("to_df", "; call `to_pandas()`, `to_polars()` or `to_arrow()`"),
-        ("head", "; frames have it: call `to_pandas()` or `to_polars()` first"),
         ("check_point", "; did you mean 'checkpoint'?"),
         ("append", ""),
     ],
@@ -57,7 +55,7 @@ def test_a_pager_says_what_to_call(pager, name, instead):
 
 
 def test_an_async_pager_says_where_await_belongs(sandbox):
-    pager = sandbox.async_client().fills_history("281756", "HK")
+    pager = bl.AsyncClient(sandbox.base_url).fills_history("281756", "HK")
     with pytest.raises(AttributeError, match=r"call `await to_pandas\(\)`"):
         pager.to_df()
     with pytest.raises(TypeError, match=r"write `async for`, or `await pager.all\(\)`"):
@@ -81,15 +79,6 @@ def test_a_field_is_no_index_of_records(client):
             records[key]
     with pytest.raises(IndexError):
         records[10**30]
-
-
-def test_names_of_commands_and_of_http_lead_to_methods(client):
-    for name, method in [("ipos", "ipo_list"), ("time", "server_time"), ("get", "request"),
-                         ("fills", "fills_history"), ("plate", "plate_stocks")]:  # fmt: skip
-        with pytest.raises(AttributeError, match=f"did you mean '{method}'"):
-            getattr(client, name)
-    with pytest.raises(AttributeError, match="documents no prices"):
-        client.quotes("HK.00700")
 
 
 @pytest.mark.parametrize(

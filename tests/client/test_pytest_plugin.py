@@ -10,24 +10,16 @@ pytest_plugins = ["pytester"]
 
 SPOILT = """
     import socket
+    from contextlib import closing, suppress
     from urllib.parse import urlsplit
 
     import boardlot as bl
     import pytest
 
 
-    def close(sandbox):
-        sandbox.close()
-
-
     def close_twice(sandbox):
         sandbox.close()
         sandbox.close()
-
-
-    def use_with(sandbox):
-        with sandbox:
-            sandbox.client().server_time()
 
 
     def fail_within(sandbox):
@@ -39,117 +31,90 @@ SPOILT = """
         sandbox.faults = bl.Faults(error_rate=1.0, latency=60.0)
 
 
-    def reset(sandbox):
-        sandbox.client("oauth")
-        sandbox.reset()
-
-
     def revoke(sandbox):
         sandbox.client("oauth").close()
         sandbox.revoke_grants()
 
 
-    def take_port(sandbox):
+    @pytest.fixture(scope="module")
+    def taken():
+        with closing(socket.socket()) as taken:
+            yield taken
+
+
+    def take_port(sandbox, taken):
         port = urlsplit(sandbox.base_url).port
         sandbox.close()
-        taken = socket.socket()
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        taken.bind(("127.0.0.1", port))
-        taken.listen()
-        KEPT.append(taken)
-
-
-    KEPT = []
-    DEEDS = [close, close_twice, use_with, fail_within, spoil, reset, revoke, take_port]
-
-
-    def check(sandbox, client):
-        assert not sandbox.requests
-        assert sandbox.faults == bl.Faults()
-        assert sandbox.accounts["trade"]
-        client.server_time()
-        assert len(sandbox.requests) == 1
+        # It is taken once.
+        with suppress(OSError):
+            taken.bind(("127.0.0.1", port))
+            taken.listen()
 """
 
 FRESH = (
     SPOILT
     + """
-    @pytest.mark.parametrize("deed", DEEDS * 3)
-    def test_fresh(boardlot_sandbox, deed):
-        check(boardlot_sandbox, boardlot_sandbox.client())
-        deed(boardlot_sandbox)
+    @pytest.mark.parametrize("deed", [close_twice, fail_within, spoil, revoke, take_port] * 2)
+    def test_fresh(boardlot_sandbox, deed, taken):
+        assert not boardlot_sandbox.requests
+        assert boardlot_sandbox.faults == bl.Faults()
+        with boardlot_sandbox.client() as client:
+            client.server_time()
+        assert len(boardlot_sandbox.requests) == 1
+        deed(boardlot_sandbox, *([taken] if deed is take_port else []))
     """
 )
 
 
+@pytest.mark.parametrize("options", [["-p", "no:randomly"], ["-n", "2"]], ids=["one", "several"])
 def test_each_test_has_a_fresh_sandbox_whatever_another_did_to_its_own(
-    pytester: pytest.Pytester,
+    pytester: pytest.Pytester, options: list[str]
 ) -> None:
+    if "-n" in options:
+        pytest.importorskip("xdist")
     pytester.makepyfile(FRESH)
-    run(pytester, "-p", "no:randomly").assert_outcomes(passed=24)
-
-
-def test_tests_in_several_processes_have_a_sandbox_each(pytester: pytest.Pytester) -> None:
-    pytest.importorskip("xdist")
-    pytester.makepyfile(FRESH)
-    run(pytester, "-n", "2").assert_outcomes(passed=24)
+    run(pytester, *options).assert_outcomes(passed=10)
 
 
 @pytest.mark.parametrize("mode", ["asyncio", "anyio"])
 def test_asynchronous_tests_have_a_fresh_sandbox_each(pytester: pytest.Pytester, mode: str) -> None:
     pytest.importorskip("pytest_asyncio" if mode == "asyncio" else "anyio")
     pytester.makepyfile(
-        SPOILT
-        + f"""
+        f"""
+    import pytest
+
     @pytest.fixture
     def anyio_backend():
         return "asyncio"
 
 
     @pytest.mark.{mode}
-    @pytest.mark.parametrize("deed", DEEDS)
-    async def test_fresh(boardlot_sandbox, deed):
+    @pytest.mark.parametrize("number", range(2))
+    async def test_fresh(boardlot_sandbox, number):
         assert not boardlot_sandbox.requests
         async with boardlot_sandbox.async_client() as client:
             await client.server_time()
         assert len(boardlot_sandbox.requests) == 1
-        deed(boardlot_sandbox)
     """
     )
-    run(pytester).assert_outcomes(passed=8)
+    run(pytester).assert_outcomes(passed=2)
 
 
-def test_two_fixtures_of_others_share_the_sandbox_of_a_test(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest(
-        """
-        import pytest
-
-        pytest_plugins = ["another_plugin"]
-
-        @pytest.fixture
-        def client(boardlot_sandbox):
-            with boardlot_sandbox.client() as client:
-                yield client
-        """
-    )
+def test_a_fixture_of_others_shares_the_sandbox_of_a_test(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
-        another_plugin="""
+        """
         import pytest
 
         @pytest.fixture(autouse=True)
-        def records(boardlot_sandbox):
-            yield boardlot_sandbox.client("oauth")
+        def client(boardlot_sandbox):
+            with boardlot_sandbox.client() as client:
+                yield client
             boardlot_sandbox.close()
-        """
-    )
-    pytester.makepyfile(
-        """
-        import pytest
 
         @pytest.mark.parametrize("number", range(3))
-        def test_shared(client, records, boardlot_sandbox, number):
-            assert client.base_url == records.base_url == boardlot_sandbox.base_url
-            assert client.dividends("HK.00700") == records.dividends("HK.00700")
+        def test_shared(client, boardlot_sandbox, number):
+            assert client.base_url == boardlot_sandbox.base_url
+            client.server_time()
         """
     )
     run(pytester).assert_outcomes(passed=3)

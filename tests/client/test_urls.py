@@ -4,7 +4,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import boardlot as bl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 KEY = bl.ApiKey("app-key", bl.generate_key().private_pem)
@@ -20,23 +20,6 @@ def test_the_signed_query_is_the_one_sent_and_means_what_was_given(query):
     assert explained.payload_lines[2:4] == [sent.path, sent.query]
     assert sent.path == "/gateway/api/v1.0/any"
     assert parse_qsl(sent.query, keep_blank_values=True) == query
-
-
-@settings(deadline=None, max_examples=500)
-@given(symbol=PLAIN)
-@example("..")
-@example("HK.%2e%2e")
-@example("HK.0\\..\\..")
-@example("HK.00700/../../server-time")
-@example("HK.00700\u0000")
-def test_a_symbol_is_rejected_or_stays_in_its_place_of_the_path(symbol):
-    try:
-        CLIENT.fetch_many("dividends", [symbol])
-    except bl.ConfigError:
-        return
-    except bl.TransportError:
-        # It was good enough to be sent, so it is one plain segment.
-        assert "/" not in symbol and symbol.isprintable() and symbol.isascii()
 
 
 @pytest.mark.parametrize(

@@ -62,13 +62,14 @@ def newest_first(rows):
 @pytest.mark.parametrize("ascending", [False, True])
 @pytest.mark.parametrize("counts_all", [False, True])
 @pytest.mark.parametrize("next_time", ["row", "before"])
-@pytest.mark.parametrize("limit", [2, 7, 13, COUNT - 1, COUNT, COUNT + 1])
 def test_every_row_of_the_range_comes_once_wherever_the_next_end_is(
-    limit, next_time, counts_all, ascending
+    next_time, counts_all, ascending
 ):
-    for start, end in itertools.product((FIRST, FIRST + 600, FIRST + 610), (LAST, LAST - 30)):
-        with StandInService(Bars(limit, next_time, counts_all, ascending)) as server:
-            rows = list(bars(client_of(server), start=start, end=end).all())
+    for limit, start in itertools.product([2, 7, COUNT - 1, COUNT + 1], [FIRST, FIRST + 610]):
+        end = LAST - 30
+        service = StandInService(Bars(limit, next_time, counts_all, ascending))
+        with service as server, client_of(server) as client:
+            rows = list(bars(client, start=start, end=end).all())
             asked = len(server.received)
         assert newest_first(rows) == [b for b in reversed(BARS) if start <= b["time"] <= end]
         assert asked <= COUNT // (limit - 1) + 2
@@ -92,8 +93,8 @@ def test_rows_before_the_callers_start_do_not_prolong_the_list(mode):
 def test_a_next_end_that_is_the_callers_own_raises_and_no_page_comes_twice(place):
     method = "GET" if place == "query" else "POST"
     paging = bl.DateRange(next="extra.next_time")
-    with StandInService(Bars(10, next_time="end")) as server:
-        pager = client_of(server).paginate(
+    with StandInService(Bars(10, next_time="end")) as server, client_of(server) as client:
+        pager = client.paginate(
             method,
             PATH,
             paging=paging,
@@ -106,13 +107,13 @@ def test_a_next_end_that_is_the_callers_own_raises_and_no_page_comes_twice(place
 
 
 @pytest.mark.parametrize("unique", [None, "id"])
-@pytest.mark.parametrize("before", [0, 1, 3])
-@pytest.mark.parametrize(("of_a_day", "limit"), [(1, 50), (50, 50), (120, 50)])
+@pytest.mark.parametrize("before", [0, 3])
+@pytest.mark.parametrize("of_a_day", [1, 120])
 def test_a_day_with_more_rows_than_fit_a_page_is_an_error_wherever_the_range_starts(
-    of_a_day, limit, before, unique
+    of_a_day, before, unique
 ):
     """Rows of a day have one date: no end leads to those that did not fit."""
-    days = [str(date(2026, 1, 5) - timedelta(days=n)) for n in range(5)]
+    limit, days = 50, [str(date(2026, 1, 5) - timedelta(days=n)) for n in range(5)]
     rows = [
         {"id": n, "date": day} for n, day in enumerate(d for d in days for _ in range(of_a_day))
     ]
@@ -128,11 +129,9 @@ def test_a_day_with_more_rows_than_fit_a_page_is_an_error_wherever_the_range_sta
 
     start = days[before]
     paging = bl.DateRange("end", next="extra.next_time", unique=unique)
-    with StandInService(service) as server:
+    with StandInService(service) as server, client_of(server) as client:
         query = {"start": start, "end": days[0]}
-        pager = client_of(server).paginate(
-            "GET", "/any", paging=paging, rows="data.list", query=query
-        )
+        pager = client.paginate("GET", "/any", paging=paging, rows="data.list", query=query)
         expected = [row for row in rows if row["date"] >= start]
         if len(expected) <= limit:
             assert list(pager) == expected
@@ -144,33 +143,36 @@ def test_a_day_with_more_rows_than_fit_a_page_is_an_error_wherever_the_range_sta
 
 def test_a_single_moment_of_which_more_is_said_to_exist_is_an_error():
     # `has_more` may be about the rows before the range: nothing in the response says so.
-    with StandInService(Bars(1, counts_all=True)) as server, pytest.raises(bl.PaginationError):
-        bars(client_of(server), start=LAST, end=LAST).all()
+    with StandInService(Bars(1, counts_all=True)) as server, client_of(server) as client:
+        pager = bars(client, start=LAST, end=LAST)
+        with pytest.raises(bl.PaginationError):
+            pager.all()
 
 
-@pytest.mark.parametrize("limit", [2, 3, 8])
+@pytest.mark.parametrize("limit", [2, 8])
 def test_a_checkpoint_anywhere_neither_loses_nor_repeats_a_row(limit):
     query = {"start": FIRST, "end": LAST}
-    with StandInService(Bars(limit)) as server:
+    with StandInService(Bars(limit)) as server, client_of(server) as client:
         for taken in range(0, COUNT + 1, 3):
-            pager = bars(client_of(server), **query)
+            pager = bars(client, **query)
             rows = [next(pager) for _ in range(taken)]
-            checkpoint = pager.checkpoint()
-            rows += bars(client_of(server), resume=checkpoint, **query)
+            rows += bars(client, resume=pager.checkpoint(), **query)
             assert rows == BARS[::-1], taken
 
 
 def test_the_checkpoint_of_a_long_list_stays_small():
     many = [{"time": FIRST + number} for number in range(20_000)]
-    with StandInService(Bars(100, bars=many)) as server:
-        pager = bars(client_of(server), start=FIRST, end=FIRST + 20_000)
+    with StandInService(Bars(100, bars=many)) as server, client_of(server) as client:
+        pager = bars(client, start=FIRST, end=FIRST + 20_000)
         sizes = [len(pager.checkpoint()) for _ in pager.pages()]
     assert len(sizes) > 200 and max(sizes) < 4096
 
 
 def test_rows_without_the_field_that_identifies_them_are_rejected():
-    with StandInService(Bars(10)) as server, pytest.raises(bl.ProtocolError, match="has no id"):
-        bars(client_of(server), unique="id", start=FIRST, end=LAST).all()
+    with StandInService(Bars(10)) as server, client_of(server) as client:
+        pager = bars(client, unique="id", start=FIRST, end=LAST)
+        with pytest.raises(bl.ProtocolError, match="has no id"):
+            pager.all()
 
 
 @pytest.mark.parametrize("counts_all", [False, True])
@@ -186,8 +188,8 @@ def test_the_day_before_the_earliest_row_ends_the_range_at_its_start(counts_all)
         data = {"capital_flow_list": [{"data_date": str(day)} for day in page]}
         return response({"ret_code": 0, "data": data, "pagination": {"has_more": more}})
 
-    with StandInService(service) as server:
-        rows = client_of(server).paginate(
+    with StandInService(service) as server, client_of(server) as client:
+        rows = client.paginate(
             "GET",
             "/any",
             paging=bl.DateRange(before="data_date"),
@@ -210,16 +212,13 @@ def test_a_date_range_shows_how_it_was_made_and_rejects_empty_names():
     "other",
     [
         bl.DateRange("end", next="extra.next_time"),
-        bl.DateRange("end", next="extra.next_time", unique="close"),
-        bl.DateRange("end", next="extra.other", unique="time"),
         bl.DateRange("end", before="time", unique="time"),
     ],
-    ids=["without unique", "another unique", "another place", "another rule"],
+    ids=["without unique", "another rule"],
 )
 def test_a_checkpoint_of_another_paging_is_one_of_another_call(other):
     # Rows that the next page repeats are recognised by `unique`: with another, some come twice.
-    with StandInService(Bars(7, "row", False, True)) as server:
-        client = client_of(server)
+    with StandInService(Bars(7, "row", False, True)) as server, client_of(server) as client:
         pager = bars(client, start=FIRST, end=LAST)
         for _ in range(9):
             next(pager)

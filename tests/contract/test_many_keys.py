@@ -1,16 +1,81 @@
-"""`fetch_many` with arguments that are the same for all keys, and lists of several pages."""
+"""`fetch_many`: its order, errors, fixed arguments, and lists of several pages."""
 
 import re
+import threading
 from urllib.parse import parse_qs
 
 import boardlot as bl
 import pytest
 
 from ..support.paged_service import page
-from ..support.service import StandInService
+from ..support.service import StandInService, response
 from .test_requests import modes, run
 
 RANGE = {"start": 1780000000000000, "end": 1787000000000000}
+
+
+def dividends_service(received):
+    symbol = received.path.split("/")[4]
+    if symbol.startswith("BAD"):
+        error = {"code": "invalid_symbol"}
+        return response({"ret_code": -7, "ret_msg": f"no {symbol}", "error": error})
+    count = int(symbol.split(".")[1]) % 3
+    lists = [{"statement": symbol, "dividend_per_share": n} for n in range(count)]
+    return response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": lists}})
+
+
+@modes
+def test_keys_are_fetched_three_at_a_time_and_come_in_the_order_they_were_given(mode):
+    symbols = [f"HK.{n}" for n in range(12)]
+    running, most = set(), []
+    changed = threading.Condition()
+
+    def service(received):
+        with changed:
+            running.add(received.path)
+            most.append(len(running))
+            changed.notify_all()
+            # The first requests wait for as many others as may come.
+            changed.wait_for(lambda: len(most) >= 3, 60)
+            running.discard(received.path)
+        return dividends_service(received)
+
+    with StandInService(service) as server:
+        records = run(
+            mode, server, lambda c: c.call("fetch_many", "dividends", symbols, concurrency=3)
+        )
+    assert max(most) == 3
+    wanted = [symbol for n, symbol in enumerate(symbols) for _ in range(n % 3)]
+    assert isinstance(records, bl.Records)
+    assert [next(iter(row.values())) for row in records] == wanted
+    assert [row["statement"] for row in records] == wanted
+    assert records.to_arrow().column(0).to_pylist() == wanted
+    assert len(server.received) == len(symbols)
+
+
+@modes
+def test_one_rejected_key_raises_unless_they_are_collected(mode):
+    symbols = ["HK.1", "BAD.1", "HK.2", "BAD.2"]
+
+    async def use(client):
+        with pytest.raises(bl.InvalidSymbol):
+            await client.call("fetch_many", "dividends", symbols)
+        return await client.call("fetch_many", "dividends", symbols, on_error="collect")
+
+    with StandInService(dividends_service) as server:
+        records = run(mode, server, use)
+    assert [row["symbol"] for row in records] == ["HK.1", "HK.2", "HK.2"]
+    assert list(records.errors) == ["BAD.1", "BAD.2"]
+    for symbol, error in records.errors.items():
+        assert isinstance(error, bl.InvalidSymbol) and symbol in error.message
+
+
+@modes
+def test_no_keys_make_no_requests(mode):
+    with StandInService(dividends_service) as server:
+        records = run(mode, server, lambda c: c.call("fetch_many", "dividends", []))
+        assert server.received == []
+    assert records == [] and "statement" in records.to_arrow().column_names
 
 
 def fills_service(received):
@@ -41,11 +106,10 @@ def test_all_arguments_but_the_keys_follow_by_name(mode):
     assert sent == {("7", query), ("8", query)}
 
 
-@modes
-def test_any_required_argument_can_take_the_keys(mode):
+def test_any_required_argument_can_take_the_keys():
     with service() as server:
         records = run(
-            mode,
+            "sync",
             server,
             lambda c: c.call("fetch_many", "fills_history", ["HK", "US"], acc_id="7", **RANGE),
         )
@@ -68,7 +132,6 @@ def test_an_open_range_ends_at_the_same_moment_for_all_keys(mode, given):
     assert int(start) == given["start"] if given.get("start") else length == 90 * 86_400 * 10**6
 
 
-@modes
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -79,22 +142,21 @@ def test_an_open_range_ends_at_the_same_moment_for_all_keys(mode, given):
         ({"trd_market": "HK", "start": 2026}, "start is 2026"),
     ],
 )
-def test_an_invalid_fixed_argument_is_rejected_before_anything_is_sent(mode, arguments, words):
+def test_an_invalid_fixed_argument_is_rejected_before_anything_is_sent(arguments, words):
     with service() as server:
         with pytest.raises(bl.ConfigError, match=words):
-            run(mode, server, lambda c: c.call("fetch_many", "fills_history", ["7"], **arguments))
+            run("sync", server, lambda c: c.call("fetch_many", "fills_history", ["7"], **arguments))
         assert server.received == []
 
 
-@modes
-def test_the_same_for_an_endpoint_of_the_users_own(mode):
+def test_the_same_for_an_endpoint_of_the_users_own():
     own = bl.Endpoint(
         "own", "GET", "/api/v1.0/accounts/{acc_id}/{kind}", rows="d.order_fills",
         paging="page_flag", record={"deal_id": "text"},
     )  # fmt: skip
     with service() as server:
         records = run(
-            mode,
+            "sync",
             server,
             lambda c: c.call("fetch_many", own, ["7"], kind="fills", page_flag="", colour="red"),
         )

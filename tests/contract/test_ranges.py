@@ -8,11 +8,11 @@ from urllib.parse import parse_qsl
 import boardlot as bl
 import pytest
 
-from ..support.clients import client_of, run, settled
+from ..support.clients import client_of, run
 from ..support.model_service import DAY, serve
 from ..support.paged_service import PagedList
 from ..support.service import StandInService, response
-from .test_pagers import modes, pager_of
+from .test_pagers import modes
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 START, END = 1_780_000_000_000_000, 1_787_000_000_000_000
@@ -29,48 +29,27 @@ def sent(server):
     return [(query.get("start"), query.get("end")) for query in queries]
 
 
-@modes
 @pytest.mark.parametrize("windows", [None, 4])
-def test_a_range_without_an_end_reaches_until_now_however_long_ago_it_starts(mode, windows):
-    with serve() as server:
-        model = server.model
-        start = model.now() - 400 * DAY
-
-        async def use(client):
-            return await client.everything(
-                "fills_history", "281756", "HK", start=start, windows=windows
-            )
-
-        rows = run(mode, server, use, auth=None)
-    ids = {row["deal_id"] for row in rows}
-    assert {one["deal_id"] for one in model.first} <= ids
+def test_a_range_without_an_end_reaches_until_now_however_long_ago_it_starts(windows):
+    with serve() as server, bl.Client(server.base_url) as client:
+        start = server.model.now() - 400 * DAY
+        rows = client.fills_history("281756", "HK", start=start, windows=windows).all()
+        assert {one["deal_id"] for one in server.model.first} <= {row["deal_id"] for row in rows}
 
 
-@modes
-@pytest.mark.parametrize("kind", ["int", "datetime", "text"])
-def test_an_end_of_0_is_sent_as_0_and_is_90_days_after_the_start(mode, kind):
-    start = {"int": START, "datetime": time_of(START), "text": time_of(START).isoformat()}[kind]
-
-    async def use(client):
-        pager = client.pager("fills_history", "281756", "HK", start=start, end=0)
-        await client.rows(pager)
-        return pager.range
-
-    with StandInService(lambda _: response(EMPTY)) as server:
-        read = run(mode, server, use)
-        assert sent(server) == [(str(START), "0")]
+@pytest.mark.parametrize("windows", [None, 3])
+@pytest.mark.parametrize("start", [START, time_of(START), time_of(START).isoformat()], ids=str)
+def test_an_end_of_0_is_sent_as_0_and_is_90_days_after_the_start(start, windows):
+    with StandInService(lambda _: response(EMPTY)) as server, client_of(server) as client:
+        pager = client.fills_history("281756", "HK", start=start, end=0, windows=windows)
+        assert list(pager) == []
         assert server.asked_for_time == []
-    assert read == (time_of(START), time_of(START + 90 * DAY))
-
-
-@modes
-def test_an_end_of_0_in_windows_is_the_same_range(mode):
-    ask = {"start": START, "end": 0, "windows": 3}
-    with StandInService(lambda _: response(EMPTY)) as server:
-        run(mode, server, lambda c: c.everything("fills_history", "281756", "HK", **ask))
-        ranges = [(int(start), int(end)) for start, end in sent(server)]
-    assert min(start for start, _ in ranges) == START
-    assert max(end for _, end in ranges) == START + 90 * DAY
+    assert pager.range == (time_of(START), time_of(START + 90 * DAY))
+    if windows is None:
+        assert sent(server) == [(str(START), "0")]
+    else:
+        assert min(int(first) for first, _ in sent(server)) == START
+        assert max(int(last) for _, last in sent(server)) == START + 90 * DAY
 
 
 @modes
@@ -105,6 +84,8 @@ def test_the_range_of_a_pager_is_what_is_sent(mode, given, known, windows):
     with StandInService(lambda _: response(EMPTY), clock=0.0) as server:
         before, name, read, shown, resumed = run(mode, server, use)
         ranges = [(int(start), int(end)) for start, end in sent(server)]
+        # The service's clock is read once, and only if the range depends on it.
+        assert len(server.asked_for_time) == (known is None)
     lowest, highest = min(start for start, _ in ranges), max(end for _, end in ranges)
     assert read == (time_of(lowest), time_of(highest)) == resumed
     assert all(at.utcoffset() == timedelta(0) for at in read)
@@ -122,47 +103,20 @@ class Code:
         self.code = code
 
 
-@modes
-@pytest.mark.parametrize("method", ["plate_stocks", "crypto_orders"])
-def test_a_list_without_a_time_range_has_none(mode, method):
-    async def use(client):
-        pager = pager_of(client, method)
-        before = pager.range
-        await client.rows(pager)
-        return before, pager.range, repr(pager)
-
-    with StandInService(PagedList(method, [1, 2])) as server:
-        before, after, shown = run(mode, server, use)
-    assert before is after is None and " from " not in shown
+def test_a_list_without_a_time_range_has_none():
+    with StandInService(PagedList("crypto_orders", [1, 2])) as server, client_of(server) as client:
+        pager = client.crypto_orders(7)
+        assert pager.range is None
+        assert len(list(pager)) == 3
+        assert pager.range is None and " from " not in repr(pager)
 
 
-@modes
-def test_the_range_of_a_resumed_list_is_that_of_its_beginning(mode):
-    async def use(client):
-        pager = client.pager("fills_history", "281756", "HK", page_size=10)
-        await client.rows(pager, 3)
-        resumed = client.pager(
-            "fills_history", "281756", "HK", page_size=10, resume=pager.checkpoint()
-        )
-        before = resumed.range
-        await client.rows(resumed)
-        return pager.range, before, resumed.range
-
-    with serve() as server:
-        read, before, after = run(mode, server, use, auth=None)
-    assert read == before == after
-
-
-@modes
-def test_a_start_after_the_services_time_is_rejected_before_a_page_is_requested(mode):
-    async def use(client):
-        await client.everything("fills_history", "281756", "HK", start=model.now() + DAY)
-
-    with serve() as server:
-        model = server.model
-        expected = "before the service's current time, which is"
+def test_a_start_after_the_services_time_is_rejected_before_a_page_is_requested():
+    expected = "before the service's current time, which is"
+    with serve() as server, bl.Client(server.base_url) as client:
+        pager = client.fills_history("281756", "HK", start=server.model.now() + DAY)
         with pytest.raises(bl.ConfigError, match=expected) as caught:
-            run(mode, server, use, auth=None)
+            pager.all()
         assert all(one.path.endswith("/server-time") for one in server.received)
     assert "start is" in str(caught.value)
 
@@ -178,17 +132,13 @@ MEANT = {
 }
 
 
-@modes
-@pytest.mark.parametrize("name", ["start", "end"])
-@pytest.mark.parametrize("number", [*MEANT, 1, 12345, -5, 10**17, 2**63])
-def test_a_number_that_cannot_be_meant_as_microseconds_is_rejected(mode, name, number):
-    with StandInService() as server:
-        with pytest.raises(bl.ConfigError, match=f"{name} is {number}; expected micro") as caught:
-            run(
-                mode,
-                server,
-                lambda c: c.everything("fills_history", "281756", "HK", **{name: number}),
-            )
+@pytest.mark.parametrize("number", [*MEANT, 1, -5, 10**17, 2**63])
+def test_a_number_that_cannot_be_meant_as_microseconds_is_rejected(number):
+    with StandInService() as server, client_of(server) as client:
+        for name in ("start", "end"):
+            expected = f"{name} is {number}; expected micro"
+            with pytest.raises(bl.ConfigError, match=expected) as caught:
+                client.fills_history("281756", "HK", **{name: number})
         assert server.received == [] == server.asked_for_time
     suffix = f"did you mean {MEANT[number]}?" if number in MEANT else "1990 to 2100"
     assert str(caught.value).endswith(suffix), caught.value
@@ -217,33 +167,21 @@ def test_a_number_is_a_time_in_the_unit_of_a_custom_endpoint(kind, paged):
         assert [start for start, _ in sent(server)] == ["0", str(right)]
 
 
-@modes
 @pytest.mark.parametrize(
-    "end",
+    ("end", "last"),
     [
-        datetime.max.replace(tzinfo=timezone.utc),
-        datetime.max.replace(tzinfo=timezone(timedelta(hours=-8))) - timedelta(hours=8),
-        "9999-12-31T23:59:59.999999Z",
+        (datetime.max.replace(tzinfo=timezone.utc), 253_402_300_799_999_999),
+        ("9999-12-31T23:59:59.999999Z", 253_402_300_799_999_999),
+        (date.max, 253_402_214_400_000_000),
     ],
     ids=str,
 )
-def test_the_last_moment_of_a_datetime_is_a_time(mode, end):
-    last = 253_402_300_799_999_999
-
-    async def use(client):
-        pager = client.pager("fills_history", "281756", "HK", start=START, end=end)
-        await settled(pager.all())
-        return pager.range[1]
-
-    with StandInService(lambda _: response(EMPTY)) as server:
-        assert run(mode, server, use) == datetime.max.replace(tzinfo=timezone.utc)
-        assert sent(server) == [(str(START), str(last))]
-
-
-def test_the_last_date_is_a_time():
+def test_the_last_moment_of_a_datetime_is_a_time(end, last):
     with StandInService(lambda _: response(EMPTY)) as server, client_of(server) as client:
-        client.fills_history("281756", "HK", start=START, end=date.max).all()
-        assert sent(server) == [(str(START), "253402214400000000")]
+        pager = client.fills_history("281756", "HK", start=START, end=end)
+        pager.all()
+        assert sent(server) == [(str(START), str(last))]
+    assert pager.range[1] == time_of(last)
 
 
 def test_a_leap_second_as_text_is_not_a_datetime():
@@ -260,8 +198,11 @@ def test_a_leap_second_as_text_is_not_a_datetime():
     ]:
         body = {"ret_code": 0, "data": {"list": [{"at": text}]}}
         endpoint = bl.Endpoint("events", "GET", "/events", rows="data.list")
-        with StandInService(lambda _, body=body: response(body)) as server:
-            rows = client_of(server).call(endpoint)
+        with (
+            StandInService(lambda _, body=body: response(body)) as server,
+            client_of(server) as client,
+        ):
+            rows = client.call(endpoint)
             if ok:
                 assert rows.as_type(Row)[0].at == datetime.fromisoformat(text[:-1] + "+00:00")
             else:
@@ -276,9 +217,8 @@ DOUBLED = [
 ]
 
 
-@modes
 @pytest.mark.parametrize(("first", "last"), DOUBLED)
-def test_of_a_mark_that_is_repeated_the_last_counts_as_in_json_loads(mode, first, last):
+def test_of_a_mark_that_is_repeated_the_last_counts_as_in_json_loads(first, last):
     def service(received):
         flag = dict(parse_qsl(received.query)).get("page_flag")
         assert flag in (None, "1")
@@ -290,9 +230,8 @@ def test_of_a_mark_that_is_repeated_the_last_counts_as_in_json_loads(mode, first
         return response(body.encode())
 
     ask = {"start": START, "end": END}
-    with StandInService(service) as server:
-        rows = run(mode, server, lambda c: c.everything("fills_history", "281756", "HK", **ask))
-    assert rows == [{"n": 0}, {"n": 1}]
+    with StandInService(service) as server, client_of(server) as client:
+        assert list(client.fills_history("281756", "HK", **ask)) == [{"n": 0}, {"n": 1}]
 
 
 def test_batches_have_one_type_for_each_column_whatever_undeclared_fields_hold():

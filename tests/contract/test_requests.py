@@ -4,7 +4,6 @@ import hashlib
 import json
 import pickle
 import re
-import threading
 import time
 from urllib.parse import parse_qsl
 
@@ -37,11 +36,10 @@ def test_a_response_is_what_came(mode):
     assert_signed(received)
 
 
-@modes
-def test_the_envelope_is_left_to_the_caller(mode):
+def test_the_envelope_is_left_to_the_caller():
     for envelope in ({"ret_code": -7}, {"code": 1}, {"s": "error", "errcode": 1}, [1], 5):
         with StandInService([response(envelope)]) as server:
-            result = run(mode, server, lambda c: c.call("request", "GET", "/x"))
+            result = run("sync", server, lambda c: c.call("request", "GET", "/x"))
         assert result.json() == envelope
 
 
@@ -51,10 +49,10 @@ def test_the_envelope_is_left_to_the_caller(mode):
     [
         ({"b": 1, "a": ["x", None, True, 1.5]}, b'{"b":1,"a":["x",null,true,1.5]}'),
         ([], b"[]"),
-        ({}, b"{}"),
         ([{"n": 18446744073709551615}], b'[{"n":18446744073709551615}]'),
+        ({"名": 'ü "\\ / \n 📈'}, '{"名":"ü \\"\\\\ / \\n 📈"}'.encode()),
     ],
-    ids=["dict", "empty list", "empty dict", "64 bits"],
+    ids=["dict", "empty list", "64 bits", "text"],
 )
 def test_a_dict_or_list_goes_out_as_compact_json(body, sent, mode):
     with StandInService([response(b"{}")]) as server:
@@ -66,39 +64,21 @@ def test_a_dict_or_list_goes_out_as_compact_json(body, sent, mode):
     assert_signed(received)
 
 
-@modes
-def test_text_in_a_body_keeps_its_characters(mode):
-    body = {"名": 'ü "\\ / \n 📈'}
+@pytest.mark.parametrize("body", [b'{ "a" : 1.0 }\n', b"\x00\xff not JSON"])
+def test_bytes_go_out_unchanged(body):
+    headers = {"Content-Type": "text/x-own"}
     with StandInService([response(b"{}")]) as server:
-        run(mode, server, lambda c: c.call("request", "PUT", "/x", body=body))
+        run("sync", server, lambda c: c.call("request", "PUT", "/x", body=body, headers=headers))
     (received,) = server.received
-    assert received.method == "PUT"
-    assert json.loads(received.body) == body
-    assert_signed(received)
-
-
-@modes
-@pytest.mark.parametrize("body", [b'{ "a" : 1.0 }\n', b"\x00\xff not JSON", b"a=1&b=2"])
-def test_bytes_go_out_unchanged(body, mode):
-    with StandInService([response(b"{}")]) as server:
-        run(
-            mode,
-            server,
-            lambda c: c.call(
-                "request", "POST", "/x", body=body, headers={"Content-Type": "text/x-own"}
-            ),
-        )
-    (received,) = server.received
-    assert received.body == body
+    assert (received.method, received.body) == ("PUT", body)
     assert received.header("Content-Type") == "text/x-own"
     assert_signed(received)
 
 
-@modes
-def test_a_query_keeps_its_order_and_is_signed_as_sent(mode):
+def test_a_query_keeps_its_order_and_is_signed_as_sent():
     query = {"z": "a b", "a": "ü/+&=%20", "m": "", "k": 7, "y": "~*'()!"}
     with StandInService([response(b"{}")]) as server:
-        run(mode, server, lambda c: c.call("request", "GET", "/x", query=query))
+        run("sync", server, lambda c: c.call("request", "GET", "/x", query=query))
     (received,) = server.received
     assert parse_qsl(received.query, keep_blank_values=True) == [
         (name, str(value)) for name, value in query.items()
@@ -107,11 +87,10 @@ def test_a_query_keeps_its_order_and_is_signed_as_sent(mode):
     assert_signed(received)
 
 
-@modes
-def test_headers_of_the_client_and_of_the_request_are_sent(mode):
+def test_headers_of_the_client_and_of_the_request_are_sent():
     with StandInService([response(b"{}")]) as server:
         run(
-            mode,
+            "sync",
             server,
             lambda c: c.call("request", "GET", "/x", headers={"X-One": "1"}),
             headers={"X-Service-Client-Nnid": "123"},
@@ -122,12 +101,11 @@ def test_headers_of_the_client_and_of_the_request_are_sent(mode):
     assert_signed(received)
 
 
-@modes
-def test_a_path_below_the_base_url_is_signed_as_sent(mode):
+def test_a_path_below_the_base_url_is_signed_as_sent():
     with StandInService([response({"server_time_ms": "1790000000123"})] * 2) as server:
         base = server.base_url + "/"
-        run(mode, base, lambda c: c.call("server_time"))
-        run(mode, base, lambda c: c.call("request", "GET", "/api/v1.0/server-time"))
+        run("sync", base, lambda c: c.call("server_time"))
+        run("sync", base, lambda c: c.call("request", "GET", "/api/v1.0/server-time"))
     assert [received.path for received in server.received] == ["/api/v1.0/server-time"] * 2
 
 
@@ -224,86 +202,6 @@ def test_explain_shows_what_would_be_sent_and_no_key(mode):
     payload = f"{stamp}\nPOST\n/api/v1.0/x\n{sent_query}\n{digest}"
     verify(signatures.pop(), payload.encode())
     assert PRIVATE_PEM.split("\n")[1] not in text and "PRIVATE KEY" not in text
-
-
-def dividends_service(received):
-    symbol = received.path.split("/")[4]
-    if symbol.startswith("BAD"):
-        error = {"code": "invalid_symbol"}
-        return response({"ret_code": -7, "ret_msg": f"no {symbol}", "error": error})
-    # The first ones are the slowest.
-    time.sleep(max(0, 5 - int(symbol.split(".")[1])) * 0.03)
-    many = int(symbol.split(".")[1]) % 3
-    lists = [{"statement": symbol, "dividend_per_share": n} for n in range(many)]
-    meta = {"total_dividend_count": len(lists), "total_dividend_money": 1}
-    return response({"ret_code": 0, "ret_msg": "success", "data": {**meta, "dividend_list": lists}})
-
-
-SYMBOLS = [f"HK.{n}" for n in range(12)]
-
-
-@modes
-def test_many_keys_come_in_the_order_they_were_given_with_a_leading_column(mode):
-    wanted = [symbol for n, symbol in enumerate(SYMBOLS) for _ in range(n % 3)]
-    with StandInService(dividends_service) as server:
-        records = run(mode, server, lambda c: c.call("fetch_many", "dividends", SYMBOLS))
-    assert isinstance(records, bl.Records)
-    assert [next(iter(row.values())) for row in records] == wanted
-    assert [row["statement"] for row in records] == wanted
-    shares = [n for symbol in range(len(SYMBOLS)) for n in range(symbol % 3)]
-    assert [row["dividend_per_share"] for row in records] == shares
-    table = records.to_arrow()
-    assert table.column(0).to_pylist() == wanted
-    assert len(server.received) == len(SYMBOLS)
-    assert {received.path.split("/")[4] for received in server.received} == set(SYMBOLS)
-
-
-@modes
-def test_many_keys_are_fetched_concurrently_up_to_the_limit(mode):
-    state = {"now": 0, "most": 0}
-    changed = threading.Condition()
-
-    def service(received):
-        with changed:
-            state["now"] += 1
-            state["most"] = max(state["most"], state["now"])
-            changed.notify_all()
-            # The first requests wait for as many others as may come.
-            changed.wait_for(lambda: state["most"] >= 3, 5)
-        time.sleep(0.05)
-        with changed:
-            state["now"] -= 1
-        return dividends_service(received)
-
-    with StandInService(service) as server:
-        run(mode, server, lambda c: c.call("fetch_many", "dividends", SYMBOLS, concurrency=3))
-    assert state["most"] == 3
-
-
-@modes
-def test_one_rejected_key_raises_unless_they_are_collected(mode):
-    symbols = ["HK.1", "BAD.1", "HK.2", "BAD.2"]
-    with StandInService(dividends_service) as server:
-        with pytest.raises(bl.InvalidSymbol):
-            run(mode, server, lambda c: c.call("fetch_many", "dividends", symbols))
-        records = run(
-            mode,
-            server,
-            lambda c: c.call("fetch_many", "dividends", symbols, on_error="collect"),
-        )
-    assert [next(iter(row.values())) for row in records] == ["HK.1", "HK.2", "HK.2"]
-    errors = dict(records.errors)
-    assert list(errors) == ["BAD.1", "BAD.2"]
-    for symbol, error in errors.items():
-        assert isinstance(error, bl.InvalidSymbol) and symbol in error.message
-
-
-@modes
-def test_no_keys_make_no_requests(mode):
-    with StandInService(dividends_service) as server:
-        records = run(mode, server, lambda c: c.call("fetch_many", "dividends", []))
-        assert server.received == []
-    assert records == [] and "statement" in records.to_arrow().column_names
 
 
 @pytest.mark.parametrize("kind", [bl.Client, bl.AsyncClient])

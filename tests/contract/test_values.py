@@ -33,23 +33,19 @@ FIELDS = {
 TIME = 1_780_000_000_123_456
 
 VALUES = [
-    *("null", "true", "false", "0", "-0", "1", "-1", "5", "1.0", "0.5", "6.5e4", "1E-8", "1e400"),
-    *("9223372036854775807", "9223372036854775808", "-9223372036854775809", "9" * 5000),
-    *("253402300799", "253402300799999", "253402300800000", "253402300799999999"),
-    *("253402300800000000", "-62135596800000000", "-62135596800000001", str(TIME)),
-    *("[]", "{}", "[1]", '{"a":1}', '{"base":5,"quote":"USD","more":[1]}', '{"base":{}}'),
+    *("null", "true", "0", "-1", "1.0", "0.5", "1E-8", "1e400", "[]", "{}"),
+    '{"base":5,"more":[1]}',
+    *("9223372036854775808", "9" * 5000, "253402300799", "253402300800000", "253402300799999999"),
+    *("253402300800000000", "-62135596800000001", str(TIME)),
 ]
 TEXTS = [
-    *("", "--", "-", " ", "a", "HK.00700", "\u817e\u8baf", "0", "00", "-0", "1", "+1", "-1", "007"),
-    *("12.5", "1.", ".5", ".", "1e5", "1E-8", "6.5e4", "1e400", "1e99999999999", "1e-12345", "e5"),
-    *("NaN", "nan", "Infinity", "-inf", "1_0", " 1 ", "1 ", "\u0661\u0662", "0x10", "1,5", "true"),
-    *("2024-05-17", "2024/05/17", "2024/05-17", "2024-02-30", "0000-00-00", "0000-01-01"),
-    *("2024-05-17 00:00:00", "2024/05/17 08:30", "2024-05-17T23:59:59.999999Z", "2024-05-17T"),
-    *("2024-05-17T09:30:00+08:00", "2024-05-17 09:30:00.5 +0800", "2024-05-17 24:00:00"),
-    *("20240517", "17-05-2024", "2024-5-7", "2024-W20-5", "2024-05-17x", "\u0662024-05-17"),
+    *("", "--", " ", "a", "腾讯", "0", "-0", "+1", "-1", "007", "12.5", "1.", ".5", "1e5", "1E-8"),
+    *("1e400", "1e99999999999", "NaN", "-inf", "1_0", " 1 ", "١٢", "0x10", "1,5", "true"),
+    *("2024-05-17", "2024/05/17", "2024/05-17", "2024-02-30", "0000-01-01", "20240517"),
+    *("2024-05-17 00:00:00", "2024-05-17T23:59:59.999999Z", "2024-05-17T09:30:00+08:00"),
+    *("2024-05-17 24:00:00", "2024-05-17T", "2024-5-7", "2024-05-17x", "٢024-05-17"),
     *("253402300799999999", "253402300800000000", "9223372036854775808", str(TIME)),
 ]
-KINDS = list(FIELDS)
 
 
 def body(rows, more=""):
@@ -85,9 +81,13 @@ def both(kind, value, **options):
     )
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("value", VALUES + [json.dumps(text) for text in TEXTS])
-def test_typed_dicts_and_columns_take_the_same_values_and_make_the_same_of_them(kind, value):
+def test_typed_dicts_and_columns_take_the_same_values_and_make_the_same_of_them(value):
+    for kind in FIELDS:
+        read_alike(kind, value)
+
+
+def read_alike(kind, value):
     typed, column, field = both(kind, value)
     assert isinstance(typed, bl.ProtocolError) == isinstance(column, bl.ProtocolError), (
         typed,
@@ -277,8 +277,9 @@ def test_integers_within_an_object_keep_all_their_bits_in_pandas(order):
     pair = {"symbol": "BTC/USD", "base": "BTC", "quote": "USD"}
     rows = [{"order_id": "1", "symbol_pair": {**pair, "extra": BIG}}]
     rows.append({"order_id": "2", "symbol_pair": pair})
-    with StandInService([page("crypto_orders", [rows[place] for place in order], None)]) as server:
-        frame = bl.Client(server.base_url).crypto_orders(7).to_pandas()
+    only = page("crypto_orders", [rows[place] for place in order], None)
+    with StandInService([only]) as server, client_of(server) as client:
+        frame = client.crypto_orders(7).to_pandas()
     extras = [pair["extra"] for pair in frame["symbol_pair"]]
     assert [repr(extras[place]) for place in order] == [str(BIG), "None"]
 
@@ -286,8 +287,8 @@ def test_integers_within_an_object_keep_all_their_bits_in_pandas(order):
 @pytest.mark.parametrize("frame", ["to_arrow", "to_pandas", "to_polars"])
 @pytest.mark.parametrize("row", [{"a\0b": 1}, {"symbol_pair": {"a\0b": 1}}], ids=["row", "object"])
 def test_a_name_with_a_nul_is_a_protocol_error_in_frames(row, frame):
-    with StandInService(lambda _: page("crypto_orders", [row], None)) as server:
-        client = bl.Client(server.base_url)
+    only = page("crypto_orders", [row], None)
+    with StandInService(lambda _: only) as server, client_of(server) as client:
         assert list(client.crypto_orders(7)) == [row]
         with pytest.raises(bl.ProtocolError, match="NUL"):
             getattr(client.crypto_orders(7), frame)()

@@ -5,6 +5,7 @@ import boardlot.dask
 import pandas as pd
 import pytest
 
+from ..support.keys import uploaded_key
 from ..support.own_endpoints import KLINE
 
 SYMBOLS = ["HK.00700", "HK.00005", "HK.00001"]
@@ -16,11 +17,9 @@ def client(tmp_path):
         for number, symbol in enumerate(SYMBOLS):
             rows = [{"time": n + 1, "close": f"{number}.5", "volume": n} for n in range(150)]
             sandbox.serve(KLINE, rows, symbol=symbol)
-        key = bl.generate_key()
-        (tmp_path / "key.pem").write_text(key.private_pem)
-        (tmp_path / "key.pem").chmod(0o600)
-        auth = bl.ApiKey(sandbox.upload_key(key.public_pem), tmp_path / "key.pem")
-        yield bl.Client(sandbox.base_url, auth=auth)
+        auth = bl.ApiKey(*uploaded_key(sandbox, tmp_path))
+        with bl.Client(sandbox.base_url, auth=auth) as client:
+            yield client
 
 
 def test_many_keys_of_a_declared_endpoint_are_a_frame(client):

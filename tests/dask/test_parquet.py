@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from datetime import timedelta
-from typing import Any
 
 import boardlot as bl
 import pytest
@@ -27,7 +26,8 @@ def sandbox():
 @pytest.fixture
 def client(sandbox, tmp_path):
     auth = bl.ApiKey(*uploaded_key(sandbox, tmp_path))
-    return bl.Client(sandbox.base_url, auth=auth)
+    with bl.Client(sandbox.base_url, auth=auth) as client:
+        yield client
 
 
 @pytest.fixture
@@ -37,17 +37,17 @@ def one_by_one():
         yield
 
 
-def dividends(client: Any, **options: Any) -> Any:
+def dividends(client, **options):
     return from_keys(client, "dividends", SYMBOLS, npartitions=4, **options)
 
 
-def fetched(sandbox: bl.Sandbox, since: int) -> int:
+def fetched(sandbox, since):
     return sum("dividends" in request.path for request in sandbox.requests[since:])
 
 
-def test_a_cluster_lands_fills_as_parquet_that_every_reader_reads(
-    client, cluster, tmp_path
-) -> None:
+# Of DuckDB, about how it calls pandas.
+@pytest.mark.filterwarnings("ignore:The inplace keyword")
+def test_a_cluster_lands_fills_as_parquet_that_every_reader_reads(client, cluster, tmp_path):
     import duckdb
     import pandas
     import polars
@@ -86,7 +86,7 @@ for frame in (keys, fills, fills[fills["qty"] > 500]):
 """
 
 
-def test_a_rerun_in_another_process_and_at_another_pace_is_the_same(client, tmp_path) -> None:
+def test_a_rerun_in_another_process_and_at_another_pace_is_the_same(client, tmp_path):
     """The names of the parts are the same, wherever and however they are fetched."""
     auth = client.__reduce__()[1][1]["auth"]
     now = int(client.server_time().timestamp()) * 10**6
@@ -106,28 +106,27 @@ def test_a_rerun_in_another_process_and_at_another_pace_is_the_same(client, tmp_
     assert len({names[0] for names in mine}) == 3
 
 
-def test_a_rerun_fetches_only_what_is_missing(sandbox, client, tmp_path, one_by_one) -> None:
+def test_a_rerun_fetches_only_what_is_missing(sandbox, client, tmp_path, one_by_one):
     written = write_missing(dividends(client), tmp_path / "parts")
     assert [path.name[:10] for path in written] == [f"part-0000{place}" for place in range(4)]
     before = written[0].stat().st_mtime_ns
     written[1].unlink()
     written[3].unlink()
     since = len(sandbox.requests)
-    again = bl.Client(client.base_url, auth=client.__reduce__()[1][1]["auth"], rate_limit=100)
-    assert write_missing(dividends(again, concurrency=2), tmp_path / "parts") == written[1::2]
+    assert write_missing(dividends(client, concurrency=2), tmp_path / "parts") == written[1::2]
     assert fetched(sandbox, since) == 2
     assert written[0].stat().st_mtime_ns == before
 
 
 def test_a_partition_that_breaks_off_leaves_no_file(
     sandbox, client, tmp_path, one_by_one, monkeypatch
-) -> None:
+):
     import pandas as pd
 
     whole = pd.DataFrame.to_parquet
-    calls: list[Any] = []
+    calls = []
 
-    def full_disk(frame: Any, file: Any, **options: Any) -> Any:
+    def full_disk(frame, file, **options):
         calls.append(file)
         whole(frame, file, **options)
         if len(calls) == 2:
@@ -146,10 +145,8 @@ def test_a_partition_that_breaks_off_leaves_no_file(
     assert len(pd.read_parquet(folder)) == len(client.fetch_many("dividends", SYMBOLS))
 
 
-@pytest.mark.parametrize("kept", [0, 3, 100, -1], ids=lambda kept: f"[:{kept}]")
-def test_a_part_that_is_not_whole_is_written_again(
-    kept: int, sandbox, client, tmp_path, one_by_one
-) -> None:
+@pytest.mark.parametrize("kept", [0, -1], ids=lambda kept: f"[:{kept}]")
+def test_a_part_that_is_not_whole_is_written_again(kept, sandbox, client, tmp_path, one_by_one):
     written = write_missing(dividends(client), tmp_path)
     before = [path.read_bytes() for path in written]
     written[2].write_bytes(before[2][:kept])
@@ -159,7 +156,7 @@ def test_a_part_that_is_not_whole_is_written_again(
     assert [path.read_bytes() for path in written] == before
 
 
-def test_what_a_killed_run_left_is_removed_and_not_used(client, tmp_path, one_by_one) -> None:
+def test_what_a_killed_run_left_is_removed_and_not_used(client, tmp_path, one_by_one):
     folder = tmp_path / "parts"
     folder.mkdir()
     (folder / ".part-00001-abc.writing").write_bytes(b"half")
@@ -167,7 +164,7 @@ def test_what_a_killed_run_left_is_removed_and_not_used(client, tmp_path, one_by
     assert all(path.suffix == ".parquet" for path in folder.iterdir())
 
 
-def test_a_folder_of_another_frame_is_rejected(sandbox, client, tmp_path, one_by_one) -> None:
+def test_a_folder_of_another_frame_is_rejected(sandbox, client, tmp_path, one_by_one):
     write_missing(dividends(client), tmp_path)
     since = len(sandbox.requests)
     with pytest.raises(bl.ConfigError, match="parts of another frame, such as part-00000-"):
@@ -175,7 +172,7 @@ def test_a_folder_of_another_frame_is_rejected(sandbox, client, tmp_path, one_by
     assert fetched(sandbox, since) == 0
 
 
-def test_a_frame_made_from_another_can_be_written(client, tmp_path, one_by_one) -> None:
+def test_a_frame_made_from_another_can_be_written(client, tmp_path, one_by_one):
     import pandas as pd
 
     frame = dividends(client)

@@ -9,14 +9,13 @@ the library loses from what the interpreter does.
 import contextlib
 import random
 import signal
-import time
 from itertools import repeat
 from operator import methodcaller
 
 import boardlot as bl
 
 from ..support.processes import options_of, report
-from .tally import LONG, SHORT, Service, Tally, ids
+from .tally import LONGEST, Tally, fills_of, ids, serve
 
 
 class Interrupted(Exception):
@@ -53,21 +52,11 @@ def by_batches(pager, taken):
             append(batch)
 
 
-def by_parts(pager, taken):
-    append = taken.append
-    with contextlib.suppress(bl.ConfigError):
-        for rows in map(methodcaller("all", random.randint(1, 40)), repeat(pager)):
-            append(rows)
-            if not rows:
-                return
-
-
-def whole(method):
+def by(method, *arguments):
     def step(pager, taken):
         append = taken.append
-        # The second call finds nothing left.
         with contextlib.suppress(bl.ConfigError):
-            for result in map(methodcaller(method), repeat(pager)):
+            for result in map(methodcaller(method, *arguments), repeat(pager)):
                 append(result)
                 if len(result) == 0:
                     return
@@ -76,32 +65,23 @@ def whole(method):
 
 
 MODES = {
-    "for": (by_for, LONG),
-    "next": (by_next, LONG),
-    "pages": (by_pages, LONG),
-    "batches": (by_batches, LONG),
-    "parts": (by_parts, LONG),
-    "all": (whole("all"), SHORT),
-    "arrow": (whole("to_arrow"), SHORT),
-    "pandas": (whole("to_pandas"), SHORT),
-    "polars": (whole("to_polars"), SHORT),
+    "for": by_for,
+    "next": by_next,
+    "pages": by_pages,
+    "batches": by_batches,
+    "parts": by("all", 23),
+    "all": by("all"),
+    "arrow": by("to_arrow"),
+    "pandas": by("to_pandas"),
+    "polars": by("to_polars"),
 }
 
 
-def rows_in(result):
-    """The rows of anything that a step takes."""
-    if hasattr(result, "to_pylist"):
-        return result.to_pylist()
-    if hasattr(result, "iloc"):
-        return result.to_dict("records")
-    return result.to_dicts() if hasattr(result, "columns") else result
-
-
-def read_list(service, step, longest, tally):
-    pager, taken, interrupted = service.open(service.client), [], 0
+def read_list(client, step, tally):
+    pager, taken, interrupted = fills_of(client), [], 0
     while True:
         try:
-            seconds = random.uniform(1e-5, longest * 1.05**interrupted)
+            seconds = random.uniform(1e-5, 2 * LONGEST * 1.1**interrupted)
             signal.setitimer(signal.ITIMER_REAL, seconds)
             step(pager, taken)
             signal.setitimer(signal.ITIMER_REAL, 0)
@@ -109,30 +89,26 @@ def read_list(service, step, longest, tally):
         except Interrupted:
             interrupted += 1
         if random.random() < 0.2:
-            pager = service.open(service.client, resume=pager.checkpoint())
-    delivered = [one for result in taken for one in ids(rows_in(result))]
-    tally.count(delivered, interrupted)
-    assert list(service.open(service.client, resume=pager.checkpoint())) == []
+            pager = fills_of(client, resume=pager.checkpoint())
+    tally.count([one for result in taken for one in ids(result)], interrupted)
+    assert list(fills_of(client, resume=pager.checkpoint())) == []
 
 
-def read_for(seconds, mode):
-    step, fills = MODES[mode]
-    service = Service(fills)
-    step(service.open(service.client), [])  # Modules that load on first use are loaded.
-    signal.signal(signal.SIGALRM, interrupt)
-    longest = 2 * (service.page_seconds if fills == LONG else service.whole_seconds)
-    tally = Tally(service.fills)
-    end = time.monotonic() + seconds
-    while time.monotonic() < end or not tally.complete():
-        read_list(service, step, longest, tally)
-    return tally.report()
+def read_for(seconds, step):
+    with serve() as (sandbox, fills), sandbox.client() as client:
+        step(fills_of(client), [])  # Modules that load on first use are loaded.
+        tally = Tally(fills, seconds)
+        while tally.goes_on():
+            read_list(client, step, tally)
+    return tally.counts
 
 
 def main():
     options = options_of("modes")
     random.seed(options.seed)
+    signal.signal(signal.SIGALRM, interrupt)
     modes = options.modes.split(",")
-    report(**{mode: read_for(options.seconds / len(modes), mode) for mode in modes})
+    report(**{mode: read_for(options.seconds / len(modes), MODES[mode]) for mode in modes})
 
 
 if __name__ == "__main__":

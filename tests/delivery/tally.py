@@ -1,57 +1,60 @@
 """What was delivered, beside what there is to deliver."""
 
+import contextlib
 import time
 from collections import Counter
 
 import boardlot as bl
 
 ACCOUNT = "281756"
-# A list that is read in steps is long; one that is read as a whole has to end within a deadline.
-LONG, SHORT = 300, 40
+FILLS = 100
 PAGE = 10
+# Seconds: about as long as a page takes.
+LONGEST = 0.005
 
 
-class Service:
-    """A sandbox with so many fills, and their ids in the order of the service."""
+@contextlib.contextmanager
+def serve():
+    """A sandbox, and the ids of its fills in the order of the service."""
+    with bl.Sandbox(seed=3, fills=FILLS) as sandbox, sandbox.client() as client:
+        yield sandbox, ids(fills_of(client).all())
 
-    def __init__(self, fills):
-        self.sandbox = bl.Sandbox(seed=3, fills=fills)
-        self.client = self.sandbox.client()
-        self.fills = ids(self.open(self.client).all())
-        began = time.perf_counter()
-        pages = sum(1 for _ in self.open(self.client).pages())
-        self.page_seconds = (time.perf_counter() - began) / pages
-        self.whole_seconds = self.page_seconds * pages
 
-    @staticmethod
-    def open(client, resume=None):
-        return client.fills_history(ACCOUNT, "HK", page_size=PAGE, resume=resume)
+def fills_of(client, resume=None):
+    return client.fills_history(ACCOUNT, "HK", page_size=PAGE, resume=resume)
 
 
 def ids(rows):
+    """The ids in anything that a pager returns."""
+    if hasattr(rows, "to_pylist"):
+        rows = rows.to_pylist()
+    elif hasattr(rows, "iloc"):
+        rows = rows.to_dict("records")
+    elif hasattr(rows, "columns"):
+        rows = rows.to_dicts()
     return [row["deal_id"] for row in rows]
 
 
 class Tally:
     """Counts over many lists what was lost, doubled, or out of order."""
 
-    def __init__(self, fills):
-        self.fills = fills
-        self.lists = self.interrupted = self.lost = self.doubled = self.disordered = 0
+    def __init__(self, fills, seconds):
+        self.fills, self.end = fills, time.monotonic() + seconds
+        self.counts = Counter(lists=0, interrupted=0, lost=0, doubled=0, disordered=0)
+
+    def goes_on(self):
+        """Until the time is over, and something was tried."""
+        is_complete = self.counts["lists"] and self.counts["interrupted"]
+        return time.monotonic() < self.end or not is_complete
 
     def count(self, delivered, interrupted):
         """One whole list: the ids in the order of their delivery."""
-        self.lists += 1
-        self.interrupted += interrupted
-        counts = Counter(delivered)
-        self.doubled += sum(count - 1 for count in counts.values())
-        in_order = [one for one in self.fills if one in counts]
-        self.lost += len(self.fills) - len(in_order)
-        self.disordered += list(dict.fromkeys(delivered)) != in_order
-
-    def complete(self):
-        """Whether anything was tried."""
-        return self.lists > 0 and self.interrupted > 0
-
-    def report(self):
-        return {name: value for name, value in vars(self).items() if name != "fills"}
+        found = Counter(delivered)
+        in_order = [one for one in self.fills if one in found]
+        self.counts.update(
+            lists=1,
+            interrupted=interrupted,
+            lost=len(self.fills) - len(in_order),
+            doubled=found.total() - len(found),
+            disordered=list(dict.fromkeys(delivered)) != in_order,
+        )

@@ -56,20 +56,14 @@ def test_a_hook_that_raises_is_reported_and_the_call_has_its_result(
 @pytest.mark.parametrize("error", RAISED, ids=lambda error: error.__name__)
 @pytest.mark.parametrize("mode", MODES)
 def test_a_log_handler_that_raises_is_reported_and_the_call_has_its_result(
-    server, reported, mode, error
+    server, reported, mode, error, caplog, monkeypatch
 ):
     async def use(client):
         return len(await client.call("dividends", "HK.00700"))
 
-    logger, handler = logging.getLogger("boardlot.http"), logging.Handler()
-    handler.emit = raising(error)
-    logger.setLevel(logging.DEBUG)
-    logger.addHandler(handler)
-    try:
-        assert run(mode, server, use) == 0
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(logging.NOTSET)
+    caplog.set_level(logging.DEBUG, "boardlot.http")
+    monkeypatch.setattr(caplog.handler, "emit", raising(error))
+    assert run(mode, server, use) == 0
     assert origins(reported) == [error]
 
 
@@ -99,7 +93,7 @@ def test_a_token_store_that_raises_is_a_store_error(server, mode, error):
     assert server.received == []
 
 
-@pytest.mark.parametrize("error", RAISED, ids=lambda error: error.__name__)
+@pytest.mark.parametrize("error", [StopIteration, KeyboardInterrupt, LookupError])
 def test_a_callable_for_a_passphrase_that_raises_is_a_store_error(tmp_path, error):
     store = bl.EncryptedFileStore(tmp_path / "tokens", "words")
     store.save("http://127.0.0.1 client", b"tokens")

@@ -14,7 +14,7 @@ import boardlot as bl
 import pytest
 
 from ..support.printed import printed_by
-from .test_pages import DOCS
+from .test_pages import DOCS, close
 
 # A name of a page, with the options below it.
 NAMED = re.compile(r"^::: (boardlot\.[\w.]+)$((?:\n {4}.*)*)", re.MULTILINE)
@@ -30,14 +30,9 @@ NEEDED = {
 # pytest calls it.
 FIXTURE = "boardlot.pytest_plugin.boardlot_sandbox"
 RAISE_NOTHING = {
-    "boardlot.ApiKey.public_key_pem",
-    "boardlot.ApiKey.sign",
-    "boardlot.LoginFlow.cancel",
-    "boardlot.MemoryStore.delete",
-    "boardlot.MemoryStore.load",
-    "boardlot.MemoryStore.save",
-    "boardlot.Records.count",
-    "boardlot.signature_payload",
+    *("boardlot.ApiKey.public_key_pem", "boardlot.ApiKey.sign", "boardlot.LoginFlow.cancel"),
+    *(f"boardlot.MemoryStore.{name}" for name in ("delete", "load", "save")),
+    *("boardlot.Records.count", "boardlot.signature_payload"),
 }
 
 
@@ -113,7 +108,6 @@ def parametrized(found):
 
 
 SHOWN = list(shown())
-ROUTINES = [one for one in SHOWN if not inspect.isclass(one.thing)]
 
 
 def test_what_is_shown_is_found():
@@ -123,22 +117,17 @@ def test_what_is_shown_is_found():
     assert paths >= RAISE_NOTHING
 
 
-@parametrized(one for one in SHOWN if one.parameters)
-def test_a_docstring_names_each_parameter(one):
+@parametrized(SHOWN)
+def test_a_docstring_names_parameters_and_errors_and_has_an_example(one):
     for name in one.parameters:
         pattern = rf"`{name}(=[^`]*)?`|^ *{name}: "
         assert re.search(pattern, one.context, re.MULTILINE), name
-
-
-@parametrized(one for one in ROUTINES if one.path not in RAISE_NOTHING)
-def test_a_docstring_names_the_errors(one):
-    assert re.search(r"\b[Rr]aises?\b", one.context)
-
-
-@parametrized(ROUTINES)
-def test_a_docstring_has_an_example_or_that_of_its_class_does(one):
+    if inspect.isclass(one.thing):
+        return
+    assert one.path in RAISE_NOTHING or re.search(r"\b[Rr]aises?\b", one.context)
     name = one.path.rpartition(".")[2]
     called = rf">>> .*\b{name}\(|>>> with .*\n\.\.\. .*\b{name}\("
+    # Its own example, or that of its class.
     assert re.search(called, one.context) or (one.owner is None and ">>>" in one.context)
 
 
@@ -156,18 +145,10 @@ def test_the_example_runs(one, sandbox, tmp_path, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "agg")
     key_file = tmp_path / "key.pem"
     key_file.touch(mode=0o600)
-    is_async = "Async" in one.path
-    names = {
-        "bl": bl,
-        "client": sandbox.async_client() if is_async else sandbox.client(),
-        "sandbox": sandbox,
-        "account": sandbox.accounts["trade"][0],
-        "key_file": key_file,
-        "folder": tmp_path,
-        "Decimal": Decimal,
-        "NamedTuple": NamedTuple,
-        "timedelta": timedelta,
-    }
+    client = sandbox.async_client() if "Async" in one.path else sandbox.client()
+    names = {"bl": bl, "client": client, "sandbox": sandbox, "key_file": key_file}
+    names |= {"account": sandbox.accounts["trade"][0], "folder": tmp_path}
+    names |= {"Decimal": Decimal, "NamedTuple": NamedTuple, "timedelta": timedelta}
     checker = doctest.OutputChecker()
     examples = doctest.DocTestParser().get_examples(one.text)
     assert examples
@@ -177,3 +158,4 @@ def test_the_example_runs(one, sandbox, tmp_path, monkeypatch):
         printed = printed_by(example.source, "<example>", "single", names)
         same = checker.check_output(example.want, printed, doctest.NORMALIZE_WHITESPACE)
         assert same, f"{example.source}shows\n{printed}"
+    close(names)

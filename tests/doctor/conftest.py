@@ -1,29 +1,25 @@
 """A sandbox, an authority, and no proxy of the environment."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Iterator
 
 import boardlot as bl
 import pytest
 
-pytest.importorskip("cryptography")
 from ..support.certificates import Authority
 
 
 @pytest.fixture(autouse=True)
-def no_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_proxy_of_the_environment(monkeypatch):
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
 
 
 @pytest.fixture(scope="module")
-def sandbox() -> Iterator[bl.Sandbox]:
+def sandbox():
     with bl.Sandbox(seed=7) as sandbox:
         yield sandbox
 
 
 @pytest.fixture
-def authority() -> Authority:
+def authority():
     return Authority()

@@ -1,9 +1,6 @@
 """What the doctor finds, by its steps, and the service that it examines."""
 
-from __future__ import annotations
-
 import socket
-from typing import Any
 
 import boardlot as bl
 from boardlot import doctor
@@ -14,12 +11,12 @@ WAY = ["settings", "proxy", "name", "connection", "TLS", "service", "clock"]
 SECRET = "hush-hush"
 
 
-def served(context: Any) -> StandInService:
+def served(context):
     """A service that returns its time to every client that accepts its certificate."""
     return StandInService(clock=0.0, context=context)
 
 
-def found(*arguments: Any, **options: Any) -> dict[str, doctor.Finding]:
+def found(*arguments, **options):
     findings = list(doctor.examine(*arguments, **options))
     shown = repr(findings)
     assert SECRET not in shown and "PRIVATE" not in shown
@@ -29,20 +26,19 @@ def found(*arguments: Any, **options: Any) -> dict[str, doctor.Finding]:
     return {finding.step: finding for finding in findings}
 
 
-def states(findings: dict[str, doctor.Finding]) -> dict[str, str]:
+def states(findings):
     return {step: finding.state for step, finding in findings.items()}
 
 
-def failed(findings: dict[str, doctor.Finding]) -> list[str]:
+def failed(findings):
     return [step for step, state in states(findings).items() if state == "failed"]
 
 
-def logged_in(sandbox: bl.Sandbox, scopes: list[str] | None = None, store: Any = None) -> bl.OAuth:
+def logged_in(sandbox, scopes=None, store=None):
     flow = bl.begin_login(sandbox.base_url, store=store or bl.MemoryStore())
     return flow.finish(sandbox.authorize_demo_user(flow.url, scopes=scopes))
 
 
-def closed_port() -> int:
+def closed_port():
     with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-    return port
+        return server.getsockname()[1]

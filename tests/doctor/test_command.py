@@ -1,39 +1,33 @@
 """`boardlot doctor`: its exit statuses, formats and options."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from contextlib import closing
 
 import pytest
+from boardlot.cli import main
 
-from ..support.certificates import Authority
+from ..support.command_line import Service
 from ..support.proxy import Proxy
 from .findings import WAY, closed_port, served
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    pytest.importorskip("click")
-    pytest.importorskip("fcntl", reason="a terminal of POSIX")
-    from ..support.command_line import Service
-
-    service = Service(tmp_path_factory.mktemp("service"))
-    yield service
-    service.close()
+def service(tmp_path_factory):
+    with closing(Service(tmp_path_factory.mktemp("service"))) as service:
+        yield service
 
 
-def test_the_command_ends_with_0_where_all_is_well(service: Any) -> None:
+def test_the_command_ends_with_0_where_all_is_well(service):
     done = service.run("doctor")
     assert (done.returncode, done.stderr) == (0, b"")
     lines = done.stdout.decode().splitlines()
     assert [line.split()[1] for line in lines] == [*WAY, "credentials", "key", "signature"]
     assert "\x1b" not in done.stdout.decode()
+    assert "\x1b[32mok" in service.terminal("doctor").text
+    assert "\x1b[" not in service.terminal("doctor", NO_COLOR="1").text
 
 
-def test_the_command_says_which_rate_limit_applies_and_how_much_is_free(service: Any) -> None:
+def test_the_command_says_which_rate_limit_applies_and_how_much_is_free(service):
     done = service.run("doctor", "--rate-limit", "20", "--shared")
     last = done.stdout.decode().splitlines()[-1]
     assert last.startswith("ok       rate limit")
@@ -41,7 +35,7 @@ def test_the_command_says_which_rate_limit_applies_and_how_much_is_free(service:
     assert "free now" in last
 
 
-def test_the_command_ends_with_1_where_a_step_failed(service: Any, authority: Authority) -> None:
+def test_the_command_ends_with_1_where_a_step_failed(service, authority):
     context = authority.context(self_signed=True, subject="a\x1b[31mb")
     with served(context) as server:
         done = service.run("doctor", "--base-url", server.base_url)
@@ -52,7 +46,7 @@ def test_the_command_ends_with_1_where_a_step_failed(service: Any, authority: Au
     assert "skipped  signature    not tried: TLS failed" in shown
 
 
-def test_the_command_prints_rows_as_data(service: Any, tmp_path: Path) -> None:
+def test_the_command_prints_rows_as_data(service, tmp_path):
     rows = json.loads(service.rows("doctor", "--format", "json"))
     assert [row["step"] for row in rows] == [*WAY, "credentials", "key", "signature"]
     assert {tuple(row) for row in rows} == {("step", "state", "detail", "hint")}
@@ -61,7 +55,7 @@ def test_the_command_prints_rows_as_data(service: Any, tmp_path: Path) -> None:
     assert out.read_text().startswith("step,state,detail,hint\nsettings,ok,")
 
 
-def test_the_command_takes_a_proxy_and_certificates(service: Any, authority: Authority) -> None:
+def test_the_command_takes_a_proxy_and_certificates(service, authority):
     name = "service.invalid"
     with (
         served(authority.context((name,))) as server,
@@ -76,15 +70,7 @@ def test_the_command_takes_a_proxy_and_certificates(service: Any, authority: Aut
     assert proxy.asked
 
 
-def test_the_command_shows_colours_on_a_terminal_only(service: Any) -> None:
-    assert "\x1b[32mok" in service.terminal("doctor").text
-    assert "\x1b[" not in service.terminal("doctor", NO_COLOR="1").text
-
-
-def test_the_command_says_what_to_pass(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("click")
-    from boardlot.cli import main
-
+def test_the_command_says_what_to_pass(capsys):
     assert main(["doctor"]) == 2
     assert "pass --base-url URL, or --profile NAME" in capsys.readouterr().err
     both = ["--key-id", "k", "--key-file", "key.pem", "--client-id", "c"]
@@ -92,10 +78,7 @@ def test_the_command_says_what_to_pass(capsys: pytest.CaptureFixture[str]) -> No
     assert "are mutually exclusive" in capsys.readouterr().err
 
 
-def test_the_command_shows_a_key_file_that_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("click")
-    from boardlot.cli import main
-
+def test_the_command_shows_a_key_file_that_is_missing(capsys):
     line = ["doctor", "--key-id", "k", "--key-file", "/nowhere/key.pem"]
     assert main([*line, "--base-url", f"https://127.0.0.1:{closed_port()}"]) == 1
     seen = capsys.readouterr()

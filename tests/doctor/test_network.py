@@ -1,15 +1,12 @@
 """The doctor between here and the service: settings, proxy, name, connection, TLS, clock."""
 
-from __future__ import annotations
-
 import re
 import socket
-from typing import Any
 
 import boardlot as bl
 import pytest
 
-from ..support.certificates import DAY, NOW, Authority
+from ..support.certificates import DAY, NOW
 from ..support.proxy import Proxy
 from ..support.service import StandInService, response
 from .findings import SECRET, WAY, closed_port, failed, found, served
@@ -17,7 +14,7 @@ from .findings import SECRET, WAY, closed_port, failed, found, served
 # The way to the service
 
 
-def test_without_credentials_the_way_alone_is_gone(sandbox: bl.Sandbox) -> None:
+def test_without_credentials_the_way_alone_is_gone(sandbox):
     findings = found(sandbox.base_url)
     assert list(findings) == [*WAY, "credentials"]
     assert failed(findings) == []
@@ -27,7 +24,7 @@ def test_without_credentials_the_way_alone_is_gone(sandbox: bl.Sandbox) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://example.com", f"https://user:{SECRET}@example.com", "x"])
-def test_a_base_url_that_no_client_accepts_ends_the_checks(url: str) -> None:
+def test_a_base_url_that_no_client_accepts_ends_the_checks(url):
     findings = found(url)
     assert failed(findings) == ["settings"]
     assert findings["settings"].detail.startswith("base_url is ")
@@ -43,24 +40,21 @@ def test_a_base_url_that_no_client_accepts_ends_the_checks(url: str) -> None:
         ({"headers": {"a": "b\n"}}, "header"),
     ],
 )
-def test_an_option_that_no_client_accepts_is_named(option: dict[str, Any], said: str) -> None:
+def test_an_option_that_no_client_accepts_is_named(option, said):
     findings = found("https://nosuch.invalid", **option)
     assert failed(findings) == ["settings"]
     assert said in findings["settings"].detail
 
 
-def test_a_name_that_does_not_exist_is_found() -> None:
+def test_a_name_that_does_not_exist_is_found():
+    assert failed(found(f"https://{'a' * 70}.invalid")) == ["name"]
     findings = found("https://nosuch.invalid")
     assert failed(findings) == ["name"]
     assert "nosuch.invalid cannot be resolved" in findings["name"].detail
     assert findings["connection"].detail == "not tried: name failed"
 
 
-def test_a_name_no_resolver_takes_is_found() -> None:
-    assert failed(found(f"https://{'a' * 70}.invalid")) == ["name"]
-
-
-def test_a_closed_port_is_found() -> None:
+def test_a_closed_port_is_found():
     port = closed_port()
     findings = found(f"https://127.0.0.1:{port}")
     assert failed(findings) == ["connection"]
@@ -68,14 +62,14 @@ def test_a_closed_port_is_found() -> None:
     assert "No server is listening" in findings["connection"].hint
 
 
-def test_a_silent_service_is_waited_for_until_the_timeout() -> None:
+def test_a_silent_service_is_waited_for_until_the_timeout():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         for scheme, step in (("http", "service"), ("https", "TLS")):
             url = f"{scheme}://127.0.0.1:{silent.getsockname()[1]}"
             assert failed(found(url, timeout=0.3)) == [step]
 
 
-def test_a_response_that_is_not_the_services_is_found() -> None:
+def test_a_response_that_is_not_the_services_is_found():
     with bl.Sandbox(faults=bl.Faults(html_rate=1.0)) as portal:
         findings = found(portal.base_url, auth=portal.api_key())
     assert failed(findings) == ["service"]
@@ -90,20 +84,16 @@ def test_a_response_that_is_not_the_services_is_found() -> None:
     [
         (
             None,
-            '<meta http-equiv="refresh" content="0; url=https://login.hotel.example/?a=1">',
+            '<meta content="0; url=https://login.hotel.example/?a=1">',
             "at login.hotel.example;",
         ),
-        (
-            "http://user@portal.example:8080/start",
-            "<a href='https://other.example'>",
-            "at portal.example:8080;",
-        ),
+        ("http://user@portal.example:8080/start", "<a>", "at portal.example:8080;"),
         (None, "<html>Log in first</html>", "which it shows for any address"),
         (None, '<a href="http://127.0.0.1/">', "which it shows for any address"),
         (None, '<a href="https://evil\x1b[2J.example/">', "at evil"),
     ],
 )
-def test_the_login_page_of_a_network_is_named(location: str | None, body: str, place: str) -> None:
+def test_the_login_page_of_a_network_is_named(location, body, place):
     headers = {} if location is None else {"Location": location}
     with StandInService(lambda _: response(body, 511, headers)) as network:
         findings = found(network.base_url)
@@ -115,7 +105,7 @@ def test_the_login_page_of_a_network_is_named(location: str | None, body: str, p
 
 
 @pytest.mark.parametrize(("offset", "which"), [(60.0, "behind"), (-60.0, "ahead of")])
-def test_a_wrong_clock_is_found_and_the_key_still_accepted(offset: float, which: str) -> None:
+def test_a_wrong_clock_is_found_and_the_key_still_accepted(offset, which):
     with bl.Sandbox(clock_offset=offset) as sandbox:
         findings = found(sandbox.base_url, auth=sandbox.api_key())
     assert failed(findings) == ["clock"]
@@ -133,7 +123,7 @@ def test_a_wrong_clock_is_found_and_the_key_still_accepted(offset: float, which:
 # TLS
 
 
-def test_a_trusted_certificate_is_described(authority: Authority) -> None:
+def test_a_trusted_certificate_is_described(authority):
     with served(authority.context()) as server:
         findings = found(server.base_url, ca_file=authority.ca_file)
     assert failed(findings) == []
@@ -147,12 +137,7 @@ def test_a_trusted_certificate_is_described(authority: Authority) -> None:
     ("wrong", "trusted", "said", "advised"),
     [
         ({"ends": NOW - DAY}, True, f"expired {NOW - DAY:%Y-%m-%d}", "renew"),
-        (
-            {"starts": NOW + DAY},
-            True,
-            f"before {NOW + DAY:%Y-%m-%d}",
-            "this machine's date",
-        ),
+        ({"starts": NOW + DAY}, True, f"before {NOW + DAY:%Y-%m-%d}", "this machine's date"),
         ({"names": ("one.example", "two.example")}, True, "for one.example, two.example, not", ""),
         ({"names": ("10.0.0.1",)}, True, "for 10.0.0.1, not for 127.0.0.1", "base URL"),
         ({"self_signed": True, "subject": "Own"}, True, "self-signed (Own)", "--ca-file"),
@@ -160,9 +145,7 @@ def test_a_trusted_certificate_is_described(authority: Authority) -> None:
         ({"self_signed": True, "subject": "a\x1b[31mb"}, True, "self-signed", "--ca-file"),
     ],
 )
-def test_a_certificate_that_is_rejected_is_explained(
-    wrong: dict[str, Any], trusted: bool, said: str, advised: str, authority: Authority
-) -> None:
+def test_a_certificate_that_is_rejected_is_explained(wrong, trusted, said, advised, authority):
     ca_file = authority.ca_file if trusted else None
     with served(authority.context(**wrong)) as server:
         findings = found(server.base_url, ca_file=ca_file, auth=bl.BearerToken(SECRET))
@@ -173,7 +156,7 @@ def test_a_certificate_that_is_rejected_is_explained(
     assert findings["token"].state == "skipped"
 
 
-def test_what_speaks_no_tls_is_found() -> None:
+def test_what_speaks_no_tls_is_found():
     with served(None) as server:
         findings = found(f"https://127.0.0.1:{server.port}")
     assert failed(findings) == ["TLS"]
@@ -183,7 +166,7 @@ def test_what_speaks_no_tls_is_found() -> None:
 # The proxy
 
 
-def test_a_proxy_is_gone_through(authority: Authority) -> None:
+def test_a_proxy_is_gone_through(authority):
     name = "service.invalid"
     with (
         served(authority.context((name,))) as server,
@@ -205,39 +188,35 @@ def test_a_proxy_is_gone_through(authority: Authority) -> None:
     assert len(set(proxy.authorizations)) == 1
 
 
+WHO = b"HTTP/1.1 407 Who are you\r\n\r\n"
+
+
 @pytest.mark.parametrize(
-    ("refusal", "said", "advised"),
+    ("user", "refusal", "said", "advised"),
     [
-        (b"HTTP/1.1 407 Who are you\r\n\r\n", "407", "rejects this name and password"),
-        (b"HTTP/1.1 403 Forbidden\r\n\r\n", "403", "what the proxy allows"),
-        (b"something else\r\n\r\n", "does not speak HTTP", "what the proxy allows"),
+        (f"u:{SECRET}@", WHO, "407", "rejects this name and password"),
+        ("", WHO, "407", "NAME:PASSWORD@HOST:PORT"),
+        (f"u:{SECRET}@", b"HTTP/1.1 403 Forbidden\r\n\r\n", "403", "what the proxy allows"),
+        ("", b"something else\r\n\r\n", "does not speak HTTP", "what the proxy allows"),
     ],
 )
-def test_a_proxy_that_leads_nowhere_is_found(refusal: bytes, said: str, advised: str) -> None:
+def test_a_proxy_that_leads_nowhere_is_found(user, refusal, said, advised):
     with Proxy(tunnels={}, refusal=refusal) as proxy:
-        address = f"http://u:{SECRET}@127.0.0.1:{proxy.port}"
+        address = f"http://{user}127.0.0.1:{proxy.port}"
         findings = found("https://service.invalid", proxy=address)
     assert failed(findings) == ["connection"]
     assert said in findings["connection"].detail
     assert advised in findings["connection"].hint
 
 
-def test_a_proxy_that_requires_a_password_is_distinguished_from_one_that_rejects_it() -> None:
-    with Proxy(tunnels={}, refusal=b"HTTP/1.1 407 Who are you\r\n\r\n") as proxy:
-        without = found("https://service.invalid", proxy=proxy.base_url)
-    assert failed(without) == ["connection"]
-    assert "requires a name and a password" in without["connection"].hint
-    assert "NAME:PASSWORD@HOST:PORT" in without["connection"].hint
-
-
-def test_a_proxy_that_is_not_there_is_found() -> None:
+def test_a_proxy_that_is_not_there_is_found():
     port = closed_port()
     findings = found("https://service.invalid", proxy=f"http://u:{SECRET}@127.0.0.1:{port}")
     assert failed(findings) == ["proxy"]
     assert f"127.0.0.1, port {port}" in findings["proxy"].detail
 
 
-def test_a_proxy_is_not_used_for_this_machine(sandbox: bl.Sandbox) -> None:
+def test_a_proxy_is_not_used_for_this_machine(sandbox):
     findings = found(sandbox.base_url, proxy="http://nosuch.invalid:3128")
     assert failed(findings) == []
     assert findings["proxy"].state == "skipped"
@@ -247,18 +226,13 @@ def test_a_proxy_is_not_used_for_this_machine(sandbox: bl.Sandbox) -> None:
     "url",
     [
         f"http://user:{SECRET}/x@proxy",
-        f"http://user:123/{SECRET}@proxy",
-        f"http://{SECRET}/x@proxy",
         f"{SECRET}#x@proxy",
         f"user:{SECRET}/x@proxy:3128",
         f"http://user:{SECRET}@proxy:99999",
         f"http://user:{SECRET}@[proxy",
-        f"http://{SECRET}:@",
     ],
 )
-def test_a_proxy_whose_url_is_not_valid_is_a_finding_without_its_password(
-    monkeypatch: pytest.MonkeyPatch, url: str
-) -> None:
+def test_a_proxy_whose_url_is_not_valid_is_a_finding_without_its_password(monkeypatch, url):
     monkeypatch.setenv("https_proxy", url)
     findings = found("https://service.invalid")
     assert "the environment names one with an invalid URL" in findings["proxy"].detail
@@ -270,9 +244,7 @@ def test_a_proxy_whose_url_is_not_valid_is_a_finding_without_its_password(
 
 
 @pytest.mark.parametrize("url", [f"http://user:{SECRET}@proxy.invalid:3128", "proxy.invalid:3128"])
-def test_a_proxy_of_the_environment_is_named_but_not_used(
-    url: str, sandbox: bl.Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_of_the_environment_is_named_but_not_used(url, sandbox, monkeypatch):
     monkeypatch.setenv("HTTPS_PROXY", url)
     proxy = found("https://nosuch.invalid")["proxy"]
     assert proxy.state == "skipped"

@@ -29,7 +29,7 @@ def run(service, tmp_path, monkeypatch):
     return run
 
 
-def test_the_example_of_ray(service, run) -> None:
+def test_the_example_of_ray(service, run):
     ray = pytest.importorskip("ray")
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
@@ -42,7 +42,7 @@ def test_the_example_of_ray(service, run) -> None:
     assert written["qty"].sum() == expected["qty"].sum()
 
 
-def test_the_example_of_spark(service, run) -> None:
+def test_the_example_of_spark(service, run):
     pytest.importorskip("pyspark")
     from pyspark.sql import SparkSession
 
@@ -53,7 +53,7 @@ def test_the_example_of_spark(service, run) -> None:
     assert written == service.expected.groupby("code")["qty"].sum().to_dict()
 
 
-def test_datafusion_reads_a_pager(service) -> None:
+def test_datafusion_reads_a_pager(service):
     datafusion = pytest.importorskip("datafusion")
     context = datafusion.SessionContext()
     code = service.expected["code"].mode()[0]

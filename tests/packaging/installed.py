@@ -13,13 +13,11 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable, Iterator
 from importlib.metadata import distribution, requires
 from pathlib import Path
-from typing import Any
 
 
-def check(extra: str | None) -> None:
+def check(extra):
     """Checks the package, and what the extra brings or, without one, says of its absence."""
     loaded = import_boardlot()
     expect(not loaded & NOT_LOADED, f"importing boardlot loaded {loaded & NOT_LOADED}")
@@ -28,8 +26,8 @@ def check(extra: str | None) -> None:
         calls(bl, server, client)
         if extra is None:
             nothing_is_required()
-            for function, hint in missing(client):
-                refusal(function, hint)
+            for uses, hint in MISSING.items():
+                refusal(uses, client, hint)
             command_line_is_missing()
         else:
             for brought in EXTRAS[extra]:
@@ -38,7 +36,7 @@ def check(extra: str | None) -> None:
         expect(not sys._is_gil_enabled(), "the lock of the interpreter is on again")
 
 
-def expect(holds: object, otherwise: str) -> None:
+def expect(holds, otherwise):
     # Not `assert`, which `python -O` leaves out.
     if not holds:
         raise SystemExit(f"installed.py: {otherwise}")
@@ -48,7 +46,7 @@ def expect(holds: object, otherwise: str) -> None:
 NOT_LOADED = {"asyncio", "dataclasses", "pandas", "polars", "pyarrow", "tqdm", "click", "dask"}
 
 
-def import_boardlot() -> set[str]:
+def import_boardlot():
     """The modules that a fresh interpreter has loaded after `import boardlot`."""
     code = "import sys, boardlot; print(boardlot.__file__); print(*sys.modules)"
     done = subprocess.run(
@@ -60,7 +58,7 @@ def import_boardlot() -> set[str]:
     return set(modules.split())
 
 
-def files() -> None:
+def files():
     held = [str(file) for file in distribution("boardlot").files or []]
     licences = [f"licenses/{name}" for name in ("LICENSE-MIT", "LICENSE-APACHE")]
     for wanted in (*licences, "licenses/THIRD-PARTY-NOTICES", "sboms/", "py.typed"):
@@ -68,7 +66,7 @@ def files() -> None:
 
 
 @contextlib.contextmanager
-def sandbox() -> Iterator[tuple[Any, Any, Any]]:
+def sandbox():
     import boardlot as bl
 
     with bl.Sandbox(seed=7) as server, tempfile.TemporaryDirectory() as folder:
@@ -81,7 +79,7 @@ def sandbox() -> Iterator[tuple[Any, Any, Any]]:
             yield bl, server, client
 
 
-def calls(bl: Any, server: Any, client: Any) -> None:
+def calls(bl, server, client):
     dividends = client.dividends("HK.00700")
     expect(dividends[0]["currency"] == "HKD", "a dividend has another currency")
     account = server.accounts["trade"][0]
@@ -93,93 +91,68 @@ def calls(bl: Any, server: Any, client: Any) -> None:
     else:
         expect(False, "a wrong symbol was sent")
 
-    async def twice() -> list[Any]:
+    async def twice():
         async with server.async_client() as many:
             return await asyncio.gather(many.dividends("HK.00700"), many.dividends("US.AAPL"))
 
     expect(all(asyncio.run(twice())), "the async client gave nothing")
 
 
-def nothing_is_required() -> None:
+def nothing_is_required():
     needed = [need for need in requires("boardlot") or [] if "extra ==" not in need]
     expect(not needed, f"the base needs {needed}")
 
 
-def missing(client: Any) -> Iterator[tuple[Callable[[], Any], str]]:
-    """What needs an extra, and what it must say without."""
-    records = client.dividends("HK.00700")
-    yield records.to_pandas, "to_pandas() needs pandas: pip install 'boardlot[pandas]'"
-    yield records.to_polars, "to_polars() needs polars: pip install 'boardlot[polars]'"
-    yield records.to_arrow, "to_arrow() needs pyarrow: pip install 'boardlot[arrow]'"
-    yield plot(client), "plots.dividends() needs matplotlib: pip install 'boardlot[notebook]'"
-    yield dask(client), "boardlot.dask needs dask: pip install 'boardlot[dask]'"
-    yield (
-        engine("polars"),
-        ("boardlot.polars needs polars 1.22 or newer: pip install -U 'boardlot[polars]'"),
-    )
-    yield engine("ray"), "boardlot.ray needs Ray 2.60 or newer: pip install -U 'boardlot[ray]'"
-    yield (
-        engine("spark"),
-        "boardlot.spark needs Spark 4.1 or newer: pip install -U 'boardlot[spark]'",
-    )
-    yield (
-        postgres_archive,
-        ("an archive in PostgreSQL needs psycopg: pip install 'boardlot[postgres]'"),
-    )
-    yield ical(client), "to_ical() needs icalendar: pip install 'boardlot[calendar]'"
-    yield (
-        instrumented(client),
-        "boardlot.otel needs opentelemetry-api: pip install 'boardlot[otel]'",
-    )
-    yield (
-        interactive_chart(client),
-        "plots.interactive needs altair: pip install 'boardlot[interactive]'",
-    )
-
-
-def engine(name: str) -> Callable[[], Any]:
-    return lambda: importlib.import_module(f"boardlot.{name}")
-
-
-def refusal(function: Callable[[], Any], hint: str) -> None:
+def refusal(uses, client, hint):
+    """What needs an extra says so without it."""
     try:
-        function()
+        uses(client)
     except ImportError as error:
         expect(str(error) == hint, f"{str(error)!r} instead of {hint!r}")
     else:
         expect(False, f"nothing said {hint!r}")
 
 
-def command_line_is_missing() -> None:
+def command_line_is_missing():
     done = command("--help")
     hint = "boardlot: the command line needs click: pip install 'boardlot[cli]'\n"
     expect((done.returncode, done.stderr) == (1, hint), f"the command said {done.stderr!r}")
 
 
-def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+def command(*arguments):
     return subprocess.run([script(), *arguments], capture_output=True, text=True)
 
 
-def script() -> Path:
+def script():
     suffix = ".exe" if sys.platform == "win32" else ""
     return Path(sysconfig.get_path("scripts"), "boardlot").with_suffix(suffix)
 
 
-def arrow(client: Any) -> None:
-    table = client.dividends("HK.00700").to_arrow()
-    expect(table.num_rows == len(client.dividends("HK.00700")), "rows are missing in Arrow")
+def dividends(client):
+    return client.dividends("HK.00700")
 
 
-def pandas(client: Any) -> None:
-    frame = client.dividends("HK.00700").to_pandas()
+def arrow(client):
+    table = dividends(client).to_arrow()
+    expect(table.num_rows == len(dividends(client)), "rows are missing in Arrow")
+
+
+def pandas(client):
+    frame = dividends(client).to_pandas()
     expect(frame.dividend_per_share.dtype == "float64", "a number is no number in pandas")
 
 
-def polars(client: Any) -> None:
-    expect(client.dividends("HK.00700").to_polars().height, "rows are missing in polars")
+def polars(client):
+    expect(dividends(client).to_polars().height, "rows are missing in polars")
 
 
-def progress(client: Any) -> None:
+def polars_scan(client):
+    module = importlib.import_module("boardlot.polars")
+    lazy = module.scan(client, "dividends", symbol="HK.00700")
+    expect(lazy.collect().height, "rows are missing in a LazyFrame")
+
+
+def progress(client):
     import boardlot._support.progress
 
     boardlot._support.progress.DELAY = 0.0  # Else short work has no bar.
@@ -188,95 +161,66 @@ def progress(client: Any) -> None:
     expect("2/2" in drawn.getvalue(), f"no bar was drawn: {drawn.getvalue()!r}")
 
 
-def cli(client: Any) -> None:
+def cli(client):
     done = command("--help")
     expect("Usage: boardlot" in done.stdout, f"no usage: {done.stdout!r} {done.stderr!r}")
 
 
-def notebook(client: Any) -> None:
-    import ipykernel  # noqa: F401
-    import matplotlib
-
-    matplotlib.use("agg")
-    expect(plot(client)().get_title(), "the chart has no title")
-
-
-def plot(client: Any) -> Callable[[], Any]:
+def notebook(client):
     from boardlot import plots
 
-    return lambda: plots.dividends(client.dividends("HK.00700"))
+    expect(plots.dividends(dividends(client)).get_title(), "the chart has no title")
+    import ipykernel  # noqa: F401
 
 
-def calendar(client: Any) -> None:
-    expect("BEGIN:VEVENT" in str(ical(client)()), "no event in iCalendar's form")
+def calendar(client):
+    text = client.ipo_calendar(["hk"]).to_ical()
+    expect("BEGIN:VEVENT" in str(text), "no event in iCalendar's form")
 
 
-def ical(client: Any) -> Callable[[], Any]:
-    return lambda: client.ipo_calendar(["hk"]).to_ical()
+def dask(client):
+    from boardlot.dask import from_keys
+
+    frame = from_keys(client, "dividends", ["HK.00700", "US.AAPL"], npartitions=2)
+    symbols = set(frame.compute(scheduler="threads").symbol)
+    expect(symbols == {"HK.00700", "US.AAPL"}, "a partition is missing")
 
 
-def dask_frame(client: Any) -> None:
-    frame = dask(client)().compute(scheduler="threads")
-    expect(set(frame.symbol) == {"HK.00700", "US.AAPL"}, "a partition is missing")
+def ray(client):
+    importlib.import_module("boardlot.ray")
 
 
-def dask(client: Any) -> Callable[[], Any]:
-    def frame() -> object:
-        from boardlot.dask import from_keys
-
-        return from_keys(client, "dividends", ["HK.00700", "US.AAPL"], npartitions=2)
-
-    return frame
+def spark(client):
+    importlib.import_module("boardlot.spark")
 
 
-def postgres_archive() -> Any:
-    # Nothing listens on port 1: with the driver, this is an error of the connection.
-    import boardlot
-
-    return boardlot.Archive("postgresql://nobody@127.0.0.1:1/none")
-
-
-def postgres(_client: Any) -> None:
+def postgres(client):
     import boardlot
 
     try:
-        postgres_archive()
+        # Nothing listens on port 1: with the driver, this is an error of the connection.
+        boardlot.Archive("postgresql://nobody@127.0.0.1:1/none")
     except boardlot.StoreError as error:
         expect("cannot be used" in str(error), f"the archive said {error}")
     else:
         expect(False, "an archive without a server was opened")
 
 
-def otel(client: Any) -> None:
+def otel(client):
+    from boardlot.otel import instrument
+
     # The API alone measures nothing, and stops nothing.
-    instrumented(client)()
-    expect(len(client.dividends("HK.00700")), "an instrumented client gave nothing")
+    instrument(client)
+    expect(len(dividends(client)), "an instrumented client gave nothing")
 
 
-def instrumented(client: Any) -> Callable[[], Any]:
-    def instrument() -> None:
-        from boardlot.otel import instrument
-
-        instrument(client)
-
-    return instrument
-
-
-def mcp(client: Any) -> None:
-    greeting = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "installed.py", "version": "1"},
-        },
-    }
+def mcp(client):
+    about = {"clientInfo": {"name": "installed.py", "version": "1"}, "capabilities": {}}
+    params = {"protocolVersion": "2025-06-18", **about}
+    greeting = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
     with subprocess.Popen(
         [script(), "mcp", "--demo"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdin is not None and process.stdout is not None
         process.stdin.write(json.dumps(greeting) + "\n")
         process.stdin.flush()
         response = json.loads(process.stdout.readline())
@@ -284,40 +228,48 @@ def mcp(client: Any) -> None:
     expect(response["result"]["serverInfo"]["name"] == "boardlot", f"it greeted with {response}")
 
 
-def interactive(client: Any) -> None:
+def interactive(client):
+    from boardlot.plots import interactive
+
+    chart = interactive.dividends(dividends(client)).to_dict()
+    expect(chart["title"], "the interactive chart has no title")
     import itables  # noqa: F401
 
-    chart = interactive_chart(client)().to_dict()
-    expect(chart["title"], "the interactive chart has no title")
+
+def needs(what, extra):
+    return f"{what}: pip install {'-U ' * ('newer' in what)}'boardlot[{extra}]'"
 
 
-def interactive_chart(client: Any) -> Callable[[], Any]:
-    def chart() -> Any:
-        from boardlot.plots import interactive
-
-        return interactive.dividends(client.dividends("HK.00700"))
-
-    return chart
-
-
-EXTRAS: dict[str, tuple[Callable[[Any], None], ...]] = {
+# What uses an extra, and what it says without.
+MISSING = {
+    pandas: needs("to_pandas() needs pandas", "pandas"),
+    polars: needs("to_polars() needs polars", "polars"),
+    arrow: needs("to_arrow() needs pyarrow", "arrow"),
+    notebook: needs("plots.dividends() needs matplotlib", "notebook"),
+    dask: needs("boardlot.dask needs dask", "dask"),
+    polars_scan: needs("boardlot.polars needs polars 1.22 or newer", "polars"),
+    ray: needs("boardlot.ray needs Ray 2.60 or newer", "ray"),
+    spark: needs("boardlot.spark needs Spark 4.1 or newer", "spark"),
+    postgres: needs("an archive in PostgreSQL needs psycopg", "postgres"),
+    calendar: needs("to_ical() needs icalendar", "calendar"),
+    otel: needs("boardlot.otel needs opentelemetry-api", "otel"),
+    interactive: needs("plots.interactive needs altair", "interactive"),
+}
+EXTRAS = {
     "arrow": (arrow,),
     "pandas": (pandas, arrow),
-    "polars": (polars,),
+    "polars": (polars, polars_scan),
     "progress": (progress,),
     "cli": (cli, progress),
     "notebook": (notebook, pandas, arrow),
     "calendar": (calendar,),
-    "dask": (dask_frame, pandas, arrow),
+    "dask": (dask, pandas, arrow),
     "postgres": (postgres,),
     "otel": (otel,),
     "mcp": (mcp, cli),
     "interactive": (interactive, pandas, arrow),
-    "all": (
-        *(arrow, pandas, polars, progress, cli, notebook, calendar, dask_frame),
-        *(postgres, otel, mcp, interactive),
-    ),
 }
+EXTRAS["all"] = tuple(dict.fromkeys(use for uses in EXTRAS.values() for use in uses))
 
 if __name__ == "__main__":
     check(sys.argv[1] if len(sys.argv) > 1 else None)

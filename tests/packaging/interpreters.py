@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -21,7 +20,7 @@ ASK = (
 
 
 @cache
-def interpreter(version: str) -> Path | None:
+def interpreter(version):
     """An interpreter of that minor version, where there is one."""
     for candidate in candidates(version):
         try:
@@ -33,7 +32,7 @@ def interpreter(version: str) -> Path | None:
     return None
 
 
-def candidates(version: str) -> Iterator[Path]:
+def candidates(version):
     if sys.version_info[:2] == tuple(map(int, version.split("."))):
         yield Path(sys.executable)
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")

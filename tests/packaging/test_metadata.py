@@ -13,18 +13,18 @@ GENERATED = "Generated from the table of endpoints by `make generate`"
 LINES_MAX = 450
 
 
-def read(name: str) -> str:
+def read(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["CITATION.cff", "tools/conda/recipe.yaml"])
-def test_the_version_is_that_of_the_crate(name: str) -> None:
+def test_the_version_is_that_of_the_crate(name):
     crate = re.search(r'^version = "(.+)"$', read("Cargo.toml"), re.M)
     written = re.search(r'^ *version: "?([\d.]+)"?$', read(name), re.M)
     assert crate and written and crate[1] == written[1]
 
 
-def test_every_extra_is_explained_on_the_start_page() -> None:
+def test_every_extra_is_explained_on_the_start_page():
     section = read("pyproject.toml").partition("[project.optional-dependencies]")[2]
     extras = re.findall(r"^([a-z]+) = \[", section.partition("\n[")[0], re.M)
     table = re.findall(r"^\| (`.+`) \|", read("docs/index.md"), re.M)
@@ -32,7 +32,7 @@ def test_every_extra_is_explained_on_the_start_page() -> None:
     assert len(extras) > 10 and set(extras) <= explained
 
 
-def test_the_release_checklist_names_every_file_with_a_placeholder() -> None:
+def test_the_release_checklist_names_every_file_with_a_placeholder():
     found = placeholders()
     page = read("CONTRIBUTING.md").partition("## A release")[2].partition("### Each time")[0]
     named = {name for name in re.findall(r"`([^`]+)`", page) if (ROOT / name).is_file()}
@@ -44,7 +44,7 @@ def test_the_release_checklist_names_every_file_with_a_placeholder() -> None:
     )
 
 
-def test_every_address_of_the_project_is_a_placeholder_or_none_is() -> None:
+def test_every_address_of_the_project_is_a_placeholder_or_none_is():
     urls = read("pyproject.toml").partition("[project.urls]")[2].partition("\n[")[0]
     addresses = re.findall(r'= "(https://\S+)"', urls)
     assert len(addresses) == 5
@@ -54,7 +54,7 @@ def test_every_address_of_the_project_is_a_placeholder_or_none_is() -> None:
     assert filled_in == {in_site}
 
 
-def test_no_file_has_more_lines_than_the_style_allows() -> None:
+def test_no_file_has_more_lines_than_the_style_allows():
     assert f"at most {LINES_MAX} lines" in " ".join(read("STYLE.md").split())
     folders = ["src", "python", "tests", "docs"]
     listed = subprocess.run(
@@ -73,6 +73,6 @@ def test_no_file_has_more_lines_than_the_style_allows() -> None:
     assert long - generated == set()
 
 
-def test_the_development_container_is_json_with_comments() -> None:
+def test_the_development_container_is_json_with_comments():
     text = re.sub(r"^\s*//.*$", "", read(".devcontainer/devcontainer.json"), flags=re.M)
     assert json.loads(text)["postCreateCommand"] == "make help"

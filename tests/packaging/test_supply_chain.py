@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 ADVISORY = re.compile(r"\b(?:RUSTSEC|GHSA|PYSEC|CVE)-[\w-]+")
 
 
-def test_each_exception_of_an_audit_is_dated_and_explained_and_no_other_is() -> None:
+def test_each_exception_of_an_audit_is_dated_and_explained_and_no_other_is():
     explained = (ROOT / "SECURITY.md").read_text().split("## Exceptions")[1]
     entries = {}
     for entry in re.split(r"^- ", explained, flags=re.MULTILINE)[1:]:
@@ -24,9 +24,7 @@ def test_each_exception_of_an_audit_is_dated_and_explained_and_no_other_is() -> 
     assert set(entries) == {*accepted, *audit.ACCEPTED}
 
 
-def test_what_could_not_be_checked_passes_here_and_fails_on_github(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_could_not_be_checked_passes_here_and_fails_on_github(monkeypatch, capsys):
     monkeypatch.setattr(audit, "ON_GITHUB", False)
     assert audit.unreachable("crates", "no network") == []
     assert "advisories on crates were NOT CHECKED: no network" in capsys.readouterr().err
@@ -40,7 +38,7 @@ BUILDERS = [ROOT / "tools" / name for name in ("build-sdist", "build-wheels", "t
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
-def test_every_action_is_pinned_to_a_commit(workflow: Path) -> None:
+def test_every_action_is_pinned_to_a_commit(workflow):
     actions = re.findall(r"uses: *([^$\s]\S*)(.*)", workflow.read_text())
     assert actions
     for action, comment in actions:
@@ -48,7 +46,7 @@ def test_every_action_is_pinned_to_a_commit(workflow: Path) -> None:
         assert re.fullmatch(r" # v\d+\.\d+\.\d+", comment), f"{action} tells no version"
 
 
-def test_nothing_is_installed_or_built_without_hashes() -> None:
+def test_nothing_is_installed_or_built_without_hashes():
     commands = []
     for file in (*WORKFLOWS, *BUILDERS):
         text = file.read_text().replace("\\\n", "")
@@ -62,7 +60,7 @@ def test_nothing_is_installed_or_built_without_hashes() -> None:
         assert any(kind <= options for kind in [*kinds, {"--no-index"}]), command
 
 
-def test_rust_is_installed_for_a_release_only_by_a_rustup_whose_hash_is_known() -> None:
+def test_rust_is_installed_for_a_release_only_by_a_rustup_whose_hash_is_known():
     script = (ROOT / "tools/install-rust").read_text()
     known = re.findall(r"^(\S+-unknown-linux-\w+)\) hash=[0-9a-f]{64} ;;$", script, re.M)
     machines, libcs = ("x86_64", "aarch64"), ("gnu", "musl")
@@ -70,7 +68,7 @@ def test_rust_is_installed_for_a_release_only_by_a_rustup_whose_hash_is_known() 
     assert script.index("sha256sum -c") < script.index('"$folder/rustup-init" -y')
 
 
-def test_every_build_has_the_same_build_backend() -> None:
+def test_every_build_has_the_same_build_backend():
     locked = set()
     for file in ("demo", "dev", "threads"):
         text = (ROOT / f"requirements/{file}.txt").read_text()
@@ -83,7 +81,7 @@ def test_every_build_has_the_same_build_backend() -> None:
     assert tuple(map(int, version.split("."))) >= (1, 14, 1)
 
 
-def test_every_lock_file_is_kept_up_to_date() -> None:
+def test_every_lock_file_is_kept_up_to_date():
     settings = (ROOT / ".github/dependabot.yml").read_text()
     command = ["git", "ls-files", "*Cargo.lock"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -96,7 +94,7 @@ def test_every_lock_file_is_kept_up_to_date() -> None:
         assert f"package-ecosystem: {ecosystem}\n    directory: {folder}\n" in settings
 
 
-def test_only_jobs_that_publish_may_write_and_only_after_all_tests() -> None:
+def test_only_jobs_that_publish_may_write_and_only_after_all_tests():
     workflow = (ROOT / ".github/workflows/release.yml").read_text()
     before, publishing = workflow.split("\n  publish:\n")
     assert ": write" not in before

@@ -29,7 +29,7 @@ GIVEN = os.environ.get("BOARDLOT_TEST_WHEEL")
 
 
 @pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(tmp_path_factory):
     if GIVEN:
         return Path(GIVEN).absolute()
     folder = tmp_path_factory.mktemp("wheel")
@@ -45,27 +45,27 @@ Held = Callable[[str], bytes]
 
 
 @pytest.fixture(params=["installed", pytest.param("wheel", marks=pytest.mark.slow)])
-def held(request: pytest.FixtureRequest) -> Held:
+def held(request):
     """Reads a file of the `.dist-info`: of this environment's, and of the wheel's."""
     if request.param == "installed":
         return lambda name: (distribution("boardlot").read_text(name) or "").encode()
     return lambda name: read(request.getfixturevalue("wheel"), name)
 
 
-def read(wheel: Path, name: str) -> bytes:
+def read(wheel, name):
     with zipfile.ZipFile(wheel) as archive:
         (path,) = [path for path in archive.namelist() if path.endswith(f".dist-info/{name}")]
         return archive.read(path)
 
 
-def empty_environment(python: Path, folder: Path) -> Path:
+def empty_environment(python, folder):
     """The interpreter of a new environment without pip."""
     environment = folder / "environment"
     succeeds(python, "-m", "venv", "--without-pip", environment)
     return environment / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
-def install_and_check(wheel: Path, version: str, extra: str | None, folder: Path) -> None:
+def install_and_check(wheel, version, extra, folder):
     """Makes an empty environment, installs the wheel there and runs `installed.py`."""
     python = interpreter(version)
     if python is None:
@@ -82,7 +82,7 @@ def install_and_check(wheel: Path, version: str, extra: str | None, folder: Path
         assert [each["name"] for each in frozen] == ["boardlot"]
 
 
-def succeeds(*command: str | Path) -> str:
+def succeeds(*command):
     # Nothing of the checkout may be imported instead of what was installed.
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd="/")
@@ -90,7 +90,7 @@ def succeeds(*command: str | Path) -> str:
     return done.stdout
 
 
-def test_the_package_alone_works_in_an_empty_environment(tmp_path: Path) -> None:
+def test_the_package_alone_works_in_an_empty_environment(tmp_path):
     inside = empty_environment(Path(sys.executable), tmp_path)
     site = Path(
         succeeds(inside, "-c", "import sysconfig; print(sysconfig.get_path('platlib'))").strip()
@@ -111,40 +111,36 @@ def test_the_package_alone_works_in_an_empty_environment(tmp_path: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_wheel_alone_works_on_every_cpython_and_brings_nothing(
-    wheel: Path, version: str, tmp_path: Path
-) -> None:
+def test_the_wheel_alone_works_on_every_cpython_and_brings_nothing(wheel, version, tmp_path):
     install_and_check(wheel, version, None, tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("extra", EXTRAS)
-def test_each_extra_brings_what_it_promises(wheel: Path, extra: str, tmp_path: Path) -> None:
+def test_each_extra_brings_what_it_promises(wheel, extra, tmp_path):
     install_and_check(wheel, NEWEST, extra, tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("extra", EXTRAS)
 @pytest.mark.parametrize("version", [version for version in VERSIONS if version != NEWEST])
-def test_each_extra_works_on_every_other_cpython(
-    wheel: Path, version: str, extra: str, tmp_path: Path
-) -> None:
+def test_each_extra_works_on_every_other_cpython(wheel, version, extra, tmp_path):
     install_and_check(wheel, version, extra, tmp_path)
 
 
-def test_the_extras_tried_are_those_that_the_wheel_names(held: Held) -> None:
+def test_the_extras_tried_are_those_that_the_wheel_names(held):
     named = email.message_from_bytes(held("METADATA")).get_all("Provides-Extra")
     # `make test-engines` tries the others.
     assert set(named or ()) == {*EXTRAS, "ray", "spark"}
 
 
-def test_the_wheel_is_for_every_cpython_from_the_oldest_promised(held: Held) -> None:
+def test_the_wheel_is_for_every_cpython_from_the_oldest_promised(held):
     metadata = email.message_from_bytes(held("METADATA"))
     assert metadata["Requires-Python"] == f">={OLDEST}"
     assert f"Tag: cp{OLDEST.replace('.', '')}-abi3-" in held("WHEEL").decode()
 
 
-def test_the_wheel_holds_its_licences_and_a_bill_of_materials(held: Held) -> None:
+def test_the_wheel_holds_its_licences_and_a_bill_of_materials(held):
     assert b"MIT License" in held("licenses/LICENSE-MIT")
     assert b"Apache License" in held("licenses/LICENSE-APACHE")
     assert held("licenses/THIRD-PARTY-NOTICES") == notices.FILE.read_bytes()
@@ -157,5 +153,5 @@ def test_the_wheel_holds_its_licences_and_a_bill_of_materials(held: Held) -> Non
 
 @pytest.mark.slow
 @pytest.mark.skipif(not GIVEN, reason="a wheel built for tests alone is neither small nor packed")
-def test_the_wheel_of_a_release_is_as_small_as_promised(wheel: Path) -> None:
+def test_the_wheel_of_a_release_is_as_small_as_promised(wheel):
     assert wheel.stat().st_size <= release_files.WHEEL_MAX_BYTES

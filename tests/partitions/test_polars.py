@@ -43,7 +43,7 @@ def sent(sandbox):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_scan_is_what_to_polars_returns(listed, sent, engine) -> None:
+def test_a_scan_is_what_to_polars_returns(listed, sent, engine):
     lazy, eager = listed
     assert lazy.collect_schema() == eager.schema
     assert sent() == []
@@ -52,7 +52,7 @@ def test_a_scan_is_what_to_polars_returns(listed, sent, engine) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_the_first_rows_take_one_request(listed, sent, engine) -> None:
+def test_the_first_rows_take_one_request(listed, sent, engine):
     lazy, eager = listed
     assert lazy.head(10).collect(engine=engine).equals(eager.head(10))
     assert len(sent()) == 1
@@ -60,7 +60,7 @@ def test_the_first_rows_take_one_request(listed, sent, engine) -> None:
     assert len(sent()) == 3
 
 
-def test_a_filter_on_the_security_or_the_time_is_the_requests_own(listed, sent) -> None:
+def test_a_filter_on_the_security_or_the_time_is_the_requests_own(listed, sent):
     lazy, eager = listed
     condition = (pl.col("code") == CODES[1]) & (pl.col("updated_time") >= at(30))
     assert lazy.filter(condition).collect().equals(eager.filter(condition))
@@ -74,20 +74,13 @@ def test_a_filter_on_the_security_or_the_time_is_the_requests_own(listed, sent) 
     assert len(sent()) == before
 
 
-def test_rows_stay_in_the_pager_if_the_query_stops_early(listed, sent) -> None:
-    lazy, eager = listed
-    condition = pl.col("qty") > 2
-    found = lazy.filter(condition).head(1).collect(engine="streaming")
-    assert found.equals(eager.filter(condition).head(1))
-
-
-def test_many_fills_go_to_parquet_page_by_page(listed, tmp_path) -> None:
+def test_many_fills_go_to_parquet_page_by_page(listed, tmp_path):
     lazy, eager = listed
     lazy.sink_parquet(tmp_path / "fills.parquet")
     assert pl.read_parquet(tmp_path / "fills.parquet").equals(eager)
 
 
-def test_several_keys_have_a_column_of_their_own(client, sent) -> None:
+def test_several_keys_have_a_column_of_their_own(client, sent):
     symbols = ["HK.00700", "US.AAPL"]
     lazy = boardlot.polars.scan(client, "dividends", symbol=symbols)
     eager = client.fetch_many("dividends", symbols).to_polars()
@@ -102,20 +95,20 @@ def test_several_keys_have_a_column_of_their_own(client, sent) -> None:
     assert lazy.select(pl.len()).collect().item() == 97
 
 
-def test_one_value_has_no_column(client) -> None:
+def test_one_value_has_no_column(client):
     lazy = boardlot.polars.scan(client, "dividends", symbol="HK.00700", decimals="string")
     assert lazy.collect().equals(client.dividends("HK.00700").to_polars(decimals="string"))
 
 
 @pytest.mark.parametrize("version", ["1.18.0", "1.21.3"])
-def test_a_polars_that_loses_filters_of_a_source_is_rejected(monkeypatch, version) -> None:
+def test_a_polars_that_loses_filters_of_a_source_is_rejected(monkeypatch, version):
     monkeypatch.setattr(pl, "__version__", version)
     monkeypatch.delitem(sys.modules, "boardlot.polars")
     with pytest.raises(ImportError, match=r"needs polars 1\.22 or newer"):
         importlib.import_module("boardlot.polars")
 
 
-def test_errors_are_the_clients_own(client, sent) -> None:
+def test_errors_are_the_clients_own(client, sent):
     lazy = boardlot.polars.scan(client, "dividends", symbol="HK.99999")
     assert sent() == []
     with pytest.raises(bl.InvalidSymbol):
@@ -165,7 +158,7 @@ STEPS = st.lists(
 )
 @given(steps=STEPS, columns=st.lists(st.sampled_from(["code", "qty", "status"]), unique=True),
        engine=st.sampled_from(ENGINES))  # fmt: skip
-def test_every_query_has_the_result_of_an_eager_frame(listed, steps, columns, engine) -> None:
+def test_every_query_has_the_result_of_an_eager_frame(listed, steps, columns, engine):
     lazy, eager = listed
     for name, value in steps:
         arguments = (value, 40) if name == "slice" else (value,)

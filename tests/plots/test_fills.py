@@ -3,8 +3,6 @@
 import sys
 from datetime import datetime, timezone
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import pytest
 from boardlot import errors, plots
@@ -14,15 +12,15 @@ from ..support.fake_records import FILL, FakeRecords, fills
 figure = pytest.importorskip("matplotlib.figure")
 
 
-def drawn(source: Any) -> Any:
+def drawn(source):
     return plots.fills(source, figure.Figure(figsize=(8, 5)).add_subplot())
 
 
-def markers(axes: Any) -> dict[str, int]:
+def markers(axes):
     return {part.get_label(): len(part.get_offsets()) for part in axes.collections}
 
 
-def test_axes_name_unit_and_time_zone() -> None:
+def test_axes_name_unit_and_time_zone():
     axes = drawn(fills(40))
     assert axes.get_xlabel() == "Time of the fill (UTC)"
     assert axes.get_ylabel() == "Price (HKD)"
@@ -30,14 +28,14 @@ def test_axes_name_unit_and_time_zone() -> None:
     assert axes.get_title() == "Prices of 40 fills of 1 code"
 
 
-def test_a_marker_for_each_fill_by_its_side() -> None:
+def test_a_marker_for_each_fill_by_its_side():
     axes = drawn(fills(41))
     assert markers(axes) == {"BUY (20)": 20, "SELL (21)": 21}
     colours = {tuple(part.get_facecolor()[0]) for part in axes.collections}
     assert len(colours) == 2
 
 
-def test_times_are_of_the_declared_unit() -> None:
+def test_times_are_of_the_declared_unit():
     from matplotlib import dates
 
     axes = drawn(fills(1))
@@ -46,7 +44,7 @@ def test_times_are_of_the_declared_unit() -> None:
     assert y == 388.0
 
 
-def test_prices_far_apart_get_a_logarithmic_axis_and_labels_that_do_not_overlap() -> None:
+def test_prices_far_apart_get_a_logarithmic_axis_and_labels_that_do_not_overlap():
     rows = [
         {"trd_side": "BUY", "code": f"HK.{code}", "price": str(price), "create_time": 10**15 + time}
         for code, price in [(1, "400"), (2, "4"), (3, "4.01"), (4, "4.02")]
@@ -62,7 +60,7 @@ def test_prices_far_apart_get_a_logarithmic_axis_and_labels_that_do_not_overlap(
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-def test_frames_and_records_draw_the_same(library: str) -> None:
+def test_frames_and_records_draw_the_same(library):
     module = pytest.importorskip(library)
     rows = [
         {**row, "create_time": datetime.fromtimestamp(row["create_time"] / 1e6, timezone.utc)}
@@ -74,13 +72,13 @@ def test_frames_and_records_draw_the_same(library: str) -> None:
         assert markers(drawn(frame)) == markers(drawn(fills(9)))
 
 
-def test_fills_without_a_time_or_a_price_are_left_out() -> None:
+def test_fills_without_a_time_or_a_price_are_left_out():
     rows = [*fills(2), {**fills(1)[0], "create_time": 0}, {**fills(1)[0], "price": ""}]
     assert drawn(FakeRecords(rows, FILL)).get_title() == "Prices of 2 fills of 1 code"
     assert drawn([]).get_title() == "Prices of 0 fills of 0 codes"
 
 
-def test_only_executed_fills_are_drawn_and_the_title_counts_the_others() -> None:
+def test_only_executed_fills_are_drawn_and_the_title_counts_the_others():
     rows = [{**row, "status": "OK"} for row in fills(5)]
     rows[1]["status"] = rows[2]["status"] = "CANCELLED"
     rows[3]["status"] = None
@@ -94,23 +92,22 @@ def test_only_executed_fills_are_drawn_and_the_title_counts_the_others() -> None
 
 
 @pytest.mark.parametrize("name", plots.__all__)
-def test_an_empty_chart_draws_and_says_that_there_is_nothing(name: str, tmp_path: Path) -> None:
+def test_an_empty_chart_draws_and_says_that_there_is_nothing(name, tmp_path):
     page = figure.Figure(figsize=(8, 5))
     axes = getattr(plots, name)([], page.add_subplot())
     axes.figure.savefig(tmp_path / "empty.png")
     assert [text.get_text() for text in axes.texts] == ["nothing to show"]
 
 
-def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    needed = r"needs matplotlib: pip install 'boardlot\[notebook\]'"
     for draw in (plots.fills, plots.positions, plots.dividends):
-        with pytest.raises(
-            ImportError, match=r"needs matplotlib: pip install 'boardlot\[notebook\]'"
-        ):
+        with pytest.raises(ImportError, match=needed):
             draw([])
 
 
-def test_a_missing_column_is_named() -> None:
+def test_a_missing_column_is_named():
     with pytest.raises(errors.ConfigError, match="needs the column 'trd_side'"):
         drawn([{"code": "HK.1", "price": "1", "create_time": 1}])
     pandas = pytest.importorskip("pandas")
@@ -118,7 +115,7 @@ def test_a_missing_column_is_named() -> None:
         drawn(pandas.DataFrame({"code": ["HK.1"], "price": [1.0]}))
 
 
-def of_two_markets() -> list[dict[str, Any]]:
+def of_two_markets():
     prices = {"HK.00700": ("600", "610"), "US.AAPL": ("2", "30")}
     return [
         {"trd_side": side, "code": code, "price": price, "create_time": 10**15 + place}
@@ -127,7 +124,7 @@ def of_two_markets() -> list[dict[str, Any]]:
     ]
 
 
-def test_each_market_has_a_panel_with_a_scale_of_the_same_kind() -> None:
+def test_each_market_has_a_panel_with_a_scale_of_the_same_kind():
     first = drawn(of_two_markets())
     hk, us = panels = first.figure.axes
     assert first is hk and [panel.get_ylabel() for panel in panels] == ["HK price", "US price"]
@@ -135,8 +132,6 @@ def test_each_market_has_a_panel_with_a_scale_of_the_same_kind() -> None:
     assert hk.get_ylim()[0] > 100 > us.get_ylim()[1]
     # The prices of one market are far apart, so all axes are logarithmic.
     assert {panel.get_yscale() for panel in panels} == {"log"}
-    assert [[text.get_text() for text in panel.texts] for panel in panels] == [
-        ["HK.00700"],
-        ["US.AAPL"],
-    ]
+    codes = [[text.get_text() for text in panel.texts] for panel in panels]
+    assert codes == [["HK.00700"], ["US.AAPL"]]
     assert markers(us) == {"BUY (2)": 1, "SELL (2)": 1}

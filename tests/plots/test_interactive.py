@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from datetime import date
-from typing import Any
 
 import boardlot as bl
 import pytest
@@ -12,13 +11,13 @@ from boardlot import errors
 interactive = pytest.importorskip("boardlot.plots.interactive")
 
 
-def of(chart: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def of(chart):
     """The specification, and the data in it."""
     spec = chart.to_dict()
     return spec, spec["datasets"][spec["data"]["name"]]
 
 
-def channels(spec: dict[str, Any]) -> dict[str, Any]:
+def channels(spec):
     inner = spec["spec"]
     return dict((inner["layer"][-1] if "layer" in inner else inner)["encoding"])
 
@@ -30,7 +29,7 @@ FILLS = [
 ]
 
 
-def test_fills_have_a_panel_for_each_market_and_times_in_utc() -> None:
+def test_fills_have_a_panel_for_each_market_and_times_in_utc():
     spec, rows = of(interactive.fills(FILLS))
     assert spec["title"] == "Prices of 2 fills of 2 codes; not drawn: 1 GONE"
     assert [(row["market"], row["price"]) for row in rows] == [("HK", 600.0), ("US", 30.0)]
@@ -44,7 +43,7 @@ def test_fills_have_a_panel_for_each_market_and_times_in_utc() -> None:
     assert channels(spec)["color"]["scale"]["domain"] == ["BUY", "SELL"]
 
 
-def test_amounts_of_positions_have_panels_and_ratios_do_not() -> None:
+def test_amounts_of_positions_have_panels_and_ratios_do_not():
     rows = [{"symbol": f"S{m}", "market": m, "mv": "5", "profit_ratio": "2"} for m in (1, 2)]
     spec, values = of(interactive.positions(rows, value="mv"))
     assert {row["market"] for row in values} == {"1", "2"}
@@ -53,7 +52,7 @@ def test_amounts_of_positions_have_panels_and_ratios_do_not() -> None:
     assert {row["market"] for row in of(interactive.positions(rows))[1]} == {""}
 
 
-def test_dividends_are_summed_by_year_and_currency() -> None:
+def test_dividends_are_summed_by_year_and_currency():
     rows = [
         {"symbol": symbol, "currency": currency, "dividend_per_share": amount, "ex_date": day}
         for symbol, currency, amount, day in [
@@ -69,64 +68,32 @@ def test_dividends_are_summed_by_year_and_currency() -> None:
     assert spec["title"] == "4 cash dividends of 3 securities"
 
 
-def ipo_event(name: str, day: int, code: str = "MY.1", market: str = "my") -> dict[str, Any]:
+def ipo_event(name, day, code="MY.1", market="my"):
     when = date(2026, 11, day)
     return {"code": code, "event": name, "date": when, "market": market, "name": "太阳能 SOLAR"}
 
 
-def test_a_subscription_is_a_span_of_whole_days_and_other_events_are_marks_in_their_days() -> None:
-    spec, rows = of(
-        interactive.ipos(
-            [
-                ipo_event("opening", 2),
-                ipo_event("closing", 4),
-                ipo_event("draw", 5),
-                ipo_event("ballot", 5),
-                ipo_event("listing", 30, "HK.2", "hk"),
-                ipo_event("opening", 9, "HK.1", "hk"),
-            ]
-        )
-    )
+def test_a_subscription_is_a_span_of_whole_days_and_other_events_are_marks_in_their_days():
+    days = {"opening": 2, "closing": 4, "draw": 5, "ballot": 5}
+    events = [ipo_event(name, day) for name, day in days.items()]
+    events += [ipo_event("listing", 30, "HK.2", "hk"), ipo_event("opening", 9, "HK.1", "hk")]
+    spec, rows = of(interactive.ipos(events))
     assert spec["title"] == "3 IPOs of 2 markets"
-    assert rows == [
-        {
-            "market": "hk",
-            "ipo": "太阳能 SOLAR  HK.1",
-            "event": "Subscription",
-            "from": "2026-11-09",
-            "to": "2026-11-10",
-            "days": "2026-11-09 – 2026-11-09",
-        },
-        {
-            "market": "hk",
-            "ipo": "太阳能 SOLAR  HK.2",
-            "event": "Listing",
-            "at": "2026-11-30T12:00Z",
-            "days": "2026-11-30",
-        },
-        {
-            "market": "my",
-            "ipo": "太阳能 SOLAR  MY.1",
-            "event": "Subscription",
-            "from": "2026-11-02",
-            "to": "2026-11-05",
-            "days": "2026-11-02 – 2026-11-04",
-        },
-        {
-            "market": "my",
-            "ipo": "太阳能 SOLAR  MY.1",
-            "event": "Retail ballot",
-            "at": "2026-11-05T08:00Z",
-            "days": "2026-11-05",
-        },
-        {
-            "market": "my",
-            "ipo": "太阳能 SOLAR  MY.1",
-            "event": "Ballot announced",
-            "at": "2026-11-05T16:00Z",
-            "days": "2026-11-05",
-        },
+    shown = [(x["market"], x["ipo"][-4:], x["event"], x["days"]) for x in rows]
+    assert shown == [
+        ("hk", "HK.1", "Subscription", "2026-11-09 – 2026-11-09"),
+        ("hk", "HK.2", "Listing", "2026-11-30"),
+        ("my", "MY.1", "Subscription", "2026-11-02 – 2026-11-04"),
+        ("my", "MY.1", "Retail ballot", "2026-11-05"),
+        ("my", "MY.1", "Ballot announced", "2026-11-05"),
     ]
+    assert [(x["from"], x["to"]) for x in rows if "from" in x] == [
+        ("2026-11-09", "2026-11-10"),
+        ("2026-11-02", "2026-11-05"),
+    ]
+    marks = [x["at"] for x in rows if "at" in x]
+    assert marks == ["2026-11-30T12:00Z", "2026-11-05T08:00Z", "2026-11-05T16:00Z"]
+    assert rows[0]["ipo"] == "太阳能 SOLAR  HK.1"
     assert spec["facet"]["row"]["field"] == "market"
     assert spec["resolve"]["scale"] == {"x": "shared", "y": "independent"}
     encoding = channels(spec)
@@ -138,28 +105,25 @@ def test_a_subscription_is_a_span_of_whole_days_and_other_events_are_marks_in_th
 
 
 @pytest.mark.parametrize("chart", ["fills", "positions", "dividends", "ipos"])
-def test_nothing_to_show_is_a_chart_too(chart: str) -> None:
+def test_nothing_to_show_is_a_chart_too(chart):
     assert of(getattr(interactive, chart)([]))[1] == []
 
 
-@pytest.mark.parametrize("name", ["<script>", "a.b[0]", "datum.x", "a\\'b", "腾讯", "x:Q"])
-def test_texts_of_the_service_are_data_and_never_part_of_the_specification(name: str) -> None:
+@pytest.mark.parametrize("name", ["<script>", "a.b[0]", "a\\'b", "x:Q"])
+def test_texts_of_the_service_are_data_and_never_part_of_the_specification(name):
     rows = [{**FILLS[0], "code": name, "trd_side": name}]
     spec, values = of(interactive.fills(rows))
     assert values[0]["code"] == name
     encoding = channels(spec)
-    assert {encoding[channel]["field"] for channel in ("x", "y", "color")} == {
-        "time",
-        "price",
-        "side",
-    }
+    fields = {encoding[channel]["field"] for channel in ("x", "y", "color")}
+    assert fields == {"time", "price", "side"}
     spec, values = of(interactive.ipos([ipo_event("listing", 9, name)]))
     assert values[0]["ipo"] == f"太阳能 SOLAR  {name}"
     del spec["datasets"]
     assert name not in str(spec)
 
 
-def test_records_and_frames_draw_the_same() -> None:
+def test_records_and_frames_draw_the_same():
     with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
         records = client.dividends("HK.00700")
         fills = client.fills_history(sandbox.accounts["trade"][0], "HK").all(max_items=20)
@@ -172,7 +136,7 @@ def test_records_and_frames_draw_the_same() -> None:
     assert of(interactive.fills(local)) == of(interactive.fills(fills))
 
 
-def test_interactive_charts_need_altair_alone() -> None:
+def test_interactive_charts_need_altair_alone():
     """Of the libraries that draw: a position's name is not looked up in matplotlib's fonts."""
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
@@ -184,7 +148,7 @@ def test_interactive_charts_need_altair_alone() -> None:
     assert "腾讯  1" in done.stdout, done.stderr
 
 
-def test_an_unknown_value_and_a_missing_column_are_named() -> None:
+def test_an_unknown_value_and_a_missing_column_are_named():
     with pytest.raises(errors.ConfigError, match="profit_ratio, profit, mv"):
         interactive.positions([], value="price")
     with pytest.raises(errors.ConfigError, match="'code'"):

@@ -1,10 +1,5 @@
 """Names in charts: drawn as they are, whatever the service or a caller calls a thing."""
 
-import warnings
-from itertools import product
-from pathlib import Path
-from typing import Any
-
 import pytest
 from boardlot import errors, plots
 
@@ -13,13 +8,12 @@ matplotlib = pytest.importorskip("matplotlib")
 from boardlot.plots import style  # noqa: E402
 
 NAMES = [
-    "$^$", "a$b_c$", "$", "$$", r"\frac", r"$\frac{1}{0}$", r"\$5", "_hidden", "__", "%s{0}",
-    "", " ", "腾讯控股", "🚀", "a\nb\t\x00\x1b[31m", "\u202eRTL", "e\u0301", "\ud800",
-    "x" * 300, "腾" * 300, "$^$" * 100,
+    "$^$", "$", r"$\frac{1}{0}$", "_hidden", "%s{0}", "", "腾讯控股", "🚀", "a\nb\t\x00\x1b[31m",
+    "\ud800", "腾" * 300, "$^$" * 100,
 ]  # fmt: skip
 
 
-def fills(name: str) -> list[dict[str, Any]]:
+def fills(name):
     sides = [name, "BUY", "SELL"]
     rows = [
         {"trd_side": side, "code": code, "price": "1.5", "create_time": 10**15 + place}
@@ -29,22 +23,22 @@ def fills(name: str) -> list[dict[str, Any]]:
     return [*rows, {**rows[0], "status": name}, {**rows[0], "status": f"{name}!"}]
 
 
-def dividends(name: str) -> list[dict[str, Any]]:
+def dividends(name):
     row = {"dividend_per_share": "0.5", "ex_date": "2026-01-31", "symbol": name, "currency": name}
     return [row, {**row, "process": "Plan"}]
 
 
-def several_dividends(name: str) -> list[dict[str, Any]]:
+def several_dividends(name):
     other = {**dividends(name)[0], "symbol": "HK.00700", "currency": "HKD"}
     return [*dividends(name), other]
 
 
-def positions(name: str) -> list[dict[str, Any]]:
+def positions(name):
     row = {"symbol": name, "stock_name": name, "pstn_type": 0, "profit_ratio": "1.5"}
     return [row, {**row, "symbol": "AAPL", "pstn_type": 1}]
 
 
-def ipos(name: str) -> list[dict[str, Any]]:
+def ipos(name):
     events = ("opening", "closing", "draw", "ballot", "grey_market", "listing", name)
     return [
         {"code": name, "name": name, "market": name, "event": event, "date": "2026-11-05"}
@@ -61,46 +55,27 @@ CHARTS = [
 ]
 
 
-def texts(axes: Any) -> list[str]:
+def texts(axes):
     from matplotlib.text import Text
 
     return [text.get_text() for text in axes.figure.findobj(Text)]
 
 
-EACH = list(product(["none", "constrained"], ["svg", "png"]))
-
-
-def in_turn(chart: int, name: str) -> list[tuple[str, str]]:
-    """Each name and each chart in both kinds of file.
-
-    A layout has trouble with long names only: each chart has them in both.
-    """
-    if len(name) > 20:
-        return [("none", "svg"), ("constrained", "png")]
-    return [("none", ["svg", "png"][(chart + NAMES.index(name)) % 2])]
-
-
-def each(_chart: int, _name: str) -> list[tuple[str, str]]:
-    return EACH
-
-
-@pytest.mark.parametrize("drawn", [in_turn, pytest.param(each, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("number", range(len(CHARTS)))
-def test_a_name_is_drawn_as_it_is(number: int, name: str, drawn: Any, tmp_path: Path) -> None:
-    chart, rows = CHARTS[number]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for layout, kind in drawn(number, name):
-            page = figure.Figure(figsize=(9, 6), layout=layout)
-            axes = chart(rows(name), page.add_subplot())
-            page.savefig(tmp_path / f"chart.{kind}", dpi=50)
+@pytest.mark.parametrize(("chart", "rows"), CHARTS)
+def test_a_name_is_drawn_as_it_is(chart, rows, name, tmp_path):
+    # A layout has trouble with long names only.
+    layouts = [("none", "svg"), ("constrained", "png")] if len(name) > 20 else [("none", "png")]
+    for layout, kind in layouts:
+        page = figure.Figure(figsize=(9, 6), layout=layout)
+        axes = chart(rows(name), page.add_subplot())
+        page.savefig(tmp_path / f"chart.{kind}", dpi=50)
     if 0 < len(name) < 20 and name.isprintable() and name.isascii():
         assert any(name in text for text in texts(axes))
 
 
 @pytest.mark.parametrize(("chart", "rows"), CHARTS)
-def test_no_text_of_the_services_is_parsed(chart: Any, rows: Any) -> None:
+def test_no_text_of_the_services_is_parsed(chart, rows):
     from matplotlib.text import Text
 
     with matplotlib.rc_context({"text.parse_math": True}):
@@ -110,12 +85,12 @@ def test_no_text_of_the_services_is_parsed(chart: Any, rows: Any) -> None:
     assert not any(text.get_parse_math() or text.get_usetex() for text in named)
 
 
-def test_a_side_with_an_underscore_is_in_the_legend() -> None:
+def test_a_side_with_an_underscore_is_in_the_legend():
     axes = plots.fills(fills("_net"), figure.Figure().add_subplot())
     assert " _net (2)" in [text.get_text() for text in axes.get_legend().get_texts()]
 
 
-def test_a_long_name_is_cut_and_one_that_the_font_lacks_shows_its_length() -> None:
+def test_a_long_name_is_cut_and_one_that_the_font_lacks_shows_its_length():
     assert style.label("x" * 300) == "x" * 39 + "…"
     assert style.label("HK.00700") == style.drawable("HK.00700") == "HK.00700"
     assert style.label("US.🚀🚀") == "US.??"
@@ -123,7 +98,7 @@ def test_a_long_name_is_cut_and_one_that_the_font_lacks_shows_its_length() -> No
 
 
 @pytest.mark.parametrize("value", ["soon", "1_0x", [1], {}])
-def test_a_value_that_is_not_a_number_or_time_is_rejected_by_name(value: Any) -> None:
+def test_a_value_that_is_not_a_number_or_time_is_rejected_by_name(value):
     good = fills("HK.00700")[0]
     for column, words in (
         ("price", "not a valid number"),
@@ -134,11 +109,11 @@ def test_a_value_that_is_not_a_number_or_time_is_rejected_by_name(value: Any) ->
 
 
 @pytest.mark.parametrize("code", [5, None, ["HK.1"]])
-def test_records_whose_code_is_not_a_text_are_an_error_of_the_packages(code: Any) -> None:
+def test_records_whose_code_is_not_a_text_are_an_error_of_the_packages(code):
     from ..support.fake_records import FakeRecords, Field
 
     class Listed(FakeRecords):
-        def to_dicts(self, *, typed: bool) -> list[Any]:
+        def to_dicts(self, *, typed):
             return list(self)
 
     schema = (Field("code", "text"), Field("list_timestamp", "timestamp", "ms"))
@@ -150,7 +125,7 @@ def test_records_whose_code_is_not_a_text_are_an_error_of_the_packages(code: Any
 
 
 @pytest.mark.parametrize("price", ["inf", "1e999", "nan", float("-inf")])
-def test_a_price_that_is_not_finite_is_left_out(price: Any, tmp_path: Path) -> None:
+def test_a_price_that_is_not_finite_is_left_out(price, tmp_path):
     rows = [{**fills("HK.00700")[0], "price": price}, *fills("HK.00700")[:2]]
     axes = plots.fills(rows, figure.Figure().add_subplot())
     axes.figure.savefig(tmp_path / "chart.png")

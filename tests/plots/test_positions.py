@@ -1,7 +1,5 @@
 """The chart of positions: bars, hatches, units, and how many of them."""
 
-from typing import Any
-
 import pytest
 from boardlot import errors, plots
 
@@ -14,19 +12,19 @@ POSITIONS = [
 ]
 
 
-def drawn(source: Any, **options: Any) -> Any:
+def drawn(source, **options):
     return plots.positions(source, figure.Figure(figsize=(8, 5)).add_subplot(), **options)
 
 
-def labels(axes: Any) -> list[str]:
+def labels(axes):
     return [label.get_text() for label in axes.get_yticklabels()]
 
 
-def numbers(axes: Any) -> list[str]:
+def numbers(axes):
     return [text.get_text() for text in axes.texts]
 
 
-def test_bars_are_in_the_order_of_their_values_and_show_them() -> None:
+def test_bars_are_in_the_order_of_their_values_and_show_them():
     axes = drawn(POSITIONS)
     assert labels(axes) == ["NVIDIA  NVDA", "Apple  AAPL"]
     assert numbers(axes) == ["-2.50 %", "+10.03 %"]
@@ -34,13 +32,13 @@ def test_bars_are_in_the_order_of_their_values_and_show_them() -> None:
     assert axes.get_title() == "P&L ratio of 2 positions, short ones hatched"
 
 
-def test_short_positions_are_hatched_and_losses_have_a_colour_of_their_own() -> None:
+def test_short_positions_are_hatched_and_losses_have_a_colour_of_their_own():
     short, long = drawn(POSITIONS).patches
     assert (short.get_hatch(), long.get_hatch()) == ("////", None)
     assert short.get_facecolor() != long.get_facecolor()
 
 
-def test_another_value_is_shown_with_its_unit() -> None:
+def test_another_value_is_shown_with_its_unit():
     axes = drawn(POSITIONS, value="mv")
     assert numbers(axes) == ["-7.00", "5.00", "9.00"]
     assert axes.get_xlabel() == "Market value (trading currency of each position)"
@@ -48,46 +46,32 @@ def test_another_value_is_shown_with_its_unit() -> None:
         drawn(POSITIONS, value="qty")
 
 
-def test_of_many_positions_those_of_the_largest_values_are_shown() -> None:
+def test_of_many_positions_those_of_the_largest_values_are_shown():
     many = [{"symbol": str(place), "profit_ratio": str(place - 50)} for place in range(90)]
     axes = drawn(many)
     assert axes.get_title() == "P&L ratio of 40 of 90 positions"
     assert labels(axes)[0] == "0" and labels(axes)[-1] == "89"
 
 
-def test_a_name_that_the_font_cannot_draw_is_left_out() -> None:
+def test_a_name_that_the_font_cannot_draw_is_left_out():
     rows = [{"symbol": "00700", "stock_name": "\ue123腾讯", "profit_ratio": "1"}]
     assert labels(drawn(rows)) == ["00700"]
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-def test_frames_and_records_draw_the_same(library: str) -> None:
-    module = pytest.importorskip(library)
-    rows = [{**row, "mv": float(row["mv"])} for row in POSITIONS]
-    frame = module.Table.from_pylist(rows) if library == "pyarrow" else module.DataFrame(rows)
-    assert labels(drawn(frame, value="mv")) == labels(drawn(POSITIONS, value="mv"))
-
-
-def test_no_positions_say_so() -> None:
-    axes = drawn([])
-    assert axes.get_title() == "P&L ratio of 0 positions"
-    assert numbers(axes) == ["nothing to show"]
-
-
 @pytest.mark.parametrize("value", ["mv", "profit"])
-def test_amounts_of_different_markets_are_not_compared(value: str) -> None:
+def test_amounts_of_different_markets_are_not_compared(value):
     rows = [
         {"symbol": symbol, "market": market, value: amount}
         for symbol, market, amount in [("00700", 1, "1000000"), ("AAPL", 2, "5"), ("MSFT", 2, "7")]
     ]
-    ax = plots.positions(rows, figure.Figure().add_subplot(), value=value)  # type: ignore[arg-type]
+    ax = plots.positions(rows, figure.Figure().add_subplot(), value=value)
     hk, us = ax.figure.axes
     assert ax is hk and us.get_xlim()[1] < 20
     assert [label.get_text() for label in us.get_yticklabels()] == ["AAPL", "MSFT"]
     assert us.get_xlabel().endswith("(trading currency of market 2)")
 
 
-def test_ratios_of_all_markets_share_an_axis() -> None:
+def test_ratios_of_all_markets_share_an_axis():
     rows = [{"symbol": f"S{m}", "market": m, "profit_ratio": str(m)} for m in (1, 2, 3)]
     ax = plots.positions(rows, figure.Figure().add_subplot())
     assert ax.figure.axes == [ax]

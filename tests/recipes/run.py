@@ -61,7 +61,7 @@ RUNS = {
 }
 
 
-def main(pythons: dict[str, str]) -> int:
+def main(pythons):
     """Run the files; `pythons` has the interpreter of each, or of all others as `*`."""
     pythons = {name: str(Path(python).absolute()) for name, python in pythons.items()}
     files = dict(FILE.findall(PAGE.read_text("utf-8")))
@@ -86,7 +86,7 @@ def main(pythons: dict[str, str]) -> int:
     return 1 if failed else 0
 
 
-def profile(sandbox: bl.Sandbox, home: Path) -> None:
+def profile(sandbox, home):
     key = bl.generate_key()
     folder = home / "boardlot"
     folder.mkdir(mode=0o700)
@@ -99,7 +99,7 @@ def profile(sandbox: bl.Sandbox, home: Path) -> None:
     )
 
 
-def environment(home: str) -> dict[str, str]:
+def environment(home):
     return {
         **os.environ,
         "XDG_CONFIG_HOME": home,

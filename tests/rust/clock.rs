@@ -5,7 +5,7 @@ use std::{
     pin::pin,
     sync::{Arc, Mutex},
     task::Poll,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use boardlot::{
@@ -14,7 +14,8 @@ use boardlot::{
     client::Client,
     error::ErrorKind,
     http::{
-        BaseUrl, Cassette, Event, EventKind, Observed, Observer, Recorder, Replay, TransportOptions,
+        BaseUrl, ClientRate, ClockReading, Event, EventKind, LocalInstant, Observed, Observer,
+        TransportOptions,
     },
     sandbox::{Faults, Options, Sandbox},
 };
@@ -34,17 +35,14 @@ fn sandbox(ahead_ms: i64, faults: Faults) -> Sandbox {
     Sandbox::start(options, &Handle::current()).expect("a sandbox")
 }
 
-fn client(base: &str, credentials: Option<Credentials>, cassette: Option<Cassette>) -> Client {
-    let options = TransportOptions {
-        max_retries: 0,
-        cassette: cassette.map(Arc::new),
-        ..TransportOptions::default()
-    };
-    Client::new(BaseUrl::parse(base).expect("a base"), credentials, options).expect("a client")
+fn client(sandbox: &Sandbox, credentials: Option<Credentials>) -> Client {
+    let options = TransportOptions { max_retries: 0, ..TransportOptions::default() };
+    let base = BaseUrl::parse(sandbox.base_url()).expect("a base");
+    Client::new(base, credentials, options).expect("a client")
 }
 
 fn anonymous(sandbox: &Sandbox) -> Client {
-    client(sandbox.base_url(), None, None)
+    client(sandbox, None)
 }
 
 fn api_key(sandbox: &Sandbox) -> Credentials {
@@ -54,8 +52,17 @@ fn api_key(sandbox: &Sandbox) -> Credentials {
     Credentials::api_key(id, Arc::new(key)).expect("a credential")
 }
 
+/// In microseconds.
 async fn service_now(client: &Client) -> boardlot::error::Result<i64> {
     client.transport().service_now(|| "call".to_owned()).await
+}
+
+/// A client whose next request would wait for an hour.
+fn with_one_request(sandbox: &Sandbox) -> Client {
+    let rate = Some(ClientRate::Own(1.0 / 3_600.0));
+    let options = TransportOptions { max_retries: 0, rate_limit: rate, ..Default::default() };
+    let base = BaseUrl::parse(sandbox.base_url()).expect("a base");
+    Client::new(base, None, options).expect("a client")
 }
 
 fn local_ms() -> i64 {
@@ -64,7 +71,8 @@ fn local_ms() -> i64 {
 }
 
 /// The service's time is between `before` and now.
-fn assert_between(service_ms: i64, ahead_ms: i64, before: i64) {
+fn assert_between(service_micros: i64, ahead_ms: i64, before: i64) {
+    let service_ms = service_micros / 1_000;
     // The rounding of stamp and age adds at most 2 ms.
     let (earliest, latest) = (before + ahead_ms, local_ms() + ahead_ms + 1_000);
     assert!(
@@ -82,10 +90,10 @@ fn the_services_time_is_known_whatever_the_credentials_are_and_the_local_clock_s
             for credentials in
                 [None, Some(api_key(&sandbox)), Some(Credentials::bearer(token).expect("a token"))]
             {
-                let client = client(sandbox.base_url(), credentials, None);
+                let client = client(&sandbox, credentials);
                 let before = local_ms();
-                let service_ms = service_now(&client).await.expect("a time");
-                assert_between(service_ms, ahead_ms, before);
+                let now = service_now(&client).await.expect("a time");
+                assert_between(now, ahead_ms, before);
                 assert_eq!(client.transport().clock().offset_ms(), 0, "signatures are unaffected");
             }
         }
@@ -151,7 +159,7 @@ fn a_signature_by_a_wrong_clock_is_made_again_by_the_services_once_for_all_calls
 }
 
 #[test]
-fn of_many_callers_one_requests_and_later_ones_use_its_result() {
+fn of_many_callers_one_requests() {
     runtime().block_on(async {
         let faults = Faults { latency: 0.1, ..Faults::default() };
         let sandbox = sandbox(HOUR_MS, faults);
@@ -160,10 +168,45 @@ fn of_many_callers_one_requests_and_later_ones_use_its_result() {
         for outcome in join_all((0..64).map(|_| service_now(&client))).await {
             assert_between(outcome.expect("a time"), HOUR_MS, before);
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        let before = local_ms();
-        assert_between(service_now(&client).await.expect("a time"), HOUR_MS, before);
         assert_eq!(sandbox.requests().len(), 1);
+    });
+}
+
+#[test]
+fn a_call_uses_the_last_reading_if_another_request_would_wait_for_its_turn() {
+    runtime().block_on(async {
+        let sandbox = sandbox(HOUR_MS, Faults { latency: 0.1, ..Faults::default() });
+        let client = with_one_request(&sandbox);
+        for _ in 0..2 {
+            let before = local_ms();
+            assert_between(service_now(&client).await.expect("a time"), HOUR_MS, before);
+        }
+        assert_eq!(sandbox.requests().len(), 1);
+    });
+}
+
+#[test]
+fn a_call_reads_the_clock_again_if_the_last_reading_would_keep_it_waiting() {
+    runtime().block_on(async {
+        for age in [30, 90, 240].map(Duration::from_secs) {
+            let sandbox = sandbox(0, Faults::default());
+            let client = anonymous(&sandbox);
+            let (wall, monotonic) = (local_ms() * 1_000, Instant::now());
+            let ago = |extra: Duration| {
+                let age = age + extra;
+                let micros = i64::try_from(age.as_micros()).expect("in range");
+                LocalInstant::new(wall - micros, monotonic - age)
+            };
+            let sent = ago(Duration::from_micros(100));
+            let service_ms = local_ms() - i64::try_from(age.as_millis()).expect("in range");
+            client.transport().clock().learn(ClockReading::between(
+                service_ms,
+                sent,
+                ago(Duration::ZERO),
+            ));
+            service_now(&client).await.expect("a time");
+            assert_eq!(sandbox.requests().len(), 1, "{age:?}");
+        }
     });
 }
 
@@ -221,46 +264,10 @@ fn a_stalled_caller_blocks_no_other() {
 fn an_explicit_server_time_makes_asking_again_unnecessary() {
     runtime().block_on(async {
         let sandbox = sandbox(HOUR_MS, Faults::default());
-        let client = anonymous(&sandbox);
+        let client = with_one_request(&sandbox);
         let before = local_ms();
         client.server_time().await.expect("a time");
         assert_between(service_now(&client).await.expect("a time"), HOUR_MS, before);
         assert_eq!(sandbox.requests().len(), 1);
-    });
-}
-
-#[test]
-fn an_implausible_time_is_a_protocol_error_and_is_not_remembered() {
-    runtime().block_on(async {
-        // 1995.
-        let sandbox = sandbox(-1_000_000_000_000, Faults::default());
-        let client = anonymous(&sandbox);
-        for _ in 0..2 {
-            let error = service_now(&client).await.expect_err("a failure");
-            assert!(matches!(*error.kind, ErrorKind::Protocol { .. }), "{error}");
-        }
-        assert_eq!(sandbox.requests().len(), 2);
-    });
-}
-
-#[test]
-fn a_replay_uses_the_recorded_time_and_sends_nothing() {
-    runtime().block_on(async {
-        let folder = std::env::temp_dir().join(format!("boardlot-clock-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        let path = folder.join("cassette.jsonl");
-        let sandbox = sandbox(HOUR_MS, Faults::default());
-        let recorder = Recorder::create(&path).expect("a recorder");
-        let recording = client(sandbox.base_url(), None, Some(Cassette::Recorder(recorder)));
-        let recorded_ms = service_now(&recording).await.expect("a time");
-        drop((recording, sandbox));
-        let recorded = std::fs::read_to_string(&path).expect("a cassette");
-        assert_eq!(recorded.lines().count(), 2, "its service and the time: no request");
-
-        let replay = Replay::open(&path).expect("a replay");
-        let base = replay.base_url().expect("an address").to_owned();
-        let replaying = client(&base, None, Some(Cassette::Replay(replay)));
-        assert_eq!(service_now(&replaying).await.expect("a time"), recorded_ms);
-        std::fs::remove_dir_all(&folder).expect("removed");
     });
 }

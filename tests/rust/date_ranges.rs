@@ -4,7 +4,7 @@ use boardlot::{
     api::{DateRange, NextEnd, ParameterLocation},
     decode::Page,
     error::{Error, ErrorKind},
-    pages::{PagingStyle, PreviousRows},
+    pages::{PagingStyle, PreviousRows, advance_range, drop_repeated},
 };
 
 use super::scripted;
@@ -28,14 +28,14 @@ fn page(ids: &[i64], next: &str) -> Page {
 
 fn before(ids: &[i64]) -> PreviousRows {
     let range = date_range(Some("id"));
-    range.drop_repeated(&mut page(ids, "1"), &PreviousRows::default()).expect("rows")
+    drop_repeated(&range, &mut page(ids, "1"), &PreviousRows::default()).expect("rows")
 }
 
 /// What follows a page of these rows, requested from `start` to `end`, after one of `previous`.
 fn advance(ids: &[i64], next: &str, asked: (&str, &str), previous: &[i64]) -> Advanced {
     let (start, end) = asked;
     let asked = (given(start), given(end));
-    date_range(Some("id")).advance(&mut page(ids, next), asked, &before(previous))
+    advance_range(&date_range(Some("id")), &mut page(ids, next), asked, &before(previous))
 }
 
 fn given(text: &str) -> Option<&str> {
@@ -88,19 +88,20 @@ fn an_end_that_comes_again_ends_the_list_only_where_nothing_can_be_hidden_behind
 fn rows_of_the_page_before_are_dropped_and_known_after_it() {
     let range = date_range(Some("id"));
     let mut second = page(&[3, 2, 1], "1");
-    let (_, rows) = range.advance(&mut second, (None, None), &before(&[5, 4, 3])).expect("rows");
+    let (_, rows) =
+        advance_range(&range, &mut second, (None, None), &before(&[5, 4, 3])).expect("rows");
     assert_eq!(second.len(), 2);
     assert!(!rows.is_empty() && PreviousRows::default().is_empty());
     assert_eq!(rows, before(&[1, 2, 3]), "as they came, the repeated one too");
     assert_ne!(rows, before(&[1, 2]));
     let mut third = page(&[3, 2, 1, 0], "0");
-    range.drop_repeated(&mut third, &rows).expect("rows");
+    drop_repeated(&range, &mut third, &rows).expect("rows");
     assert_eq!(third.len(), 1);
     // Nothing is compared where the caller named no field.
     let mut same = page(&[3, 2], "2");
-    assert!(date_range(None).drop_repeated(&mut same, &rows).expect("rows").is_empty());
+    assert!(drop_repeated(&date_range(None), &mut same, &rows).expect("rows").is_empty());
     assert_eq!(same.len(), 2);
-    let error = date_range(Some("no")).drop_repeated(&mut same, &rows).expect_err("refused");
+    let error = drop_repeated(&date_range(Some("no")), &mut same, &rows).expect_err("refused");
     assert!(error.to_string().contains("no no, the field that identifies rows"), "{error}");
 }
 
@@ -112,7 +113,7 @@ fn the_next_end_may_be_the_day_before_the_earliest_row() {
         let body = format!("{{\"ret_code\":0,\"data\":{{\"list\":[{rows}]}}}}");
         let listing = scripted::listing(style(date_range(None)), &[]);
         let mut page = scripted::read(&listing, &body).expect("a page");
-        range.advance(&mut page, (None, None), &PreviousRows::default())
+        advance_range(&range, &mut page, (None, None), &PreviousRows::default())
     };
     let rows = "{\"date\":\"2026-03-02 15:00\",\"id\":1},{\"id\":2,\"date\":\"2026/03/01\"},\
                 {\"date\":\"2026-03-03\"}";
@@ -128,37 +129,4 @@ fn a_next_end_that_is_missing_or_empty_is_rejected() {
     assert!(matches!(*error.kind, ErrorKind::Protocol { .. }), "{error}");
     let error = advance(&[1], "\"\"", ("", ""), &[]).expect_err("refused");
     assert!(matches!(*error.kind, ErrorKind::Pagination(_)), "{error}");
-}
-
-/// Rows 20 to 1, a page of three at a time, up to `end` and from `start` on.
-fn respond(query: &scripted::Query) -> String {
-    let number = |name: &str| query.get(name).map(|text| text.parse().expect("one"));
-    let (start, end) = (number("start").unwrap_or(1), number("end").unwrap_or(20));
-    let ids: Vec<i64> = (1..=end).rev().take(3).filter(|id| *id >= start).collect();
-    let last = ids.last().copied().unwrap_or(end);
-    // It speaks of the rows before the range as well.
-    let beside = format!("\"pagination\":{{\"has_more\":{},\"next_end\":{last}}}", last > 1);
-    scripted::body(ids, &beside)
-}
-
-#[tokio::test]
-async fn each_row_comes_once_also_across_a_checkpoint() {
-    for (query, expected) in [
-        (vec![], (1..=20).rev().collect::<Vec<i64>>()),
-        (vec![("start", "6"), ("end", "15")], (6..=15).rev().collect()),
-    ] {
-        for received in 0..=expected.len() {
-            let listing = || scripted::listing(style(date_range(Some("id"))), &query);
-            let first = scripted::pages(listing(), None, respond).expect("pages");
-            let mut ids = Vec::new();
-            while ids.len() < received {
-                let row = first.next_row().await.expect("a page");
-                ids.extend(scripted::ids_of(&[row.expect("a row")]));
-            }
-            let checkpoint = first.checkpoint().expect("a checkpoint");
-            let second = scripted::pages(listing(), Some(&checkpoint), respond).expect("resumed");
-            ids.extend(scripted::rest(&second).await.expect("the rest"));
-            assert_eq!(ids, expected, "{checkpoint}");
-        }
-    }
 }

@@ -7,9 +7,6 @@ use std::{
 
 use super::imports::{code, crates, imports, inline_paths, is_test, sources};
 
-/// Cycles that are still there, as the files of each; to be broken.
-const ALLOWED: &[&[&str]] = &[];
-
 /// A module by its path below the crate: `["http", "plan"]`.
 pub type Module = Vec<String>;
 
@@ -149,48 +146,8 @@ fn names(code: &str, word: &str) -> bool {
 
 #[test]
 fn files_of_a_module_do_not_import_each_other_in_a_circle() {
-    let is_allowed = |cycle: &BTreeSet<Module>| {
-        let allows = |allowed: &[&str]| {
-            cycle.iter().all(|module| allowed.contains(&module.join("/").as_str()))
-        };
-        ALLOWED.iter().any(|allowed| allows(allowed))
-    };
     for root in crates() {
-        let cycles = Tree::read(&root).cycles();
-        let found: Vec<_> = cycles.iter().filter(|cycle| !is_allowed(cycle)).collect();
+        let found = Tree::read(&root).cycles();
         assert!(found.is_empty(), "these files import each other: {found:#?}");
-    }
-}
-
-fn tree(files: &[(&str, &str)]) -> Tree {
-    let module = |name: &str| name.split('/').map(str::to_owned).collect();
-    Tree { code: files.iter().map(|(name, code)| (module(name), (*code).to_owned())).collect() }
-}
-
-#[test]
-fn a_cycle_is_found_through_re_exports_groups_aliases_and_paths() {
-    for (inner, other) in [
-        ("use super::Thing;", "use super::one::f;"),
-        ("use crate::m::{self, other::{Thing as T, U}};", "use super::one::f;"),
-        ("fn f() { super::other::g() }", "use crate::m::one::*;"),
-        ("fn f() { crate::m::other::g() }", "fn g() { super::one::f() }"),
-    ] {
-        let cycles =
-            tree(&[("m", "pub use other::Thing;"), ("m/one", inner), ("m/other", other)]).cycles();
-        assert_eq!(cycles.len(), 1, "{inner} and {other}: {cycles:?}");
-    }
-    let facade = tree(&[("m", "pub use one::f;\nfn g() { f() }"), ("m/one", "use super::g;")]);
-    assert_eq!(facade.cycles().len(), 1, "a module that uses what it re-exports");
-}
-
-#[test]
-fn a_facade_and_a_chain_are_not_cycles() {
-    for files in [
-        [("m", "mod f;\npub use one::f;"), ("m/one", "use super::other::g;"), ("m/other", "")],
-        [("m", "use one::f;"), ("m/one", "use super::other::g;"), ("m/other", "use std::fs;")],
-        [("m", "pub use one::{f, g};"), ("m/one", ""), ("m/other", "use super::f;")],
-        [("m", ""), ("m/one", "use crate::n::x;"), ("n", "use crate::m::one::f;")],
-    ] {
-        assert_eq!(tree(&files).cycles(), Vec::<BTreeSet<Module>>::new(), "{files:?}");
     }
 }

@@ -1,20 +1,15 @@
 //! How a list continues, page by page: what is requested, accepted and abandoned.
 
-use std::{
-    future::{Future, pending},
-    pin::Pin,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicU64, Ordering},
 };
 
 use boardlot::{
     api::{FirstPage, ParameterLocation},
-    decode::{BatchBuilder, ColumnOptions, Columns, Page},
-    error::{Error, ErrorKind, Result},
+    error::{ErrorKind, Result},
     http::{RangeEnd, TimeRange},
-    pages::{Limits, PagedCall, Pages, PagingStyle, Position, PreviousRows, Source, checkpoint},
+    pages::{PagedCall, PagingStyle, Position, PreviousRows, checkpoint},
 };
 
 use super::{
@@ -198,73 +193,4 @@ async fn limits_request_no_page_that_is_not_needed() {
         assert_eq!(progress.load(Ordering::Relaxed), ids.len() as u64);
         assert_eq!(requests.lock().expect("a lock").len(), expected_requests);
     }
-}
-
-#[tokio::test]
-async fn columns_take_up_every_row_of_every_page() {
-    let page = |id: i64, more: bool| {
-        let beside = format!("\"pagination\":{{\"has_more\":{more},\"next_key\":\"{id}\"}}");
-        body([id, id + 1, id + 2], &beside)
-    };
-    let responses = in_turn(vec![page(1, true), page(4, true), page(7, false)], Arc::default());
-    let pages: Pages = pages(listing(next_key(), &[]), None, responses).expect("pages");
-    let make = || Columns::new(std::iter::empty(), None, ColumnOptions::default());
-    let (mut fetcher, progress) = (pages.lock().await.expect("a fetcher"), AtomicU64::new(0));
-    let sink = || BatchBuilder::new(make);
-    let gathered = pages.gather(&mut fetcher, Limits::default(), &progress, sink).await;
-    let (_, parts) = gathered.expect("rows");
-    let parts: Vec<Columns> = parts.into_iter().flat_map(BatchBuilder::finish).collect();
-    assert_eq!(parts.iter().map(Columns::rows).sum::<usize>(), 9);
-}
-
-/// A service that never responds, and counts the requests that are under way.
-#[derive(Debug, Default)]
-struct Silent(Arc<AtomicU64>);
-
-struct UnderWay(Arc<AtomicU64>);
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-impl Source for Silent {
-    fn page<'a>(
-        &'a self,
-        _listing: &'a PagedCall,
-        _cursor: Option<&'a str>,
-        _range: Option<(i64, i64)>,
-    ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
-        self.0.fetch_add(1, Ordering::SeqCst);
-        let under_way = UnderWay(self.0.clone());
-        Box::pin(async move {
-            let _under_way = under_way;
-            pending().await
-        })
-    }
-
-    fn origin(&self) -> &str {
-        scripted::ORIGIN
-    }
-
-    fn now_ms<'a>(
-        &'a self,
-        _listing: &'a PagedCall,
-    ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
-        Box::pin(async { Err(Error::config("these lists have no open range")) })
-    }
-}
-
-#[tokio::test]
-async fn a_page_in_flight_is_dropped_with_its_iteration() {
-    let under_way = Arc::new(AtomicU64::new(0));
-    let source = Arc::new(Silent(under_way.clone()));
-    let pages = Pages::new(source, listing(next_key(), &[]), None).expect("pages");
-    let moment = std::time::Duration::from_millis(20);
-    tokio::time::timeout(moment, pages.next_row()).await.expect_err("no response");
-    assert_eq!(under_way.load(Ordering::SeqCst), 1);
-    drop(pages);
-    tokio::time::sleep(moment).await;
-    assert_eq!(under_way.load(Ordering::SeqCst), 0);
 }

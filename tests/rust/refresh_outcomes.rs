@@ -8,7 +8,7 @@ use std::{
 use boardlot::{
     auth::{
         TokenEndpoint, TokenResponse,
-        store::{TokenStore, token_key},
+        store::{TokenStore, refusal_key, token_key, user_key},
     },
     error::{ErrorKind, Result},
 };
@@ -46,7 +46,7 @@ async fn token_meanwhile(
 }
 
 #[tokio::test]
-async fn what_was_stored_meanwhile_is_used_whatever_the_service_returns() {
+async fn security_51_what_was_stored_meanwhile_is_used_whatever_the_service_returns() {
     let newer = |disk: &Disk| disk.put(&good_for("n", 3_000));
     for response in [refused("invalid_grant"), Ok(token_response("late", None, 3_600))] {
         let (rig, token) = token_meanwhile(newer, response).await;
@@ -85,7 +85,7 @@ async fn a_logout_leaves_no_refusal_behind() {
 }
 
 #[tokio::test]
-async fn only_what_rfc_6749_defines_ends_a_login() {
+async fn security_51_only_what_rfc_6749_defines_ends_a_login() {
     let other_form = || {
         let (error, description) = ("invalid_grant".to_owned(), "Forbidden".to_owned());
         Err(ErrorKind::GrantRejected { error, description }.into())
@@ -102,6 +102,13 @@ async fn only_what_rfc_6749_defines_ends_a_login() {
     // A token that is still good serves meanwhile.
     let holding = rig(&good_for("a", 30), None, vec![other_form()]);
     assert_eq!(holding.token(None).await.expect("a token"), "a");
+}
+
+#[test]
+fn security_51_a_refusal_has_a_key_of_its_own() {
+    let key = user_key(ORIGIN, "c", "ann");
+    assert_ne!(refusal_key(&key), user_key(ORIGIN, "c", "ann %refused"));
+    assert_ne!(refusal_key(&key), key);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use boardlot::{
     api::{Argument, EncodedValue},
-    auth::{Refusal, Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms},
+    auth::{Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms},
 };
 use zeroize::Zeroizing;
 
@@ -12,7 +12,7 @@ pub fn token_response(access: &str, refresh: Option<&str>, seconds: u64) -> Toke
     TokenResponse {
         access_token: Zeroizing::new(access.to_owned()),
         refresh_token: refresh.map(|token| Zeroizing::new(token.to_owned())),
-        lifetime: Duration::from_secs(seconds),
+        lifetime: Some(Duration::from_secs(seconds)),
         scopes: Some(vec!["quote:read".to_owned()]),
     }
 }
@@ -42,11 +42,9 @@ fn tokens_are_the_same_by_access_refresh_and_end() {
 }
 
 #[test]
-fn a_refusal_is_about_some_tokens_and_no_others() {
+fn tokens_have_a_fingerprint_that_no_others_have() {
     let one = set("a", Some("r"), 10, 0);
-    let written = Refusal::of(&one).write().expect("written");
-    let refusal = Refusal::read(&written).expect("read");
-    assert!(refusal.is_of(&one));
+    assert_eq!(one.fingerprint(), one.clone().fingerprint());
     for other in [
         set("b", Some("r"), 10, 0),
         set("a", Some("s"), 10, 0),
@@ -54,25 +52,14 @@ fn a_refusal_is_about_some_tokens_and_no_others() {
         set("a", Some("r"), 10, 1),
         set("ar", None, 10, 0),
     ] {
-        assert!(!refusal.is_of(&other));
+        assert_ne!(one.fingerprint(), other.fingerprint());
     }
-    assert!(Refusal::read(b"{}").is_none() && Refusal::read(b"").is_none());
-}
-
-#[test]
-fn tokens_that_an_earlier_release_marked_as_refused_stay_so_until_they_are_renewed() {
-    let one = set("a", Some("r"), 10, 0);
-    let written = String::from_utf8(one.write().expect("written").to_vec()).expect("text");
-    let marked = written.replacen('{', "{\"refresh_refused\":true,", 1);
-    let marked = TokenSet::read(marked.as_bytes(), "it").expect("read");
-    assert!(marked.refresh_refused && marked.is_same(&one));
-    assert!(!marked.refreshed(token_response("b", None, 20), 0).refresh_refused);
 }
 
 #[test]
 fn a_refresh_renews_end_and_life() {
     let renewed = set("a", Some("r"), 10, 0).refreshed(token_response("b", Some("s"), 20), 5_000);
-    assert_eq!((renewed.expires_at_ms, renewed.lifetime_ms), (25_000, 20_000));
+    assert_eq!((renewed.expires_at_ms, renewed.refresh_at_ms), (Some(25_000), Some(23_000)));
     assert_eq!(renewed.access_token.as_str(), "b");
     assert_eq!(renewed.refresh_token.as_deref().map(String::as_str), Some("s"));
     assert_eq!(renewed.scopes, ["quote:read"]);

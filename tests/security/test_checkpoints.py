@@ -6,6 +6,7 @@ import json
 import boardlot as bl
 import pytest
 
+from ..support.clients import client_of
 from ..support.paged_service import CALLS, page
 from ..support.service import StandInService
 
@@ -15,7 +16,6 @@ ROWS = [{"code": f"HK.{n:05}"} for n in range(3)]
 # A cursor of a service that resumes by what it was sent.
 REPEATING = {
     "the token": lambda token: token,
-    "a header": lambda token: f"Bearer {token} 50",
     "a state in Base64": lambda token: base64.b64encode(
         json.dumps({"at": 50, "authorization": token}).encode()
     ).decode(),
@@ -49,7 +49,7 @@ def pager_of(client, method, **options):
 @pytest.mark.parametrize("how", REPEATING)
 def test_security_14_a_cursor_with_a_token_is_used_but_never_in_a_checkpoint(method, how):
     with StandInService(TwoPages(method, REPEATING[how])) as server:
-        client = bl.Client(server.base_url, auth=bl.BearerToken(TOKEN), max_retries=0)
+        client = client_of(server, bl.BearerToken(TOKEN))
         pager = pager_of(client, method)
         for _ in ROWS[1:]:
             next(pager)
@@ -66,7 +66,7 @@ def test_security_14_a_cursor_with_a_token_is_used_but_never_in_a_checkpoint(met
 @pytest.mark.parametrize("how", OTHERS)
 def test_a_cursor_that_only_begins_like_a_token_is_in_the_checkpoint(how):
     with StandInService(TwoPages("plate_stocks", OTHERS[how])) as server:
-        client = bl.Client(server.base_url, auth=bl.BearerToken(TOKEN))
+        client = client_of(server, bl.BearerToken(TOKEN))
         pager = pager_of(client, "plate_stocks")
         for _ in ROWS:
             next(pager)
@@ -81,7 +81,7 @@ def test_security_14_an_error_behind_such_a_cursor_has_no_checkpoint():
         return pages(received) if pages.pages == 0 else page("plate_stocks", "no list", None)
 
     with StandInService(fails) as server:
-        client = bl.Client(server.base_url, auth=bl.BearerToken(TOKEN), max_retries=0)
+        client = client_of(server, bl.BearerToken(TOKEN))
         pager = pager_of(client, "plate_stocks")
         for _ in ROWS:
             next(pager)

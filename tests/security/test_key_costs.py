@@ -47,9 +47,8 @@ def scrypt(n, r, p):
 @pytest.mark.parametrize(
     "derivation",
     [
-        *(pbkdf2(6_000_001), pbkdf2(10_000_000), pbkdf2(99_999_999)),
-        *(scrypt(1 << 20, 8, 3), scrypt(1 << 14, 8, 200), scrypt(1 << 40, 1, 1)),
-        *(scrypt(0, 8, 1), scrypt(1, 8, 1), scrypt(3, 8, 1), scrypt(2, 0, 1), scrypt(2, 1, 0)),
+        *(pbkdf2(6_000_001), scrypt(1 << 20, 8, 3), scrypt(1 << 14, 8, 200), scrypt(1 << 40, 1, 1)),
+        *(scrypt(0, 8, 1), scrypt(3, 8, 1), scrypt(2, 0, 1), scrypt(2, 1, 0)),
     ],
     ids=bytes.hex,
 )
@@ -62,7 +61,7 @@ def test_the_costs_of_an_encrypted_key_are_bounded(derivation):
     assert PASSWORD not in str(caught.value)
 
 
-@pytest.mark.parametrize("derivation", [pbkdf2(600_000), scrypt(1 << 14, 8, 1)], ids=bytes.hex)
+@pytest.mark.parametrize("derivation", [pbkdf2(100_000), scrypt(1 << 14, 8, 1)], ids=bytes.hex)
 def test_usual_costs_are_read(derivation):
     with pytest.raises(bl.ConfigError, match="the password is wrong"):
         bl.ApiKey("k", encrypted(derivation), password=PASSWORD)
@@ -77,15 +76,19 @@ def test_ctrl_c_ends_the_wait_for_a_key_that_is_made():
 
 
 def test_other_threads_continue_while_a_key_is_read():
+    begun = threading.Event()
+
     def read():
+        begun.set()
         with pytest.raises(bl.ConfigError):
             bl.ApiKey("k", encrypted(pbkdf2(200_000)), password=PASSWORD)
 
     reading = threading.Thread(target=read)
     reading.start()
+    assert begun.wait(60)
     turns = 0
     while reading.is_alive():
         turns += 1
-        time.sleep(0.001)
-    # It would have none or one if the interpreter were held for as long as the key is read.
+        time.sleep(0)  # time: lets the other thread run
+    # It would have one or two if the interpreter were held for as long as the key is read.
     assert turns >= 5, f"this thread ran {turns} times"

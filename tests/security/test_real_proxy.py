@@ -6,16 +6,18 @@ docs/proxies.md says what is shown here.
 import re
 import socket
 import subprocess
-import time
 
 import boardlot as bl
 import pytest
 from boardlot import doctor
 from boardlot.cli.application import run
 
+from ..support.addresses import port_of
+from ..support.callbacks import listens
 from ..support.certificates import authority
 from ..support.proxy import Proxy
 from ..support.system import need_program
+from ..support.threads import wait_until
 
 USER, PASSWORD = "trader", "secret-word"
 QUOTED = "secret%2Dword"
@@ -44,13 +46,10 @@ def name():
 
 @pytest.fixture(scope="module")
 def service(name):
-    with (
-        bl.Sandbox(seed=7) as sandbox,
-        Proxy(
-            int(sandbox.base_url.rpartition(":")[2]), authority().context((name,)), host=name
-        ) as tls,
-    ):
-        yield tls.base_url
+    with bl.Sandbox(seed=7) as sandbox:
+        context = authority().context((name,))
+        with Proxy(port_of(sandbox.base_url), context, host=name) as tls:
+            yield tls.base_url
 
 
 @pytest.fixture(scope="module")
@@ -60,15 +59,11 @@ def tinyproxy(service, tmp_path_factory):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     config = tmp_path_factory.mktemp("tinyproxy") / "tinyproxy.conf"
-    of_service = service.rpartition(":")[2]
     # It compares the words of the header with those of its file.
-    config.write_text(CONFIG.format(port=port, user=USER, password=PASSWORD, service=of_service))
+    words = {"port": port, "user": USER, "password": PASSWORD, "service": port_of(service)}
+    config.write_text(CONFIG.format(**words))
     with subprocess.Popen(["tinyproxy", "-d", "-c", str(config)], stdout=subprocess.DEVNULL) as run:
-        for _ in range(600):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.05)
+        wait_until(lambda: listens(port), "tinyproxy")
         yield f"127.0.0.1:{port}"
         run.terminate()
 
@@ -81,51 +76,42 @@ def environment(monkeypatch):
     return monkeypatch
 
 
-def client(service, **options):
-    return bl.Client(service, **{"ca_file": authority().ca_file, "max_retries": 0, **options})
+def server_time(service, **options):
+    options = {"ca_file": authority().ca_file, "max_retries": 0, **options}
+    with bl.Client(service, **options) as client:
+        assert client.server_time().tzinfo is not None
 
 
-def test_a_url_with_name_and_password_is_accepted(service, tinyproxy):
-    with client(service, proxy=f"http://{USER}:{QUOTED}@{tinyproxy}") as through:
-        assert through.server_time().tzinfo is not None
-
-
-def test_the_proxy_of_the_environment_is_used_only_where_it_is_asked_for(
+def test_the_proxy_is_used_with_its_password_from_the_option_or_the_environment(
     service, tinyproxy, environment
 ):
-    environment.setenv("HTTPS_PROXY", f"http://{USER}:{QUOTED}@{tinyproxy}")
-    assert client(service, proxy="environment").server_time().tzinfo is not None
+    address = f"http://{USER}:{QUOTED}@{tinyproxy}"
+    server_time(service, proxy=address)
+    environment.setenv("HTTPS_PROXY", address)
+    server_time(service, proxy="environment")
     # Directly: the proxy, which this machine does not need, refuses nothing.
-    assert client(service).server_time().tzinfo is not None
+    server_time(service)
 
 
-def test_a_missing_password_is_what_the_hint_is_about(service, tinyproxy):
-    with pytest.raises(bl.TransportError, match="proxy authorization required") as caught:
-        client(service, proxy=f"http://{tinyproxy}").server_time()
-    assert "http://NAME:PASSWORD@HOST:PORT" in caught.value.hint
-
-
-def test_a_wrong_password_is_what_the_hint_is_about(service, tinyproxy):
-    # tinyproxy refuses it with 401, newer ones with 407; what it does not allow, with 403.
-    with pytest.raises(bl.TransportError, match="tunnel error") as caught:
-        client(service, proxy=f"http://{USER}:mistaken@{tinyproxy}").server_time()
-    assert re.search("name and (a )?password", caught.value.hint)
-    assert "in its URL" in caught.value.hint
+@pytest.mark.parametrize(
+    ("user", "port", "options", "said", "hint"),
+    [
+        ("", None, {}, "proxy authorization required", "http://NAME:PASSWORD@HOST:PORT"),
+        # tinyproxy refuses it with 401, newer ones with 407; what it does not allow, with 403.
+        (f"{USER}:mistaken@", None, {}, "tunnel error", "name and (a )?password.*in its URL"),
+        (f"{USER}:{QUOTED}@", 9, {}, "tunnel error: unsuccessful", "what the proxy allows"),
+        (f"{USER}:{QUOTED}@", None, {"ca_file": None}, "UnknownIssuer", "`ca_file=`"),
+    ],
+    ids=["no password", "wrong password", "another port", "unknown authority"],
+)
+def test_what_the_proxy_refuses_is_what_the_hint_is_about(
+    service, tinyproxy, name, user, port, options, said, hint
+):
+    address = f"https://{name}:{port}" if port else service
+    with pytest.raises(bl.TransportError, match=said) as caught:
+        server_time(address, proxy=f"http://{user}{tinyproxy}", **options)
+    assert re.search(hint, caught.value.hint)
     assert "mistaken" not in f"{caught.value!r}{caught.value.hint}"
-
-
-def test_a_host_that_the_proxy_does_not_allow(tinyproxy, name):
-    address = f"http://{USER}:{QUOTED}@{tinyproxy}"
-    with pytest.raises(bl.TransportError, match="tunnel error: unsuccessful") as caught:
-        client(f"https://{name}:9", proxy=address).server_time()
-    assert "what the proxy allows" in caught.value.hint
-
-
-def test_an_authority_that_was_not_given_is_what_the_hint_names(service, tinyproxy):
-    address = f"http://{USER}:{QUOTED}@{tinyproxy}"
-    with pytest.raises(bl.TransportError, match="UnknownIssuer") as caught:
-        client(service, proxy=address, ca_file=None).server_time()
-    assert "`ca_file=`" in caught.value.hint
 
 
 def test_a_profile_keeps_the_way_to_the_service(service, tinyproxy, environment, tmp_path, capfd):
@@ -137,7 +123,6 @@ def test_a_profile_keeps_the_way_to_the_service(service, tinyproxy, environment,
     kept = (tmp_path / "boardlot" / "config.toml").read_text()
     assert 'proxy = "environment"' in kept and f'ca_file = "{ca_file}"' in kept
     assert PASSWORD not in kept and QUOTED not in kept
-    assert bl.Client(profile="office").server_time().tzinfo is not None
     assert run(["--profile", "office", "time"]) == 0
     found = {finding.step: finding for finding in doctor.examine(profile="office")}
     assert found["proxy"].state == "ok" and "HTTPS_PROXY" in found["proxy"].detail

@@ -1,6 +1,7 @@
 """Promise 47: whatever goes wrong inside an exchange, no secret of it is shown anywhere."""
 
 import secrets
+from itertools import product
 
 import boardlot as bl
 import pytest
@@ -11,7 +12,7 @@ from ..support.echoes import BODY_LIMIT, ECHOES, response, secrets_in
 from ..support.http2 import Http2
 from ..support.logins import begin, quotes, sign_in
 from ..support.proxy import Proxy
-from ..support.secret_search import LogCapture, appearances, crash_report, hits
+from ..support.secret_search import SPELLINGS, LogCapture, appearances, crash_report, hits
 from ..support.service import Fault, Response, StandInService
 from ..support.stores import DictStore
 
@@ -84,7 +85,7 @@ def witness(tmp_path):
 FREE_TEXTS = ("message", "rejected token", "wait", "page")
 
 
-def echo_with(echo, hidden, fresh=()):
+def echo_with(echo, hidden, fresh=(), spelling="exactly"):
     """Repeats the secrets of each request, with tokens of its own; adds them to `hidden`."""
     if echo in FREE_TEXTS:
         fresh = ()
@@ -92,7 +93,7 @@ def echo_with(echo, hidden, fresh=()):
     def respond(received):
         found = [*secrets_in(received), *fresh]
         hidden.update(found)
-        return ECHOES[echo](" ".join(found).encode())
+        return ECHOES[echo](" ".join(map(SPELLINGS[spelling], found)).encode())
 
     return respond
 
@@ -103,11 +104,13 @@ AUTH = {
 }
 
 
-@pytest.mark.parametrize("auth", AUTH)
+@pytest.mark.parametrize(
+    ("auth", "spelling"), [("a signature", "exactly"), *product(["a token"], SPELLINGS)]
+)
 @pytest.mark.parametrize("echo", ECHOES)
-def test_security_47_a_call_that_fails_shows_no_secret(witness, echo, auth):
+def test_security_47_a_call_that_fails_shows_no_secret(witness, echo, auth, spelling):
     hidden = set()
-    respond = echo_with(echo, hidden)
+    respond = echo_with(echo, hidden, spelling=spelling)
     with StandInService(lambda received: Response(raw=respond(received))) as service:
         client = witness.client(service.base_url, AUTH[auth]())
         witness.catch(lambda: quotes(client))

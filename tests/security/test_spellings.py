@@ -1,120 +1,59 @@
-"""Promise 14: a secret is redacted in every spelling in which a service may repeat it."""
+"""Promise 14: a secret that a service repeats is masked, or the text that has it is withheld."""
 
 import base64
 import contextlib
-import html.entities
 import json
-import random
 import time
-from urllib.parse import quote, quote_plus, unquote
+from urllib.parse import unquote
 
 import boardlot as bl
 import pytest
 
 from ..support.clients import client_of
 from ..support.logins import begin, quotes, sign_in
-from ..support.secret_search import LogCapture, appearances, crash_report
+from ..support.secret_search import SPELLINGS, WITHHELD, LogCapture, appearances, crash_report
 from ..support.service import Fault, StandInService, response
 from ..support.stores import DictStore
 
 TOKEN = "canary+7f/1e~0c=55&d2.aa-bb_cc"
 LOW = "/api/v1.0/server-time"
-
-
-def each(text, way):
-    return "".join(way(c) for c in text)
-
-
-def mixed(text):
-    ways = [
-        lambda c: c,
-        lambda c: f"%{ord(c):02x}",
-        lambda c: f"%{ord(c):02X}",
-        lambda c: f"\\u{ord(c):04X}",
-        lambda c: f"\\u{ord(c):04x}",
-        lambda c: f"&#{ord(c)};",
-        lambda c: f"&#x{ord(c):X};",
-    ]
-    draw = random.Random(5)
-    return each(text, lambda c: draw.choice(ways)(c))
-
-
-NAMES = {char: f"&{name}" for name, char in html.entities.html5.items() if name.endswith(";")}
-
-
-def named(c):
-    return NAMES.get(c, c)
-
-
-def lines(text, size):
-    return "\r\n".join(text[at : at + size] for at in range(0, len(text), size))
-
-
-SPELLINGS = {
-    "as it is": str,
-    "percent-encoded": lambda text: quote(text, safe=""),
-    "in lower case": lambda text: each(text, lambda c: c if c.isalnum() else f"%{ord(c):02x}"),
-    "percent-encoded throughout": lambda text: each(text, lambda c: f"%{ord(c):02X}"),
-    "as a form": quote_plus,
-    "twice percent-encoded": lambda text: quote(quote(text, safe=""), safe=""),
-    "JSON escapes": lambda text: each(text, lambda c: c if c.isalnum() else f"\\u{ord(c):04X}"),
-    "JSON escapes throughout": lambda text: each(text, lambda c: f"\\u{ord(c):04x}"),
-    "JSON in JSON": lambda text: each(text, lambda c: f"\\\\u{ord(c):04x}"),
-    "an escaped slash": lambda text: text.replace("/", "\\/"),
-    "HTML": lambda text: text.replace("&", "&amp;").replace("+", "&#43;").replace("=", "&#x3D;"),
-    "HTML throughout": lambda text: each(text, lambda c: f"&#{ord(c)};"),
-    "HTML in hexadecimal": lambda text: each(text, lambda c: f"&#X{ord(c):x};"),
-    "Base64": lambda text: base64.b64encode(text.encode()).decode(),
-    "Base64 for URLs": lambda text: base64.urlsafe_b64encode(text.encode()).decode().rstrip("="),
-    "Base64 in lines of MIME": lambda text: base64.encodebytes(text.encode() * 4).decode(),
-    "Base64 in lines of PEM": lambda text: lines(base64.b64encode(text.encode() * 4).decode(), 64),
-    "names of HTML": lambda text: each(text, named),
-    "escape() of JavaScript": lambda text: each(text, lambda c: f"%u{ord(c):04X}"),
-    "UTF-16": lambda text: text.encode("utf-16-le").decode(),
-    "UTF-16, big-endian": lambda text: text.encode("utf-16-be").decode(),
-    "UTF-16 in percent-encoding": lambda text: quote(text.encode("utf-16-le"), safe=""),
-    "UTF-16 with JSON escapes": lambda text: json.dumps(text.encode("utf-16-le").decode())[1:-1],
-    "percent-encoded in UTF-16": lambda text: quote(text, safe="").encode("utf-16-le").decode(),
-    "hexadecimal": lambda text: text.encode().hex(),
-    "mixed": mixed,
-}
 spellings = pytest.mark.parametrize("spelling", SPELLINGS)
 
 
-def traces(secret, spelling):
-    """What of a spelled secret must not be found: more than a quarter of it in one piece."""
+def found(secret, spelling, text):
+    """What a text has of a spelled secret: all of it exactly, or more than a quarter of it."""
     spelled = SPELLINGS[spelling](secret)
     size = max(12, len(spelled) // 4)
-    return {secret, *(spelled[n : n + size] for n in range(len(spelled) - size))}
-
-
-def found(secret, spelling, text):
+    traces = {secret, *(spelled[at : at + size] for at in range(len(spelled) - size))}
     # A repr doubles what is a backslash in the text.
-    return [
-        one for one in traces(secret, spelling) if one in text or one in text.replace("\\\\", "\\")
-    ]
+    return [one for one in traces if one in text or one in text.replace("\\\\", "\\")]
+
+
+def is_redacted(error, spelling):
+    """Whether a text of the error says that it had a secret."""
+    mark = "***" if spelling == "exactly" else WITHHELD
+    return any(mark in str(value) for value in (error, *vars(error).values()))
 
 
 def echoes(text):
     """Responses that repeat a text, by where they have it."""
-    # A header cannot have NUL.
-    plain, in_line = text.encode(), " ".join(text.replace("\0", "%00").split())
+    plain = text.encode()
     return {
         "message": (400, {}, {"ret_code": 1, "ret_msg": f"no: {text}"}),
         "raw message": (200, {}, b'{"ret_code":1,"ret_msg":"no: ' + plain + b'"}'),
         "error": (401, {}, {"error": text, "error_description": text}),
         "error.code": (400, {}, {"error": {"code": text, "message": text}}),
-        "header": (403, {"X-Echo": in_line, "WWW-Authenticate": f'Bearer x="{in_line}"'}, b"{}"),
+        "header": (403, {"X-Echo": text, "WWW-Authenticate": f'Bearer x="{text}"'}, b"{}"),
         "page": (502, {}, b"<html>no: " + plain + b"</html>"),
         "no JSON": (200, {}, b"no: " + plain),
         "no mark": (200, {}, b'{"a":"' + plain + b'"}'),
-        "at the cut": (400, {}, b'{"ret_code":1,"x":"' + b"y" * 2020 + in_line.encode() + b'"}'),
+        "at the cut": (400, {}, b'{"ret_code":1,"x":"' + b"y" * 2020 + plain + b'"}'),
         "many at the cut": (500, {}, (plain + b" ") * 400),
     }
 
 
 @spellings
-def test_security_14_a_bearer_token_is_redacted_in_every_spelling(spelling):
+def test_security_14_a_bearer_token_is_redacted_in_each_spelling(spelling):
     with LogCapture() as log:
         for place, (status, headers, body) in echoes(SPELLINGS[spelling](TOKEN)).items():
             echo = response(body, status, headers)
@@ -125,8 +64,7 @@ def test_security_14_a_bearer_token_is_redacted_in_every_spelling(spelling):
             error = caught.value
             for how, text in (*appearances(error), ("report", crash_report(error))):
                 assert not found(TOKEN, spelling, text), (place, how)
-            texts = [str(error), *(str(value) for value in vars(error).values())]
-            assert any("***" in text for text in texts), place
+            assert is_redacted(error, spelling), place
     assert log.lines and not any(found(TOKEN, spelling, line) for line in log.lines)
 
 
@@ -154,9 +92,7 @@ def test_security_14_a_cassette_has_a_token_in_no_spelling(spelling, tmp_path):
 
 
 @spellings
-def test_security_14_what_a_login_and_a_refresh_send_is_redacted_in_every_spelling(
-    server, spelling
-):
+def test_security_14_what_a_login_and_a_refresh_send_is_redacted_in_each_spelling(server, spelling):
     def spell(text):
         sent = [secret for secret in server.secrets if secret and secret in unquote(text)]
         return " ".join(map(SPELLINGS[spelling], sent))
@@ -180,24 +116,21 @@ def test_security_14_what_a_login_and_a_refresh_send_is_redacted_in_every_spelli
     secrets = {secret for secret in server.secrets if secret}
     assert len(secrets) > 5
     for error in errors:
-        assert "***" in "".join(map(str, vars(error).values()))
+        assert is_redacted(error, spelling)
         for how, text in (*appearances(error), ("report", crash_report(error))):
             assert not [one for secret in secrets for one in found(secret, spelling, text)], how
 
 
-def test_security_14_base64_of_a_whole_request_hides_the_secrets_within(server):
-    server.faults["api"] = Fault(echo=True, spell=SPELLINGS["Base64"])
+def test_security_14_the_text_that_has_a_whole_request_in_base64_is_withheld(server):
+    server.faults["api"] = Fault(echo=True, spell=SPELLINGS["in Base64"])
     oauth = sign_in(server)
-    with pytest.raises(bl.BoardlotError) as caught:
+    with pytest.raises(bl.ApiError) as caught:
         quotes(client_of(server, oauth))
-    (token,) = server.access
-    for before in range(3):
-        encoded = base64.b64encode(b"x" * before + token.encode()).decode()[4:-4]
-        assert encoded not in str(caught.value) + caught.value.body + caught.value.message
-    assert "***" in caught.value.message
+    assert caught.value.message == caught.value.body == WITHHELD
+    assert caught.value.http_status == 400
 
 
-@pytest.mark.parametrize("unit", ["x", "%25", "%2525", "&amp;", "aaaa"])
+@pytest.mark.parametrize("unit", ["x", "%2525", "&amp;", "aaaa"])
 def test_security_40_an_error_message_without_end_costs_no_more_than_its_parsing(unit):
     resource = pytest.importorskip("resource")
     token = "a" * 4000 + "b"
@@ -216,6 +149,7 @@ def test_security_40_an_error_message_without_end_costs_no_more_than_its_parsing
             spent = time.process_time() - started
     assert len(caught.value.message) <= 2048
     # Both ends of the connection are in this process, which copies the body a few times.
+    # time: the promise is about the processor's
     assert spent < 5 * parsed + 0.5
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10
 

@@ -2,7 +2,6 @@
 
 import os
 import socket
-import threading
 
 import boardlot as bl
 import pytest
@@ -88,8 +87,7 @@ def test_security_10_under_a_closed_umask_it_can_still_be_read(place):
 def test_security_10_a_file_is_renamed_into_place_and_nothing_is_left_beside(place):
     folder = saved(place)
     (path,) = data_files(folder)
-    held = path.open("rb")
-    with held:
+    with path.open("rb") as held:
         store_at(place).save(KEY, CANARY * 2)
         # A reader that has the old file open still sees all of it.
         assert os.fstat(held.fileno()).st_ino != path.stat().st_ino
@@ -99,63 +97,52 @@ def test_security_10_a_file_is_renamed_into_place_and_nothing_is_left_beside(pla
 
 
 @ways
-@pytest.mark.parametrize("mode", [0o640, 0o620, 0o610, 0o604, 0o602])
-def test_security_10_group_and_world_bits_are_rejected(place, way, mode):
+@pytest.mark.parametrize(
+    ("part", "mode"), [("file", 0o640), ("file", 0o602), ("folder", 0o720), ("folder", 0o702)]
+)
+def test_security_10_what_others_can_use_is_rejected(place, way, part, mode):
     folder = saved(place)
     (path,) = data_files(folder)
-    path.chmod(mode)
+    changed = path if part == "file" else folder
+    before = changed.stat().st_mode
+    changed.chmod(mode)
     with untouched(folder):
         refused(place, way=way)
-    path.chmod(0o600)
+    changed.chmod(before)
     assert store_at(place).load(KEY) == CANARY
-
-
-@ways
-@pytest.mark.parametrize("mode", [0o720, 0o702])
-def test_security_10_a_folder_that_others_can_write_is_rejected(place, way, mode):
-    folder = saved(place)
-    folder.chmod(mode)
-    with untouched(folder):
-        refused(place, way=way)
 
 
 @as_root
 @ways
-@pytest.mark.parametrize("what", ["file", "folder"])
-def test_security_10_a_foreign_owner_is_rejected(place, way, what):
+@pytest.mark.parametrize("part", ["file", "folder"])
+def test_security_10_a_foreign_owner_is_rejected(place, way, part):
     folder = saved(place)
     (path,) = data_files(folder)
-    os.chown(path if what == "file" else folder, 65534, 65534)
+    os.chown(path if part == "file" else folder, 65534, 65534)
     with untouched(folder):
         refused(place, way=way)
 
 
 @ways
-def test_security_10_a_symlink_is_rejected(place, way, tmp_path):
-    folder = saved(place)
-    (path,) = data_files(folder)
+@pytest.mark.parametrize("dangling", [False, True])
+def test_security_10_a_symlink_is_rejected(place, way, dangling, tmp_path):
+    (path,) = data_files(saved(place))
     target = tmp_path / "target"
     path.rename(target)
     path.symlink_to(target)
     before = target.read_bytes()
+    if dangling:
+        target.unlink()
     refused(place, way=way)
-    assert path.is_symlink() and target.read_bytes() == before
-
-
-@ways
-def test_security_10_a_dangling_symlink_is_rejected(place, way, tmp_path):
-    folder = saved(place)
-    (path,) = data_files(folder)
-    path.unlink()
-    path.symlink_to(tmp_path / "victim")
-    refused(place, way=way)
-    assert path.is_symlink() and not (tmp_path / "victim").exists()
+    assert path.is_symlink()
+    assert not target.exists() if dangling else target.read_bytes() == before
 
 
 def test_security_10_a_symlink_in_place_of_the_lock_file_is_rejected(place, tmp_path):
     folder = saved(place)
     victim = tmp_path / "victim"
     victim.write_text("precious")
+    before = victim.stat().st_mode
     locks = [path for path in files_of(folder) if path not in data_files(folder)]
     assert locks, "there is no permanent lock file"
     for lock in locks:
@@ -163,15 +150,13 @@ def test_security_10_a_symlink_in_place_of_the_lock_file_is_rejected(place, tmp_
         lock.symlink_to(victim)
     with untouched(folder):
         refused(place, way="save")
-    assert victim.read_text() == "precious"
-    assert victim.stat().st_mode & 0o777 == 0o644
+    assert (victim.read_text(), victim.stat().st_mode) == ("precious", before)
 
 
 @ways
 @pytest.mark.parametrize("kind", ["fifo", "folder", "socket"])
 def test_security_10_what_is_not_a_file_is_rejected_at_once(place, way, kind):
-    folder = saved(place)
-    (path,) = data_files(folder)
+    (path,) = data_files(saved(place))
     path.unlink()
     with socket.socket(socket.AF_UNIX) as listener:
         if kind == "fifo":
@@ -182,10 +167,7 @@ def test_security_10_what_is_not_a_file_is_rejected_at_once(place, way, kind):
         else:
             listener.bind(str(path))
             path.chmod(0o600)
-        thread = threading.Thread(target=refused, args=(place, PASSPHRASE, way), daemon=True)
-        thread.start()
-        thread.join(20)
-        assert not thread.is_alive()
+        # Not after a writer of the pipe has come.
         refused(place, way=way)
 
 

@@ -1,16 +1,51 @@
-"""Promise 15: what of a login is left in a process's memory when it has ended."""
+"""Promise 15: what of a key or a login is left in a process's memory when it was dropped."""
 
 import subprocess
 import sys
 
+import boardlot as bl
 import pytest
 
+from ..support.keys import secret_of
 from ..support.memory import places_of
 from ..support.processes import python
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc/PID/mem")
 
-CHILD = """
+KEY = """
+    import gc, sys
+    import boardlot as bl
+    key = bl.ApiKey("id", sys.argv[1])
+    with bl.Client("http://127.0.0.1:1", auth=key) as client:
+        for _ in range(20):
+            key.sign(b"payload")
+            client.explain("GET", "/api/v1.0/server-time")
+    kept = bl.ApiKey("id", sys.argv[2])
+    del key, client
+    gc.collect()
+    print("ready", flush=True)
+    sys.stdin.readline()
+    """
+
+
+def test_security_15_a_dropped_key_is_wiped_and_one_in_use_is_found(tmp_path):
+    secrets, paths = [], []
+    for name in ("dropped", "kept"):
+        pem = bl.generate_key().private_pem
+        path = tmp_path / name
+        path.touch(mode=0o600)
+        path.write_text(pem)
+        seed, text = secret_of(pem)
+        secrets.append((seed.decode("latin-1"), text))
+        paths.append(path)
+    with python(KEY, *paths) as child:
+        assert child.stdout.readline() == "ready\n"
+        found = places_of([*secrets[0], *secrets[1]], child.pid)
+        child.kill()
+    assert {secret for secret, places in found.items() if places} == {secrets[1][0]}
+
+
+LOGIN = """
     import gc, sys
     import boardlot as bl
 
@@ -19,7 +54,7 @@ CHILD = """
         return sys.stdin.readline().strip()
 
     def use():
-        flow = bl.begin_login(sys.argv[1], store=bl.MemoryStore(), timeout=30.0)
+        flow = bl.begin_login(sys.argv[1], store=bl.MemoryStore(), timeout=90.0)
         oauth = flow.finish(step(flow.url))
         with bl.Client(sys.argv[1], auth=oauth) as client:
             for _ in range(3):
@@ -41,7 +76,7 @@ OF_THE_LIBRARY = (b"authorization: Bearer ", b'_token": "')
 
 
 def test_security_15_tokens_that_were_sent_are_wiped_where_they_can_be(server):
-    with python(CHILD, server.base_url, stderr=subprocess.STDOUT) as child:
+    with python(LOGIN, server.base_url, stderr=subprocess.STDOUT) as child:
 
         def response_to(reply):
             child.stdin.write(reply + "\n")
@@ -50,9 +85,10 @@ def test_security_15_tokens_that_were_sent_are_wiped_where_they_can_be(server):
 
         url = child.stdout.readline().strip()
         assert response_to(server.authorize(url)) == "expire"
+        (first,) = server.access
         server.expire()
         assert response_to("go") == "used"
-        tokens = [*server.access, *server.refresh]
+        tokens = [first, *server.access, *server.refresh]
         verifiers = [seen.form["code_verifier"] for seen in server.of("authorization_code")]
         assert len(tokens) == 3 and len(verifiers) == 1
         in_use = places_of(tokens, child.pid)

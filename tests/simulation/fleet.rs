@@ -100,6 +100,7 @@ impl Fleet {
         if let Some(count) = seen.pages.get_mut(self.second()) {
             *count += 1;
         }
+        // time: simulated
         if wanted_at.elapsed() <= DEADLINE {
             let second = wanted_at.duration_since(self.start).as_secs();
             if let Some(count) = seen.in_time.get_mut(usize::try_from(second).expect("in range")) {
@@ -250,7 +251,7 @@ fn login(memory: &Arc<Memory>, service: &Service, number: usize) -> OAuth {
     let issued = TokenResponse {
         access_token: Zeroizing::new(service.token()),
         refresh_token: Some(Zeroizing::new("refresh".to_owned())),
-        lifetime: Duration::from_secs(1_800),
+        lifetime: Some(Duration::from_secs(1_800)),
         scopes: None,
     };
     let now_ms = i64::try_from(simulated::since_1970().as_millis()).expect("in range");

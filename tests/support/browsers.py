@@ -5,8 +5,9 @@ import json
 import re
 import sys
 import textwrap
-import time
 from typing import NamedTuple
+
+from .threads import wait_until
 
 OPENERS = [
     *("xdg-open", "x-www-browser", "www-browser", "sensible-browser", "gnome-open", "kde-open"),
@@ -53,11 +54,12 @@ class Opened(NamedTuple):
         return html.unescape(url)
 
 
-def opened_with(noted, seconds=60.0):
-    """How every browser was opened, waiting for the first; [] after `seconds`."""
-    end = time.monotonic() + seconds
-    while True:
-        files = [path for path in sorted(noted.iterdir()) if path.suffix != ".part"]
-        if files or time.monotonic() > end:
-            return [Opened(*json.loads(path.read_text())) for path in files]
-        time.sleep(0.02)
+def opened_with(noted):
+    """How every browser was opened."""
+    files = [path for path in sorted(noted.iterdir()) if path.suffix != ".part"]
+    return [Opened(*json.loads(path.read_text())) for path in files]
+
+
+def browser_of(noted):
+    """Waits for a browser; returns how it was opened."""
+    return wait_until(lambda: opened_with(noted), "a browser")[-1]

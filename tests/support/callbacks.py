@@ -3,9 +3,10 @@
 import contextlib
 import math
 import socket
-import time
 import urllib.request
 from urllib.parse import parse_qsl, urlsplit
+
+from .threads import wait_until
 
 
 def call(flow, target=None, *, method="GET", host=None, headers=(), query=None):
@@ -19,14 +20,14 @@ def call(flow, target=None, *, method="GET", host=None, headers=(), query=None):
 
 def visit(callback_url):
     """The browser follows the redirect to the callback URL."""
-    with urllib.request.urlopen(callback_url, timeout=20) as reply:
+    with urllib.request.urlopen(callback_url, timeout=60) as reply:
         return reply.status, reply.headers, reply.read()
 
 
-def send_raw(port, data, seconds=15.0, host="127.0.0.1"):
+def send_raw(port, data):
     """Sends bytes and reads to the end; an empty `Reply` where the other side hung up."""
     raw = b""
-    connection = socket.create_connection((host, port), timeout=seconds)
+    connection = socket.create_connection(("127.0.0.1", port), timeout=60)
     with connection, contextlib.suppress(ConnectionError):
         connection.sendall(data)
         while part := connection.recv(65536):
@@ -58,20 +59,15 @@ def length_of(head):
 
 def listens(port, host="127.0.0.1"):
     try:
-        socket.create_connection((host, port), timeout=3).close()
+        socket.create_connection((host, port), timeout=60).close()
     except OSError:
         return False
     return True
 
 
-def closed(port, seconds=3.0):
-    """Whether the port is closed, or will be in a moment."""
-    end = time.monotonic() + seconds
-    while listens(port):
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
+def closed(port):
+    """Waits until nobody listens on the port."""
+    return wait_until(lambda: not listens(port), "the end of the listener")
 
 
 def query_of(url):

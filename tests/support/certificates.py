@@ -1,4 +1,7 @@
-"""Certificates of the tests' own: an authority, and servers that are right or wrong in one way."""
+"""The tests' certificate authority, and servers that are right or wrong in one way.
+
+Its certificate is a file beside this one; `python -m tests.support.certificates` writes it again.
+"""
 
 import datetime
 import functools
@@ -21,30 +24,21 @@ from cryptography.x509.oid import NameOID
 NOW = datetime.datetime.now(datetime.timezone.utc)
 DAY = datetime.timedelta(days=1)
 STARTS, ENDS = NOW - 60 * DAY, NOW + 30 * DAY
-LOOPBACK = ("127.0.0.1", "localhost")
+CERTIFICATE = Path(__file__).with_name("authority.pem")
 
 
 class Authority:
-    """A certificate authority with its own folder; `ca_file` is its certificate."""
+    """The authority that tests trust by `ca_file`; with another `key`, one that nobody trusts."""
 
-    def __init__(self, name="The tests' authority"):
-        self._folder = tempfile.TemporaryDirectory(prefix="boardlot-certificates-")
-        self.folder = Path(self._folder.name)
-        self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = named(name)
-        self._certificate = signed(
-            self._name, self._name, self._key.public_key(), self._key, authority=True
-        )
-        self.ca_file = str(self._written("ca", pem_of(self._certificate)))
+    ca_file = str(CERTIFICATE)
 
-    def _written(self, name, data):
-        path = self.folder / f"{name}.pem"
-        path.write_bytes(data)
-        return path
+    def __init__(self, key=1):
+        self._key = ec.derive_private_key(key, ec.SECP256R1())
+        self._name = named("The tests' authority")
 
     def context(
         self,
-        names=LOOPBACK,
+        names=("127.0.0.1", "localhost"),
         *,
         subject=None,
         starts=STARTS,
@@ -58,15 +52,23 @@ class Authority:
         issuer, signer = (own, key) if self_signed else (self._name, self._key)
         certificate = signed(issuer, own, key.public_key(), signer, names, starts, ends)
         private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        path = self._written(f"server-{id(key)}", private + pem_of(certificate))
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         if version is not None:
             context.set_ciphers("ALL:@SECLEVEL=0")
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)
                 context.minimum_version = context.maximum_version = version
-        context.load_cert_chain(path)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "server.pem"
+            path.write_bytes(private + certificate.public_bytes(Encoding.PEM))
+            context.load_cert_chain(path)
         return context
+
+    def certificate(self):
+        """That of `ca_file`: valid on every machine, whatever its clock says."""
+        starts, ends = (datetime.datetime(year, 1, 1) for year in (2000, 2099))
+        key = self._key.public_key()
+        return signed(self._name, self._name, key, self._key, (), starts, ends, authority=True)
 
 
 def named(name):
@@ -99,13 +101,8 @@ def alternative(name):
         return x509.DNSName(name)
 
 
-def pem_of(certificate):
-    return certificate.public_bytes(Encoding.PEM)
-
-
 @functools.cache
 def authority():
-    """The one authority that the tests trust."""
     return Authority()
 
 
@@ -116,3 +113,7 @@ def bad_contexts():
         "self-signed": authority().context(self_signed=True),
         "wrong host": authority().context(("example.com",)),
     }
+
+
+if __name__ == "__main__":
+    CERTIFICATE.write_bytes(authority().certificate().public_bytes(Encoding.PEM))

@@ -1,6 +1,8 @@
 """A fresh Chromium of the system, driven by Selenium. Imported by fixtures: Selenium is large."""
 
+import os
 import re
+from unittest.mock import patch
 
 from selenium import webdriver
 from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
@@ -23,7 +25,6 @@ class Browser(webdriver.Chrome):
     def __init__(self, folder, script=True):
         browser, driver = chromium()
         options = webdriver.ChromeOptions()
-        options.ignore_local_proxy_environment_variables()
         options.binary_location = browser
         for flag in [*FLAGS, f"--user-data-dir={folder / 'profile'}"]:
             options.add_argument(flag)
@@ -33,7 +34,9 @@ class Browser(webdriver.Chrome):
         # With the path of a driver, Selenium looks for none, and downloads none.
         log = str(folder / "chromedriver.log")
         service = webdriver.ChromeService(driver, log_output=log, env=ENVIRONMENT)
-        super().__init__(options, service)
+        # A proxy of the environment cannot reach the driver.
+        with patch.dict(os.environ, {"no_proxy": "localhost,127.0.0.1"}):
+            super().__init__(options, service)
 
     def emulate(self, width, height, scheme):
         """Draws pages as on a screen of this size, whose user prefers light or dark."""
@@ -64,9 +67,9 @@ class Browser(webdriver.Chrome):
         """Keys for whatever has the focus."""
         ActionChains(self).send_keys(keys).perform()
 
-    def wait(self, ready, seconds=15.0):
+    def wait(self, ready):
         """Waits until `ready()` is true; returns what it was."""
-        waiting = WebDriverWait(self, seconds, 0.05, ignored_exceptions=[WebDriverException])
+        waiting = WebDriverWait(self, 90, 0.05, ignored_exceptions=[WebDriverException])
         return waiting.until(lambda _: ready(), "in vain")
 
     @staticmethod

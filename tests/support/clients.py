@@ -13,9 +13,15 @@ MODES = ["sync", "async"]
 
 
 def client_of(server, auth=None, **options):
-    """A client for a test's server: signs with the test key by default, and does not retry."""
+    """A client for a test's server: signs with the test key by default, and does not retry.
+
+    A `StandInService` closes it at its end; for another address, that is the test's to do.
+    """
     options = {"auth": auth or api_key(), "max_retries": 0, "timeout": 20.0, **options}
-    return bl.Client(getattr(server, "base_url", server), **options)
+    client = bl.Client(getattr(server, "base_url", server), **options)
+    if hasattr(server, "stack"):
+        server.stack.callback(client.close)
+    return client
 
 
 def run(mode, server, use, **options):

@@ -82,7 +82,7 @@ def session(folder, state=UNLOCKED):
         configuration = folder / "bus.conf"
         configuration.write_text(textwrap.dedent(BUS).format(path=bus))
         running.start("dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile")
-        wait_until(bus.exists, 15.0, "the session bus")
+        wait_until(bus.exists, "the session bus")
         if state != ABSENT:
             start_keyring(running, unlock=True)
         if state == LOCKED:
@@ -100,14 +100,14 @@ def start_keyring(running, unlock):
         daemon.stdin.write(b"keyring-password")
     daemon.stdin.close()
     daemon.stdin = None
-    wait_until(lambda: owned(running), 15.0, "the keyring daemon")
+    wait_until(lambda: owned(running), "the keyring daemon")
 
 
 def stop_keyring(running):
     daemon = running._running.pop()
     daemon.terminate()
     daemon.communicate()
-    wait_until(lambda: not owned(running), 15.0, "the end of the keyring daemon")
+    wait_until(lambda: not owned(running), "the end of the keyring daemon")
 
 
 def owned(running):

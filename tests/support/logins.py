@@ -1,7 +1,7 @@
-"""Logins against the authorization server, with a pasted callback or a waiting listener."""
+"""Logins with the authorization server, with a pasted callback or a waiting listener."""
 
 import threading
-import time
+from concurrent.futures import Future
 
 import boardlot as bl
 
@@ -13,7 +13,7 @@ SYMBOL = "HK.HSImain"
 
 def begin(server, store=None, **options):
     """A login that has been begun and waits for its callback."""
-    options = {"timeout": 30.0, **options}
+    options = {"timeout": 90.0, **options}
     store = bl.MemoryStore() if store is None else store
     return bl.begin_login(getattr(server, "base_url", server), store=store, **options)
 
@@ -39,30 +39,26 @@ def quotes(client):
 
 
 class Waiting:
-    """`flow.wait()` in a thread of its own, so that the test can play the browser."""
+    """A blocking call in a thread of its own, so that the test can play the browser."""
 
     def __init__(self, wait):
-        self._wait = wait
-        self.result = self.error = None
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._done = Future()
+        self._thread = threading.Thread(target=self._run, args=(wait,), daemon=True)
         self._thread.start()
 
-    def _run(self):
+    def _run(self, wait):
         try:
-            self.result = self._wait()
+            self._done.set_result(wait())
         except BaseException as error:
-            self.error = error
+            self._done.set_exception(error)
 
-    def over(self, seconds=20.0):
-        """Waits for the end; true where there was one."""
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
+    def over(self):
+        return self._done.done()
 
-    def get(self, seconds=20.0):
-        assert self.over(seconds), f"wait() did not end within {seconds} s"
-        if self.error is not None:
-            raise self.error
-        return self.result
+    def get(self):
+        """What it returned or raised."""
+        self._thread.join(90)
+        return self._done.result(0)
 
 
 def waiting(flow):
@@ -95,15 +91,12 @@ def tells_to_log_in(error):
     return any(words in text for words in ("log in", "login", "sign in"))
 
 
-def expired_login(server, end="found out", store=None):
+def expired_login(server, end="found out", store=None, **options):
     """A login whose access token has expired: as its "lifetime" says, or before that."""
-    server.token_lifetime = 1 if end == "lifetime" else 3600
-    oauth = sign_in(server, store)
-    if end == "lifetime":
-        time.sleep(1.1)
-        server.token_lifetime = 3600
-    else:
-        server.expire()
+    server.token_lifetime = 0 if end == "lifetime" else 3600
+    oauth = sign_in(server, store, **options)
+    server.token_lifetime = 3600
+    server.expire()
     return oauth
 
 

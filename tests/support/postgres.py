@@ -1,18 +1,20 @@
 """A real PostgreSQL server of Debian's packages, on loopback and in a folder of its own."""
 
+import itertools
 import os
 import shutil
 import socket
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 import psycopg
 
+from .threads import wait_until
+
 # What the server is run as if the tests are run by root, which it refuses to be.
 OWNER = "postgres"
-DATABASES = iter(range(10**6))
+DATABASES = itertools.count()
 
 
 def folder_of_programs():
@@ -31,9 +33,6 @@ class Postgres:
     def __init__(self):
         self._programs = folder_of_programs()
         self._user = {"user": OWNER} if os.getuid() == 0 else {}
-        self._folder = Path(tempfile.mkdtemp(prefix="boardlot-postgres-"))
-        if self._user:
-            shutil.chown(self._folder, OWNER)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -41,13 +40,17 @@ class Postgres:
         self._spare = []
 
     def __enter__(self):
+        self._temporary = tempfile.TemporaryDirectory(prefix="boardlot-postgres-")
+        self._folder = Path(self._temporary.name)
+        if self._user:
+            shutil.chown(self._folder, OWNER)
         self._run("initdb", "--auth=trust", "--username=boardlot", "--no-sync", "--encoding=UTF8")
         self.start()
         return self
 
     def __exit__(self, *_):
         self.stop()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._temporary.cleanup()
 
     def start(self):
         options = {
@@ -66,15 +69,15 @@ class Postgres:
             cwd="/",
             **self._user,
         )
-        end = time.monotonic() + 60
-        while True:
-            try:
-                psycopg.connect(self._address("postgres")).close()
-                return
-            except psycopg.OperationalError:
-                if self._process.poll() is not None or time.monotonic() > end:
-                    raise
-                time.sleep(0.05)
+        wait_until(self._is_up, "the server of PostgreSQL")
+
+    def _is_up(self):
+        assert self._process.poll() is None, "the server of PostgreSQL has ended"
+        try:
+            psycopg.connect(self._address("postgres")).close()
+        except psycopg.OperationalError:
+            return False
+        return True
 
     def stop(self):
         """At once, as if the machine had failed; what was committed remains."""

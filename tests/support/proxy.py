@@ -1,33 +1,10 @@
-"""Between client and service: a proxy on an event loop of its own thread."""
+"""Between client and service: a proxy on an event loop in a thread of its own."""
 
 import asyncio
 import contextlib
 import socket
 import struct
 import threading
-
-
-class Loop:
-    """An event loop in a thread, shared by all proxies of the process."""
-
-    def __init__(self):
-        self.loop = asyncio.new_event_loop()
-        self.loop.set_exception_handler(lambda *_: None)  # A peer that went away is no news.
-        threading.Thread(target=self.loop.run_forever, daemon=True).start()
-
-    def run(self, coroutine):
-        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(60)
-
-
-_shared = []
-_lock = threading.Lock()
-
-
-def shared_loop():
-    with _lock:
-        if not _shared:
-            _shared.append(Loop())
-        return _shared[0]
 
 
 class Proxy:
@@ -45,7 +22,6 @@ class Proxy:
         self.target, self.context, self.host, self.port = target, context, host, port
         self.tunnels, self.refusal = tunnels, refusal
         self.asked, self.authorizations = [], []
-        self._loop = shared_loop()
         self._tasks, self._open, self._silenced = set(), set(), set()
         self._server = None
 
@@ -54,11 +30,21 @@ class Proxy:
         return f"{'https' if self.context else 'http'}://{self.host}:{self.port}"
 
     def __enter__(self):
-        self._loop.run(self.start())
+        self._loop = asyncio.new_event_loop()
+        self._loop.set_exception_handler(lambda *_: None)  # A peer that went away is no news.
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._run(self.start())
         return self
 
     def __exit__(self, *_):
-        self._loop.run(self._end())
+        self._run(self._end())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _run(self, coroutine):
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     async def start(self):
         """Listens; again on the same port if it listened before."""
@@ -86,7 +72,7 @@ class Proxy:
                     self._silenced.add(writer)
             return len(ended)
 
-        return self._loop.run(end())
+        return self._run(end())
 
     async def _end(self):
         await self.stop_listening()
@@ -105,8 +91,9 @@ class Proxy:
         finally:
             self._tasks.discard(task)
             self._open.discard(writer)
-            with contextlib.suppress(OSError, RuntimeError):
-                writer.transport.abort()
+            writer.transport.abort()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
 
     async def serve(self, reader, writer):
         """What is done with one connection."""
@@ -140,7 +127,8 @@ class Proxy:
         finally:
             for task in tasks:
                 task.cancel()
-            upstream_writer.close()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            upstream_writer.transport.abort()
         while writer in self._silenced and await reader.read(65536):
             pass
 

@@ -12,20 +12,30 @@ import boardlot as bl
 
 CANARY = "canary-7f1e0c55d2"
 PACKAGE = str(Path(bl.__file__).parent)
-# As a secret could be written, too: Base64, hexadecimal, percent-encoded, by its bytes.
-FORMS = [
-    str,
-    lambda secret: secret[::-1],
-    lambda secret: base64.b64encode(secret.encode()).decode().rstrip("=")[:-1],
-    lambda secret: secret.encode().hex(),
-    lambda secret: ", ".join(map(str, secret.encode())),
-]
+# What is shown of a text with a secret in another spelling than the first.
+WITHHELD = "[withheld: it repeats a secret of this client]"
+# The spellings of promise 14.
+SPELLINGS = {
+    "exactly": str,
+    "percent-encoded": lambda text: "".join(f"%{byte:02X}" for byte in text.encode()),
+    "JSON-escaped": lambda text: "".join(f"\\u{ord(c):04x}" for c in text),
+    "HTML-escaped": lambda text: "".join(f"&#{ord(c)};" for c in text),
+    "in Base64": lambda text: base64.b64encode(text.encode()).decode(),
+}
 
 
 def hits(secrets, text):
+    """The secrets that a text has in any spelling, or as Rust shows bytes."""
     if isinstance(text, bytes):
         text = text.decode("latin-1")
-    return [secret for secret in secrets for form in FORMS if form(secret) in text]
+    return [one for one in secrets if any(form in text for form in forms(one))]
+
+
+def forms(secret):
+    yield ", ".join(map(str, secret.encode()))
+    for spelling, spell in SPELLINGS.items():
+        # The last character of Base64 depends on what follows the secret.
+        yield spell(secret).rstrip("=")[:-1] if spelling == "in Base64" else spell(secret)
 
 
 def appearances(thing):

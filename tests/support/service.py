@@ -115,9 +115,9 @@ class Fault:
     It comes after `delay` and once `until` is set. `drop` closes before anything is done, `lost`
     does the work and closes without a response; `error` is an OAuth error, `status` alone is a
     response without any JSON; `body` is sent as it is; `change` replaces fields of the right
-    response, where None removes a field; `echo` rejects with everything that was sent as the
-    description, in the spelling of `spell`; `raw` makes the bytes that are sent in place of a
-    response, from the request.
+    response, where None removes a field; `rewrite` makes the body that is sent of the right one;
+    `echo` rejects with everything that was sent as the description, in the spelling of `spell`;
+    `raw` makes the bytes that are sent in place of a response, from the request.
     """
 
     delay: float = 0.0
@@ -129,6 +129,7 @@ class Fault:
     status: int | None = None
     body: bytes | None = None
     change: dict = field(default_factory=dict)
+    rewrite: Callable | None = None
     headers: dict = field(default_factory=dict)
     echo: bool = False
     spell: Callable = unquote
@@ -136,6 +137,8 @@ class Fault:
 
     def response(self, request, respond):
         """The response to a request, whose right one `respond()` returns."""
+        if self.until is not None:
+            self.until.wait(90)
         if self.drop or self.raw is not None:
             return Response(drop=self.drop, raw=self.raw and self.raw(request))
         if self.echo or self.error is not None:
@@ -153,7 +156,7 @@ class Fault:
             fields = {**json.loads(right.body), **self.change}
             fields = {name: value for name, value in fields.items() if value is not None}
             return replace(right, body=json.dumps(fields).encode())
-        return right
+        return right if self.rewrite is None else replace(right, body=self.rewrite(right.body))
 
 
 def echoed(request, spell=unquote):
@@ -178,7 +181,7 @@ class StandInService:
         self._script = script if callable(script) else list(script)
         self._lock = threading.RLock()
         self._closing = threading.Event()
-        self.connections = set()
+        self._threads, self.connections = [], set()
         self.faults = {}
         self.received, self.asked_for_time = [], []
         self.counts = collections.Counter()
@@ -191,60 +194,69 @@ class StandInService:
         return [request for request in self.received if self.kind_of(request) == kind]
 
     def __enter__(self):
+        # What is left on it closes first, such as the clients of `client_of`.
+        self.stack = contextlib.ExitStack()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
         self.port = self._listener.getsockname()[1]
         scheme = "http" if self._context is None else "https"
         self.base_url = f"{scheme}://127.0.0.1:{self.port}"
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._start(self._accept)
         return self
 
     def __exit__(self, *_):
         self._closing.set()
-        # Closing alone would leave the accepting thread waiting on some systems.
-        for shut in (lambda: self._listener.shutdown(socket.SHUT_RDWR), self._listener.close):
-            with contextlib.suppress(OSError):
-                shut()
+        self.stack.close()
+        # A connection of its own ends the wait of the accepting thread, on every system.
+        socket.create_connection(("127.0.0.1", self.port)).close()
+        self._threads[0].join()
+        self._listener.close()
         with self._lock:
-            still_open = list(self.connections)
-        for connection in still_open:
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+            for connection in self.connections:
+                shut_down(connection)
+        for thread in self._threads:
+            thread.join()
+
+    def _start(self, work, *arguments):
+        thread = threading.Thread(target=work, args=arguments, daemon=True)
+        self._threads.append(thread)
+        thread.start()
 
     def _accept(self):
         while not self._closing.is_set():
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+            connection, _ = self._listener.accept()
+            self._threads[1:] = [thread for thread in self._threads[1:] if thread.is_alive()]
+            self._start(self._serve, connection)
 
     def _serve(self, connection):
-        with self._lock:
-            self.connections.add(connection)
-        converse = self._converse if self._http2 is None else self._converse_http2
-        try:
+        with contextlib.suppress(OSError, ValueError), contextlib.ExitStack() as stack:
+            stack.enter_context(connection)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._context is not None:
-                with self._context.wrap_socket(connection, server_side=True) as encrypted:
-                    converse(encrypted)
-            else:
-                converse(connection)
-        except (OSError, ValueError):
-            pass
-        finally:
+                options = {"server_side": True, "do_handshake_on_connect": False}
+                connection = self._context.wrap_socket(connection, **options)
+                stack.enter_context(connection)
             with self._lock:
-                self.connections.discard(connection)
-            connection.close()
+                self.connections.add(connection)
+            stack.callback(self._forget, connection)
+            if self._closing.is_set():
+                return
+            if self._context is not None:
+                connection.do_handshake()
+            if self._http2 is None:
+                self._converse(connection)
+            else:
+                self._http2.converse(connection, self.response_to)
+
+    def _forget(self, connection):
+        with self._lock:
+            self.connections.discard(connection)
 
     def _converse(self, connection):
-        stream = connection.makefile("rb")
-        while not self._closing.is_set():
-            request = read_request(stream, connection)
-            if request is None or not self._send(connection, self.response_to(request)):
-                return
-
-    def _converse_http2(self, connection):
-        self._http2.converse(connection, self.response_to)
+        with connection.makefile("rb") as stream:
+            while not self._closing.is_set():
+                request = read_request(stream, connection)
+                if request is None or not self._send(connection, self.response_to(request)):
+                    return
 
     def response_to(self, request):
         """Records a request; returns its next response, right or wrong."""
@@ -269,8 +281,6 @@ class StandInService:
         if fault is None:
             return respond()
         self._closing.wait(fault.delay)
-        if fault.until is not None:
-            fault.until.wait(60)
         return fault.response(request, respond)
 
     def _send(self, connection, planned):
@@ -350,6 +360,12 @@ def read_chunks(stream):
     while stream.readline().strip():
         pass
     return body
+
+
+def shut_down(connection):
+    """Ends the wait of a thread that reads or writes."""
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 def reset(connection):

@@ -3,36 +3,29 @@
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 
 def outcomes_of_threads(number, work):
     """Runs `work` in so many threads at once; counts its results and the classes of its errors."""
-    outcomes = Counter()
-    lock = threading.Lock()
     gate = threading.Barrier(number)
 
-    def one():
-        gate.wait(30)
+    def one(_):
+        gate.wait()
         try:
-            outcome = work()
+            return work()
         except Exception as error:
-            outcome = type(error).__name__
-        with lock:
-            outcomes[outcome] += 1
+            return type(error).__name__
 
-    threads = [threading.Thread(target=one, daemon=True) for _ in range(number)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(240)
-    assert not any(thread.is_alive() for thread in threads)
-    return outcomes
+    with ThreadPoolExecutor(number) as pool:
+        return Counter(pool.map(one, range(number)))
 
 
-def wait_until(condition, seconds=90.0, what="it"):
+def wait_until(condition, what="it"):
     """Waits until the condition is true; returns what it was."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + 90
     while not (found := condition()):
+        # time: for a condition that never comes
         assert time.monotonic() < end, f"{what} did not come about"
-        time.sleep(0.005)
+        time.sleep(0.005)  # time: looks again
     return found

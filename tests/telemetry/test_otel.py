@@ -55,7 +55,10 @@ class Telemetry:
 
 @pytest.fixture
 def telemetry():
-    return Telemetry()
+    made = Telemetry()
+    yield made
+    made.meters.shutdown()
+    made.traces.shutdown()
 
 
 def call(telemetry, responses, error=None, **options):
@@ -94,16 +97,8 @@ def test_a_request_is_a_span_with_the_attributes_of_the_conventions(telemetry):
 def test_each_attempt_is_a_span_and_retries_are_counted(telemetry):
     call(telemetry, [BUSY, response(drop=True), OK])
     spans = telemetry.requests()
-    spans_of_attempts = [
-        (
-            span.attributes.get("http.request.resend_count"),
-            span.attributes.get("http.response.status_code"),
-            span.attributes.get("error.type"),
-            span.status.status_code,
-        )
-        for span in spans
-    ]
-    assert spans_of_attempts == [
+    names = ["http.request.resend_count", "http.response.status_code", "error.type"]
+    assert [(*map(one.attributes.get, names), one.status.status_code) for one in spans] == [
         (None, 503, "503", StatusCode.ERROR),
         (1, None, "TransportError", StatusCode.ERROR),
         (2, 200, None, StatusCode.UNSET),
@@ -171,15 +166,8 @@ def test_durations_are_a_histogram_in_seconds_with_few_series(telemetry, sandbox
     assert (metric.name, metric.unit) == ("http.client.request.duration", "s")
     assert point.explicit_bounds == BOUNDS
     assert point.count == 3 and 0 < point.sum < 60
-    host, port = sandbox.base_url.removeprefix("http://").split(":")
-    assert dict(point.attributes) == {
-        "http.request.method": "GET",
-        "server.address": host,
-        "server.port": int(port),
-        "url.scheme": "http",
-        "url.template": ROUTE,
-        "http.response.status_code": 200,
-    }
+    # No series for each symbol.
+    assert "url.full" not in point.attributes and point.attributes["url.template"] == ROUTE
 
 
 def test_the_wait_for_a_rate_limit_is_on_the_span_and_a_histogram(telemetry, sandbox):
@@ -224,12 +212,12 @@ def test_a_cancelled_call_ends_its_span(telemetry):
             telemetry.instrument(client)
             task = asyncio.ensure_future(client.dividends("HK.00700"))
             while not server.received:
-                await asyncio.sleep(0.005)
+                await asyncio.sleep(0)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
 
-    with StandInService(lambda _: response(b"", delay=30)) as server:
+    with StandInService(lambda _: response(b"", delay=300)) as server:
         asyncio.run(main(server.base_url))
         wait_until(telemetry.requests)
     (span,) = telemetry.requests()
@@ -256,18 +244,15 @@ def test_instrumenting_twice_makes_one_span_and_it_can_be_removed(telemetry, san
         assert len(telemetry.requests()) == 1
 
 
-def test_an_instrumented_client_is_collected_and_pickled_without_its_telemetry(telemetry, tmp_path):
+def test_an_instrumented_client_is_collected_and_pickled_without_its_telemetry(telemetry):
     client = bl.Client("http://127.0.0.1:9")
     telemetry.instrument(client)
     assert b"opentelemetry" not in pickle.dumps(client)
     client.close()
     del client
     gc.collect()
-    assert not [one for one in gc.get_objects() if type(one) is bl.Client and is_ours(one)]
-
-
-def is_ours(client):
-    return client.base_url == "http://127.0.0.1:9"
+    ours = [one for one in gc.get_objects() if type(one) is bl.Client]
+    assert "http://127.0.0.1:9" not in {one.base_url for one in ours}
 
 
 @pytest.mark.parametrize("other", [None, "https://api.example.com", bl.Client])

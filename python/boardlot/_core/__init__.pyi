@@ -12,6 +12,7 @@ from ._credentials import (
     KeyringStore,
     MemoryStore,
     OAuth,
+    TokenStoreBase,
     generate_key,
     signature_payload,
 )
@@ -110,6 +111,7 @@ __all__ = [
     "RowIterator",
     "Sandbox",
     "SchemaField",
+    "TokenStoreBase",
     "_FileLock",
     "__version__",
     "_application_limit",

@@ -11,8 +11,9 @@ class Recorder:
 
     Pass it as `Client(..., cassette=Recorder(path))`. Any number of clients of one service can share it.
     The file has one JSON object per line, written when each request ends, and only its owner can read
-    it. It contains no key, signature, token or client secret, but it does contain account ids, symbols
-    and responses. Use it in a `with` block, or call `close()`. Raises `ConfigError` if the file exists
+    it. It contains no key, signature, token or client secret of its clients. Other secrets are masked by
+    their names, in members of JSON, forms, URLs and headers. It does contain account ids, symbols and
+    responses. Use it in a `with` block, or call `close()`. Raises `ConfigError` if the file exists
     or cannot be written.
 
     >>> recorder = bl.Recorder(folder / "traffic.jsonl")

@@ -167,8 +167,7 @@ def _login_findings(identity: _Identity) -> Iterator[Finding]:
 
 def _check_stored(login: OAuth) -> str:
     store = login.__getnewargs_ex__()[1]["store"]
-    expires = login.expires_at.isoformat(timespec="seconds")
-    return f"its tokens are stored in {store}; the access token expires {expires}"
+    return f"its tokens are stored in {store}; the access token {_expiry(login)}"
 
 
 def _check_token(identity: _Identity, login: OAuth) -> str:
@@ -180,8 +179,12 @@ def _check_token(identity: _Identity, login: OAuth) -> str:
         detail = f"the service accepts the token, but not for this request: {rejection}"
     if login.expires_at == before:
         return detail
-    expires = login.expires_at.isoformat(timespec="seconds")
-    return f"{detail}; it was refreshed and expires {expires}"
+    return f"{detail}; it was refreshed and {_expiry(login)}"
+
+
+def _expiry(login: OAuth) -> str:
+    expires = login.expires_at
+    return f"expires {expires.isoformat(timespec='seconds')}" if expires else "has no known expiry"
 
 
 def _check_scopes(scopes: frozenset[str]) -> str:

@@ -114,11 +114,13 @@ impl OAuth {
         PyFrozenSet::new(py, &self.stored_token(py)?.scopes)
     }
 
-    /// When the access token expires, as an aware UTC datetime. It is refreshed before that.
+    /// When the access token expires, as an aware UTC datetime. It is refreshed before that. None if the
+    /// service did not say: then it is used until the service rejects it, and refreshed.
     #[getter]
-    fn expires_at<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let token = self.stored_token(py)?;
-        DateClasses::get(py)?.datetime_of(py, token.expires_at_ms.saturating_mul(1000))
+    fn expires_at<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let classes = DateClasses::get(py)?;
+        let time = |expires_at_ms: i64| classes.datetime_of(py, expires_at_ms.saturating_mul(1000));
+        self.stored_token(py)?.expires_at_ms.map(time).transpose()
     }
 
     /// Deletes the tokens from the store, and the client's registration unless there is a `user`. If there

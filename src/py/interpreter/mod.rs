@@ -2,6 +2,7 @@
 
 #[cfg(not(system_allocator))]
 pub mod allocator;
+pub mod arrow_call;
 pub mod callback;
 pub mod caller_context;
 pub mod errors;

@@ -4,17 +4,17 @@ mod class;
 mod escapes;
 mod exception;
 mod nearest;
+mod printable;
 mod redact;
 mod rejection;
-mod search;
 mod unredacted;
 
 use std::{fmt, time::Duration};
 
-pub use class::{CLOCK_OFFSET_CODE, Evidence, FailureClass, THROTTLED_CODE};
-pub use escapes::{excerpt, printable, record_value};
+pub use class::{CLOCK_OFFSET_CODE, Evidence, FailureClass, THROTTLED_CODE, is_temporary_status};
 pub use exception::ExceptionClass;
 pub use nearest::did_you_mean;
+pub use printable::{excerpt, printable, record_value};
 pub use redact::{HELD_BYTES, Redactor, SHOWN_BYTES, Shown, held};
 pub use rejection::says_token_rejected;
 pub use unredacted::Unredacted;
@@ -176,6 +176,20 @@ pub struct ApiFailure {
     pub retry_after: Option<Duration>,
 }
 
+impl ApiFailure {
+    fn retryable(&self) -> bool {
+        match self.class {
+            FailureClass::Service | FailureClass::RateLimited => true,
+            FailureClass::Other => is_temporary_status(self.http_status),
+            FailureClass::InvalidParameter
+            | FailureClass::InvalidSymbol
+            | FailureClass::Authentication
+            | FailureClass::ClockSkew
+            | FailureClass::PermissionDenied => false,
+        }
+    }
+}
+
 impl Error {
     /// An invalid argument or setting.
     pub fn config(message: impl Into<String>) -> Self {
@@ -271,11 +285,11 @@ impl Error {
         })
     }
 
-    /// Whether the same call may succeed later.
+    /// Whether the same call may succeed later. If it is idempotent, `http/retry.rs` sends it again.
     pub fn retryable(&self) -> bool {
         match self.kind.as_ref() {
             ErrorKind::Transport { .. } | ErrorKind::Timeout(_) => true,
-            ErrorKind::Api(api_failure) => api_failure.class.retryable(),
+            ErrorKind::Api(api_failure) => api_failure.retryable(),
             ErrorKind::Config(_)
             | ErrorKind::Internal(_)
             | ErrorKind::Protocol { .. }

@@ -1,54 +1,42 @@
-//! Redacts secrets that a service repeats, in any spelling.
-//!
-//! Text and secrets are both unescaped first: percent-encoding, JSON and HTML escapes are undone, also
-//! mixed and nested, and line breaks and spaces are left out. A secret that is found in what remains is
-//! replaced in the original.
+//! Redacts secrets that a service repeats. Where one stands exactly, it is masked; a text that has one in
+//! another spelling (percent-encoded, JSON-escaped, HTML-escaped, in Base64) is withheld whole.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, iter, ops::Range};
 
 use base64::{
     Engine,
     engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
 };
+use memchr::memmem::Finder;
 use zeroize::{Zeroize, Zeroizing};
 
-use super::{
-    escapes::{squeeze, unescape, unescape_lines},
-    search::Needle,
-};
+use super::escapes::unescaped;
 
-const MASK: &str = "***";
-/// A shorter secret could be part of an ordinary word: it is replaced only if it is a whole word.
+const MASK: &[u8] = b"***";
+const WITHHELD: &[u8] = b"[withheld: it repeats a secret of this client]";
+/// A shorter secret could be part of an ordinary word: it is recognized only as a whole word.
 const SHORT_BYTES: usize = 8;
-/// The shortest beginning of a secret that is redacted anywhere. Unrelated texts have fewer bytes in common.
+/// The shortest beginning of a secret that is redacted. Unrelated texts have fewer bytes in common.
 const TELLING_BYTES: usize = 12;
-/// The shortest beginning of a truncated secret that is redacted.
-const SHORTEST_BEGINNING: usize = 4;
-/// The longest spelling of one character, such as `\\u002B`, with a few layers of escapes.
-const SPELLING_BYTES: usize = 16;
-/// How much of a text is held until secrets are redacted: one that the cut went through would remain.
+/// An error shows a response as it came, so a spelling may stand in JSON that is escaped itself.
+const LAYERS: usize = 2;
+/// How much of a text is held until secrets are redacted. What is shown is much less, so that no secret is
+/// cut in two before it is found.
 pub const HELD_BYTES: usize = 4 * SHOWN_BYTES;
 /// How much of a text of the service an error shows.
 pub const SHOWN_BYTES: usize = 2048;
-/// The longest character: a cut may remove up to this much to keep the last one whole.
-const UTF8_LONGEST: usize = 4;
 
-/// The spellings of some secrets.
+/// Some secrets.
 #[derive(Default)]
-pub struct Redactor(Vec<Pattern>);
+pub struct Redactor(Vec<Secret>);
 
 /// Text that may be shown: only a [`Redactor`] makes it, or a constant.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Shown(Cow<'static, str>);
 
-struct Pattern {
-    /// Not unescaped: the text before a secret may form an escape together with it.
-    raw: Needle,
-    /// Unescaped, if it is a whole word or has white space.
-    unescaped: Option<Needle>,
-    /// Unescaped and without white space, unless it is a whole word.
-    squeezed: Option<Needle>,
-    whole_word: bool,
+struct Secret {
+    text: Zeroizing<Vec<u8>>,
+    in_base64: Vec<Zeroizing<Vec<u8>>>,
 }
 
 impl Shown {
@@ -79,164 +67,137 @@ impl fmt::Debug for Redactor {
 impl Redactor {
     /// Redacts these secrets.
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut patterns = Vec::new();
-        for secret in secrets.into_iter().filter(|secret| !secret.is_empty()) {
-            let short = secret.len() < SHORT_BYTES;
-            patterns.push(Pattern::new(secret.as_bytes(), short));
-            if !short {
-                let encoded = in_base64(secret.as_bytes()).into_iter().chain(in_hex(secret));
-                patterns.extend(encoded.map(|encoded| Pattern::new(encoded.as_bytes(), false)));
-            }
-        }
-        Redactor(patterns)
+        let secrets =
+            secrets.into_iter().filter(|secret| !secret.is_empty()).map(|secret| Secret {
+                text: Zeroizing::new(secret.as_bytes().to_vec()),
+                in_base64: if secret.len() < SHORT_BYTES { Vec::new() } else { in_base64(secret) },
+            });
+        Redactor(secrets.collect())
     }
 
     /// The same secrets in lower case, as they are in the name of a header.
     #[must_use]
     pub fn in_lower_case(&self) -> Self {
-        let lower = |pattern: &Pattern| {
-            let raw = Zeroizing::new(pattern.raw.bytes().to_ascii_lowercase());
-            Pattern::new(&raw, pattern.whole_word)
-        };
-        Redactor(self.0.iter().map(lower).collect())
+        let lower = |text: &Zeroizing<Vec<u8>>| Zeroizing::new(text.to_ascii_lowercase());
+        let secrets = self.0.iter().map(|Secret { text, in_base64 }| Secret {
+            text: lower(text),
+            in_base64: in_base64.iter().map(lower).collect(),
+        });
+        Redactor(secrets.collect())
     }
 
     /// The text that may be shown.
     pub fn show(&self, text: impl fmt::Display) -> Shown {
         let mut text = text.to_string();
-        self.redact_held(&mut text);
+        self.redact(&mut text);
         Shown(Cow::Owned(text))
     }
 
-    /// Redacts a complete text.
+    /// Redacts a text of the service, and keeps what is shown of it.
     pub fn redact(&self, text: &mut String) {
-        if let Some(redacted) = self.redacted(text.as_bytes()) {
-            let redacted = String::from_utf8_lossy(&redacted).into_owned();
-            std::mem::replace(text, redacted).zeroize();
-        }
-    }
-
-    /// Redacts a truncated text, which may end in the middle of a secret.
-    pub fn redact_truncated(&self, text: &mut String) {
-        self.redact(text);
-        let Some(mut end) = self.truncated_secret(text.as_bytes()) else { return };
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text.truncate(end);
-        text.push_str(MASK);
-    }
-
-    /// Redacts what [`held`] holds of a text, and keeps what is shown of it. No beginning of a secret is
-    /// left where the text was cut.
-    pub fn redact_held(&self, text: &mut String) {
         if text.len() > HELD_BYTES {
             *text = held(text).to_owned();
         }
-        if text.len() + UTF8_LONGEST > HELD_BYTES {
-            self.redact_truncated(text);
-        } else {
-            self.redact(text);
-        }
+        let end = beginning(text, SHOWN_BYTES).len();
+        let shown =
+            String::from_utf8_lossy(&self.redacted_until(text.as_bytes(), end)).into_owned();
+        std::mem::replace(text, shown).zeroize();
         text.truncate(beginning(text, SHOWN_BYTES).len());
+    }
+
+    /// A complete text without secrets.
+    pub fn redacted<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
+        self.redacted_until(text, text.len())
     }
 
     /// Whether a text has a whole secret, in any spelling. The beginning of one may be that of others: all
     /// tokens of a service may begin with the same words.
     pub fn is_in(&self, text: &str) -> bool {
-        !self.find(text.as_bytes(), false).is_empty()
+        let text = text.as_bytes();
+        self.is_exactly_in(text, usize::MAX) || self.is_spelled_in(text, usize::MAX, LAYERS)
     }
 
-    /// The bytes without secrets; `None` if they contain none.
-    pub fn redacted(&self, text: &[u8]) -> Option<Vec<u8>> {
-        let mut found = self.find(text, true);
-        if found.is_empty() {
-            return None;
+    /// A text without secrets, up to a position of it; if a secret stands there, up to that secret.
+    fn redacted_until<'a>(&self, text: &'a [u8], end: usize) -> Cow<'a, [u8]> {
+        let mut found: Vec<_> = self.0.iter().flat_map(|secret| find(text, &secret.text)).collect();
+        found.sort_unstable_by_key(|span| span.start);
+        if self.is_spelled_in(&masked(text, &found, text.len()), TELLING_BYTES, LAYERS) {
+            return Cow::Borrowed(WITHHELD);
         }
-        found.sort_unstable();
-        let mut redacted = Vec::with_capacity(text.len());
-        let mut end = 0;
-        for (from, to) in found {
-            if from >= end {
-                redacted.extend_from_slice(text.get(end..from).unwrap_or_default());
-                redacted.extend_from_slice(MASK.as_bytes());
-            }
-            end = end.max(to);
-        }
-        redacted.extend_from_slice(text.get(end..).unwrap_or_default());
-        Some(redacted)
+        found.extend(self.0.iter().flat_map(|secret| secret.begun_in(text)));
+        found.sort_unstable_by_key(|span| span.start);
+        masked(text, &found, end)
     }
 
-    /// Where secrets are, and if they are wanted, their beginnings.
-    fn find(&self, text: &[u8], beginnings: bool) -> Vec<(usize, usize)> {
-        let mut found: Vec<(usize, usize)> = Vec::new();
-        if self.0.is_empty() {
-            return found;
-        }
-        let unescaped = unescape(text);
-        let joined = unescape_lines(text);
-        let squeezed = squeeze(&joined.bytes);
-        for Pattern { raw, unescaped: wanted, squeezed: pieces, whole_word } in &self.0 {
-            let is_whole = |text: &[u8], (from, to): (usize, usize)| {
-                let is_word = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
-                !whole_word
-                    || !(is_word(from.checked_sub(1).and_then(|before| text.get(before)))
-                        || is_word(text.get(to)))
-            };
-            found.extend(raw.find_in(text).filter(|&span| is_whole(text, span)));
-            let original = |(from, to)| (unescaped.position(from), unescaped.position(to));
-            let spans = wanted.iter().flat_map(|wanted| wanted.find_in(&unescaped.bytes));
-            found.extend(spans.filter(|&span| is_whole(&unescaped.bytes, span)).map(original));
-            let original = |(from, to)| {
-                let (from, to) = (joined.position(from), joined.position(to));
-                // White space after it does not belong to it.
-                (from, from + text.get(from..to).unwrap_or_default().trim_ascii_end().len())
-            };
-            // Also if the service has cut it.
-            let spans = pieces
-                .iter()
-                .filter(|_| beginnings)
-                .flat_map(|pieces| pieces.find_beginnings(&squeezed.bytes, TELLING_BYTES));
-            found.extend(spans.map(|span| original(squeezed.span(span))));
-            let spans = pieces.iter().flat_map(|pieces| pieces.find_in(&squeezed.bytes));
-            found.extend(spans.map(|span| original(squeezed.span(span))));
-        }
-        found
+    /// Whether the first bytes of a secret, so many at most, stand in a text.
+    fn is_exactly_in(&self, text: &[u8], most: usize) -> bool {
+        self.0.iter().any(|secret| find(text, start(&secret.text, most)).next().is_some())
     }
 
-    /// The position of a truncated secret at the end of the text. The last character may be truncated
-    /// in its spelling, too.
-    fn truncated_secret(&self, text: &[u8]) -> Option<usize> {
-        let longest = self.0.iter().map(|pattern| pattern.raw.bytes().len()).max()?;
-        let from = text.len().saturating_sub(longest.saturating_mul(SPELLING_BYTES));
-        let tail = text.get(from..)?;
-        let start = |left_out: usize| {
-            let joined = unescape_lines(tail.get(..tail.len().checked_sub(left_out)?)?);
-            let squeezed = squeeze(&joined.bytes);
-            let patterns = self.0.iter().filter_map(|pattern| pattern.squeezed.as_ref());
-            let begun = patterns.map(|pieces| pieces.begun_in(&squeezed.bytes));
-            let size = begun.filter(|&size| size >= SHORTEST_BEGINNING).max()?;
-            let (at, _) = squeezed.span((squeezed.bytes.len() - size, squeezed.bytes.len()));
-            Some(from + joined.position(at))
-        };
-        (0..SPELLING_BYTES).filter_map(start).min()
+    /// Whether they stand in it in another spelling, within so many layers of escapes.
+    fn is_spelled_in(&self, text: &[u8], most: usize, layers: usize) -> bool {
+        let most_encoded = most.saturating_mul(4) / 3;
+        let mut encoded = self.0.iter().flat_map(|secret| &secret.in_base64);
+        encoded.any(|encoded| find(text, start(encoded, most_encoded)).next().is_some())
+            || (layers > 0 && !self.0.is_empty())
+                && unescaped(text).any(|text| {
+                    self.is_exactly_in(&text, most) || self.is_spelled_in(&text, most, layers - 1)
+                })
     }
 }
 
-impl Pattern {
-    fn new(secret: &[u8], short: bool) -> Self {
-        let unescaped = unescape(secret).bytes;
-        let squeezed = squeeze(&unescape_lines(secret).bytes).bytes;
-        // Little more than white space: it is found only with it.
-        let whole_word = short || squeezed.len() < SHORT_BYTES;
-        let has_space = unescaped.iter().any(u8::is_ascii_whitespace);
-        Pattern {
-            raw: Needle::new(secret),
-            unescaped: (whole_word || has_space).then(|| Needle::new(&unescaped)),
-            squeezed: (!whole_word).then(|| Needle::new(&squeezed)),
-            whole_word,
+impl Secret {
+    /// Where a text has a beginning of it that a service has cut.
+    fn begun_in(&self, text: &[u8]) -> Vec<Range<usize>> {
+        let mut found: Vec<Range<usize>> = Vec::new();
+        let telling = self.text.get(..TELLING_BYTES).filter(|_| self.text.len() > TELLING_BYTES);
+        for span in telling.into_iter().flat_map(|telling| find(text, telling)) {
+            let rest = text.get(span.start..).unwrap_or_default();
+            // What is part of the last one is not compared again: a text may repeat one character.
+            if found.last().is_none_or(|last| last.end <= span.start) {
+                let same = rest.iter().zip(self.text.iter()).take_while(|(a, b)| a == b).count();
+                found.push(span.start..span.start + same);
+            }
         }
+        found
     }
+}
+
+/// Where bytes are in a text; if they are short, as a whole word.
+fn find<'a>(text: &'a [u8], wanted: &'a [u8]) -> impl Iterator<Item = Range<usize>> + 'a {
+    let finder = Finder::new(wanted);
+    let (size, is_short) = (wanted.len(), wanted.len() < SHORT_BYTES);
+    let mut at = 0;
+    let spans = iter::from_fn(move || {
+        let from = at + finder.find(text.get(at..)?)?;
+        at = from + if is_short { 1 } else { size };
+        Some(from..from + size)
+    });
+    let is_word = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
+    spans.filter(move |span| {
+        !is_short || !(span.start.checked_sub(1).is_some_and(is_word) || is_word(span.end))
+    })
+}
+
+/// A text up to a position, with a mask for each of these parts, which are sorted.
+fn masked<'a>(text: &'a [u8], parts: &[Range<usize>], end: usize) -> Cow<'a, [u8]> {
+    if parts.is_empty() {
+        return Cow::Borrowed(start(text, end));
+    }
+    let (mut shown, mut at) = (Vec::with_capacity(text.len()), 0);
+    for part in parts.iter().filter(|part| part.start < end) {
+        if part.start >= at {
+            shown.extend_from_slice(text.get(at..part.start).unwrap_or_default());
+            shown.extend_from_slice(MASK);
+        }
+        at = at.max(part.end);
+    }
+    shown.extend_from_slice(text.get(at..end).unwrap_or_default());
+    Cow::Owned(shown)
+}
+
+fn start(bytes: &[u8], most: usize) -> &[u8] {
+    bytes.get(..most).unwrap_or(bytes)
 }
 
 /// The beginning of a text of the service: a text without end must not cost more than this much of it.
@@ -255,30 +216,20 @@ fn beginning(text: &str, most: usize) -> &str {
 
 /// The characters of Base64, in both alphabets, that depend on the secret alone and not on what is
 /// encoded before or after it: one text for each position of its first byte in a group of three.
-fn in_base64(secret: &[u8]) -> Vec<Zeroizing<String>> {
+fn in_base64(secret: &str) -> Vec<Zeroizing<Vec<u8>>> {
     let mut texts = Vec::new();
     for (before, undecided) in [(0, 0), (1, 2), (2, 3)] {
         let mut bytes = Zeroizing::new(Vec::with_capacity(before + secret.len()));
         bytes.resize(before, 0);
-        bytes.extend_from_slice(secret);
+        bytes.extend_from_slice(secret.as_bytes());
         for engine in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
             let encoded = Zeroizing::new(engine.encode(bytes.as_slice()));
             let end = encoded.len() - usize::from(bytes.len() % 3 != 0);
-            if let Some(decided) = encoded.get(undecided..end) {
-                texts.push(Zeroizing::new(decided.to_owned()));
-            }
+            let decided = encoded.get(undecided..end).unwrap_or_default();
+            texts.push(Zeroizing::new(decided.as_bytes().to_vec()));
         }
     }
     texts
-}
-
-/// The hexadecimal digits of the secret, in both cases.
-fn in_hex(secret: &str) -> [Zeroizing<String>; 2] {
-    let halves = secret.bytes().flat_map(|byte| [byte >> 4, byte & 15]);
-    let mut lower = Zeroizing::new(String::with_capacity(2 * secret.len()));
-    lower.extend(halves.filter_map(|half| char::from_digit(u32::from(half), 16)));
-    let upper = Zeroizing::new(lower.to_ascii_uppercase());
-    [lower, upper]
 }
 
 #[cfg(test)]

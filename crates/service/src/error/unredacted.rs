@@ -54,7 +54,7 @@ impl Error {
     /// service's texts than an error shows.
     #[must_use]
     pub fn redacted(mut self, redactor: &Redactor) -> Self {
-        let redact = |text: &mut String| redactor.redact_held(text);
+        let redact = |text: &mut String| redactor.redact(text);
         match self.kind.as_mut() {
             ErrorKind::Api(ApiFailure { message, body, error_code, headers, .. }) => {
                 redact(message);
@@ -63,7 +63,7 @@ impl Error {
                 // Names of headers arrive in lower case.
                 let of_names = redactor.in_lower_case();
                 for (name, value) in headers {
-                    of_names.redact_held(name);
+                    of_names.redact(name);
                     redact(value);
                 }
             }

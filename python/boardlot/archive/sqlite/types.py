@@ -24,8 +24,8 @@ def typed(name: str, kind: str, unit: str) -> str:
     expressions = {
         "flag": lambda: f"case when {field.type} in ('true', 'false') then {field.value} end",
         "text": lambda: (
-            f"case {field.type} when 'text' then {field.text} when 'null' then null "
-            f"when 'true' then 'true' when 'false' then 'false' else {field.json} end"
+            # Absent or null: the JSON of both is `null`.
+            f"case {field.type} when 'text' then {field.text} else nullif({field.json}, 'null') end"
         ),
         "object": lambda: f"case when {field.type} = 'object' then {field.value} end",
         "date": lambda: f"case when {field.type} = 'text' then {_date(field.text)} end",

@@ -214,11 +214,12 @@ def status(settings: Settings, client_id: str | None) -> None:
     login = _login_shown(settings, client_id)
     row: dict[str, Any] = {"service": base_url}
     if login is not None:
+        expires = login.oauth.expires_at
         row |= {
             "client_id": login.oauth.client_id,
             "tokens": login.store_name,
             "scopes": sorted(login.oauth.scopes),
-            "expires_at": login.oauth.expires_at.isoformat(timespec="seconds"),
+            "expires_at": expires and expires.isoformat(timespec="seconds"),
         }
     with bl.Client(base_url, **settings.connection) as client:
         row["clock_offset"] = clock_offset(client)
@@ -247,13 +248,13 @@ def _print_status(
     client_id: str | None = None,
     tokens: str = "",
     scopes: Sequence[str] = (),
-    expires_at: str = "",
+    expires_at: str | None = None,
 ) -> None:
     click.echo(f"service       {escaped(service)}")
     if client_id is not None:
         click.echo(f"client        {escaped(client_id)}")
         click.echo(f"tokens        {tokens}")
         click.echo(f"scopes        {escaped(' '.join(scopes))}")
-        click.echo(f"expires       {expires_at}")
+        click.echo(f"expires       {expires_at or 'unknown'}")
     window = f"the service rejects signatures beyond {CLOCK_WINDOW:g} s"
     click.echo(f"clock offset  {clock_offset:+.3f} s ({window})")

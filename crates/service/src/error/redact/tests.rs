@@ -1,82 +1,84 @@
-//! Secrets are found in every spelling, and nothing else is.
+//! A secret is masked where it stands exactly, and a text that has it in another spelling is withheld.
 
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use proptest::prelude::*;
 
 use super::*;
 
 const SECRET: &str = "aB3+/=_~.-&\"<x'%41\\";
+const WITHHELD: &str = "[withheld: it repeats a secret of this client]";
 
-fn redacted(text: &str) -> String {
-    let mut text = text.to_owned();
-    Redactor::new([SECRET]).redact(&mut text);
-    text
+fn shown(secret: &str, text: &str) -> String {
+    Redactor::new([secret]).show(text).to_string()
 }
 
-/// Every way to spell one character.
-fn spellings(c: char) -> Vec<String> {
-    let code = u32::from(c);
-    let mut ways = vec![
-        c.to_string(),
-        format!("%{code:02x}"),
-        format!("%{code:02X}"),
-        format!("%25{code:02X}"),
-        format!("\\u{code:04x}"),
-        format!("\\u{code:04X}"),
-        format!("\\\\u{code:04x}"),
-        format!("\\x{code:02x}"),
-        format!("&#{code};"),
-        format!("&#0{code};"),
-        format!("&#x{code:x};"),
-        format!("&#X{code:X};"),
-        format!("&amp;#{code};"),
-        format!("%u{code:04x}"),
-        format!("%25u{code:04X}"),
-    ];
-    let named = [
-        ('&', "&amp;"),
-        ('"', "&quot;"),
-        ('<', "&LT;"),
-        ('\'', "&apos;"),
-        ('+', "&plus;"),
-        ('.', "&period;"),
-        ('/', "&sol;"),
-        ('=', "&equals;"),
-        ('_', "&UnderBar;"),
-        ('%', "&percnt;"),
-    ];
-    ways.extend(named.iter().filter(|(known, _)| *known == c).map(|(_, way)| (*way).to_owned()));
-    if "/\"\\".contains(c) {
-        ways.push(format!("\\{c}"));
-    }
-    ways
+fn each(text: &str, spell: impl Fn(u32) -> String) -> String {
+    text.chars().map(|c| spell(u32::from(c))).collect()
+}
+
+/// Only what has to be escaped, as libraries do.
+fn escaped(text: &str, special: &str, spell: impl Fn(u32) -> String) -> String {
+    each(text, |code| match char::from_u32(code) {
+        Some(c) if !special.contains(c) => c.to_string(),
+        _ => spell(code),
+    })
+}
+
+fn json(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+/// The ways in which a service may repeat a secret, other than exactly.
+fn spellings(secret: &str) -> Vec<String> {
+    let named = secret.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
+    vec![
+        each(secret, |code| format!("%{code:02x}")),
+        escaped(secret, "+/=&\"<%\\", |code| format!("%{code:02X}")),
+        json(secret),
+        each(secret, |code| format!("\\u{code:04x}")),
+        escaped(secret, "+/=&\"<'\\", |code| format!("\\u{code:04X}")),
+        named,
+        each(secret, |code| format!("&#{code};")),
+        each(secret, |code| format!("&#x{code:X};")),
+        escaped(secret, "+/=&\"<'", |code| format!("&#{code};")),
+        STANDARD.encode(secret),
+        URL_SAFE.encode(secret),
+    ]
 }
 
 #[test]
-fn each_spelling_is_found() {
-    let most = SECRET.chars().map(|c| spellings(c).len()).max().expect("some");
-    for way in 0..most {
-        let spelled: String = SECRET
-            .chars()
-            .map(|c| {
-                let ways = spellings(c);
-                ways[way.min(ways.len() - 1)].clone()
-            })
-            .collect();
-        assert_eq!(redacted(&format!("a {spelled}, b")), "a ***, b", "{spelled}");
+fn a_secret_is_masked_where_it_stands_exactly() {
+    let text = format!("a {SECRET}, \n{SECRET}{SECRET}\t\"{SECRET}\"");
+    assert_eq!(shown(SECRET, &text), "a ***, \n******\t\"***\"");
+}
+
+#[test]
+fn a_text_with_a_secret_in_another_spelling_is_withheld() {
+    for spelled in spellings(SECRET) {
+        assert_eq!(shown(SECRET, &format!("a {spelled}, b")), WITHHELD, "{spelled}");
+        assert_eq!(shown(SECRET, &format!("{SECRET} {spelled}")), WITHHELD, "{spelled}");
+    }
+}
+
+/// As the body of a response is shown: its JSON is not undone.
+#[test]
+fn a_spelling_is_recognized_in_a_json_string() {
+    for spelled in spellings(SECRET) {
+        let json = json(&spelled).replace('/', "\\/");
+        for json in [json.replace('&', "\\u0026").replace('=', "\\u003d"), json] {
+            assert_eq!(shown(SECRET, &json), WITHHELD, "{json}");
+        }
     }
 }
 
 #[test]
-fn base64_is_found_wherever_the_secret_begins() {
+fn base64_is_recognized_wherever_the_secret_begins() {
     for before in ["", "x", "xy", "xyz", "Bearer "] {
-        for behind in ["", "1", "12", "123"] {
-            let whole = format!("{before}{SECRET}{behind}");
-            for engine in [&STANDARD, &base64::engine::general_purpose::URL_SAFE] {
-                let encoded = engine.encode(&whole);
-                for text in [encoded.clone(), encoded.replace('+', "%2B").replace('/', "\\/")] {
-                    let shown = redacted(&text);
-                    assert!(shown.contains(MASK) && shown.len() < 20, "{whole}: {shown}");
+        for after in ["", "1", "12", "123"] {
+            let whole = format!("{before}{SECRET}{after}");
+            for encoded in [STANDARD.encode(&whole), URL_SAFE.encode(&whole)] {
+                for text in [encoded.replace('+', "%2B").replace('/', "\\/"), encoded] {
+                    assert_eq!(shown(SECRET, &text), WITHHELD, "{whole}");
                 }
             }
         }
@@ -84,30 +86,25 @@ fn base64_is_found_wherever_the_secret_begins() {
 }
 
 #[test]
-fn utf_16_is_found_also_within_escapes() {
-    let utf_16 = |text: &str, before: &str, behind: &str| -> String {
-        text.chars().map(|c| format!("{before}{c}{behind}")).collect()
-    };
-    let escaped: String = SECRET.chars().map(|c| format!("%{:02X}", u32::from(c))).collect();
-    for nul in ["\0", "%00", "\\u0000"] {
-        for text in [SECRET, &escaped] {
-            for spelled in [utf_16(text, "", nul), utf_16(text, nul, "")] {
-                let shown = redacted(&format!("a {spelled}, b"));
-                let shown = shown.replace(nul, "");
-                assert_eq!(shown, "a ***, b", "{spelled:?}");
-            }
-        }
+fn a_plus_is_a_space_in_a_form() {
+    let secret = "two words, here+there";
+    for text in ["two+words%2C+here%2Bthere", "two%20words%2C%20here%2Bthere"] {
+        assert_eq!(shown(secret, text), WITHHELD);
     }
 }
 
 #[test]
-fn only_a_whole_secret_is_in_a_text() {
-    let redactor = Redactor::new(["eyJhbGciOiJIUzI1NiJ9.state.signature"]);
+fn a_secret_that_others_begin_like_is_in_no_text_without_its_end() {
+    let secret = "eyJhbGciOiJIUzI1NiJ9.state.signature";
+    let redactor = Redactor::new([secret]);
+    let encoded = STANDARD.encode(secret);
     for (text, is_in) in [
-        ("eyJhbGciOiJIUzI1NiJ9.state.signature", true),
+        (secret, true),
         ("at=5&token=eyJhbGciOiJIUzI1NiJ9%2Estate%2Esignature", true),
+        (&encoded, true),
         ("eyJhbGciOiJIUzI1NiJ9.other.signature", false),
-        ("eyJhbGciOiJIUzI1NiJ9.state.sign", false),
+        ("eyJhbGciOiJIUzI1NiJ9%2Estate%2Esign", false),
+        (&encoded[..24], false),
         ("", false),
     ] {
         assert_eq!(redactor.is_in(text), is_in, "{text}");
@@ -116,206 +113,112 @@ fn only_a_whole_secret_is_in_a_text() {
 }
 
 #[test]
-fn a_plus_and_a_space_are_the_same_in_a_form() {
-    let redactor = Redactor::new(["two words here"]);
-    for text in ["two words here", "two+words+here", "two%20words+here", "two%20words%20here"] {
-        let mut shown = format!("<{text}>");
-        redactor.redact(&mut shown);
-        assert_eq!(shown, "<***>");
+fn a_short_secret_is_recognized_only_as_a_whole_word() {
+    for (secret, text, expected) in [
+        ("a", "Bearer a was refused: \"a\", banana", "Bearer *** was refused: \"***\", banana"),
+        ("a-a", "a xa-a-a", "a xa-***"),
+        ("hunter2", "hunter23, hunter2!", "hunter23, ***!"),
+        ("hunter2", "100%hunter23", "100%hunter23"),
+        ("hunter2", "%68unter2", WITHHELD),
+        ("hunter2", "%68unter23", "%68unter23"),
+    ] {
+        assert_eq!(shown(secret, text), expected, "{text}");
     }
 }
 
 #[test]
-fn a_short_secret_is_found_only_as_a_whole_word() {
-    let redactor = Redactor::new(["a"]);
-    let mut text = "Bearer a was refused: \"a\", a%20, banana".to_owned();
-    redactor.redact(&mut text);
-    assert_eq!(text, "Bearer *** was refused: \"***\", ***%20, banana");
-}
-
-#[test]
-fn a_truncated_secret_is_not_shown() {
+fn the_beginning_of_a_secret_is_masked() {
     let secret = "access-0123456789/abcdef";
-    let redactor = Redactor::new([secret]);
-    let escaped: String = secret.chars().map(|c| format!("\\u{:04X}", u32::from(c))).collect();
-    let encoded = STANDARD.encode(secret);
-    let begun: String = encoded.chars().take(6).collect();
-    let half_escaped = format!("%61{}", secret.trim_start_matches('a'));
-    for spelled in [secret.to_owned(), escaped, encoded, half_escaped] {
-        for end in 0..spelled.len() {
-            let cut: String = spelled.chars().take(end).collect();
-            let mut text = format!("the body {cut}");
-            redactor.redact_truncated(&mut text);
-            let left = String::from_utf8(unescape(text.as_bytes()).bytes.to_vec()).expect("text");
-            assert!(!left.contains("acces") && !left.contains(&begun), "{end}: {text}");
-        }
-    }
-}
-
-/// Broken into lines of so many characters, with this between them.
-fn wrapped(text: &str, size: usize, between: &str) -> String {
-    let lines: Vec<&str> = (0..text.len())
-        .step_by(size)
-        .filter_map(|from| text.get(from..text.len().min(from + size)))
-        .collect();
-    lines.join(between)
-}
-
-#[test]
-fn base64_is_found_in_lines() {
-    let secret = "access-0123456789/abcdef.".repeat(12);
-    let redactor = Redactor::new([secret.as_str()]);
-    for before in ["", "x", "Authorization: Bearer "] {
-        let encoded = STANDARD.encode(format!("{before}{secret}"));
-        for size in [4, 64, 76] {
-            for between in ["\n", "\r\n", "\r\n ", "\\r\\n", "\\n", "%0D%0A", "&#10;", "&NewLine;"]
-            {
-                let mut text = format!("a {} b", wrapped(&encoded, size, between));
-                redactor.redact(&mut text);
-                assert!(text.contains(MASK), "{size} {between}: {text}");
-                let left = text.replace(between, "");
-                let part = |at: usize| encoded.get(at..at + 10);
-                assert!(
-                    !(30..encoded.len()).filter_map(part).any(|part| left.contains(part)),
-                    "{left}"
-                );
-                assert!(text.starts_with("a ") && text.ends_with(" b"), "{text}");
-            }
-        }
+    for (text, expected) in [
+        ("the token access-01234567...", "the token ***..."),
+        ("access-01234 access-01235", "*** access-01235"),
+        ("access-0123 or access-01239", "access-0123 or access-01239"),
+        ("the token access-0123456789%2Fabcd", WITHHELD),
+        ("the token \\u0061ccess-01234", WITHHELD),
+        (&STANDARD.encode("access-01234567"), WITHHELD),
+    ] {
+        assert_eq!(shown(secret, text), expected, "{text}");
     }
 }
 
 #[test]
-fn a_secret_is_found_in_hexadecimal_and_in_the_name_of_a_header() {
-    let redactor = Redactor::new(["Access-0123456789/"]);
-    for digits in ["4163636573732d303132333435363738392f", "4163636573732D303132333435363738392F"] {
-        let mut text = format!("it is {digits}.");
-        redactor.redact(&mut text);
-        assert_eq!(text, "it is ***.");
-    }
-    let mut name = "x-access-0123456789/".to_owned();
-    redactor.in_lower_case().redact(&mut name);
-    assert_eq!(name, "x-***");
-}
-
-#[test]
-fn white_space_around_a_secret_stays() {
-    assert_eq!(redacted(&format!(" \n {SECRET}\t\n x")), " \n ***\t\n x");
-}
-
-/// The time to redact a text grows no faster than the text, whatever is in it.
-#[test]
-fn a_text_without_end_costs_no_more_than_its_beginning() {
-    let secret = format!("{}b", "a".repeat(4000));
-    let redactor = Redactor::new([secret.as_str()]);
-    for unit in ["a", "%25", "%2525", "\\u0061", "&amp;", "&#97;", "%61%25"] {
-        let text = unit.repeat((32 << 20) / unit.len());
-        // A busy machine may stop this thread in some of the attempts, for longer than it works.
-        let took = (0..5).map(|_| {
-            let mut text = text.clone();
-            let started = std::time::Instant::now();
-            redactor.redact_held(&mut text);
-            assert!(text.len() <= SHOWN_BYTES);
-            started.elapsed()
-        });
-        assert!(took.min() < Some(std::time::Duration::from_millis(500)), "{unit}");
-    }
-}
-
-#[test]
-fn where_a_text_is_cut_no_part_of_a_secret_is_left() {
-    let secret: String = (0..500u32).map(|n| char::from(b'!' + (n * 7 % 90) as u8)).collect();
-    let redactor = Redactor::new([secret.as_str()]);
-    let spelled: [fn(&str) -> String; 4] = [
-        str::to_owned,
-        |text| text.bytes().map(|byte| format!("%{byte:02X}")).collect(),
-        |text| text.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect(),
-        |text| wrapped(&STANDARD.encode(text), 76, "\r\n"),
-    ];
-    for spell in spelled {
-        let spelled = spell(&secret);
+fn no_part_of_a_secret_is_left_where_a_text_is_cut() {
+    let secret: String = (0..1500u32).map(|n| char::from(b'!' + (n * 7 % 90) as u8)).collect();
+    let spelled =
+        [secret.clone(), each(&secret, |code| format!("\\u{code:04x}")), STANDARD.encode(&secret)];
+    for spelled in spelled {
         for cut_at in [SHOWN_BYTES, HELD_BYTES] {
-            for inside in (0..spelled.len()).step_by(37) {
-                let before = "- ".repeat((cut_at.saturating_sub(inside)) / 2);
+            for inside in (1..spelled.len().min(cut_at)).step_by(97) {
+                let before = " ".repeat(cut_at - inside);
                 let mut text = format!("{before}{spelled}{}", " ;".repeat(HELD_BYTES));
-                redactor.redact_held(&mut text);
-                let left = text.replace(MASK, "").replace(['-', ' ', ';'], "");
-                assert!(left.len() < SHORTEST_BEGINNING, "{cut_at} {inside}: {left}");
+                Redactor::new([secret.as_str()]).redact(&mut text);
+                let left = text.trim_matches([' ', ';', '*']);
+                assert!(left.is_empty() || text == WITHHELD, "{cut_at} {inside}: {left}");
             }
         }
     }
 }
 
 #[test]
-fn an_escape_in_a_secret_may_be_broken_into_lines() {
-    for (secret, size) in [("%Aa~%aAa<%%A", 5), ("<%_~<%00A\"-a", 6)] {
-        let mut text = format!("before {} then", wrapped(secret, size, "\n"));
-        Redactor::new([secret]).redact(&mut text);
-        assert_eq!(text, "before *** then");
+fn masks_bring_no_later_part_of_a_text_to_light() {
+    let secret = "access-0123456789/abcdef".repeat(8);
+    let repeated = HELD_BYTES / secret.len();
+    let mut text = format!("{}{}", secret.repeat(repeated), "\\u0061".repeat(200));
+    for end in 0..200 {
+        text.truncate(HELD_BYTES + 400 - end);
+        assert!(!shown(&secret, &text).contains("access"));
+        assert!(!shown(&secret, &text).contains("\\u"));
+    }
+}
+
+#[test]
+fn the_name_of_a_header_is_in_lower_case() {
+    let secret = "Access-0123456789";
+    let redactor = Redactor::new([secret]).in_lower_case();
+    let encoded = STANDARD.encode(secret).trim_end_matches('=').to_ascii_lowercase();
+    assert_eq!(redactor.show("x-access-0123456789").to_string(), "x-***");
+    assert_eq!(redactor.show(encoded).to_string(), WITHHELD);
+}
+
+#[test]
+fn of_a_text_without_end_only_the_beginning_is_read() {
+    let secret = format!("{}b", "a".repeat(4000));
+    for unit in ["a", "x", "%2525", "\\u0061", "&amp;", "%61%25"] {
+        let text = unit.repeat((8 << 20) / unit.len());
+        let of_all = shown(&secret, &text);
+        assert!(of_all.len() <= SHOWN_BYTES);
+        assert_eq!(of_all, shown(&secret, held(&text)));
     }
 }
 
 #[test]
 fn text_without_secrets_is_unchanged() {
     for text in ["", "50% of \\u00e9 &amp; more+", "aB3+/=_~.-&", "%", "\\u", "&#;"] {
-        assert_eq!(redacted(text), text);
+        assert_eq!(shown(SECRET, text), text);
+        assert_eq!(shown("", text), text);
     }
-    let mut text = "x".to_owned();
-    Redactor::new([]).redact(&mut text);
-    Redactor::new([""]).redact_truncated(&mut text);
-    assert_eq!(text, "x");
+    assert_eq!(Redactor::default().redacted(b"\xff%41"), b"\xff%41".as_slice());
 }
 
 proptest! {
     #[test]
-    fn any_mixture_of_spellings_is_found(
-        secret in "[A-Za-z0-9+/=_.~%&\"<-]{8,40}",
-        choices in proptest::collection::vec(any::<prop::sample::Index>(), 40),
+    fn any_secret_is_masked_or_its_text_withheld(
+        secret in "[!-~]{8,40}",
         before in "[ a-z]{0,10}",
+        choice in any::<prop::sample::Index>(),
     ) {
-        let spelled: String = secret
-            .chars()
-            .zip(&choices)
-            .map(|(c, choice)| choice.get(&spellings(c)).clone())
-            .collect();
-        let mut text = format!("{before} {spelled}");
-        Redactor::new([secret.as_str()]).redact(&mut text);
-        prop_assert!(text.starts_with(&format!("{before} ***")), "{}", text);
-    }
-
-    #[test]
-    fn any_composition_of_spellings_is_found(
-        secret in "[A-Za-z0-9/=_.~%&\"<-]{12,60}",
-        lines in 0usize..4,
-        size in 4usize..80,
-        escapes in proptest::collection::vec(0usize..4, 0..3),
-        before in "[ a-z]{0,10}",
-    ) {
-        // An encoder breaks its text into lines, and then the whole may be escaped.
-        let written = match lines {
-            0 => secret.clone(),
-            1 => wrapped(&secret, size, "\n"),
-            2 => wrapped(&STANDARD.encode(&secret), size, "\r\n"),
-            _ => wrapped(&STANDARD.encode(&secret), size, "\n"),
-        };
-        let spelled = escapes.iter().fold(written, |text, way| match way {
-            0 => text.bytes().map(|byte| format!("%{byte:02X}")).collect(),
-            1 => text.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect(),
-            2 => text.chars().map(|c| format!("&#{};", u32::from(c))).collect(),
-            _ => text.replace('.', "&period;").replace('/', "\\/").replace('=', "&equals;"),
-        });
-        let mut text = format!("{before} {spelled}");
-        Redactor::new([secret.as_str()]).redact(&mut text);
-        prop_assert!(text.starts_with(&format!("{before} ***")), "{}", text);
-        // The last character of Base64 and its padding may be left.
-        let left = squeeze(&unescape(text.as_bytes()).bytes).bytes.len();
-        prop_assert!(left <= before.len() + MASK.len() + 3, "{}", text);
+        prop_assert_eq!(shown(&secret, &format!("{before} {secret}")), format!("{before} ***"));
+        let spelled = spellings(&secret);
+        let spelled = choice.get(&spelled);
+        let shown = shown(&secret, &format!("{before} {spelled}"));
+        // An escaped backslash at the start of a secret is two, and the secret begins with the second.
+        let is_masked = spelled.contains(&secret) && !shown.contains(&secret);
+        prop_assert!(shown == WITHHELD || is_masked, "{}", shown);
     }
 
     #[test]
     fn any_text_is_redacted_without_harm(text in "\\PC{0,200}", secret in "\\PC{0,30}") {
-        let mut shown = text.clone();
-        Redactor::new([secret.as_str()]).redact_truncated(&mut shown);
+        let shown = shown(&secret, &text);
         prop_assert!(secret.len() < SHORT_BYTES || !shown.contains(&secret));
     }
 }

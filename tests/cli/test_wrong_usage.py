@@ -1,0 +1,292 @@
+"""What cannot be done ends with 2 and a reason, before anything is requested or written."""
+
+import math
+import os
+from pathlib import Path
+
+import boardlot as bl
+import click
+import pytest
+from boardlot.cli.application import app
+from boardlot.cli.numbers import Number, Whole
+from boardlot.cli.settings import OUTPUT_OPTIONS
+from click.types import FloatParamType, IntParamType
+
+from ..support.command_line import ACCOUNT
+
+SANDBOX = {"fills": 60}
+FILLS = ["fills", ACCOUNT, "HK"]
+DIVIDENDS = ["dividends", "HK.00700"]
+RESUMED = [*FILLS, "--out", "f.csv", "--resume"]
+WRONG = [
+    (["xyzzy"], "'xyzzy' is not a command of boardlot"),
+    (["dividens", "HK.00700"], "did you mean 'dividends'?"),
+    (["FILS", ACCOUNT, "HK"], "did you mean 'fills'?"),
+    (["profile", "ad"], "did you mean 'add'?"),
+    (["--format", "xml", "demo"], "'xml' is not one of"),
+    (["sandbox", "--port", "70000"], "70000"),
+    (["sandbox", "--error-rate", "1.5"], "1.5"),
+    (["demo", "--out", "there.csv"], "there.csv"),
+    (["mcp", "--demo"], "--demo"),
+    (["dividends", "0700.HK"], "did you mean 'HK.00700'?"),
+    (["dividends", "x" * 40], "x" * 40),
+    (["ipos", "zz"], "'zz' is not one of"),
+    (["ipos", "hk", "--request-type", "ballot-announced"], "ballot-announced"),
+    (["trading-days", "HK1", "2026-01-01", "2026-01-05"], "HK1"),
+    (["trading-days", "HK", "yesterday", "2026-01-05"], "yesterday"),
+    (["fills", ACCOUNT], "Missing argument"),
+    ([*FILLS, "--page-size", "51"], "51"),
+    ([*FILLS, "--start", "2026-01-01T09:30:00"], "+08:00"),
+    ([*FILLS, "--limit", "0"], "--limit"),
+    ([*DIVIDENDS, "--fromat", "json"], "--format"),
+    ([*DIVIDENDS, "--format", "parquet"], "add --out FILE"),
+    ([*DIVIDENDS, "--header", "no colon"], "no colon"),
+    ([*DIVIDENDS, "--header", "X-Service-Client-Nnid: 12\n3"], "header"),
+    ([*DIVIDENDS, "--header", ""], "the value is empty"),
+    ([*DIVIDENDS, "--profile", ""], "the value is empty"),
+    ([*DIVIDENDS, "--proxy", ""], "the value is empty"),
+    ([*DIVIDENDS, "--key-file", "-", "--key-id", "x"], "'-' is not a file"),
+    ([*DIVIDENDS, "--columns", ""], "the value is empty"),
+    ([*DIVIDENDS, "--columns", ",", "--out", "f.csv"], "has an empty name"),
+    ([*DIVIDENDS, "--columns", "code,price,code"], "names code twice"),
+    ([*DIVIDENDS, "--out", ""], "the path is empty"),
+    ([*DIVIDENDS, "--out", "folder/", "--format", "csv"], "is a directory"),
+    ([*DIVIDENDS, "--out", "missing/f.csv"], "the folder missing does not exist"),
+    ([*DIVIDENDS, "--out", "dangling.csv"], "does not exist"),
+    ([*DIVIDENDS, "--out", "/proc/f.csv"], "cannot be written: /proc: "),
+    ([*DIVIDENDS, "--out", "f.foo"], "one of .txt, .json, .jsonl, .csv, .parquet"),
+    ([*DIVIDENDS, "--out", "f.csv.gz"], "has no known extension"),
+    ([*DIVIDENDS, "--out", "there.csv"], "already exists: choose another --out, or add --force"),
+    ([*DIVIDENDS, "--format", "parquet", "--out", "-"], "add --out FILE"),
+    ([*RESUMED, ""], "the path is empty"),
+    ([*RESUMED, "-"], "'-' is not a file"),
+    ([*RESUMED, "folder"], "is a directory"),
+    ([*RESUMED, "missing/where"], "the folder missing does not exist"),
+    ([*RESUMED, "/proc/where"], "cannot be written: /proc: "),
+    ([*RESUMED, "/dev/null"], "needs a regular file for --resume"),
+    ([*RESUMED, "pipe"], "needs a regular file for --resume"),
+    ([*RESUMED, "where", "--page-size", "9"], "page_size is 9"),
+    ([*RESUMED, "where", "--limit", "2"], "leave out --where"),
+    ([*FILLS, "--resume", "where", "--format", "csv"], "--resume needs --out FILE"),
+    ([*FILLS, "--resume", "where", "--out", "f.parquet"], "`boardlot archive export` writes"),
+    ([*FILLS, "--resume", "where", "--out", "f"], "works with csv and jsonl, not table"),
+    ([*FILLS, "--resume", "where", "--out", "/dev/null", "--format", "csv"], "regular file for --"),
+    ([*FILLS, "--resume", "where", "--out", "there.csv"], "there.csv already exists"),
+    (["request", "GET", "/x", "--query", "x"], "'x'"),
+    (["request", "POST", "/x", "--body", "{"], "--body"),
+    (["request", "GET", "/x", "--format", "csv"], "--format"),
+    (["request", "GET", "/x", "--limit", "1"], "--limit"),
+]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """One with a file, a folder, a pipe and a link to nowhere."""
+    monkeypatch.chdir(tmp_path)
+    Path("there.csv").write_text("mine")
+    Path("folder").mkdir()
+    Path("dangling.csv").symlink_to(tmp_path / "nowhere" / "f.csv")
+    os.mkfifo("pipe")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("arguments", "said"), WRONG)
+def test_wrong_usage_is_said_before_a_request(arguments, said, live, sent, folder):
+    before = sorted(folder.iterdir())
+    done = live(*arguments)
+    assert (done.status, done.out) == (2, "") and said in done.said
+    assert sent() == [] and sorted(folder.iterdir()) == before
+    assert Path("there.csv").read_text() == "mine"
+
+
+def test_what_is_far_from_every_command_has_no_suggestion(boardlot):
+    assert "did you mean" not in boardlot("xyzzy").err
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (["--where", "qtyy>1"], "did you mean 'qty'?"),
+        (["--where", "qty>many"], "qty is a number, not 'many'"),
+        (["--where", "price<=nan"], "not 'nan'"),
+        (["--where", "price=-Infinity"], "not '-Infinity'"),
+        (["--where", "price=>3"], "did you mean 'price>=3'?"),
+        (["--where", "qty = !5"], "did you mean 'qty!=5'?"),
+        (["--where", "create_time>yesterday"], "a date such as 2026-01-31"),
+        (["--where", "create_time>2026-01-31T09:30:00"], "+08:00"),
+        (["--where", "qty"], "'qty>=100'"),
+        (["--where", ""], "empty"),
+        (["--sort", "pric"], "did you mean 'price'?"),
+        (["--sort", "price,desc"], "write a minus before the name"),
+        (["--sort", "qty,,price"], "empty name"),
+        (["--columns", "nosuch"], "nosuch is not in the data; expected some of trd_side, "),
+        (["--columns", "code,qtyy"], "did you mean 'qty'?"),
+    ],
+)
+def test_rows_that_cannot_be_chosen_are_an_error(option, said, live):
+    done = live(*FILLS, *option)
+    assert (done.status, done.out) == (2, "") and said in done.said
+
+
+@pytest.mark.parametrize("text", ["1e400", "1e-400", "9" * 5000, "-0"])
+def test_a_condition_compares_with_any_finite_number(text, live):
+    assert live(*FILLS, "--where", f"price>{text}").status == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(["completion", "bash"], ["demo"], ["keygen", "key.pem"], ["login"], ["logout"], ["mcp"]),
+        *(["open", "docs"], ["profile", "add", "x"], ["profile", "remove", "x"]),
+        *(["profile", "use", "x"], ["sandbox"]),
+    ],
+    ids=" ".join,
+)
+def test_an_option_about_rows_is_refused_if_there_are_none(command, boardlot):
+    for option in (["--where", "qty>1"], ["--limit", "3"], ["--columns", "code"]):
+        done = boardlot(*option, *command)
+        assert done.status == 2
+        assert f"{option[0]} has no effect on `boardlot {command[0]}" in done.said
+
+
+def test_text_has_no_rows_to_choose(boardlot):
+    for command in (["doctor"], ["status"], ["profile", "show"]):
+        done = boardlot("--base-url", "http://127.0.0.1:9", *command, "--limit", "1")
+        assert done.status == 2 and "add one of them" in done.said
+
+
+def test_every_option_about_rows_is_known(boardlot):
+    shown = boardlot("--help").out
+    assert all(option in shown for option in OUTPUT_OPTIONS)
+
+
+HOSTILE = ["nan", "-inf", "Infinity", "-1", "1e10", "1e400", "", "0", "1e-400", str(2**63)]
+HOSTILE += [str(-(2**64)), "9" * 5000, "1_0", "\u0661", "x"]
+
+
+def commands(group=app, names=()):
+    """Every command, by its full name."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from commands(command, (*names, name))
+        else:
+            yield " ".join((*names, name)), command
+
+
+NUMBERS = {
+    f"{name} {parameter.opts[0]}": parameter
+    for name, command in commands()
+    for parameter in command.get_params(click.Context(command))
+    if isinstance(parameter.type, (IntParamType, FloatParamType))
+}
+
+
+def test_every_number_is_finite_and_within_bounds_or_wrong_usage():
+    assert {"archive follow --every", "sandbox --latency", "fills --windows"} < set(NUMBERS)
+    for name, parameter in NUMBERS.items():
+        assert isinstance(parameter.type, (Number, Whole)), name
+        accepted = []
+        for text in HOSTILE:
+            try:
+                accepted.append(parameter.type.convert(text, parameter, None))
+            except click.UsageError:
+                continue
+        for number in accepted:
+            assert isinstance(number, float) or -(2**63) <= number < 2**63, (name, number)
+            assert math.isfinite(number), (name, number)
+        assert len(accepted) < len(HOSTILE) - 6, name
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), -(2**63) - 1, 2.0**70])
+def test_a_whole_number_has_64_bits(value):
+    assert Whole().convert(str(2**63 - 1), None, None) == 2**63 - 1
+    with pytest.raises(click.UsageError, match="integer"):
+        Whole().convert(value, None, None)
+
+
+# The arguments of commands that end by themselves, whatever number they are given.
+ENDING = {
+    "archive update": ["trades.db", "--fills", f"{ACCOUNT}:HK"],
+    "crypto-orders": ["281757"],
+    "doctor": [],
+    "fills": [ACCOUNT, "HK", "--limit", "1"],
+}
+
+
+@pytest.mark.parametrize("name", ENDING)
+def test_a_number_ends_a_command_with_nothing_but_a_message(name, live):
+    for option in [one for one in NUMBERS if one.rpartition(" ")[0] == name and " --" in one]:
+        for text in ("0", "9" * 400, "nan"):
+            # The last one of an option that is given twice is the one that counts.
+            done = live(*name.split(), *ENDING[name], f"{option.split()[-1]}={text}")
+            assert done.status == 2 if text == "nan" else done.status in (0, 1, 2), option
+            assert not done.status or "Error:" in done.err or "boardlot:" in done.err, done.err
+
+
+@pytest.mark.parametrize("value", [float("nan"), 1e10, 10**400, -1, True, "5"])
+def test_numbers_of_an_archive_are_bounded_in_python_too(value, sandbox):
+    with sandbox.client() as client, bl.Archive(":memory:") as archive:
+        with pytest.raises(bl.ConfigError, match=r"wait is .*expected a number of seconds"):
+            bl.Archive("b.db", wait=value)
+        with pytest.raises(bl.ConfigError, match=r"every is .*expected a number of seconds"):
+            archive.follow(client, fills=(ACCOUNT, "HK"), every=value)
+
+
+def links(*pairs):
+    for target, link in pairs:
+        Path(link).symlink_to(target)
+
+
+@pytest.mark.parametrize(
+    ("out", "where", "linked"),
+    [
+        ("f.csv", "f.csv", []),
+        ("f.csv", "../{here}/f.csv", []),
+        ("f.csv", "f.csv.boardlot-part", []),
+        (".where.part", "where", []),
+        ("f.csv", "where", [("f.csv", "where")]),
+        ("f.csv", "where", [("f.csv.boardlot-part", "where")]),
+        ("f.csv", "where", [("target", "f.csv"), ("target", "where")]),
+    ],
+)
+def test_out_and_resume_are_two_files(out, where, linked, live, sent, folder):
+    links(*linked)
+    before = sorted(folder.iterdir())
+    files = ["--out", out, "--format", "csv", "--resume", where.format(here=folder.name)]
+    done = live(*FILLS, *files, "--force")
+    assert done.status == 2 and "would write to the same file" in done.said
+    assert sent() == [] and sorted(folder.iterdir()) == before
+
+
+def test_out_and_resume_are_not_one_file_by_a_hard_link(live, folder):
+    (folder / "where").hardlink_to("there.csv")
+    done = live(*FILLS, "--out", "there.csv", "--resume", "where", "--force")
+    assert done.status == 2 and "would write to the same file" in done.said
+
+
+def test_data_do_not_replace_what_the_command_reads(service, live, boardlot, folder):
+    config = Path(service.environment["XDG_CONFIG_HOME"]) / "boardlot" / "config.toml"
+    links((service.key_file, "link"))
+    (folder / "hard").hardlink_to(service.key_file)
+    key = service.key_file.read_bytes()
+    Path("k.pem").write_bytes(key)
+    Path("body").write_text("{}")
+    base = ["--base-url", service.sandbox.base_url, "--key-id", "x"]
+    to_file = [*DIVIDENDS, "--format", "csv", "--force", "--out"]
+    for done in (
+        *(live(*to_file, out) for out in (service.key_file, "link", "hard", config)),
+        boardlot(*base, "--key-file", "k.pem", *to_file, "k.pem"),
+        boardlot(*base, "--ca-file", "k.pem", *to_file, "k.pem"),
+        live("request", "POST", "/x", "--body", "@body", "--out", "./body", "--force"),
+    ):
+        assert done.status == 2 and "is a file that the command itself reads" in done.said
+    assert service.key_file.read_bytes() == Path("k.pem").read_bytes() == key
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_the_right_to_write_is_rejected(live):
+    Path("folder").chmod(0o500)
+    done = live(*DIVIDENDS, "--out", "folder/f.csv")
+    assert done.status == 2 and "cannot be written: " in done.said

@@ -1,0 +1,248 @@
+"""Every entry of the compiled module: each constructor, method and attribute of its classes, and
+each function; with objects and arguments to call them with."""
+
+import asyncio
+import contextlib
+import inspect
+import itertools
+import tempfile
+import time
+from pathlib import Path
+
+import boardlot as bl
+from boardlot import _core as core
+
+ACCOUNT = "281756"
+CALLBACK = "https://app.example.com/callback"
+TIME = "/api/v1.0/server-time"
+# How often an object is used before another one is made.
+CALLS_OF_ONE_OBJECT = 20
+# What all classes inherit or have without a function of the module.
+NOT_OWN = set(dir(type("Plain", (), {}))) - {
+    "__repr__",
+    "__eq__",
+    "__hash__",
+    "__reduce__",
+    "__lt__",
+} | {"__class_getitem__", "__match_args__"}
+
+# What says what to call instead.
+ONLY_RAISE = {"PagerBase.__getitem__"}
+# One of two parts of a range.
+PART = (
+    "fills_history",
+    [("acc_id", "281756"), ("trd_market", "HK"), ("start", 10**15), ("end", 10**15 + 9)],
+    (0, 2),
+)
+
+
+class Row:
+    """A row whose constructor is code of the caller's, and lets other threads run."""
+
+    code: str = ""
+    statement: str = ""
+
+    def __init__(self, **values):
+        self.values = values
+        time.sleep(0)
+
+
+def entries():
+    """The names of all entries."""
+    found = []
+    for name, thing in vars(core).items():
+        if name.startswith("__"):
+            continue
+        if not inspect.isclass(thing):
+            found.append(name)
+            continue
+        found.append(f"{name}()")
+        found += [f"{name}.{own}" for own in vars(thing) if own not in NOT_OWN]
+    return sorted({*found} - ONLY_RAISE)
+
+
+class Workplace:
+    """Makes objects of all classes, and knows the arguments of all calls."""
+
+    def __enter__(self):
+        self.stack = contextlib.ExitStack()
+        self.temporary = tempfile.TemporaryDirectory()
+        self.folder = Path(self.stack.enter_context(self.temporary))
+        self.numbers = itertools.count()
+        sandbox = bl.Sandbox(seed=7, fills=120, orders=5, plate_stocks=60)
+        self.sandbox = self.stack.enter_context(sandbox)
+        self.url = self.sandbox.base_url
+        self.key = bl.generate_key()
+        # Its hooks let other threads run.
+        hooks = dict.fromkeys(("on_request", "on_response"), lambda _event: time.sleep(0))
+        self.client = self.stack.enter_context(self.sandbox.client(**hooks))
+        self.async_client = self.sandbox.async_client()
+        self.stack.callback(lambda: asyncio.run(self.async_client.aclose()))
+        self.records = self.client.dividends("HK.00700")
+        return self
+
+    def __exit__(self, *_):
+        self.stack.close()
+
+    def path(self):
+        return self.folder / str(next(self.numbers))
+
+    def fills(self, client=None):
+        return (client or self.client).fills_history(ACCOUNT, "HK")
+
+    def event(self, hook):
+        seen = []
+        with self.sandbox.client(**{hook: seen.append}) as client:
+            client.server_time()
+        return seen[0]
+
+    def app(self, kind):
+        return kind(self.url, "client", redirect_uri=CALLBACK, store=bl.MemoryStore())
+
+    def flow(self):
+        return bl.begin_login(self.url, store=bl.MemoryStore(), timeout=0.05)
+
+    def replay(self):
+        path = self.path()
+        with bl.Recorder(path) as recorder, self.sandbox.client(cassette=recorder) as client:
+            client.server_time()
+        return bl.Replay(path)
+
+    def instance(self, name):
+        """A new object of a class."""
+        return {
+            "ApiKey": lambda: bl.ApiKey("key", self.key.private_pem),
+            "ArrowStream": lambda: self.records._arrow("float64", "raise", "utf8"),
+            "AsyncOAuthApp": lambda: self.app(bl.AsyncOAuthApp),
+            "AsyncPageIterator": lambda: self.fills(self.async_client).pages(),
+            "AsyncPager": lambda: self.fills(self.async_client),
+            "AsyncRowIterator": lambda: self.fills(self.async_client).as_type(Row),
+            "AuthorizationRequest": lambda: self.app(bl.OAuthApp).authorization_url(),
+            "BearerToken": lambda: bl.BearerToken("token"),
+            "ClientBase": self.sandbox.client,
+            "DateRange": lambda: bl.DateRange("end", before="time"),
+            "EncryptedFileStore": lambda: bl.EncryptedFileStore(self.path(), lambda: "words"),
+            "Endpoint": lambda: bl.Endpoint("flow", "GET", "/flow", record={"time": "seconds"}),
+            "Explanation": lambda: self.client.explain("GET", TIME),
+            "Faults": bl.Faults,
+            "GeneratedKey": bl.generate_key,
+            "KeyringStore": bl.KeyringStore,
+            "LoginFlow": self.flow,
+            "MemoryStore": bl.MemoryStore,
+            "OAuth": lambda: bl.OAuth("client", store=bl.MemoryStore()),
+            "OAuthApp": lambda: self.app(bl.OAuthApp),
+            "OAuthAppBase": lambda: self.app(bl.OAuthApp),
+            "PageIterator": lambda: self.fills().pages(),
+            "Pager": self.fills,
+            "PagerBase": self.fills,
+            "RateLimit": lambda: bl.RateLimit(1_000),
+            "RecordedRequest": lambda: self.sandbox.requests[0],
+            "Recorder": lambda: bl.Recorder(self.path()),
+            "Records": lambda: self.records[:],
+            "RecordsIterator": lambda: iter(self.records),
+            "Registration": lambda: bl.register_client(self.url, redirect_uris=[CALLBACK]),
+            "Replay": self.replay,
+            "RequestEvent": lambda: self.event("on_request"),
+            "Response": lambda: self.client.request("GET", TIME),
+            "ResponseEvent": lambda: self.event("on_response"),
+            "RowIterator": lambda: self.fills().as_type(Row),
+            "Sandbox": lambda: bl.Sandbox(fills=50, orders=5, plate_stocks=5),
+            "SchemaField": lambda: self.records.schema[0],
+            "_FileLock": lambda: core._FileLock(self.path()),
+        }[name]()
+
+    def arguments(self, entry):
+        """The arguments of a call: by position, and by name."""
+        name = entry.rpartition(".")[2]
+        stored = {"load": (), "save": (b"secret",), "delete": ()}
+        if entry.split(".")[0].endswith("Store") and name in stored:
+            return ("http://127.0.0.1 client", *stored[name]), {}
+        if name in {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}:
+            return (self.records,), {}
+        exchange = {"state": "1", "code_verifier": "2" * 43, "user": "alice"}
+        login = {"store": bl.MemoryStore(), "timeout": 0.05}
+        dividend, row = ("dividends", [("symbol", "HK.00700")]), dict(self.records[0])
+        return {
+            "_application_limit": ((10.0, self.url, "application"), {}),
+            "_check_profile_address": ((self.url, self.url), {}),
+            "_did_you_mean": (("boardlto", ["boardlot"]), {}),
+            "_environment_proxy": ((self.url,), {}),
+            "_fill_rows": ((self.fills().all(max_items=3),), {}),
+            "_import_frame_library": (("to_arrow",), {}),
+            "_micros": (("start", "2026-01-01"), {}),
+            "_pager_from_bodies": ((*dividend, []), {}),
+            "_profile": (("none",), {"may_be_missing": True}),
+            "_response_parser": (dividend, {}),
+            "_record_texts": ((self.records, ["statement"], []), {}),
+            "_remove_profile": (("none",), {}),
+            "_remove_file": ((self.path(),), {}),
+            "_replace_file": ((self.path(), self.path()), {}),
+            "_save_profile": (
+                ("some", {"base_url": self.url, "kind": "none"}),
+                {"replace": True},
+            ),
+            "_set_default_profile": (("none",), {}),
+            "_stored_records": ((*dividend, []), {}),
+            "_time_range": (("fills_history", [("acc_id", ACCOUNT), ("trd_market", "HK")]), {}),
+            "_to_frame": (("to_arrow", self.records, "float64", "raise"), {}),
+            "begin_login": ((self.url,), login),
+            "load_endpoints": ((self.path(),), {}),
+            "login": ((self.url,), {**login, "open_browser": False}),
+            "register_client": ((self.url,), {"redirect_uris": [CALLBACK]}),
+            "signature_payload": ((1, "GET", "/"), {}),
+            "ApiKey.sign": ((b"payload",), {}),
+            "AsyncOAuthApp.fetch_token": ((f"{CALLBACK}?code=1&state=1",), exchange),
+            "OAuthApp.fetch_token": ((f"{CALLBACK}?code=1&state=1",), exchange),
+            "OAuthAppBase.auth": ((), {"user": "alice"}),
+            "ClientBase._instrument": ((None, None), {}),
+            "ClientBase._call": (dividend, {}),
+            "ClientBase._pages": (("plate_stocks", [("plate_code", "HK.BK1001")], None, None), {}),
+            "ClientBase._request": (("GET", TIME, None, None, None), {}),
+            "ClientBase._paginate": (("GET", TIME, "next_key", "data", None, None, None), {}),
+            "ClientBase._explain": (("GET", TIME, None, None, []), {}),
+            "ClientBase._fetch_many": (("dividends", ["HK.00700"], 2, "raise", False, []), {}),
+            "ClientBase._part_of_pages": (PART, {}),
+            "ClientBase._ipo_calendar": ((["hk"], "collect"), {}),
+            "LoginFlow.finish": ((f"{CALLBACK}?code=1&state=1",), {}),
+            "PagerBase.as_type": ((Row,), {}),
+            "PagerBase.select": (("code",), {}),
+            "Records.__contains__": ((row,), {}),
+            "Records.__deepcopy__": (({},), {}),
+            "Records.__getitem__": ((0,), {}),
+            "Records._arrow": (("float64", "raise", "utf8"), {}),
+            "Records._take": (([0],), {}),
+            "Records._texts": ((["statement"],), {}),
+            "Records.as_type": ((Row,), {}),
+            "Records.count": ((row,), {}),
+            "Records.index": ((row,), {}),
+            "Records.select": (("statement",), {}),
+            "Sandbox.authorize_demo_user": ((self.flow().url,), {}),
+            "Sandbox.put": (("dividends", [row]), {"symbol": "HK.00700"}),
+            "Sandbox.serve": ((self.instance("Endpoint"), [{"time": 1}]), {}),
+            "Sandbox.upload_key": ((self.key.public_pem,), {}),
+        }.get(entry, ((), {}))
+
+    def caller(self, entry):
+        """A function that calls an entry once, of the same object for some times."""
+        kind, _, name = entry.partition(".")
+        if entry.endswith("()"):
+            return lambda: self.instance(entry[:-2])
+        positional, named = self.arguments(entry)
+        if not name:
+            return lambda: getattr(core, entry)(*positional, **named)
+        uses, held = itertools.count(), []
+
+        def call():
+            if next(uses) % CALLS_OF_ONE_OBJECT == 0:
+                held[:] = [self.instance(kind)]
+            attribute = getattr(held[0], name)
+            result = attribute(*positional, **named) if callable(attribute) else attribute
+            if inspect.isawaitable(result):
+                result = asyncio.run(awaited(result))
+            return result
+
+        return call
+
+
+async def awaited(awaitable):
+    return await awaitable
