@@ -34,9 +34,12 @@ from boardlot.cli.output.emit import (
 from boardlot.cli.output.fields import Fields
 from boardlot.cli.output.formats import WRITERS
 from boardlot.cli.settings import Settings
+from boardlot.errors import ConfigError
 
 VERSION = 1
 RESUMABLE_FORMATS = ["csv", "jsonl"]
+# Beside the arguments of the method, which may be written in other words.
+OPTIONS = ["--base-url", "--out", "--format", "--columns"]
 RESUME_HINT = "Run the same command again to resume after row {:,}."
 
 # What resumes and ends as Parquet.
@@ -106,13 +109,17 @@ def run_resumable(
         call = getattr(client, method)
         # First without a checkpoint, so that invalid arguments are not blamed on it.
         checkpoint = call(**arguments).checkpoint()
-        options = {"--base-url": client.base_url, "--out": out.name}
-        options |= {"--format": settings.data_format, "--columns": settings.columns or "all"}
-        initial = State(VERSION, {**typed, **options}, checkpoint)
+        options = (client.base_url, out.name, settings.data_format, settings.columns or "all")
+        typed |= dict(zip(OPTIONS, options, strict=True))
+        initial = State(VERSION, typed, checkpoint)
         state = _matching(State.load(file), initial, file)
         if not state.done:
             check_out(settings)
-        call(**arguments, resume=state.checkpoint)
+        try:
+            call(**arguments, resume=state.checkpoint)
+        except ConfigError as error:
+            other = _other_arguments(file, state.arguments, initial.arguments)
+            raise other or error from None
         if state.done and not _part_of(out).exists():
             _finish(settings, state, file, out)
             return
@@ -159,21 +166,27 @@ def _checked(settings: Settings, file: Path) -> Path:
     return output
 
 
-def _matching(state: State | None, initial: State, file: Path) -> State:
-    """The state in the file, or the initial one; two downloads are never mixed."""
-    if state is None:
-        return initial
-    before, now = state.arguments, initial.arguments
+def _other_arguments(
+    file: Path, before: dict[str, str], now: dict[str, str]
+) -> click.UsageError | None:
+    """The error for arguments that differ from those of before; `None` if none differ."""
     differences = [
         f"{name} is {now.get(name, 'not given')} but was {before.get(name, 'not given')}"
         for name in dict.fromkeys([*before, *now])
         if before.get(name) != now.get(name)
     ]
-    if differences:
-        raise click.UsageError(
-            f"--resume {file} belongs to other arguments: {'; '.join(differences)}. Pass the "
-            "earlier ones, or use another file"
-        )
+    text = f"--resume {file} belongs to other arguments: {'; '.join(differences)}. Pass the "
+    return click.UsageError(f"{text}earlier ones, or use another file") if differences else None
+
+
+def _matching(state: State | None, initial: State, file: Path) -> State:
+    """The state in the file, or the initial one; two downloads are never mixed."""
+    if state is None:
+        return initial
+    before, now = state.arguments, initial.arguments
+    other = _other_arguments(file, before, now)
+    if other is not None and any(before.get(name) != now[name] for name in OPTIONS):
+        raise other
     return state
 
 
