@@ -37,7 +37,7 @@ COMMANDS = {
     "keygen": ("keygen", "Create a key pair for signed requests."),
     "sandbox": ("sandbox", "Serve the whole service on this machine, with invented data."),
     "archive": ("archive", "Keep what the service forgets, and read it again."),
-    "open": ("open", "Open the docs or another page of the project in the browser."),
+    "open": ("open", "Open the docs in the browser."),
     "mcp": ("mcp", "Serve read-only tools to language models."),
     "call": ("request", "Call a custom endpoint, from a TOML file."),
     "request": ("request", "Send any request, and print the response unchanged."),
