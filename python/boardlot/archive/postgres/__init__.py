@@ -15,7 +15,6 @@ from boardlot.archive import schema
 from boardlot.archive.database import DatabaseConnection, Row, Transaction, store_error
 from boardlot.archive.locks import Lock, held_by
 from boardlot.archive.postgres import types as postgres_types
-from boardlot.archive.views import are_current
 from boardlot.errors import ConfigError, StoreError
 
 SCHEMA = "boardlot_archive"
@@ -70,26 +69,11 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
             with connection.transaction():
                 transaction = _Transaction(connection)
                 transaction.execute("select pg_advisory_xact_lock(?)", (self._key(PREPARING),))
-                tables = {
-                    name
-                    for (name,) in transaction.execute(
-                        "select tablename from pg_tables where schemaname = ?", (SCHEMA,)
-                    )
-                }
+                query = "select tablename from pg_tables where schemaname = ?"
+                tables = {name for (name,) in transaction.execute(query, (SCHEMA,))}
                 if not tables:
                     transaction.execute(f"create schema if not exists {SCHEMA}")
-                found = None
-                if "archive_format" in tables:
-                    rows = transaction.execute("select version from archive_format")
-                    found = schema.format_of(self, rows)
-                elif tables:
-                    raise store_error(
-                        self.name,
-                        f"has a schema {SCHEMA} that is not an archive's",
-                        hint="Choose another database; this one is unchanged.",
-                    )
-                if found != schema.FORMAT or not are_current(self, transaction):
-                    schema.prepare(self, transaction, found)
+                schema.prepare(self, transaction, tables)
         except BaseException:
             connection.close()
             raise
