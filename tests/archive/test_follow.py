@@ -1,6 +1,5 @@
 """Following fills: each once, and politely."""
 
-import asyncio
 import signal
 from contextlib import closing
 
@@ -86,25 +85,6 @@ def test_errors_back_off_and_pass_and_others_end_it(archive, book, client, pause
         book.failures[fills_path()] = [refused]
         with pytest.raises(bl.PermissionDenied):
             next(followed)
-
-
-def test_an_async_client_is_followed_with_async_for(archive, book, service):
-    book.put_fills(5)
-
-    async def follow():
-        taken = []
-        async with bl.AsyncClient(service.base_url) as client:
-            followed = archive.follow(client, fills=HK, every=0.01)
-            async for one in followed:
-                taken.append(one)
-                if len(taken) == 5:
-                    book.fills[HK].append(fill(6, book.now() - 1))
-                if len(taken) == 6:
-                    break
-            await followed.aclose()
-        return taken
-
-    assert ids(asyncio.run(follow())) == ["1", "2", "3", "4", "5", "6"]
 
 
 def test_ctrl_c_ends_it_at_once_with_nothing_lost(file, book, service):

@@ -210,14 +210,6 @@ def test_the_same_call_in_other_words_resumes(broken_off, live, held, line, out)
     assert read(out) == as_in(out, held)
 
 
-def test_a_link_to_the_checkpoint_file_stays_a_link(live, line, where, tmp_path):
-    (tmp_path / "elsewhere").mkdir()
-    where.symlink_to(tmp_path / "elsewhere" / "state")
-    assert live(*line).status == 0
-    assert where.is_symlink()
-    assert resume.State.load(tmp_path / "elsewhere" / "state") is not None
-
-
 @pytest.mark.parametrize("text", ["", "[]", '{"version": 1}', "[" * 100_000, "\xff"])
 def test_a_file_that_is_not_a_checkpoint_is_rejected_and_unchanged(text, live, line, where):
     where.write_text(text, encoding="latin-1")
@@ -276,20 +268,6 @@ def test_two_processes_use_neither_one_output_nor_one_checkpoint_file(
     assert first.returncode == 0, err.decode()
     assert len(read(out)) == FILLS
     assert sorted(content(tmp_path)) == ["fills.csv", "where"]
-
-
-def test_many_processes_at_once_write_one_whole_file(service, held, out, tmp_path):
-    # Some with the same checkpoint file, some with their own.
-    started = [
-        service.start(*CALL, "--out", str(out), "--resume", str(tmp_path / name)) for name in "aabc"
-    ]
-    done = []
-    for process in started:
-        with process:
-            done.append((process.communicate(timeout=120)[1], process.returncode))
-    assert {status for _, status in done} <= {0, 1, 2}
-    assert 0 in {status for _, status in done}, done
-    assert read(out) == as_in(out, held)
 
 
 def test_a_link_in_the_place_of_the_part_is_not_followed(live, line, tmp_path):

@@ -1,10 +1,18 @@
-"""One cluster for all tests of dask, which run in one process; it ends with the last of them."""
+"""One cluster for all tests of a file, which run in one process; it ends with the last of them."""
 
 import pytest
 
 
 @pytest.fixture(scope="package")
-def two_processes():
+def offload():
+    """A thread of distributed's, which stays to the end of the process."""
+    from distributed.utils import _offload_executor
+
+    _offload_executor.submit(int).result()
+
+
+@pytest.fixture(scope="module")
+def two_processes(offload):
     """Of two threads each."""
     from distributed import Client, LocalCluster
 
@@ -21,3 +29,12 @@ def cluster(two_processes):
     """What computes frames in this test, and in no other."""
     with two_processes.as_current():
         yield two_processes
+
+
+@pytest.fixture(autouse=True)
+def own_client_of_a_process():
+    """That which this process has made to compute partitions here ends with the test."""
+    from boardlot._support import partitions
+
+    yield
+    partitions._client.cache_clear()

@@ -45,6 +45,8 @@ def fetched(sandbox, since):
     return sum("dividends" in request.path for request in sandbox.requests[since:])
 
 
+# Of DuckDB, about how it calls pandas.
+@pytest.mark.filterwarnings("ignore:The inplace keyword")
 def test_a_cluster_lands_fills_as_parquet_that_every_reader_reads(client, cluster, tmp_path):
     import duckdb
     import pandas

@@ -2,6 +2,7 @@
 
 import pickle
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -109,12 +110,14 @@ def test_a_database_whose_clock_is_set_back_keeps_nobody_waiting(arrivals, postg
     limit = bl.RateLimit(20, name="set back", database=address)
     with bl.Client(arrivals.base_url, rate_limit=limit, timeout=120, max_retries=0) as client:
         client.server_time()
-        # As if the time that was stored had been an hour later.
+        # As if the times that were stored had been an hour later.
         with psycopg.connect(address, autocommit=True) as connection:
-            connection.execute(
-                "update boardlot_rate_limits set window_second = window_second + 3600,"
-                " arrival = arrival + 3600000000, held_until = arrival + 3600000000"
-            )
+            ((state,),) = connection.execute("select state from boardlot_rate_limits").fetchall()
+            fields = list(struct.unpack("<10Q", state))
+            fields[1:4] = (field + 3_600_000_000_000 for field in (fields[1], fields[2], fields[2]))
+            fields[7] += 3_600
+            later = struct.pack("<10Q", *fields)
+            connection.execute("update boardlot_rate_limits set state = %s", (later,))
         for _ in range(5):
             client.server_time()
     times = arrivals.times

@@ -14,6 +14,7 @@ import threading
 import time
 from pathlib import Path
 
+import boardlot
 import psutil
 import pytest
 
@@ -35,10 +36,16 @@ class LeakGuard:
         self._shared = set()
         self._since = {}
         self._temporary = Path(tempfile.mkdtemp(prefix="boardlot-tests-"))
+        # Tests of root start programs of other users within it.
+        self._temporary.chmod(0o711)
         # pytest keeps its own folders, for those who look into them after a failure.
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
         # A folder of this process alone: what is found in it is of its own tests.
         os.environ["TMPDIR"] = tempfile.tempdir = str(self._temporary)
+
+    def pytest_collection_finish(self):
+        # The runtime of the core, once it has begun, has sockets to the end of the process.
+        boardlot.generate_key()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item):

@@ -17,6 +17,8 @@ from .sharing import SHARED
 NOT_SHARED = {
     *("ClientBase", "PagerBase", "OAuthAppBase", "KeyringStore"),
     *("AsyncPageIterator", "AsyncRowIterator"),
+    # For the Python files of the package.
+    "_FileLock",
 }
 # Public under another name here.
 KNOWN_AS = {

@@ -137,11 +137,7 @@ def press(page, label):
 
 def agree(page, app, accounts=None):
     """Logs in on the service's page, with these accounts only."""
-    page.wait(lambda: page.all("input[type=password]"))
-    (secret,) = page.all("input[type=password]")
-    (user,) = page.named("input[name=user]", "user")
-    page.fill(user, "demo")
-    page.fill(secret, "demo")
+    page.wait(lambda: page.named(BUTTONS, "^Allow$"))
     for box in page.all("input[type=checkbox]"):
         scope = box.get_dom_attribute("value")
         wanted = scope.startswith("accid:") and scope.removeprefix("accid:") in accounts

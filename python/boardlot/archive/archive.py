@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Awaitable, Generator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, overload
 
 from boardlot import AsyncClient, Client, _core
+from boardlot._support.progress import Bar
 from boardlot.archive.arguments import (
     EVERY_MIN,
     custom_lists,
@@ -20,7 +21,6 @@ from boardlot.archive.arguments import (
 )
 from boardlot.archive.follow import follow
 from boardlot.archive.lists import LISTS, AnyListName, Series, custom_list, list_named
-from boardlot.archive.progress import Bar
 from boardlot.archive.reader import Reader
 from boardlot.archive.report import UpdateReport
 from boardlot.archive.running import HERE, Runner, iterate_async, run_async
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     Account = tuple[str | int, str]
     Custom = Iterable[tuple[Endpoint, Mapping[str, Any]]]
 
-__all__ = ["Archive"]
 
 OVERLAP = timedelta(days=7)
 
@@ -215,8 +214,8 @@ class Archive(Reader):
         }
         checked = [(spec, key) for name, spec in LISTS.items() for key in spec.keys(keys[name])]
         checked += custom_lists(lists)
-        bar = Bar(shown=progress)
-        work = self._update(client, series_of(fills), checked, since, overlap, bar, max_age)
+        bar = Bar("archive", "rows", None, shown=progress)
+        work = self._update(client, series_of(fills), checked, since, overlap, bar.add, max_age)
 
         def run(runner: Runner) -> UpdateReport:
             with bar:
@@ -231,7 +230,7 @@ class Archive(Reader):
         lists: list[Any],
         since: Time | None = None,
         overlap: timedelta = OVERLAP,
-        bar: Bar | None = None,
+        on_rows: Callable[[int], None] = lambda _: None,
         max_age: timedelta | None = None,
     ) -> Update:
         if not isinstance(client, (Client, AsyncClient)):
@@ -249,7 +248,7 @@ class Archive(Reader):
             overlap=micros(overlap),
             wait=self._wait,
             max_age=max_age,
-            on_rows=(bar or Bar(shown=False)).add,
+            on_rows=on_rows,
         )
 
     @overload

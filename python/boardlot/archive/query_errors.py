@@ -9,8 +9,6 @@ from boardlot import _core
 from boardlot.archive.database import Database
 from boardlot.errors import ConfigError
 
-__all__ = ["explained"]
-
 # As SQLite and PostgreSQL write them, perhaps with a table before the column.
 COLUMN = re.compile(r"no such column: (?P<name>\S+)|column \"?(?P<own>[^\" ]+)\"? does not exist")
 VIEW = re.compile(r"no such table: (?P<name>\S+)|relation \"?(?P<own>[^\" ]+)\"? does not exist")

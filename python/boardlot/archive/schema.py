@@ -1,4 +1,4 @@
-"""The tables of an archive, its format, and how an older format is migrated.
+"""The tables of an archive, and its format.
 
 Only what the service cannot change is a column: a record is stored as the text that the service
 sent, so a new field of the service needs no migration.
@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from boardlot.archive.database import RESTORE, Database, Row, Transaction, store_error
-from boardlot.archive.views import are_current, define_views
+from boardlot.archive.views import define_views
 
-__all__ = ["FORMAT", "format_of", "is_current", "prepare"]
-
-FORMAT = 2
+FORMAT = 1
 
 # Times are microseconds since 1970.
 #
@@ -103,20 +101,6 @@ TABLES = (
     "create table archive_format (version bigint not null)",
 )
 
-# The statements that turn each older format into the next one, by the older one's number.
-MIGRATIONS: dict[int, Sequence[str]] = {
-    1: (
-        *(
-            f"alter table {table} add column {column}"
-            for table in ("series", "lists")
-            for column in ("service text", "fetched_at bigint", "ahead bigint", "clock text")
-        ),
-        "alter table followers add column holder text",
-        "create table endpoints (name text primary key, fields text not null)",
-        "create table archive_views (digest text not null)",
-    )
-}
-
 
 def format_of(database: Database, rows: Sequence[Row]) -> int:
     """The format of an archive, from the rows of its table.
@@ -130,41 +114,23 @@ def format_of(database: Database, rows: Sequence[Row]) -> int:
     return number
 
 
-def is_current(database: Database, transaction: Transaction) -> bool:
-    """Whether an archive of this format has the views of this version."""
-    return are_current(database, transaction)
-
-
 def prepare(database: Database, transaction: Transaction, found: int | None) -> None:
-    """Create the tables, or migrate them, and the views, in the transaction of the caller.
+    """Create the tables, unless they are there, and the views, in the transaction of the caller.
 
     Args:
         found: The format of the database; `None` if it is empty.
 
     Raises:
-        StoreError: The format is newer than this version of boardlot supports, or too old.
+        StoreError: It has another format than this version of boardlot supports.
     """
     if found is None:
         for statement in TABLES:
             transaction.execute(statement.format(identity=database.identity))
         transaction.execute("insert into archive_format (version) values (?)", (FORMAT,))
-        define_views(database, transaction)
-        return
-    if found > FORMAT:
+    elif found != FORMAT:
         raise store_error(
             database.name,
             f"has format {found}; this version of boardlot supports format {FORMAT}",
             hint="Update boardlot; the archive is unchanged.",
         )
-    for older in range(found, FORMAT):
-        if older not in MIGRATIONS:
-            raise store_error(
-                database.name,
-                f"has format {found}, which this version of boardlot cannot migrate",
-                hint="Migrate it with an earlier version of boardlot; the archive is unchanged.",
-            )
-        for statement in MIGRATIONS[older]:
-            transaction.execute(statement.format(identity=database.identity))
-    if found < FORMAT:
-        transaction.execute("update archive_format set version = ?", (FORMAT,))
     define_views(database, transaction)

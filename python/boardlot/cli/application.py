@@ -21,7 +21,7 @@ from boardlot.cli.click_classes import CommandGroup, accept_global_options, writ
 from boardlot.cli.commands import endpoints
 from boardlot.cli.options import global_options
 from boardlot.cli.output.terminal import coloured
-from boardlot.cli.settings import Settings, Terminated
+from boardlot.cli.settings import Settings
 from boardlot.errors import AuthenticationError, BoardlotError, ConfigError, StoreError
 
 # The module of each command in `boardlot.cli.commands`, where it has its own name, and its line in
@@ -50,6 +50,10 @@ EXAMPLES = [
     "boardlot --profile live ipos hk",
     "boardlot --profile live fills 281756 HK --out fills.csv",
 ]
+
+
+class Terminated(SystemExit):
+    """The process received SIGTERM."""
 
 
 class _Commands(CommandGroup):

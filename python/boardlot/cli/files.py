@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from boardlot._support.crash_safe import remove
+from boardlot._core import _remove_file
 
 
 class UserPath(click.Path):
@@ -88,7 +88,7 @@ def secret_file(path: Path, text: str) -> Iterator[None]:
             os.fsync(file.fileno())
         yield
     except BaseException as error:
-        remove(path)
+        _remove_file(path)
         if isinstance(error, OSError) and error.filename is None and error.errno is not None:
             error.filename = str(path)
         raise

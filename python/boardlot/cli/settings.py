@@ -37,10 +37,6 @@ STDOUT = Path("-")
 OUTPUT_OPTIONS = ["--format", "--out", "--force", "--columns", "--where", "--sort", "--limit"]
 
 
-class Terminated(SystemExit):
-    """The process received SIGTERM. Event loops pass on this kind of exception from any task."""
-
-
 class Login(NamedTuple):
     """A `boardlot.OAuth`, the store of its tokens, and the name of that store for messages."""
 
@@ -241,18 +237,24 @@ class Settings:
         oauth = boardlot.OAuth(client_id, store=store, base_url=self.service)
         return Login(oauth, store, store_name)
 
+    def client_options(self, identified: bool = True) -> dict[str, Any]:
+        """The arguments of a client of the selected service and credentials, or without any."""
+        self.check()
+        options = {"rate_limit": self.request_rate, **self.connection}
+        if not identified:
+            return {"base_url": self.service, **options}
+        return {
+            "base_url": self.base_url,
+            "profile": self.profile_name,
+            "auth": self.auth(),
+            **options,
+        }
+
     def client(self, identified: bool = True) -> Any:
         """A `boardlot.Client` of the selected service and credentials, or without any."""
         import boardlot
 
-        self.check()
-        if not identified:
-            return boardlot.Client(self.service, rate_limit=self.request_rate, **self.connection)
-        auth = self.auth()
-        name = self.profile_name
-        return boardlot.Client(
-            self.base_url, profile=name, auth=auth, rate_limit=self.request_rate, **self.connection
-        )
+        return boardlot.Client(**self.client_options(identified))
 
     def check_service(self) -> None:
         """Reject options that do not select a service."""

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 from boardlot._support import hints
 from boardlot.doctor.findings import Failed, reason_of
 
-__all__ = ["Certificate", "check", "read_certificate"]
-
 Connect = Callable[[], socket.socket]
 
 # Error codes of OpenSSL, which Python has no names for.

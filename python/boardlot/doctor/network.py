@@ -295,6 +295,7 @@ def open_tunnel(proxy: SplitResult, host: str, port: int, timeout: float) -> soc
     try:
         connection.connect()
     except HTTPException:
+        connection.close()
         raise OSError("the proxy does not speak HTTP") from None
     except OSError as error:
         # Its text has the proxy's own words, which may repeat the password.

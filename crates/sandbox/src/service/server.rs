@@ -12,7 +12,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header::ALLOW},
     response::Response,
 };
-
+use boardlot_service::error::THROTTLED_CODE;
 use jiff::civil::Date;
 
 use super::{
@@ -21,23 +21,21 @@ use super::{
     routes::{Route, RouteMatch, find},
 };
 use crate::{
-    error::THROTTLED_CODE,
-    sandbox::{
-        credentials::{
-            scopes::PERMISSION_DENIED,
-            verify::{Credentials, SignedRequest, X_TIMESTAMP},
-        },
-        data::{custom_rows::CustomRows, dataset::Dataset},
-        faults::{Fault, FaultSampler, Faults},
-        login::{OAuth, OAuthRequest, recorded},
-        markets::calendar::midnight_seconds,
-        sync::{lock, read, write},
-        wire::{
-            connection::{Aborter, Listener},
-            envelope::Rejection,
-            http_response::HttpResponse,
-        },
+    credentials::{
+        scopes::PERMISSION_DENIED,
+        verify::{Credentials, SignedRequest, X_TIMESTAMP},
     },
+    data::{Data, calendar::midnight, rows::CustomRows},
+    faults::{Fault, FaultSampler, Faults},
+    lock,
+    login::{OAuth, OAuthRequest},
+    read,
+    wire::{
+        connection::{Aborter, Listener},
+        envelope::Rejection,
+        http_response::HttpResponse,
+    },
+    write,
 };
 
 const BODY_MAX_BYTES: usize = 1 << 20;
@@ -49,7 +47,7 @@ const HTML_PAGE: &str = "<!DOCTYPE html>\n<html><head><title>Sign in</title></he
 /// What all connections share.
 #[derive(Debug)]
 pub struct Shared {
-    pub dataset: Dataset,
+    pub data: Data,
     pub credentials: Credentials,
     pub oauth: OAuth,
     pub clock_offset_ms: i64,
@@ -67,14 +65,14 @@ pub struct Shared {
 
 impl Shared {
     pub fn new(
-        dataset: Dataset,
+        data: Data,
         oauth: OAuth,
         clock_offset_ms: i64,
         today: Option<Date>,
         faults: Faults,
     ) -> Self {
         let shared = Shared {
-            dataset,
+            data,
             credentials: Credentials::default(),
             oauth,
             clock_offset_ms,
@@ -114,7 +112,7 @@ impl Shared {
         self.requests.record(RecordedRequest {
             method: method.to_owned(),
             path: path.to_owned(),
-            query: recorded(path, query).into_owned(),
+            query: query.to_owned(),
             status,
         });
     }
@@ -168,7 +166,7 @@ fn local_ms() -> i64 {
 
 /// Noon UTC: a sandbox that starts then stays on that date for half a day.
 fn noon_ms(date: Date) -> i64 {
-    midnight_seconds(date).saturating_add(12 * 3_600).saturating_mul(1_000)
+    midnight(date) / 1_000 + 12 * 3_600_000
 }
 
 /// Serves until the future is dropped.
@@ -304,7 +302,7 @@ fn respond(
             }
         };
     }
-    match route.respond(&shared.dataset, values, request.query, request.body, shared.service_ms()) {
+    match route.respond(&shared.data, values, request.query, request.body, shared.service_ms()) {
         Ok(body) => HttpResponse::json(StatusCode::OK, body),
         Err(rejection) => rejected(StatusCode::OK, &rejection),
     }

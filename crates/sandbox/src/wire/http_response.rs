@@ -6,7 +6,7 @@ use axum::{
     body::{Body, Bytes},
     http::{
         HeaderMap, HeaderName, HeaderValue, StatusCode,
-        header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER},
+        header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
     },
     response::Response,
 };
@@ -57,6 +57,9 @@ impl HttpResponse {
         headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
         if self.status == StatusCode::TOO_MANY_REQUESTS {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
     }

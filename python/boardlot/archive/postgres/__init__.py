@@ -15,13 +15,12 @@ from boardlot.archive import schema
 from boardlot.archive.database import DatabaseConnection, Row, Transaction, store_error
 from boardlot.archive.locks import Lock, held_by
 from boardlot.archive.postgres import types as postgres_types
+from boardlot.archive.views import are_current
 from boardlot.errors import ConfigError, StoreError
-
-__all__ = ["Postgres"]
 
 SCHEMA = "boardlot_archive"
 CONNECT_TIMEOUT = 10
-# Only one process at a time creates or migrates the tables.
+# Only one process at a time creates the tables.
 PREPARING = "prepare"
 # A server or role may have other defaults.
 SETTINGS = {
@@ -94,7 +93,7 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
                         f"has a schema {SCHEMA} that is not an archive's",
                         hint="Choose another database; this one is unchanged.",
                     )
-                if found != schema.FORMAT or not schema.is_current(self, transaction):
+                if found != schema.FORMAT or not are_current(self, transaction):
                     schema.prepare(self, transaction, found)
         except BaseException:
             connection.close()

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from boardlot._support import crash_safe
 from boardlot.archive import schema
 from boardlot.archive.database import (
     RESTORE,
@@ -31,9 +30,8 @@ from boardlot.archive.sqlite.files import (
     files_of,
     identity_of,
 )
+from boardlot.archive.views import are_current
 from boardlot.errors import StoreError
-
-__all__ = ["Sqlite"]
 
 MEMORY = ":memory:"
 # The size of the log, in pages, at which its content is moved to the file: 16 MB.
@@ -77,10 +75,10 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         self._read_only = None
         if self.path is None:
             return SqliteConnection(MEMORY)
-        regular = crash_safe.is_regular(self.path)
-        if regular is None:
+        # Unlike `Path`, these raise nothing for a name that is too long.
+        if not os.path.exists(self.path):  # noqa: PTH110
             create_private(self.path)
-        elif not regular:
+        elif not os.path.isfile(self.path):  # noqa: PTH113
             raise store_error(
                 self.name, "is not a regular file", hint="Choose the path of a file, or a new one."
             )
@@ -110,7 +108,7 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
             return
         if found is None and self.path is not None:
             connection.execute("pragma journal_mode = wal")
-        if found != schema.FORMAT or not schema.is_current(self, connection):
+        if found != schema.FORMAT or not are_current(self, connection):
             # Another process may have been first.
             connection.execute("begin immediate")
             try:

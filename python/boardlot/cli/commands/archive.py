@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 import click
 
-from boardlot._support.crash_safe import is_regular
 from boardlot.archive import Archive
 from boardlot.archive.arguments import EVERY_MIN, SECONDS_MAX, server_address
 from boardlot.archive.lists import LISTS, ListName
@@ -133,7 +132,7 @@ def status(settings: Settings, file: str) -> None:
 def export(settings: Settings, file: str, name: ListName | Literal["fills"], path: Path) -> None:
     """Write a list to a Parquet file: fills, or all changes of another list."""
     _refuse(settings, "a list is exported whole, as Parquet", ("--force",))
-    if is_regular(path) is not None and not settings.force:
+    if path.exists() and not settings.force:
         raise click.UsageError(f"{path} already exists: choose another, or add --force")
     with _existing(file) as archive:
         rows = archive.export(name, path)
@@ -221,7 +220,7 @@ def _files_of(file: str) -> list[Path]:
 
 def _existing(file: str) -> Archive:
     """An archive to read: a file that does not exist is not created."""
-    if "://" not in file and not is_regular(Path(file)):
+    if "://" not in file and not Path(file).is_file():
         raise click.UsageError(f"{file} does not exist: `boardlot archive update` creates it")
     return Archive(file)
 

@@ -17,10 +17,10 @@ import boardlot as bl
 from boardlot import plots
 from boardlot._support import tables
 from boardlot._support.cell_format import counted
+from boardlot._support.crash_safe import replacing
 from boardlot.cli.click_classes import Command
 from boardlot.cli.files import UserPath
 from boardlot.cli.numbers import Whole
-from boardlot.cli.output.emit import replacing
 
 WIDTH = 100
 ROWS = 4
@@ -140,7 +140,7 @@ def _show(steps: _Steps, sandbox: Any, client: Any, login: Any, out: Path) -> li
     for name, what, write in jobs:
         with steps.timed() as done:
             try:
-                with replacing(out / name, force=True) as file:
+                with replacing((out / name).resolve()) as file:
                     write(file)
             except ImportError as missing:
                 done(f"skipped {name}: {missing}")

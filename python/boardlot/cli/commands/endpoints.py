@@ -15,8 +15,6 @@ from boardlot.cli.files import UserPath
 from boardlot.cli.numbers import Whole, complete_markets
 from boardlot.cli.settings import Settings
 
-__all__ = ["ENDPOINTS", "command", "parse_time", "request_number"]
-
 # Where the option --page-size is stored for a method that calls it limit.
 PAGE_LIMIT = "page_limit"
 RESUME_HINT = "To make it resumable, run:"

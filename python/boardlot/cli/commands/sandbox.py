@@ -21,7 +21,6 @@ from urllib.parse import urlsplit
 import click
 
 from boardlot import _core
-from boardlot._support.crash_safe import remove
 from boardlot.cli.click_classes import Command
 from boardlot.cli.files import UserPath, reject_existing, secret_file
 from boardlot.cli.numbers import Number, Whole
@@ -152,7 +151,7 @@ def sandbox(
         except OSError:
             # The key of a sandbox that did not start would block the next run.
             if key_file is not None:
-                remove(key_file)
+                _core._remove_file(key_file)
             raise
         click.echo("serving until Ctrl-C", err=True)
         while not signals:
@@ -237,7 +236,7 @@ def check_profile(name: str) -> None:
     else:
         # Of a sandbox that was killed.
         with suppress(OSError):
-            remove(known["private_key"])
+            _core._remove_file(known["private_key"])
             known["private_key"].parent.rmdir()
     check_config()
 

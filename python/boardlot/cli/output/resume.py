@@ -15,22 +15,24 @@ import re
 import shlex
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
 
+from boardlot._core import _FileLock
+from boardlot._core import _remove_file as remove
+from boardlot._core import _replace_file as replace_file
 from boardlot._support.cell_format import counted
-from boardlot._support.crash_safe import REPLACES_OPEN_FILES, locked, remove, replace_file, sync
 from boardlot.cli.files import same_file
 from boardlot.cli.output.emit import (
     PART,
-    Progress,
     check_out,
     check_replaceable,
     naming,
+    progress_bar,
     show_range,
 )
 from boardlot.cli.output.fields import Fields
@@ -146,8 +148,8 @@ def run_resumable(
                 check_out(settings)
                 pager = call(**arguments, resume=state.checkpoint)
                 _write(settings, state, file, pager, part)
-            if not REPLACES_OPEN_FILES:
-                part.close()
+            # Windows replaces no file that is open.
+            part.close()
             _finish(settings, state, file, out)
 
 
@@ -235,22 +237,23 @@ def _write(settings: Settings, state: State, file: Path, pager: Any, part: Binar
     settings.resume_hint = _resume_hint(settings, state)
     fields = Fields(settings.columns, state.columns)
     writer = WRITERS[state.format](part, fields)
-    with Progress(settings, pager, state.rows) as progress:
+    with progress_bar(settings, pager, state.rows) as progress:
         for page in pager.pages():
             writer.write(page)
             progress.add(len(page))
-            _record(state, file, part, pager, fields, progress.rows)
+            _record(state, file, part, pager, fields, progress.done)
             settings.resume_hint = _resume_hint(settings, state)
     show_range(pager)
     state.done = True
-    _record(state, file, part, pager, fields, progress.rows)
+    _record(state, file, part, pager, fields, progress.done)
 
 
 def _record(
     state: State, file: Path, part: BinaryIO, pager: Any, fields: Fields, rows: int
 ) -> None:
     """Write the rows to disk first, then the position after them."""
-    sync(part)
+    part.flush()
+    os.fsync(part.fileno())
     state.rows, state.length = rows, part.tell()
     state.columns, state.checkpoint = fields.names, pager.checkpoint()
     state.save(file)
@@ -263,6 +266,9 @@ def _resume_hint(settings: Settings, state: State) -> str:
 
 def _finish(settings: Settings, state: State, file: Path, out: Path) -> None:
     part = _part_of(out)
+    if part.exists() and out.exists() and part.samefile(out):
+        # It has both names: an earlier run ended there.
+        remove(part)
     if part.exists() and part.stat().st_size == state.length:
         replace_file(part, out, settings.force)
         click.echo(f"wrote {counted(state.rows, 'row')} to {settings.out}", err=True)
@@ -285,24 +291,24 @@ def _part_of(out: Path) -> Path:
 
 @contextmanager
 def _exclusive(file: Path, out: Path) -> Iterator[BinaryIO]:
-    """The part of the output, opened and locked together with the checkpoint file."""
-    state = Path(os.path.realpath(file))
-    lock = state.with_name(f".{state.name}.lock")
-    with _locked(lock, f"--resume {file}"):
-        try:
-            with _locked(_part_of(out), f"--out {out}") as part:
-                yield part
-        finally:
-            with suppress(OSError):  # Windows does not remove what is open.
-                lock.unlink()
+    """The part of the output, opened; it and the checkpoint file are locked for this process."""
+    with ExitStack() as stack:
+        for path, name in (
+            (Path(os.path.realpath(file)), f"--resume {file}"),
+            (out, f"--out {out}"),
+        ):
+            try:
+                lock = _FileLock(path.with_name(f".{path.name}.lock"))
+            except BlockingIOError:
+                raise click.UsageError(f"another process is writing {name}") from None
+            stack.callback(lock.release)
+        yield stack.enter_context(open(_part_of(out), "r+b", opener=_opened))
 
 
-def _locked(path: Path, name: str) -> BinaryIO:
-    """The file, opened and locked for this process; created if it does not exist."""
-    try:
-        return locked(path)
-    except BlockingIOError:
-        raise click.UsageError(f"another process is writing {name}") from None
+def _opened(path: str, _: int) -> int:
+    """The file, created if it does not exist; not one that a link leads to."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    return os.open(path, flags, 0o666)
 
 
 RESUMABLE_FORMATS = ["csv", "jsonl"]
