@@ -144,23 +144,3 @@ def test_a_file_is_removed_once_nobody_has_it_open(tmp_path: Path) -> None:
     assert not file.exists()
     _core._remove_file(file)
     closes.join()
-
-
-def test_tokens_survive_many_writers_beside_many_readers(tmp_path: Path) -> None:
-    store = bl.EncryptedFileStore(tmp_path / "tokens", "passphrase")
-    errors: list[BaseException] = []
-
-    def change(name: str) -> None:
-        try:
-            for number in range(3):
-                store.save(name, str(number).encode())
-                assert store.load(name) == str(number).encode()
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=change, args=(f"{n}",)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from .entries import Workplace, entries
+from ..support.entries import Workplace, entries
 
 # As many threads as entries call each other's slices of time; more of them only take longer.
 TOGETHER = 10
@@ -17,9 +17,9 @@ def no_profiles(monkeypatch, tmp_path):
 
 
 def end_of(names, times):
-    command = [sys.executable, "-m", "tests.processes.entries", *names]
+    command = [sys.executable, "-m", "tests.processes.beside", *names]
     for _ in range(times):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, ""), names
 
 
@@ -32,14 +32,14 @@ def groups():
 
 def test_every_entry_can_be_called():
     failed = {}
-    workplace = Workplace()
-    for name in entries():
-        try:
-            workplace.caller(name)()
-        except (TypeError, KeyError, AttributeError) as error:
-            failed[name] = error
-        except Exception:
-            pass
+    with Workplace() as workplace:
+        for name in entries():
+            try:
+                workplace.caller(name)()
+            except (TypeError, KeyError, AttributeError) as error:
+                failed[name] = error
+            except Exception:
+                pass
     assert not failed
 
 

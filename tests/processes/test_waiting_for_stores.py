@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import boardlot as bl
 import pytest
@@ -58,41 +58,26 @@ def test_security_32_ctrl_c_ends_a_login_a_refresh_and_a_logout_that_wait(server
 def test_a_wait_in_another_thread_is_not_ended_by_ctrl_c(place):
     store = bl.EncryptedFileStore(place, PASSPHRASE)
     store.save(KEY, b"value")
-    done = threading.Event()
-
-    def save():
-        store.save(KEY, b"new")
-        done.set()
-
-    thread = threading.Thread(target=save)
-    with held(beside(place, ".lock")):
-        thread.start()
-        ends_at_once(lambda: store.delete(KEY))
-        assert not done.is_set()
-    thread.join(30)
-    assert done.is_set() and store.load(KEY) == b"new"
+    with ThreadPoolExecutor(1) as pool:
+        with held(beside(place, ".lock")):
+            saving = pool.submit(store.save, KEY, b"new")
+            ends_at_once(lambda: store.delete(KEY))
+            assert not saving.done()
+        saving.result()
+    assert store.load(KEY) == b"new"
 
 
-@pytest.mark.parametrize(
-    ("returned", "kind"), [(None, "NoneType"), (b"bytes", "bytes"), (7, "int")]
-)
-def test_a_passphrase_callable_that_returns_no_text_is_rejected_by_name(
-    server, place, returned, kind
-):
+@pytest.mark.parametrize("returned", [None, b"bytes"])
+def test_a_passphrase_callable_that_returns_no_text_is_rejected_by_name(server, place, returned):
     store = bl.EncryptedFileStore(place, lambda: returned)
-    for work in (
-        lambda: store.save(KEY, b"v"),
-        lambda: sign_in(server, store),
-    ):
-        with pytest.raises(bl.ConfigError) as caught:
-            work()
-        assert f"returned {kind}; expected str" in str(caught.value)
     bl.EncryptedFileStore(place, PASSPHRASE).save(KEY, b"v")
     for work in (
+        lambda: store.save(KEY, b"v"),
         lambda: store.load(KEY),
+        lambda: sign_in(server, store),
         lambda: quotes(client_of(server, bl.OAuth("client", store=store))),
     ):
-        with pytest.raises(bl.ConfigError, match=kind):
+        with pytest.raises(bl.ConfigError, match=f"returned {type(returned).__name__}; expected"):
             work()
 
 

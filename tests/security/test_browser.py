@@ -122,13 +122,3 @@ def test_a_login_works_by_keyboard_alone(page, flow):
     page.press(ENTER)
     landed(page, flow)
     assert "quote:read" in scopes_of(login.get())
-
-
-def test_an_unknown_client_gets_a_page_and_no_redirect(page, flow):
-    port, _ = listener_address(flow)
-    page.get(flow.url.replace(query_of(flow.url)["client_id"], "unknown"))
-    assert urlsplit(page.current_url).port != port and page.text().strip()
-    assert not page.named(BUTTONS, "^Allow$")
-    # The login continues: the page that was requested first still works.
-    page.get(flow.url)
-    assert page.named(BUTTONS, "^Allow$")

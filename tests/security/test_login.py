@@ -1,6 +1,5 @@
 """Promises 7 and 8: the verifier, the registration, and the browser."""
 
-import json
 import math
 import re
 import stat
@@ -50,18 +49,6 @@ def test_security_07_each_verifier_is_new_and_of_the_grammar(server, number):
 def test_the_challenge_is_that_of_rfc_7636_appendix_b():
     verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
     assert challenge_of(verifier) == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
-
-
-def test_security_07_the_registration_is_that_of_the_document(server):
-    begin(server, client_name="Größe & <b>").cancel()
-    (seen,) = server.of("register")
-    assert seen.header("Content-Type") == "application/json"
-    sent = json.loads(seen.body)
-    assert sent["token_endpoint_auth_method"] == "none"
-    assert set(sent["grant_types"]) == {"authorization_code", "refresh_token"}
-    assert sent["response_types"] == ["code"]
-    assert sent["client_name"] == "Größe & <b>"
-    assert len(sent["redirect_uris"]) == 1
 
 
 def in_a_thread(server, **options):
@@ -189,31 +176,6 @@ def test_security_08_without_a_browser_the_url_and_the_way_through_ssh_are_print
     port = listener_address(type("Flow", (), {"url": found}))[0]
     assert re.search(rf"ssh .*-L *(127\.0\.0\.1:)?{port}:127\.0\.0\.1:{port}", printed), printed
     assert "callback?" in printed, "what to paste if there is no way for the callback"
-
-
-def test_a_registration_without_a_secret_is_not_an_error_for_a_confidential_client(server):
-    server.faults["register"] = Fault(change={"client_secret": None})
-    store = bl.MemoryStore()
-    flow = begin(server, store, confidential=True)
-    (known,) = server.clients.values()
-    known.secret = None
-    (seen,) = server.of("register")
-    assert json.loads(seen.body)["token_endpoint_auth_method"] == "client_secret_post"
-    oauth = flow.finish(server.authorize(flow.url))
-    assert list(quotes(client_of(server, oauth))) == []
-    # The next login finds the client again.
-    flow = begin(server, store, confidential=True)
-    flow.finish(server.authorize(flow.url))
-    assert server.counts["register"] == 1
-    # A secret that was obtained elsewhere goes out with a refresh.
-    known.secret = "secret-from-elsewhere"
-    server.expire()
-    oauth = bl.OAuth(oauth.client_id, store=store, client_secret="secret-from-elsewhere")
-    assert list(quotes(client_of(server, oauth))) == []
-    (refresh,) = server.of("refresh_token")
-    assert refresh.form["client_secret"] == "secret-from-elsewhere"
-    with_it = [each for each in server.received if b"elsewhere" in each.everything]
-    assert with_it == [refresh]
 
 
 @pytest.mark.parametrize("secret", [7, ["a"], "line\nbreak"])

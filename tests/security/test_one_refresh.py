@@ -12,7 +12,7 @@ from ..support.clients import client_of
 from ..support.logins import expired_login, quotes
 from ..support.processes import python
 from ..support.service import Fault
-from ..support.stores import PASSPHRASE, DictStore
+from ..support.stores import PASSPHRASE
 from ..support.threads import outcomes_of_threads, wait_until
 
 # How the token runs out: as its lifetime says (it is refreshed ahead), or found out by a 401.
@@ -50,20 +50,6 @@ def test_security_18_64_threads_make_one_refresh(server, end, calls):
         assert outcomes_of_threads(64, many_calls(client, calls)) == {"ok": 64}
         assert server.counts["refresh_token"] == n
         server.expire()
-
-
-@ends
-def test_security_18_many_clients_of_one_store_make_one_refresh(server, end):
-    store = DictStore()
-    expired_login(server, end, store)
-    (client_id,) = server.clients
-
-    def work():
-        client = client_of(server, bl.OAuth(client_id, store=store), timeout=90.0)
-        return many_calls(client, 3)()
-
-    assert outcomes_of_threads(32, work) == {"ok": 32}
-    assert server.counts["refresh_token"] == 1
 
 
 async def outcomes_of_tasks(server, oauth, number):

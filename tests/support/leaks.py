@@ -36,7 +36,7 @@ class LeakGuard:
         self._shared = set()
         self._since = {}
         self._temporary = Path(tempfile.mkdtemp(prefix="boardlot-tests-"))
-        # Tests of root start programs of other users within it.
+        # PostgreSQL, which refuses to be root, has a folder of its own within.
         self._temporary.chmod(0o711)
         # pytest keeps its own folders, for those who look into them after a failure.
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())

@@ -25,6 +25,7 @@ def wait_until(condition, what="it"):
     """Waits until the condition is true; returns what it was."""
     end = time.monotonic() + 90
     while not (found := condition()):
+        # time: for a condition that never comes
         assert time.monotonic() < end, f"{what} did not come about"
         time.sleep(0.005)  # time: looks again
     return found

@@ -73,14 +73,6 @@ def fills(client):
     return client.fills_history(ACCOUNT, "HK", page_size=10)
 
 
-def client_with_on_request(owner, sandbox):
-    owner.client = bl.Client(sandbox.base_url, on_request=owner.seen)
-
-
-def client_with_on_response(owner, sandbox):
-    owner.client = bl.Client(sandbox.base_url, on_response=owner.seen)
-
-
 def client_that_has_made_requests(owner, sandbox):
     owner.client = hooked(owner, sandbox)
     owner.client.server_time()
@@ -90,10 +82,6 @@ def client_that_has_made_requests(owner, sandbox):
 def client_that_is_closed(owner, sandbox):
     with hooked(owner, sandbox) as owner.client:
         owner.client.server_time()
-
-
-def client_of_a_sandbox(owner, sandbox):
-    owner.client = sandbox.client(on_request=owner.seen)
 
 
 def client_with_headers_of_an_owner(owner, sandbox):
@@ -110,10 +98,6 @@ def client_of_a_subclass(owner, sandbox):
     owner.client.owner = owner
 
 
-def async_client(owner, sandbox):
-    owner.client = hooked(owner, sandbox, bl.AsyncClient)
-
-
 def async_client_that_has_made_requests(owner, sandbox):
     owner.client = hooked(owner, sandbox, bl.AsyncClient)
     asyncio.run(settled(owner.client.server_time))
@@ -124,18 +108,8 @@ async def settled(call):
     return await call()
 
 
-def client_with_a_login_of_an_own_store(owner, sandbox):
-    auth = bl.OAuth("client-1", store=OwnedStore(owner), base_url=sandbox.base_url)
-    owner.client = bl.Client(sandbox.base_url, auth=auth)
-
-
 def login_with_an_own_store(owner, sandbox):
     owner.auth = bl.OAuth("client-1", store=OwnedStore(owner), base_url=sandbox.base_url)
-
-
-def login_with_a_store_that_asks(owner, sandbox, path):
-    store = bl.EncryptedFileStore(path / "tokens", owner.ask)
-    owner.auth = bl.OAuth("client-1", store=store, base_url=sandbox.base_url)
 
 
 def login_whose_store_has_failed(owner, sandbox):
@@ -146,23 +120,10 @@ def login_whose_store_has_failed(owner, sandbox):
             call()
 
 
-def store_that_asks(owner, _sandbox, path):
-    owner.store = bl.EncryptedFileStore(path / "tokens", owner.ask)
-
-
 def store_that_has_asked(owner, _sandbox, path):
     owner.store = bl.EncryptedFileStore(path / "tokens", owner.ask)
     owner.store.save("key", b"value")
     assert owner.store.load("key") == b"value"
-
-
-def login_flow(owner, sandbox):
-    owner.flow = bl.begin_login(sandbox.base_url, store=OwnedStore(owner))
-
-
-def login_flow_that_was_cancelled(owner, sandbox):
-    owner.flow = bl.begin_login(sandbox.base_url, store=OwnedStore(owner))
-    owner.flow.cancel()
 
 
 def login_that_is_finished(owner, sandbox):
@@ -172,18 +133,9 @@ def login_that_is_finished(owner, sandbox):
     assert owner.client.dividends("HK.00700")
 
 
-def pager(owner, sandbox):
-    owner.pager = fills(hooked(owner, sandbox))
-
-
 def pager_half_read(owner, sandbox):
     owner.pager = fills(hooked(owner, sandbox))
     next(owner.pager)
-
-
-def pager_at_its_end(owner, sandbox):
-    owner.pager = fills(hooked(owner, sandbox))
-    owner.held = list(owner.pager)
 
 
 def pages(owner, sandbox):
@@ -256,27 +208,16 @@ def recorder(owner, sandbox, path):
 
 
 CYCLES = [
-    client_with_on_request,
-    client_with_on_response,
     client_that_has_made_requests,
     client_that_is_closed,
-    client_of_a_sandbox,
     client_with_headers_of_an_owner,
     client_of_a_subclass,
-    async_client,
     async_client_that_has_made_requests,
-    client_with_a_login_of_an_own_store,
     login_with_an_own_store,
-    login_with_a_store_that_asks,
     login_whose_store_has_failed,
-    store_that_asks,
     store_that_has_asked,
-    login_flow,
-    login_flow_that_was_cancelled,
     login_that_is_finished,
-    pager,
     pager_half_read,
-    pager_at_its_end,
     pages,
     batches,
     async_pager_half_read,

@@ -1,13 +1,13 @@
 """Clients with hooks that refer to their owners, made, used and dropped; see `test_collection`."""
 
 import asyncio
-import time
 import weakref
 
 import boardlot as bl
 
 from ..support.processes import options_of, report
 from ..support.sandbox_process import SandboxProcess, Used
+from ..support.threads import wait_until
 from .cycles import Owner, collect
 
 
@@ -38,20 +38,15 @@ def main():
         collect()
         before = Used.of()
         use(sandbox.base_url, count, alive)
-        # Connections are closed in the background.
-        end = time.monotonic() + 20
-        while time.monotonic() < end:
+
+        def is_over():
             collect()
             after = Used.of()
-            if not alive and after.files <= before.files and after.threads <= before.threads:
-                break
-            time.sleep(0.1)
-    report(
-        made=count,
-        clients=len(alive),
-        threads=after.threads - before.threads,
-        files=after.files - before.files,
-    )
+            return not alive and after.files <= before.files and after.threads <= before.threads
+
+        # Connections are closed in the background.
+        wait_until(is_over, "the end of the clients, their threads and files")
+    report(made=count)
 
 
 if __name__ == "__main__":

@@ -1,74 +1,126 @@
-"""Shares one object of a public class among threads that call its methods in random order.
+"""Shares one object of each class among eight threads that call its entries in random order.
 
-Run as a child by `test_sharing`, for some classes one after another: a crash ends the child, a hang
-too, and both are reported with all stacks. `python -m tests.threads.sharing --shared=Pager
---seconds=60` runs one class by hand.
+Run in a child by `test_sharing`: a crash ends the child, a hang too, and both are reported with all
+stacks. `python -m tests.threads.sharing --shared=Pager --seconds=60` runs one class by hand.
 """
 
+import asyncio
+import inspect
 import random
 import sys
-import threading
 import time
 import traceback
-from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Barrier
 
 import boardlot as bl
 
+from ..support.entries import Workplace, entries
+from ..support.operations import operations
 from ..support.processes import options_of, report
-from .credentials import CREDENTIALS
-from .results import RESULTS
-from .services import SERVICES
 
 THREADS = 8
 # The most errors that are reported; one alone fails the test.
 REPORTED = 5
-SHARED = {each.__name__: each for each in (*RESULTS, *CREDENTIALS, *SERVICES)}
+# After these, nothing is left to share.
+ENDS = {"close", "aclose", "__exit__", "__aexit__", "cancel", "logout", "reset"}
+# What an operation may answer if what it answers depends on the others.
+ANSWERS = (bl.BoardlotError, StopIteration, StopAsyncIteration, KeyError)
 
 
-def round_of(shared, operations, end, seed):
-    """Eight threads on one object, until it is used up or time is up; returns calls and errors."""
-    calls, errors = Counter(), []
-    begin = threading.Barrier(THREADS)
+def kinds():
+    """Classes whose objects are shared: all, and the clients with every public method."""
+    classes = {entry.split(".")[0] for entry in entries() if "." in entry}
+    return sorted(classes - {"KeyringStore"}) + ["Client", "FirstUse"]
 
-    def work(number):
-        dice = random.Random(seed * THREADS + number)
-        begin.wait()
-        # On a busy machine, the time may be up before the threads have started.
-        while calls[number] < 2 or time.monotonic() < end:
-            if shared.is_used_up() or len(errors) >= REPORTED:
-                break
-            operation = dice.choice(operations)
-            try:
-                operation()
-            except Exception:
-                errors.append(traceback.format_exc(limit=-4))
-            calls[number] += 1
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if not errors:
-        try:
-            shared.finish()
-        except Exception:
-            errors.append(traceback.format_exc(limit=-4))
-    return calls.total(), errors
+def calls_of(workplace, kind):
+    """Functions that call each entry of one object."""
+    if kind == "Client":
+        found = operations(workplace.sandbox.accounts)
+        return [partial(each.result, workplace.client) for each in found]
+    if kind == "FirstUse":
+        # What is imported and made on first use: this runs before anything else of the child.
+        return [partial(workplace.caller(entry)) for entry in entries() if entry.endswith("()")]
+    thing = workplace.instance(kind)
+    found = []
+    for entry in entries():
+        owner, _, name = entry.partition(".")
+        if owner == kind and name not in ENDS:
+            positional, named = workplace.arguments(entry)
+            found.append(partial(call, thing, name, positional, named))
+    return found
+
+
+def call(thing, name, positional, named):
+    async def awaited():
+        attribute = getattr(thing, name)
+        result = attribute(*positional, **named) if callable(attribute) else attribute
+        return await result if inspect.isawaitable(result) else result
+
+    if "Async" in type(thing).__name__:
+        return asyncio.run(awaited())
+    attribute = getattr(thing, name)
+    return attribute(*positional, **named) if callable(attribute) else attribute
+
+
+def outcome_of(operation):
+    """A value, or the class of an error."""
+    try:
+        return operation()
+    except Exception as error:
+        return type(error)
 
 
 def share(kind, seconds, seed):
-    """Rounds of one class for so many seconds: how many calls and rounds, and their errors."""
-    calls, errors, rounds, end = 0, [], 0, None
-    with bl.Sandbox(seed=7, fills=120, orders=30, plate_stocks=60) as sandbox:
-        while not rounds or (time.monotonic() < end and not errors):
-            shared = kind(sandbox)
-            operations = shared.operations()
-            # What the first one needs is loaded by now.
-            end = end or time.monotonic() + seconds
-            made, errors = round_of(shared, operations, end, seed + rounds)
-            calls, rounds = calls + made, rounds + 1
-    return {"calls": calls, "rounds": rounds, "errors": errors[:REPORTED]}
+    """One object until time is up: how many calls, and their errors."""
+    errors, calls, together = [], [0] * THREADS, Barrier(THREADS)
+    with Workplace() as workplace:
+        found = calls_of(workplace, kind)
+        if kind == "FirstUse":
+            expected = dict.fromkeys(found)
+        else:
+            # What is the same before and after all others is the same beside them.
+            first = {each: outcome_of(each) for each in found}
+            again = {each: outcome_of(each) for each in reversed(found)}
+            expected = {each: first[each] for each in found if is_equal(first[each], again[each])}
+
+        def check(operation):
+            try:
+                value = operation()
+            except Exception as error:
+                if expected.get(operation) is not type(error) and not isinstance(error, ANSWERS):
+                    raise
+            else:
+                right = expected.get(operation)
+                is_right = right is None or is_equal(value, right)
+                assert is_right, f"{value!r} in place of {right!r}"
+
+        def work(number):
+            dice = random.Random(seed * THREADS + number)
+            together.wait()
+            end = time.monotonic() + seconds
+            # On a busy machine, the time may be up before the threads have started.
+            while calls[number] < 4 or time.monotonic() < end:  # time: for how long they meet
+                if len(errors) >= REPORTED:
+                    return
+                try:
+                    check(dice.choice(found))
+                except Exception:
+                    errors.append(traceback.format_exc(limit=-4))
+                calls[number] += 1
+
+        with ThreadPoolExecutor(THREADS) as pool:
+            list(pool.map(work, range(THREADS)))
+    return {"calls": sum(calls), "errors": errors[:REPORTED]}
+
+
+def is_equal(one, other):
+    try:
+        return bool(one == other)
+    except Exception:
+        return False
 
 
 def main():
@@ -80,7 +132,7 @@ def main():
     for name in names:
         # What comes last on stderr is the class whose object hangs or crashes.
         print(name, file=sys.stderr, flush=True)
-        found[name] = share(SHARED[name], options.seconds / len(names), options.seed)
+        found[name] = share(name, options.seconds / len(names), options.seed)
     report(**found)
 
 

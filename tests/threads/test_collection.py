@@ -3,13 +3,13 @@
 import asyncio
 import gc
 import inspect
-import time
 import weakref
 
 import boardlot as bl
 import pytest
 
 from ..support.processes import run_child
+from ..support.threads import wait_until
 from .cycles import CYCLES, Owner, collect
 
 
@@ -28,15 +28,14 @@ def frozen():
     gc.unfreeze()
 
 
-def is_collected(reference, seconds=60.0):
+def wait_for_the_end(reference):
     """A request that is being given up may hold its client for a moment longer."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+
+    def look():
         collect()
-        if reference() is None:
-            return True
-        time.sleep(0.02)
-    return False
+        return reference() is None
+
+    wait_until(look, "the end of an object")
 
 
 def tied(tie, sandbox, path):
@@ -52,22 +51,16 @@ every_cycle = pytest.mark.parametrize("tie", CYCLES, ids=lambda tie: tie.__name_
 
 @every_cycle
 def test_security_41_an_owner_and_what_refers_back_to_it_are_collected(sandbox, tmp_path, tie):
-    reference = weakref.ref(tied(tie, sandbox, tmp_path))
-    assert is_collected(reference)
+    wait_for_the_end(weakref.ref(tied(tie, sandbox, tmp_path)))
 
 
 @every_cycle
-def test_security_41_an_owner_that_lets_go_by_itself_is_collected(sandbox, tmp_path, tie):
+def test_security_41_an_owner_that_lets_go_by_itself_wait_for_the_end(sandbox, tmp_path, tie):
     owner = tied(tie, sandbox, tmp_path)
     reference = weakref.ref(owner)
     owner.let_go()
     del owner
-    assert is_collected(reference)
-
-
-def test_security_41_the_test_sees_what_is_not_collected():
-    owner = Owner()
-    assert not is_collected(weakref.ref(owner), seconds=0.1)
+    wait_for_the_end(reference)
 
 
 def test_security_41_an_object_in_use_is_not_collected(sandbox):
@@ -97,6 +90,4 @@ def test_security_41_event_loops_that_have_ended_are_collected(sandbox):
 @pytest.mark.parametrize("count", [200, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_security_41_clients_that_come_and_go_leave_no_client_thread_or_file(count):
     found = run_child("threads.many_clients", seconds=60 + count / 20, count=count)
-    assert found["made"] == count
-    assert found["clients"] == 0, found
-    assert found["threads"] <= 2 and found["files"] <= 4, found
+    assert found == {"made": count}

@@ -1,42 +1,29 @@
-"""One object of every public class, shared by eight threads: no crash, error or wrong value.
+"""One object of every class, shared by eight threads: no crash, error or wrong value.
 
 On a CPython without the interpreter lock this finds races, on one with it what depends on order.
 `BOARDLOT_TEST_PYTHON` names the interpreter; `make free-threaded-test` sets it.
 """
 
-import inspect
+import asyncio
+import json
+from collections import Counter
+from itertools import cycle
+from typing import NamedTuple
 
 import boardlot as bl
 import pytest
-from boardlot import _core
 
 from ..support.processes import run_child
-from .sharing import SHARED
-
-# Types that cannot be made or shared by themselves: bases, and what needs a keychain.
-NOT_SHARED = {
-    *("ClientBase", "PagerBase", "OAuthAppBase", "KeyringStore"),
-    *("AsyncPageIterator", "AsyncRowIterator"),
-    # For the Python files of the package.
-    "_FileLock",
-}
-# Public under another name here.
-KNOWN_AS = {
-    "Ready": "Awaitable",
-    "RecordedRequest": "Sandbox",
-    "Registration": "OAuthApp",
-    "AuthorizationRequest": "OAuthApp",
-}
-KNOWN_AS |= dict.fromkeys(["RequestEvent", "ResponseEvent"], "Events")
-
+from ..support.threads import outcomes_of_threads
+from .sharing import kinds
 
 # To start a child takes longer than to share an object.
-CLASSES_OF_A_CHILD = 6
+CLASSES_OF_A_CHILD = 8
 
 
 def groups():
     """The classes of each child; what is made on first use needs one of its own."""
-    names = [name for name in SHARED if name != "FirstUse"]
+    names = [name for name in kinds() if name != "FirstUse"]
     count = -(-len(names) // CLASSES_OF_A_CHILD)
     return [["FirstUse"], *(names[first::count] for first in range(count))]
 
@@ -47,18 +34,72 @@ def test_security_39_threads_share_an_object_of_every_class(shared, seconds):
     found = run_child("threads.sharing", shared=",".join(shared), seconds=seconds * len(shared))
     assert list(found) == shared
     for name, result in found.items():
-        print(name, result["calls"], result["rounds"])
         assert result["errors"] == [], "\n".join([name, *result["errors"]])
         assert result["calls"] > 8
 
 
-def test_security_39_every_public_class_is_shared():
-    public = {name for module in (bl, _core) for name in module.__all__}
-    classes = {
-        name
-        for name in public
-        for kind in [getattr(bl, name, None) or getattr(_core, name, None)]
-        if inspect.isclass(kind) and kind.__module__ in ("boardlot._core", "boardlot._api")
-    }
-    missing = {KNOWN_AS.get(name, name) for name in classes} - set(SHARED) - NOT_SHARED
-    assert missing == set()
+class Fill(NamedTuple):
+    deal_id: str
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with bl.Sandbox(seed=7, fills=120) as sandbox:
+        yield sandbox
+
+
+ITERATORS = {
+    "rows": lambda pager: pager,
+    "pages": lambda pager: pager.pages(),
+    "typed rows": lambda pager: pager.as_type(Fill),
+    "records": lambda pager: iter(pager.all()),
+    "records from the end": lambda pager: reversed(pager.all()),
+}
+
+
+@pytest.mark.parametrize("kind", ITERATORS)
+def test_security_39_threads_receive_each_row_once(sandbox, kind):
+    with sandbox.client() as client:
+        fills = [fill["deal_id"] for fill in client.fills_history("281756", "HK")]
+        iterator, taken = ITERATORS[kind](client.fills_history("281756", "HK", page_size=10)), []
+        assert outcomes_of_threads(8, lambda: taken.extend(iterator)) == {None: 8}
+    rows = [row for each in taken for row in (each if kind == "pages" else [each])]
+    ids = [row.deal_id if kind == "typed rows" else row["deal_id"] for row in rows]
+    assert Counter(ids) == Counter(fills)
+
+
+def test_security_39_event_loops_of_threads_receive_each_row_once(sandbox):
+    taken = []
+
+    async def read(pager):
+        async for row in pager:
+            taken.append(row["deal_id"])
+
+    with sandbox.client() as client:
+        fills = [fill["deal_id"] for fill in client.fills_history("281756", "HK")]
+    pager = sandbox.async_client().fills_history("281756", "HK", page_size=10)
+    assert outcomes_of_threads(8, lambda: asyncio.run(read(pager))) == {None: 8}
+    assert Counter(taken) == Counter(fills)
+
+
+def test_security_39_a_client_that_is_closed_responds_or_says_so(sandbox):
+    client, turns = sandbox.client(), cycle([True] * 7 + [False])
+    expected = len(client.dividends("HK.00700"))
+
+    def work():
+        if not next(turns):
+            client.close()
+        return len(client.dividends("HK.00700"))
+
+    outcomes = outcomes_of_threads(64, work)
+    assert set(outcomes) <= {expected, "ConfigError"} and "ConfigError" in outcomes
+    with pytest.raises(bl.ConfigError, match="closed"):
+        client.server_time()
+
+
+def test_security_39_a_recorder_writes_every_request_of_every_thread_whole(sandbox, tmp_path):
+    path = tmp_path / "cassette.jsonl"
+    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
+        outcomes_of_threads(16, lambda: [client.dividends("HK.00700") for _ in range(5)] and None)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert sum("dividends" in json.dumps(line) for line in lines) == 80

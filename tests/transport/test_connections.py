@@ -1,8 +1,11 @@
 """What becomes of connections: closed ones are not used, and given-up ones are closed."""
 
+import os
 import signal
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import boardlot as bl
@@ -10,7 +13,7 @@ import pytest
 
 from ..support.clients import client_of
 from ..support.service import StandInService, read_request, response, wire
-from ..support.threads import wait_until
+from ..support.threads import outcomes_of_threads, wait_until
 
 BODY = '{"code":0,"data":[]}'
 PATH = "/api/v1.0/own"
@@ -18,6 +21,15 @@ OPEN_FILES = Path("/dev/fd")
 # The states of a connection, as Linux counts them, until the other end knows that this one closed.
 ESTABLISHED, FIN_WAIT1 = 1, 4
 UNNOTICED = (ESTABLISHED, FIN_WAIT1)
+CLOSE_WAIT = 8
+
+
+def state_of(connection):
+    return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+
+
+def is_noticed(connection):
+    return state_of(connection) not in UNNOTICED
 
 
 def open_files():
@@ -29,46 +41,43 @@ def test_a_connection_that_the_service_closed_is_not_used_for_the_next_call():
     arrived = threading.Semaphore(0)
 
     def respond_and_close(listener):
-        while True:
+        for _ in range(20):
             connection, _ = listener.accept()
             with connection, connection.makefile("rb") as stream:
                 read_request(stream, connection)
                 connection.sendall(b"".join(wire(response(BODY))))
                 connection.shutdown(socket.SHUT_WR)
-                wait_for_the_other_end(connection)
+                wait_until(partial(is_noticed, connection))
                 arrived.release()
 
-    def wait_for_the_other_end(connection):
-        state = (socket.IPPROTO_TCP, socket.TCP_INFO, 1)
-        wait_until(lambda: connection.getsockopt(*state)[0] not in UNNOTICED)
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=respond_and_close, args=(listener,), daemon=True).start()
-        address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        with client_of(address) as client:
-            for _ in range(20):
-                # It would not be sent twice, so it has to go out right at once.
-                assert client.request("POST", PATH, body={"a": 1}).status == 200
-                assert arrived.acquire(timeout=10)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        ThreadPoolExecutor(1) as pool,
+        client_of(f"http://127.0.0.1:{listener.getsockname()[1]}") as client,
+    ):
+        closing = pool.submit(respond_and_close, listener)
+        for _ in range(20):
+            # It would not be sent twice, so it has to go out right at once.
+            assert client.request("POST", PATH, body={"a": 1}).status == 200
+            assert arrived.acquire(timeout=60)
+        closing.result()
 
 
 def test_a_cancelled_call_closes_its_connection():
-    closed = threading.Event()
+    never = threading.Event()
 
-    def swallow(listener):
-        connection, _ = listener.accept()
-        while connection.recv(1 << 16):
-            pass
-        closed.set()
+    def wait(_):
+        never.wait(60)
+        return response(BODY)
 
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=swallow, args=(listener,), daemon=True).start()
-        address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        with client_of(address, timeout=0.2) as client:
+    with StandInService(wait) as server:
+        with client_of(server, timeout=0.2) as client:
             with pytest.raises(bl.RequestTimeout):
                 client.request("GET", PATH)
             # Not only when the client goes, or calls again.
-            assert closed.wait(10)
+            (connection,) = server.connections
+            wait_until(lambda: state_of(connection) == CLOSE_WAIT)
+        never.set()
 
 
 def test_calls_one_after_another_share_a_connection():
@@ -81,18 +90,10 @@ def test_calls_one_after_another_share_a_connection():
 
 
 def test_more_threads_than_connections_are_all_served():
-    results = []
-    with StandInService(lambda _: response(BODY)) as server, client_of(server) as client:
-
-        def call():
-            results.extend(client.request("GET", PATH).status for _ in range(5))
-
-        threads = [threading.Thread(target=call) for _ in range(80)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert results == [200] * 400
+    with StandInService(lambda _: response(BODY)) as server:
+        client = client_of(server)
+        outcomes = outcomes_of_threads(80, lambda: client.request("GET", PATH).status)
+    assert outcomes == {200: 80}
 
 
 @pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="this system does not show its open files")
@@ -111,16 +112,24 @@ def test_a_client_that_is_closed_leaves_no_file_open():
         wait_until(lambda: open_files() <= before)
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no such timer")
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="this system has no such signal")
 def test_a_handler_of_a_signal_may_make_a_call_of_its_own():
-    statuses = []
-    with StandInService(lambda _: response(BODY, delay=0.5)) as server, client_of(server) as client:
+    statuses, interrupted = [], threading.Event()
+
+    def respond(_):
+        if not interrupted.is_set():
+            interrupted.set()
+            os.kill(os.getpid(), signal.SIGUSR1)
+            wait_until(lambda: statuses)
+        return response(BODY)
+
+    with StandInService(respond) as server:
+        client = client_of(server, timeout=90.0)
         before = signal.signal(
-            signal.SIGALRM, lambda *_: statuses.append(client.request("GET", PATH).status)
+            signal.SIGUSR1, lambda *_: statuses.append(client.request("GET", PATH).status)
         )
         try:
-            signal.setitimer(signal.ITIMER_REAL, 0.1)
             statuses.append(client.request("GET", PATH).status)
         finally:
-            signal.signal(signal.SIGALRM, before)
+            signal.signal(signal.SIGUSR1, before)
     assert statuses == [200, 200]

@@ -17,7 +17,7 @@ def side_by_side(work):
     barrier = threading.Barrier(SIDE_BY_SIDE)
 
     def one(_):
-        barrier.wait(30)
+        barrier.wait()
         return work()
 
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
@@ -27,10 +27,13 @@ def side_by_side(work):
 @pytest.mark.parametrize("way", ["closed", "reset", "silent"])
 def test_stale_connections_are_not_an_error(way):
     with bl.Sandbox(seed=5, plate_stocks=40) as sandbox:
-        right = list(sandbox.client().plate_stocks("HK.BK1001"))
-        with Proxy(port_of(sandbox.base_url)) as proxy:
-            auth = sandbox.api_key()
-            client = bl.Client(proxy.base_url, auth=auth, timeout=0.7)
+        with sandbox.client() as direct:
+            right = list(direct.plate_stocks("HK.BK1001"))
+        options = {"auth": sandbox.api_key(), "timeout": 3.0}
+        with (
+            Proxy(port_of(sandbox.base_url)) as proxy,
+            bl.Client(proxy.base_url, **options) as client,
+        ):
             for _ in range(2):
                 side_by_side(client.server_time)
                 assert proxy.end_connections(way) > 3

@@ -11,7 +11,6 @@ import sqlite3
 import stat
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from urllib.parse import urlsplit
@@ -22,6 +21,7 @@ import pytest
 from ..support.processes import ROOT
 from ..support.secret_search import hits
 from ..support.system import ENVIRONMENT
+from ..support.threads import wait_until
 
 MAIN = ROOT / "examples" / "web_app" / "main.py"
 BUTTONS = "button, input[type=submit]"
@@ -56,22 +56,20 @@ class Application:
         return subprocess.Popen(words, env=ENVIRONMENT, start_new_session=True, **pipes)
 
     def __enter__(self):
-        end = time.monotonic() + 60
-        while True:
-            with contextlib.suppress(OSError):
-                assert self.get("/")[0] == 200
-                return self
-            assert time.monotonic() < end and self._server.poll() is None, self.log
-            time.sleep(0.1)
+        wait_until(self._is_up, "the application")
+        return self
+
+    def _is_up(self):
+        assert self._server.poll() is None, self.log
+        with contextlib.suppress(OSError):
+            return self.get("/")[0] == 200
 
     def __exit__(self, *_):
         self._server.terminate()
-        try:
-            self._server.wait(20)
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._server.pid, 9)
-            self._log.close()
+        self._server.wait(60)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._server.pid, 9)
+        self._log.close()
 
     @property
     def log(self):
@@ -86,10 +84,21 @@ class Application:
         """A request without a browser: status, headers and text."""
         asked = urllib.request.Request(self.base_url + path, method=method, headers=headers)
         try:
-            with urllib.request.build_opener(NotFollowed).open(asked, timeout=20) as reply:
+            with urllib.request.build_opener(NotFollowed).open(asked, timeout=60) as reply:
                 return reply.status, reply.headers, reply.read().decode()
         except urllib.error.HTTPError as reply:
             return reply.code, reply.headers, reply.read().decode()
+
+    def begin(self):
+        """A login without a browser: its cookie, and the path of its callback."""
+        status, headers, _ = self.get("/login", "POST", Origin=self.base_url)
+        assert status == 303
+        callback = self.sandbox.authorize_demo_user(headers["Location"])
+        return cookie_of(headers), callback.removeprefix(self.base_url)
+
+
+def cookie_of(headers):
+    return headers["Set-Cookie"].partition(";")[0]
 
 
 class NotFollowed(urllib.request.HTTPRedirectHandler):
@@ -221,19 +230,18 @@ def test_forged_callbacks_and_forms_of_other_sites_do_nothing(app, sandbox):
     assert len(sandbox.requests) == before
 
 
-def test_a_callback_is_good_for_one_try_in_whichever_worker(app, sandbox):
-    """Without a browser: many callbacks of one login at the same time, over all workers."""
-    own = {"Origin": app.base_url}
-    status, headers, _ = app.get("/login", "POST", **own)
-    assert status == 303
-    cookie = headers["Set-Cookie"].partition(";")[0]
-    callback = sandbox.authorize_demo_user(headers["Location"])
-    path = callback.removeprefix(app.base_url)
-    # Somebody else's browser has no session.
+def test_a_callback_is_good_for_one_try_in_whichever_worker(app):
+    """Without a browser: many callbacks of one login, over all workers."""
+    cookie, path = app.begin()
+    # Somebody else's browser has no session, and what is forged does not end the login.
     assert app.get(path)[0] == 400
+    for query in ("", "code=x", "code=x&state=y", "error=access_denied&state=%C3%A9"):
+        assert app.get(f"/callback?{query}", Cookie=cookie)[0] == 400
+    assert app.get(f"{path}&state=y", Cookie=cookie)[0] == 400
+    assert app.get(path, "HEAD", Cookie=cookie)[0] == 405
     responses = [app.get(path, Cookie=cookie) for _ in range(6)]
     assert [status for status, _, _ in responses] == [303, *[400] * 5]
-    logged_in = responses[0][1]["Set-Cookie"].partition(";")[0]
+    logged_in = cookie_of(responses[0][1])
     assert logged_in != cookie
     # A link to a forged callback does not log the user out.
     for query in ("code=x&state=y", path.partition("?")[2]):
@@ -241,49 +249,37 @@ def test_a_callback_is_good_for_one_try_in_whichever_worker(app, sandbox):
     for _ in range(6):
         assert "You are logged in" in app.get("/", Cookie=logged_in)[2]
         assert "Welcome" in app.get("/", Cookie=cookie)[2]
-    assert app.get("/logout", "POST", Cookie=logged_in, **own)[0] == 303
+    assert app.get("/logout", "POST", Cookie=logged_in, Origin=app.base_url)[0] == 303
     assert "Welcome" in app.get("/", Cookie=logged_in)[2]
 
 
-def test_a_callback_with_another_state_does_not_end_the_login_in_progress(app, sandbox):
-    own = {"Origin": app.base_url}
-    _, headers, _ = app.get("/login", "POST", **own)
-    cookie = headers["Set-Cookie"].partition(";")[0]
-    path = sandbox.authorize_demo_user(headers["Location"]).removeprefix(app.base_url)
-    for query in ("", "code=x", "code=x&state=y", "error=access_denied&state=%C3%A9"):
-        assert app.get(f"/callback?{query}", Cookie=cookie)[0] == 400
-    assert app.get(f"{path}&state=y", Cookie=cookie)[0] == 400
-    assert app.get(path, "HEAD", Cookie=cookie)[0] == 405
-    assert app.get(path, Cookie=cookie)[0] == 303
-
-
-def test_an_account_that_is_none_and_a_store_that_fails_have_pages_of_their_own(app, sandbox):
-    own = {"Origin": app.base_url}
-    _, headers, _ = app.get("/login", "POST", **own)
-    callback = sandbox.authorize_demo_user(headers["Location"])
-    path, cookie = callback.removeprefix(app.base_url), headers["Set-Cookie"].partition(";")[0]
-    cookie = app.get(path, Cookie=cookie)[1]["Set-Cookie"].partition(";")[0]
-    for account, title in (
+def test_an_account_that_is_none_and_a_store_that_fails_have_pages_of_their_own(app):
+    cookie, path = app.begin()
+    cookie = cookie_of(app.get(path, Cookie=cookie)[1])
+    for account, title in [
         ("x", "rejected the request"),
         ("-%20-", "not the number of an account"),
-    ):
+    ]:
         status, _, text = app.get(f"/fills?account={account}", Cookie=cookie)
         assert status == 400 and title in text
-    with contextlib.closing(sqlite3.connect(app.folder / "tokens.db")) as database, database:
-        rows = database.execute("select key, value from tokens").fetchall()
-        database.execute("update tokens set value = x'00'")
-    assert app.get("/", Cookie=cookie)[0] == 503
-    status, _, text = app.get("/logout", "POST", Cookie=cookie, **own)
+
+    def tokens(*statement):
+        with contextlib.closing(sqlite3.connect(app.folder / "tokens.db")) as database, database:
+            return database.execute(*statement).fetchall()
+
+    rows = tokens("select key, value from tokens")
+    tokens("update tokens set value = x'00'")
+    own = {"Cookie": cookie, "Origin": app.base_url}
+    assert app.get("/", **own)[0] == 503
+    status, _, text = app.get("/logout", "POST", **own)
     assert status == 503 and "not logged out" in text
-    assert app.get("/fills?account=1", Cookie=cookie)[0] == 503
-    with contextlib.closing(sqlite3.connect(app.folder / "tokens.db")) as database, database:
-        database.executemany("update tokens set value = ?2 where key = ?1", rows)
+    assert app.get("/fills?account=1", **own)[0] == 503
+    for key, value in rows:
+        tokens("update tokens set value = ?2 where key = ?1", (key, value))
     # The session was kept, so that the tokens can still be deleted.
-    assert "You are logged in" in app.get("/", Cookie=cookie)[2]
-    assert app.get("/logout", "POST", Cookie=cookie, **own)[0] == 303
-    with contextlib.closing(sqlite3.connect(app.folder / "tokens.db")) as database:
-        left = database.execute("select count(*) from tokens").fetchone()
-    assert left == (len(rows) - 1,)
+    assert "You are logged in" in app.get("/", **own)[2]
+    assert app.get("/logout", "POST", **own)[0] == 303
+    assert len(tokens("select key from tokens")) == len(rows) - 1
 
 
 def test_what_the_example_stores_is_private_and_encrypted(app, sandbox):

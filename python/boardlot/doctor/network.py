@@ -298,6 +298,7 @@ def open_tunnel(proxy: SplitResult, host: str, port: int, timeout: float) -> soc
         connection.close()
         raise OSError("the proxy does not speak HTTP") from None
     except OSError as error:
+        connection.close()
         # Its text has the proxy's own words, which may repeat the password.
         status = re.match(r"Tunnel connection failed: (\d{3})", str(error))
         if status is None:

@@ -1,16 +1,12 @@
 """Every entry of the compiled module: each constructor, method and attribute of its classes, and
-each function; with objects and arguments to call them with. Run in a child by `test_entries`."""
+each function; with objects and arguments to call them with."""
 
 import asyncio
 import contextlib
 import inspect
-import io
 import itertools
-import sys
 import tempfile
-import threading
 import time
-import warnings
 from pathlib import Path
 
 import boardlot as bl
@@ -68,18 +64,25 @@ def entries():
 class Workplace:
     """Makes objects of all classes, and knows the arguments of all calls."""
 
-    def __init__(self):
-        self.folder = Path(tempfile.mkdtemp())
+    def __enter__(self):
+        self.stack = contextlib.ExitStack()
+        self.temporary = tempfile.TemporaryDirectory()
+        self.folder = Path(self.stack.enter_context(self.temporary))
         self.numbers = itertools.count()
-        self.sandbox = bl.Sandbox(seed=7, fills=120, orders=5, plate_stocks=60)
+        sandbox = bl.Sandbox(seed=7, fills=120, orders=5, plate_stocks=60)
+        self.sandbox = self.stack.enter_context(sandbox)
         self.url = self.sandbox.base_url
         self.key = bl.generate_key()
         # Its hooks let other threads run.
-        self.client = self.sandbox.client(
-            on_request=lambda _event: time.sleep(0), on_response=lambda _event: time.sleep(0)
-        )
+        hooks = dict.fromkeys(("on_request", "on_response"), lambda _event: time.sleep(0))
+        self.client = self.stack.enter_context(self.sandbox.client(**hooks))
         self.async_client = self.sandbox.async_client()
+        self.stack.callback(lambda: asyncio.run(self.async_client.aclose()))
         self.records = self.client.dividends("HK.00700")
+        return self
+
+    def __exit__(self, *_):
+        self.stack.close()
 
     def path(self):
         return self.folder / str(next(self.numbers))
@@ -235,55 +238,11 @@ class Workplace:
             attribute = getattr(held[0], name)
             result = attribute(*positional, **named) if callable(attribute) else attribute
             if inspect.isawaitable(result):
-                asyncio.run(awaited(result))
+                result = asyncio.run(awaited(result))
+            return result
 
         return call
 
 
 async def awaited(awaitable):
     return await awaitable
-
-
-def call_repeatedly(call, made):
-    """Calls until the process ends; whatever the call raises is not the subject."""
-    while True:
-        try:
-            call()
-        except BaseException:
-            time.sleep(0.001)
-        made.set()
-
-
-class Lingering:
-    """Is alive until the interpreter shuts down, and then lets other threads run for a while."""
-
-    def __del__(self, sleep=time.sleep):
-        for _ in range(100):
-            sleep(0.001)
-
-
-LINGERING = Lingering()
-
-
-def exit_beside(names):
-    """Calls entries in daemon threads, and returns when each was called at least once."""
-    warnings.simplefilter("ignore")
-    # `login` shows its address there. What the interpreter itself says is still seen.
-    sys.stderr = io.StringIO()
-    workplace = Workplace()
-    calls = [workplace.caller(name) for name in names]
-    for call in calls:
-        # Imports of frame libraries take ten times as long beside threads that compete.
-        with contextlib.suppress(Exception):
-            call()
-    # Threads change places as often as they can.
-    sys.setswitchinterval(1e-5)
-    made = [threading.Event() for _ in calls]
-    for call, event in zip(calls, made, strict=True):
-        threading.Thread(target=call_repeatedly, args=(call, event), daemon=True).start()
-    for event in made:
-        event.wait(20)
-
-
-if __name__ == "__main__":
-    exit_beside(sys.argv[1:])
