@@ -60,14 +60,6 @@ def test_long_work_is_drawn_ten_times_a_second_at_most(clock: Clock, capsys: Any
     assert "3005/5000" in capsys.readouterr().err
 
 
-def test_an_unchanged_count_is_drawn_for_the_clock(clock: Clock, capsys: Any) -> None:
-    bar = Bar("fetched", "rows", 10, lambda: 0)
-    for _ in range(3):
-        clock.now += 1
-        bar.draw()
-    assert capsys.readouterr().err.count("fetched:") == 3
-
-
 def test_a_total_reported_later_is_drawn_from_then_on(clock: Clock, capsys: Any) -> None:
     counter, totals = {"n": 0}, [None]
     bar = Bar("fetched", "rows", lambda: totals[-1], lambda: counter["n"])
