@@ -26,6 +26,12 @@ class Clock:
         return self.now
 
 
+@pytest.fixture(autouse=True)
+def no_monitor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """tqdm's own thread, which would live to the end of the process."""
+    monkeypatch.setattr(tqdm_std.tqdm, "monitor_interval", 0)
+
+
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
