@@ -42,6 +42,27 @@ pub fn rename(new: &Path, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Gives a file the name `path` once its content is on disk, with the mode of the file that it replaces.
+/// Without `force` it replaces none: the error is `AlreadyExists`.
+pub fn complete(new: &Path, path: &Path, force: bool) -> io::Result<()> {
+    // Somebody may have put a link there meanwhile.
+    check_replaceable(new)?;
+    let file = File::options().read(true).write(true).open(new)?;
+    file.sync_all()?;
+    if force {
+        if let Ok(replaced) = fs::metadata(path) {
+            file.set_permissions(replaced.permissions())?;
+        }
+        return rename(new, path);
+    }
+    // Unlike a rename, a link never replaces another file; not every file system has them.
+    match fs::hard_link(new, path) {
+        Ok(()) => remove(new),
+        Err(_) if fs::symlink_metadata(path).is_err() => rename(new, path),
+        Err(_) => Err(io::Error::from(io::ErrorKind::AlreadyExists)),
+    }
+}
+
 /// Removes a file, if there is one. What this package removes is removed here, but for the page of a login
 /// and its own locks, which nobody waits for.
 pub fn remove(path: &Path) -> io::Result<()> {

@@ -80,7 +80,7 @@ pub const CLIENT_OPTIONS: &[ClientOption] = &[
     },
     ClientOption {
         name: "connect_timeout",
-        kind: OptionKind::Seconds(|options| &mut options.connect_timeout),
+        kind: OptionKind::Seconds(|options| &mut options.connect.timeout),
         doc: "seconds for connecting",
     },
     ClientOption {
@@ -104,8 +104,8 @@ pub const CLIENT_OPTIONS: &[ClientOption] = &[
         kind: OptionKind::Integer {
             min: 1,
             max: 65_536,
-            get: |options| options.max_connections,
-            set: |options, number| options.max_connections = number,
+            get: |options| options.connect.max_connections,
+            set: |options, number| options.connect.max_connections = number,
         },
         doc: "how many requests may be in flight at once",
     },
@@ -121,13 +121,13 @@ pub const CLIENT_OPTIONS: &[ClientOption] = &[
     },
     ClientOption {
         name: "proxy",
-        kind: OptionKind::Text(|options| &mut options.proxy),
+        kind: OptionKind::Text(|options| &mut options.connect.proxy),
         doc: "the URL of a proxy, or `\"environment\"` for the one in `HTTPS_PROXY`, `ALL_PROXY` and \
               `NO_PROXY`, which are ignored otherwise",
     },
     ClientOption {
         name: "ca_file",
-        kind: OptionKind::CertificateFile(|options| &mut options.extra_certificates),
+        kind: OptionKind::CertificateFile(|options| &mut options.connect.extra_certificates),
         doc: "a PEM bundle of certificates to trust in addition to the system's",
     },
     ClientOption {

@@ -1,8 +1,9 @@
 //! File locks of the operating system, which releases them when a process dies.
 
 use std::{
-    fs::{File, TryLockError},
+    fs::{self, File, OpenOptions, TryLockError},
     io,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -33,4 +34,67 @@ impl FileLock {
             }
         }
     }
+}
+
+/// A locked file that exists for its lock alone.
+#[derive(Debug)]
+pub struct LockFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl LockFile {
+    /// Creates and locks the file; `None` if it is locked already, also by another part of this process.
+    pub fn acquire(path: &Path) -> io::Result<Option<Self>> {
+        loop {
+            let lock = LockFile { path: path.to_owned(), file: open(path)? };
+            match lock.file.try_lock() {
+                Ok(()) if lock.is_current() => return Ok(Some(lock)),
+                // Whoever had the lock has just removed the file.
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Whether the file is still there, so that nobody else can have its lock.
+    pub fn is_current(&self) -> bool {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            let id = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+            let found = fs::metadata(&self.path).map(id).ok();
+            found.is_some() && found == self.file.metadata().map(id).ok()
+        }
+        #[cfg(not(unix))]
+        self.path.exists()
+    }
+
+    /// Removes the file, where others cannot have opened it for their lock, and releases the lock.
+    pub fn release(self) {
+        #[cfg(unix)]
+        if self.is_current() {
+            #[expect(clippy::disallowed_methods, reason = "nobody waits for it")]
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Opens the file itself: a link is not followed, and what is not a regular file is an error.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+
+        use rustix::fs::OFlags;
+        options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
+    }
+    let file = options.open(path)?;
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
 }

@@ -15,6 +15,9 @@ use tokio::time::Instant;
 /// When simulated time begins: seconds since 1970.
 const EPOCH: Duration = Duration::from_secs(1_790_000_000);
 
+/// Up to this, the error of a timer would be as long as the wait.
+const SHORT_SLEEP: Duration = Duration::from_millis(2);
+
 static SIMULATION: ArcSwapOption<Simulation> = ArcSwapOption::const_empty();
 
 struct Simulation {
@@ -49,6 +52,17 @@ pub fn since_1970() -> Duration {
 /// The simulated time since the machine was started; none outside of a simulation.
 pub fn since_boot() -> Option<Duration> {
     SIMULATION.load().as_ref().map(|simulation| EPOCH + simulation.start.elapsed())
+}
+
+/// Waits this long. The timers of a runtime take up to two milliseconds more, so for a short wait a thread of its
+/// pool sleeps.
+pub async fn sleep(duration: Duration) {
+    if is_on() || duration > SHORT_SLEEP {
+        tokio::time::sleep(duration).await;
+    } else if !duration.is_zero() {
+        // It only fails if the runtime is closed.
+        let _ = tokio::task::spawn_blocking(move || std::thread::sleep(duration)).await;
+    }
 }
 
 /// A random number from 0 to 1.

@@ -11,6 +11,7 @@ with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
 
 from __future__ import annotations
 
+from . import errors as _errors
 from ._api import AsyncClient, Client
 from ._core import (
     ApiKey,
@@ -47,26 +48,7 @@ from ._core import (
     register_client,
     signature_payload,
 )
-from .errors import (
-    ApiError,
-    AuthenticationError,
-    BoardlotError,
-    ClockSkewError,
-    ConfigError,
-    InternalError,
-    InvalidParameter,
-    InvalidSymbol,
-    LoginRequired,
-    OAuthError,
-    PaginationError,
-    PermissionDenied,
-    ProtocolError,
-    RateLimited,
-    RequestTimeout,
-    ServiceError,
-    StoreError,
-    TransportError,
-)
+from .errors import *  # noqa: F403
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,21 +83,16 @@ if TYPE_CHECKING:
     from .archive import Archive
 
 __all__ = [
-    "ApiError",
     "ApiKey",
     "Archive",
     "AsyncClient",
     "AsyncOAuthApp",
     "AsyncPager",
-    "AuthenticationError",
     "AuthorizationRequest",
     "BearerToken",
-    "BoardlotError",
     "Client",
-    "ClockSkewError",
     "CnIpo",
     "CnIpoRequest",
-    "ConfigError",
     "CryptoOrder",
     "CryptoOrderStatus",
     "CryptoOrderSymbolPair",
@@ -129,49 +106,36 @@ __all__ = [
     "Fill",
     "GeneratedKey",
     "HkIpo",
-    "InternalError",
-    "InvalidParameter",
-    "InvalidSymbol",
     "IpoApplyStatus",
     "IpoOfferType",
     "IpoRequest",
     "IpoSecurityType",
     "KeyringStore",
     "LoginFlow",
-    "LoginRequired",
     "MemoryStore",
     "MyIpo",
     "OAuth",
     "OAuthApp",
-    "OAuthError",
     "Pager",
-    "PaginationError",
-    "PermissionDenied",
     "PlateStock",
     "PositionType",
-    "ProtocolError",
     "RateLimit",
-    "RateLimited",
     "Recorder",
     "Records",
     "Registration",
     "RelatedFuture",
     "Replay",
     "RequestEvent",
-    "RequestTimeout",
     "Response",
     "ResponseEvent",
     "Sandbox",
-    "ServiceError",
     "SgIpo",
     "SimOrder",
     "SimOrderStatus",
     "SimOrderType",
     "SimPosition",
     "SimSide",
-    "StoreError",
     "TradingDay",
-    "TransportError",
     "UsIpo",
     "UsIpoStatus",
     "__version__",
@@ -182,6 +146,7 @@ __all__ = [
     "register_client",
     "signature_payload",
 ]
+__all__ += _errors.__all__
 
 
 if not TYPE_CHECKING:

@@ -8,7 +8,10 @@ Every error is built as `Class(text, *, endpoint=..., retryable=..., hint=..., c
 `str(error)` is the text. All of them pickle and copy with every attribute.
 """
 
-# Imported by `import boardlot`: nothing may be imported here.
+# Imported by `import boardlot`: nothing that takes time may be imported here.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "ApiError",
@@ -126,20 +129,15 @@ class ApiError(BoardlotError):
         text: str = "",
         /,
         *,
-        endpoint: str | None = None,
-        retryable: bool = False,
-        hint: str = "",
-        checkpoint: str | None = None,
         http_status: int = 0,
         code: int | None = None,
         error_code: str | None = None,
         message: str | None = None,
         headers: dict[str, str] | None = None,
         body: str = "",
+        **more: "Any",
     ) -> None:
-        super().__init__(
-            text, endpoint=endpoint, retryable=retryable, hint=hint, checkpoint=checkpoint
-        )
+        super().__init__(text, **more)
         self.http_status = http_status
         self.code = code
         self.error_code = error_code
@@ -182,35 +180,9 @@ class RateLimited(ApiError):
     retry_after: float | None
 
     def __init__(
-        self,
-        text: str = "",
-        /,
-        *,
-        endpoint: str | None = None,
-        retryable: bool = False,
-        hint: str = "",
-        checkpoint: str | None = None,
-        http_status: int = 0,
-        code: int | None = None,
-        error_code: str | None = None,
-        message: str | None = None,
-        headers: dict[str, str] | None = None,
-        body: str = "",
-        retry_after: float | None = None,
+        self, text: str = "", /, *, retry_after: float | None = None, **more: "Any"
     ) -> None:
-        super().__init__(
-            text,
-            endpoint=endpoint,
-            retryable=retryable,
-            hint=hint,
-            checkpoint=checkpoint,
-            http_status=http_status,
-            code=code,
-            error_code=error_code,
-            message=message,
-            headers=headers,
-            body=body,
-        )
+        super().__init__(text, **more)
         self.retry_after = retry_after
 
 
@@ -226,20 +198,9 @@ class OAuthError(BoardlotError):
     description: str
 
     def __init__(
-        self,
-        text: str = "",
-        /,
-        *,
-        endpoint: str | None = None,
-        retryable: bool = False,
-        hint: str = "",
-        checkpoint: str | None = None,
-        error: str = "",
-        description: str = "",
+        self, text: str = "", /, *, error: str = "", description: str = "", **more: "Any"
     ) -> None:
-        super().__init__(
-            text, endpoint=endpoint, retryable=retryable, hint=hint, checkpoint=checkpoint
-        )
+        super().__init__(text, **more)
         self.error = error
         self.description = description
 

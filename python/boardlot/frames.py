@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from boardlot import Records
+
     Decimals = Literal["float64", "decimal", "string"]
     Invalid = Literal["raise", "null"]
 
@@ -113,6 +115,19 @@ def to_arrow(
     """
     table: pyarrow.Table = _core._to_frame("to_arrow", records, decimals, invalid)
     return table
+
+
+def file_columns(records: Records[Any], invalid: Invalid = "raise") -> pyarrow.Table:
+    """Typed columns for a file, in which a column has one type: undeclared fields are text."""
+    import pyarrow as pa
+
+    declared = [field.name for field in records.schema]
+    others = [name for name in records._names() if name not in declared]
+    table = records.select(*declared).to_arrow(invalid=invalid) if declared else pa.table({})
+    texts = list(zip(*records._texts(others), strict=True)) or [()] * len(others)
+    schema = pa.schema([*table.schema, *(pa.field(name, pa.string()) for name in others)])
+    columns = [*table.columns, *(pa.array(values, pa.string()) for values in texts)]
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def record_batch(columns: Any) -> pyarrow.RecordBatch:

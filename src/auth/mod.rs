@@ -26,7 +26,7 @@ pub use origin::Origin;
 pub use pkce::{Attempt, CHALLENGE_METHOD, challenge};
 pub use sign::{AUTHORIZATION, SignedHeaders, Stamp, X_API_KEY, X_NONCE, X_TIMESTAMP};
 pub use token::{
-    Refusal, RegisteredClient, Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms,
+    RegisteredClient, Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms,
 };
 pub use token_cache::TokenEndpoint;
 pub use token_caches::{SharedStore, TokenCaches};

@@ -11,7 +11,7 @@ use super::{
     origin::Origin,
     store::{Secret, refusal_key, registration_key, token_key, user_key},
     store_thread::StoreThread,
-    token::{Refusal, Registration, TokenSet, now_ms},
+    token::{Registration, TokenSet, now_ms},
     token_cache::{RefreshResult, TokenCache, TokenEndpoint},
     token_caches::SharedStore,
 };
@@ -89,12 +89,11 @@ impl OAuth {
         self.origin.bind(origin)
     }
 
-    /// The token in use, if it needs neither a refresh nor saving.
+    /// The token in use, if it needs no refresh.
     pub fn cached_token(&self, rejected: Option<&TokenSet>) -> Result<Option<Arc<TokenSet>>> {
         let cache = self.cache()?;
         Ok(cache.current.load_full().filter(|current| {
             is_other(current, rejected)
-                && !cache.save_is_due()
                 && (!current.expires_soon(now_ms()) || cache.refresh_is_paused(current))
         }))
     }
@@ -160,7 +159,7 @@ impl OAuth {
             return Ok(current);
         }
         let this = self.clone();
-        let set = Arc::new(blocking(move || this.load()).await?);
+        let set = Arc::new(blocking(move || this.load_tokens()).await?);
         cache.current.store(Some(set.clone()));
         Ok(set)
     }
@@ -170,19 +169,14 @@ impl OAuth {
     pub async fn reload(self: &Arc<Self>) -> RefreshResult {
         let cache = self.cache()?;
         let this = self.clone();
-        let stored = blocking(move || this.load()).await.inspect_err(|error| {
+        let (stored, is_refused) = blocking(move || this.load()).await.inspect_err(|error| {
             if matches!(error.kind.as_ref(), ErrorKind::LoginRequired { .. }) {
                 cache.clear();
             }
         })?;
-        if let Some(unsaved) = cache.unsaved_replacing(&stored) {
-            return Ok(Arc::new(unsaved));
-        }
-        self.check_refused(&cache, &stored)?;
-        match cache.current.load_full() {
-            Some(current) if current.is_same(&stored) => Ok(current),
-            _ => Ok(cache.set_current(stored)),
-        }
+        let stored = cache.newest(stored);
+        self.check_refused(&cache, &stored, is_refused)?;
+        Ok(cache.set_current(stored))
     }
 
     /// Saves the tokens of a new login, and the registration for the next one.
@@ -216,7 +210,7 @@ impl OAuth {
         .await
         .map_err(|error| error.redacted(&self.redactor(&set)))?;
         cache.clear();
-        cache.set_current(set);
+        cache.set_current(Arc::new(set));
         Ok(())
     }
 
@@ -282,15 +276,12 @@ impl OAuth {
         Redactor::new(used.secrets().chain(self.client_secret()))
     }
 
-    /// The stored tokens, marked if the service refused to refresh them.
-    pub(super) fn load(&self) -> Result<TokenSet> {
-        let mut set = self.load_tokens()?;
-        if !set.refresh_refused
-            && let Some(bytes) = self.store.load(&refusal_key(&self.key()?))?
-        {
-            set.refresh_refused = Refusal::read(&bytes).is_some_and(|refusal| refusal.is_of(&set));
-        }
-        Ok(set)
+    /// The stored tokens, and whether the service refused to refresh them.
+    pub(super) fn load(&self) -> Result<(TokenSet, bool)> {
+        let set = self.load_tokens()?;
+        let refused = self.store.load(&refusal_key(&self.key()?))?;
+        let is_refused = refused.is_some_and(|refused| *refused == set.fingerprint().as_bytes());
+        Ok((set, is_refused))
     }
 
     fn load_tokens(&self) -> Result<TokenSet> {

@@ -49,10 +49,6 @@ pub struct TokenSet {
     /// The refresh token, if one was issued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<Zeroizing<String>>,
-    /// The service rejected the refresh token permanently: no process sends it again. Only earlier
-    /// releases wrote it here, over tokens that might have been newer: it is a [`Refusal`] now.
-    #[serde(default, skip_serializing)]
-    pub refresh_refused: bool,
     /// By the local clock, in milliseconds since 1970. `None` if the service did not say: the access token
     /// is used until it is rejected.
     pub expires_at_ms: Option<i64>,
@@ -90,7 +86,6 @@ impl TokenSet {
             client_secret: None,
             access_token: response.access_token,
             refresh_token: response.refresh_token,
-            refresh_refused: false,
             expires_at_ms,
             refresh_at_ms,
             scopes: response.scopes.unwrap_or_default(),
@@ -105,7 +100,6 @@ impl TokenSet {
         TokenSet {
             access_token: response.access_token,
             refresh_token: response.refresh_token.or_else(|| self.refresh_token.clone()),
-            refresh_refused: false,
             expires_at_ms,
             refresh_at_ms,
             scopes: response.scopes.unwrap_or_else(|| self.scopes.clone()),
@@ -113,7 +107,7 @@ impl TokenSet {
         }
     }
 
-    /// Whether these are the tokens of the same login or refresh, marked as refused or not.
+    /// Whether these are the tokens of the same login or refresh.
     pub fn is_same(&self, other: &TokenSet) -> bool {
         self.access_token == other.access_token
             && self.refresh_token == other.refresh_token
@@ -142,6 +136,18 @@ impl TokenSet {
         if is_token(&set.access_token) { Ok(set) } else { Err(unreadable(what)) }
     }
 
+    /// Identifies these tokens, and tells nothing about them: what is stored about their refusal.
+    pub fn fingerprint(&self) -> String {
+        let mut hash = Sha256::new();
+        let refresh_token = self.refresh_token.as_ref().map_or("", |token| token.as_str());
+        for text in [self.access_token.as_str(), refresh_token] {
+            hash.update(text.len().to_le_bytes());
+            hash.update(text);
+        }
+        hash.update(self.expires_at_ms.unwrap_or_default().to_le_bytes());
+        URL_SAFE_NO_PAD.encode(hash.finalize())
+    }
+
     /// Every secret in it, for redaction.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         let others = self.refresh_token.iter().chain(&self.client_secret);
@@ -158,51 +164,6 @@ impl fmt::Debug for TokenSet {
 impl fmt::Debug for TokenResponse {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("TokenResponse(...)")
-    }
-}
-
-/// That the service refused to refresh some tokens. It is stored beside them and not in them: tokens that
-/// another process saves meanwhile are never overwritten.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Refusal {
-    version: u32,
-    /// The hash of the tokens.
-    tokens: String,
-}
-
-impl fmt::Debug for Refusal {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Refusal(...)")
-    }
-}
-
-impl Refusal {
-    /// The refusal of these tokens.
-    pub fn of(set: &TokenSet) -> Self {
-        let mut hash = Sha256::new();
-        let refresh_token = set.refresh_token.as_ref().map_or("", |token| token.as_str());
-        for text in [set.access_token.as_str(), refresh_token] {
-            hash.update(text.len().to_le_bytes());
-            hash.update(text);
-        }
-        hash.update(set.expires_at_ms.unwrap_or_default().to_le_bytes());
-        Refusal { version: FORMAT_VERSION, tokens: URL_SAFE_NO_PAD.encode(hash.finalize()) }
-    }
-
-    /// Whether it is about these tokens.
-    pub fn is_of(&self, set: &TokenSet) -> bool {
-        self.tokens == Refusal::of(set).tokens
-    }
-
-    /// The refusal as a store holds it: JSON.
-    pub fn write(&self) -> Result<Zeroizing<Vec<u8>>> {
-        write_json(self)
-    }
-
-    /// Reads the output of `write`. Without a refusal that can be read, the refresh is sent again.
-    pub fn read(bytes: &[u8]) -> Option<Self> {
-        read_json(bytes, "the refusal").ok()
     }
 }
 

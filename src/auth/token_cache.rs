@@ -24,8 +24,7 @@ use crate::{
     process::{Origin, on_behalf_of, origin, spawn_shared},
 };
 
-/// How long to use a token that is still valid after an early refresh has failed, and how long to wait
-/// before tokens that could not be saved are saved again.
+/// How long to use a token that is still valid after an early refresh has failed.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The outcome of a refresh.
@@ -44,12 +43,12 @@ pub trait TokenEndpoint: Send + Sync + 'static {
 #[derive(Default)]
 pub struct TokenCache {
     pub current: ArcSwapOption<TokenSet>,
-    /// The tokens that the current ones replaced: the service may still repeat them.
+    /// The tokens that the current ones replaced: the service may still repeat them, and the store still has
+    /// them if the current ones could not be saved.
     replaced: ArcSwapOption<TokenSet>,
     refresh: Mutex<Option<watch::Receiver<Option<RefreshResult>>>>,
     /// The stored tokens whose refresh the service rejected permanently: it is not repeated.
     refused: ArcSwapOption<Refused>,
-    unsaved: ArcSwapOption<Unsaved>,
     pause_until: ArcSwapOption<Instant>,
     /// Held by whoever takes the lock of the store. The others wait without a thread.
     turn: Arc<AsyncMutex<()>>,
@@ -57,16 +56,8 @@ pub struct TokenCache {
 
 /// A rejected refresh.
 struct Refused {
-    stored: TokenSet,
+    stored: Arc<TokenSet>,
     error: Error,
-}
-
-/// New tokens that could not be saved.
-struct Unsaved {
-    /// The content of the store then: if it has changed, another process has refreshed.
-    stored: TokenSet,
-    refreshed: TokenSet,
-    retry_at: Instant,
 }
 
 impl TokenCache {
@@ -80,8 +71,7 @@ impl TokenCache {
         self.current.load_full().filter(|current| !current.is_expired(now_ms()))
     }
 
-    pub fn set_current(&self, set: TokenSet) -> Arc<TokenSet> {
-        let set = Arc::new(set);
+    pub fn set_current(&self, set: Arc<TokenSet>) -> Arc<TokenSet> {
         if let Some(before) = self.current.swap(Some(set.clone()))
             && !before.is_same(&set)
         {
@@ -90,9 +80,19 @@ impl TokenCache {
         set
     }
 
-    /// Remembers tokens that are about to be replaced.
-    pub fn remember_replaced(&self, set: &TokenSet) {
-        self.replaced.store(Some(Arc::new(set.clone())));
+    /// Sets the tokens that the current ones have replaced.
+    pub fn set_replaced(&self, set: TokenSet) {
+        self.replaced.store(Some(Arc::new(set)));
+    }
+
+    /// What the store has, or the current tokens if they replaced that and could not be saved.
+    pub fn newest(&self, stored: TokenSet) -> Arc<TokenSet> {
+        let replaced = self.replaced.load();
+        let is_replaced = replaced.as_ref().is_some_and(|replaced| replaced.is_same(&stored));
+        match self.current.load_full() {
+            Some(current) if is_replaced || current.is_same(&stored) => current,
+            _ => Arc::new(stored),
+        }
     }
 
     /// The tokens that the current ones have replaced.
@@ -111,11 +111,10 @@ impl TokenCache {
     pub fn clear(&self) {
         self.current.store(None);
         self.refused.store(None);
-        self.unsaved.store(None);
     }
 
     /// Records that the service refused to refresh these tokens, and the error to raise from now on.
-    pub fn mark_refused(&self, stored: TokenSet, error: Error) {
+    pub fn mark_refused(&self, stored: Arc<TokenSet>, error: Error) {
         self.clear();
         self.refused.store(Some(Arc::new(Refused { stored, error })));
     }
@@ -124,39 +123,6 @@ impl TokenCache {
     pub fn refusal(&self, stored: &TokenSet) -> Option<Error> {
         let refused = self.refused.load_full()?;
         refused.stored.is_same(stored).then(|| refused.error.clone())
-    }
-
-    /// Records that refreshed tokens could not replace the stored ones.
-    pub fn record_unsaved(&self, stored: TokenSet, refreshed: TokenSet) {
-        let retry_at = Instant::now() + RETRY_INTERVAL;
-        self.unsaved.store(Some(Arc::new(Unsaved { stored, refreshed, retry_at })));
-    }
-
-    /// Records that saving them failed again.
-    pub fn postpone_save(&self) {
-        if let Some(unsaved) = self.unsaved.load_full() {
-            self.record_unsaved(unsaved.stored.clone(), unsaved.refreshed.clone());
-        }
-    }
-
-    pub fn clear_unsaved(&self) {
-        self.unsaved.store(None);
-    }
-
-    /// The tokens that are not saved yet.
-    pub fn unsaved(&self) -> Option<TokenSet> {
-        self.unsaved.load().as_ref().map(|unsaved| unsaved.refreshed.clone())
-    }
-
-    /// The tokens that are to replace these in the store.
-    pub fn unsaved_replacing(&self, stored: &TokenSet) -> Option<TokenSet> {
-        let unsaved = self.unsaved.load_full()?;
-        unsaved.stored.is_same(stored).then(|| unsaved.refreshed.clone())
-    }
-
-    /// Whether it is time to save unsaved tokens again.
-    pub fn save_is_due(&self) -> bool {
-        self.unsaved.load().as_ref().is_some_and(|unsaved| Instant::now() >= unsaved.retry_at)
     }
 
     /// Postpones the next early refresh.

@@ -124,7 +124,7 @@ impl Client {
         range: TimeRange,
         mut fixed: Vec<(String, Argument)>,
     ) -> Result<Vec<(String, Argument)>> {
-        let (start, end) = range.resolve(self.service_now().await?.saturating_mul(1_000))?;
+        let (start, end) = range.resolve(self.service_now().await?)?;
         let is_kept = |(name, _): &(String, Argument)| {
             name != "end" && (name != "start" || range.start.is_some())
         };

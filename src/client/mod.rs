@@ -44,7 +44,7 @@ impl Client {
         self.send(&RequestPlan::new::<&str>(&SERVER_TIME, &[])?, parse_server_time).await
     }
 
-    /// A time of the service in milliseconds that is past when this returns, at which a range ends that a
+    /// A time of the service in microseconds that is past when this returns, at which a range ends that a
     /// caller fixes for several requests: nothing arrives in it later.
     pub async fn service_now(&self) -> Result<i64> {
         self.transport.service_now(|| "service_now".to_owned()).await

@@ -18,7 +18,7 @@ use crate::{
     api::{Contract, Envelope},
     error::{
         ApiFailure, Error, ErrorKind, Evidence, FailureClass, HELD_BYTES, Result, body_preview,
-        held, says_token_rejected,
+        held, is_temporary_status, says_token_rejected,
     },
 };
 
@@ -143,6 +143,8 @@ fn api_failure(
         || error_code.is_some()
         || text("s").as_deref() == Some("error")
         || FailureClass::of_status(status.as_u16()).is_some()
+        || (is_temporary_status(status.as_u16())
+            && !top.is_some_and(|top| has_success_mark(contract.envelope, top)))
         || messages.iter().any(|text| says_token_rejected(text));
     if !is_failure {
         return None;

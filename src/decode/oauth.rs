@@ -13,7 +13,9 @@ use super::{
 use crate::{
     api::{REGISTER, TOKEN},
     auth::{RegisteredClient, TokenResponse, is_token, lifetime},
-    error::{Error, ErrorKind, FailureClass, Result, printable, says_token_rejected},
+    error::{
+        Error, ErrorKind, FailureClass, Result, is_temporary_status, printable, says_token_rejected,
+    },
 };
 
 /// The tokens in a response of the token endpoint (section 2.2). The code or refresh token that was sent
@@ -150,7 +152,7 @@ fn rejected_grant(error: Error, response: &Response<Bytes>) -> Error {
     let says_rejected =
         is_explicit || [message, body.as_ref()].into_iter().any(says_token_rejected);
     let is_rejection = match error.api_failure().map(|api_failure| api_failure.class) {
-        _ if FailureClass::of_status(status).is_some_and(FailureClass::retryable) => false,
+        _ if is_temporary_status(status) => false,
         _ if is_explicit => true,
         Some(FailureClass::Service | FailureClass::RateLimited | FailureClass::ClockSkew) => {
             says_rejected && !rejects_no_grant(status)

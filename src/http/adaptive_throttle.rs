@@ -6,60 +6,41 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::Instant;
-
-use crate::shared_limit::Slowdown;
+use crate::shared_limit::{Allowance, Change, State};
 
 /// A few rejections are accidents. There is a limit if they are more than this share of the last
 /// requests: a moving average in which the latest request has this weight.
 const REJECTED_SHARE_MAX: f64 = 0.25;
 const LATEST_WEIGHT: f64 = 0.1;
-/// Rates are measured over at least this time.
-const WINDOW: Duration = Duration::from_millis(500);
 /// More paths than a service has; custom requests may have any number of them.
 const PATHS_MAX: usize = 1024;
+/// A path has the rates that rejections enforce, and no other.
+const UNLIMITED: Allowance = Allowance { rate: f64::INFINITY, burst: 1 };
 
 /// The rate of each path: unlimited until the service rejects too many requests, then half of what it
-/// was, and rising again while requests are accepted.
+/// was, and rising again while requests are accepted. Times are those of the boot clock.
 #[derive(Debug, Default)]
 pub struct AdaptiveThrottle(Mutex<HashMap<Box<str>, Path>>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Path {
-    measured: Measured,
+    limit: State,
     /// The share of rejections among the last requests.
     rejected_share: f64,
-    limit: Option<Limit>,
-}
-
-#[derive(Debug)]
-struct Limit {
-    slowdown: Slowdown<Instant>,
-    next: Instant,
-}
-
-/// The rate at which requests are sent.
-#[derive(Debug)]
-struct Measured {
-    window_start: Instant,
-    count: u32,
-    previous_rate: f64,
 }
 
 impl AdaptiveThrottle {
     /// When the next request of this path may be sent.
-    pub fn send_at(&self, path: &str, now: Instant) -> Instant {
+    pub fn send_at(&self, path: &str, now: u64) -> u64 {
         let mut paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(known) = paths.get_mut(path) else {
-            if paths.len() >= PATHS_MAX {
-                paths.clear();
-            }
-            paths.insert(path.into(), Path::new(now));
-            return now;
-        };
-        let send_at = known.send_at(now);
-        known.measured.count(send_at);
-        send_at
+        if let Some(known) = paths.get_mut(path) {
+            return known.limit.apply(Change::Reserve, UNLIMITED, now);
+        }
+        if paths.len() >= PATHS_MAX {
+            paths.clear();
+        }
+        let known = paths.entry(path.into()).or_default();
+        known.limit.apply(Change::Reserve, UNLIMITED, now)
     }
 
     /// A request was accepted.
@@ -72,69 +53,21 @@ impl AdaptiveThrottle {
 
     /// A request that was sent at this time was rejected for its frequency. Returns the new rate if it
     /// is lowered.
-    pub fn rejected(&self, path: &str, sent_at: Instant, now: Instant) -> Option<f64> {
+    pub fn rejected(&self, path: &str, sent_at: u64, now: u64) -> Option<f64> {
         let mut paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = paths.get_mut(path)?;
+        let Path { limit, rejected_share } = paths.get_mut(path)?;
         // Requests that were sent before the rate was lowered say nothing about the lowered rate.
-        if known.limit.as_ref().is_some_and(|limit| sent_at < limit.slowdown.since) {
+        if limit.slowdown.is_some_and(|slowdown| sent_at < slowdown.since) {
             return None;
         }
-        known.rejected_share += LATEST_WEIGHT * (1.0 - known.rejected_share);
-        if known.rejected_share < REJECTED_SHARE_MAX {
+        *rejected_share += LATEST_WEIGHT * (1.0 - *rejected_share);
+        if *rejected_share < REJECTED_SHARE_MAX {
             return None;
         }
-        known.rejected_share = 0.0;
-        let measured = known.measured.per_second(now);
-        let rejected = known
-            .limit
-            .as_ref()
-            .and_then(|limit| limit.rate(now))
-            .map_or(measured, |rate| rate.min(measured));
-        let slowdown = Slowdown::below(rejected, now);
-        let next = now + Duration::from_secs_f64(1.0 / slowdown.low);
-        known.limit = Some(Limit { slowdown, next });
-        Some(slowdown.low)
-    }
-}
-
-impl Path {
-    fn new(now: Instant) -> Self {
-        let measured = Measured { window_start: now, count: 1, previous_rate: 0.0 };
-        Path { measured, rejected_share: 0.0, limit: None }
-    }
-
-    fn send_at(&mut self, now: Instant) -> Instant {
-        let Some(limit) = &mut self.limit else { return now };
-        let Some(rate) = limit.rate(now) else {
-            self.limit = None;
-            return now;
-        };
-        let send_at = limit.next.max(now);
-        limit.next = send_at + Duration::from_secs_f64(1.0 / rate);
-        send_at
-    }
-}
-
-impl Limit {
-    /// The rate at that time; none once it is removed.
-    fn rate(&self, now: Instant) -> Option<f64> {
-        self.slowdown.rate(now.saturating_duration_since(self.slowdown.since))
-    }
-}
-
-impl Measured {
-    fn count(&mut self, send_at: Instant) {
-        let passed = send_at.saturating_duration_since(self.window_start);
-        if passed >= WINDOW {
-            self.previous_rate = f64::from(self.count) / passed.as_secs_f64();
-            (self.window_start, self.count) = (send_at, 0);
-        }
-        self.count += 1;
-    }
-
-    fn per_second(&self, now: Instant) -> f64 {
-        let passed = now.saturating_duration_since(self.window_start).max(WINDOW);
-        self.previous_rate.max(f64::from(self.count) / passed.as_secs_f64())
+        *rejected_share = 0.0;
+        let sent_ago = Duration::from_nanos(now.saturating_sub(sent_at));
+        limit.apply(Change::SlowDown(sent_ago), UNLIMITED, now);
+        Some(limit.rate(UNLIMITED, now))
     }
 }
 
@@ -142,20 +75,26 @@ impl Measured {
 mod tests {
     use super::*;
 
+    const START: u64 = 1_000_000_000_000;
+
+    fn nanos(seconds: f64) -> u64 {
+        (seconds * 1e9) as u64
+    }
+
     /// A service that accepts so many requests per second on a path, and a caller who wants more: how
     /// many were accepted and rejected.
     fn simulate(
         throttle: &AdaptiveThrottle,
-        start: Instant,
+        start: u64,
         seconds: f64,
         allowed: f64,
         wanted: f64,
     ) -> (u32, u32) {
         let (mut now, mut tokens, mut accepted, mut rejected) = (start, allowed, 0, 0);
-        while now < start + Duration::from_secs_f64(seconds) {
+        while now < start + nanos(seconds) {
             let send_at = throttle.send_at("path", now);
-            tokens = (tokens + (send_at - now).as_secs_f64() * allowed).min(allowed);
-            now = send_at + Duration::from_secs_f64(1.0 / wanted);
+            tokens = (tokens + (send_at - now) as f64 / 1e9 * allowed).min(allowed);
+            now = send_at + nanos(1.0 / wanted);
             if tokens >= 1.0 {
                 tokens -= 1.0;
                 accepted += 1;
@@ -171,9 +110,9 @@ mod tests {
 
     #[test]
     fn a_throttled_path_settles_near_the_limit_of_the_service() {
-        let (throttle, start) = (AdaptiveThrottle::default(), Instant::now());
+        let (throttle, start) = (AdaptiveThrottle::default(), START);
         simulate(&throttle, start, 10.0, 20.0, 500.0);
-        let later = start + Duration::from_secs(11);
+        let later = START + nanos(11.0);
         let (accepted, rejected) = simulate(&throttle, later, 60.0, 20.0, 500.0);
         assert!(accepted > 700, "of 1,200 that it would accept: {accepted}");
         assert!(rejected < accepted / 5, "{rejected} rejected, {accepted} accepted");
@@ -181,11 +120,11 @@ mod tests {
 
     #[test]
     fn a_limit_is_removed_when_the_service_accepts_everything() {
-        let (throttle, start) = (AdaptiveThrottle::default(), Instant::now());
+        let (throttle, start) = (AdaptiveThrottle::default(), START);
         simulate(&throttle, start, 10.0, 20.0, 500.0);
-        let later = start + Duration::from_secs(11);
+        let later = START + nanos(11.0);
         simulate(&throttle, later, 40.0, 1e6, 500.0);
-        let later = later + Duration::from_secs(41);
+        let later = later + nanos(41.0);
         let (accepted, rejected) = simulate(&throttle, later, 2.0, 1e6, 500.0);
         assert!((999..=1_001).contains(&accepted), "{accepted} accepted");
         assert_eq!(rejected, 0);
@@ -193,16 +132,16 @@ mod tests {
 
     #[test]
     fn other_paths_are_not_throttled() {
-        let (throttle, now) = (AdaptiveThrottle::default(), Instant::now());
+        let (throttle, now) = (AdaptiveThrottle::default(), START);
         simulate(&throttle, now, 10.0, 1.0, 500.0);
-        let later = now + Duration::from_secs(10);
+        let later = now + nanos(10.0);
         assert!(throttle.send_at("path", later) > later);
         assert_eq!(throttle.send_at("another", later), later);
     }
 
     #[test]
     fn occasional_rejections_change_nothing() {
-        let (throttle, now) = (AdaptiveThrottle::default(), Instant::now());
+        let (throttle, now) = (AdaptiveThrottle::default(), START);
         for _ in 0..100 {
             throttle.send_at("path", now);
             assert_eq!(throttle.rejected("path", now, now), None);
@@ -216,17 +155,17 @@ mod tests {
 
     #[test]
     fn concurrent_rejections_lower_the_rate_once() {
-        let (throttle, now) = (AdaptiveThrottle::default(), Instant::now());
+        let (throttle, now) = (AdaptiveThrottle::default(), START);
         (0..64).for_each(|_| _ = throttle.send_at("path", now));
-        let after = now + Duration::from_millis(30);
+        let after = now + nanos(0.03);
         let lowered: Vec<_> =
             (0..64).filter_map(|_| throttle.rejected("path", now, after)).collect();
-        assert_eq!(lowered, [64.0], "half of 64 in half a second");
+        assert_eq!(lowered, [32.0], "half of 64 in a second");
     }
 
     #[test]
     fn the_number_of_paths_is_limited() {
-        let (throttle, now) = (AdaptiveThrottle::default(), Instant::now());
+        let (throttle, now) = (AdaptiveThrottle::default(), START);
         for number in 0..10_000 {
             throttle.send_at(&number.to_string(), now);
         }

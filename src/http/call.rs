@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use ::http::HeaderMap;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use super::{
     HttpResponse, Request,
     exchange::{Received, SentHeaders, redactor},
     observer::{EventKind, RequestSpan},
+    options::ClientRate,
     retry::{Decision, Retries, retry_after, total_deadline},
     transport::{ProcessState, Transport},
     wait_times::{WaitReason, WaitTimes},
@@ -16,6 +17,7 @@ use super::{
 use crate::{
     api::{suggest_market, suggest_symbol},
     error::{Error, ErrorKind, FailureClass, Redactor, Result, Unredacted},
+    shared_limit::boot_nanos,
 };
 
 /// Sends a request until `parse` accepts the response. The only way to send.
@@ -99,7 +101,7 @@ async fn send_with_retries<T>(
         wait_times
             .measure(WaitReason::Throttle, wait_for_throttle(transport, &state, request))
             .await;
-        let sent_at = Instant::now();
+        let sent_at = boot_nanos();
         let span = transport.span(request, number);
         let sent = SentHeaders::new();
         let mut attempt = Attempt { transport, state: &state, request, span, wait_times, sent };
@@ -119,8 +121,8 @@ async fn send_with_retries<T>(
             }
         };
         if is_throttled(&error) {
-            let lowered = state.throttle.rejected(&request.label, sent_at, Instant::now());
-            tell_others(&state, &error, lowered.map(|_| sent_at)).await;
+            let lowered = state.throttle.rejected(&request.label, sent_at, boot_nanos());
+            tell_others(transport, &error, lowered.map(|_| sent_at)).await;
             if let Some(per_second) = lowered {
                 attempt.emit(EventKind::Throttled { per_second }).await;
             }
@@ -206,7 +208,7 @@ impl Attempt<'_> {
         authorization: &impl Authorization,
         received: Option<&Received>,
     ) -> Redactor {
-        let proxy = self.transport.options().proxy.as_deref();
+        let proxy = self.transport.options().connect.proxy.as_deref();
         redactor(authorization.secrets(), self.request, proxy, &self.sent, received)
     }
 
@@ -227,19 +229,20 @@ impl Attempt<'_> {
 
 /// Waits as the adaptive throttle of this path requires. Does not hold a connection during that time.
 async fn wait_for_throttle(transport: &Transport, state: &ProcessState, request: &Request) {
-    let now = Instant::now();
+    let now = boot_nanos();
     let send_at = state.throttle.send_at(&request.label, now);
-    sleep(transport, send_at.saturating_duration_since(now)).await;
+    sleep(transport, Duration::from_nanos(send_at.saturating_sub(now))).await;
 }
 
 /// What the service wants holds for all who share the rate limit. If they cannot be told, it holds here.
-async fn tell_others(state: &ProcessState, error: &Error, slow_since: Option<Instant>) {
-    let Some(shared) = state.rate_limit.shared() else { return };
+async fn tell_others(transport: &Transport, error: &Error, slow_since: Option<u64>) {
+    let Some(ClientRate::Shared(shared)) = transport.rate_limit() else { return };
     if let Some(wait) = retry_after(error) {
         _ = shared.hold(wait).await;
     }
     if let Some(sent_at) = slow_since {
-        _ = shared.slow_down(sent_at.elapsed()).await;
+        let sent_ago = Duration::from_nanos(boot_nanos().saturating_sub(sent_at));
+        _ = shared.slow_down(sent_ago).await;
     }
 }
 

@@ -71,7 +71,7 @@ pub struct Replay {
 struct Remaining {
     responses: HashMap<Vec<u8>, VecDeque<Recorded>>,
     /// By the call whose range they end.
-    times_ms: HashMap<String, VecDeque<i64>>,
+    times: HashMap<String, VecDeque<i64>>,
 }
 
 /// The headers of a response that are recorded.
@@ -97,11 +97,11 @@ struct Header {
     base_url: String,
 }
 
-/// The service's time, in milliseconds, from which a call's time range was resolved.
+/// The service's time, in microseconds, from which a call's time range was resolved.
 #[derive(Debug, Serialize, Deserialize)]
 struct Now {
     call: String,
-    now_ms: i64,
+    micros: i64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -166,14 +166,14 @@ impl Cassette {
 
     /// The service's time from which a time range is resolved: a replay uses that of the recording, or
     /// the requests would not be the same.
-    pub(super) fn now_ms(&self, base_url: &str, call: &str, now_ms: i64) -> Result<i64> {
+    pub(super) fn now(&self, base_url: &str, call: &str, micros: i64) -> Result<i64> {
         match self {
             Cassette::Recorder(recorder) => {
-                let now = Now { call: call.to_owned(), now_ms };
+                let now = Now { call: call.to_owned(), micros };
                 recorder.write(base_url, Line { now: Some(now), ..Line::default() })?;
-                Ok(now_ms)
+                Ok(micros)
             }
-            Cassette::Replay(replay) => Ok(replay.now_ms(call).unwrap_or(now_ms)),
+            Cassette::Replay(replay) => Ok(replay.now(call).unwrap_or(micros)),
         }
     }
 }
@@ -272,8 +272,8 @@ impl Replay {
                 }
                 None => {}
             }
-            if let Some(Now { call, now_ms }) = line.now {
-                remaining.times_ms.entry(call).or_default().push_back(now_ms);
+            if let Some(Now { call, micros }) = line.now {
+                remaining.times.entry(call).or_default().push_back(micros);
             }
             if let Some(Exchange { method, path, query, body, response }) = line.exchange {
                 let values = form_urlencoded::parse(query.as_bytes());
@@ -312,9 +312,9 @@ impl Replay {
         recorded.into_response()
     }
 
-    fn now_ms(&self, call: &str) -> Option<i64> {
+    fn now(&self, call: &str) -> Option<i64> {
         let mut remaining = self.remaining.lock().unwrap_or_else(PoisonError::into_inner);
-        next(remaining.times_ms.get_mut(call)?)
+        next(remaining.times.get_mut(call)?)
     }
 }
 
@@ -322,10 +322,10 @@ impl Remaining {
     /// Forgets the times of calls that were interrupted before their first request was recorded: the
     /// next call with the same arguments must not be replayed with them.
     fn forget_interrupted(&mut self, range_ends: &HashSet<i64>) {
-        for times_ms in self.times_ms.values_mut() {
-            let is_recorded = |now_ms: &i64| range_ends.contains(&now_ms.saturating_mul(1_000));
-            if times_ms.iter().any(is_recorded) {
-                times_ms.retain(is_recorded);
+        for times in self.times.values_mut() {
+            let is_recorded = |micros: &i64| range_ends.contains(micros);
+            if times.iter().any(is_recorded) {
+                times.retain(is_recorded);
             }
         }
     }

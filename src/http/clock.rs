@@ -21,8 +21,13 @@ use crate::{
 /// How much faster or slower the service's clock may run than this machine's: one part in 5,000
 /// (200 ppm).
 const DRIFT_PARTS: i64 = 5_000;
-/// How much longer than the request for a new reading a call may wait on account of an old one.
-const EXTRA_WAIT_MAX: Duration = Duration::from_millis(100);
+/// The service cuts what its clock shows to whole milliseconds, so that a call waits this long even if the
+/// reading is new.
+const UNIT: i64 = 1_000;
+/// How much longer than for a new reading a call may wait on account of an old one: as long as another
+/// request would wait for its turn, between these two. The first is the drift of a quarter of a second, so
+/// that calls which follow each other closely share a reading.
+const EXTRA_WAIT: (Duration, Duration) = (Duration::from_micros(100), Duration::from_millis(100));
 
 /// The local clock, how far the service's is ahead of it, and the last reading of the service's.
 #[derive(Debug, Default)]
@@ -92,41 +97,51 @@ impl ClockReading {
         self.service_ms.saturating_sub((sent + (received - sent) / 2) / 1_000)
     }
 
-    /// A time in milliseconds that the service's clock had not passed at `now`: whatever existed at the
-    /// service then is not later. The service read its clock after the request had left, and cut what
-    /// it showed to whole milliseconds.
-    pub fn latest_ms(&self, now: LocalInstant) -> i64 {
-        // Of a request that left later, whatever the local clock was set to since.
-        let age = if self.sent.monotonic >= now.monotonic { 0 } else { now.since(self.sent).1 };
-        let passed = age.saturating_add(age / DRIFT_PARTS).saturating_add(999);
-        self.service_ms.saturating_add(passed / 1_000 + i64::from(passed % 1_000 > 0))
+    /// A time in microseconds that the service's clock had not passed at `now`: whatever existed at the
+    /// service then is not later. The service read its clock after the request had left.
+    pub fn latest(&self, now: LocalInstant) -> i64 {
+        let passed = if self.sent.monotonic >= now.monotonic {
+            // Of a request that left later, whatever the local clock was set to since.
+            0
+        } else {
+            let age = now.since(self.sent).1;
+            // The local clocks are read in whole microseconds.
+            age.saturating_add(age / (DRIFT_PARTS - 1)).saturating_add(2)
+        };
+        self.service_micros().saturating_add(UNIT).saturating_add(passed)
+    }
+
+    fn service_micros(&self) -> i64 {
+        self.service_ms.saturating_mul(1_000)
     }
 
     /// How long after `now` the service's clock has certainly passed this time: whatever the service
     /// adds then is later. The service read its clock before the response was received.
-    fn wait_until_past(&self, service_ms: i64, now: LocalInstant) -> Duration {
+    fn wait_until_past(&self, service_micros: i64, now: LocalInstant) -> Duration {
         let (age, _) = now.since(self.received);
-        let ahead = service_ms.saturating_sub(self.service_ms).saturating_mul(1_000);
+        let ahead = service_micros.saturating_sub(self.service_micros());
         let missing = ahead.saturating_sub(age - age / DRIFT_PARTS).saturating_add(1).max(0);
         let wait = missing.saturating_add(missing / (DRIFT_PARTS - 1) + 1);
         if missing == 0 { Duration::ZERO } else { Duration::from_micros(wait.unsigned_abs()) }
     }
 
-    /// The longest that a call waits on account of this reading.
-    fn wait_max(&self) -> Duration {
+    /// The longest that a call waits on account of this reading: as long as it would take to make a new one,
+    /// whose request would wait for its turn.
+    fn wait_max(&self, turn: Duration) -> Duration {
         let round_trip = self.received.monotonic.saturating_duration_since(self.sent.monotonic);
-        round_trip + EXTRA_WAIT_MAX
+        let (least, most) = EXTRA_WAIT;
+        round_trip + Duration::from_micros(UNIT.unsigned_abs()) + turn.clamp(least, most)
     }
 
     /// Whether a call at `now` should use this reading, and not make a new one.
-    pub fn is_precise(&self, now: LocalInstant) -> bool {
-        self.wait_until_past(self.latest_ms(now), now) <= self.wait_max()
+    pub fn is_precise(&self, now: LocalInstant, turn: Duration) -> bool {
+        self.wait_until_past(self.latest(now), now) <= self.wait_max(turn)
     }
 
     /// How long a call waits at `now` until this time is past. The local clock may have been set since
     /// this reading was found to be precise, and must not keep the call waiting.
-    pub fn pause(&self, service_ms: i64, now: LocalInstant) -> Duration {
-        self.wait_until_past(service_ms, now).min(self.wait_max())
+    pub fn pause(&self, service_micros: i64, now: LocalInstant, turn: Duration) -> Duration {
+        self.wait_until_past(service_micros, now).min(self.wait_max(turn))
     }
 }
 
@@ -220,64 +235,109 @@ mod tests {
     fn the_latest_time_counts_from_before_the_request_left_and_allows_for_drift() {
         let start = Instant::now();
         let reading = reading(10_000_000, moment(start, 1_000, 0), moment(start, 3_000, 2_000));
-        let latest = |wall_ms, after_ms| reading.latest_ms(moment(start, wall_ms, after_ms));
-        assert_eq!(latest(900, 0), 10_000_001, "called before the request left");
-        assert_eq!(latest(3_000, 2_000), 10_002_002);
-        assert_eq!(latest(501_000, 500_000), 10_500_101);
-        assert_eq!(latest(63_000, 2_000), 10_062_014, "the machine slept during the request");
+        let latest = |wall_ms, after_ms| reading.latest(moment(start, wall_ms, after_ms));
+        assert_eq!(latest(900, 0), 10_000_001_000, "called before the request left");
+        assert_eq!(latest(3_000, 2_000), 10_002_001_402);
+        assert_eq!(latest(501_000, 500_000), 10_500_101_022);
+        assert_eq!(latest(63_000, 2_000), 10_062_013_404, "the machine slept during the request");
     }
 
     #[test]
     fn a_time_is_past_when_the_slowest_clock_since_the_response_has_passed_it() {
         let start = Instant::now();
         let reading = reading(10_000_000, moment(start, 1_000, 0), moment(start, 3_000, 2_000));
-        let wait = |service_ms, wall_ms, after_ms| {
-            reading.wait_until_past(service_ms, moment(start, wall_ms, after_ms)).as_micros()
+        let wait = |service_micros, wall_ms, after_ms| {
+            reading.wait_until_past(service_micros, moment(start, wall_ms, after_ms)).as_micros()
         };
-        assert_eq!(wait(10_000_000, 3_000, 2_000), 2, "it may have been that time just then");
-        assert_eq!(wait(10_000_001, 3_000, 2_000), 1_002);
-        assert_eq!(wait(10_000_001, 3_002, 2_002), 0);
+        assert_eq!(wait(10_000_000_000, 3_000, 2_000), 2, "it may have been that time just then");
+        assert_eq!(wait(10_000_001_000, 3_000, 2_000), 1_002);
+        assert_eq!(wait(10_000_001_000, 3_002, 2_002), 0);
         // In 100 s the service's clock may lose 20 ms.
-        assert_eq!(wait(10_100_000, 103_000, 102_000), 20_001 + 4 + 1);
-        assert_eq!(wait(10_100_000, 102_950, 102_000), 69_991 + 14 + 1, "set back by 50 ms");
+        assert_eq!(wait(10_100_000_000, 103_000, 102_000), 20_001 + 4 + 1);
+        assert_eq!(wait(10_100_000_000, 102_950, 102_000), 69_991 + 14 + 1, "set back by 50 ms");
     }
 
-    #[test]
-    fn the_local_clock_may_be_set_at_any_moment_of_a_call_without_a_longer_wait() {
-        let start = Instant::now();
-        for set_ms in [-36_000_000, -5_000, 0, 5_000, 36_000_000] {
-            let wall = |after: i64| 100_000_000 + set_ms + after;
-            let called = moment(start, 100_000_000, 0);
-            let after = reading(10_000, moment(start, wall(10), 10), moment(start, wall(30), 30));
-            assert!(after.is_precise(called), "sent after the call: {set_ms}");
-            assert_eq!(after.latest_ms(called), 10_001, "{set_ms}");
+    /// How often a request may be sent, at most.
+    const TURNS_MS: [u64; 4] = [0, 1, 100, 60_000];
+    const ROUND_TRIPS_MS: [u64; 4] = [0, 1, 20, 2_000];
 
-            let before =
-                reading(10_000, moment(start, 99_800_000, 0), moment(start, 99_800_020, 20));
-            let called = moment(start, 100_000_000, 200_000);
-            assert!(before.is_precise(called));
-            let end_ms = before.latest_ms(called);
-            let now = moment(start, wall(1), 200_001);
-            assert!(before.pause(end_ms, now) <= Duration::from_millis(120), "{set_ms}");
+    #[test]
+    fn an_open_range_waits_at_most_as_long_as_for_a_new_reading_whatever_the_age_of_the_last() {
+        let start = Instant::now();
+        for round_trip in ROUND_TRIPS_MS {
+            let read_at = |ms: u64| {
+                let (sent, received) = (ms, ms + round_trip);
+                let at = |ms: u64| moment(start, 1_000_000 + ms.cast_signed(), ms);
+                (reading(10_000_000 + ms.cast_signed(), at(sent), at(received)), at(received))
+            };
+            let (old, _) = read_at(0);
+            for age in (0..400_000).step_by(50) {
+                let now =
+                    moment(start, 1_000_000 + (age + round_trip).cast_signed(), age + round_trip);
+                for turn in TURNS_MS.map(Duration::from_millis) {
+                    // Until the first page is requested: with the last reading, or a new one.
+                    let (asking, (used, at)) = match old.is_precise(now, turn) {
+                        true => (0, (old, now)),
+                        false => (round_trip, read_at(age + round_trip)),
+                    };
+                    let wait = used.pause(used.latest(now), at, turn);
+                    let whole = Duration::from_millis(asking) + wait;
+                    let of_a_new_one = Duration::from_micros(1_000 * round_trip + 1_100);
+                    let turn = turn.min(Duration::from_millis(100));
+                    assert!(whole <= of_a_new_one + turn, "{whole:?} at {age}, {round_trip}");
+                }
+            }
         }
     }
 
     #[test]
-    fn a_reading_is_replaced_if_its_age_would_keep_a_call_waiting() {
+    fn calls_that_follow_each_other_closely_share_a_reading() {
         let start = Instant::now();
-        for round_trip in [0, 10, 2_000] {
-            let sent = moment(start, 1_000, 0);
-            let received = moment(start, 1_000 + round_trip as i64, round_trip);
-            let reading = reading(10_000, sent, received);
-            let precise = |wall_ms: i64, after_ms: u64| {
-                reading.is_precise(moment(
-                    start,
-                    wall_ms + round_trip as i64,
-                    after_ms + round_trip,
-                ))
+        for round_trip in ROUND_TRIPS_MS {
+            let at = |ms: u64| moment(start, 1_000_000 + ms.cast_signed(), ms);
+            let reading = reading(10_000_000, at(0), at(round_trip));
+            let precise =
+                |age, turn| reading.is_precise(at(round_trip + age), Duration::from_millis(turn));
+            if round_trip <= 20 {
+                assert!(precise(0, 0) && precise(200, 0), "{round_trip}");
+            }
+            assert!(!precise(260, 0) && !precise(30_000, 0) && !precise(90_000, 0));
+            // Where another request would wait for its turn, for longer.
+            assert!(precise(30_000, 20) && precise(200_000, 100) && !precise(60_000, 20));
+            assert!(!precise(260_000, 60_000), "older than four minutes");
+        }
+    }
+
+    #[test]
+    fn the_local_clock_may_be_set_at_any_moment_of_a_call_without_a_longer_wait() {
+        let (start, turn) = (Instant::now(), Duration::from_millis(100));
+        for set_ms in [-36_000_000, -5_000, 0, 5_000, 36_000_000] {
+            let wall = |after: i64| 100_000_000 + set_ms + after;
+            let called = moment(start, 100_000_000, 0);
+            let after = reading(10_000, moment(start, wall(10), 10), moment(start, wall(30), 30));
+            assert!(after.is_precise(called, Duration::ZERO), "sent after the call: {set_ms}");
+            assert_eq!(after.latest(called), 10_001_000, "{set_ms}");
+
+            let before =
+                reading(10_000, moment(start, 99_800_000, 0), moment(start, 99_800_020, 20));
+            let called = moment(start, 100_000_000, 200_000);
+            assert!(before.is_precise(called, turn));
+            let end = before.latest(called);
+            let now = moment(start, wall(1), 200_001);
+            assert!(before.pause(end, now, turn) <= Duration::from_millis(121), "{set_ms}");
+        }
+    }
+
+    #[test]
+    fn a_reading_is_replaced_if_a_local_clock_was_set_since() {
+        let (start, turn) = (Instant::now(), Duration::from_millis(100));
+        for round_trip in ROUND_TRIPS_MS {
+            let at = |wall_ms: i64, after_ms: u64| {
+                moment(start, wall_ms + round_trip.cast_signed(), after_ms + round_trip)
             };
-            assert!(precise(1_000, 0) && precise(201_000, 200_000));
-            assert!(!precise(261_000, 260_000), "older than four minutes");
+            let reading = reading(10_000, moment(start, 1_000, 0), at(1_000, 0));
+            let precise = |wall_ms, after_ms| reading.is_precise(at(wall_ms, after_ms), turn);
+            assert!(precise(6_000, 5_000));
             assert!(!precise(6_200, 5_000), "set forward, or the machine slept");
             assert!(!precise(5_800, 5_000), "set back");
             assert!(precise(6_050, 5_000) && precise(5_950, 5_000));

@@ -12,35 +12,37 @@ use crate::{
     api::SERVER_TIME,
     decode::parse_server_time,
     error::{Error, Result},
+    simulated,
 };
 
 /// How often one call reads the service's clock.
 const READINGS_MAX: usize = 2;
 
 impl Transport {
-    /// A time in milliseconds at which an open range ends: whatever existed at the service when this was
+    /// A time in microseconds at which an open range ends: whatever existed at the service when this was
     /// called is not later, and whatever the service adds from now on is. So nothing arrives in a range
-    /// that is being read. Waits a few milliseconds, until the service's clock has certainly passed that
-    /// time.
+    /// that is being read. Waits until the service's clock has certainly passed that time: at most a round
+    /// trip and a millisecond, unless a rate limit makes another request wait for longer.
     ///
     /// Without a precise reading, the service's clock is read, once for all concurrent callers, which
     /// share a failure too. `id` identifies the call in a cassette: a replay uses the recorded time and
     /// sends nothing.
     pub async fn service_now(&self, id: impl FnOnce() -> String) -> Result<i64> {
         let cassette = self.options().cassette.as_deref();
-        let now_ms = if matches!(cassette, Some(Cassette::Replay(_))) {
+        let now = if matches!(cassette, Some(Cassette::Replay(_))) {
             // Not used, unless the cassette lacks the call, and then it lacks its requests as well.
-            local_ms()
+            local_ms().saturating_mul(1_000)
         } else {
             let called = LocalInstant::now();
             let reading = reading_for(self, called).await?;
-            let now_ms = reading.latest_ms(called);
-            tokio::time::sleep(reading.pause(now_ms, LocalInstant::now())).await;
-            now_ms
+            let now = reading.latest(called);
+            let turn = self.interval();
+            simulated::sleep(reading.pause(now, LocalInstant::now(), turn)).await;
+            now
         };
         match cassette {
-            Some(cassette) => cassette.now_ms(self.base().as_str(), &id(), now_ms),
-            None => Ok(now_ms),
+            Some(cassette) => cassette.now(self.base().as_str(), &id(), now),
+            None => Ok(now),
         }
     }
 }
@@ -48,11 +50,11 @@ impl Transport {
 /// A reading for a call at this instant: the last one if it is precise, or a new one. Another caller's may
 /// have been sent before `called`, and the local clock set since: then the next is sent after it.
 async fn reading_for(transport: &Transport, called: LocalInstant) -> Result<Arc<ClockReading>> {
-    let clock = transport.clock();
+    let (clock, turn) = (transport.clock(), transport.interval());
     for _ in 0..READINGS_MAX {
         // Before the reading, so that one that ends in between is used.
         let requests = clock.requests();
-        if let Some(reading) = clock.reading().filter(|reading| reading.is_precise(called)) {
+        if let Some(reading) = clock.reading().filter(|reading| reading.is_precise(called, turn)) {
             return Ok(reading);
         }
         read_clock(transport, requests).await?;

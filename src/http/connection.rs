@@ -12,7 +12,7 @@ use rustls::ClientConfig;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::{
-    BaseUrl, HttpResponse, TransportOptions,
+    BaseUrl, ConnectOptions, HttpResponse,
     proxy::is_usable,
     response_body::{ResponseBody, too_large},
 };
@@ -25,14 +25,14 @@ pub const IDLE_MAX: Duration = Duration::from_secs(90);
 /// A client of the HTTP library; without `tls`, nothing is encrypted on the way to a loopback address.
 pub fn build_client(
     base: &BaseUrl,
-    options: &TransportOptions,
+    options: &ConnectOptions,
     tls: Option<&ClientConfig>,
 ) -> Result<reqwest::Client> {
     let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
     let mut builder = reqwest::Client::builder()
         .user_agent(concat!("boardlot/", env!("CARGO_PKG_VERSION")))
         .default_headers(headers)
-        .connect_timeout(options.connect_timeout)
+        .connect_timeout(options.timeout)
         .pool_max_idle_per_host(options.max_connections)
         .pool_idle_timeout(IDLE_MAX)
         .tcp_nodelay(true)

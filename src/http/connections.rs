@@ -7,14 +7,13 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError, Weak},
-    time::Duration,
 };
 
 use arc_swap::ArcSwap;
 use rustls::ClientConfig;
 
 use super::{
-    BaseUrl, TransportOptions,
+    BaseUrl, ConnectOptions,
     blocking_pool::{BlockingPool, PoolSlot},
     connection::build_client,
     tls::tls_config,
@@ -24,6 +23,7 @@ use crate::{error::Result, process::PerProcess};
 /// The HTTP client of the shared runtime, and those of blocking calls.
 #[derive(Debug)]
 pub struct Connections {
+    key: Key,
     /// None if the service is on this machine and nothing is encrypted.
     tls: Option<ClientConfig>,
     client: ArcSwap<reqwest::Client>,
@@ -31,28 +31,15 @@ pub struct Connections {
 }
 
 /// What decides how connections are opened.
-#[derive(PartialEq, Eq, Hash)]
-struct Key {
-    base: BaseUrl,
-    connect_timeout: Duration,
-    max_connections: usize,
-    proxy: Option<String>,
-    extra_certificates: Option<Vec<u8>>,
-}
+type Key = (BaseUrl, ConnectOptions);
 
 /// The connections that clients of this process use.
 static IN_USE: PerProcess<Mutex<HashMap<Key, Weak<Connections>>>> = PerProcess::new();
 
 impl Connections {
     /// Those that other clients use, or new ones; opened when they are needed. Checks the options.
-    pub fn shared(base: &BaseUrl, options: &TransportOptions) -> Result<Arc<Self>> {
-        let key = Key {
-            base: base.clone(),
-            connect_timeout: options.connect_timeout,
-            max_connections: options.max_connections,
-            proxy: options.proxy.clone(),
-            extra_certificates: options.extra_certificates.clone(),
-        };
+    pub fn shared(base: &BaseUrl, options: &ConnectOptions) -> Result<Arc<Self>> {
+        let key = (base.clone(), options.clone());
         let in_use = IN_USE.get_or_make(|| Ok(Mutex::default()))?;
         let mut in_use = in_use.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(connections) = in_use.get(&key).and_then(Weak::upgrade) {
@@ -65,6 +52,7 @@ impl Connections {
         let connections = Arc::new(Connections {
             client: ArcSwap::from_pointee(build_client(base, options, tls.as_ref())?),
             tls,
+            key: key.clone(),
             blocking_pool: BlockingPool::new(),
         });
         in_use.retain(|_, connections| connections.strong_count() > 0);
@@ -78,30 +66,31 @@ impl Connections {
     }
 
     /// Where a blocking call should wait.
-    pub fn slot(&self, base: &BaseUrl, options: &TransportOptions) -> Result<PoolSlot> {
-        self.blocking_pool.borrow(|| build_client(base, options, self.tls.as_ref()))
+    pub fn slot(&self) -> Result<PoolSlot> {
+        self.blocking_pool.borrow(|| self.build_client())
     }
 
     /// Abandons the connections of that client which are idle now.
-    pub fn abandon(
-        &self,
-        client: &Arc<reqwest::Client>,
-        base: &BaseUrl,
-        options: &TransportOptions,
-    ) {
-        if let Ok(fresh) = build_client(base, options, self.tls.as_ref()) {
+    pub fn abandon(&self, client: &Arc<reqwest::Client>) {
+        if let Ok(fresh) = self.build_client() {
             self.client.compare_and_swap(client, Arc::new(fresh));
         }
+    }
+
+    fn build_client(&self) -> Result<reqwest::Client> {
+        let (base, options) = &self.key;
+        build_client(base, options, self.tls.as_ref())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::http::ClientRate;
+    use std::time::Duration;
 
-    fn shared(base: &str, change: fn(&mut TransportOptions)) -> Arc<Connections> {
-        let mut options = TransportOptions::default();
+    use super::*;
+
+    fn shared(base: &str, change: fn(&mut ConnectOptions)) -> Arc<Connections> {
+        let mut options = ConnectOptions::default();
         change(&mut options);
         let base = BaseUrl::parse(base).expect("a base URL");
         Connections::shared(&base, &options).expect("connections")
@@ -111,18 +100,11 @@ mod tests {
     fn clients_share_connections_if_they_open_them_in_the_same_way() {
         let base = "https://connections.example.com";
         let first = shared(base, |_| {});
-        let same: [fn(&mut TransportOptions); 3] = [
-            |_| {},
-            |options| options.rate_limit = Some(ClientRate::Own(1.0)),
-            |options| options.timeout = Duration::from_secs(1),
-        ];
-        for change in same {
-            assert!(Arc::ptr_eq(&first, &shared(base, change)));
-        }
-        let other: [fn(&mut TransportOptions); 3] = [
+        assert!(Arc::ptr_eq(&first, &shared(base, |_| {})));
+        let other: [fn(&mut ConnectOptions); 3] = [
             |options| options.proxy = Some("http://proxy.example.com".to_owned()),
             |options| options.max_connections = 1,
-            |options| options.connect_timeout = Duration::from_secs(1),
+            |options| options.timeout = Duration::from_secs(1),
         ];
         for change in other {
             assert!(!Arc::ptr_eq(&first, &shared(base, change)));
@@ -143,6 +125,6 @@ mod tests {
         let _ = shared("https://another.example.com", |_| {});
         let in_use = IN_USE.get().expect("connections");
         let in_use = in_use.lock().expect("the connections in use");
-        assert!(in_use.keys().all(|key| key.base.as_str() != base), "the key is removed too");
+        assert!(in_use.keys().all(|(other, _)| other.as_str() != base), "the key is removed too");
     }
 }

@@ -7,27 +7,24 @@ use ::http::HeaderMap;
 use futures_util::future::BoxFuture;
 
 use super::{HttpResponse, cassette::Cassette, observer::Observer};
-use crate::{error::Result, shared_limit::SharedLimit};
+use crate::{
+    error::Result,
+    shared_limit::{Allowance, SharedLimit},
+};
 
 /// How requests are sent; the default is that of a client.
 #[derive(Debug, Clone)]
 pub struct TransportOptions {
+    /// How to connect.
+    pub connect: ConnectOptions,
     /// The time limit of one attempt, from its first byte to the last of the response.
     pub timeout: Duration,
-    /// The time limit of opening a connection.
-    pub connect_timeout: Duration,
     /// How often a failed attempt is repeated.
     pub max_retries: u32,
     /// Requests per second.
     pub rate_limit: Option<ClientRate>,
-    /// The most concurrent requests.
-    pub max_connections: usize,
     /// The size limit of a response's decompressed body.
     pub max_body_bytes: usize,
-    /// The URL of a proxy, or `ENVIRONMENT`.
-    pub proxy: Option<String>,
-    /// PEM certificates that are trusted besides the system's.
-    pub extra_certificates: Option<Vec<u8>>,
     /// Headers that are added to each request.
     pub headers: HeaderMap,
     /// Receives the events of each request.
@@ -37,6 +34,20 @@ pub struct TransportOptions {
     /// Takes the place of the network in a simulation.
     #[doc(hidden)]
     pub exchange: Option<Arc<dyn SimulatedExchange>>,
+}
+
+/// How to connect. Clients of a service whose options are the same share their connections, so whatever decides
+/// how a connection is opened belongs here.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ConnectOptions {
+    /// The time limit of opening a connection.
+    pub timeout: Duration,
+    /// The most concurrent requests.
+    pub max_connections: usize,
+    /// The URL of a proxy, or `ENVIRONMENT`.
+    pub proxy: Option<String>,
+    /// PEM certificates that are trusted besides the system's.
+    pub extra_certificates: Option<Vec<u8>>,
 }
 
 /// One exchange of a simulation.
@@ -55,17 +66,37 @@ pub enum ClientRate {
     Shared(Arc<SharedLimit>),
 }
 
+impl ClientRate {
+    /// The limit of a client.
+    pub(super) fn limit(&self) -> Arc<SharedLimit> {
+        match self {
+            ClientRate::Own(rate) => {
+                Arc::new(SharedLimit::in_process(Allowance { rate: *rate, burst: 1 }))
+            }
+            ClientRate::Shared(limit) => limit.clone(),
+        }
+    }
+}
+
+impl Default for ConnectOptions {
+    fn default() -> Self {
+        ConnectOptions {
+            timeout: Duration::from_secs(5),
+            max_connections: 64,
+            proxy: None,
+            extra_certificates: None,
+        }
+    }
+}
+
 impl Default for TransportOptions {
     fn default() -> Self {
         TransportOptions {
+            connect: ConnectOptions::default(),
             timeout: Duration::from_secs(30),
-            connect_timeout: Duration::from_secs(5),
             max_retries: 2,
             rate_limit: None,
-            max_connections: 64,
             max_body_bytes: 32 << 20,
-            proxy: None,
-            extra_certificates: None,
             headers: HeaderMap::new(),
             observer: None,
             cassette: None,

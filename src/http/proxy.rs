@@ -5,7 +5,7 @@ use std::fmt;
 use hyper_util::client::proxy::matcher::Matcher;
 use url::{Position, Url};
 
-use super::{BaseUrl, TransportOptions};
+use super::{BaseUrl, ConnectOptions};
 use crate::error::{Error, Result};
 
 /// What is passed as the proxy to use that of the environment.
@@ -49,7 +49,7 @@ impl EnvironmentProxy {
 }
 
 /// The proxy to use instead of `ENVIRONMENT`, and the variable that names one which is not used.
-pub fn resolve(options: &mut TransportOptions, base: &BaseUrl) -> Result<Option<&'static str>> {
+pub fn resolve(options: &mut ConnectOptions, base: &BaseUrl) -> Result<Option<&'static str>> {
     match options.proxy.as_deref() {
         None => Ok(EnvironmentProxy::of(base).map(|named| named.variable)),
         Some(ENVIRONMENT) => {

@@ -1,5 +1,4 @@
-//! Which requests are sent again, and when. Whether another attempt may succeed depends on the class of
-//! the failure: see `error/class.rs`.
+//! Which requests are sent again, and when. Whether another attempt may succeed is a property of the error.
 
 use std::time::Duration;
 

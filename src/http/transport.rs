@@ -28,7 +28,6 @@ use super::{
     options::ClientRate,
     proxy,
     queued_request::QueuedRequest,
-    rate_limit::RateLimit,
     retry_budget::RetryBudget,
     wait_times::{WaitReason, WaitTimes},
 };
@@ -37,6 +36,7 @@ use crate::{
     decode::parse_server_time,
     error::{Delivery, Error, ErrorKind, Result, Unredacted},
     process::{PerProcess, origin},
+    shared_limit::SharedLimit,
 };
 
 /// A way to one service.
@@ -57,7 +57,7 @@ pub struct ProcessState {
     connections: Arc<Connections>,
     permits: Semaphore,
     /// The rate that the user has set.
-    pub rate_limit: RateLimit,
+    rate_limit: Option<Arc<SharedLimit>>,
     /// The learned rates of the paths.
     pub throttle: AdaptiveThrottle,
     /// What retries of all calls share.
@@ -68,7 +68,7 @@ impl Transport {
     /// Checks the options. Connections are opened when they are needed.
     pub fn new(base: BaseUrl, mut options: TransportOptions) -> Result<Self> {
         let transport = Transport {
-            unused_proxy: proxy::resolve(&mut options, &base)?,
+            unused_proxy: proxy::resolve(&mut options.connect, &base)?,
             base,
             options,
             clock: Clock::default(),
@@ -117,7 +117,7 @@ impl Transport {
 
     /// Where a blocking call should wait.
     pub fn slot(&self) -> Result<PoolSlot> {
-        self.state()?.connections.slot(&self.base, &self.options)
+        self.state()?.connections.slot()
     }
 
     /// One request of a plan to this service.
@@ -140,13 +140,23 @@ impl Transport {
         self.check_open()?;
         self.state.get_or_make(|| {
             Ok(ProcessState {
-                connections: Connections::shared(&self.base, &self.options)?,
-                permits: Semaphore::new(self.options.max_connections),
-                rate_limit: RateLimit::new(self.options.rate_limit.as_ref()),
+                connections: Connections::shared(&self.base, &self.options.connect)?,
+                permits: Semaphore::new(self.options.connect.max_connections),
+                rate_limit: self.options.rate_limit.as_ref().map(ClientRate::limit),
                 throttle: AdaptiveThrottle::default(),
                 retry_budget: RetryBudget::new(),
             })
         })
+    }
+
+    /// How long the rate limit keeps its requests apart.
+    pub(super) fn interval(&self) -> Duration {
+        let rate = self.options.rate_limit.as_ref().map(|limit| match limit {
+            ClientRate::Own(rate) => *rate,
+            ClientRate::Shared(shared) => shared.allowance().rate,
+        });
+        let interval = rate.and_then(|rate| Duration::try_from_secs_f64(rate.recip()).ok());
+        interval.unwrap_or_default()
     }
 
     /// Waits for `max_connections`, then for `rate_limit`. A call of a signal handler or hook uses one
@@ -162,7 +172,9 @@ impl Transport {
             let permit = wait_times.measure(WaitReason::Connection, state.permits.acquire()).await;
             Some(permit.map_err(|_| closed())?)
         };
-        wait_times.measure(WaitReason::RateLimit, state.rate_limit.wait()).await?;
+        if let Some(limit) = &state.rate_limit {
+            wait_times.measure(WaitReason::RateLimit, limit.wait()).await?;
+        }
         Ok(permit)
     }
 
@@ -214,7 +226,7 @@ impl Transport {
         let mut whole = pin!(whole);
         // Connecting fails earlier: a request that still waits is for a connection that has ended, or
         // for one that is full.
-        let queued_max = self.options.connect_timeout.saturating_mul(2);
+        let queued_max = self.options.connect.timeout.saturating_mul(2);
         let overall = self.options.timeout;
         let mut outcome = timeout(queued_max.min(overall), &mut whole).await;
         if outcome.is_err() && queued_max < overall {
@@ -253,7 +265,7 @@ impl Transport {
         shared: &Arc<reqwest::Client>,
     ) {
         if local.is_none() && self.options.exchange.is_none() {
-            state.connections.abandon(shared, &self.base, &self.options);
+            state.connections.abandon(shared);
         }
     }
 }

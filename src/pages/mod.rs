@@ -198,8 +198,7 @@ impl<T> Pages<T> {
                 // An open range ends now, by the service's clock. Until the caller has received something,
                 // each start resolves it again.
                 (None, Some(range)) if range.is_open() => {
-                    let now_ms = self.source.now_ms(&self.call).await?;
-                    Some(range.resolve(now_ms.saturating_mul(1_000))?)
+                    Some(range.resolve(self.source.now(&self.call).await?)?)
                 }
                 (None, Some(range)) => range.known(),
             };

@@ -35,9 +35,9 @@ pub trait Source: std::fmt::Debug + Send + Sync {
         Redactor::default()
     }
 
-    /// The end in milliseconds of the open time range of this call: all that existed at the service
+    /// The end in microseconds of the open time range of this call: all that existed at the service
     /// before this was called is earlier, and all that it adds after this has returned is later.
-    fn now_ms<'a>(
+    fn now<'a>(
         &'a self,
         call: &'a PagedCall,
     ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>>;
@@ -65,7 +65,7 @@ impl Source for AuthorizedTransport {
         self.redactor()
     }
 
-    fn now_ms<'a>(
+    fn now<'a>(
         &'a self,
         call: &'a PagedCall,
     ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {

@@ -150,11 +150,6 @@ impl FileStorage {
             (file.metadata().map(id), std::fs::symlink_metadata(&self.path).map(id));
         matches!((here, there), (Ok(here), Ok(there)) if here == there)
     }
-
-    /// What the file says now. A reader needs no lock: it is written at once.
-    fn read(&self) -> Result<State> {
-        self.with_file(|file| Ok(read_state(file, boot_clock::now())?))
-    }
 }
 
 fn change_locked(file: &File, change: Change, allowance: Allowance) -> io::Result<Reserved> {
@@ -162,7 +157,7 @@ fn change_locked(file: &File, change: Change, allowance: Allowance) -> io::Resul
     let mut state = read_state(file, now)?;
     let send_at = state.apply(change, allowance, now);
     write_at(file, &state.encode(), 0)?;
-    Ok(Reserved { send_at, state })
+    Ok(Reserved { send_at, held_until: state.held_until })
 }
 
 /// What the file says, of whatever length it is.
@@ -177,12 +172,10 @@ impl Storage for FileStorage {
         Box::pin(FileStorage::change(self, change, allowance))
     }
 
-    fn try_change(&self, change: Change, allowance: Allowance) -> Result<Option<Reserved>> {
-        FileStorage::try_change(self, change, allowance)
-    }
-
-    fn known(&self) -> Option<State> {
-        self.read().ok()
+    fn known(&self) -> Option<(State, u64)> {
+        let now = boot_clock::now();
+        // A reader needs no lock: it is written at once.
+        self.with_file(|file| Ok((read_state(file, now)?, now))).ok()
     }
 
     fn place(&self) -> Option<&Path> {

@@ -1,6 +1,9 @@
 //! A limit of one process.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    future::ready,
+    sync::{Mutex, PoisonError},
+};
 
 use futures_util::future::BoxFuture;
 
@@ -16,30 +19,23 @@ use crate::{error::Result, fork_gate, process::PerProcess};
 pub struct MemoryStorage(PerProcess<Mutex<State>>);
 
 impl MemoryStorage {
-    fn with_state<T>(&self, work: impl FnOnce(&mut State) -> T) -> Result<T> {
+    fn with_state<T>(&self, work: impl FnOnce(&mut State, u64) -> T) -> Result<T> {
         let state = self.0.get_or_make(|| Ok(Mutex::default()))?;
-        Ok(fork_gate::pass(|| work(&mut state.lock().unwrap_or_else(PoisonError::into_inner))))
+        Ok(fork_gate::pass(|| {
+            work(&mut state.lock().unwrap_or_else(PoisonError::into_inner), boot_clock::now())
+        }))
     }
 }
 
 impl Storage for MemoryStorage {
     fn change(&self, change: Change, allowance: Allowance) -> BoxFuture<'_, Result<Reserved>> {
-        Box::pin(async move {
-            self.with_state(|state| {
-                let send_at = state.apply(change, allowance, boot_clock::now());
-                Reserved { send_at, state: *state }
-            })
-        })
+        Box::pin(ready(self.with_state(|state, now| {
+            let send_at = state.apply(change, allowance, now);
+            Reserved { send_at, held_until: state.held_until }
+        })))
     }
 
-    fn try_change(&self, change: Change, allowance: Allowance) -> Result<Option<Reserved>> {
-        self.with_state(|state| {
-            let send_at = state.apply(change, allowance, boot_clock::now());
-            Some(Reserved { send_at, state: *state })
-        })
-    }
-
-    fn known(&self) -> Option<State> {
-        self.with_state(|state| *state).ok()
+    fn known(&self) -> Option<(State, u64)> {
+        self.with_state(|state, now| (*state, now)).ok()
     }
 }

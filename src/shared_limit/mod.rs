@@ -17,7 +17,6 @@ use tokio::sync::Mutex as AsyncMutex;
 
 pub use self::{
     boot_clock::now as boot_nanos,
-    slowdown::Slowdown,
     state::{Allowance, Change, State},
     storage::{Reserved, Storage},
 };
@@ -109,8 +108,8 @@ impl SharedLimit {
             let now = boot_nanos();
             let is_late = now > reserved.send_at + LATE_MAX;
             // Meanwhile another process may have been told to wait.
-            let is_held =
-                || waited && self.storage.known().is_some_and(|state| state.held_until > now);
+            let known = || self.storage.known();
+            let is_held = || waited && known().is_some_and(|(state, now)| state.held_until > now);
             reserved.end();
             if !is_late && !is_held() {
                 return Ok(());
@@ -129,7 +128,7 @@ impl SharedLimit {
         loop {
             let send_at = match queue.take_spare() {
                 Some(send_at) => send_at,
-                None => self.change(Change::Reserve).await?.send_at,
+                None => self.storage.change(Change::Reserve, self.allowance).await?.send_at,
             };
             let reserved = ReservedTime { queue, send_at, is_spare: true };
             let since = boot_nanos();
@@ -137,34 +136,27 @@ impl SharedLimit {
             if boot_nanos() < since + OLD {
                 return Ok(reserved);
             }
-            let state = self.change(Change::Hold(Duration::ZERO)).await?.state;
-            if state.held_until <= send_at {
+            let nothing = Change::Hold(Duration::ZERO);
+            if self.storage.change(nothing, self.allowance).await?.held_until <= send_at {
                 return Ok(reserved);
             }
             reserved.end();
         }
     }
 
-    async fn change(&self, change: Change) -> Result<Reserved> {
-        match self.storage.try_change(change, self.allowance)? {
-            Some(reserved) => Ok(reserved),
-            None => self.storage.change(change, self.allowance).await,
-        }
-    }
-
     /// The service wants no requests for so long.
     pub async fn hold(&self, wait: Duration) -> Result<()> {
-        self.change(Change::Hold(wait)).await.map(drop)
+        self.storage.change(Change::Hold(wait), self.allowance).await.map(drop)
     }
 
     /// The service has rejected too many requests, the last of which was sent so long ago.
     pub async fn slow_down(&self, sent_ago: Duration) -> Result<()> {
-        self.change(Change::SlowDown(sent_ago)).await.map(drop)
+        self.storage.change(Change::SlowDown(sent_ago), self.allowance).await.map(drop)
     }
 
     /// How much of it is free; none if that is not known.
     pub fn usage(&self) -> Option<Usage> {
-        let (state, now) = (self.storage.known()?, boot_nanos());
+        let (state, now) = self.storage.known()?;
         let rate =
             state.slowed_to(now).map_or(self.allowance.rate, |rate| rate.min(self.allowance.rate));
         let used = state.used(now);

@@ -15,18 +15,18 @@ const REMOVED_AT: f64 = 4.0;
 
 /// A rate that rejections have lowered, and that recovers.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Slowdown<T> {
-    /// When it was lowered.
-    pub since: T,
+pub struct Slowdown {
+    /// When it was lowered, by the clock of the limit.
+    pub since: u64,
     /// What the rate was lowered to.
     pub low: f64,
     /// What it recovers to.
     pub recovered: f64,
 }
 
-impl<T> Slowdown<T> {
+impl Slowdown {
     /// Below a rate that was rejected.
-    pub fn below(rejected: f64, since: T) -> Self {
+    pub fn below(rejected: f64, since: u64) -> Self {
         let low = (rejected * DECREASE).max(LOWEST_PER_SECOND);
         Slowdown { since, low, recovered: (rejected * RECOVERED).max(low) }
     }

@@ -12,6 +12,8 @@ const SECOND: u64 = 1_000_000_000;
 /// Nothing is held back or reserved for longer. A stored time that is later is not one of this clock: it is
 /// from before the machine was started again, or the file was damaged.
 const AHEAD_MAX: u64 = 24 * 3600 * SECOND;
+/// How far the clock of a database's server may be set back without a new state: that is waited for.
+const SET_BACK_MAX: u64 = SECOND;
 /// The requests of a second are fewer.
 const COUNT_MAX: u64 = 1 << 32;
 /// Marks the format, of which this is the first version.
@@ -23,7 +25,7 @@ pub const LENGTH: usize = FIELDS * 8;
 /// How many requests are granted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Allowance {
-    /// Requests per second.
+    /// Requests per second. If infinite, only rejections limit them, to less than what was sent.
     pub rate: f64,
     /// How many may be sent at once after a pause.
     pub burst: u32,
@@ -47,7 +49,7 @@ pub struct State {
     /// Nothing is sent before.
     pub held_until: u64,
     /// The lower rate that rejections have enforced.
-    pub slowdown: Option<Slowdown<u64>>,
+    pub slowdown: Option<Slowdown>,
     /// The second in which the last time was reserved, how many were reserved in it, and in the one before.
     pub window: u64,
     /// See `window`.
@@ -71,6 +73,7 @@ impl State {
     /// Makes a change, and returns the time that was reserved.
     pub fn apply(&mut self, change: Change, allowance: Allowance, now: u64) -> u64 {
         *self = self.unless_implausible(now);
+        let now = now.max(self.updated);
         self.updated = now;
         match change {
             Change::Reserve => self.reserve(allowance, now),
@@ -89,9 +92,9 @@ impl State {
     /// This state if these rules can have led to it by now, else a new one.
     fn unless_implausible(self, now: u64) -> Self {
         let latest = now.saturating_add(AHEAD_MAX);
-        let is_plausible = self.updated <= now
+        let since = self.slowdown.map_or(0, |slowdown| slowdown.since);
+        let is_plausible = self.updated.max(since) <= now.saturating_add(SET_BACK_MAX)
             && self.arrival.max(self.held_until) <= latest
-            && self.slowdown.is_none_or(|slowdown| slowdown.since <= now)
             && self.window <= latest / SECOND
             && self.in_window.max(self.in_previous) <= COUNT_MAX;
         if is_plausible { self } else { State::default() }
@@ -112,7 +115,11 @@ impl State {
     fn slow_down(&mut self, allowance: Allowance, now: u64, sent_at: u64) {
         // Requests that were sent before the rate was lowered say nothing about the lowered rate.
         if self.slowdown.is_none_or(|slowdown| slowdown.since <= sent_at) {
-            self.slowdown = Some(Slowdown::below(self.rate(allowance, now), now));
+            let mut rejected = self.rate(allowance, now);
+            if allowance.rate.is_infinite() {
+                rejected = rejected.min(self.used(now));
+            }
+            self.slowdown = Some(Slowdown::below(rejected, now));
         }
     }
 
@@ -156,7 +163,7 @@ impl State {
         Duration::from_nanos(send_at.saturating_sub(now))
     }
 
-    /// The content of the file.
+    /// The content of the file or row.
     pub fn encode(&self) -> [u8; LENGTH] {
         let slowdown = self.slowdown.unwrap_or(Slowdown { since: 0, low: 0.0, recovered: 0.0 });
         let fields: [u64; FIELDS] = [
@@ -178,8 +185,8 @@ impl State {
         bytes
     }
 
-    /// The state in a file, whatever that contains: if it is not a state that there can be now, a new one.
-    pub fn decode(bytes: &[u8; LENGTH], now: u64) -> Self {
+    /// The state in a file or row, whatever that contains: if it is not a state that there can be now, a new one.
+    pub fn decode(bytes: &[u8], now: u64) -> Self {
         let field = |bytes: &[u8]| bytes.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte));
         let mut fields = [0; FIELDS];
         for (place, bytes) in fields.iter_mut().zip(bytes.chunks_exact(8)) {
@@ -359,8 +366,7 @@ mod tests {
             ]),
         ) {
             let fields = std::iter::once(FORMAT).chain(fields).flat_map(u64::to_le_bytes);
-            let bytes = fields.collect::<Vec<u8>>().try_into().expect("all fields");
-            let mut state = State::decode(&bytes, START);
+            let mut state = State::decode(&fields.collect::<Vec<u8>>(), START);
             let used = state.used(START);
             prop_assert!((0.0..=2.0 * COUNT_MAX as f64).contains(&used), "{used}");
             for _ in 0..3 {

@@ -12,13 +12,8 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// Makes a change.
     fn change(&self, change: Change, allowance: Allowance) -> BoxFuture<'_, Result<Reserved>>;
 
-    /// Makes a change if that needs no wait.
-    fn try_change(&self, _change: Change, _allowance: Allowance) -> Result<Option<Reserved>> {
-        Ok(None)
-    }
-
-    /// What is known without waiting.
-    fn known(&self) -> Option<State>;
+    /// What is known without waiting, and what its clock shows now.
+    fn known(&self) -> Option<(State, u64)>;
 
     /// The file.
     fn place(&self) -> Option<&Path> {
@@ -26,11 +21,11 @@ pub trait Storage: fmt::Debug + Send + Sync {
     }
 }
 
-/// A reserved time, by the boot clock of this machine, and the state in which that left the limit.
+/// A reserved time, by the boot clock of this machine, and until when nothing is sent.
 #[derive(Debug, Clone, Copy)]
 pub struct Reserved {
     /// When the request is to be sent.
     pub send_at: u64,
-    /// The state, by the same clock.
-    pub state: State,
+    /// See [`State::held_until`].
+    pub held_until: u64,
 }

@@ -10,8 +10,6 @@ import pytest
 from boardlot.archive.lists import LISTS
 from boardlot.cli import main
 from boardlot.cli.commands.archive import LIST_OPTIONS
-from boardlot.cli.output.emit import emit
-from boardlot.cli.settings import Settings
 
 from ..support.processes import ROOT
 from .service import HK, fill, path_of, unavailable
@@ -58,45 +56,30 @@ def test_an_archive_is_updated_shown_queried_and_exported(run, book, file, tmp_p
 # What psycopg returns for the types of PostgreSQL, and what becomes of it.
 OF_POSTGRESQL = {
     "null": None,
-    "true": "true",
-    "7": "7",
-    "2.5::float8": "2.5",
-    "'x'": "x",
+    "true": True,
+    "7": 7,
+    "2.5::float8": 2.5,
     "1.10::numeric": "1.10",
     "'NaN'::numeric": "NaN",
     r"'\x00ff'::bytea": "00ff",
-    "date '2026-01-02'": "2026-01-02",
-    "time '03:04:05'": "03:04:05",
-    "timestamp '2026-01-02 03:04:05'": "2026-01-02 03:04:05",
     "timestamptz '2026-01-02 03:04:05+00'": "2026-01-02 03:04:05+00:00",
     "interval '1 day'": "1 day, 0:00:00",
-    "'00000000-0000-0000-0000-000000000007'::uuid": "00000000-0000-0000-0000-000000000007",
     "inet '127.0.0.1'": "127.0.0.1",
-    "array[1.10::numeric]": '["1.10"]',
-    """'{"a":{}}'::jsonb""": '{"a": {}}',
+    "array[1.10::numeric]": ["1.10"],
+    """'{"a":{}}'::jsonb""": {"a": {}},
     "int4range(1, 3)": "[1, 3)",
 }
 
 
 def test_every_type_of_postgresql_can_be_written(address, tmp_path, capfd):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    out = tmp_path / "values.parquet"
+    pytest.importorskip("pyarrow")
     bl.Archive(address).close()
     columns = ", ".join(f"{value} as c{index}" for index, value in enumerate(OF_POSTGRESQL))
     for ending in ("json", "jsonl", "csv", "parquet"):
         query = ["archive", "sql", address, f"select {columns}"]
         assert main([*query, "--out", str(tmp_path / f"values.{ending}")]) == 0, capfd.readouterr()
     (row,) = json.loads((tmp_path / "values.json").read_text())
-    assert [plain if isinstance(plain, str) else json.dumps(plain) for plain in row.values()] == [
-        "null" if text is None else text for text in OF_POSTGRESQL.values()
-    ]
-    # In one column with what they cannot be with, each of them is text.
-    with bl.Archive(address) as archive:
-        for value, expected in OF_POSTGRESQL.items():
-            (found,) = archive.sql(f"select {value} as x").to_dicts()
-            emit(Settings(out=out, force=True), [found, {"x": True}, {"x": "text"}])
-            read = parquet.read_table(out).to_pydict()
-            assert read == {"x": [expected, "true", "text"]}, value
+    assert list(row.values()) == list(OF_POSTGRESQL.values())
 
 
 def test_a_list_that_fails_is_shown_and_makes_the_status_1(run, book):
@@ -144,9 +127,9 @@ def test_every_option_works_or_is_refused(run, book, tmp_path):
         ["--format", "csv"], ["--where", "qty>1"], ["--limit", "1"], ["--sort", "code"],
         ["--columns", "code"], ["--out", out],
     ):  # fmt: skip
-        assert f"leave out {options[0]}" in run("export", "fills", out, *options, status=2).err
-        follow = run("follow", "--fills", "281756:HK", *options, status=2)
-        assert f"leave out {options[0]}" in follow.err
+        unused = f"{options[0]} has no effect on"
+        assert unused in run("export", "fills", out, *options, status=2).err
+        assert unused in run("follow", "--fills", "281756:HK", *options, status=2).err
     query = ["sql", "select code, qty, deal_id from fills", "--format", "jsonl"]
     assert len(run(*query, "--where", "deal_id>1").out.splitlines()) == 2
     assert len(run(*query, "--limit", "1").out.splitlines()) == 1

@@ -8,7 +8,7 @@ import boardlot as bl
 import pytest
 from boardlot.archive.lists import LISTS, ListName
 
-from .service import PLATE, path_of, unavailable
+from .service import PLATE, path_of
 
 PATH = path_of("plates", PLATE)
 
@@ -48,23 +48,6 @@ def test_each_state_of_a_list_can_be_seen_again(archive, book, client):
     moments = [one["seen_at"] for one in changes]
     assert moments == sorted(moments)
     assert str(changes.to_pandas()["seen_at"].dtype) == "datetime64[us, UTC]"
-
-
-def test_a_failed_read_is_not_a_disappearance(archive, book, client):
-    book.lists[PATH] = [stock(n) for n in range(120)]
-    archive.update(client, plates=[PLATE])
-    # Its second page fails.
-    book.failures[PATH] = [None, unavailable()]
-    report = archive.update(client, plates=[PLATE], ipos=["us"])
-    assert list(report.errors) == [("plates", PLATE)]
-    assert archive.seen("plates", PLATE) == book.lists[PATH]
-    assert len(archive.changes("plates", PLATE)) == 120
-    ipos = path_of("ipos", "us")
-    book.lists[ipos] = [stock(1)]
-    archive.update(client, ipos=["us"])
-    book.failures[ipos] = [unavailable()]
-    assert archive.update(client, ipos=["us"]).errors
-    assert archive.seen("ipos", "us") == [stock(1)]
 
 
 def test_a_dividend_beyond_the_hundredth_is_kept(archive, book, client):

@@ -13,17 +13,8 @@ from ..support.system import need_program
 from .service import HK
 
 KINDS = {
-    "t": "text",
-    "i": "integer",
-    "n": "number",
-    "f": "flag",
-    "d": "decimal",
-    "p": "percent",
-    "s": "seconds",
-    "ms": "millis",
-    "us": "micros",
-    "day": "date",
-    "o": "object",
+    **{"t": "text", "i": "integer", "n": "number", "f": "flag", "d": "decimal", "p": "percent"},
+    **{"s": "seconds", "ms": "millis", "us": "micros", "day": "date", "o": "object"},
 }
 # Each is the value of every field: JSON, as the service would send it; None: it does not.
 VALUES = [
@@ -162,12 +153,6 @@ def test_views_of_another_version_are_made_again(target, book, client):
         assert len(archive.sql("select deal_id, price from fills")) == 3
 
 
-def test_two_columns_of_one_name_are_both_there(archive):
-    found = archive.sql("select 1 as a, 2 as a, 3 as b")
-    assert found.columns == ["a", "a_2", "b"]
-    assert found.to_dicts() == [{"a": 1, "a_2": 2, "b": 3}]
-
-
 def test_an_object_is_its_json_in_a_view_and_anything_else_is_null(archive, book, client):
     pairs = bl.Endpoint("pairs", "GET", VECTORS.path, rows="data.list", record={"pair": "object"})
     values = ['{"base":"BTC"}', "{}", "1", '"BTC"', "[1]", "true", "null"]
@@ -175,10 +160,3 @@ def test_an_object_is_its_json_in_a_view_and_anything_else_is_null(archive, book
     archive.update(client, lists=[(pairs, {})])
     found = archive.sql("select pair from pairs where pair is not null").to_dicts()
     assert found == [{"pair": '{"base":"BTC"}'}, {"pair": "{}"}]
-
-
-def test_a_column_of_values_without_a_common_type_is_text(file):
-    pytest.importorskip("pyarrow")
-    with bl.Archive(file) as archive:
-        found = archive.sql("select 1 as a, 1.5 as b union all select 'x', null").to_arrow()
-    assert found.to_pydict() == {"a": ["1", "x"], "b": [1.5, None]}

@@ -9,6 +9,8 @@ from datetime import datetime, timezone
 import boardlot as bl
 import pytest
 from anyio.from_thread import start_blocking_portal
+from boardlot.cli import main
+from boardlot.cli.commands import mcp
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
@@ -199,6 +201,40 @@ def test_stdout_is_the_protocol_alone_and_closing_stdin_ends_it():
         responses += [json.loads(line) for line in rest.splitlines()]
     assert process.returncode == 0
     assert all(response["jsonrpc"] == "2.0" for response in responses)
+
+
+def test_it_ends_quietly_when_nobody_reads_its_output():
+    with raw() as (process, _):
+        process.stdout.close()
+        send(process, {"id": "next", "method": "ping"})
+        process.stdin.close()
+        assert process.wait(60) == 0
+        assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize(
+    ("limit", "of_profile", "shown"),
+    [([], None, "5"), (["--rate-limit", "7"], 3, "7"), ([], 3, "3"), (["--shared"], 3, "3")],
+)
+def test_the_rate_limit_is_that_of_the_options_or_the_profile(
+    limit, of_profile, shown, service, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setattr(mcp.signal, "signal", lambda *_: None)
+    key = ["--key-id", service.key_id, "--key-file", str(service.key_file)]
+    kept = [] if of_profile is None else ["--rate-limit", str(of_profile)]
+    url = ["--base-url", service.sandbox.base_url]
+    assert main([*url, *key, *kept, "profile", "add", "limited"]) == 0
+    found = []
+
+    async def read(_, client):
+        async with client:
+            found.append(client.explain("GET", "/api/v1.0/server-time").rate_limit)
+
+    monkeypatch.setattr(mcp, "_run", read)
+    assert main(["--profile", "limited", *limit, "mcp"]) == 0
+    assert found[0].startswith(f"{shown} ")
+    assert ("(name " in found[0]) is ("--shared" in limit)
 
 
 @pytest.fixture

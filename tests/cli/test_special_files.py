@@ -6,7 +6,7 @@ import stat
 
 import boardlot as bl
 import pytest
-from boardlot._support import crash_safe
+from boardlot import _core
 
 KINDS = ["pipe", "socket", "device", "folder"]
 
@@ -51,10 +51,10 @@ def test_a_file_that_the_package_writes_replaces_regular_files_only(special, tmp
     for path in {special, special.resolve()}:
         for force in (True, False):
             with pytest.raises(OSError):
-                crash_safe.replace_file(new, path, force)
+                _core._replace_file(new, path, force)
             assert new.read_text() == "new"
         with pytest.raises(OSError):
-            crash_safe.locked(path)
+            _core._FileLock(path)
 
 
 @pytest.mark.parametrize(

@@ -25,18 +25,6 @@ def plain(screen):
     return [line for line in lines if not line.startswith("time range: ")]
 
 
-@pytest.mark.parametrize(
-    ("command", "columns"),
-    [(["ipos", "hk"], 20), (["plate", "HK.BK1001"], 40), (["crypto-orders", "1001001"], 80)],
-)
-def test_no_line_is_wider_than_the_terminal(command, columns, service):
-    screen = service.terminal(*command, columns=columns)
-    assert screen.status == 0
-    lines = plain(screen)
-    assert max(map(width_of, lines)) <= columns
-    assert sum(bool(re.match(r"[\d,]+ rows", line)) for line in lines) == 1
-
-
 @pytest.mark.parametrize("columns", ["1", "40"])
 def test_the_width_may_be_said_by_the_environment(columns, service):
     screen = service.terminal(*DIVIDENDS, columns=200, COLUMNS=columns)
@@ -88,19 +76,6 @@ def test_a_table_of_any_width_has_no_line_that_is_wider(many):
         lines = [*layout.heading(), *layout.lines(first), *layout.lines(later), layout.dots()]
         lines += tables.text([*first, *later], max_rows=5, width=width).splitlines()
         assert max(map(width_of, lines)) <= width, (width, lines)
-
-
-def test_numbers_are_right_aligned_below_their_names_and_units(service):
-    names, units, _, *rows = plain(service.terminal("sim-positions", "5001", columns=100))
-    assert names.split() == [
-        *("symbol", "pstn_type", "qty", "cost_price", "cur_price", "mv", "profit_ratio"),
-        *("stock_name", "market"),
-    ]
-    assert units.split() == ["%"]
-    for name in ("cost_price", "mv", "profit_ratio"):
-        end = names.index(name) + len(name)
-        assert len({line[:end].rfind(".") for line in rows[:-1]}) == 1
-        assert all(line[:end].rstrip()[-1].isdigit() for line in rows[:-1])
 
 
 def test_a_wide_terminal_shows_every_column_and_a_narrow_one_the_most_telling(service):

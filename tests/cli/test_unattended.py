@@ -202,28 +202,17 @@ def test_a_new_store_takes_its_passphrase_from_the_file(
     assert keychain.status == 2 and "the keychain has no passphrase" in keychain.said
 
 
-def test_the_password_of_an_encrypted_key_comes_from_there_too(job, tmp_path, monkeypatch):
+def test_the_password_of_an_encrypted_key_comes_from_there_too(job, tmp_path, config):
     serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    private = Ed25519PrivateKey.generate()
-    pem = private.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.BestAvailableEncryption(PASSPHRASE.encode()),
-    )
-    public = private.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
-    file = secret(tmp_path / "key.pem", pem.decode())
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    entry = {
-        "base_url": job.sandbox.base_url,
-        "kind": "api_key",
-        "key_id": job.sandbox.upload_key(public.decode()),
-        "private_key": file,
-        "passphrase_file": secret(tmp_path / "secret"),
-    }
+    made = bl.generate_key()
+    key = serialization.load_pem_private_key(made.private_pem.encode(), None)
+    encryption = serialization.BestAvailableEncryption(PASSPHRASE.encode())
+    pkcs8, pem = serialization.PrivateFormat.PKCS8, serialization.Encoding.PEM
+    entry = {"base_url": job.sandbox.base_url, "kind": "api_key"}
+    entry["key_id"] = job.sandbox.upload_key(made.public_pem)
+    text = key.private_bytes(pem, pkcs8, encryption).decode()
+    entry["private_key"] = secret(tmp_path / "key.pem", text)
+    entry["passphrase_file"] = secret(tmp_path / "secret")
     _core._save_profile("key", entry)
     with bl.Client(profile="key") as client:
         assert len(client.dividends("HK.00700")) == 21

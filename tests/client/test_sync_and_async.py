@@ -1,6 +1,7 @@
 """`Client` and `AsyncClient` have the same methods."""
 
 import inspect
+import typing
 
 import boardlot as bl
 import pytest
@@ -63,3 +64,9 @@ def test_the_constructor_shows_its_defaults():
         "on_response": None,
         "cassette": None,
     }
+
+
+@pytest.mark.parametrize("client", [bl.Client, bl.AsyncClient])
+def test_the_annotations_of_every_method_can_be_evaluated(client):
+    for name, method in inspect.getmembers(client, inspect.isfunction):
+        assert set(typing.get_type_hints(method)) == set(method.__annotations__), name

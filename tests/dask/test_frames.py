@@ -1,9 +1,8 @@
 """Dask frames: types, windows, the shares of the rate limit, and that no secret travels."""
 
 import pickle
-import re
 from contextlib import ExitStack
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 
 import boardlot as bl
 import pytest
@@ -104,41 +103,8 @@ def test_a_range_holds_each_fill_once_in_the_services_order(service, cluster, sp
     assert str(fetched["updated_time"].dtype) == "datetime64[us, UTC]"
 
 
-def test_a_fill_on_a_shared_boundary_belongs_to_one_window(service, span):
-    fills = list(service.client().fills_history(**ACCOUNT, **span))
-    boundary = fills[300]["updated_time"]
-    around = {"start": boundary - 10**9, "end": boundary + 10**9}
-    within = [d["deal_id"] for d in fills if abs(d["updated_time"] - boundary) <= 10**9]
-    frame = ranged(service.client(), around, npartitions=2)
-    parts = [part.compute(scheduler="synchronous") for part in frame.partitions]
-    assert parts[1]["deal_id"].tolist()[0] == fills[300]["deal_id"]
-    assert [*parts[0]["deal_id"], *parts[1]["deal_id"]] == within
-
-
-def micros(time):
-    return (time - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(microseconds=1)
-
-
 def ids(fetched):
     return fetched["deal_id"].tolist()
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [
-        lambda time: np.int64(micros(time)),
-        lambda time: pd.Timestamp(time).tz_convert("Asia/Hong_Kong"),
-        lambda time: time.isoformat(),
-        datetime.date,
-    ],
-)
-@pytest.mark.parametrize("given", [("start",), ("start", "end")])
-def test_a_range_is_what_fills_history_makes_of_the_same_arguments(service, span, kind, given):
-    times = {"start": span["start"] + timedelta(days=40), "end": span["end"] - timedelta(days=9)}
-    asked = {name: kind(times[name]) for name in given}
-    fetched = ranged(service.client(), asked, npartitions=3).compute(scheduler="synchronous")
-    assert len(fetched) > 100
-    assert ids(fetched) == ids(service.client().fills_history(**ACCOUNT, **asked).to_pandas())
 
 
 @pytest.mark.parametrize(
@@ -161,28 +127,6 @@ def test_a_time_that_fills_history_rejects_is_rejected_in_the_same_words(
         client.fills_history(**ACCOUNT, start=value)
     assert str(refused.value) == str(by_client.value)
     assert sent() == []
-
-
-@pytest.mark.parametrize("given", [{}, {"start": 0, "end": 0}])
-@pytest.mark.parametrize("offset", [-3600.0, 3600.0])
-def test_an_open_range_ends_by_the_services_clock_once_for_all_partitions(offset, given, tmp_path):
-    with bl.Sandbox(seed=7, clock_offset=offset) as sandbox, ExitStack() as clients:
-        client = Service(sandbox, tmp_path / "key.pem", clients).client()
-        before = micros(client.server_time())
-        frame = ranged(client, given, npartitions=4)
-        # The end is past, to the microsecond: nothing arrives in the range later.
-        after = micros(client.server_time())
-        asked = len(sandbox.requests)
-        fetched = frame.compute(scheduler="synchronous")
-        found = [
-            re.findall(r"start=(\d+)&end=(\d+)", one.query) for one in sandbox.requests[asked:]
-        ]
-        ranges = {tuple(map(int, pair)) for one in found for pair in one}
-        start, end = min(start for start, _ in ranges), max(end for _, end in ranges)
-        assert len(ranges) == 4 and before <= end <= after
-        assert end - start == 90 * 86_400 * 10**6
-        expected = client.fills_history(**ACCOUNT, start=start, end=after + 10**9).to_pandas()
-    assert ids(fetched) == ids(expected) and len(fetched) > 1_000
 
 
 def test_a_partition_that_fails_midway_is_tried_again_as_a_whole(service, cluster, span):
@@ -334,7 +278,8 @@ def test_only_the_columns_that_are_needed_are_made(service, span):
     symbols = boardlot_dask.from_keys(service.client(), "dividends", SYMBOLS, npartitions=2)
     assert symbols[["currency"]].compute(scheduler="synchronous").shape[1] == 1
     assert symbols["symbol"].compute(scheduler="synchronous").iloc[0] == "HK.00700"
-    assert len(symbols) == len(symbols.compute(scheduler="synchronous"))
+    with dask.config.set(scheduler="synchronous"):
+        assert len(symbols) == len(symbols.compute())
 
 
 @pytest.mark.parametrize("npartitions", [2, 6])

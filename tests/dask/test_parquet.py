@@ -45,6 +45,8 @@ def fetched(sandbox, since):
     return sum("dividends" in request.path for request in sandbox.requests[since:])
 
 
+# Of DuckDB, about how it calls pandas.
+@pytest.mark.filterwarnings("ignore:The inplace keyword")
 def test_a_cluster_lands_fills_as_parquet_that_every_reader_reads(client, cluster, tmp_path):
     import duckdb
     import pandas
@@ -84,7 +86,7 @@ for frame in (keys, fills, fills[fills["qty"] > 500]):
 """
 
 
-def test_a_rerun_in_another_process_and_at_another_pace_is_the_same(client, tmp_path):
+def test_a_rerun_in_another_process_and_at_another_pace_is_the_same(client, tmp_path, one_by_one):
     """The names of the parts are the same, wherever and however they are fetched."""
     auth = client.__reduce__()[1][1]["auth"]
     now = int(client.server_time().timestamp()) * 10**6

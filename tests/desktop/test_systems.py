@@ -12,7 +12,6 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 from boardlot import _core
-from boardlot._support.crash_safe import locked, remove
 
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
@@ -101,29 +100,28 @@ def test_a_file_is_replaced_once_its_reader_has_closed_it(tmp_path: Path) -> Non
     old.write_bytes(b"old")
     new.write_bytes(b"new")
     with old.open("rb") as reader:
-        replacing = threading.Thread(target=_core._rename_over, args=(new, old))
+        replacing = threading.Thread(target=_core._replace_file, args=(new, old))
         replacing.start()
         assert reader.read() == b"old"
     replacing.join()
     assert old.read_bytes() == b"new"
 
 
-LOCK = "import sys, pathlib, boardlot._support.crash_safe as c; c.locked(pathlib.Path(sys.argv[1]))"
+LOCK = "import sys; from boardlot._core import _FileLock; _FileLock(sys.argv[1])"
 
 
-def test_a_file_is_locked_for_one_process_until_it_is_closed(tmp_path: Path) -> None:
+def test_a_file_is_locked_for_one_part_of_one_process_until_it_is_released(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    path.write_bytes(b"content")
-    with locked(path) as file:
-        with pytest.raises(BlockingIOError):
-            locked(path)
-        other = subprocess.run([sys.executable, "-c", LOCK, path], capture_output=True, text=True)
-        assert "BlockingIOError" in other.stderr
-        # What is locked can be read and written, and others can read it.
-        assert file.read() == path.read_bytes() == b"content"
-        file.write(b" and more")
-    with locked(path) as file:
-        assert file.read() == b"content and more"
+    lock = _core._FileLock(path)
+    with pytest.raises(BlockingIOError):
+        _core._FileLock(path)
+    other = subprocess.run([sys.executable, "-c", LOCK, path], capture_output=True, text=True)
+    assert "BlockingIOError" in other.stderr
+    assert lock.is_held()
+    for _ in range(2):
+        lock.release()
+    assert not lock.is_held()
+    _core._FileLock(path).release()
 
 
 def test_paths_may_be_longer_than_260_characters(tmp_path: Path, sandbox: bl.Sandbox) -> None:
@@ -142,7 +140,7 @@ def test_a_file_is_removed_once_nobody_has_it_open(tmp_path: Path) -> None:
     file.write_bytes(b"content")
     closes = threading.Timer(0.3, file.open("rb").close)
     closes.start()
-    remove(file)
+    _core._remove_file(file)
     assert not file.exists()
-    remove(file)
+    _core._remove_file(file)
     closes.join()

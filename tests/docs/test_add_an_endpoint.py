@@ -96,7 +96,7 @@ def test_every_block_of_the_page_is_a_step_that_applies(tmp_path):
 
 
 def test_the_vector_of_the_page_has_the_form_of_the_others():
-    (step,) = [step for step in steps() if step.language == "json"]
+    (step,) = [step for step in steps() if step.path.startswith("tests/vectors/")]
     vector = json.loads(step.text)
     other = json.loads((ROOT / "tests/vectors/endpoints/dividends.json").read_text("utf-8"))
     assert vector.keys() == other.keys() and vector["endpoint"] == Path(step.path).stem

@@ -37,16 +37,6 @@ STRIPS = """
 return [...document.querySelectorAll(".md-typeset td")].filter(
   cell => cell.clientHeight > 4 * cell.clientWidth).map(cell => cell.innerText.slice(0, 60));
 """
-# What the copy button copies: the text of the block in this state.
-COPIED = """
-const blocks = [...document.querySelectorAll(".highlight code")];
-return blocks.filter(code => code.querySelector(".gp")).map(code => {
-  code.setAttribute("data-md-copying", "");
-  const text = code.innerText;
-  code.removeAttribute("data-md-copying");
-  return text;
-});
-"""
 
 
 @pytest.fixture(scope="module")
@@ -141,45 +131,6 @@ def test_no_page_scrolls_sideways_and_tables_are_readable(address, browser, widt
         assert browser.execute_script(STRIPS) == [], page
         seen += 1
     assert seen == len(PAGES) - 1
-
-
-@pytest.mark.slow
-def test_copied_code_has_neither_prompts_nor_output(address, browser):
-    browser.get(address + "api/calendar/")
-    copied = browser.execute_script(COPIED)
-    assert copied
-    for text in copied:
-        assert ">>>" not in text and "ballot" not in text and "ipo_calendar" in text
-    browser.get(address + "coming-from/")
-    assert [text.strip() for text in browser.execute_script(COPIED)] == [
-        "[ -e key.pem ] || boardlot keygen key.pem > key.pub"
-    ]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("word", ["margin_lever_ratio", "deal_id", "PaginationError"])
-def test_the_search_box_finds_names(address, browser, width, word):
-    browser.emulate(width, 900, "light")
-    browser.get(address)
-    opened = "document.querySelector('.md-search__button').click();"
-    opened += "return document.activeElement.shadowRoot !== null"
-    browser.wait(lambda: browser.execute_script(opened))
-    browser.press(word)
-    shown = "return [...document.querySelectorAll('*')].filter(e => e.shadowRoot)"
-    shown += ".map(e => e.shadowRoot.textContent).join()"
-    assert browser.wait(lambda: word in browser.execute_script(shown))
-
-
-@pytest.mark.slow
-def test_tabs_switch_together(address, browser):
-    browser.emulate(1280, 900, "light")
-    browser.get(address)
-    tabs = "[...document.querySelectorAll('.tabbed-labels label')]"
-    browser.execute_script(f"{tabs}.filter(tab => tab.innerText === 'Async')[0].click()")
-    chosen = "return [...document.querySelectorAll('.tabbed-set > input:checked')].map(input => "
-    chosen += "document.querySelector(`label[for=${input.id}]`).innerText)"
-    browser.wait(lambda: set(browser.execute_script(chosen)) == {"Async"})
 
 
 def test_the_cheat_sheet_prints_on_one_page(address, browser):

@@ -52,7 +52,7 @@ class Service:
 
         def watch():
             count = self.sandbox._request_count
-            while not over.wait(0.005):
+            while not over.wait(0.005):  # time: between two looks at a counter
                 new = self.sandbox._request_count - count
                 seen.extend([time.monotonic()] * new)
                 count += new
@@ -71,7 +71,7 @@ class Service:
         killed, start, over = [], self.sandbox._request_count, threading.Event()
 
         def kill():
-            while not over.wait(0.01):
+            while not over.wait(0.01):  # time: between two looks at a counter
                 if self.sandbox._request_count > start + PAGES // 4:
                     for pid in readers(int(self.sandbox.base_url.rsplit(":", 1)[1])):
                         with contextlib.suppress(ProcessLookupError):

@@ -5,9 +5,9 @@ import json
 import os
 import subprocess
 import sys
-import time
 
 from ..support.processes import ROOT
+from ..support.threads import wait_until
 
 
 class Fleet:
@@ -48,28 +48,21 @@ class Fleet:
 
     def begin(self, numbers):
         for number in numbers:
-            self.tell(number)
-
-    def tell(self, number):
-        self.workers[number].stdin.write("\n")
-        self.workers[number].stdin.flush()
+            self.workers[number].stdin.write("\n")
+            self.workers[number].stdin.flush()
 
     def kill(self, number, signal):
         self.workers[number].send_signal(signal)
 
-    def wait_for(self, count, seconds=60.0):
+    def wait_for(self, count):
         """Waits until so many more requests have arrived."""
-        wanted, end = len(self.arrivals.seen) + count, time.monotonic() + seconds
-        while len(self.arrivals.seen) < wanted:
-            assert time.monotonic() < end, "the requests have stopped"
-            time.sleep(0.005)
+        wanted = len(self.arrivals.seen) + count
+        wait_until(lambda: len(self.arrivals.seen) >= wanted)
 
-    def wait_for_worker(self, number, seconds=60.0):
+    def wait_for_worker(self, number):
         """Waits until this process has sent another request."""
-        before, end = len(self.arrivals.seen), time.monotonic() + seconds
-        while all(worker != number for _, worker in self.arrivals.seen[before:]):
-            assert time.monotonic() < end, f"{number} has stopped"
-            time.sleep(0.005)
+        before = len(self.arrivals.seen)
+        wait_until(lambda: any(one == number for _, one in self.arrivals.seen[before:]))
 
 
 @contextlib.contextmanager

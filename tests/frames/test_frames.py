@@ -188,28 +188,3 @@ def test_a_value_in_a_later_part_is_named_by_its_place_in_the_whole():
     _, pager = long_pager([{"deal_id": "a"}, {"deal_id": "b", "price": "much"}])
     with pytest.raises(errors.ProtocolError, match="price of record 70001 is"):
         pager.to_arrow()
-
-
-@pytest.mark.parametrize(
-    ("method", "called"),
-    [("to_pandas", ["pandas_frame"]), ("to_polars", []), ("to_arrow", [])],
-)
-def test_a_frame_needs_at_most_one_call_of_python_code(method: str, called: list[str]) -> None:
-    pytest.importorskip(method.removeprefix("to_").replace("arrow", "pyarrow"))
-    _, pager = long_pager([])
-    everything = pager.all()
-    getattr(everything, method)()  # Imports what is needed.
-    calls: list[str] = []
-    here = sys._getframe().f_code
-
-    def profile(frame: Any, event: str, _argument: Any) -> None:
-        is_ours = "/boardlot/" in frame.f_code.co_filename
-        if event == "call" and is_ours and frame.f_back.f_code is here:
-            calls.append(frame.f_code.co_name)
-
-    sys.setprofile(profile)
-    try:
-        getattr(everything, method)()
-    finally:
-        sys.setprofile(None)
-    assert calls == called

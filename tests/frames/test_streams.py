@@ -1,12 +1,12 @@
 """A pager as an Arrow stream: what each engine reads, what counts as received, and what fails."""
 
+import contextlib
 import gc
 import json
 import signal
 import subprocess
 import sys
 import threading
-import time
 
 import boardlot as bl
 import pytest
@@ -31,25 +31,24 @@ def sandbox():
 @pytest.fixture
 def fills(sandbox):
     """Makes pagers over the same 420 fills."""
-    client, account = sandbox.client(), sandbox.accounts["trade"][0]
-    start, end = client.fills_history(account, "HK").all()[-1], None
-    times = {"start": start["updated_time"] - 1, "end": end or start["updated_time"] + 10**14}
-    return lambda: client.fills_history(account, "HK", **times)
+    account = sandbox.accounts["trade"][0]
+    with sandbox.client() as client:
+        start = client.fills_history(account, "HK").all()[-1]["updated_time"]
+        times = {"start": start - 1, "end": start + 10**14}
+        yield lambda: client.fills_history(account, "HK", **times)
 
 
 @pytest.fixture
 def paged():
     """Makes a client of a service with these pages, and the service."""
-    running = []
+    with contextlib.ExitStack() as stack:
 
-    def serve(pages):
-        service = StandInService(pages)
-        running.append(service.__enter__())
-        return bl.Client(service.base_url, auth=bl.BearerToken("t"), max_retries=0), service
+        def serve(pages):
+            service = stack.enter_context(StandInService(pages))
+            client = bl.Client(service.base_url, auth=bl.BearerToken("t"), max_retries=0)
+            return stack.enter_context(client), service
 
-    yield serve
-    for service in running:
-        service.__exit__(None, None, None)
+        yield serve
 
 
 def reader(pager):
@@ -167,7 +166,7 @@ def test_two_consumers_share_the_pages(fills) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join()
     assert sorted(taken[0] + taken[1]) == sorted(expected)
 
 
@@ -191,15 +190,17 @@ def test_an_exhausted_pager_is_rejected(fills) -> None:
 
 
 def test_an_empty_list_has_its_declared_columns(sandbox) -> None:
-    pager = sandbox.client().fills_history("281756", "HK", start="2001-01-01", end="2001-02-01")
-    assert reader(pager).read_all().num_rows == 0
-    again = sandbox.client().fills_history("281756", "HK", start="2001-01-01", end="2001-02-01")  # noqa: F841
-    assert duckdb.sql("select count(*), sum(qty) from again").fetchall() == [(0, None)]
+    with sandbox.client() as client:
+        for count in (
+            lambda pager: reader(pager).read_all().num_rows,
+            lambda pager: duckdb.sql("select count(qty) from pager").fetchall()[0][0],
+        ):
+            pager = client.fills_history("281756", "HK", start="2001-01-01", end="2001-02-01")
+            assert count(pager) == 0
 
 
-def test_an_async_pager_has_no_stream(sandbox) -> None:
-    pager = sandbox.async_client().fills_history("281756", "HK")
-    assert not hasattr(pager, "__arrow_c_stream__")
+def test_an_async_pager_has_no_stream() -> None:
+    assert not hasattr(bl.AsyncPager, "__arrow_c_stream__")
 
 
 def test_an_error_in_the_middle_carries_its_checkpoint(paged) -> None:
@@ -278,16 +279,6 @@ def test_a_page_that_does_not_fit_is_an_error_that_names_it(page, words) -> None
     assert pager.all().to_dicts() == [*page, {"n": 4}]
 
 
-def test_an_integer_that_a_float_does_not_hold_is_an_error_that_names_its_page() -> None:
-    stream = reader(listed([{"n": 0.5}], [{"n": 2**53}], [{"n": 2**53 + 1}]))
-    assert [stream.read_next_batch().to_pylist() for _ in range(2)] == [
-        [{"n": 0.5}],
-        [{"n": 2**53}],
-    ]
-    with pytest.raises(OSError, match="page 3 of this stream is 9007199254740993"):
-        stream.read_next_batch()
-
-
 def test_a_selected_field_that_the_first_page_lacks_is_text() -> None:
     first = [{"n": 1, "later": None}]
     pager = listed(first, [{"n": 2, "later": 7}]).select("later", "n")
@@ -297,7 +288,7 @@ def test_a_selected_field_that_the_first_page_lacks_is_text() -> None:
 
 
 def test_ctrl_c_ends_the_wait_for_the_first_page(paged) -> None:
-    client, _ = paged(lambda _: response(b"", delay=30.0))
+    client, _ = paged(lambda _: response(b"", delay=600.0))
     interrupted(client.fills_history("281756", "HK", **RANGE).__arrow_c_stream__)
 
 
@@ -319,14 +310,13 @@ except KeyboardInterrupt:
 
 
 def test_ctrl_c_ends_the_wait_of_a_consumer(paged) -> None:
-    pages = PagedList("fills_history", [3, 2], fail={1: [response(b"", delay=60.0)]})
+    pages = PagedList("fills_history", [3, 2], fail={1: [response(b"", delay=600.0)]})
     _, service = paged(pages)
     command = [sys.executable, "-c", STUCK, service.base_url]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout.readline() == "3\n"
         assert program.stdout.readline() == "waits\n"
         # Whether it waits by then or not, Ctrl-C is not lost.
-        time.sleep(0.3)
         program.send_signal(signal.SIGINT)
         assert "interrupted True" in program.stdout.read()
 

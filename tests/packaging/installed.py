@@ -13,10 +13,8 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable
 from importlib.metadata import distribution, requires
 from pathlib import Path
-from typing import Any
 
 
 def check(extra):
@@ -28,8 +26,8 @@ def check(extra):
         calls(bl, server, client)
         if extra is None:
             nothing_is_required()
-            for function, hint in missing(client):
-                refusal(function, hint)
+            for uses, hint in MISSING.items():
+                refusal(uses, client, hint)
             command_line_is_missing()
         else:
             for brought in EXTRAS[extra]:
@@ -105,45 +103,10 @@ def nothing_is_required():
     expect(not needed, f"the base needs {needed}")
 
 
-def missing(client):
-    """What needs an extra, and what it must say without."""
-    records = client.dividends("HK.00700")
-    yield records.to_pandas, "to_pandas() needs pandas: pip install 'boardlot[pandas]'"
-    yield records.to_polars, "to_polars() needs polars: pip install 'boardlot[polars]'"
-    yield records.to_arrow, "to_arrow() needs pyarrow: pip install 'boardlot[arrow]'"
-    yield plot(client), "plots.dividends() needs matplotlib: pip install 'boardlot[notebook]'"
-    yield dask(client), "boardlot.dask needs dask: pip install 'boardlot[dask]'"
-    yield (
-        engine("polars"),
-        ("boardlot.polars needs polars 1.22 or newer: pip install -U 'boardlot[polars]'"),
-    )
-    yield engine("ray"), "boardlot.ray needs Ray 2.60 or newer: pip install -U 'boardlot[ray]'"
-    yield (
-        engine("spark"),
-        "boardlot.spark needs Spark 4.1 or newer: pip install -U 'boardlot[spark]'",
-    )
-    yield (
-        postgres_archive,
-        ("an archive in PostgreSQL needs psycopg: pip install 'boardlot[postgres]'"),
-    )
-    yield ical(client), "to_ical() needs icalendar: pip install 'boardlot[calendar]'"
-    yield (
-        instrumented(client),
-        "boardlot.otel needs opentelemetry-api: pip install 'boardlot[otel]'",
-    )
-    yield (
-        interactive_chart(client),
-        "plots.interactive needs altair: pip install 'boardlot[interactive]'",
-    )
-
-
-def engine(name):
-    return lambda: importlib.import_module(f"boardlot.{name}")
-
-
-def refusal(function, hint):
+def refusal(uses, client, hint):
+    """What needs an extra says so without it."""
     try:
-        function()
+        uses(client)
     except ImportError as error:
         expect(str(error) == hint, f"{str(error)!r} instead of {hint!r}")
     else:
@@ -165,18 +128,28 @@ def script():
     return Path(sysconfig.get_path("scripts"), "boardlot").with_suffix(suffix)
 
 
+def dividends(client):
+    return client.dividends("HK.00700")
+
+
 def arrow(client):
-    table = client.dividends("HK.00700").to_arrow()
-    expect(table.num_rows == len(client.dividends("HK.00700")), "rows are missing in Arrow")
+    table = dividends(client).to_arrow()
+    expect(table.num_rows == len(dividends(client)), "rows are missing in Arrow")
 
 
 def pandas(client):
-    frame = client.dividends("HK.00700").to_pandas()
+    frame = dividends(client).to_pandas()
     expect(frame.dividend_per_share.dtype == "float64", "a number is no number in pandas")
 
 
 def polars(client):
-    expect(client.dividends("HK.00700").to_polars().height, "rows are missing in polars")
+    expect(dividends(client).to_polars().height, "rows are missing in polars")
+
+
+def polars_scan(client):
+    module = importlib.import_module("boardlot.polars")
+    lazy = module.scan(client, "dividends", symbol="HK.00700")
+    expect(lazy.collect().height, "rows are missing in a LazyFrame")
 
 
 def progress(client):
@@ -194,53 +167,39 @@ def cli(client):
 
 
 def notebook(client):
-    import ipykernel  # noqa: F401
-    import matplotlib
-
-    matplotlib.use("agg")
-    expect(plot(client)().get_title(), "the chart has no title")
-
-
-def plot(client):
     from boardlot import plots
 
-    return lambda: plots.dividends(client.dividends("HK.00700"))
+    expect(plots.dividends(dividends(client)).get_title(), "the chart has no title")
+    import ipykernel  # noqa: F401
 
 
 def calendar(client):
-    expect("BEGIN:VEVENT" in str(ical(client)()), "no event in iCalendar's form")
-
-
-def ical(client):
-    return lambda: client.ipo_calendar(["hk"]).to_ical()
-
-
-def dask_frame(client):
-    frame = dask(client)().compute(scheduler="threads")
-    expect(set(frame.symbol) == {"HK.00700", "US.AAPL"}, "a partition is missing")
+    text = client.ipo_calendar(["hk"]).to_ical()
+    expect("BEGIN:VEVENT" in str(text), "no event in iCalendar's form")
 
 
 def dask(client):
-    def frame():
-        from boardlot.dask import from_keys
+    from boardlot.dask import from_keys
 
-        return from_keys(client, "dividends", ["HK.00700", "US.AAPL"], npartitions=2)
-
-    return frame
-
-
-def postgres_archive():
-    # Nothing listens on port 1: with the driver, this is an error of the connection.
-    import boardlot
-
-    return boardlot.Archive("postgresql://nobody@127.0.0.1:1/none")
+    frame = from_keys(client, "dividends", ["HK.00700", "US.AAPL"], npartitions=2)
+    symbols = set(frame.compute(scheduler="threads").symbol)
+    expect(symbols == {"HK.00700", "US.AAPL"}, "a partition is missing")
 
 
-def postgres(_client):
+def ray(client):
+    importlib.import_module("boardlot.ray")
+
+
+def spark(client):
+    importlib.import_module("boardlot.spark")
+
+
+def postgres(client):
     import boardlot
 
     try:
-        postgres_archive()
+        # Nothing listens on port 1: with the driver, this is an error of the connection.
+        boardlot.Archive("postgresql://nobody@127.0.0.1:1/none")
     except boardlot.StoreError as error:
         expect("cannot be used" in str(error), f"the archive said {error}")
     else:
@@ -248,35 +207,20 @@ def postgres(_client):
 
 
 def otel(client):
+    from boardlot.otel import instrument
+
     # The API alone measures nothing, and stops nothing.
-    instrumented(client)()
-    expect(len(client.dividends("HK.00700")), "an instrumented client gave nothing")
-
-
-def instrumented(client):
-    def instrument():
-        from boardlot.otel import instrument
-
-        instrument(client)
-
-    return instrument
+    instrument(client)
+    expect(len(dividends(client)), "an instrumented client gave nothing")
 
 
 def mcp(client):
-    greeting = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "installed.py", "version": "1"},
-        },
-    }
+    about = {"clientInfo": {"name": "installed.py", "version": "1"}, "capabilities": {}}
+    params = {"protocolVersion": "2025-06-18", **about}
+    greeting = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
     with subprocess.Popen(
         [script(), "mcp", "--demo"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdin is not None and process.stdout is not None
         process.stdin.write(json.dumps(greeting) + "\n")
         process.stdin.flush()
         response = json.loads(process.stdout.readline())
@@ -285,39 +229,47 @@ def mcp(client):
 
 
 def interactive(client):
+    from boardlot.plots import interactive
+
+    chart = interactive.dividends(dividends(client)).to_dict()
+    expect(chart["title"], "the interactive chart has no title")
     import itables  # noqa: F401
 
-    chart = interactive_chart(client)().to_dict()
-    expect(chart["title"], "the interactive chart has no title")
+
+def needs(what, extra):
+    return f"{what}: pip install {'-U ' * ('newer' in what)}'boardlot[{extra}]'"
 
 
-def interactive_chart(client):
-    def chart():
-        from boardlot.plots import interactive
-
-        return interactive.dividends(client.dividends("HK.00700"))
-
-    return chart
-
-
-EXTRAS: dict[str, tuple[Callable[[Any], None], ...]] = {
+# What uses an extra, and what it says without.
+MISSING = {
+    pandas: needs("to_pandas() needs pandas", "pandas"),
+    polars: needs("to_polars() needs polars", "polars"),
+    arrow: needs("to_arrow() needs pyarrow", "arrow"),
+    notebook: needs("plots.dividends() needs matplotlib", "notebook"),
+    dask: needs("boardlot.dask needs dask", "dask"),
+    polars_scan: needs("boardlot.polars needs polars 1.22 or newer", "polars"),
+    ray: needs("boardlot.ray needs Ray 2.60 or newer", "ray"),
+    spark: needs("boardlot.spark needs Spark 4.1 or newer", "spark"),
+    postgres: needs("an archive in PostgreSQL needs psycopg", "postgres"),
+    calendar: needs("to_ical() needs icalendar", "calendar"),
+    otel: needs("boardlot.otel needs opentelemetry-api", "otel"),
+    interactive: needs("plots.interactive needs altair", "interactive"),
+}
+EXTRAS = {
     "arrow": (arrow,),
     "pandas": (pandas, arrow),
-    "polars": (polars,),
+    "polars": (polars, polars_scan),
     "progress": (progress,),
     "cli": (cli, progress),
     "notebook": (notebook, pandas, arrow),
     "calendar": (calendar,),
-    "dask": (dask_frame, pandas, arrow),
+    "dask": (dask, pandas, arrow),
     "postgres": (postgres,),
     "otel": (otel,),
     "mcp": (mcp, cli),
     "interactive": (interactive, pandas, arrow),
-    "all": (
-        *(arrow, pandas, polars, progress, cli, notebook, calendar, dask_frame),
-        *(postgres, otel, mcp, interactive),
-    ),
 }
+EXTRAS["all"] = tuple(dict.fromkeys(use for uses in EXTRAS.values() for use in uses))
 
 if __name__ == "__main__":
     check(sys.argv[1] if len(sys.argv) > 1 else None)

@@ -1,6 +1,5 @@
 """The chart of dividends: years, units, plans, and several securities in one chart."""
 
-from datetime import date
 from itertools import pairwise
 
 import pytest
@@ -88,14 +87,6 @@ def test_a_security_that_changed_its_currency_has_a_panel_for_each():
     rows = [paid("2024/05/05", 2, currency="HKD"), paid("2024/09/05", 1, currency="USD")]
     upper, lower = drawn(rows).figure.axes
     assert (bars(upper), bars(lower)) == ({2024: 2.0}, {2024: 1.0})
-
-
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-def test_frames_and_records_draw_the_same(library):
-    module = pytest.importorskip(library)
-    rows = [paid(date(2026, 9, 29)), paid(date(2025, 9, 29), 2.0), paid(None)]
-    frame = module.Table.from_pylist(rows) if library == "pyarrow" else module.DataFrame(rows)
-    assert bars(drawn(frame)) == {2026: 1.5, 2025: 2.0}
 
 
 def test_dividends_without_a_date_or_an_amount_are_left_out():

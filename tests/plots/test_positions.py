@@ -58,14 +58,6 @@ def test_a_name_that_the_font_cannot_draw_is_left_out():
     assert labels(drawn(rows)) == ["00700"]
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-def test_frames_and_records_draw_the_same(library):
-    module = pytest.importorskip(library)
-    rows = [{**row, "mv": float(row["mv"])} for row in POSITIONS]
-    frame = module.Table.from_pylist(rows) if library == "pyarrow" else module.DataFrame(rows)
-    assert labels(drawn(frame, value="mv")) == labels(drawn(POSITIONS, value="mv"))
-
-
 @pytest.mark.parametrize("value", ["mv", "profit"])
 def test_amounts_of_different_markets_are_not_compared(value):
     rows = [

@@ -9,7 +9,7 @@ from ..support.service import StandInService, response
 
 LISTING = bl.Endpoint("listing", "POST", "/api/v9/list", rows="data.stock_list", paging="next_key")
 NEW = [{"code": f"HK.{n:05}", "venue": f"v{n}"} for n in range(5)]
-DELIVERIES = ["rows", "pages", "all", "to_polars", "to_arrow"]
+DELIVERIES = ["rows", "pages", "all", "to_polars"]
 
 
 class Fills(PagedList):
@@ -33,9 +33,7 @@ async def delivered(client, pager, delivery):
     if delivery == "pages":
         return [row for one in await client.pages(pager) for row in one]
     whole = await settled(getattr(pager, delivery)())
-    return {"all": list, "to_polars": lambda f: f.to_dicts()}.get(
-        delivery, lambda t: t.to_pylist()
-    )(whole)
+    return list(whole) if delivery == "all" else whole.to_dicts()
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -73,26 +71,21 @@ def test_a_name_that_no_row_has_is_rejected_with_the_first_page_that_has_rows(mo
         run(mode, server, use)
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_the_same_names_are_rejected_with_a_declared_record_unless_they_are_sent(mode):
+def test_the_same_names_are_rejected_with_a_declared_record_unless_they_are_sent():
     args, kwargs = CALLS["fills_history"]
-
-    async def use(client):
-        pager = client.pager("fills_history", *args, **kwargs)
+    with StandInService(Fills()) as server, client_of(server) as client:
+        pager = client.fills_history(*args, **kwargs)
         with pytest.raises(bl.ConfigError, match="'venue' is not a field") as caught:
             pager.select("venue")
         assert "undeclared=True" in caught.value.hint and pager.requests == 0
         with pytest.raises(bl.ConfigError, match=r"'venu' is not .*did you mean 'venue'"):
-            await client.rows(pager.select("venu", undeclared=True))
+            list(pager.select("venu", undeclared=True))
         # A narrower selection is one of known names, whatever is permitted.
         with pytest.raises(bl.ConfigError, match="one of venue, code"):
             pager.select("venue", "code", undeclared=True).select("price", undeclared=True)
         # What a narrower one leaves out is not looked for.
         narrow = pager.select("venu", "code", undeclared=True).select("code")
-        assert await client.rows(narrow, 1) == [{"code": "HK.00000"}]
-
-    with StandInService(Fills()) as server:
-        run(mode, server, use)
+        assert next(narrow) == {"code": "HK.00000"}
 
 
 def test_instances_of_a_class_are_made_of_the_selected_fields():
@@ -110,27 +103,20 @@ def test_instances_of_a_class_are_made_of_the_selected_fields():
             next(fills.select("venu", undeclared=True).as_type(Row))
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_records_and_those_of_many_keys_know_what_was_sent(mode):
-    dividends = [{"fiscal_year": "2025", "venue": "XHKG"}]
-
+def test_records_and_those_of_many_keys_know_what_was_sent():
     def service(received):
-        rows = dividends if "00700" in received.path else []
+        rows = [{"fiscal_year": "2025", "venue": "XHKG"}] if "00700" in received.path else []
         return response({"ret_code": 0, "data": {"dividend_list": rows}})
 
-    async def use(client):
-        many = await settled(client.client.fetch_many("dividends", ["HK.00005", "HK.00700"]))
-        one = await client.call("dividends", "HK.00700")
-        for rows in (many, one):
+    with StandInService(service) as server, client_of(server) as client:
+        many = client.fetch_many("dividends", ["HK.00005", "HK.00700"])
+        for rows in (many, client.dividends("HK.00700")):
             assert rows.select("venue") == [{"venue": "XHKG"}]
             assert rows.select("venue", undeclared=True) == [{"venue": "XHKG"}]
             with pytest.raises(bl.ConfigError, match="did you mean 'venue'"):
                 rows.select("venu", undeclared=True)
-        empty = await client.call("dividends", "HK.00005")
+        empty = client.dividends("HK.00005")
         with pytest.raises(bl.ConfigError, match="'venue' is not a field") as caught:
             empty.select("venue")
         assert "undeclared=True" in caught.value.hint
         assert empty.select("venue", undeclared=True).to_arrow().column_names == ["venue"]
-
-    with StandInService(service) as server:
-        run(mode, server, use)

@@ -5,7 +5,7 @@ use std::{
     pin::pin,
     sync::{Arc, Mutex},
     task::Poll,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use boardlot::{
@@ -13,7 +13,10 @@ use boardlot::{
     auth::{Algorithm, Credentials, KeyPair, generate},
     client::Client,
     error::ErrorKind,
-    http::{BaseUrl, Event, EventKind, Observed, Observer, TransportOptions},
+    http::{
+        BaseUrl, ClientRate, ClockReading, Event, EventKind, LocalInstant, Observed, Observer,
+        TransportOptions,
+    },
     sandbox::{Faults, Options, Sandbox},
 };
 use futures_util::future::join_all;
@@ -49,8 +52,17 @@ fn api_key(sandbox: &Sandbox) -> Credentials {
     Credentials::api_key(id, Arc::new(key)).expect("a credential")
 }
 
+/// In microseconds.
 async fn service_now(client: &Client) -> boardlot::error::Result<i64> {
     client.transport().service_now(|| "call".to_owned()).await
+}
+
+/// A client whose next request would wait for an hour.
+fn with_one_request(sandbox: &Sandbox) -> Client {
+    let rate = Some(ClientRate::Own(1.0 / 3_600.0));
+    let options = TransportOptions { max_retries: 0, rate_limit: rate, ..Default::default() };
+    let base = BaseUrl::parse(sandbox.base_url()).expect("a base");
+    Client::new(base, None, options).expect("a client")
 }
 
 fn local_ms() -> i64 {
@@ -59,7 +71,8 @@ fn local_ms() -> i64 {
 }
 
 /// The service's time is between `before` and now.
-fn assert_between(service_ms: i64, ahead_ms: i64, before: i64) {
+fn assert_between(service_micros: i64, ahead_ms: i64, before: i64) {
+    let service_ms = service_micros / 1_000;
     // The rounding of stamp and age adds at most 2 ms.
     let (earliest, latest) = (before + ahead_ms, local_ms() + ahead_ms + 1_000);
     assert!(
@@ -79,8 +92,8 @@ fn the_services_time_is_known_whatever_the_credentials_are_and_the_local_clock_s
             {
                 let client = client(&sandbox, credentials);
                 let before = local_ms();
-                let service_ms = service_now(&client).await.expect("a time");
-                assert_between(service_ms, ahead_ms, before);
+                let now = service_now(&client).await.expect("a time");
+                assert_between(now, ahead_ms, before);
                 assert_eq!(client.transport().clock().offset_ms(), 0, "signatures are unaffected");
             }
         }
@@ -146,7 +159,7 @@ fn a_signature_by_a_wrong_clock_is_made_again_by_the_services_once_for_all_calls
 }
 
 #[test]
-fn of_many_callers_one_requests_and_later_ones_use_its_result() {
+fn of_many_callers_one_requests() {
     runtime().block_on(async {
         let faults = Faults { latency: 0.1, ..Faults::default() };
         let sandbox = sandbox(HOUR_MS, faults);
@@ -155,10 +168,45 @@ fn of_many_callers_one_requests_and_later_ones_use_its_result() {
         for outcome in join_all((0..64).map(|_| service_now(&client))).await {
             assert_between(outcome.expect("a time"), HOUR_MS, before);
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        let before = local_ms();
-        assert_between(service_now(&client).await.expect("a time"), HOUR_MS, before);
         assert_eq!(sandbox.requests().len(), 1);
+    });
+}
+
+#[test]
+fn a_call_uses_the_last_reading_if_another_request_would_wait_for_its_turn() {
+    runtime().block_on(async {
+        let sandbox = sandbox(HOUR_MS, Faults { latency: 0.1, ..Faults::default() });
+        let client = with_one_request(&sandbox);
+        for _ in 0..2 {
+            let before = local_ms();
+            assert_between(service_now(&client).await.expect("a time"), HOUR_MS, before);
+        }
+        assert_eq!(sandbox.requests().len(), 1);
+    });
+}
+
+#[test]
+fn a_call_reads_the_clock_again_if_the_last_reading_would_keep_it_waiting() {
+    runtime().block_on(async {
+        for age in [30, 90, 240].map(Duration::from_secs) {
+            let sandbox = sandbox(0, Faults::default());
+            let client = anonymous(&sandbox);
+            let (wall, monotonic) = (local_ms() * 1_000, Instant::now());
+            let ago = |extra: Duration| {
+                let age = age + extra;
+                let micros = i64::try_from(age.as_micros()).expect("in range");
+                LocalInstant::new(wall - micros, monotonic - age)
+            };
+            let sent = ago(Duration::from_micros(100));
+            let service_ms = local_ms() - i64::try_from(age.as_millis()).expect("in range");
+            client.transport().clock().learn(ClockReading::between(
+                service_ms,
+                sent,
+                ago(Duration::ZERO),
+            ));
+            service_now(&client).await.expect("a time");
+            assert_eq!(sandbox.requests().len(), 1, "{age:?}");
+        }
     });
 }
 
@@ -216,7 +264,7 @@ fn a_stalled_caller_blocks_no_other() {
 fn an_explicit_server_time_makes_asking_again_unnecessary() {
     runtime().block_on(async {
         let sandbox = sandbox(HOUR_MS, Faults::default());
-        let client = anonymous(&sandbox);
+        let client = with_one_request(&sandbox);
         let before = local_ms();
         client.server_time().await.expect("a time");
         assert_between(service_now(&client).await.expect("a time"), HOUR_MS, before);

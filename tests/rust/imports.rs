@@ -55,7 +55,9 @@ pub fn code(path: &Path) -> String {
 }
 
 pub fn is_test(path: &Path) -> bool {
-    let mut parts = path.iter().map(|part| part.to_string_lossy());
+    // Whatever the folder is called that this was checked out into.
+    let inside = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(path);
+    let mut parts = inside.iter().map(|part| part.to_string_lossy());
     parts.any(|part| part.starts_with("tests") || part == "testing.rs")
 }
 

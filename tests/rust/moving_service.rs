@@ -75,6 +75,8 @@ struct World {
     /// The usual time between two fills; 0 for none.
     arrival: i64,
     round_trip: i64,
+    /// How long a request waits for its turn.
+    turn: Duration,
     /// How fast the client's clock that is never set runs, and by how much the other one was set.
     drift_ppm: i64,
     set_by: i64,
@@ -93,6 +95,7 @@ impl World {
             by_offset: random.one_in(2),
             arrival: [0, 300, 2_000, 40_000][random.below(4) as usize],
             round_trip: [200, 3_000, 30_000, 250_000][random.below(4) as usize],
+            turn: Duration::from_millis([0, 0, 20, 500][random.below(4) as usize]),
             drift_ppm: random.below(401) - 200,
             set_by: 0,
             start: Instant::now(),
@@ -173,18 +176,24 @@ impl World {
     /// As `http::clock_sync::service_now`, whose waiting takes real time.
     fn service_now(&mut self) -> i64 {
         let called = self.local();
-        let reading = match self.reading.filter(|reading| reading.is_precise(called)) {
+        let turn = self.turn;
+        let reading = match self.reading.filter(|reading| reading.is_precise(called, turn)) {
             Some(reading) => reading,
             None => self.read_clock(),
         };
-        let now_ms = reading.latest_ms(called);
-        let wait = reading.pause(now_ms, self.local());
-        assert!(wait < Duration::from_secs(1), "{wait:?} for a round trip of {}", self.round_trip);
+        let now = reading.latest(called);
+        let wait = reading.pause(now, self.local(), turn);
+        let most = 2 * self.round_trip + 1_100 + 100_000 * i64::from(!turn.is_zero());
+        assert!(
+            wait.as_micros() <= most.unsigned_abs().into(),
+            "{wait:?} for a round trip of {}",
+            self.round_trip
+        );
         let micros = i64::try_from(wait.as_micros()).expect("short");
         // By the client's clock, which may be the faster one.
         let passed = micros - micros * self.drift_ppm / 1_000_000;
         self.pass(passed);
-        now_ms
+        now
     }
 
     fn respond(&mut self, query: &Query) -> String {
@@ -266,7 +275,7 @@ impl Source for Moving {
         ORIGIN
     }
 
-    fn now_ms<'a>(
+    fn now<'a>(
         &'a self,
         _listing: &'a PagedCall,
     ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {

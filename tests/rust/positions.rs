@@ -91,14 +91,14 @@ impl Source for Shared {
         ORIGIN
     }
 
-    fn now_ms<'a>(
+    fn now<'a>(
         &'a self,
         _listing: &'a PagedCall,
     ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
         Box::pin(async {
             match std::mem::take(&mut *self.0.failing.lock().expect("a lock")) {
                 true => Err(Error::config("no time")),
-                false => Ok(NOW_MS),
+                false => Ok(NOW_MS * 1_000),
             }
         })
     }

@@ -44,9 +44,6 @@ def visit(page, flow):
         assert field.accessible_name.strip()
     for button in page.all(BUTTONS):
         assert button.aria_role == "button" and button.accessible_name.strip()
-    for name, value in (("user", "demo"), ("password", "demo")):
-        for field in page.all(f"input[name={name}]"):
-            page.fill(field, value)
 
 
 def boxes(page):

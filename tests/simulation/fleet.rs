@@ -100,6 +100,7 @@ impl Fleet {
         if let Some(count) = seen.pages.get_mut(self.second()) {
             *count += 1;
         }
+        // time: simulated
         if wanted_at.elapsed() <= DEADLINE {
             let second = wanted_at.duration_since(self.start).as_secs();
             if let Some(count) = seen.in_time.get_mut(usize::try_from(second).expect("in range")) {

@@ -148,6 +148,7 @@ class Workplace:
             "RowIterator": lambda: self.fills().as_type(Row),
             "Sandbox": lambda: bl.Sandbox(fills=50, orders=5, plate_stocks=5),
             "SchemaField": lambda: self.records.schema[0],
+            "_FileLock": lambda: core._FileLock(self.path()),
         }[name]()
 
     def arguments(self, entry):
@@ -175,7 +176,7 @@ class Workplace:
             "_record_texts": ((self.records, ["statement"], []), {}),
             "_remove_profile": (("none",), {}),
             "_remove_file": ((self.path(),), {}),
-            "_rename_over": ((self.path(), self.path()), {}),
+            "_replace_file": ((self.path(), self.path()), {}),
             "_save_profile": (
                 ("some", {"base_url": self.url, "kind": "none"}),
                 {"replace": True},

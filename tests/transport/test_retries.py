@@ -16,6 +16,10 @@ PLATE = {"code": 0, "data": {"stock_list": []}, "pagination": {"has_more": False
 BUSY = response(b"busy", 503)
 FAILING = {
     "503": BUSY,
+    "502": response(b"", 502),
+    "408": response(b"<html>timed out</html>", 408),
+    "409": response({"ret_code": 409, "ret_msg": "in progress"}, 409),
+    "425": response({"message": "too early"}, 425),
     "a reset": response(drop=True),
     "a short body": response({"ret_code": 0}, truncate=3),
     "throttled": response(b"", 429),

@@ -147,9 +147,6 @@ def press(page, label):
 def agree(page, app, accounts=None):
     """Logs in on the service's page, with these accounts only."""
     page.wait(lambda: page.named(BUTTONS, "^Allow$"))
-    for name in ("user", "password"):
-        for field in page.all(f"input[name={name}]"):
-            page.fill(field, "demo")
     for box in page.all("input[type=checkbox]"):
         scope = box.get_dom_attribute("value")
         wanted = scope.startswith("accid:") and scope.removeprefix("accid:") in accounts

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use boardlot_service::error::{Error, Result};
+
 use super::seeded_rng::SeededRng;
-use crate::error::{Error, Result};
 
 /// The faults to inject, by their rates. The default is none.
 #[derive(Clone, Debug, Default, PartialEq)]

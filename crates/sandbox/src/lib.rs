@@ -22,40 +22,43 @@
 //! - `client_secret` is required to refresh, as the document says. In a code exchange, for which the
 //!   document does not name it, it is checked if it is sent.
 //! - A client that did not register for `refresh_token` gets none. Refresh tokens do not expire.
-//! - An unknown client or redirect URI gets a page with HTTP 400. Any other error of the request is
-//!   returned to the client as `invalid_request`, a denial by the user as `access_denied`.
+//! - The page is a mock: it asks for no password, has no defence against forgery or framing, and says that
+//!   it is a sandbox. An unknown client or redirect URI gets a page with HTTP 400. Any other error of the
+//!   request is returned to the client, as `invalid_request` or `unsupported_response_type`, a denial by the
+//!   user as `access_denied`. HTTP 401 comes with `WWW-Authenticate: Bearer`.
 //! - Business errors have HTTP 200. Invalid arguments have the code -3, 1 for crypto orders and -1200
 //!   for fills; an unknown plate -7. A repeated argument is rejected.
 //! - Throttling: HTTP 429, `Retry-After` and code -11. Unknown paths: 404; other methods: 405; a path
 //!   and query over 8 KiB: 414; a body over 1 MiB: 413.
-//! - Trading days: `data.trading_days[]` with `time`, `trade_date_type`, `trade_second`; ranges of at
-//!   most 3,660 days. Plates: `data.stock_list[]`; `limit` is 50 by default and at most 200. The
-//!   header X-Service-Client-Nnid is not required.
-//! - `trd_market` is HK or US; both ends of a time range are included. Fills are BUY or SELL, their
-//!   status OK or, rarely, CANCELLED. The last page's `page_flag` is empty.
+//! - Markets trade from Monday to Friday, but on 1 January. Trading days: `data.trading_days[]` with `time`,
+//!   `trade_date_type`, `trade_second`; ranges of at most 3,660 days.
+//! - Plates: `data.stock_list[]`; `limit` is 50 by default and at most 1,000. The header
+//!   X-Service-Client-Nnid is not required.
+//! - `trd_market` is HK or US; both ends of a time range are included. `fills` of them are in the last 90
+//!   days, and as many again reach back two years. They are BUY or SELL, their status OK or, rarely,
+//!   CANCELLED. The last page's `page_flag` is empty.
 //! - Crypto times are milliseconds. The market numbers of positions are 1 HK, 2 US, 3 SH. "Today" in
-//!   simulated trading is the latest session before the data's midnight, and the countdowns of IPOs
+//!   simulated trading is the latest weekday before the data's midnight, and the countdowns of IPOs
 //!   start at that midnight.
-//! - IPOs whose subscription has not begun are listed as upcoming only.
 //! - Dividends of an unsupported market (MY) are an empty list.
-//! - The two histories by date range: see [`data::history`].
+//! - The two histories by date range return the latest 100 or `limit` days up to `end`, the earliest first:
+//!   `/api/v1.0/quote/{symbol}/capital-flow/history` and `/api/v1.0/quote/{symbol}/history-kline`, whose
+//!   `extra.next_time` is the next `end`.
 //! - Markets have no daylight saving time.
 //! - With `today`, the service's clock starts at noon UTC of that day. A signature is accepted by that
 //!   clock and by the local one.
 //! - Rows of `put` and `serve` stay in their order; those of a range of dates are sorted by their time.
 //!   Fills of `put` are returned for the default range whatever their times are.
 
-use crate as sandbox;
-use boardlot_service::{api, canonical_request, error};
+#![warn(missing_docs)]
+
 mod credentials;
 mod data;
 mod faults;
 mod login;
-mod markets;
 mod options;
 mod seeded_rng;
 mod service;
-mod sync;
 mod wire;
 
 #[cfg(test)]
@@ -67,12 +70,16 @@ use std::{
     collections::BTreeMap,
     fmt,
     net::SocketAddr,
-    sync::{Arc, Mutex, mpsc},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, mpsc},
     time::Duration,
 };
 
+use boardlot_service::{
+    api::{EndpointRef, OAUTH_ENDPOINTS, ResponseShape},
+    error::{Error, Result, did_you_mean},
+};
 use jiff::{Timestamp, tz::TimeZone};
-use tokio::{sync::watch, task::JoinHandle};
+use tokio::task::JoinHandle;
 
 pub use faults::Faults;
 pub use options::Options;
@@ -81,21 +88,11 @@ pub use service::{
     request_log::RecordedRequest,
 };
 
-use crate::{
-    api::{EndpointRef, OAUTH_ENDPOINTS, ResponseShape},
-    error::{Error, Result, did_you_mean},
-};
-use data::{custom_rows::CustomRows, dataset::Dataset};
+use data::{ACCOUNTS, Data, endpoints, rows::CustomRows};
 use login::OAuth;
-use markets::accounts::accounts;
-use service::{
-    routes::{known_endpoint, known_names, names_with_rows},
-    server::{Shared, serve},
-};
-use sync::lock;
-use wire::connection::Listener;
+use service::server::{Shared, serve};
 
-/// The longest that `stop` waits for the socket to be closed.
+/// The longest that `stop` waits for the sockets to be closed.
 const STOP_WAIT: Duration = Duration::from_secs(2);
 
 /// A running sandbox. Dropping it stops it.
@@ -110,8 +107,7 @@ pub struct Sandbox {
 /// The server's task, and what stops it.
 struct Running {
     task: JoinHandle<()>,
-    stop: watch::Sender<bool>,
-    /// Disconnected when the socket is closed.
+    /// Disconnected when all sockets are closed.
     closed: mpsc::Receiver<()>,
 }
 
@@ -129,33 +125,30 @@ impl Sandbox {
         let socket = std::net::TcpListener::bind(address).map_err(listening)?;
         socket.set_nonblocking(true).map_err(listening)?;
         let base_url = format!("http://{}", socket.local_addr().map_err(listening)?);
-        let as_of =
+        let today =
             options.today.unwrap_or_else(|| Timestamp::now().to_zoned(TimeZone::UTC).date());
         let token_lifetime = Duration::from_secs_f64(options.token_lifetime);
         let shared = Arc::new(Shared::new(
-            Dataset::new(&options, as_of),
+            Data::new(&options, today),
             OAuth::new(base_url.clone(), token_lifetime),
             (options.clock_offset * 1_000.0).round() as i64,
             options.today,
             options.faults,
         ));
-        let (stop, stopped) = watch::channel(false);
         let (open, closed) = mpsc::channel();
         let listener = {
             let _guard = runtime.enter();
             tokio::net::TcpListener::from_std(socket).map_err(listening)?
         };
-        let serving = Arc::clone(&shared);
-        let task = runtime.spawn(async move {
-            let _open: mpsc::Sender<()> = open;
-            serve(Listener { listener, stop: stopped }, serving).await;
-        });
+        let task = runtime.spawn(serve(listener, Arc::clone(&shared), open));
+        let own = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
+        let accounts = ACCOUNTS.into_iter().map(|(kind, ids)| (kind, own(ids)));
         Ok(Sandbox {
             base_url,
             shared,
-            accounts: accounts(),
+            accounts: accounts.collect(),
             token_lifetime,
-            running: Mutex::new(Some(Running { task, stop, closed })),
+            running: Mutex::new(Some(Running { task, closed })),
         })
     }
 
@@ -175,8 +168,8 @@ impl Sandbox {
         self.shared.credentials.tokens.add(self.token_lifetime)
     }
 
-    /// Does what a person would do on the authorization page: signs in as the demo user, ticks
-    /// these scopes (`None`: those ticked by default) and allows. Returns the URL to which the
+    /// Does what a person would do on the authorization page: ticks these scopes (`None`: those ticked
+    /// by default) and allows. Returns the URL to which the
     /// browser would go: the client's callback with `code` and `state`, or with `error` if the
     /// request was invalid. An unknown client or redirect URI is an error, as on the page.
     pub fn authorize_demo_user(
@@ -241,11 +234,11 @@ impl Sandbox {
 
     /// Replaces the generated rows of a built-in endpoint, as `serve` does.
     pub fn put(&self, name: &str, rows: &str, only: Vec<(String, String)>) -> Result<()> {
-        let endpoint = known_endpoint(name)
-            .filter(|endpoint| matches!(endpoint.response, ResponseShape::Rows(..)));
-        match endpoint {
-            Some(endpoint) => self.serve(endpoint.into(), rows, only),
-            None => Err(unknown_endpoint("name", name, names_with_rows())),
+        let has_rows =
+            |endpoint: &EndpointRef| matches!(endpoint.response, ResponseShape::Rows(..));
+        match endpoints().filter(has_rows).find(|endpoint| endpoint.name == name) {
+            Some(endpoint) => self.serve(endpoint, rows, only),
+            None => Err(unknown_endpoint("name", name, names(endpoints().filter(has_rows)))),
         }
     }
 
@@ -253,12 +246,12 @@ impl Sandbox {
     pub fn fail_next(&self, failure: PlannedFailure) -> Result<()> {
         failure.validate()?;
         if let Some(FailureTarget::Endpoint(name)) = &failure.target {
+            let oauth = OAUTH_ENDPOINTS.iter().map(|endpoint| EndpointRef::from(*endpoint));
             let custom = self.shared.custom();
-            let mut names: Vec<&str> = known_names().collect();
-            names.extend(OAUTH_ENDPOINTS.iter().map(|endpoint| endpoint.name.as_ref()));
-            names.extend(custom.iter().map(|rows| rows.endpoint.name.as_ref()));
-            if !names.contains(&name.as_str()) {
-                return Err(unknown_endpoint("endpoint", name, names));
+            let custom = custom.iter().map(|rows| rows.endpoint.clone());
+            let known = names(endpoints().chain(oauth).chain(custom));
+            if !known.iter().any(|known| known == name) {
+                return Err(unknown_endpoint("endpoint", name, known));
             }
         }
         self.shared.failures.add(failure);
@@ -280,28 +273,40 @@ impl Sandbox {
     /// Closes the socket and every connection. Does nothing the second time.
     pub fn stop(&self) {
         let Some(running) = lock(&self.running).take() else { return };
-        // Fails only if no connection and no listener is left.
-        let _ = running.stop.send(true);
         running.task.abort();
         let _ = running.closed.recv_timeout(STOP_WAIT);
     }
 }
 
-/// The error for a name that is not one of these, of which some may be repeated.
-fn unknown_endpoint<'a>(
-    argument: &str,
-    name: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Error {
-    let mut names: Vec<&str> = Vec::new();
-    for known in known {
-        if !names.contains(&known) {
-            names.push(known);
+/// The names of endpoints, each once.
+fn names(endpoints: impl Iterator<Item = EndpointRef>) -> Vec<String> {
+    let mut names = Vec::new();
+    for endpoint in endpoints {
+        if !names.iter().any(|name| *name == endpoint.name) {
+            names.push(endpoint.name.clone().into_owned());
         }
     }
-    let nearest = did_you_mean(name, names.iter().copied());
-    let expected = format!("one of {}{nearest}", names.join(", "));
+    names
+}
+
+/// The error for a name that is not one of these.
+fn unknown_endpoint(argument: &str, name: &str, known: Vec<String>) -> Error {
+    let nearest = did_you_mean(name, known.iter().map(String::as_str));
+    let expected = format!("one of {}{nearest}", known.join(", "));
     Error::argument(argument, &format!("'{}'", name.escape_debug()), &expected)
+}
+
+// A panic elsewhere does not poison these locks: no holder leaves its data half changed.
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Sandbox {

@@ -2,10 +2,10 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use boardlot_service::error::{Error, Result};
 use jiff::civil::Date;
 
 use super::faults::Faults;
-use crate::error::{Error, Result};
 
 /// The options of a sandbox.
 #[derive(Clone, Debug)]
@@ -16,7 +16,8 @@ pub struct Options {
     pub host: IpAddr,
     /// The port to listen on; 0 for a free one.
     pub port: u16,
-    /// Historical fills of the first trading account in Hong Kong.
+    /// Fills of the first trading account in Hong Kong in the last 90 days; as many again reach back two
+    /// years.
     pub fills: usize,
     /// Open orders of the first crypto account; simulated trading has a third as many.
     pub orders: usize,
@@ -54,7 +55,7 @@ impl Options {
     const ROWS_MAX: usize = 10_000_000;
     const PLATE_STOCKS_MAX: usize = 90_000;
     const OFFSET_MAX_SECONDS: f64 = 1e9;
-    /// The years whose holidays are known, and some more.
+    /// What the times of two years back fit in, and some more.
     const YEARS: (i16, i16) = (2015, 2035);
 
     /// Checks every option.

@@ -37,10 +37,4 @@ impl SeededRng {
     pub fn chance(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }
-
-    /// One of the items; the type's default if there are none.
-    pub fn pick<T: Copy + Default>(&mut self, items: &[T]) -> T {
-        let index = self.below(items.len() as u64) as usize;
-        items.get(index).copied().unwrap_or_default()
-    }
 }

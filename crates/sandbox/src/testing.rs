@@ -6,17 +6,17 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use axum::http::{HeaderMap, HeaderName};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use boardlot_service::canonical_request::payload;
 use ed25519_dalek::{Signer, pkcs8::DecodePrivateKey};
+use http::{HeaderMap, HeaderName};
 use rsa::{pkcs1v15, signature::SignatureEncoding};
 use serde_json::Value;
 use sha2::Sha256;
 
 use super::{
     Options, Sandbox,
-    credentials::verify::{SignedRequest, random_id},
+    credentials::{random_text, verify::SignedRequest},
 };
 
 /// A private key of the vectors.
@@ -136,7 +136,7 @@ impl Rig {
 
     /// A request with the four headers, made with an offset of the clock.
     pub fn signed(&self, method: &str, target: &str, body: &[u8], offset_ms: i64) -> Got {
-        let nonce = random_id("").expect("random");
+        let nonce = random_text("").expect("random");
         let headers = self.signature(method, target, body, offset_ms, &nonce);
         self.send(method, target, &headers, body).expect("a response")
     }

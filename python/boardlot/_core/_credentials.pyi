@@ -92,8 +92,18 @@ class _Store(Protocol):
     def save(self, key: str, data: bytes, /) -> None: ...
     def delete(self, key: str, /) -> None: ...
 
+class TokenStoreBase:
+    """The base class of `KeyringStore`, `EncryptedFileStore` and `MemoryStore`."""
+
+    def load(self, key: str) -> bytes | None:
+        """Returns the bytes stored under `key`, or None."""
+    def save(self, key: str, data: bytes) -> None:
+        """Stores the bytes of `data` under `key`."""
+    def delete(self, key: str) -> None:
+        """Deletes `key`, if it exists."""
+
 @final
-class KeyringStore:
+class KeyringStore(TokenStoreBase):
     """The keychain of the operating system: Secret Service, Keychain or Credential Manager.
 
     Each method raises `StoreError` if the keychain cannot be used. Tokens are never stored as plain text
@@ -101,16 +111,10 @@ class KeyringStore:
     """
 
     def __new__(cls) -> Self: ...
-    def load(self, key: str) -> bytes | None:
-        """Returns the bytes stored under `key`, or None."""
-    def save(self, key: str, data: bytes) -> None:
-        """Stores the bytes of `data` under `key`."""
-    def delete(self, key: str) -> None:
-        """Deletes `key`, if it exists."""
     def __getnewargs__(self) -> tuple[()]: ...
 
 @final
-class EncryptedFileStore:
+class EncryptedFileStore(TokenStoreBase):
     """A file that is encrypted with AES-256-GCM. Argon2id derives the key from a passphrase.
 
     `path` is the file; a missing folder is created, for its owner only. `passphrase` is a string, or a
@@ -129,16 +133,10 @@ class EncryptedFileStore:
     @property
     def path(self) -> Any:
         """The file."""
-    def load(self, key: str) -> bytes | None:
-        """Returns the bytes stored under `key`, or None."""
-    def save(self, key: str, data: bytes) -> None:
-        """Stores the bytes of `data` under `key`."""
-    def delete(self, key: str) -> None:
-        """Deletes `key`, if it exists."""
     def __getnewargs__(self) -> Any: ...
 
 @final
-class MemoryStore:
+class MemoryStore(TokenStoreBase):
     """Stores tokens in memory, until the process ends.
 
     >>> store = bl.MemoryStore()
@@ -149,12 +147,6 @@ class MemoryStore:
     """
 
     def __new__(cls) -> Self: ...
-    def load(self, key: str) -> bytes | None:
-        """Returns the bytes stored under `key`, or None."""
-    def save(self, key: str, data: bytes) -> None:
-        """Stores the bytes of `data` under `key`."""
-    def delete(self, key: str) -> None:
-        """Deletes `key`, if it exists."""
     def __getnewargs__(self) -> Any: ...
 
 @final

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     Decimals = Literal["float64", "decimal", "string"]
 
-__all__ = ["batches", "schema", "table"]
 
 # Pages are joined to batches of about so many rows.
 BATCH_ROWS = 8_192

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
-__all__ = ["ForkGate", "PerProcess"]
-
 T = TypeVar("T")
 
 
@@ -23,7 +21,7 @@ class PerProcess(Generic[T]):
         leave: What a child does with the parent's.
     """
 
-    def __init__(self, make: Callable[[], T], leave: Callable[[T], None] | None = None) -> None:
+    def __init__(self, make: Callable[[], T], leave: Callable[[T], object] | None = None) -> None:
         self._make, self._leave = make, leave
         self.value: T = make()
         _ALL.add(self)

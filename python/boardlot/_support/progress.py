@@ -17,19 +17,25 @@ REDRAW = 0.1
 
 
 class Bar:
-    """A bar that shows a counter of the core, once the work has taken a while."""
+    """A bar that shows a counter, its own or one of the core, once the work has taken a while."""
 
     def __init__(
         self,
         label: str,
         unit: str,
         total: int | Callable[[], int | None] | None,
-        count: Callable[[], int],
+        count: Callable[[], int] | None = None,
         leave: bool = True,
+        *,
+        done: int = 0,
+        shown: bool = True,
     ) -> None:
+        self.done: int = done
         self._total = total if callable(total) else lambda: total
-        self._count = count
+        count = self._count = count or (lambda: self.done)
         self._bar: Any = None
+        if not shown:
+            return
         try:
             # `tqdm.auto` would print a red warning in a notebook without ipywidgets.
             if find_spec("ipywidgets") is None:
@@ -43,6 +49,16 @@ class Bar:
         self._new_bar = partial(tqdm, **look, delay=DELAY, mininterval=REDRAW, miniters=0)
         with self._ignoring_failures():
             self._bar = self._new_bar(total=self._total())
+
+    def add(self, count: int) -> None:
+        self.done += count
+        self.draw()
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def draw(self) -> None:
         if self._bar is not None:

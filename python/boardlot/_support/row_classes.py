@@ -21,8 +21,6 @@ from typing import Any, NamedTuple
 
 from boardlot.errors import ConfigError
 
-__all__ = ["Field", "RowClass", "inspected"]
-
 _CONVERSIONS: dict[Any, str] = {
     Any: "any",
     object: "any",

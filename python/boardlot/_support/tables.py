@@ -27,8 +27,6 @@ from boardlot._support.cell_format import (
     width_of,
 )
 
-__all__ = ["Layout", "html", "text", "wrapped"]
-
 GAP = "  "
 # As wide as a point and as a digit in a proportional font.
 PUNCTUATION_SPACE, FIGURE_SPACE = "\u2008", "\u2007"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Awaitable, Generator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, overload
 
 from boardlot import AsyncClient, Client, _core
+from boardlot._support.progress import Bar
 from boardlot.archive.arguments import (
     EVERY_MIN,
     custom_lists,
@@ -20,7 +21,6 @@ from boardlot.archive.arguments import (
 )
 from boardlot.archive.follow import follow
 from boardlot.archive.lists import LISTS, AnyListName, Series, custom_list, list_named
-from boardlot.archive.progress import Bar
 from boardlot.archive.reader import Reader
 from boardlot.archive.report import UpdateReport
 from boardlot.archive.running import HERE, Runner, iterate_async, run_async
@@ -29,7 +29,9 @@ from boardlot.archive.update import Update, read_through, update
 from boardlot.errors import ConfigError
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import TypedDict
+
+    from typing_extensions import Self, Unpack
 
     from boardlot import Endpoint, Records
     from boardlot._records import Fill
@@ -39,7 +41,23 @@ if TYPE_CHECKING:
     Account = tuple[str | int, str]
     Custom = Iterable[tuple[Endpoint, Mapping[str, Any]]]
 
-__all__ = ["Archive"]
+    class UpdateOptions(TypedDict, total=False):
+        """The arguments of `Archive.update` besides the client."""
+
+        fills: Iterable[Account]
+        crypto_orders: Keys
+        sim_orders: Keys
+        sim_positions: Keys
+        ipos: Keys
+        dividends: Keys
+        futures: Keys
+        plates: Keys
+        lists: Custom
+        since: Time | None
+        overlap: timedelta
+        max_age: timedelta | None
+        progress: bool
+
 
 OVERLAP = timedelta(days=7)
 
@@ -111,43 +129,11 @@ class Archive(Reader):
         )
 
     @overload
-    def update(
-        self,
-        client: Client,
-        *,
-        fills: Iterable[Account] = (),
-        crypto_orders: Keys = (),
-        sim_orders: Keys = (),
-        sim_positions: Keys = (),
-        ipos: Keys = (),
-        dividends: Keys = (),
-        futures: Keys = (),
-        plates: Keys = (),
-        lists: Custom = (),
-        since: Time | None = None,
-        overlap: timedelta = OVERLAP,
-        max_age: timedelta | None = None,
-        progress: bool = False,
-    ) -> UpdateReport: ...
+    def update(self, client: Client, **options: Unpack[UpdateOptions]) -> UpdateReport: ...
 
     @overload
     def update(
-        self,
-        client: AsyncClient,
-        *,
-        fills: Iterable[Account] = (),
-        crypto_orders: Keys = (),
-        sim_orders: Keys = (),
-        sim_positions: Keys = (),
-        ipos: Keys = (),
-        dividends: Keys = (),
-        futures: Keys = (),
-        plates: Keys = (),
-        lists: Custom = (),
-        since: Time | None = None,
-        overlap: timedelta = OVERLAP,
-        max_age: timedelta | None = None,
-        progress: bool = False,
+        self, client: AsyncClient, **options: Unpack[UpdateOptions]
     ) -> Awaitable[UpdateReport]: ...
 
     def update(
@@ -215,8 +201,8 @@ class Archive(Reader):
         }
         checked = [(spec, key) for name, spec in LISTS.items() for key in spec.keys(keys[name])]
         checked += custom_lists(lists)
-        bar = Bar(shown=progress)
-        work = self._update(client, series_of(fills), checked, since, overlap, bar, max_age)
+        bar = Bar("archive", "rows", None, shown=progress)
+        work = self._update(client, series_of(fills), checked, since, overlap, bar.add, max_age)
 
         def run(runner: Runner) -> UpdateReport:
             with bar:
@@ -231,7 +217,7 @@ class Archive(Reader):
         lists: list[Any],
         since: Time | None = None,
         overlap: timedelta = OVERLAP,
-        bar: Bar | None = None,
+        on_rows: Callable[[int], None] = lambda _: None,
         max_age: timedelta | None = None,
     ) -> Update:
         if not isinstance(client, (Client, AsyncClient)):
@@ -249,27 +235,17 @@ class Archive(Reader):
             overlap=micros(overlap),
             wait=self._wait,
             max_age=max_age,
-            on_rows=(bar or Bar(shown=False)).add,
+            on_rows=on_rows,
         )
 
     @overload
     def get(
-        self,
-        client: Client,
-        list: AnyListName | Endpoint,
-        key: Any,
-        *,
-        max_age: timedelta,
+        self, client: Client, list: AnyListName | Endpoint, key: Any, *, max_age: timedelta
     ) -> Records[Any]: ...
 
     @overload
     def get(
-        self,
-        client: AsyncClient,
-        list: AnyListName | Endpoint,
-        key: Any,
-        *,
-        max_age: timedelta,
+        self, client: AsyncClient, list: AnyListName | Endpoint, key: Any, *, max_age: timedelta
     ) -> Awaitable[Records[Any]]: ...
 
     def get(

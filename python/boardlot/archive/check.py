@@ -13,8 +13,6 @@ from boardlot.archive.fills import FillStore, gaps
 from boardlot.archive.lists import Series
 from boardlot.archive.times import micros, time_of
 
-__all__ = ["Finding", "check"]
-
 
 @dataclass(frozen=True)
 class Finding:

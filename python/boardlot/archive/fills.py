@@ -14,8 +14,6 @@ from boardlot.archive.lists import Series
 from boardlot.archive.locks import Lock
 from boardlot.archive.report import Counts
 
-__all__ = ["CURRENT", "FillStore", "Fills", "Position", "State", "add", "gaps"]
-
 # The versions that readers see: those of complete runs that none of a complete run has replaced.
 # The sign keeps SQLite from using the index of the runs, which nearly all versions match.
 CURRENT = "+f.run <= s.published and (f.replaced is null or f.replaced > s.published)"

@@ -17,8 +17,6 @@ from boardlot.archive.running import Runner, pause
 from boardlot.archive.update import FillReader, Update
 from boardlot.errors import BoardlotError, StoreError
 
-__all__ = ["follow"]
-
 # Fills that are read from the archive at a time.
 BATCH = 500
 # A tick reads again the latest fills, as many as one request returns with room for new ones, and

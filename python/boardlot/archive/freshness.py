@@ -18,8 +18,6 @@ from boardlot.archive.running import Runner
 from boardlot.archive.times import micros
 from boardlot.errors import BoardlotError, ConfigError
 
-__all__ = ["Fetch", "ServiceClock", "check_service", "is_fresh", "service_of"]
-
 
 @dataclass(frozen=True)
 class Fetch:

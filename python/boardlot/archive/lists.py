@@ -13,18 +13,6 @@ from boardlot import _core
 from boardlot._core import DateRange, Endpoint
 from boardlot.errors import ConfigError
 
-__all__ = [
-    "LISTS",
-    "AnyListName",
-    "ListName",
-    "ListSpec",
-    "Series",
-    "columns_of",
-    "custom_list",
-    "list_named",
-]
-
-
 ListName = Literal[
     "crypto_orders", "sim_orders", "sim_positions", "ipos", "dividends", "futures", "plates"
 ]

@@ -15,8 +15,6 @@ from boardlot._support.per_process import PerProcess
 from boardlot.archive.running import pause
 from boardlot.errors import StoreError
 
-__all__ = ["WAIT", "Lock", "held_by"]
-
 # How often a lock that another process has is tried again, in seconds.
 WAIT = 0.05
 

@@ -15,8 +15,6 @@ from boardlot.archive.locks import Lock
 from boardlot.archive.report import Counts
 from boardlot.archive.views import define_custom
 
-__all__ = ["Read", "changes", "is_complete", "seen", "seen_with_time", "store_read", "stored"]
-
 # The identity and digest of a record, and its text.
 Record = tuple[str, str, str]
 

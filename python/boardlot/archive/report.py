@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from boardlot.errors import BoardlotError
 
-__all__ = ["Counts", "UpdateReport"]
-
 # The name of a list and its key: text, or an account and a market.
 Name = tuple[str, "str | tuple[str, str]"]
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import asyncio
     import concurrent.futures
 
-__all__ = ["HERE", "Cancelled", "Runner", "iterate_async", "pause", "run_async"]
 
 # How often a thread that waits for something else looks whether it is to end, in seconds.
 STEP = 0.05

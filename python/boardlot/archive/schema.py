@@ -1,4 +1,4 @@
-"""The tables of an archive, its format, and how an older format is migrated.
+"""The tables of an archive, and its format.
 
 Only what the service cannot change is a column: a record is stored as the text that the service
 sent, so a new field of the service needs no migration.
@@ -6,14 +6,10 @@ sent, so a new field of the service needs no migration.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from boardlot.archive.database import RESTORE, Database, Row, Transaction, store_error
+from boardlot.archive.database import RESTORE, Database, Transaction, store_error
 from boardlot.archive.views import are_current, define_views
 
-__all__ = ["FORMAT", "format_of", "is_current", "prepare"]
-
-FORMAT = 2
+FORMAT = 1
 
 # Times are microseconds since 1970.
 #
@@ -103,68 +99,42 @@ TABLES = (
     "create table archive_format (version bigint not null)",
 )
 
-# The statements that turn each older format into the next one, by the older one's number.
-MIGRATIONS: dict[int, Sequence[str]] = {
-    1: (
-        *(
-            f"alter table {table} add column {column}"
-            for table in ("series", "lists")
-            for column in ("service text", "fetched_at bigint", "ahead bigint", "clock text")
-        ),
-        "alter table followers add column holder text",
-        "create table endpoints (name text primary key, fields text not null)",
-        "create table archive_views (digest text not null)",
-    )
-}
 
-
-def format_of(database: Database, rows: Sequence[Row]) -> int:
-    """The format of an archive, from the rows of its table.
+def is_ready(database: Database, transaction: Transaction, tables: set[str]) -> bool:
+    """Whether a database with these tables has those of an archive, and the views of this version.
 
     Raises:
-        StoreError: It has none, or several.
+        StoreError: It is not an archive, or one of another format.
     """
-    number = rows[0][0] if len(rows) == 1 else None
-    if not isinstance(number, int):
-        raise store_error(database.name, "has no valid format: it was damaged", hint=RESTORE)
-    return number
-
-
-def is_current(database: Database, transaction: Transaction) -> bool:
-    """Whether an archive of this format has the views of this version."""
-    return are_current(database, transaction)
-
-
-def prepare(database: Database, transaction: Transaction, found: int | None) -> None:
-    """Create the tables, or migrate them, and the views, in the transaction of the caller.
-
-    Args:
-        found: The format of the database; `None` if it is empty.
-
-    Raises:
-        StoreError: The format is newer than this version of boardlot supports, or too old.
-    """
-    if found is None:
-        for statement in TABLES:
-            transaction.execute(statement.format(identity=database.identity))
-        transaction.execute("insert into archive_format (version) values (?)", (FORMAT,))
-        define_views(database, transaction)
-        return
-    if found > FORMAT:
+    name = database.name
+    if "archive_format" not in tables:
+        if tables:
+            hint = "Choose another one; this one is unchanged."
+            raise store_error(name, "is a database, but not an archive", hint=hint)
+        return False
+    rows = transaction.execute("select version from archive_format")
+    found = rows[0][0] if len(rows) == 1 else None
+    if not isinstance(found, int):
+        raise store_error(name, "has no valid format: it was damaged", hint=RESTORE)
+    if found != FORMAT:
         raise store_error(
-            database.name,
+            name,
             f"has format {found}; this version of boardlot supports format {FORMAT}",
             hint="Update boardlot; the archive is unchanged.",
         )
-    for older in range(found, FORMAT):
-        if older not in MIGRATIONS:
-            raise store_error(
-                database.name,
-                f"has format {found}, which this version of boardlot cannot migrate",
-                hint="Migrate it with an earlier version of boardlot; the archive is unchanged.",
-            )
-        for statement in MIGRATIONS[older]:
+    return are_current(database, transaction)
+
+
+def prepare(database: Database, transaction: Transaction, tables: set[str]) -> None:
+    """Create the tables and the views, as far as needed, in the transaction of the caller.
+
+    Raises:
+        StoreError: As `is_ready`.
+    """
+    if is_ready(database, transaction, tables):
+        return
+    if not tables:
+        for statement in TABLES:
             transaction.execute(statement.format(identity=database.identity))
-    if found < FORMAT:
-        transaction.execute("update archive_format set version = ?", (FORMAT,))
+        transaction.execute("insert into archive_format (version) values (?)", (FORMAT,))
     define_views(database, transaction)

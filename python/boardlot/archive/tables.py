@@ -8,19 +8,19 @@ import re
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import date, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boardlot import _core
 from boardlot._core import Endpoint
-from boardlot._support import crash_safe
+from boardlot._support.crash_safe import replacing
 from boardlot.archive import observations
 from boardlot.archive.arguments import path_of
 from boardlot.archive.database import Database, Row
 from boardlot.archive.fills import FillStore
 from boardlot.archive.lists import LISTS, ListSpec, Series, list_named
 from boardlot.errors import ConfigError, StoreError
+from boardlot.frames import file_columns
 
 if TYPE_CHECKING:
     import pandas
@@ -192,7 +192,7 @@ def export(database: Database, name: str | Endpoint, path: str | os.PathLike[str
             f"{target.with_suffix('.parquet').name!r}",
             hint="Only Parquet is written: for another format, write what `sql` returns.",
         )
-    if crash_safe.is_regular(target) is False:
+    if os.path.exists(target) and not os.path.isfile(target):  # noqa: PTH110, PTH113
         raise ConfigError(
             f"path is {os.fspath(path)!r}, which is not a regular file; expected a file or a new "
             "path"
@@ -203,7 +203,7 @@ def export(database: Database, name: str | Endpoint, path: str | os.PathLike[str
     from pyarrow import parquet
 
     try:
-        with crash_safe.replacing(target) as file:
+        with replacing(target) as file:
             parquet.write_table(table, file, compression="zstd")
     except OSError as error:
         # pyarrow's have a text of their own, and no `strerror`.
@@ -217,60 +217,20 @@ def export(database: Database, name: str | Endpoint, path: str | os.PathLike[str
 
 def arrow_table(database: Database, name: str | Endpoint) -> Any:
     """A list with all of its keys as a pyarrow Table."""
-    if name == "fills":
-        tables, empty = _fills(database), _no_fills
-    else:
-        spec = list_named(name, "fills")
-        tables, empty = _changes(database, spec), partial(_no_changes, spec)
     _core._import_frame_library("to_arrow")
     import pyarrow as pa
 
-    parts = [_with_keys(pa, records.to_arrow(invalid="null"), keys) for keys, records in tables]
-    if not parts:
-        parts = [
-            _with_keys(pa, records.to_arrow(invalid="null"), keys) for keys, records in empty()
+    # Without a key, the declared columns are shown by empty records.
+    if name == "fills":
+        parts = list(_fills(database))
+        parts = parts or [({"account": "", "market": ""}, Series("0", "-").records([]))]
+    else:
+        spec = list_named(name, "fills")
+        parts = list(_changes(database, spec)) or [
+            ({spec.column: key}, spec.records(key, [], observed=True)) for key in spec.examples
         ]
-    return pa.concat_tables(_with_common_types(pa, parts), promote_options="permissive")
-
-
-def _with_common_types(pa: Any, tables: list[Any]) -> list[Any]:
-    """The tables, so that columns of one name have a type in common: those without any are text."""
-    types: dict[str, list[Any]] = {}
-    for table in tables:
-        for column in table.schema:
-            of_column = types.setdefault(column.name, [])
-            if column.type not in of_column:
-                of_column.append(column.type)
-    for name in [name for name, found in types.items() if len(found) > 1]:
-        # Nulls alone are of any type.
-        found = [
-            table.column(name).type
-            for table in tables
-            if name in table.column_names and table.column(name).null_count < len(table)
-        ]
-        as_text = not _unify(pa, found)
-        for place, table in enumerate(tables):
-            if name in table.column_names:
-                values = _converted(pa, table.column(name), as_text)
-                tables[place] = table.set_column(table.column_names.index(name), name, values)
-    return tables
-
-
-def _converted(pa: Any, column: Any, as_text: bool) -> Any:
-    if column.null_count == len(column):
-        return pa.nulls(len(column))
-    if not as_text:
-        return column
-    return pa.array([text_of(value) for value in column.to_pylist()], pa.string())
-
-
-def _unify(pa: Any, types: list[Any]) -> bool:
-    schemas = [pa.schema([])] + [pa.schema([("column", of_type)]) for of_type in types]
-    try:
-        pa.unify_schemas(schemas, promote_options="permissive")
-    except (pa.ArrowTypeError, pa.ArrowInvalid):
-        return False
-    return True
+    columns = [_with_keys(pa, file_columns(records, "null"), keys) for keys, records in parts]
+    return pa.concat_tables(columns, promote_options="permissive")
 
 
 def _with_keys(pa: Any, table: Any, keys: dict[str, str]) -> Any:
@@ -295,14 +255,3 @@ def _changes(database: Database, spec: ListSpec) -> Iterator[tuple[dict[str, str
     for (key,) in rows:
         texts = observations.changes(database, spec, key)
         yield {spec.column: key}, spec.records(key, texts, observed=True)
-
-
-def _no_fills() -> Iterator[tuple[dict[str, str], Any]]:
-    """The declared columns of fills, of which the archive has none."""
-    yield {"account": "", "market": ""}, Series("0", "-").records([])
-
-
-def _no_changes(spec: ListSpec) -> Iterator[tuple[dict[str, str], Any]]:
-    """The declared columns of a list of which the archive has no key."""
-    for key in spec.examples:
-        yield {spec.column: key}, spec.records(key, [], observed=True)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 
-__all__ = ["micros", "time_of"]
-
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 

@@ -10,8 +10,6 @@ from boardlot.archive.database import Database, Row, Transaction, digest
 from boardlot.archive.fills import CURRENT
 from boardlot.archive.lists import LISTS, Series, columns_of
 
-__all__ = ["are_current", "define_custom", "define_views"]
-
 # Fields with other names are in `record` alone.
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 # A field's name, kind and unit.

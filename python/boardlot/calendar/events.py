@@ -11,8 +11,6 @@ from urllib.parse import quote
 
 from boardlot.errors import ProtocolError
 
-__all__ = ["DATES", "EVENTS", "Market", "events", "in_order", "local"]
-
 Market = Literal["hk", "us", "cn", "sg", "my"]
 
 ZONES = {

@@ -21,7 +21,7 @@ from boardlot.cli.click_classes import CommandGroup, accept_global_options, writ
 from boardlot.cli.commands import endpoints
 from boardlot.cli.options import global_options
 from boardlot.cli.output.terminal import coloured
-from boardlot.cli.settings import Settings, Terminated
+from boardlot.cli.settings import Settings
 from boardlot.errors import AuthenticationError, BoardlotError, ConfigError, StoreError
 
 # The module of each command in `boardlot.cli.commands`, where it has its own name, and its line in
@@ -37,7 +37,7 @@ COMMANDS = {
     "keygen": ("keygen", "Create a key pair for signed requests."),
     "sandbox": ("sandbox", "Serve the whole service on this machine, with invented data."),
     "archive": ("archive", "Keep what the service forgets, and read it again."),
-    "open": ("open", "Open the docs or another page of the project in the browser."),
+    "open": ("open", "Open the docs in the browser."),
     "mcp": ("mcp", "Serve read-only tools to language models."),
     "call": ("request", "Call a custom endpoint, from a TOML file."),
     "request": ("request", "Send any request, and print the response unchanged."),
@@ -50,6 +50,10 @@ EXAMPLES = [
     "boardlot --profile live ipos hk",
     "boardlot --profile live fills 281756 HK --out fills.csv",
 ]
+
+
+class Terminated(SystemExit):
+    """The process received SIGTERM."""
 
 
 class _Commands(CommandGroup):
@@ -113,7 +117,7 @@ def run(arguments: list[str] | None = None) -> int:
         # Characters that the terminal's encoding lacks are escaped: they would end the command.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    settings = Settings(typed=sys.argv[1:] if arguments is None else arguments)
+    settings = Settings()
     try:
         with _sigterm_raises(), warnings.catch_warnings():
             warnings.showwarning = report_warning

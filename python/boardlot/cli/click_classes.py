@@ -12,23 +12,14 @@ from boardlot.cli.options import global_options
 from boardlot.cli.output.terminal import coloured
 from boardlot.cli.settings import OUTPUT_OPTIONS, Settings
 
-__all__ = [
-    "Argument",
-    "Command",
-    "CommandGroup",
-    "Context",
-    "DataCommand",
-    "accept_global_options",
-    "write_examples",
-]
-
-
 # What a command can do with its output: which options about it have an effect. "text" are lines for
 # a person, or rows with --format or --out.
 OUTPUTS: dict[str, Sequence[str]] = {
     "rows": OUTPUT_OPTIONS,
     "text": OUTPUT_OPTIONS,
+    "bytes": ["--out", "--force"],
     "format": ["--format"],
+    "force": ["--force"],
     "nothing": [],
 }
 

@@ -16,8 +16,6 @@ from boardlot.cli.numbers import (
 )
 from boardlot.cli.settings import FORMATS, STDOUT, Settings
 
-__all__ = ["STORE_OPTIONS", "global_options", "profile_option", "shown_options"]
-
 # What the commands about logins show in their help.
 STORE_OPTIONS = ["--store", "--passphrase-file", "--passphrase-command"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,10 +35,6 @@ FORMATS = list(EXTENSIONS.values())
 STDOUT = Path("-")
 # The options about data, each named like its setting.
 OUTPUT_OPTIONS = ["--format", "--out", "--force", "--columns", "--where", "--sort", "--limit"]
-
-
-class Terminated(SystemExit):
-    """The process received SIGTERM. Event loops pass on this kind of exception from any task."""
 
 
 class Login(NamedTuple):
@@ -93,8 +89,6 @@ class Settings:
     sort: str | None = None
     limit: int | None = None
 
-    # The command line after the program's name.
-    typed: Sequence[str] = ()
     # How to resume if the command is interrupted: updated while data is written.
     resume_hint: str = ""
 
@@ -241,18 +235,24 @@ class Settings:
         oauth = boardlot.OAuth(client_id, store=store, base_url=self.service)
         return Login(oauth, store, store_name)
 
+    def client_options(self, identified: bool = True) -> dict[str, Any]:
+        """The arguments of a client of the selected service and credentials, or without any."""
+        self.check()
+        options = {"rate_limit": self.request_rate, **self.connection}
+        if not identified:
+            return {"base_url": self.service, **options}
+        return {
+            "base_url": self.base_url,
+            "profile": self.profile_name,
+            "auth": self.auth(),
+            **options,
+        }
+
     def client(self, identified: bool = True) -> Any:
         """A `boardlot.Client` of the selected service and credentials, or without any."""
         import boardlot
 
-        self.check()
-        if not identified:
-            return boardlot.Client(self.service, rate_limit=self.request_rate, **self.connection)
-        auth = self.auth()
-        name = self.profile_name
-        return boardlot.Client(
-            self.base_url, profile=name, auth=auth, rate_limit=self.request_rate, **self.connection
-        )
+        return boardlot.Client(**self.client_options(identified))
 
     def check_service(self) -> None:
         """Reject options that do not select a service."""

@@ -13,10 +13,9 @@ import pyarrow as pa
 from dask.tokenize import tokenize
 from pyarrow import parquet
 
-from boardlot._support import crash_safe
+from boardlot import _core
+from boardlot._support.crash_safe import replacing
 from boardlot.errors import ConfigError
-
-__all__ = ["write_missing"]
 
 
 def write_missing(frame: dd.DataFrame, folder: str | os.PathLike[str]) -> list[Path]:
@@ -72,7 +71,7 @@ def write_missing(frame: dd.DataFrame, folder: str | os.PathLike[str]) -> list[P
         dask.compute(*(write(part, path) for part, path in zip(parts, paths, strict=True)))
     # Temporary files that a crash left.
     for temporary in folder.glob(".part-*.writing"):
-        crash_safe.remove(temporary)
+        _core._remove_file(temporary)
     return [folder / names[index] for index in missing]
 
 
@@ -103,5 +102,5 @@ def _is_complete(path: Path) -> bool:
 
 
 def _write(part: pd.DataFrame, path: Path) -> None:
-    with crash_safe.replacing(path, suffix=".writing") as file:
+    with replacing(path, suffix=".writing") as file:
         part.to_parquet(file, engine="pyarrow", compression="zstd", index=False)

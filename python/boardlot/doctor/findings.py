@@ -7,8 +7,6 @@ from typing import Literal, NamedTuple
 
 from boardlot.errors import BoardlotError
 
-__all__ = ["Failed", "Finding", "Skipped", "reason_of", "run_step"]
-
 
 class Finding(NamedTuple):
     """What one step of `examine` found.

@@ -12,7 +12,6 @@ from boardlot.plots.style import day, number, rows, text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["dividends", "dividends_title", "payments"]
 
 PLAN = "Plan"
 # The colours repeat with the next marker.

@@ -14,7 +14,6 @@ from boardlot.plots.style import number, rows, text, time_of, units
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["SIDES", "fill_points", "fills", "fills_title"]
 
 # In print, the markers distinguish the sides.
 SIDES = {"BUY": (style.BLUE, "^"), "SELL": (style.ORANGE, "v")}

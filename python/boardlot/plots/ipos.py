@@ -13,7 +13,6 @@ from boardlot.plots.style import day, rows, text, units
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MARKERS", "SUBSCRIPTION", "ipo_lines", "ipos", "ipos_title"]
 
 # Colour, marker and name in the legend; in print, the markers distinguish them.
 MARKERS = {

@@ -13,7 +13,6 @@ from boardlot.plots.style import number, rows, text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["NAMES", "VALUES", "position_bars", "positions"]
 
 VALUES = {
     "profit_ratio": ("P&L ratio (%)", "{:+,.2f} %"),

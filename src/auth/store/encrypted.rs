@@ -171,7 +171,7 @@ impl std::fmt::Debug for EncryptedFile {
 mod tests {
     use std::fs;
 
-    use super::{super::sealed::tests::seal_with_plain_keys, *};
+    use super::*;
     use crate::error::ErrorKind;
 
     /// A folder of its own that goes with the test.
@@ -295,43 +295,6 @@ mod tests {
             }
         });
         assert_eq!(folder.store("p").read().expect("reads").1.len(), 40);
-    }
-
-    #[test]
-    fn a_file_of_an_earlier_release_is_read_and_its_keys_are_encrypted_by_the_next_change() {
-        let folder = Folder::new("plain-keys");
-        let store = || EncryptedFile::with_key(folder.path(), Zeroizing::new([9; 32]));
-        store().save("new", b"value").expect("saves");
-        let (key, salt) = (Zeroizing::new([9; 32]), [1; 16]);
-        let values = [("https://x c alice", "1"), ("https://x c bob", "2")]
-            .map(|(key, value)| (key.to_owned(), Secret::new(value.as_bytes().to_vec())));
-        let old = seal_with_plain_keys(&salt, &key, &Values::from(values));
-        let shows = |name: &[u8]| {
-            let content = fs::read(folder.path()).expect("a file");
-            content.windows(name.len()).any(|bytes| bytes == name)
-        };
-        fs::write(folder.path(), &old).expect("written");
-        assert!(shows(b"alice"));
-        for bit in 0..old.len() * 8 {
-            let mut bad = old.clone();
-            bad[bit / 8] ^= 1 << (bit % 8);
-            fs::write(folder.path(), bad).expect("written");
-            refused(&store(), &folder.path());
-        }
-        fs::write(folder.path(), &old).expect("written");
-        let load = |key| store().load(key).expect("loads").expect("there").to_vec();
-        assert_eq!(
-            (load("https://x c alice"), load("https://x c bob")),
-            (b"1".into(), b"2".into())
-        );
-        store().save("https://x c carol", b"3").expect("saves");
-        for name in [b"alice".as_slice(), b"bob", b"carol", b"https://x"] {
-            assert!(!shows(name));
-        }
-        assert_eq!(
-            (load("https://x c alice"), load("https://x c carol")),
-            (b"1".into(), b"3".into())
-        );
     }
 
     #[test]

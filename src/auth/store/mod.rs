@@ -41,12 +41,6 @@ pub trait TokenStore: Send + Sync {
     /// is released, on the thread that took it.
     fn lock(&self, key: &str) -> Result<Guard>;
 
-    /// Whether the lock excludes other processes too. Without that, another one may be about to save
-    /// tokens that the service has already granted.
-    fn excludes_other_processes(&self) -> bool {
-        true
-    }
-
     /// Runs work that takes a lock, uses the store and releases the lock, all on this thread: so that a
     /// store may keep something for its thread meanwhile.
     fn on_one_thread(&self, work: Box<dyn FnOnce() + Send + '_>) {

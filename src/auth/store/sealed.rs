@@ -1,6 +1,6 @@
 //! The format of an encrypted token file.
 //!
-//! Version 2, all lengths little-endian:
+//! All lengths are little-endian:
 //!
 //! | Bytes | Content |
 //! |---|---|
@@ -15,9 +15,6 @@
 //!
 //! Everything before it is associated data, so any flipped bit is detected. The costs of Argon2id belong
 //! to the format version: a file cannot ask for excessive ones.
-//!
-//! Version 1 had the list of keys in plain text, as a part of the associated data. It is read, and the
-//! next change writes version 2.
 
 use std::collections::BTreeMap;
 
@@ -28,8 +25,7 @@ use super::Secret;
 use crate::error::{ErrorKind, Result};
 
 const MAGIC: &[u8; 16] = b"boardlot tokens\n";
-const FORMAT_VERSION: u8 = 2;
-const PLAIN_KEYS_VERSION: u8 = 1;
+const FORMAT_VERSION: u8 = 1;
 const SALT_BYTES: usize = 16;
 const NONCE_BYTES: usize = 12;
 const TAG_BYTES: usize = 16;
@@ -42,8 +38,6 @@ pub type Values = BTreeMap<String, Secret>;
 pub struct Sealed<'a> {
     pub salt: Salt,
     nonce: [u8; NONCE_BYTES],
-    /// The list of keys, if it is not encrypted.
-    plain_keys: Option<&'a [u8]>,
     /// Everything before the ciphertext.
     associated_data: &'a [u8],
     ciphertext: &'a [u8],
@@ -54,21 +48,14 @@ impl<'a> Sealed<'a> {
         let truncated = || "it is not a token store, or is truncated".to_owned();
         let rest = content.strip_prefix(MAGIC.as_slice()).ok_or_else(truncated)?;
         let (&[version], rest) = rest.split_first_chunk().ok_or_else(truncated)?;
-        if ![PLAIN_KEYS_VERSION, FORMAT_VERSION].contains(&version) {
+        if version != FORMAT_VERSION {
             return Err(format!("its format version is {version}; expected {FORMAT_VERSION}"));
         }
         let (&salt, rest) = rest.split_first_chunk().ok_or_else(truncated)?;
-        let (&nonce, rest) = rest.split_first_chunk().ok_or_else(truncated)?;
-        let (plain_keys, ciphertext) = match version {
-            PLAIN_KEYS_VERSION => {
-                let (keys, rest) = split_counted(rest).ok_or_else(truncated)?;
-                (Some(keys), rest)
-            }
-            _ => (None, rest),
-        };
+        let (&nonce, ciphertext) = rest.split_first_chunk().ok_or_else(truncated)?;
         let associated_data =
             content.get(..content.len() - ciphertext.len()).ok_or_else(truncated)?;
-        Ok(Sealed { salt, nonce, plain_keys, associated_data, ciphertext })
+        Ok(Sealed { salt, nonce, associated_data, ciphertext })
     }
 
     /// The plaintext of the values; `None` if the key is wrong or the content was changed.
@@ -84,10 +71,7 @@ impl<'a> Sealed<'a> {
 
     /// The values by their keys; `None` if the plaintext does not fit the keys.
     pub fn values(&self, plaintext: &[u8]) -> Option<Values> {
-        let (keys, mut rest) = match self.plain_keys {
-            Some(keys) => (keys, plaintext),
-            None => split_counted(plaintext)?,
-        };
+        let (keys, mut rest) = split_counted(plaintext)?;
         let keys = std::str::from_utf8(keys).ok()?;
         let mut values = Values::new();
         for key in keys.split_terminator('\n') {
@@ -152,7 +136,7 @@ fn encoded_length(length: usize) -> Result<[u8; 4]> {
 }
 
 #[cfg(test)]
-pub mod tests {
+mod tests {
     use proptest::prelude::*;
 
     use super::*;
@@ -185,7 +169,7 @@ pub mod tests {
             bytes in proptest::collection::vec(any::<u8>(), 0..120),
         ) {
             let whole = |version| [MAGIC.as_slice(), &[version], &bytes].concat();
-            for bytes in [&bytes, &whole(FORMAT_VERSION), &whole(PLAIN_KEYS_VERSION)] {
+            for bytes in [&bytes, &whole(FORMAT_VERSION), &whole(FORMAT_VERSION + 1)] {
                 if let Ok(sealed) = Sealed::parse(bytes) {
                     let length = sealed.associated_data.len() + sealed.ciphertext.len();
                     prop_assert_eq!(length, bytes.len());
@@ -193,21 +177,5 @@ pub mod tests {
                 }
             }
         }
-    }
-
-    /// A file of an earlier release: with its keys in plain text.
-    pub fn seal_with_plain_keys(salt: &Salt, key: &Key, values: &Values) -> Vec<u8> {
-        let counted = |bytes: &[u8]| [&encoded_length(bytes.len()).expect("small"), bytes].concat();
-        let keys: String = values.keys().map(|key| format!("{key}\n")).collect();
-        let nonce = [3; NONCE_BYTES];
-        let head = [MAGIC.as_slice(), &[PLAIN_KEYS_VERSION], salt, &nonce].concat();
-        let mut content = [head, counted(keys.as_bytes())].concat();
-        let mut buffer: Vec<u8> = values.values().flat_map(|value| counted(value)).collect();
-        let nonce = Nonce::assume_unique_for_key(nonce);
-        let sealing = cipher(key).expect("AES");
-        let sealed = sealing.seal_in_place_append_tag(nonce, Aad::from(&content), &mut buffer);
-        sealed.expect("sealed");
-        content.extend(buffer);
-        content
     }
 }

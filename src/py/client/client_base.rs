@@ -199,9 +199,8 @@ impl ClientBase {
     /// returns, and whatever existed at the call is not later.
     fn _service_now<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let core = this.get().core(this.py())?;
-        let finish = |py: Python<'_>, millis: i64| {
-            Ok(millis.saturating_mul(1000).into_pyobject(py)?.into_any().unbind())
-        };
+        let finish =
+            |py: Python<'_>, micros: i64| Ok(micros.into_pyobject(py)?.into_any().unbind());
         let future = async move { core.service_now().await };
         Self::run(this, Call::new("service_now", future, Box::new(finish)))
     }

@@ -85,11 +85,12 @@ pub fn build_client(
         }
     }
     if let Some(profile) = &profile {
-        if transport.proxy.is_none() {
-            transport.proxy = profile.proxy.clone();
+        let connect = &mut transport.connect;
+        if connect.proxy.is_none() {
+            connect.proxy = profile.proxy.clone();
         }
-        if let (None, Some(file)) = (&transport.extra_certificates, &profile.ca_file) {
-            transport.extra_certificates =
+        if let (None, Some(file)) = (&connect.extra_certificates, &profile.ca_file) {
+            connect.extra_certificates =
                 Some(caller_arguments::file_contents(py, "ca_file", file)?);
         }
         if transport.rate_limit.is_none() {

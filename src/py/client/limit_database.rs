@@ -1,12 +1,13 @@
-//! A rate limit whose state is in a database, which Python code asks.
+//! A rate limit whose state is in a database, which Python code reads and writes.
 
 use std::{
     fmt,
     sync::{Arc, Mutex, PoisonError},
 };
 
+use boardlot_gated::gated;
 use futures_util::future::BoxFuture;
-use pyo3::prelude::*;
+use pyo3::{prelude::*, types::PyBytes};
 
 use crate::{
     callback_pool,
@@ -18,7 +19,7 @@ use crate::{
         shutdown_gate::attach,
         weak_ref::{StrongRef, WeakRef},
     },
-    shared_limit::{Allowance, Change, Reserved, Slowdown, State, Storage, boot_nanos},
+    shared_limit::{Allowance, Change, Reserved, State, Storage, boot_nanos},
 };
 
 /// A `LimitDatabase`.
@@ -26,12 +27,48 @@ pub struct DatabaseStorage(Arc<Shared>);
 
 struct Shared {
     object: WeakRef,
-    /// What the database said last, by the boot clock of this machine.
-    known: Mutex<Option<State>>,
+    /// What the database said last.
+    known: Mutex<Option<Known>>,
 }
 
-/// What the database returns: its time, the reserved one, and its state, in microseconds since 1970.
-type Row = (i64, i64, i64, i64, i64, f64, f64, i64, i64, i64);
+/// A state by the clock of the database, which showed `now` when it was received: then the boot clock of
+/// this machine showed `received`. The database's clock is taken to be as old as its response at most: so a
+/// request is never sent early.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    state: State,
+    send_at: u64,
+    now: u64,
+    received: u64,
+}
+
+impl Known {
+    /// A time of the database by the boot clock.
+    fn local(&self, time: u64) -> u64 {
+        self.received.saturating_add(time).saturating_sub(self.now)
+    }
+}
+
+/// A change of the state, which Python code makes in a transaction.
+#[pyclass(frozen, module = "boardlot._core")]
+struct LimitChange {
+    change: Change,
+    allowance: Allowance,
+    made: Mutex<Option<Known>>,
+}
+
+#[gated]
+#[pymethods]
+impl LimitChange {
+    /// The new state, of the state and the microseconds since 1970 of the database.
+    fn __call__<'py>(&self, py: Python<'py>, state: &[u8], now: u64) -> Bound<'py, PyBytes> {
+        let (now, received) = (now.saturating_mul(1_000), boot_nanos());
+        let mut state = State::decode(state, now);
+        let send_at = state.apply(self.change, self.allowance, now);
+        *lock(&self.made) = Some(Known { state, send_at, now, received });
+        PyBytes::new(py, &state.encode())
+    }
+}
 
 impl DatabaseStorage {
     /// The storage, and what keeps the object alive.
@@ -53,67 +90,36 @@ impl Storage for DatabaseStorage {
         Box::pin(async move { callback_pool::run(move || shared.change(change, allowance)).await? })
     }
 
-    fn known(&self) -> Option<State> {
-        *self.0.known()
+    fn known(&self) -> Option<(State, u64)> {
+        let known = (*lock(&self.0.known))?;
+        Some((known.state, boot_nanos().saturating_sub(known.received).saturating_add(known.now)))
     }
 }
 
 impl Shared {
-    fn known(&self) -> std::sync::MutexGuard<'_, Option<State>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn change(&self, change: Change, allowance: Allowance) -> Result<Reserved> {
-        let (known, now) = (self.known().unwrap_or_default(), boot_nanos());
-        let rate = known.rate(allowance, now);
-        let row: Row = attach(|py| {
+        let known = attach(|py| {
             let object = self.object.upgrade(py).ok_or_else(|| {
                 Error::config("the rate limit was dropped while it was in use; keep a reference")
             })?;
-            let outcome = match change {
-                Change::Reserve => {
-                    let (interval, tolerance) = (1e6 / rate, 1e6 * allowance.tolerance());
-                    object.invoke_method(intern!(py, "reserve"), (interval, tolerance))
-                }
-                Change::Hold(wait) => {
-                    object.invoke_method(intern!(py, "hold"), (wait.as_secs_f64() * 1e6,))
-                }
-                Change::SlowDown(sent_ago) => {
-                    let Slowdown { low, recovered, .. } = Slowdown::below(rate, now);
-                    let sent_ago = sent_ago.as_secs_f64() * 1e6;
-                    object.invoke_method(intern!(py, "slow_down"), (sent_ago, low, recovered))
-                }
-            };
-            outcome.and_then(|row| row.extract()).map_err(|error| unreachable(py, &error))
+            let made = LimitChange { change, allowance, made: Mutex::new(None) };
+            let made = Bound::new(py, made).map_err(|error| unreachable(py, &error))?;
+            object
+                .invoke_method(intern!(py, "change"), (&made,))
+                .map_err(|error| unreachable(py, &error))?;
+            let known = *lock(&made.get().made);
+            known.ok_or_else(|| Error::internal("the rate limit's state was not changed"))
         })?;
-        let reserved = by_boot_clock(row, boot_nanos());
-        *self.known() = Some(reserved.state);
-        Ok(reserved)
+        *lock(&self.known) = Some(known);
+        Ok(Reserved {
+            send_at: known.local(known.send_at),
+            held_until: known.local(known.state.held_until),
+        })
     }
 }
 
-/// The row by the boot clock of this machine, which shows `received` now. The database's clock is taken to
-/// be as old as its response at most: so a request is never sent early.
-fn by_boot_clock(row: Row, received: u64) -> Reserved {
-    let (now, send_at, held_until, arrival, since, low, recovered, window, in_window, in_previous) =
-        row;
-    let local = |time: i64| {
-        let ahead = time.saturating_sub(now).saturating_mul(1_000);
-        received.saturating_add_signed(ahead)
-    };
-    let count = |number: i64| u64::try_from(number).unwrap_or_default();
-    // The window of the database's clock that is now, is the one of this clock.
-    let windows_ago = count(now / 1_000_000 - window);
-    let state = State {
-        updated: received,
-        arrival: local(arrival),
-        held_until: local(held_until),
-        slowdown: (since > 0).then(|| Slowdown { since: local(since), low, recovered }),
-        window: (received / 1_000_000_000).saturating_sub(windows_ago),
-        in_window: count(in_window),
-        in_previous: count(in_previous),
-    };
-    Reserved { send_at: local(send_at), state }
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The request was not sent, so it may be repeated.

@@ -1,7 +1,6 @@
 //! Keys, tokens, the stores that keep them, and profiles.
 
 pub mod auth;
-pub mod files;
 pub mod oauth;
 pub mod profile;
 pub mod python_store;

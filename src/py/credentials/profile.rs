@@ -9,7 +9,6 @@ use pyo3::{
     types::PyDict,
 };
 
-use super::files::os_error;
 use crate::{
     error::Error,
     http::{BaseUrl, EnvironmentProxy},
@@ -18,6 +17,7 @@ use crate::{
         arguments::caller_arguments::{text, text_of},
         interpreter::{
             errors::raise,
+            files::os_error,
             shutdown_gate::{detach, with_interpreter},
         },
     },

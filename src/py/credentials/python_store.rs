@@ -119,10 +119,6 @@ impl TokenStore for PythonStore {
         })
     }
 
-    fn excludes_other_processes(&self) -> bool {
-        self.has_lock
-    }
-
     /// Python forgets a thread's `threading.local` as soon as the thread leaves the interpreter for good.
     fn on_one_thread(&self, work: Box<dyn FnOnce() + Send + '_>) {
         with_one_thread_state(work);

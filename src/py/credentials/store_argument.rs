@@ -4,7 +4,7 @@ use pyo3::{PyTraverseError, PyVisit, prelude::*};
 
 use super::{
     python_store::PythonStore,
-    stores::{KeyringStore, built_in_store},
+    stores::{KeyringStore, TokenStoreBase},
 };
 use crate::{
     auth::SharedStore,
@@ -29,8 +29,8 @@ impl StoreObject {
             return Self::from_argument(py, Some(keyring.as_any()));
         };
         let object = store.clone().unbind();
-        if let Some(built_in) = built_in_store(store) {
-            return Ok((built_in, StoreObject { object, strong: None }));
+        if let Ok(built_in) = store.cast::<TokenStoreBase>() {
+            return Ok((built_in.get().shared(), StoreObject { object, strong: None }));
         }
         for name in ["load", "save", "delete"] {
             if !store.getattr_opt(name)?.is_some_and(|method| method.is_callable()) {

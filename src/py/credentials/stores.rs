@@ -18,7 +18,7 @@ use crate::{
         SharedStore, blocking,
         store::{EncryptedFile, Keychain, Memory, Passphrase, Secret, TokenStore},
     },
-    error::Error,
+    error::{Error, Result},
     py::{
         arguments::caller_arguments::{secret_text, text_of},
         calls::blocking::block,
@@ -30,33 +30,48 @@ use crate::{
     },
 };
 
-/// The keychain of the operating system: Secret Service, Keychain or Credential Manager.
-///
-/// Each method raises `StoreError` if the keychain cannot be used. Tokens are never stored as plain text
-/// instead. For an example of the methods, see `MemoryStore`.
-#[pyclass(frozen, module = "boardlot._core")]
-pub struct KeyringStore {
-    store: Arc<Keychain>,
+/// The base class of `KeyringStore`, `EncryptedFileStore` and `MemoryStore`.
+#[pyclass(frozen, subclass, module = "boardlot._core")]
+pub struct TokenStoreBase {
     shared: SharedStore,
+    /// Whether it may wait for the operating system; otherwise it is called on the caller's own thread, so
+    /// that exceptions of the caller's code in it propagate unchanged.
+    waits: bool,
+}
+
+impl TokenStoreBase {
+    fn new(store: impl TokenStore + 'static, waits: bool) -> PyClassInitializer<Self> {
+        PyClassInitializer::from(TokenStoreBase { shared: Arc::new(store).into(), waits })
+    }
+
+    /// The store as credentials share it.
+    pub fn shared(&self) -> SharedStore {
+        self.shared.clone()
+    }
+
+    fn call<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&dyn TokenStore) -> Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let store = self.shared.store();
+        match self.waits {
+            true => block(py, blocking(move || call(&*store))),
+            false => call_store(py, || call(&*store)),
+        }
+    }
 }
 
 #[gated]
 #[pymethods]
-impl KeyringStore {
-    #[new]
-    pub fn new() -> Self {
-        let store = Arc::<Keychain>::default();
-        KeyringStore { shared: store.clone().into(), store }
-    }
-
+impl TokenStoreBase {
     /// Returns the bytes stored under `key`, or None.
     fn load<'py>(
         &self,
         py: Python<'py>,
         #[pyo3(from_py_with = text_of::key)] key: String,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let store = self.store.clone();
-        let found = block(py, blocking(move || store.load(&key)))?;
+        let found = self.call(py, move |store| store.load(&key))?;
         Ok(found.map(|value| PyBytes::new(py, &value)))
     }
 
@@ -67,8 +82,8 @@ impl KeyringStore {
         #[pyo3(from_py_with = text_of::key)] key: String,
         data: &[u8],
     ) -> PyResult<()> {
-        let (store, data) = (self.store.clone(), Secret::new(data.to_vec()));
-        block(py, blocking(move || store.save(&key, &data)))
+        let data = Secret::new(data.to_vec());
+        self.call(py, move |store| store.save(&key, &data))
     }
 
     /// Deletes `key`, if it exists.
@@ -77,8 +92,23 @@ impl KeyringStore {
         py: Python<'_>,
         #[pyo3(from_py_with = text_of::key)] key: String,
     ) -> PyResult<()> {
-        let store = self.store.clone();
-        block(py, blocking(move || store.delete(&key)))
+        self.call(py, move |store| store.delete(&key))
+    }
+}
+
+/// The keychain of the operating system: Secret Service, Keychain or Credential Manager.
+///
+/// Each method raises `StoreError` if the keychain cannot be used. Tokens are never stored as plain text
+/// instead. For an example of the methods, see `MemoryStore`.
+#[pyclass(frozen, extends = TokenStoreBase, module = "boardlot._core")]
+pub struct KeyringStore;
+
+#[gated]
+#[pymethods]
+impl KeyringStore {
+    #[new]
+    pub fn new() -> PyClassInitializer<Self> {
+        TokenStoreBase::new(Keychain::default(), true).add_subclass(KeyringStore)
     }
 
     #[expect(clippy::unused_self, reason = "a method of the Python class")]
@@ -99,47 +129,15 @@ impl KeyringStore {
 /// >>> store.load("key")
 /// b'a secret'
 /// >>> store.delete("key")
-#[pyclass(frozen, module = "boardlot._core")]
-pub struct MemoryStore {
-    store: Arc<Memory>,
-    shared: SharedStore,
-}
+#[pyclass(frozen, extends = TokenStoreBase, module = "boardlot._core")]
+pub struct MemoryStore;
 
 #[gated]
 #[pymethods]
 impl MemoryStore {
     #[new]
-    fn new() -> Self {
-        let store = Arc::<Memory>::default();
-        MemoryStore { shared: store.clone().into(), store }
-    }
-
-    /// Returns the bytes stored under `key`, or None.
-    fn load<'py>(
-        &self,
-        py: Python<'py>,
-        #[pyo3(from_py_with = text_of::key)] key: &str,
-    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        load(py, &*self.store, key)
-    }
-
-    /// Stores the bytes of `data` under `key`.
-    fn save(
-        &self,
-        py: Python<'_>,
-        #[pyo3(from_py_with = text_of::key)] key: &str,
-        data: &[u8],
-    ) -> PyResult<()> {
-        call_store(py, || self.store.save(key, data))
-    }
-
-    /// Deletes `key`, if it exists.
-    fn delete(
-        &self,
-        py: Python<'_>,
-        #[pyo3(from_py_with = text_of::key)] key: &str,
-    ) -> PyResult<()> {
-        call_store(py, || self.store.delete(key))
+    fn new() -> PyClassInitializer<Self> {
+        TokenStoreBase::new(Memory::default(), false).add_subclass(MemoryStore)
     }
 
     #[expect(clippy::unused_self, reason = "a method of the Python class")]
@@ -167,10 +165,8 @@ impl MemoryStore {
 /// >>> store.load("key")
 /// b'a secret'
 /// >>> store.delete("key")
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, extends = TokenStoreBase, module = "boardlot._core")]
 pub struct EncryptedFileStore {
-    store: Arc<EncryptedFile>,
-    shared: SharedStore,
     path: PathBuf,
     /// The callable that returns the passphrase, which a pickle may contain.
     callable: Option<Py<StrongRef>>,
@@ -180,7 +176,11 @@ pub struct EncryptedFileStore {
 #[pymethods]
 impl EncryptedFileStore {
     #[new]
-    fn new(py: Python<'_>, path: PathBuf, passphrase: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        passphrase: &Bound<'_, PyAny>,
+    ) -> PyResult<PyClassInitializer<Self>> {
         let (callable, passphrase) = if passphrase.is_instance_of::<PyString>() {
             let text = secret_text("passphrase", passphrase)?;
             if text.is_empty() {
@@ -201,8 +201,8 @@ impl EncryptedFileStore {
             raise(py, Error::argument("path", &shown, &format!("the path of a file ({error})")))
         })?;
         let store = EncryptedFile::new(path.clone(), passphrase, Box::new(check_signals));
-        let store = Arc::new(store);
-        Ok(EncryptedFileStore { shared: store.clone().into(), store, path, callable })
+        let base = TokenStoreBase::new(store, false);
+        Ok(base.add_subclass(EncryptedFileStore { path, callable }))
     }
 
     /// The file.
@@ -211,39 +211,11 @@ impl EncryptedFileStore {
         self.path.as_path().into_pyobject(py).map(Bound::into_any)
     }
 
-    /// Returns the bytes stored under `key`, or None.
-    fn load<'py>(
-        &self,
-        py: Python<'py>,
-        #[pyo3(from_py_with = text_of::key)] key: &str,
-    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        load(py, &*self.store, key)
-    }
-
-    /// Stores the bytes of `data` under `key`.
-    fn save(
-        &self,
-        py: Python<'_>,
-        #[pyo3(from_py_with = text_of::key)] key: &str,
-        data: &[u8],
-    ) -> PyResult<()> {
-        call_store(py, || self.store.save(key, data))
-    }
-
-    /// Deletes `key`, if it exists.
-    fn delete(
-        &self,
-        py: Python<'_>,
-        #[pyo3(from_py_with = text_of::key)] key: &str,
-    ) -> PyResult<()> {
-        call_store(py, || self.store.delete(key))
-    }
-
     fn __repr__(&self) -> String {
         format!("EncryptedFileStore('{}')", self.path.display())
     }
 
-    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.callable)
     }
 
@@ -257,20 +229,6 @@ impl EncryptedFileStore {
                 "pass a callable that returns it",
             )),
         }
-    }
-}
-
-/// The core's store of an object of one of these classes; none of the caller's own store. A class that
-/// is missing here would be called through Python, without its lock.
-pub fn built_in_store(object: &Bound<'_, PyAny>) -> Option<SharedStore> {
-    if let Ok(keyring) = object.cast::<KeyringStore>() {
-        Some(keyring.get().shared.clone())
-    } else if let Ok(file) = object.cast::<EncryptedFileStore>() {
-        Some(file.get().shared.clone())
-    } else if let Ok(memory) = object.cast::<MemoryStore>() {
-        Some(memory.get().shared.clone())
-    } else {
-        None
     }
 }
 
@@ -291,13 +249,4 @@ fn ask(callable: WeakRef) -> Passphrase {
             ))
         })
     })
-}
-
-fn load<'py>(
-    py: Python<'py>,
-    store: &dyn TokenStore,
-    key: &str,
-) -> PyResult<Option<Bound<'py, PyBytes>>> {
-    let value = call_store(py, || store.load(key))?;
-    Ok(value.map(|value| PyBytes::new(py, &value)))
 }

@@ -2,9 +2,11 @@
 
 #[cfg(not(system_allocator))]
 pub mod allocator;
+pub mod arrow_call;
 pub mod callback;
 pub mod caller_context;
 pub mod errors;
+pub mod files;
 pub mod fork_safe_cell;
 pub mod forks;
 pub mod notifier;

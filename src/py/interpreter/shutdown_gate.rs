@@ -24,7 +24,7 @@ use std::{
 use boardlot_gated::gated;
 use pyo3::prelude::*;
 
-use super::thread_end;
+use super::{arrow_call::Attached, thread_end};
 use crate::{
     error::{ErrorKind, Result},
     process::{self, PerProcess},
@@ -126,10 +126,12 @@ pub fn attach<T>(work: impl FnOnce(Python<'_>) -> Result<T>) -> Result<T> {
     outcome
 }
 
-/// Attaches for the consumer of an Arrow stream, which calls from any thread, attached or not.
+/// Attaches for the consumer of an Arrow stream, which calls from any thread, attached or not: see
+/// `arrow_call`.
 pub fn attach_consumer<T>(work: impl FnOnce(Python<'_>) -> T) -> Result<T> {
     let exiting = || ErrorKind::Config("the program is exiting".into());
     let _entered = try_enter().map_err(|Closed| exiting())?;
+    let _attached = Attached::new().ok_or_else(exiting)?;
     Ok(Python::try_attach(work).ok_or_else(exiting)?)
 }
 

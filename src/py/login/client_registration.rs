@@ -112,7 +112,7 @@ pub fn register_client<'py>(
     for uri in &uris {
         check_redirect_uri("redirect_uris", uri).map_err(refuse)?;
     }
-    let options = transport_options(py, timeout, proxy, ca_file)?;
+    let options = transport_options(py, Some(timeout), proxy, ca_file)?;
     let transport = detach(py, || Transport::new(base, options)).map_err(refuse)?;
     let work = async move { register(&transport, &uris, &client_name, confidential).await };
     block(py, work).map(Registration)

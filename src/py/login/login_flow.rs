@@ -5,20 +5,21 @@ use std::{path::PathBuf, sync::Arc};
 use boardlot_gated::gated;
 use pyo3::{PyTraverseError, PyVisit, prelude::*, types::PyFloat};
 
-use super::{client_registration::client_name_text, login_prompt::Prompt};
+use super::{
+    client_registration::client_name_text, login_prompt::Prompt, oauth_app::transport_options,
+};
 use crate::{
     auth::OAuth as Core,
     error::{Error, Result},
-    http::{BaseUrl, TransportOptions},
+    http::BaseUrl,
     login::{Flow, Options},
     py::{
-        arguments::caller_arguments::{file_contents, seconds, text_of},
+        arguments::caller_arguments::{seconds, text_of},
         calls::{
             blocking::{block, block_polling},
             call::{Call, CallMode},
         },
         credentials::{oauth::OAuth, store_argument::StoreObject},
-        hooks::observer::PythonObserver,
         interpreter::{callback::Invoke, errors::raise, shutdown_gate::detach},
     },
 };
@@ -133,7 +134,6 @@ pub fn begin_login<'py>(
     let refuse = |error| raise(py, error);
     let base = BaseUrl::parse(base_url).map_err(refuse)?;
     let (store, object) = StoreObject::from_argument(py, store)?;
-    let extra_certificates = ca_file.map(|path| file_contents(py, "ca_file", &path)).transpose()?;
     let options = Options {
         store,
         client_id,
@@ -141,12 +141,7 @@ pub fn begin_login<'py>(
         redirect_port: port(redirect_port).map_err(refuse)?,
         confidential,
         deadline: seconds("timeout", &PyFloat::new(py, timeout))?,
-        transport: TransportOptions {
-            proxy,
-            extra_certificates,
-            observer: Some(Arc::new(PythonObserver::default())),
-            ..TransportOptions::default()
-        },
+        transport: transport_options(py, None, proxy, ca_file)?,
     };
     let flow = block(py, Flow::begin(base, options))?;
     Ok(LoginFlow { flow: Arc::new(flow), store: object })

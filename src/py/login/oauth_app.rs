@@ -166,28 +166,29 @@ fn new_base<'py>(
         Some(secret) => kept("client_secret", secret)?,
         None => None,
     };
-    let transport = transport_options(py, timeout, proxy.clone(), ca_file.clone())?;
+    let transport = transport_options(py, Some(timeout), proxy.clone(), ca_file.clone())?;
     let options = AppOptions { client_id, client_secret, redirect_uri, store: shared, transport };
     let app = Arc::new(detach(py, || App::new(base, options)).map_err(refuse)?);
     let connection = Connection { timeout, proxy, ca_file };
     Ok(OAuthAppBase { app, store, connection })
 }
 
-/// How to send the requests of an application.
+/// How to send the requests of a login or an application.
 pub fn transport_options(
     py: Python<'_>,
-    timeout: f64,
+    timeout: Option<f64>,
     proxy: Option<String>,
     ca_file: Option<PathBuf>,
 ) -> PyResult<TransportOptions> {
-    let extra_certificates = ca_file.map(|path| file_contents(py, "ca_file", &path)).transpose()?;
-    Ok(TransportOptions {
-        timeout: seconds("timeout", &PyFloat::new(py, timeout))?,
-        proxy,
-        extra_certificates,
-        observer: Some(Arc::new(PythonObserver::default())),
-        ..TransportOptions::default()
-    })
+    let mut options = TransportOptions::default();
+    if let Some(timeout) = timeout {
+        options.timeout = seconds("timeout", &PyFloat::new(py, timeout))?;
+    }
+    options.connect.proxy = proxy;
+    options.connect.extra_certificates =
+        ca_file.map(|path| file_contents(py, "ca_file", &path)).transpose()?;
+    options.observer = Some(Arc::new(PythonObserver::default()));
+    Ok(options)
 }
 
 /// The classes differ in whether `fetch_token` blocks or is awaited.

@@ -18,6 +18,7 @@ use crate::{
     error::Result,
     pages::exhausted,
     py::interpreter::{
+        arrow_call::Released,
         callback::{Invoke, import},
         errors::raise,
         shutdown_gate::{attach_consumer, detach},
@@ -27,12 +28,17 @@ use crate::{
 /// The remaining pages of a pager. A page is received when the consumer takes its batch: what it does not
 /// ask for is still the pager's. The consumer may call from any thread, attached or not.
 pub struct PageReader {
-    state: Arc<PagerState>,
-    view: Arc<RowView>,
+    pager: Released<ReadPager>,
     columns: StreamColumns,
     schema: SchemaRef,
     /// How many batches were taken.
     pages: AtomicUsize,
+}
+
+/// What a reader has of its pager: it is here that it has Python objects.
+struct ReadPager {
+    state: Arc<PagerState>,
+    view: Arc<RowView>,
     /// The client, which keeps alive what the core has weak references to.
     _owner: Option<Py<PyAny>>,
 }
@@ -61,14 +67,12 @@ pub fn stream_capsule<'py>(
     let found: Result<_> = detach(py, schema_of);
     let found = found.map_err(|error| state.with_checkpoint(py, raise(py, error)));
     let (columns, schema) = found?;
-    let reader = PageReader {
+    let pager = Released::new(ReadPager {
         state: state.clone(),
         view: view.clone(),
-        columns,
-        schema,
-        pages: AtomicUsize::new(0),
         _owner: owner.map(|owner| owner.clone_ref(py)),
-    };
+    });
+    let reader = PageReader { pager, columns, schema, pages: AtomicUsize::new(0) };
     let stream = FFI_ArrowArrayStream::new(Box::new(reader));
     PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
 }
@@ -84,7 +88,7 @@ fn columns_of(state: &PagerState, view: &RowView, slice: Option<&PageSlice>) -> 
 impl PageReader {
     fn next_batch(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
         loop {
-            let batch = self.state.next_page(py, |slice| self.batch(py, &slice))?;
+            let batch = self.pager.state.next_page(py, |slice| self.batch(py, &slice))?;
             match batch {
                 None => return Ok(None),
                 // A page without records is no batch.
@@ -103,7 +107,7 @@ impl PageReader {
         }
         let number = self.pages.load(Ordering::Relaxed) + 1;
         let batch = || {
-            let columns = columns_of(&self.state, &self.view, Some(slice))?;
+            let columns = columns_of(&self.pager.state, &self.pager.view, Some(slice))?;
             columns.finish_like(&self.columns, number)
         };
         let batch: Result<RecordBatch> = detach(py, batch);

@@ -110,7 +110,7 @@ impl Source for Bodies {
         ""
     }
 
-    fn now_ms<'a>(
+    fn now<'a>(
         &'a self,
         _listing: &'a PagedCall,
     ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {

@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::{
-    api::{Endpoint, ParameterKind, SCOPES},
-    sandbox::{markets::accounts::accounts, wire::envelope::Rejection},
-};
+use boardlot_service::api::{Endpoint, ParameterKind, SCOPES};
+
+use crate::{data::ACCOUNTS, wire::envelope::Rejection};
 
 /// The sandbox's choice, with HTTP 403.
 pub const PERMISSION_DENIED: i64 = -10;
@@ -21,23 +20,16 @@ pub struct Scopes(Arc<[String]>);
 
 /// The kind of each account, and its own scope.
 pub fn account_scopes() -> impl Iterator<Item = (&'static str, String)> {
-    accounts()
-        .into_iter()
-        .flat_map(|(kind, ids)| ids.into_iter().map(move |id| (kind, own_scope(&id))))
+    let accounts = ACCOUNTS.into_iter();
+    accounts.flat_map(|(kind, ids)| ids.iter().map(move |id| (kind, own_scope(id))))
 }
 
 fn own_scope(id: &str) -> String {
     format!("{ACCOUNT_PREFIX}{id}")
 }
 
-/// Whether a scope is about accounts.
-pub fn is_account(scope: &str) -> bool {
+fn is_account(scope: &str) -> bool {
     scope.starts_with(ACCOUNT_PREFIX)
-}
-
-/// The scopes of section 2.1, as the response to a registration lists them.
-pub fn offered() -> String {
-    Scopes::all().to_text()
 }
 
 impl Scopes {
@@ -101,8 +93,9 @@ impl Scopes {
 
 #[cfg(test)]
 mod tests {
+    use boardlot_service::api::{ENDPOINTS, endpoint};
+
     use super::*;
-    use crate::api::{ENDPOINTS, endpoint};
 
     fn chosen(scopes: &[&str]) -> Scopes {
         let scopes: Vec<String> = scopes.iter().map(|scope| (*scope).to_owned()).collect();
@@ -143,7 +136,10 @@ mod tests {
         let scopes = chosen(&["accid:5001", "trade:read", "quote:read", "trade:read"]);
         assert_eq!(scopes.to_text(), "quote:read trade:read accid:5001");
         assert_eq!(chosen(&["accid:5001", "accid:*"]).to_text(), "accid:*");
-        assert_eq!(offered(), "quote:read quote:write trade:read trade:write accid:*");
+        assert_eq!(
+            Scopes::all().to_text(),
+            "quote:read quote:write trade:read trade:write accid:*"
+        );
         for wrong in ["", "quote", "accid:1", "accid:", "quote:read trade:read", "Quote:read"] {
             assert!(Scopes::chosen(&[wrong.to_owned()]).is_err(), "{wrong}");
         }

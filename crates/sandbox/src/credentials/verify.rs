@@ -6,21 +6,15 @@ use std::{
     sync::{Arc, Mutex, RwLock},
 };
 
-use axum::http::HeaderMap;
-use base64::{
-    Engine,
-    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
-};
-
-use super::{keys::UploadedKey, scopes::Scopes, tokens::Tokens};
-use crate::{
+use base64::{Engine, engine::general_purpose::STANDARD};
+use boardlot_service::{
     canonical_request::payload,
-    error::{CLOCK_OFFSET_CODE, Error, Result, THROTTLED_CODE},
-    sandbox::{
-        sync::{lock, read, write},
-        wire::envelope::Rejection,
-    },
+    error::{CLOCK_OFFSET_CODE, Result, THROTTLED_CODE},
 };
+use http::HeaderMap;
+
+use super::{keys::UploadedKey, random_text, scopes::Scopes, tokens::Tokens};
+use crate::{lock, read, wire::envelope::Rejection, write};
 
 /// The largest difference between the clocks, either way.
 pub const WINDOW_MS: u64 = 5_000;
@@ -69,7 +63,7 @@ impl Credentials {
     /// Stores a public key under a fresh id.
     pub fn upload(&self, public_pem: &str) -> Result<String> {
         let key = UploadedKey::read(public_pem)?;
-        let id = random_id("app-")?;
+        let id = random_text("app-")?;
         let known = Arc::new(Known { key, nonces: Mutex::default() });
         write(&self.keys).insert(id.clone(), known);
         Ok(id)
@@ -159,15 +153,6 @@ impl Nonces {
         self.until_ms.insert(nonce.into(), until_ms);
         Ok(())
     }
-}
-
-/// 128 random bits in text, behind a prefix.
-pub fn random_id(prefix: &str) -> Result<String> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| {
-        Error::config(format!("the operating system returned no random bytes: {error}"))
-    })?;
-    Ok(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(bytes)))
 }
 
 fn unauthenticated(message: &str) -> Rejection {

@@ -1,13 +1,103 @@
-//! The data of each endpoint, and the rows of tests.
+//! The data of each endpoint: built-in rows, and those of tests.
 
-pub mod crypto;
-pub mod custom_rows;
-pub mod dataset;
-pub mod dividends;
+pub mod calendar;
 pub mod fills;
-pub mod futures;
-pub mod history;
-pub mod ipos;
-pub mod plates;
-pub mod sim;
-pub mod trading_days;
+pub mod rows;
+mod securities;
+mod templates;
+
+use std::sync::{Arc, LazyLock};
+
+use boardlot_service::{
+    api::{ENDPOINTS, EndpointRef},
+    endpoint_file,
+};
+use jiff::civil::Date;
+
+use crate::{
+    options::Options,
+    wire::{
+        arguments::Arguments,
+        envelope::{self, HandlerResult, Rejection},
+    },
+};
+use calendar::{midnight, trading_days};
+use rows::{Lists, Row};
+use securities::security;
+use templates::{Basis, Words, expand, futures, words_of};
+
+/// The accounts of the demo user by their kinds. One of the ids is larger than what a 64-bit float holds
+/// exactly.
+pub const ACCOUNTS: [(&str, &[&str]); 3] = [
+    ("crypto", &["9007199254740993", "1001001"]),
+    ("sim", &["5001", "5002"]),
+    ("trade", fills::ACCOUNTS),
+];
+
+static HISTORIES: LazyLock<Vec<EndpointRef>> = LazyLock::new(|| {
+    let file = endpoint_file::parse("histories.toml", include_str!("histories.toml"));
+    let endpoints = file.unwrap_or_default().into_values();
+    endpoints.map(|(_, endpoint)| EndpointRef::from(Arc::new(endpoint))).collect()
+});
+
+/// The table's endpoints, and those that the service document names without a path.
+pub fn endpoints() -> impl Iterator<Item = EndpointRef> {
+    ENDPOINTS.iter().map(|endpoint| EndpointRef::from(*endpoint)).chain(HISTORIES.iter().cloned())
+}
+
+/// The built-in data. They depend on the seed and the date alone.
+#[derive(Debug)]
+pub struct Data {
+    basis: Basis,
+    fills: usize,
+    lists: Lists,
+}
+
+impl Data {
+    pub fn new(options: &Options, today: Date) -> Self {
+        let Options { seed, fills, orders, plate_stocks, .. } = *options;
+        let basis = Basis { seed, midnight: midnight(today), orders, plate_stocks };
+        Data { basis, fills, lists: Lists::default() }
+    }
+
+    pub fn seed(&self) -> u64 {
+        self.basis.seed
+    }
+
+    /// Answers a request.
+    pub fn respond(&self, arguments: &Arguments) -> HandlerResult {
+        let rows = match &*arguments.endpoint.name {
+            "server_time" => return Ok(envelope::server_time(arguments.now_ms)),
+            "fills_history" => return fills::history(self.basis, self.fills, arguments),
+            "trading_days" => trading_days(arguments)?.into(),
+            _ => self.lists.of((arguments.identity(), false), || self.rows(arguments))?,
+        };
+        rows::respond(self.seed(), &rows, arguments)
+    }
+
+    fn rows(&self, arguments: &Arguments) -> Result<Vec<Row>, Rejection> {
+        let names = ["symbol", "acc_id", "plate_code", "market", "request_type"];
+        let sent = names.iter().filter_map(|name| Some((*name, arguments.sent(name)?)));
+        let mut words: Words = sent.map(|(name, text)| (name.to_owned(), text)).collect();
+        let symbol = arguments.text("symbol");
+        match security(symbol, self.basis.plate_stocks) {
+            Some(security) => words.extend(words_of(&security)),
+            None if symbol.is_empty() => {}
+            None if futures(self.basis).iter().any(|code| code == symbol) => {}
+            None => return Err(Rejection::invalid_symbol(symbol)),
+        }
+        let (account, plate) = (arguments.text("acc_id"), arguments.text("plate_code"));
+        let mut rows = match expand(&arguments.endpoint, &words, self.basis) {
+            Some(rows) => rows,
+            None if !account.is_empty() => return Err(Rejection::unknown_account(account)),
+            None if !plate.is_empty() => return Err(Rejection::invalid_symbol(plate)),
+            // A security for which the endpoint has no records.
+            None => Vec::new(),
+        };
+        rows.retain(|row| rows::is_wanted(row, arguments, false));
+        if arguments.endpoint.paging.as_ref().is_some_and(rows::is_ascending) {
+            rows.reverse();
+        }
+        Ok(rows)
+    }
+}

@@ -1,157 +1,153 @@
-//! The authorization page (section 4.1): what is requested, what the user decides, and the redirect
-//! back to the client.
+//! The page on which a user decides (section 4.1), and the redirect back to the client.
 
-use axum::http::{
-    HeaderMap, HeaderValue, StatusCode,
-    header::{COOKIE, LOCATION, SET_COOKIE},
-};
-
-use super::{
-    authorization::{AuthorizationRequest, STATE},
-    error::OAuthError,
-    fields::Fields,
-    forms::FORM_LIFETIME_MS,
-    page::{self, Place, Problem},
-    service::{OAuth, OAuthRequest},
-};
-use crate::{
-    api::AUTHORIZE,
+use boardlot_service::{
+    api::{AUTHORIZE, SCOPES},
     error::{Error, ErrorKind, Result},
-    sandbox::{
-        credentials::{
-            hashed_store::{Hash, secret},
-            proof_key::challenge,
-            scopes::Scopes,
-            tokens::Tokens,
-            verify::random_id,
-        },
-        sync::lock,
-        wire::http_response::HttpResponse,
+};
+use http::{HeaderValue, StatusCode, header::LOCATION};
+use url::form_urlencoded;
+
+use super::{OAuth, OAuthRequest, Response, fields::Fields};
+use crate::{
+    credentials::{
+        scopes::{Scopes, account_scopes},
+        tokens::{Consent, Tokens, challenge},
     },
+    wire::http_response::HttpResponse,
 };
 
-const COOKIE_PREFIX: &str = "boardlot-consent-";
+const SCOPE: &str = "scope";
+const DECISION: &str = "decision";
+
+/// An authorization request with a known client and one of its redirect URIs.
+#[derive(Debug)]
+struct Authorization {
+    client_id: String,
+    client_name: String,
+    redirect_uri: String,
+    challenge: [u8; 32],
+    state: String,
+}
 
 /// Why a request is not shown to the user.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum InvalidRequest {
+#[derive(Debug)]
+enum Invalid {
     /// The client or its redirect URI is unknown: a page says so, never a redirect.
     Page(&'static str),
     /// The client learns it from this callback URL.
     Callback(String),
 }
 
-/// Checks the query by its row and the registered client.
-fn read(oauth: &OAuth, query: &str) -> Result<AuthorizationRequest, InvalidRequest> {
-    let fields = Fields::read(&AUTHORIZE, query.as_bytes());
-    let client = fields.required("client_id").ok().and_then(|id| oauth.clients.get(id));
-    let Some(client) = client else {
-        return Err(InvalidRequest::Page("The application that sent you here is not registered."));
-    };
-    let redirect_uri = fields.required("redirect_uri").unwrap_or_default();
-    if !client.redirect_uris.iter().any(|registered| registered == redirect_uri) {
-        return Err(InvalidRequest::Page(
-            "The address to which you would return is not one that the application registered.",
-        ));
-    }
-    let mut authorization = AuthorizationRequest {
-        client_id: client.id.clone(),
-        client_name: client.name.clone(),
-        redirect_uri: redirect_uri.to_owned(),
-        challenge: Hash::default(),
-        state: fields.required(STATE).unwrap_or_default().to_owned(),
-    };
-    let checked = AUTHORIZE
-        .parameters
-        .iter()
-        .filter(|parameter| parameter.required)
-        .try_for_each(|parameter| fields.required(&parameter.name).map(|_| ()))
-        .and_then(|()| {
-            let text = fields.required("code_challenge")?;
-            challenge(text).ok_or_else(|| {
-                "code_challenge is not valid; expected a SHA-256 hash in BASE64URL".to_owned()
-            })
-        });
-    match checked {
-        Ok(challenge) => {
-            authorization.challenge = challenge;
-            Ok(authorization)
+impl Authorization {
+    /// Checks the query by its row and the registered client.
+    fn read(oauth: &OAuth, query: &str) -> Result<Self, Invalid> {
+        let fields = Fields::read(&AUTHORIZE, query.as_bytes());
+        let client = fields.required("client_id").ok().and_then(|id| oauth.clients.get(id));
+        let Some(client) = client else {
+            return Err(Invalid::Page("The application that sent you here is not registered."));
+        };
+        let redirect_uri = fields.required("redirect_uri").unwrap_or_default();
+        if !client.redirect_uris.iter().any(|registered| registered == redirect_uri) {
+            return Err(Invalid::Page(
+                "The address to which you would return is not one that the application registered.",
+            ));
         }
-        Err(invalid) => {
-            Err(InvalidRequest::Callback(authorization.denied("invalid_request", &invalid)))
+        let mut authorization = Authorization {
+            client_id: client.id.clone(),
+            client_name: client.name.clone(),
+            redirect_uri: redirect_uri.to_owned(),
+            challenge: [0; 32],
+            // Returned even if something else is wrong.
+            state: fields.all("state").next().unwrap_or_default().to_owned(),
+        };
+        let response_type = fields.all("response_type").next().unwrap_or("code");
+        let checked = AUTHORIZE
+            .parameters
+            .iter()
+            .try_for_each(|parameter| fields.required(&parameter.name).map(|_| ()))
+            .and_then(|()| {
+                challenge(fields.required("code_challenge")?).ok_or_else(|| {
+                    "code_challenge is not valid; expected a SHA-256 hash in BASE64URL".to_owned()
+                })
+            });
+        match checked {
+            Ok(challenge) => {
+                authorization.challenge = challenge;
+                Ok(authorization)
+            }
+            Err(invalid) => {
+                let error = match response_type {
+                    "code" | "" => "invalid_request",
+                    _ => "unsupported_response_type",
+                };
+                Err(Invalid::Callback(authorization.denied(error, &invalid)))
+            }
+        }
+    }
+
+    /// The callback URL with a new code.
+    fn allowed(&self, tokens: &Tokens, scopes: Scopes, now_ms: i64) -> Result<String> {
+        let consent = Consent {
+            client_id: self.client_id.clone(),
+            redirect_uri: self.redirect_uri.clone(),
+            challenge: self.challenge,
+            scopes,
+        };
+        Ok(self.callback(&[("code", &tokens.add_code(consent, now_ms)?)]))
+    }
+
+    /// The callback URL with an error.
+    fn denied(&self, error: &str, description: &str) -> String {
+        self.callback(&[("error", error), ("error_description", description)])
+    }
+
+    fn callback(&self, pairs: &[(&str, &str)]) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(pairs);
+        if !self.state.is_empty() {
+            query.append_pair("state", &self.state);
+        }
+        let joint = if self.redirect_uri.contains('?') { '&' } else { '?' };
+        format!("{}{joint}{}", self.redirect_uri, query.finish())
+    }
+}
+
+impl Invalid {
+    fn response(self) -> HttpResponse {
+        match self {
+            Invalid::Page(reason) => failure(reason),
+            Invalid::Callback(url) => redirect(&url),
         }
     }
 }
 
 /// GET: the page, or why there is none.
-pub fn show(
-    oauth: &OAuth,
-    _: &Tokens,
-    request: &OAuthRequest<'_>,
-) -> Result<HttpResponse, OAuthError> {
-    match read(oauth, request.query) {
-        Ok(authorization) => {
-            let form = page::Filled::default();
-            show_form(oauth, authorization, StatusCode::OK, request.now_ms, &form)
-        }
-        Err(InvalidRequest::Page(reason)) => Ok(page::failure(StatusCode::BAD_REQUEST, reason)),
-        Err(InvalidRequest::Callback(url)) => Ok(redirect(&url)),
-    }
-}
-
-/// POST: what the user has decided.
-pub fn decide(
-    oauth: &OAuth,
-    tokens: &Tokens,
-    request: &OAuthRequest<'_>,
-) -> Result<HttpResponse, OAuthError> {
-    let now_ms = request.now_ms;
-    let fields = Fields::read(&AUTHORIZE, request.body);
-    let one = |name: &str| fields.optional(name).ok().flatten().unwrap_or_default();
-    let id = one(page::FORM);
-    let cookie = cookie(request.headers, &format!("{COOKIE_PREFIX}{id}"));
-    let taken = lock(&oauth.forms).take(id, one(page::TOKEN), cookie, now_ms);
-    let Some(authorization) = taken else {
-        return Ok(page::failure(
-            StatusCode::FORBIDDEN,
-            "This page was submitted before, was open for too long, or cookies are turned off.",
-        ));
-    };
-    let response = match one(page::DECISION) {
-        page::ALLOW => {
-            let ticked: Vec<String> = fields.all(page::SCOPE).map(str::to_owned).collect();
-            let mut problems = Vec::new();
-            if (one(page::USER), one(page::PASSWORD)) != (page::DEMO_USER, page::DEMO_PASSWORD) {
-                let message = "The user name or the password is wrong.".to_owned();
-                problems.push(Problem { place: Place::SignIn, message });
-            }
-            match Scopes::chosen(&ticked) {
-                Ok(scopes) if problems.is_empty() => {
-                    redirect(&authorization.allowed(tokens, scopes, now_ms)?)
-                }
-                chosen => {
-                    if let Err(message) = chosen {
-                        problems.push(Problem { place: Place::Scopes, message });
-                    }
-                    let user = one(page::USER).to_owned();
-                    let form = page::Filled { user, ticked: Some(ticked), problems };
-                    let status = StatusCode::BAD_REQUEST;
-                    return show_form(oauth, authorization, status, now_ms, &form);
-                }
-            }
-        }
-        page::DENY => {
-            redirect(&authorization.denied("access_denied", "the user denied the request"))
-        }
-        _ => page::failure(StatusCode::BAD_REQUEST, "The form has no decision."),
-    };
-    Ok(match expired_cookie(id) {
-        Some(cookie) => response.with(SET_COOKIE, cookie),
-        None => response,
+pub fn show(oauth: &OAuth, _: &Tokens, request: &OAuthRequest<'_>) -> Response {
+    Ok(match Authorization::read(oauth, request.query) {
+        Ok(authorization) => page(&authorization),
+        Err(invalid) => invalid.response(),
     })
 }
 
-/// What a user would do on the page: sign in, tick these scopes, allow.
+/// POST to the same address: what the user has decided.
+pub fn decide(oauth: &OAuth, tokens: &Tokens, request: &OAuthRequest<'_>) -> Response {
+    let authorization = match Authorization::read(oauth, request.query) {
+        Ok(authorization) => authorization,
+        Err(invalid) => return Ok(invalid.response()),
+    };
+    let fields = Fields::read(&AUTHORIZE, request.body);
+    let ticked: Vec<String> = fields.all(SCOPE).map(str::to_owned).collect();
+    Ok(match fields.all(DECISION).next() {
+        Some("allow") => match Scopes::chosen(&ticked) {
+            Ok(scopes) => redirect(&authorization.allowed(tokens, scopes, request.now_ms)?),
+            Err(message) => failure(&message),
+        },
+        Some("deny") => redirect(&authorization.denied("access_denied", "the user denied it")),
+        _ => failure("The form has no decision."),
+    })
+}
+
+/// What a user would do on the page: tick these scopes, allow.
 pub fn allow_as_demo_user(
     oauth: &OAuth,
     tokens: &Tokens,
@@ -164,14 +160,14 @@ pub fn allow_as_demo_user(
     let Some(query) = query else {
         return Err(Error::config(format!("the URL does not lead to {page}")));
     };
-    let authorization = match read(oauth, query) {
+    let authorization = match Authorization::read(oauth, query) {
         Ok(authorization) => authorization,
-        Err(InvalidRequest::Page(reason)) => {
+        Err(Invalid::Page(reason)) => {
             let error = "invalid_request".to_owned();
             return Err(ErrorKind::OAuth { error, description: reason.to_owned() }.into());
         }
         // A browser would go there, and the client would learn it.
-        Err(InvalidRequest::Callback(url)) => return Ok(url),
+        Err(Invalid::Callback(url)) => return Ok(url),
     };
     let scopes = match scopes {
         None => Scopes::all(),
@@ -180,66 +176,68 @@ pub fn allow_as_demo_user(
     authorization.allowed(tokens, scopes, now_ms)
 }
 
-/// The page with a new form.
-fn show_form(
-    oauth: &OAuth,
-    authorization: AuthorizationRequest,
-    status: StatusCode,
-    now_ms: i64,
-    form: &page::Filled,
-) -> Result<HttpResponse, OAuthError> {
-    let (id, token) = (random_id("")?, secret()?);
-    let response = page::consent(status, &authorization, (&id, &token), form);
-    lock(&oauth.forms).add(&id, authorization, &token, now_ms);
-    let age = FORM_LIFETIME_MS / 1_000;
-    Ok(match set_cookie(&id, &token, age) {
-        Some(cookie) => response.with(SET_COOKIE, cookie),
-        None => response,
-    })
-}
-
 /// 303, so that the browser goes there with a GET.
 fn redirect(url: &str) -> HttpResponse {
     match HeaderValue::from_str(url) {
-        Ok(location) => page::guarded(HttpResponse::html(StatusCode::SEE_OTHER, ""), None)
-            .with(LOCATION, location),
+        Ok(location) => HttpResponse::html(StatusCode::SEE_OTHER, "").with(LOCATION, location),
         // Unreachable with a registered redirect URI: all their characters fit a header.
-        Err(_) => page::failure(StatusCode::BAD_REQUEST, "The redirect URI is not valid."),
+        Err(_) => failure("The redirect URI is not valid."),
     }
 }
 
-fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
-    headers
-        .get_all(COOKIE)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|text| text.split(';'))
-        .filter_map(|pair| pair.trim().split_once('='))
-        .find(|(known, _)| *known == name)
-        .map_or("", |(_, value)| value)
+/// The page that says what is asked for.
+fn page(authorization: &Authorization) -> HttpResponse {
+    let (client, target) =
+        (escaped(&authorization.client_name), escaped(&authorization.redirect_uri));
+    let offered = SCOPES.iter().map(|(scope, meaning)| choice(scope, meaning, " checked"));
+    let accounts =
+        account_scopes().map(|(kind, scope)| choice(&scope, &format!("One account: {kind}"), ""));
+    let choices: String = offered.chain(accounts).collect();
+    let body = format!(
+        "<h1>Allow <bdi>{client}</bdi> to use your account?</h1>\n\
+         <p>You then return to <code>{target}</code>.</p>\n\
+         <form method=\"post\">\n\
+         <fieldset>\n<legend>What it may do</legend>\n{choices}</fieldset>\n\
+         <p>To allow only some accounts, untick “All accounts” and tick those.</p>\n\
+         <p><button name=\"{DECISION}\" value=\"allow\">Allow</button>\n\
+         <button name=\"{DECISION}\" value=\"deny\">Deny</button></p>\n\
+         </form>"
+    );
+    document(StatusCode::OK, &body)
 }
 
-fn set_cookie(id: &str, value: &str, age_seconds: i64) -> Option<HeaderValue> {
-    let path = &AUTHORIZE.path;
-    let attributes = format!("Max-Age={age_seconds}; Path={path}; HttpOnly; SameSite=Strict");
-    HeaderValue::from_str(&format!("{COOKIE_PREFIX}{id}={value}; {attributes}")).ok()
+fn choice(scope: &str, meaning: &str, checked: &str) -> String {
+    format!(
+        "<p><label><input type=\"checkbox\" name=\"{SCOPE}\" value=\"{scope}\"{checked}> {meaning} \
+         <code>{scope}</code></label></p>\n"
+    )
 }
 
-fn expired_cookie(id: &str) -> Option<HeaderValue> {
-    set_cookie(id, "", 0)
+/// A page that says why the login ends here, without a link.
+fn failure(why: &str) -> HttpResponse {
+    let why = escaped(why);
+    let body = format!(
+        "<h1>This login cannot continue</h1>\n<p>{why}</p>\n\
+         <p>Close this page, go back to the application and start the login again.</p>"
+    );
+    document(StatusCode::BAD_REQUEST, &body)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+fn document(status: StatusCode, body: &str) -> HttpResponse {
+    let page = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>boardlot sandbox</title>\n\
+         <style>{}</style>\n</head>\n<body>\n\
+         <p>This is a sandbox of the service on this machine. Nobody has to sign in.</p>\n\
+         {body}\n</body>\n</html>\n",
+        include_str!("page.css")
+    );
+    HttpResponse::html(status, page)
+}
 
-    #[test]
-    fn a_cookie_is_found_among_others() {
-        let mut headers = HeaderMap::new();
-        headers.append(COOKIE, HeaderValue::from_static("a=1; bb=2;c=3=4"));
-        headers.append(COOKIE, HeaderValue::from_static("d=5"));
-        for (name, value) in [("a", "1"), ("bb", "2"), ("c", "3=4"), ("d", "5"), ("b", "")] {
-            assert_eq!(cookie(&headers, name), value, "{name}");
-        }
-    }
+/// A text in HTML, between tags or in a quoted attribute.
+fn escaped(text: &str) -> String {
+    let signs = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;"), ('\'', "&#39;")];
+    signs.into_iter().fold(text.to_owned(), |text, (sign, name)| text.replace(sign, name))
 }

@@ -1,50 +1,86 @@
-//! OAuth 2.1 with PKCE, the service's side (sections 2.1, 2.2, 3.4, 4.1 and 5.1): registration,
-//! the consent page, and the token endpoint. Paths, methods and parameters come from the rows; the
+//! OAuth 2.1 with PKCE, the service's side (sections 2.1, 2.2, 3.4, 4.1 and 5.1): registration, the page on
+//! which a user decides, and the token endpoint. Paths, methods and parameters come from the rows; the
 //! sandbox's own choices are listed in [`super`].
 
-mod authorization;
 mod authorize;
-mod clients;
-mod error;
 mod fields;
-mod forms;
-mod page;
 mod register;
-mod service;
 mod token;
 
-use std::borrow::Cow;
+use std::time::Duration;
 
-use axum::http::{
-    HeaderValue, StatusCode,
+use boardlot_service::{
+    api::{self, Endpoint, Method, ResponseShape},
+    error::Error,
+};
+use http::{
+    HeaderMap, HeaderValue, StatusCode,
     header::{CACHE_CONTROL, PRAGMA},
 };
+use serde_json::json;
 
-use super::{credentials::tokens::Tokens, faults::Fault, wire::http_response::HttpResponse};
-use crate::api::{self, Endpoint, Method, ParameterLocation, ResponseShape};
+use crate::{credentials::tokens::Tokens, faults::Fault, wire::http_response::HttpResponse};
 pub use authorize::allow_as_demo_user;
-use error::OAuthError;
-pub use service::{OAuth, OAuthRequest};
+use register::Clients;
 
-/// One of the three endpoints.
+/// The state of the OAuth endpoints.
+#[derive(Debug)]
+pub struct OAuth {
+    base_url: String,
+    token_lifetime: Duration,
+    clients: Clients,
+}
+
+impl OAuth {
+    pub fn new(base_url: String, token_lifetime: Duration) -> Self {
+        OAuth { base_url, token_lifetime, clients: Clients::default() }
+    }
+
+    /// Removes all clients.
+    pub fn clear(&self) {
+        self.clients.clear();
+    }
+}
+
+/// A request to one of the endpoints.
+#[derive(Debug, Clone, Copy)]
+pub struct OAuthRequest<'a> {
+    pub headers: &'a HeaderMap,
+    pub query: &'a str,
+    pub body: &'a [u8],
+    pub now_ms: i64,
+}
+
+/// An error in the form of RFC 6749, section 5.2.
+#[derive(Debug)]
+struct OAuthError {
+    status: StatusCode,
+    error: &'static str,
+    description: String,
+}
+
+type Response = Result<HttpResponse, OAuthError>;
+
+/// One of the endpoints.
 #[derive(Debug)]
 pub struct Route {
     pub endpoint: &'static Endpoint,
     pub method: Method,
-    handler: Handler,
+    handler: fn(&OAuth, &Tokens, &OAuthRequest<'_>) -> Response,
 }
-
-type Handler = fn(&OAuth, &Tokens, &OAuthRequest<'_>) -> Result<HttpResponse, OAuthError>;
 
 pub const ROUTES: &[Route] = &[
     row(&api::REGISTER, register::register),
     row(&api::AUTHORIZE, authorize::show),
-    // Where the page sends its form is the page's own business: back to itself.
+    // The page sends its form back to itself.
     Route { method: Method::Post, ..row(&api::AUTHORIZE, authorize::decide) },
     row(&api::TOKEN, token::grant),
 ];
 
-const fn row(endpoint: &'static Endpoint, handler: Handler) -> Route {
+const fn row(
+    endpoint: &'static Endpoint,
+    handler: fn(&OAuth, &Tokens, &OAuthRequest<'_>) -> Response,
+) -> Route {
     Route { endpoint, method: endpoint.method, handler }
 }
 
@@ -61,16 +97,13 @@ impl Route {
         request: &OAuthRequest<'_>,
         fault: Option<Fault>,
     ) -> HttpResponse {
-        let out_of_order = |status| {
-            Err(OAuthError {
-                status,
-                error: "temporarily_unavailable",
-                description: "out of order on purpose".to_owned(),
-            })
+        let unavailable = |status| {
+            let description = "a fault that was asked for".to_owned();
+            Err(OAuthError { status, error: "temporarily_unavailable", description })
         };
         let response = match fault {
-            Some(Fault::Throttle) => out_of_order(StatusCode::TOO_MANY_REQUESTS),
-            Some(Fault::Error(_)) => out_of_order(StatusCode::SERVICE_UNAVAILABLE),
+            Some(Fault::Throttle) => unavailable(StatusCode::TOO_MANY_REQUESTS),
+            Some(Fault::Error(_)) => unavailable(StatusCode::SERVICE_UNAVAILABLE),
             _ => (self.handler)(oauth, tokens, request),
         };
         response
@@ -80,53 +113,27 @@ impl Route {
     }
 }
 
-/// A query as it is recorded: on the way to these endpoints only the values of parameters that are
-/// no secret, and `state` is one.
-pub fn recorded<'a>(path: &str, query: &'a str) -> Cow<'a, str> {
-    if query.is_empty() || ROUTES.iter().all(|route| route.endpoint.path != path) {
-        return Cow::Borrowed(query);
+impl OAuthError {
+    fn new(error: &'static str, description: impl Into<String>) -> Self {
+        OAuthError { status: StatusCode::BAD_REQUEST, error, description: description.into() }
     }
-    let shown = |name: &str| {
-        name != authorization::STATE
-            && api::AUTHORIZE.parameters.iter().any(|parameter| {
-                parameter.place == ParameterLocation::Query && parameter.name == name
-            })
-    };
-    let pairs: Vec<Cow<'_, str>> = query
-        .split('&')
-        .map(|pair| match pair.split_once('=') {
-            Some((name, _)) if !shown(name) => Cow::Owned(format!("{name}=***")),
-            _ => Cow::Borrowed(pair),
-        })
-        .collect();
-    Cow::Owned(pairs.join("&"))
+
+    fn into_response(self) -> HttpResponse {
+        let body = json!({ "error": self.error, "error_description": self.description });
+        HttpResponse::json(self.status, body.to_string().into_bytes())
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_row_has_a_route() {
-        for endpoint in api::OAUTH_ENDPOINTS {
-            let own = |route: &&Route| {
-                std::ptr::eq(route.endpoint, *endpoint) && route.method == endpoint.method
-            };
-            assert_eq!(ROUTES.iter().filter(own).count(), 1, "{}", endpoint.name);
-        }
-        assert_eq!(ROUTES.len(), api::OAUTH_ENDPOINTS.len() + 1);
+/// What is wrong with a field.
+impl From<String> for OAuthError {
+    fn from(invalid: String) -> Self {
+        OAuthError::new("invalid_request", invalid)
     }
+}
 
-    #[test]
-    fn secrets_are_struck_out_of_the_recorded_query() {
-        let page = &*api::AUTHORIZE.path;
-        for (path, query, shown) in [
-            (page, "client_id=c&state=s&code=x", "client_id=c&state=***&code=***"),
-            (page, "st%61te=s&state&a=b=c&", "st%61te=***&state&a=***&"),
-            (&*api::TOKEN.path, "client_secret=s&client_id=c", "client_secret=***&client_id=c"),
-            ("/api/v1.0/accounts/1/fills_history", "code=HK.00700", "code=HK.00700"),
-        ] {
-            assert_eq!(recorded(path, query), shown);
-        }
+impl From<Error> for OAuthError {
+    fn from(error: Error) -> Self {
+        let status = StatusCode::INTERNAL_SERVER_ERROR;
+        OAuthError { status, ..OAuthError::new("server_error", error.to_string()) }
     }
 }

@@ -1,56 +1,66 @@
-//! Registration of clients (section 2.1).
+//! Registration of clients (section 2.1), and the registered ones.
 
-use axum::http::StatusCode;
-use serde::Serialize;
-use serde_json::{Map, Value};
-use url::{Host, Url};
-
-use super::{
-    clients::Client,
-    error::OAuthError,
-    service::{OAuth, OAuthRequest},
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
 };
+
+use boardlot_service::api::{Argument, Parameter, ParameterKind, REGISTER};
+use http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use super::{OAuth, OAuthError, OAuthRequest, Response};
 use crate::{
-    api::{Argument, Parameter, ParameterKind, REGISTER},
-    sandbox::{
-        credentials::{
-            hashed_store::{hash, secret},
-            scopes,
-            tokens::Tokens,
-            verify::random_id,
-        },
-        wire::{envelope::json, http_response::HttpResponse},
-    },
+    credentials::{random_text, scopes::Scopes, tokens::Tokens},
+    lock,
+    wire::http_response::HttpResponse,
 };
 
+const CLIENTS_MAX: usize = 10_000;
 const LIST_MAX: usize = 20;
-const CONFIDENTIAL: &str = "client_secret_post";
 const CODE_GRANT: &str = "authorization_code";
 const REFRESH_GRANT: &str = "refresh_token";
-const CODE_RESPONSE: &str = "code";
 
-#[derive(Serialize)]
-struct Registered<'a> {
-    client_id: &'a str,
-    client_id_issued_at: i64,
-    client_name: &'a str,
-    redirect_uris: &'a [String],
-    grant_types: &'a [String],
-    token_endpoint_auth_method: &'a str,
-    response_types: &'a [String],
-    registration_access_token: String,
-    registration_client_uri: String,
-    scope: String,
-    pkce_required: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    client_secret: Option<String>,
+#[derive(Debug, Default)]
+pub struct Clients(Mutex<HashMap<String, Arc<Client>>>);
+
+/// A registered client.
+#[derive(Debug)]
+pub struct Client {
+    pub id: String,
+    pub name: String,
+    pub redirect_uris: Vec<String>,
+    /// Whether it registered for refreshing.
+    pub refreshes: bool,
+    /// Of a confidential client.
+    pub secret: Option<String>,
 }
 
-pub fn register(
-    oauth: &OAuth,
-    _: &Tokens,
-    request: &OAuthRequest<'_>,
-) -> Result<HttpResponse, OAuthError> {
+impl Clients {
+    pub fn get(&self, id: &str) -> Option<Arc<Client>> {
+        lock(&self.0).get(id).cloned()
+    }
+
+    pub fn clear(&self) {
+        lock(&self.0).clear();
+    }
+
+    fn add(&self, client: Client) -> Result<(), OAuthError> {
+        let mut all = lock(&self.0);
+        if all.len() >= CLIENTS_MAX {
+            // Removing an old one would end a login that works.
+            return Err(OAuthError {
+                status: StatusCode::SERVICE_UNAVAILABLE,
+                error: "temporarily_unavailable",
+                description: "too many clients have registered; reset the sandbox".to_owned(),
+            });
+        }
+        all.insert(client.id.clone(), Arc::new(client));
+        Ok(())
+    }
+}
+
+pub fn register(oauth: &OAuth, _: &Tokens, request: &OAuthRequest<'_>) -> Response {
     let body: Map<String, Value> = serde_json::from_slice(request.body)
         .map_err(|error| invalid(format!("the body is not a JSON object: {error}")))?;
     for parameter in REGISTER.parameters.iter() {
@@ -64,6 +74,7 @@ pub fn register(
 
     let redirect_uris = list("redirect_uris");
     if let Some(wrong) = redirect_uris.iter().find(|uri| !is_redirect_uri(uri)) {
+        let wrong: String = wrong.chars().take(256).collect();
         return Err(OAuthError::new(
             "invalid_redirect_uri",
             format!(
@@ -72,44 +83,40 @@ pub fn register(
         ));
     }
     let grant_types = list("grant_types");
+    let refreshes = grant_types.iter().any(|grant| grant == REFRESH_GRANT);
     let known = |grant: &String| [CODE_GRANT, REFRESH_GRANT].contains(&grant.as_str());
     if !grant_types.iter().all(known) || !grant_types.iter().any(|grant| grant == CODE_GRANT) {
         return Err(invalid(format!(
             "grant_types is not valid; expected {CODE_GRANT}, with or without {REFRESH_GRANT}"
         )));
     }
-    let response_types = list("response_types");
-    if response_types.iter().any(|response| response != CODE_RESPONSE) {
-        return Err(invalid(format!("response_types is not valid; expected only {CODE_RESPONSE}")));
+    if list("response_types").iter().any(|response| response != "code") {
+        return Err(invalid("response_types is not valid; expected only code"));
     }
 
-    let auth_method = text("token_endpoint_auth_method");
-    let client_secret = if auth_method == CONFIDENTIAL { Some(secret()?) } else { None };
-    let id = random_id("client-")?;
-    let client_name = text("client_name");
-    let registered = Registered {
-        client_id: &id,
-        client_id_issued_at: request.now_ms.div_euclid(1_000),
-        client_name,
-        redirect_uris: &redirect_uris,
-        grant_types: &grant_types,
-        token_endpoint_auth_method: auth_method,
-        response_types: &response_types,
-        registration_access_token: secret()?,
-        registration_client_uri: format!("{}{}/{id}", oauth.base_url, REGISTER.path),
-        scope: scopes::offered(),
-        pkce_required: true,
-        client_secret: client_secret.clone(),
-    };
-    let response = json(&registered);
-    oauth.clients.add(Client {
-        name: client_name.to_owned(),
-        refreshes: grant_types.iter().any(|grant| grant == REFRESH_GRANT),
-        secret: client_secret.as_deref().map(hash),
-        redirect_uris,
-        id,
-    })?;
-    Ok(HttpResponse::json(StatusCode::CREATED, response))
+    let is_confidential = text("token_endpoint_auth_method") == "client_secret_post";
+    let secret = is_confidential.then(|| random_text("")).transpose()?;
+    let id = random_text("client-")?;
+    let mut registered = json!({
+        "client_id": id,
+        "client_id_issued_at": request.now_ms.div_euclid(1_000),
+        "registration_access_token": random_text("")?,
+        "registration_client_uri": format!("{}{}/{id}", oauth.base_url, REGISTER.path),
+        "scope": Scopes::all().to_text(),
+        "pkce_required": true,
+    });
+    if let Some(members) = registered.as_object_mut() {
+        let sent = REGISTER.parameters.iter().map(|parameter| parameter.name.as_ref());
+        members.extend(sent.filter_map(|name| Some((name.to_owned(), body.get(name)?.clone()))));
+        if let Some(secret) = &secret {
+            members.insert("client_secret".to_owned(), json!(secret));
+            // RFC 7591, section 3.2.1: 0 for one that does not expire.
+            members.insert("client_secret_expires_at".to_owned(), json!(0));
+        }
+    }
+    let name = text("client_name").to_owned();
+    oauth.clients.add(Client { id, name, redirect_uris, refreshes, secret })?;
+    Ok(HttpResponse::json(StatusCode::CREATED, registered.to_string().into_bytes()))
 }
 
 /// Checks a member of the body by its row.
@@ -134,31 +141,23 @@ fn check(parameter: &Parameter, value: Option<&Value>) -> Result<(), String> {
     }
 }
 
-/// https, or http to a loopback address written as a number; without user and fragment, and only
-/// with the characters of RFC 3986, since it is used in headers and in a policy.
+/// https, or http to a loopback address written as a number; without user and fragment, and only with the
+/// characters of RFC 3986, since it is used in headers.
 fn is_redirect_uri(text: &str) -> bool {
-    let plain =
-        |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?[]@!$&'()*+,;=%".contains(&byte);
-    let Ok(url) = Url::parse(text) else { return false };
-    if !text.bytes().all(plain) || !url.username().is_empty() || url.password().is_some() {
-        return false;
-    }
-    // The parser also reads 127.1 and 2130706433 as loopback addresses.
-    let Some(host) = url.host_str() else { return false };
-    let as_written = format!("{}://{host}", url.scheme());
-    let Some(rest) = text.strip_prefix(&as_written) else { return false };
-    if !(rest.is_empty() || rest.starts_with([':', '/', '?'])) {
-        return false;
-    }
-    match (url.scheme(), url.host()) {
-        ("https", Some(Host::Domain(name))) => {
-            name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte))
+    let (scheme, rest) = text.split_once("://").unwrap_or_default();
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    let is_loopback = ["127.0.0.1", "[::1]"].iter().any(|host| {
+        authority.strip_prefix(host).is_some_and(|port| port.is_empty() || port.starts_with(':'))
+    });
+    let plain = |more: &'static [u8]| {
+        move |byte: u8| {
+            byte.is_ascii_alphanumeric() || b"-.:[]".contains(&byte) || more.contains(&byte)
         }
-        ("https", Some(_)) => true,
-        ("http", Some(Host::Ipv4(address))) => address.is_loopback(),
-        ("http", Some(Host::Ipv6(address))) => address.is_loopback(),
-        _ => false,
-    }
+    };
+    !authority.is_empty()
+        && authority.bytes().all(plain(b""))
+        && text.bytes().all(plain(b"_~/?@!$&'()*+,;=%"))
+        && (scheme == "https" || scheme == "http" && is_loopback)
 }
 
 fn invalid(description: impl Into<String>) -> OAuthError {

@@ -1,6 +1,5 @@
-//! The server: from a connection to the handler of an endpoint.
+//! The server: from a connection to the data of an endpoint.
 
-pub mod handlers;
 pub mod planned_failures;
 pub mod request_log;
 pub mod routes;

@@ -2,15 +2,13 @@
 
 use std::sync::Mutex;
 
-use axum::http::StatusCode;
+use boardlot_service::error::{Error, Result, THROTTLED_CODE};
+use http::StatusCode;
 
 use super::routes::RouteMatch;
 use crate::{
-    error::{Error, Result, THROTTLED_CODE},
-    sandbox::{
-        sync::lock,
-        wire::{envelope::Rejection, http_response::HttpResponse},
-    },
+    lock,
+    wire::{envelope::Rejection, http_response::HttpResponse},
 };
 
 /// The failure of the next requests.

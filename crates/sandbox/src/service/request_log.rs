@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Mutex};
 
-use crate::sync::lock;
+use crate::lock;
 
 /// How many requests are kept.
 const REQUESTS_MAX: usize = 10_000;
@@ -14,7 +14,7 @@ pub struct RecordedRequest {
     pub method: String,
     /// As it was sent, without the query.
     pub path: String,
-    /// As it was sent, but for secrets on the way to the OAuth endpoints.
+    /// As it was sent, without the question mark.
     pub query: String,
     /// The status of the response; 0 if the connection was closed without one.
     pub status: u16,

@@ -1,18 +1,15 @@
-//! Routes: each row of the table with the handler of its name. Paths, methods and parameters come
-//! from the rows.
+//! Routes: each row of the table, and what a test declared. Paths, methods and parameters come from the rows.
 
 use std::sync::Arc;
 
-use super::handlers::{HANDLERS, Handler};
+use boardlot_service::api::{EndpointRef, ResponseShape};
+
 use crate::{
-    api::{ENDPOINTS, Endpoint, EndpointRef, ResponseShape},
-    sandbox::{
-        data::{custom_rows::CustomRows, dataset::Dataset, history},
-        login,
-        wire::{
-            arguments::{Arguments, percent_decoded},
-            envelope::{HandlerResult, INVALID, Rejection},
-        },
+    data::{Data, endpoints, rows::CustomRows},
+    login,
+    wire::{
+        arguments::{Arguments, percent_decoded},
+        envelope::{HandlerResult, INVALID, Rejection},
     },
 };
 
@@ -20,9 +17,9 @@ use crate::{
 #[derive(Debug)]
 pub struct Route {
     pub endpoint: EndpointRef,
-    /// Generates the response; none for an endpoint that a user declared.
-    handler: Option<Handler>,
-    /// The rows that the user brought along for it, the newest first.
+    /// Whether there are built-in data for it.
+    is_built_in: bool,
+    /// The rows that a test brought along for it, the newest first.
     custom: Vec<Arc<CustomRows>>,
 }
 
@@ -36,36 +33,23 @@ pub enum RouteMatch {
     Nothing,
 }
 
-/// The route of a method and a raw path. `custom` are the rows that the user brought along, the newest
-/// last: their endpoints come before those of the table.
+/// The route of a method and a raw path. `custom` are the rows that a test brought along, the newest last:
+/// their endpoints come before those of the table.
 pub fn find(method: &str, path: &str, custom: &[Arc<CustomRows>]) -> RouteMatch {
     let mut others = Vec::new();
-    for rows in custom.iter().rev() {
-        let EndpointRef::UserDefined(endpoint) = &rows.endpoint else { continue };
+    let newest = || custom.iter().rev();
+    let declared = newest().filter(|rows| rows.built_in_name().is_none());
+    let declared = declared.map(|rows| (rows.endpoint.clone(), false));
+    for (endpoint, is_built_in) in declared.chain(endpoints().map(|endpoint| (endpoint, true))) {
         let Some(values) = path_values(&endpoint.path, path) else { continue };
         if endpoint.method.as_str() == method {
             let is_same = |rows: &&Arc<CustomRows>| {
-                rows.endpoint.path == endpoint.path && is_method(rows, method)
+                rows.endpoint.path == endpoint.path && rows.endpoint.method == endpoint.method
             };
-            let custom = custom.iter().rev().filter(is_same).cloned().collect();
-            let endpoint = rows.endpoint.clone();
-            return RouteMatch::Route(Route { endpoint, handler: None, custom }, values);
+            let custom = newest().filter(is_same).cloned().collect();
+            return RouteMatch::Route(Route { endpoint, is_built_in, custom }, values);
         }
         others.push(endpoint.method.as_str());
-    }
-    for endpoint in endpoints() {
-        let Some(values) = path_values(&endpoint.path, path) else { continue };
-        let handler = HANDLERS.iter().find(|(name, _)| *name == endpoint.name);
-        match handler {
-            Some((_, handler)) if endpoint.method.as_str() == method => {
-                let is_same =
-                    |rows: &&Arc<CustomRows>| rows.built_in_name() == Some(&*endpoint.name);
-                let custom = custom.iter().rev().filter(is_same).cloned().collect();
-                let route = Route { endpoint: endpoint.into(), handler: Some(*handler), custom };
-                return RouteMatch::Route(route, values);
-            }
-            _ => others.push(endpoint.method.as_str()),
-        }
     }
     for route in login::ROUTES.iter().filter(|route| route.endpoint.path == path) {
         if route.method.as_str() == method {
@@ -74,31 +58,6 @@ pub fn find(method: &str, path: &str, custom: &[Arc<CustomRows>]) -> RouteMatch 
         others.push(route.method.as_str());
     }
     if others.is_empty() { RouteMatch::Nothing } else { RouteMatch::OtherMethod(others) }
-}
-
-fn is_method(rows: &CustomRows, method: &str) -> bool {
-    rows.endpoint.method.as_str() == method
-}
-
-/// The endpoint with this name: of the table, or one that the service document names without a path.
-pub fn known_endpoint(name: &str) -> Option<&'static Endpoint> {
-    endpoints().find(|endpoint| endpoint.name == name)
-}
-
-/// The names of the endpoints with records or a time.
-pub fn known_names() -> impl Iterator<Item = &'static str> {
-    endpoints().map(|endpoint| endpoint.name.as_ref())
-}
-
-/// The names of the endpoints with records.
-pub fn names_with_rows() -> impl Iterator<Item = &'static str> {
-    let has_rows = |endpoint: &&Endpoint| matches!(endpoint.response, ResponseShape::Rows(..));
-    endpoints().filter(has_rows).map(|endpoint| endpoint.name.as_ref())
-}
-
-/// The table's endpoints, and those that the service document names without a path.
-fn endpoints() -> impl Iterator<Item = &'static Endpoint> {
-    ENDPOINTS.iter().chain(history::ENDPOINTS).copied()
 }
 
 impl Route {
@@ -110,22 +69,19 @@ impl Route {
     /// Answers a request; invalid arguments get the endpoint's own code.
     pub fn respond(
         &self,
-        dataset: &Dataset,
+        data: &Data,
         path: &[(String, String)],
         query: &str,
         body: &[u8],
         now_ms: i64,
     ) -> HandlerResult {
         Arguments::read(&self.endpoint, path, query, body, now_ms)
-            .and_then(|arguments| {
-                let custom = self.custom.iter().find(|rows| rows.is_for(&arguments));
-                match (custom, self.handler) {
-                    (Some(rows), _) => rows.respond(dataset.market.seed, &arguments),
-                    (None, Some(handler)) => handler(dataset, &arguments),
-                    (None, None) => {
-                        let what = "no rows are served for these arguments";
-                        Err(Rejection::new(-7, "invalid_symbol", what))
-                    }
+            .and_then(|arguments| match self.custom.iter().find(|rows| rows.is_for(&arguments)) {
+                Some(rows) => rows.respond(data.seed(), &arguments),
+                None if self.is_built_in => data.respond(&arguments),
+                None => {
+                    let what = "no rows are served for these arguments";
+                    Err(Rejection::new(-7, "invalid_symbol", what))
                 }
             })
             .map_err(|rejection| match rejection.code {
@@ -162,13 +118,6 @@ fn path_values(template: &str, path: &str) -> Option<Vec<(String, String)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_row_has_a_handler_and_every_handler_a_row() {
-        let rows: Vec<&str> = endpoints().map(|endpoint| endpoint.name.as_ref()).collect();
-        let handlers: Vec<&str> = HANDLERS.iter().map(|(name, _)| *name).collect();
-        assert_eq!(rows, handlers, "the handlers, in the order of the rows");
-    }
 
     #[test]
     fn paths_written_by_hand_are_found() {

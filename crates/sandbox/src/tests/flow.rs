@@ -57,35 +57,10 @@ pub fn open(rig: &Rig, parameters: &[(&str, &str)]) -> Got {
     rig.send("GET", &format!("{PAGE}?{}", form(parameters)), "", b"").expect("a response")
 }
 
-/// A page as a browser holds it: the hidden fields, and the cookie.
-pub struct Shown {
-    pub hidden: Vec<(String, String)>,
-    pub cookie: String,
-}
-
-impl Shown {
-    pub fn of(got: &Got) -> Self {
-        let html = String::from_utf8(got.body.clone()).expect("text");
-        let hidden = html
-            .split("<input type=\"hidden\" name=\"")
-            .skip(1)
-            .map(|rest| {
-                let mut parts = rest.split('"');
-                let name = parts.next().expect("a name").to_owned();
-                (name, parts.nth(1).expect("a value").to_owned())
-            })
-            .collect();
-        let cookie = header(got, "set-cookie").split(';').next().expect("a cookie").to_owned();
-        Shown { hidden, cookie }
-    }
-
-    /// Sends the form in with these fields besides.
-    pub fn send(&self, rig: &Rig, fields: &[(&str, &str)]) -> Got {
-        let hidden = self.hidden.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let pairs: Vec<(&str, &str)> = hidden.chain(fields.iter().copied()).collect();
-        let headers = format!("{FORM}Cookie: other=1; {}\r\n", self.cookie);
-        rig.send("POST", PAGE, &headers, form(&pairs).as_bytes()).expect("a response")
-    }
+/// Sends the page's form, which goes to the page's own address.
+pub fn decide(rig: &Rig, parameters: &[(&str, &str)], fields: &[(&str, &str)]) -> Got {
+    let target = format!("{PAGE}?{}", form(parameters));
+    rig.send("POST", &target, FORM, form(fields).as_bytes()).expect("a response")
 }
 
 /// A header's value; empty where there is none.
@@ -104,12 +79,11 @@ pub fn parameter(url: &str, name: &str) -> Option<String> {
     first
 }
 
-/// Signs in, allows these scopes, and gives the code.
+/// Allows these scopes, and returns the code.
 pub fn code(rig: &Rig, client_id: &str, scopes: &[&str]) -> String {
-    let shown = Shown::of(&open(rig, &parameters(client_id)));
-    let mut fields = vec![("user", "demo"), ("password", "demo"), ("decision", "allow")];
+    let mut fields = vec![("decision", "allow")];
     fields.extend(scopes.iter().map(|scope| ("scope", *scope)));
-    let got = shown.send(rig, &fields);
+    let got = decide(rig, &parameters(client_id), &fields);
     assert_eq!(got.status, 303, "{}", String::from_utf8_lossy(&got.body));
     let location = header(&got, "location");
     assert_eq!(parameter(&location, "state").as_deref(), Some(STATE));

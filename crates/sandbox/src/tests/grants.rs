@@ -2,6 +2,7 @@
 
 use std::{sync::Barrier, time::Duration};
 
+use boardlot_service::api::{ACCESS_TOKEN, CLIENT_RECORD};
 use serde_json::{Value, json};
 
 use super::flow::{
@@ -9,11 +10,8 @@ use super::flow::{
     metadata, refreshing, register, text,
 };
 use crate::{
-    api::{ACCESS_TOKEN, CLIENT_RECORD},
-    sandbox::{
-        Faults, Options,
-        testing::{Rig, read, write},
-    },
+    Faults, Options,
+    testing::{Rig, read, write},
 };
 
 const QUOTE: &str = "/api/v1.0/quote/trading-days?market=HK&start=2026-01-01&end=2026-01-05";
@@ -35,7 +33,8 @@ fn confidential() -> Value {
 #[test]
 fn a_registration_returns_the_whole_record() {
     let rig = rig();
-    for (metadata, besides) in [(metadata(), 0), (confidential(), 1)] {
+    let zero = json!(0);
+    for (metadata, besides) in [(metadata(), 0), (confidential(), 2)] {
         let got = register(&rig, &metadata);
         assert_eq!((got.status, header(&got, "cache-control")), (201, "no-store".to_owned()));
         let response = got.json();
@@ -55,7 +54,9 @@ fn a_registration_returns_the_whole_record() {
         let age = jiff::Timestamp::now().as_second()
             - response["client_id_issued_at"].as_i64().expect("seconds");
         assert!((0..60).contains(&age));
-        assert_eq!(response.get("client_secret").is_some(), besides == 1);
+        assert_eq!(response.get("client_secret").is_some(), besides == 2);
+        // RFC 7591, section 3.2.1.
+        assert_eq!(response.get("client_secret_expires_at"), (besides == 2).then(|| &zero));
     }
     assert_ne!(client(&rig), client(&rig));
 }

@@ -49,6 +49,7 @@ fn every_deal_once_latest_first() {
     assert!(times.is_sorted_by(|a, b| a >= b));
     assert!(times.windows(2).any(|pair| pair[0] == pair[1]), "some at the same time");
     let now = jiff::Timestamp::now().as_microsecond();
+    assert!(fills.iter().any(|fill| fill["status"] == "CANCELLED"));
     assert!(times[0] < now && times[1_002] > now - 90 * 86_400_000_000);
     let days: HashSet<i64> = times.iter().map(|time| time / 86_400_000_000).collect();
     assert!(days.len() > 40);
@@ -92,27 +93,25 @@ fn ranges_and_codes_are_filters_with_both_ends_included() {
 #[test]
 fn an_open_end_is_90_days_away() {
     let rig = Rig::new(Options { fills: 700, ..Options::default() });
-    let (fills, _) = all_fills(&rig, "");
-    let times = times(&fills);
-    let days = 90 * 86_400_000_000;
-    let (latest, middle, earliest) = (times[0], times[350], times[699]);
-    let until_middle = times.iter().filter(|time| **time <= middle).count();
-    let from_middle = times.iter().filter(|time| **time >= middle).count();
-    let before_latest = times.iter().filter(|time| **time < latest).count();
-    for (query, count) in [
-        (format!("&start={earliest}&end=0"), 700),
-        (format!("&start=0&end={middle}"), until_middle),
-        (format!("&start={middle}&end=0"), from_middle),
-        (format!("&end={latest}"), 700),
-        ("&start=0&end=0".to_owned(), 700),
-        (format!("&start={}", latest - days - 1), before_latest),
-        (format!("&end={}", earliest + days), 700),
-        (format!("&end={}", earliest - 1), 0),
-        ("&start=1&end=2".to_owned(), 0),
+    // As many again as in the default range reach back two years.
+    let all = times(&all_fills(&rig, "&start=1&end=9999999999999999").0);
+    let (days, now) = (90 * 86_400_000_000, jiff::Timestamp::now().as_microsecond());
+    assert_eq!(all.len(), 1_400);
+    assert!(all[1_399] < now - 700 * 86_400_000_000);
+    let (latest, middle, earlier) = (all[0], all[350], all[1_000]);
+    for (query, start, end) in [
+        ("&start=0&end=0".to_owned(), now - days, now),
+        (format!("&start=0&end={middle}"), middle - days, middle),
+        (format!("&start={middle}&end=0"), middle, middle + days),
+        (format!("&end={latest}"), latest - days, latest),
+        (format!("&start={earlier}"), earlier, earlier + days),
+        ("&start=1&end=2".to_owned(), 1, 2),
     ] {
         let (some, _) = all_fills(&rig, &query);
-        assert_eq!(some.len(), count, "{query}");
+        let expected = all.iter().filter(|time| (start..=end).contains(*time)).count();
+        assert_eq!(some.len(), expected, "{query}");
     }
+    assert_eq!(all_fills(&rig, "").0.len(), 700);
 }
 
 #[test]

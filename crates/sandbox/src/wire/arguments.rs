@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
+use boardlot_service::api::{
+    Argument, EncodedValue, Endpoint, EndpointRef, FirstPage, Paging, Parameter, ParameterKind,
+    ParameterLocation,
+};
 use serde_json::Value;
 use url::form_urlencoded;
 
 use super::envelope::Rejection;
-use crate::api::{
-    Argument, EncodedValue, Endpoint, EndpointRef, FirstPage, Paging, Parameter, ParameterKind,
-    ParameterLocation,
-};
 
 /// The checked arguments of one request.
 #[derive(Debug)]
@@ -249,8 +249,9 @@ pub fn percent_decoded(segment: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use boardlot_service::api::endpoint;
+
     use super::*;
-    use crate::api::endpoint;
 
     fn row(name: &str) -> EndpointRef {
         endpoint(name).expect("an endpoint").into()

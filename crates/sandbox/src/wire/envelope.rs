@@ -1,12 +1,8 @@
 //! Responses in the envelope of each endpoint (section 7).
 
+use boardlot_service::api::{Endpoint, Envelope, Failure, RecordsLocation, ResponseShape};
 use serde::{Serialize, ser::SerializeMap};
-use serde_json::{
-    Map, Value,
-    value::{RawValue, to_raw_value},
-};
-
-use crate::api::{Endpoint, Envelope, Failure, RecordsLocation, ResponseShape};
+use serde_json::{Map, Value};
 
 /// The body of a success, or why the request is rejected.
 pub type HandlerResult = Result<Vec<u8>, Rejection>;
@@ -36,6 +32,10 @@ impl Rejection {
         )
     }
 
+    pub fn unknown_account(id: &str) -> Self {
+        Rejection::invalid(format!("acc_id {id} is not a known account"))
+    }
+
     /// An invalid argument. The endpoint's own code replaces this one.
     pub fn invalid(message: impl Into<String>) -> Self {
         Rejection::new(INVALID, "invalid_parameter", message)
@@ -56,13 +56,11 @@ impl Rejection {
     }
 }
 
+/// The endpoints whose successes have no message.
+const WITHOUT_MESSAGE: [&str; 3] = ["plate_stocks", "sim_orders", "sim_positions"];
+
 /// Stands for the endpoint's own code for invalid arguments.
 pub const INVALID: i64 = -3;
-
-/// A success that holds these rows in the place that the endpoint's row declares.
-pub fn rows(endpoint: &Endpoint, rows: &impl Serialize) -> Vec<u8> {
-    Body::new(endpoint).rows(rows)
-}
 
 /// The body of a success that is built part by part, as a JSON object.
 #[derive(Debug)]
@@ -81,7 +79,9 @@ impl Body {
                 path.split('.').map(str::to_owned).collect()
             }
             ResponseShape::Rows(RecordsLocation::OnlyListOf(member), _) => {
-                vec![(*member).to_owned(), endpoint.name.clone().into_owned()]
+                let list =
+                    if endpoint.name == "plate_stocks" { "stock_list" } else { &endpoint.name };
+                vec![(*member).to_owned(), list.to_owned()]
             }
             _ => Vec::new(),
         };
@@ -91,26 +91,14 @@ impl Body {
             _ if path.first().is_some_and(|first| first == "d") => serde_json::json!({ "s": "ok" }),
             _ => serde_json::json!({ "ret_code": 0, "ret_msg": "success" }),
         };
-        let object = match mark {
+        let mut object = match mark {
             Value::Object(object) => object,
             _ => Map::new(),
         };
+        if WITHOUT_MESSAGE.contains(&&*endpoint.name) {
+            object.retain(|name, _| !name.ends_with("msg"));
+        }
         Body { path, object }
-    }
-
-    /// With another name of the list, in a place that is undocumented.
-    #[must_use]
-    pub fn list_named(mut self, name: &str) -> Self {
-        self.path.pop();
-        self.path.push(name.to_owned());
-        self
-    }
-
-    /// Without the message, as some endpoints respond.
-    #[must_use]
-    pub fn without_message(mut self) -> Self {
-        self.object.retain(|name, _| !matches!(name.as_str(), "msg" | "ret_msg"));
-        self
     }
 
     /// A member at the top.
@@ -124,12 +112,6 @@ impl Body {
         path.pop();
         path.push(name.to_owned());
         self.at(&path, value);
-    }
-
-    /// What the service sends beside a list of dividends.
-    pub fn dividend_totals(&mut self, count: usize, money: f64) {
-        self.beside("total_dividend_count", Value::from(count));
-        self.beside("total_dividend_money", Value::from(money));
     }
 
     /// A member at a path; objects on the way are created.
@@ -184,9 +166,4 @@ pub fn server_time(now_ms: i64) -> Vec<u8> {
 pub fn json(value: &impl Serialize) -> Vec<u8> {
     // Structures of this crate, whose serialization cannot fail.
     serde_json::to_vec(value).unwrap_or_default()
-}
-
-/// Rows serialized once, from which pages are assembled.
-pub fn rendered(rows: &[impl Serialize]) -> Vec<Box<RawValue>> {
-    rows.iter().filter_map(|row| to_raw_value(row).ok()).collect()
 }

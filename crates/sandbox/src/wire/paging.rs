@@ -1,5 +1,8 @@
 //! Pages of a list, as the endpoint's paging continues it.
 
+use std::ops::Range;
+
+use boardlot_service::api::Paging;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -8,17 +11,17 @@ use super::{
     cursor::QueryDigest,
     envelope::{Body, HandlerResult, Rejection},
 };
-use crate::api::Paging;
 
 const PAGE: usize = 50;
 const PAGE_MAX: usize = 1_000;
 
-/// The page of these rows that is requested, in the response's body.
+/// The page that is requested of a list of so many rows, in the response's body.
 pub fn page<R: Serialize>(
     mut body: Body,
     seed: u64,
     arguments: &Arguments,
-    rows: &[R],
+    count: usize,
+    rows: impl FnOnce(Range<usize>) -> R,
 ) -> HandlerResult {
     let is_next_key = matches!(arguments.endpoint.paging, Some(Paging::NextKey));
     let size = page_size(arguments, if is_next_key { "limit" } else { "page_size" }, PAGE)?;
@@ -28,24 +31,24 @@ pub fn page<R: Serialize>(
         None => 0,
         Some(cursor) => digest
             .read(cursor)
-            .map(|(place, _)| place as usize)
-            .filter(|place| *place <= rows.len())
+            .map(|place| place as usize)
+            .filter(|place| *place <= count)
             .ok_or_else(|| Rejection::invalid("the cursor does not belong to this list"))?,
     };
-    let end = first.saturating_add(size).min(rows.len());
-    let next = (end < rows.len()).then(|| digest.cursor(end as u32, 0));
+    let end = first.saturating_add(size).min(count);
+    let next = (end < count).then(|| digest.cursor(end as u32));
     if is_next_key {
         let pagination = json!({
             "has_more": next.is_some(),
             "next_key": next.unwrap_or_else(|| "-1".to_owned()),
-            "total": rows.len(),
+            "total": count,
         });
         body.top("pagination", pagination);
     } else {
         body.beside("completed", Value::Bool(next.is_none()));
         body.beside("page_flag", Value::String(next.unwrap_or_default()));
     }
-    Ok(body.rows(&rows.get(first..end).unwrap_or_default()))
+    Ok(body.rows(&rows(first..end)))
 }
 
 /// The size of a page: an argument of that name, or the default.

@@ -211,11 +211,16 @@ impl Parameter {
     }
 
     fn texts(&self, argument: &Argument) -> Result<EncodedValue> {
-        let Argument::Texts(texts) = argument else { return self.text(argument) };
-        for text in texts {
-            self.text(&Argument::Text(text.clone()))?;
+        let texts = match argument {
+            Argument::Texts(texts) => texts.as_slice(),
+            Argument::Text(text) => std::slice::from_ref(text),
+            _ => return Err(self.refuse(argument, "a list of strings")),
+        };
+        if texts.iter().any(|text| text.is_empty() || text.chars().any(char::is_control)) {
+            let expected = "strings that are not empty and have no control characters";
+            return Err(self.refuse(argument, expected));
         }
-        Ok(EncodedValue::Texts(texts.clone()))
+        Ok(EncodedValue::Texts(texts.to_vec()))
     }
 
     fn free_text(&self, argument: &Argument) -> Result<EncodedValue> {

@@ -68,7 +68,7 @@ pub static AUTHORIZE: Endpoint = Endpoint {
     notes: "",
     python_notes: "",
     parameters: Cow::Borrowed(&[
-        Parameter::query("client_id", ParameterKind::Text, "From registration.").required(),
+        Parameter::query("client_id", ParameterKind::FreeText, "From registration.").required(),
         Parameter::query(
             "code_challenge",
             ParameterKind::Text,
@@ -79,12 +79,13 @@ pub static AUTHORIZE: Endpoint = Endpoint {
             .required(),
         Parameter::query(
             "redirect_uri",
-            ParameterKind::Text,
+            ParameterKind::FreeText,
             "One of the registered ones, exactly.",
         )
         .required(),
         Parameter::query("response_type", ParameterKind::OneOf(&["code"]), "`code`.").required(),
-        Parameter::query("state", ParameterKind::Text, "Random, returned unchanged.").required(),
+        Parameter::query("state", ParameterKind::FreeText, "Random, returned unchanged.")
+            .required(),
     ]),
     envelope: Envelope::Undocumented,
     response: ResponseShape::Page,
@@ -113,9 +114,9 @@ pub static TOKEN: Endpoint = Endpoint {
             "The grant.",
         )
         .required(),
-        Parameter::form("client_id", ParameterKind::Text, "From registration.").required(),
+        Parameter::form("client_id", ParameterKind::FreeText, "From registration.").required(),
         Parameter::form("code", ParameterKind::Secret, "The authorization code."),
-        Parameter::form("redirect_uri", ParameterKind::Text, "Exactly as in authorization."),
+        Parameter::form("redirect_uri", ParameterKind::FreeText, "Exactly as in authorization."),
         Parameter::form("code_verifier", ParameterKind::Secret, "The original verifier."),
         Parameter::form("refresh_token", ParameterKind::Secret, "From the code exchange."),
         Parameter::form("client_secret", ParameterKind::Secret, "Of a confidential client."),

@@ -85,7 +85,7 @@ pub enum ParameterKind {
     Segment,
     /// Non-empty text without control characters.
     Text,
-    /// A list of such texts.
+    /// A list of texts without control characters.
     TextList,
     /// A secret such as a token: visible ASCII, never shown in an error.
     Secret,

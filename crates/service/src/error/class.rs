@@ -83,11 +83,12 @@ impl FailureClass {
             _ => None,
         }
     }
+}
 
-    /// Whether the same request may succeed later. If it is idempotent, `http/retry.rs` sends it again.
-    pub const fn retryable(self) -> bool {
-        matches!(self, FailureClass::Service | FailureClass::RateLimited)
-    }
+/// Whether a status says that the same request may succeed later: Request Timeout, Conflict, Too Early, Too
+/// Many Requests, and failures of the service itself.
+pub const fn is_temporary_status(status: u16) -> bool {
+    matches!(status, 408 | 409 | 425 | 429 | 500..=599)
 }
 
 /// The class of a documented `error.code`.

@@ -11,7 +11,7 @@ mod unredacted;
 
 use std::{fmt, time::Duration};
 
-pub use class::{CLOCK_OFFSET_CODE, Evidence, FailureClass, THROTTLED_CODE};
+pub use class::{CLOCK_OFFSET_CODE, Evidence, FailureClass, THROTTLED_CODE, is_temporary_status};
 pub use exception::ExceptionClass;
 pub use nearest::did_you_mean;
 pub use printable::{excerpt, printable, record_value};
@@ -176,6 +176,20 @@ pub struct ApiFailure {
     pub retry_after: Option<Duration>,
 }
 
+impl ApiFailure {
+    fn retryable(&self) -> bool {
+        match self.class {
+            FailureClass::Service | FailureClass::RateLimited => true,
+            FailureClass::Other => is_temporary_status(self.http_status),
+            FailureClass::InvalidParameter
+            | FailureClass::InvalidSymbol
+            | FailureClass::Authentication
+            | FailureClass::ClockSkew
+            | FailureClass::PermissionDenied => false,
+        }
+    }
+}
+
 impl Error {
     /// An invalid argument or setting.
     pub fn config(message: impl Into<String>) -> Self {
@@ -271,11 +285,11 @@ impl Error {
         })
     }
 
-    /// Whether the same call may succeed later.
+    /// Whether the same call may succeed later. If it is idempotent, `http/retry.rs` sends it again.
     pub fn retryable(&self) -> bool {
         match self.kind.as_ref() {
             ErrorKind::Transport { .. } | ErrorKind::Timeout(_) => true,
-            ErrorKind::Api(api_failure) => api_failure.class.retryable(),
+            ErrorKind::Api(api_failure) => api_failure.retryable(),
             ErrorKind::Config(_)
             | ErrorKind::Internal(_)
             | ErrorKind::Protocol { .. }

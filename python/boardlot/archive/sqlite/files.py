@@ -6,16 +6,14 @@ import os
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from boardlot._support import crash_safe
+from boardlot._core import _FileLock
 from boardlot._support.per_process import PerProcess
 from boardlot.archive.database import store_error
 from boardlot.archive.locks import Lock
 from boardlot.archive.sqlite.connection import SqliteConnection
 from boardlot.errors import StoreError
-
-__all__ = ["FileLock", "ReadOnlyFile", "create_private", "files_of", "identity_of"]
 
 # The ends of the names of an archive's files. SQLite would roll back what it finds in a journal,
 # although an archive writes none.
@@ -113,19 +111,13 @@ def create_private(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
-class _OpenFiles:
-    """The lock files that this process has open."""
-
-    def __init__(self) -> None:
-        self.files: set[BinaryIO] = set()
-
-    def close(self) -> None:
-        for file in self.files:
-            file.close()
+def _close_all(locks: set[_FileLock]) -> None:
+    for lock in locks:
+        lock.close()
 
 
 # A child closes those of its parent, which stay locked: otherwise they would outlive the parent.
-_OPEN = PerProcess(_OpenFiles, _OpenFiles.close)
+_OPEN: PerProcess[set[_FileLock]] = PerProcess(set, _close_all)
 
 
 class FileLock(Lock):
@@ -134,13 +126,13 @@ class FileLock(Lock):
     def __init__(self, path: Path | None, key: str, held_by: str) -> None:
         super().__init__(key, held_by)
         self._path = path
-        self._file: BinaryIO | None = None
+        self._file: _FileLock | None = None
 
     def try_acquire(self) -> bool:
         if self._path is None:
             return True
         try:
-            self._file = crash_safe.locked(self._path)
+            self._file = _FileLock(self._path)
         except BlockingIOError:
             return False
         except OSError as error:
@@ -148,23 +140,19 @@ class FileLock(Lock):
                 f"{self._path} cannot be created: {error.strerror}",
                 hint="Make the folder writable, or copy the archive to one that is.",
             ) from error
-        _OPEN.value.files.add(self._file)
+        _OPEN.value.add(self._file)
         return True
 
     def check(self) -> None:
-        file = self._file
-        if file is not None and self._path is not None:
-            number = os.fstat(file.fileno())
-            if (number.st_dev, number.st_ino) != identity_of(self._path):
-                raise StoreError(
-                    f"{self._path} was removed during an update",
-                    retryable=True,
-                    hint="Run the same update again: nothing that was stored is lost.",
-                )
+        if self._file is not None and not self._file.is_held():
+            raise StoreError(
+                f"{self._path} was removed during an update",
+                retryable=True,
+                hint="Run the same update again: nothing that was stored is lost.",
+            )
 
     def release_others(self) -> None:
         file, self._file = self._file, None
-        if file is not None and self._path is not None:
-            _OPEN.value.files.discard(file)
-            with file, suppress(OSError):  # Windows does not remove what is open.
-                self._path.unlink()
+        if file is not None:
+            _OPEN.value.discard(file)
+            file.release()

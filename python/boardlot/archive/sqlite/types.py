@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from boardlot._support.cell_format import MICROSECONDS
 
-__all__ = ["timestamp_sql", "typed"]
-
 # The seconds from 1970 to the first moments of years 1 and 10000.
 YEAR_1, YEAR_10000 = -62_135_596_800, 253_402_300_800
 FIVE_DIGITS = "[0-9]" * 5

@@ -5,31 +5,49 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
-from collections.abc import Coroutine
-from contextlib import ExitStack, suppress
-from pathlib import Path
+from contextlib import ExitStack
 from typing import Any
 
 import click
 
 import boardlot as bl
 from boardlot.cli.click_classes import DataCommand
-from boardlot.cli.commands.mcp_stdio import Input, Output, messages
-from boardlot.cli.settings import Settings, Terminated
+from boardlot.cli.settings import Settings
 
 # A model that repeats itself must not use up the limits of the service.
 REQUESTS_PER_SECOND = 5.0
 
 
-def _mcp(settings: Settings, demo: bool, accounts: tuple[str, ...]) -> None:
+@click.command(
+    "mcp",
+    cls=DataCommand,
+    output="nothing",
+    params=[
+        click.Option(["--demo"], is_flag=True, help="Serve the sandbox, with invented data."),
+        click.Option(
+            ["--account", "accounts"],
+            metavar="ID",
+            multiple=True,
+            help="Allow tools to read this account; repeat it for more. Default with --demo: all.",
+        ),
+    ],
+    examples=[
+        "boardlot mcp --demo",
+        "boardlot --profile live mcp",
+        "boardlot --profile live mcp --account 281756",
+    ],
+)
+@click.pass_obj
+def mcp(settings: Settings, demo: bool, accounts: tuple[str, ...]) -> None:
     """Serve read-only tools to a language model, by the Model Context Protocol over stdio.
 
     There is one tool for each endpoint, and none that places, changes or cancels an order. Tools
     that read an account are offered only for the accounts passed with --account. Start it from the
     configuration of your assistant; it ends when its input is closed.
+
+    Without a rate limit of the options or the profile, at most five requests are sent per second.
     """
-    if demo and (settings.has_credentials or settings.base_url):
+    if demo and any((settings.profile, settings.key_id, settings.client_id, settings.base_url)):
         raise click.UsageError(
             "--demo serves the sandbox: leave out the service and the credentials"
         )
@@ -42,94 +60,35 @@ def _mcp(settings: Settings, demo: bool, accounts: tuple[str, ...]) -> None:
     with ExitStack() as stack:
         if demo:
             sandbox = stack.enter_context(bl.Sandbox(seed=7))
-            client = sandbox.async_client()
+            client = sandbox.async_client(
+                rate_limit=settings.request_rate or REQUESTS_PER_SECOND, **settings.connection
+            )
             accounts = accounts or tuple(x for some in sandbox.accounts.values() for x in some)
         else:
-            settings.check()
-            client = bl.AsyncClient(
-                settings.base_url,
-                profile=settings.profile,
-                auth=settings.auth(),
-                rate_limit=REQUESTS_PER_SECOND,
-                **settings.connection,
-            )
-        server = create_server(client, accounts)
-        stopped_by = asyncio.run(_until_signal(_serve(server, client, *_own_streams())))
-    if stopped_by:
-        raise stopped_by
+            options = settings.client_options()
+            if options["rate_limit"] is None and not settings.profile_entry.get("rate_limit"):
+                options["rate_limit"] = REQUESTS_PER_SECOND
+            client = bl.AsyncClient(**options)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _end)
+        asyncio.run(_run(create_server(client, accounts), client))
 
 
-mcp: DataCommand = DataCommand(
-    "mcp",
-    output="nothing",
-    params=[
-        click.Option(["--demo"], is_flag=True, help="Serve the sandbox, with invented data."),
-        click.Option(
-            ["--account", "accounts"],
-            metavar="ID",
-            multiple=True,
-            help="Allow tools to read this account; repeat it for more. Default with --demo: all.",
-        ),
-    ],
-    help=_mcp.__doc__,
-    examples=[
-        "boardlot mcp --demo",
-        "boardlot --profile live mcp",
-        "boardlot --profile live mcp --account 281756",
-    ],
-    callback=click.pass_obj(_mcp),
-)
+def _end(number: int, _: Any) -> None:
+    """End the process at once: a thread of the SDK waits for input, which nothing interrupts."""
+    click.echo(f"boardlot: ended by {signal.Signals(number).name}", err=True)
+    os._exit(128 + number)
 
 
-async def _until_signal(serving: Coroutine[Any, Any, None]) -> type[BaseException] | None:
-    """Serve until the input ends or a signal arrives, and return what to raise for the signal.
-
-    An exception that a signal handler raises could end any task of the event loop, or none.
-    """
-    loop, task = asyncio.get_running_loop(), asyncio.ensure_future(serving)
-    received: list[type[BaseException]] = []
-    raises = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
-
-    def stop(number: signal.Signals) -> None:
-        received.append(raises[number])
-        task.cancel()
-        # The next one ends the process even if something here does not end.
-        for each in raises:
-            loop.remove_signal_handler(each)
-
-    with suppress(NotImplementedError):  # On Windows Ctrl-C cancels the task that awaits this one.
-        for each in raises:
-            loop.add_signal_handler(each, stop, each)
-    await asyncio.wait({task})
-    if received:
-        return received[0]
-    task.result()
-    return None
-
-
-async def _serve(server: Any, client: bl.AsyncClient, stdin: int, stdout: int) -> None:
+async def _run(server: Any, client: bl.AsyncClient) -> None:
     from mcp.server.stdio import stdio_server
 
-    # It iterates over its input, and writes and flushes its output.
-    output: Any = Output(os.fdopen(stdout, "wb"))
-    lines = Input(stdin, output)
-    received: Any = messages(lines, output)
     try:
-        async with client, stdio_server(received, output) as streams:
+        async with client, stdio_server() as streams:
             await server.run(*streams, server.create_initialization_options())
-    except Exception:
-        # What was being sent when the input ended, or to a client that has ended, has no reader.
-        if not (lines.ended or output.is_closed):
+    except Exception as error:
+        while inner := getattr(error, "exceptions", None):
+            error = inner[0]
+        # Nobody reads the output any more.
+        if not isinstance(error, BrokenPipeError):
             raise
-
-
-def _own_streams() -> tuple[int, int]:
-    """The input and output of the protocol, for it alone.
-
-    Prompts find no input, and what is printed goes to stderr: both would break the protocol.
-    """
-    stdin, stdout = os.dup(sys.stdin.fileno()), os.dup(sys.stdout.fileno())
-    with Path(os.devnull).open("rb") as nothing:
-        os.dup2(nothing.fileno(), sys.stdin.fileno())
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    return stdin, stdout

@@ -30,8 +30,6 @@ from boardlot.cli.click_classes import Argument
 from boardlot.cli.commands import endpoints
 from boardlot.cli.numbers import Whole
 
-__all__ = ["create_server"]
-
 # A model's context is small.
 MAX_ROWS, DEFAULT_ROWS = 1_000, 100
 # Options about the size of requests, which `max_rows` and `resume` replace.

@@ -12,23 +12,13 @@ from typing import Any, BinaryIO
 
 import click
 
-from boardlot._support import crash_safe
-from boardlot._support.cell_format import counted
+from boardlot._support.cell_format import counted, escaped
+from boardlot._support.crash_safe import replacing
+from boardlot._support.progress import Bar
 from boardlot.cli.files import check_writable, same_file
 from boardlot.cli.output.fields import Fields, check_choice, chosen_pages
 from boardlot.cli.output.formats import WRITERS, Writer
 from boardlot.cli.settings import Settings
-
-__all__ = [
-    "Progress",
-    "check_destination",
-    "check_out",
-    "check_replaceable",
-    "emit",
-    "emit_bytes",
-    "replacing",
-    "show_range",
-]
 
 # The suffix of a file that is not complete yet.
 PART = ".part"
@@ -48,8 +38,7 @@ def emit(settings: Settings, records: Any, key_columns: Any = ()) -> None:
     check_out(settings)
     with _destination(settings) as file:
         writer = writer_of(settings, file, key_columns)
-        progress = Progress(settings, records)
-        with progress:
+        with progress_bar(settings, records) as progress:
             for page in chosen_pages(settings, records):
                 writer.write(page)
                 file.flush()
@@ -58,7 +47,16 @@ def emit(settings: Settings, records: Any, key_columns: Any = ()) -> None:
         file.flush()
     show_range(records)
     if settings.out is not None:
-        click.echo(f"wrote {counted(progress.rows, 'row')} to {settings.out}", err=True)
+        click.echo(f"wrote {counted(progress.done, 'row')} to {settings.out}", err=True)
+
+
+def show_row(row: dict[str, Any]) -> None:
+    """Show what is known of one thing, for people: a line for each member."""
+    for name, value in row.items():
+        text = {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
+        text = " ".join(text) if isinstance(text, list) else text
+        if text is not None:
+            click.echo(f"{name:<18}{escaped(str(text))}")
 
 
 def show_range(records: Any) -> None:
@@ -144,7 +142,7 @@ def _destination(settings: Settings) -> Iterator[BinaryIO]:
             settings.resume_hint = (
                 f"{out} was not written: run the command again. {settings.resume_hint}"
             )
-            with replacing(out, settings.force) as file:
+            with replacing(Path(os.path.realpath(out)), settings.force, PART) as file:
                 yield file
     settings.resume_hint = ""
 
@@ -164,52 +162,15 @@ def naming(destination: Path | str) -> Iterator[None]:
         raise
 
 
-@contextmanager
-def replacing(path: Path, force: bool = False) -> Iterator[BinaryIO]:
-    """Write to a temporary file in the same folder, and rename it when it is complete.
-
-    No reader ever sees half of the file, and if writing fails, an existing file is unchanged.
+def progress_bar(settings: Settings, records: Any, rows: int = 0) -> Bar:
+    """A bar on stderr while pages arrive, if it is a terminal and no rows are shown.
 
     Args:
-        path: The file; a link is followed.
-        force: Whether an existing file is replaced.
-
-    Yields:
-        The temporary file, open.
+        settings: The global options.
+        records: A pager, for which there is a bar, or records.
+        rows: How many have arrived before.
     """
-    with crash_safe.replacing(Path(os.path.realpath(path)), force, PART) as file:
-        yield file
-
-
-class Progress:
-    """A progress bar on stderr while pages arrive, if it is a terminal and no rows are shown.
-
-    Drawn with tqdm if that is installed; it is removed at the end.
-    """
-
-    def __init__(self, settings: Settings, records: Any, rows: int = 0) -> None:
-        self.rows: int = rows
-        self._records = records
-        self._bar: Any = None
-        rows_hidden = settings.out is not None or not sys.stdout.isatty()
-        self._shown = rows_hidden and hasattr(records, "pages") and sys.stderr.isatty()
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def add(self, rows: int) -> None:
-        self.rows += rows
-        if self._shown and self._bar is None:
-            from boardlot._support.progress import Bar
-
-            # The total is known once the first page has arrived.
-            self._bar = Bar("fetched", "rows", self._records.total, self._count, leave=False)
-        if self._bar is not None:
-            self._bar.draw()
-
-    def _count(self) -> int:
-        return self.rows
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
+    rows_hidden = settings.out is not None or not sys.stdout.isatty()
+    shown = rows_hidden and hasattr(records, "pages") and sys.stderr.isatty()
+    total = (lambda: records.total) if shown else None
+    return Bar("fetched", "rows", total, leave=False, done=rows, shown=shown)

@@ -8,29 +8,27 @@ download resumes. So the process may be interrupted at any moment, even by kill 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import re
-import shlex
-import subprocess
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
 
+from boardlot._core import _FileLock
+from boardlot._core import _remove_file as remove
+from boardlot._core import _replace_file as replace_file
 from boardlot._support.cell_format import counted
-from boardlot._support.crash_safe import REPLACES_OPEN_FILES, locked, remove, replace_file, sync
 from boardlot.cli.files import same_file
 from boardlot.cli.output.emit import (
     PART,
-    Progress,
     check_out,
     check_replaceable,
     naming,
+    progress_bar,
     show_range,
 )
 from boardlot.cli.output.fields import Fields
@@ -39,6 +37,10 @@ from boardlot.cli.settings import Settings
 from boardlot.errors import ConfigError
 
 VERSION = 1
+RESUMABLE_FORMATS = ["csv", "jsonl"]
+# Beside the arguments of the method, which may be written in other words.
+OPTIONS = ["--base-url", "--out", "--format", "--columns"]
+RESUME_HINT = "Run the same command again to resume after row {:,}."
 
 # What resumes and ends as Parquet.
 PARQUET = (
@@ -52,17 +54,13 @@ class State:
     """The content of the checkpoint file."""
 
     version: int
-    base_url: str
+    # As typed, with the options about the service and the output.
     arguments: dict[str, str]
-    format: str
-    out: str
     checkpoint: str
-    asked: str | None = None
     columns: list[str] | None = None
     rows: int = 0
     length: int = 0
     done: bool = False
-    digest: str = ""
 
     @classmethod
     def load(cls, file: Path) -> State | None:
@@ -72,11 +70,9 @@ class State:
             return None
         try:
             state = cls(**json.loads(text))
-            # A file that was truncated or edited is not trusted.
-            valid = state.version == VERSION and state.digest == state.computed_digest()
         except (ValueError, TypeError, RecursionError):
-            valid = False
-        if not valid:
+            state = None
+        if state is None or state.version != VERSION:
             raise click.UsageError(
                 f"--resume {file} was not written by `boardlot fills --resume`, or was changed: "
                 "use another file, or delete it"
@@ -87,16 +83,10 @@ class State:
         file = Path(os.path.realpath(file))
         part = _temporary(file)
         remove(part)
-        self.digest = self.computed_digest()
         with naming(file):
             with part.open("x", encoding="utf-8") as text:
                 text.write(json.dumps(asdict(self), indent=1) + "\n")
             replace_file(part, file)
-
-    def computed_digest(self) -> str:
-        """Detects accidental changes of the file, not forgery."""
-        content = {**asdict(self), "digest": ""}
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _temporary(file: Path) -> Path:
@@ -119,22 +109,17 @@ def run_resumable(
         call = getattr(client, method)
         # First without a checkpoint, so that invalid arguments are not blamed on it.
         checkpoint = call(**arguments).checkpoint()
-        initial = State(
-            VERSION,
-            base_url=client.base_url,
-            arguments=typed,
-            format=settings.data_format,
-            asked=settings.columns,
-            out=out.name,
-            checkpoint=checkpoint,
-        )
+        options = (client.base_url, out.name, settings.data_format, settings.columns or "all")
+        typed |= dict(zip(OPTIONS, options, strict=True))
+        initial = State(VERSION, typed, checkpoint)
         state = _matching(State.load(file), initial, file)
         if not state.done:
             check_out(settings)
         try:
             call(**arguments, resume=state.checkpoint)
         except ConfigError as error:
-            raise _other_arguments(file, state.arguments, typed) or error from None
+            other = _other_arguments(file, state.arguments, initial.arguments)
+            raise other or error from None
         if state.done and not _part_of(out).exists():
             _finish(settings, state, file, out)
             return
@@ -146,8 +131,8 @@ def run_resumable(
                 check_out(settings)
                 pager = call(**arguments, resume=state.checkpoint)
                 _write(settings, state, file, pager, part)
-            if not REPLACES_OPEN_FILES:
-                part.close()
+            # Windows replaces no file that is open.
+            part.close()
             _finish(settings, state, file, out)
 
 
@@ -181,12 +166,6 @@ def _checked(settings: Settings, file: Path) -> Path:
     return output
 
 
-def _other_download(file: Path, what: str) -> click.UsageError:
-    return click.UsageError(
-        f"--resume {file} belongs to {what}: run that command again, or use another file"
-    )
-
-
 def _other_arguments(
     file: Path, before: dict[str, str], now: dict[str, str]
 ) -> click.UsageError | None:
@@ -196,28 +175,18 @@ def _other_arguments(
         for name in dict.fromkeys([*before, *now])
         if before.get(name) != now.get(name)
     ]
-    if not differences:
-        return None
-    return click.UsageError(
-        f"--resume {file} belongs to other arguments: {'; '.join(differences)}. Pass the earlier "
-        "ones, or use another file"
-    )
+    text = f"--resume {file} belongs to other arguments: {'; '.join(differences)}. Pass the "
+    return click.UsageError(f"{text}earlier ones, or use another file") if differences else None
 
 
 def _matching(state: State | None, initial: State, file: Path) -> State:
     """The state in the file, or the initial one; two downloads are never mixed."""
     if state is None:
         return initial
-    for option, was, wanted in (
-        ("--base-url", state.base_url, initial.base_url),
-        ("--out", state.out, initial.out),
-        ("--format", state.format, initial.format),
-        ("--columns", state.asked, initial.asked),
-    ):
-        if was != wanted:
-            raise _other_download(
-                file, f"{option} {was}" if was else f"a download without {option}"
-            )
+    before, now = state.arguments, initial.arguments
+    other = _other_arguments(file, before, now)
+    if other is not None and any(before.get(name) != now[name] for name in OPTIONS):
+        raise other
     return state
 
 
@@ -225,44 +194,43 @@ def _write(settings: Settings, state: State, file: Path, pager: Any, part: Binar
     size = part.seek(0, os.SEEK_END)
     if size < state.length:
         raise click.UsageError(
-            f"{state.out}.boardlot-part has {size:,} bytes, fewer than the {state.length:,} that "
-            f"--resume {file} records: delete both to start again"
+            f"{settings.out}.boardlot-part has {size:,} bytes, fewer than the {state.length:,} "
+            f"that --resume {file} records: delete both to start again"
         )
     part.truncate(state.length)
     part.seek(state.length)
     # From here on the time range is fixed.
     state.save(file)
-    settings.resume_hint = _resume_hint(settings, state)
+    settings.resume_hint = RESUME_HINT.format(state.rows)
     fields = Fields(settings.columns, state.columns)
-    writer = WRITERS[state.format](part, fields)
-    with Progress(settings, pager, state.rows) as progress:
+    writer = WRITERS[settings.data_format](part, fields)
+    with progress_bar(settings, pager, state.rows) as progress:
         for page in pager.pages():
             writer.write(page)
             progress.add(len(page))
-            _record(state, file, part, pager, fields, progress.rows)
-            settings.resume_hint = _resume_hint(settings, state)
+            _record(state, file, part, pager, fields, progress.done)
+            settings.resume_hint = RESUME_HINT.format(state.rows)
     show_range(pager)
     state.done = True
-    _record(state, file, part, pager, fields, progress.rows)
+    _record(state, file, part, pager, fields, progress.done)
 
 
 def _record(
     state: State, file: Path, part: BinaryIO, pager: Any, fields: Fields, rows: int
 ) -> None:
     """Write the rows to disk first, then the position after them."""
-    sync(part)
+    part.flush()
+    os.fsync(part.fileno())
     state.rows, state.length = rows, part.tell()
     state.columns, state.checkpoint = fields.names, pager.checkpoint()
     state.save(file)
 
 
-def _resume_hint(settings: Settings, state: State) -> str:
-    command = same_command(settings)
-    return f"Run the same command again to resume after row {state.rows:,}.\n  {command}"
-
-
 def _finish(settings: Settings, state: State, file: Path, out: Path) -> None:
     part = _part_of(out)
+    if part.exists() and out.exists() and part.samefile(out):
+        # It has both names: an earlier run ended there.
+        remove(part)
     if part.exists() and part.stat().st_size == state.length:
         replace_file(part, out, settings.force)
         click.echo(f"wrote {counted(state.rows, 'row')} to {settings.out}", err=True)
@@ -285,72 +253,21 @@ def _part_of(out: Path) -> Path:
 
 @contextmanager
 def _exclusive(file: Path, out: Path) -> Iterator[BinaryIO]:
-    """The part of the output, opened and locked together with the checkpoint file."""
-    state = Path(os.path.realpath(file))
-    lock = state.with_name(f".{state.name}.lock")
-    with _locked(lock, f"--resume {file}"):
-        try:
-            with _locked(_part_of(out), f"--out {out}") as part:
-                yield part
-        finally:
-            with suppress(OSError):  # Windows does not remove what is open.
-                lock.unlink()
+    """The part of the output, opened; it and the checkpoint file are locked for this process."""
+    with ExitStack() as stack:
+        for path, name in (
+            (Path(os.path.realpath(file)), f"--resume {file}"),
+            (out, f"--out {out}"),
+        ):
+            try:
+                lock = _FileLock(path.with_name(f".{path.name}.lock"))
+            except BlockingIOError:
+                raise click.UsageError(f"another process is writing {name}") from None
+            stack.callback(lock.release)
+        yield stack.enter_context(open(_part_of(out), "r+b", opener=_opened))
 
 
-def _locked(path: Path, name: str) -> BinaryIO:
-    """The file, opened and locked for this process; created if it does not exist."""
-    try:
-        return locked(path)
-    except BlockingIOError:
-        raise click.UsageError(f"another process is writing {name}") from None
-
-
-RESUMABLE_FORMATS = ["csv", "jsonl"]
-
-# Every option that may contain a secret, which must not appear on a screen or in a log.
-REDACTED: dict[str, Callable[[str], str]] = {
-    "--body": lambda _: "...",
-    "--header": lambda value: f"{value.partition(':')[0]}: ...",
-    "--passphrase-command": lambda _: "...",
-    "--proxy": lambda value: re.sub(r"^(\w+://)?.*@", r"\1...@", value),
-    "--query": lambda value: f"{value.partition('=')[0]}=...",
-}
-
-
-def resumable_command(settings: Settings) -> str:
-    """The command of the user, with the options that make it resumable."""
-    resumable = settings.data_format in RESUMABLE_FORMATS
-    form = settings.data_format if resumable else "jsonl"
-    out = settings.out
-    if out is None or (out.exists() and not out.is_file()):
-        out = Path(f"fills.{form}")
-    elif not resumable:
-        out = out.with_suffix(f".{form}")
-    more = [] if resumable or settings.format is None else ["--format", form]
-    if out != settings.out:
-        more += ["--out", str(out)]
-    return _quoted([*settings.typed, *more, "--resume", f"{out}.checkpoint"])
-
-
-def same_command(settings: Settings) -> str:
-    """The command of the user."""
-    return _quoted(settings.typed)
-
-
-def _quoted(words: Sequence[str]) -> str:
-    """The words quoted for a shell."""
-    join = shlex.join if os.name == "posix" else subprocess.list2cmdline
-    return join(["boardlot", *_redacted(words)])
-
-
-def _redacted(words: Sequence[str]) -> Iterator[str]:
-    before = ""
-    for word in words:
-        name, equals, value = word.partition("=")
-        if before in REDACTED:
-            yield REDACTED[before](word)
-        elif equals and name in REDACTED:
-            yield f"{name}={REDACTED[name](value)}"
-        else:
-            yield word
-        before = word if before not in REDACTED else ""
+def _opened(path: str, _: int) -> int:
+    """The file, created if it does not exist; not one that a link leads to."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    return os.open(path, flags, 0o666)

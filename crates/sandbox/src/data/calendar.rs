@@ -1,0 +1,108 @@
+//! Days, counted from 1970: the sandbox's markets trade from Monday to Friday, but on 1 January.
+
+use boardlot_service::api::{MARKETS, MICROS_PER_DAY};
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use serde_json::json;
+
+use super::rows::Row;
+use crate::wire::{arguments::Arguments, envelope::Rejection};
+
+/// Both mainland markets.
+const MAINLAND: &str = "CN";
+/// The longest range of one request, in days: the sandbox's choice.
+const RANGE_MAX_DAYS: i64 = 3_660;
+
+/// The day that contains an instant.
+pub fn date_of(micros: i64) -> Date {
+    let instant = Timestamp::from_microsecond(micros).unwrap_or(Timestamp::UNIX_EPOCH);
+    instant.to_zoned(TimeZone::UTC).date()
+}
+
+/// The microsecond at which a day begins.
+pub fn midnight(date: Date) -> i64 {
+    date.to_zoned(TimeZone::UTC).map_or(0, |start| start.timestamp().as_microsecond())
+}
+
+/// The weekday that is this many weekdays after or, if the number is negative, before a day. On a weekend
+/// the counting starts from the next weekday in that direction.
+pub fn weekday(day: i64, count: i64, is_back: bool) -> i64 {
+    let step = if is_back { -1 } else { 1 };
+    let is_weekend = |day: i64| (day + 3).rem_euclid(7) > 4;
+    let skip = |mut day: i64| {
+        while is_weekend(day) {
+            day += step;
+        }
+        day
+    };
+    let mut day = skip(day) + count / 5 * 7;
+    for _ in 0..(count % 5).abs() {
+        day = skip(day + step);
+    }
+    day
+}
+
+/// The trading days of a request (section 4.2).
+pub fn trading_days(arguments: &Arguments) -> Result<Vec<Row>, Rejection> {
+    let market = arguments.text("market");
+    if !MARKETS.contains(&market) && market != MAINLAND {
+        let expected = MARKETS.join(", ");
+        return Err(Rejection::invalid(format!(
+            "market '{market}' is not a known market; expected one of {expected}, {MAINLAND}"
+        )));
+    }
+    let day = |name: &str| {
+        let text = arguments.text(name);
+        text.parse::<Date>().map(|date| midnight(date) / MICROS_PER_DAY).map_err(|_| {
+            Rejection::invalid(format!("{name} '{text}' is not a valid date; expected yyyy-MM-dd"))
+        })
+    };
+    let (start, end) = (day("start")?, day("end")?);
+    if start > end {
+        return Err(Rejection::invalid("start is after end"));
+    }
+    if end - start > RANGE_MAX_DAYS {
+        let most = format!("the range is too long; expected at most {RANGE_MAX_DAYS} days");
+        return Err(Rejection::invalid(most));
+    }
+    let dates = (start..=end).filter(|day| weekday(*day, 0, true) == *day);
+    let dates = dates.map(|day| date_of(day * MICROS_PER_DAY));
+    let open = dates.filter(|date| (date.month(), date.day()) != (1, 1));
+    Ok(open
+        .map(|date| {
+            // The markets close at noon on the last days of the year.
+            let (kind, seconds) = match (date.month(), date.day()) {
+                (12, 24 | 31) => ("MORNING", 9_000),
+                _ => ("WHOLE", 19_800),
+            };
+            let time = date.to_string();
+            Row::of(&[
+                ("time", json!(time)),
+                ("trade_date_type", json!(kind)),
+                ("trade_second", json!(seconds)),
+            ])
+        })
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weekdays_are_counted_over_weekends() {
+        // 2 January 1970 was a Friday.
+        for (day, count, is_back, expected) in [
+            (1, 0, true, 1),
+            (2, 0, true, 1),
+            (3, 0, true, 1),
+            (2, 0, false, 4),
+            (4, -1, true, 1),
+            (4, -5, true, -3),
+            (4, -6, true, -6),
+            (1, 1, false, 4),
+            (1, 6, false, 11),
+        ] {
+            assert_eq!(weekday(day, count, is_back), expected, "{day} {count}");
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Rows of an endpoint, built in or brought along by a test. They are filtered and paged as the endpoint's
+//! row says.
+
+use std::{
+    cmp::Ordering,
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+};
+
+use boardlot_service::{
+    api::{
+        DateRange, Endpoint, EndpointRef, Kind, MICROS_PER_DAY, NextEnd, Paging, ResponseShape,
+        Schema, TimeRangeSpec,
+    },
+    error::{Error, Result},
+};
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::{Map, Value, json, value::RawValue};
+
+use crate::{
+    lock,
+    wire::{
+        arguments::Arguments,
+        envelope::{Body, HandlerResult},
+        paging::{page, page_size},
+    },
+};
+
+/// Section 8.
+const DIVIDENDS_MAX: usize = 100;
+const DATE_RANGE_PAGE: usize = 100;
+/// By how much the end of the default range may differ from now.
+const NOW_TOLERANCE_MICROS: u64 = 600_000_000;
+/// The lists whose rows are remembered: as many as a client with many windows reads at a time.
+const LISTS_MAX: usize = 64;
+/// The fields that are looked at. The others are only sent, and would take most of the memory.
+const READ: [&str; 6] =
+    ["code", "data_date", "dividend_per_share", "market", "time", "updated_time"];
+
+/// A record as it is sent, and the values by which it is found.
+#[derive(Debug, Clone)]
+pub struct Row(Arc<(Box<RawValue>, Map<String, Value>)>);
+
+impl Row {
+    /// The record of these members, in their order.
+    pub fn of(members: &[(&str, Value)]) -> Self {
+        struct InOrder<'a>(&'a [(&'a str, Value)]);
+        impl Serialize for InOrder<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut map = serializer.serialize_map(Some(self.0.len()))?;
+                self.0.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))?;
+                map.end()
+            }
+        }
+        let json = serde_json::value::to_raw_value(&InOrder(members)).unwrap_or_default();
+        let read = members.iter().filter(|(name, _)| READ.contains(name));
+        Row(Arc::new((
+            json,
+            read.map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+        )))
+    }
+
+    pub fn get(&self, field: &str) -> Option<&Value> {
+        self.0.1.get(field)
+    }
+
+    fn text(&self, field: &str) -> Option<&str> {
+        self.get(field)?.as_str()
+    }
+}
+
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.0.serialize(serializer)
+    }
+}
+
+/// What determines the rows of a list: the arguments, and whether they are for the default range.
+type List = (Vec<String>, bool);
+
+/// The rows of the last lists, so that not every page of a list looks through all rows.
+#[derive(Debug, Default)]
+pub struct Lists(Mutex<VecDeque<(List, Arc<[Row]>)>>);
+
+impl Lists {
+    /// The rows of this list, made if they are not remembered.
+    pub fn of<E>(
+        &self,
+        list: List,
+        make: impl FnOnce() -> std::result::Result<Vec<Row>, E>,
+    ) -> std::result::Result<Arc<[Row]>, E> {
+        let known = lock(&self.0).iter().find(|(known, _)| *known == list).cloned();
+        if let Some((_, rows)) = known {
+            return Ok(rows);
+        }
+        let rows: Arc<[Row]> = make()?.into();
+        let mut lists = lock(&self.0);
+        lists.truncate(LISTS_MAX - 1);
+        lists.push_front((list, Arc::clone(&rows)));
+        Ok(rows)
+    }
+}
+
+/// Rows that a test brings along: for an endpoint that it declared, or in place of built-in ones.
+#[derive(Debug)]
+pub struct CustomRows {
+    pub endpoint: EndpointRef,
+    /// The arguments of the requests that get these rows.
+    only: Vec<(String, String)>,
+    rows: Vec<Row>,
+    lists: Lists,
+}
+
+impl CustomRows {
+    /// `json` is a list of objects. The rows are for requests with the arguments `only`.
+    pub fn new(endpoint: EndpointRef, json: &str, only: Vec<(String, String)>) -> Result<Self> {
+        let list: Vec<Box<RawValue>> = serde_json::from_str(json)
+            .map_err(|error| Error::config(format!("rows is not a list: {error}")))?;
+        let time_field = time_field(&endpoint)?;
+        let is_read = |name: &str| READ.contains(&name) || time_field.as_deref() == Some(name);
+        let mut rows: Vec<Row> = list
+            .into_iter()
+            .enumerate()
+            .map(|(index, json)| match serde_json::from_str::<Map<String, Value>>(json.get()) {
+                Ok(mut values) => {
+                    values.retain(|name, _| is_read(name));
+                    Ok(Row(Arc::new((json, values))))
+                }
+                Err(_) => {
+                    let shown: String = json.get().chars().take(40).collect();
+                    Err(Error::argument(&format!("rows[{index}]"), &shown, "a dict"))
+                }
+            })
+            .collect::<Result<_>>()?;
+        if let Some((name, _)) = only
+            .iter()
+            .find(|(name, _)| endpoint.parameter(name).is_none() && endpoint.undeclared.is_none())
+        {
+            let names: Vec<&str> = endpoint.arguments().map(|p| p.name.as_ref()).collect();
+            let shown = format!("not an argument of {}", endpoint.name);
+            return Err(Error::argument(name, &shown, &format!("one of {}", names.join(", "))));
+        }
+        if let Some(field) = time_field {
+            sort(&mut rows, &field)?;
+        }
+        Ok(CustomRows { endpoint, only, rows, lists: Lists::default() })
+    }
+
+    /// Whether these are the rows of the same requests.
+    pub fn replaces(&self, other: &CustomRows) -> bool {
+        self.endpoint.method == other.endpoint.method
+            && self.endpoint.path == other.endpoint.path
+            && self.only == other.only
+    }
+
+    /// Whether a request gets these rows.
+    pub fn is_for(&self, arguments: &Arguments) -> bool {
+        self.only.iter().all(|(name, value)| arguments.has(name, value))
+    }
+
+    /// The name of the built-in endpoint; none for one that the user declared, whatever its name is.
+    pub fn built_in_name(&self) -> Option<&str> {
+        matches!(self.endpoint, EndpointRef::BuiltIn(_)).then(|| &*self.endpoint.name)
+    }
+
+    /// Answers a request.
+    pub fn respond(&self, seed: u64, arguments: &Arguments) -> HandlerResult {
+        let is_default = is_default_range(arguments);
+        let rows = self.lists.of((arguments.identity(), is_default), || {
+            let wanted = |row: &&Row| is_wanted(row, arguments, is_default);
+            Ok(self.rows.iter().filter(wanted).cloned().collect())
+        })?;
+        respond(seed, &rows, arguments)
+    }
+}
+
+/// The earliest row first, as a range of dates selects them.
+fn sort(rows: &mut [Row], field: &str) -> Result<()> {
+    for (index, row) in rows.iter().enumerate() {
+        if !matches!(row.get(field), Some(Value::String(_) | Value::Number(_))) {
+            let text = format!(
+                "rows[{index}] has no {field}; expected a number or a date in it, by which the \
+                 sandbox pages"
+            );
+            return Err(Error::config(text));
+        }
+    }
+    rows.sort_by(|one, other| compare(one.get(field), other.get(field)).unwrap_or(Ordering::Equal));
+    Ok(())
+}
+
+/// The page of a list that a request asks for.
+pub fn respond(seed: u64, rows: &[Row], arguments: &Arguments) -> HandlerResult {
+    let endpoint = &arguments.endpoint;
+    let mut body = Body::new(endpoint);
+    match &endpoint.paging {
+        None if is_built_in(endpoint, "dividends") => {
+            let amounts = rows.iter().filter_map(|row| row.get("dividend_per_share"));
+            let money: f64 = amounts.filter_map(Value::as_f64).sum();
+            body.beside("total_dividend_count", json!(rows.len()));
+            body.beside("total_dividend_money", json!(money));
+            Ok(body.rows(&rows.get(..DIVIDENDS_MAX).unwrap_or(rows)))
+        }
+        None => {
+            let limit = arguments.integer("limit").map_or(rows.len(), |limit| limit as usize);
+            Ok(body.rows(&rows.get(..limit).unwrap_or(rows)))
+        }
+        Some(Paging::NextKey | Paging::PageFlag { .. }) => {
+            page(body, seed, arguments, rows.len(), |part| rows.get(part).unwrap_or_default())
+        }
+        Some(Paging::DateRange(range)) => date_page(body, range, rows, arguments),
+    }
+}
+
+/// The rows up to the end of the range; those of one time are never on two pages.
+fn date_page(
+    mut body: Body,
+    range: &DateRange,
+    rows: &[Row],
+    arguments: &Arguments,
+) -> HandlerResult {
+    let field = time_field(&arguments.endpoint).ok().flatten().unwrap_or_default();
+    let limit = page_size(arguments, "limit", DATE_RANGE_PAGE)?;
+    let time = |row: &Row| row.get(&field).cloned();
+    let mut first = rows.len().saturating_sub(limit);
+    while let (Some(before), Some(row)) = (first.checked_sub(1), rows.get(first))
+        && rows.get(before).is_some_and(|other| time(other) == time(row))
+    {
+        first = before;
+    }
+    let earlier = first.checked_sub(1).and_then(|before| rows.get(before));
+    body.top("pagination", json!({ "has_more": earlier.is_some() }));
+    if let NextEnd::At(path) = &range.next {
+        let next = earlier.and_then(time).unwrap_or_else(|| Value::String(String::new()));
+        body.at(path, next);
+    }
+    Ok(body.rows(&rows.get(first..).unwrap_or_default()))
+}
+
+/// Whether the earliest row of a list comes first.
+pub const fn is_ascending(paging: &Paging) -> bool {
+    matches!(paging, Paging::DateRange(_))
+}
+
+/// Whether the filters of the request leave a row in.
+pub fn is_wanted(row: &Row, arguments: &Arguments, is_default_range: bool) -> bool {
+    let endpoint = &arguments.endpoint;
+    let within = |field: &str, start: &str, end: &str| {
+        let Some(value) = row.get(field) else { return true };
+        let bound = |name: &str| arguments.sent(name).filter(|bound| !bound.is_empty());
+        let is_after = |bound: String| compare_text(value, &bound) == Some(Ordering::Greater);
+        let is_before = |bound: String| compare_text(value, &bound) == Some(Ordering::Less);
+        !bound(start).is_some_and(is_before) && !bound(end).is_some_and(is_after)
+    };
+    if let (Ok(Some(field)), Some(Paging::DateRange(range))) =
+        (time_field(endpoint), &endpoint.paging)
+    {
+        return within(&field, "start", &range.end);
+    }
+    if is_built_in(endpoint, "fills_history") {
+        let market = row.text("code").and_then(|code| code.split_once('.'));
+        let wanted = arguments.text("code");
+        return market.is_none_or(|(market, _)| market == arguments.text("trd_market"))
+            && (wanted.is_empty() || row.text("code") == Some(wanted))
+            && (is_default_range || within("updated_time", "start", "end"));
+    }
+    if is_built_in(endpoint, "sim_positions") {
+        let market = row.get("market").and_then(Value::as_i64);
+        return arguments.integer("market").is_none_or(|wanted| market == Some(wanted));
+    }
+    !is_built_in(endpoint, "trading_days") || within("time", "start", "end")
+}
+
+fn is_built_in(endpoint: &EndpointRef, name: &str) -> bool {
+    matches!(endpoint, EndpointRef::BuiltIn(endpoint) if endpoint.name == name)
+}
+
+/// Whether a request is for the range that stands for an open one: the days up to now. It gets a test's
+/// rows whatever their times, so that its data do not age.
+fn is_default_range(arguments: &Arguments) -> bool {
+    let Some(TimeRangeSpec { default_days, .. }) = arguments.endpoint.time_range() else {
+        return false;
+    };
+    let bound = |name: &str| arguments.integer(name).filter(|micros| *micros > 0);
+    match (bound("start"), bound("end")) {
+        (None, None) => true,
+        (Some(start), Some(end)) => {
+            let now = arguments.now_ms.saturating_mul(1_000);
+            let length = default_days * MICROS_PER_DAY;
+            end.abs_diff(now) < NOW_TOLERANCE_MICROS && end.saturating_sub(start) == length
+        }
+        _ => false,
+    }
+}
+
+/// The field of the records that a range of dates is about; none for an endpoint without such a range.
+fn time_field(endpoint: &Endpoint) -> Result<Option<String>> {
+    let Some(Paging::DateRange(range)) = &endpoint.paging else { return Ok(None) };
+    if let NextEnd::DayBefore(field) = &range.next {
+        return Ok(Some(field.clone()));
+    }
+    let declared = match &endpoint.response {
+        ResponseShape::Rows(_, Schema::Fields(fields)) => fields
+            .iter()
+            .find(|field| matches!(field.kind, Kind::Date | Kind::Timestamp(..)))
+            .map(|field| field.name.clone().into_owned()),
+        _ => None,
+    };
+    declared.or_else(|| range.unique.clone()).map(Some).ok_or_else(|| {
+        Error::config(format!(
+            "the sandbox cannot tell the time of a row of {}; declare a date or time in record, or \
+             unique= in its DateRange",
+            endpoint.name
+        ))
+    })
+}
+
+fn compare(one: Option<&Value>, other: Option<&Value>) -> Option<Ordering> {
+    match (one?, other?) {
+        (Value::Number(one), Value::Number(other)) => one.as_f64()?.partial_cmp(&other.as_f64()?),
+        (Value::String(one), Value::String(other)) => Some(one.cmp(other)),
+        _ => None,
+    }
+}
+
+/// Compares a value with a bound; a time on the day of a bound that is a date belongs to it.
+fn compare_text(value: &Value, bound: &str) -> Option<Ordering> {
+    match value {
+        Value::Number(number) => number.as_f64()?.partial_cmp(&bound.parse().ok()?),
+        Value::String(text) => {
+            // A date may have slashes, as some of the service's have.
+            let text = text.get(..bound.len()).unwrap_or(text).replace('/', "-");
+            Some(text.cmp(&bound.replace('/', "-")))
+        }
+        _ => None,
+    }
+}

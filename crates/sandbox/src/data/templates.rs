@@ -1,0 +1,395 @@
+//! The built-in rows: a template for each endpoint, expanded for each request by the kinds of the fields
+//! that the endpoint's row declares. In a template
+//!
+//! - `only` says which requests get its rows, by their arguments (`""` for one that is not sent) and by what
+//!   is known of their symbol; `each` repeats it with other words in braces.
+//! - `for` repeats a row: a number, `orders`, or the stocks of a market (`HK`, the first six of them as
+//!   `HK:6`), of which `/4` takes a quarter.
+//! - `{"range": [low, high, decimals]}` is a number by the seed, `{"pick": [...]}` one of these by the seed,
+//!   `{"cycle": [...]}` one by the number of the row.
+//! - A time is counted from the midnight with which the sandbox's today begins: `+3` or `-3` days, hours and
+//!   minutes as `04:30`, `-7n` seven days more for each row, `-720x` spread over 720 hours, `-1w` one weekday
+//!   more for each row, `+0w` the next weekday. Before a number of undeclared kind there is an `@`.
+//! - In a text, `{n}` is the number of the row, `{-7:%Y}` a part of a date, `{name}` an argument, a word of
+//!   `each` or what is known of the security.
+//!
+//! A declared field without a value has the empty value of its kind.
+
+use std::{collections::BTreeMap, fmt, sync::LazyLock};
+
+use boardlot_service::api::{self, Endpoint, Field, Kind, MICROS_PER_DAY, ResponseShape, Wire};
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
+use serde_json::{Value, json};
+
+use super::{
+    calendar::{date_of, weekday},
+    rows::Row,
+    securities::{Security, stocks},
+};
+use crate::seeded_rng::SeededRng;
+
+const MICROS_PER_MINUTE: i64 = 60_000_000;
+
+macro_rules! templates {
+    ($($name:literal)*) => {
+        &[$(($name, include_str!(concat!($name, ".json")))),*]
+    };
+}
+
+/// The arguments on which the random numbers of a template depend.
+const PATH_WORDS: [&str; 3] = ["symbol", "acc_id", "plate_code"];
+
+const SOURCES: &[(&str, &str)] = templates!(
+    "reference_futures" "ipo_list" "dividends" "plate_stocks" "crypto_orders" "sim_orders"
+    "sim_positions" "capital_flow_history" "history_kline"
+);
+
+static TEMPLATES: LazyLock<BTreeMap<&str, Vec<Template>>> = LazyLock::new(|| {
+    let read = |(name, json): &(&'static str, &str)| {
+        (*name, serde_json::from_str(json).unwrap_or_default())
+    };
+    SOURCES.iter().map(read).collect()
+});
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Template {
+    #[serde(default)]
+    each: Vec<BTreeMap<String, String>>,
+    #[serde(default)]
+    only: BTreeMap<String, Vec<String>>,
+    rows: Vec<Members>,
+}
+
+/// The members of an object, in their order.
+#[derive(Debug, Clone, Default)]
+struct Members(Vec<(String, Value)>);
+
+impl Members {
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value)
+    }
+}
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Members;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+/// What is known of a request, by names.
+pub type Words = BTreeMap<String, String>;
+
+/// What all rows depend on.
+#[derive(Debug, Clone, Copy)]
+pub struct Basis {
+    pub seed: u64,
+    /// The midnight with which the sandbox's today begins.
+    pub midnight: i64,
+    pub orders: usize,
+    /// The stocks of Hong Kong.
+    pub plate_stocks: usize,
+}
+
+/// The rows of a request; `None` if no template is for it.
+pub fn expand(endpoint: &Endpoint, words: &Words, basis: Basis) -> Option<Vec<Row>> {
+    let fields = match &endpoint.response {
+        ResponseShape::Rows(_, schema) => schema.choose(|name| words.get(name).map(String::as_str)),
+        _ => [].into(),
+    };
+    let mut found = None;
+    let none = [Words::new()];
+    for (number, template) in TEMPLATES.get(&*endpoint.name)?.iter().enumerate() {
+        // The same for every `request_type`: a row of two lists is the same in both.
+        let of_path: Vec<&String> = PATH_WORDS.iter().filter_map(|name| words.get(*name)).collect();
+        let label = format!("{} {number} {of_path:?}", endpoint.name);
+        let mut rng = SeededRng::new(basis.seed, &label);
+        for own in if template.each.is_empty() { &none } else { template.each.as_slice() } {
+            let mut words = words.clone();
+            words.extend(own.clone());
+            let mut one = Expansion { basis, words, number: 0, count: 1, rng: &mut rng };
+            if one.is_meant(template) {
+                let rows: &mut Vec<Row> = found.get_or_insert_default();
+                template.rows.iter().for_each(|row| one.repeat(&fields, row, rows));
+            }
+        }
+    }
+    found
+}
+
+/// Every code of the contracts that the template of futures names.
+pub fn futures(basis: Basis) -> Vec<String> {
+    let Some(endpoint) = api::endpoint("reference_futures") else { return Vec::new() };
+    let roots = TEMPLATES.get("reference_futures").into_iter().flatten();
+    let roots = roots.flat_map(|template| &template.each).filter_map(|words| words.get("root"));
+    roots
+        .flat_map(|root| {
+            let words = Words::from([("symbol".to_owned(), format!("{root}main"))]);
+            expand(endpoint, &words, basis).unwrap_or_default()
+        })
+        .filter_map(|row| row.get("code")?.as_str().map(str::to_owned))
+        .collect()
+}
+
+/// The expansion of one row.
+struct Expansion<'a> {
+    basis: Basis,
+    words: Words,
+    number: usize,
+    count: usize,
+    rng: &'a mut SeededRng,
+}
+
+impl Expansion<'_> {
+    fn is_meant(&self, template: &Template) -> bool {
+        template.only.iter().all(|(name, values)| {
+            let sent = self.words.get(name).map_or("", String::as_str);
+            values.iter().any(|value| self.filled(value) == sent)
+        })
+    }
+
+    fn repeat(&mut self, fields: &[Field], row: &Members, rows: &mut Vec<Row>) {
+        let often = match row.get("for") {
+            Some(Value::String(text)) => self.filled(text),
+            Some(number) => number.to_string(),
+            None => "1".to_owned(),
+        };
+        let (what, part) = often.split_once('/').unwrap_or((&often, "1"));
+        let (what, most) = what.split_once(':').unwrap_or((what, ""));
+        let hong_kong = self.basis.plate_stocks;
+        let of_market: Vec<Security> = stocks(what, hong_kong).collect();
+        let count = match what {
+            "orders" => self.basis.orders,
+            _ => what.parse().unwrap_or(of_market.len()),
+        };
+        self.count = (count / part.parse().unwrap_or(1)).min(most.parse().unwrap_or(usize::MAX));
+        for number in 0..self.count {
+            self.number = number;
+            if let Some(security) = of_market.get(number) {
+                self.words.extend(words_of(security));
+            }
+            rows.push(Row::of(&self.members(fields, |name| row.get(name), &row.0)));
+        }
+    }
+
+    /// The declared fields, or what stands in the template.
+    fn members<'t>(
+        &mut self,
+        fields: &'t [Field],
+        given: impl Fn(&str) -> Option<&'t Value>,
+        undeclared: &'t [(String, Value)],
+    ) -> Vec<(&'t str, Value)> {
+        if fields.is_empty() {
+            let own = undeclared.iter().filter(|(name, _)| name != "for");
+            return own.map(|(name, value)| (name.as_str(), self.value(None, value))).collect();
+        }
+        let mut members = Vec::with_capacity(fields.len());
+        for field in fields {
+            let value = match given(&field.name) {
+                Some(value) => self.value(Some(&field.kind), value),
+                None if !field.required => continue,
+                None => empty(field),
+            };
+            members.push((field.name.as_ref(), value));
+        }
+        members
+    }
+
+    fn value(&mut self, kind: Option<&Kind>, value: &Value) -> Value {
+        let chosen = |name: &str| value.get(name).and_then(Value::as_array);
+        if let Some(bounds) = chosen("range") {
+            return self.number(kind, bounds);
+        }
+        let item = match (chosen("pick"), chosen("cycle")) {
+            (Some(items), _) => items.get(self.rng.below(items.len() as u64) as usize),
+            (_, Some(items)) => items.get(self.number % items.len().max(1)),
+            (None, None) => None,
+        };
+        if let Some(item) = item {
+            return self.value(kind, item);
+        }
+        match (kind, value) {
+            (Some(Kind::Object(fields)), Value::Object(object)) => {
+                let members = self.members(fields, |name| object.get(name), &[]);
+                members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+            }
+            (_, Value::String(text)) => self.text(kind, text),
+            _ => value.clone(),
+        }
+    }
+
+    /// A number between two bounds, with so many decimals.
+    fn number(&mut self, kind: Option<&Kind>, bounds: &[Value]) -> Value {
+        let bound = |index: usize| bounds.get(index).and_then(Value::as_f64).unwrap_or_default();
+        let decimals = bound(2) as usize;
+        let scale = 10f64.powi(decimals as i32);
+        let number = self.rng.between((bound(0) * scale) as i64, (bound(1) * scale) as i64);
+        match kind {
+            Some(Kind::Number) => json!(number as f64 / scale),
+            None | Some(Kind::Integer) => json!(number),
+            Some(_) => json!(format!("{:.decimals$}", number as f64 / scale)),
+        }
+    }
+
+    fn text(&self, kind: Option<&Kind>, text: &str) -> Value {
+        let text = self.filled(text);
+        let millis = |text: &str| self.instant(text).map(|micros| micros / 1_000);
+        let integer = |text: &str| text.parse().ok().or_else(|| millis(text)).unwrap_or(0);
+        match kind {
+            Some(Kind::Date) => match self.instant(&text) {
+                Some(micros) => json!(date_of(micros).to_string()),
+                None => json!(text),
+            },
+            Some(Kind::Timestamp(unit, wire)) => {
+                let micros = self.instant(&text).unwrap_or_default();
+                let count = micros / (1_000_000 / unit.per_second());
+                if *wire == Wire::Text { json!(count.to_string()) } else { json!(count) }
+            }
+            Some(Kind::Integer) => json!(integer(&text)),
+            None if text.starts_with('@') => json!(integer(text.trim_start_matches('@'))),
+            _ => json!(text),
+        }
+    }
+
+    /// The text with what is in braces.
+    fn filled(&self, text: &str) -> String {
+        let (mut filled, mut rest) = (String::new(), text);
+        while let Some((before, (name, after))) =
+            rest.split_once('{').and_then(|(before, after)| Some((before, after.split_once('}')?)))
+        {
+            filled.push_str(before);
+            match (name, name.split_once(':')) {
+                ("n", _) => filled.push_str(&format!("{:04}", self.number)),
+                (_, Some((time, format))) => {
+                    let date = date_of(self.instant(time).unwrap_or(self.basis.midnight));
+                    filled.push_str(&date.strftime(format).to_string());
+                }
+                _ => filled.push_str(self.words.get(name).map_or("", String::as_str)),
+            }
+            rest = after;
+        }
+        filled + rest
+    }
+
+    /// The microsecond of a time.
+    fn instant(&self, text: &str) -> Option<i64> {
+        let (mut day, mut micros) = (self.basis.midnight / MICROS_PER_DAY, 0);
+        let (row, count) = (self.number as i64, self.count.max(1) as i64);
+        for term in text.split(' ') {
+            if let Some((hours, minutes)) = term.split_once(':') {
+                let minutes = hours.parse::<i64>().ok()? * 60 + minutes.parse::<i64>().ok()?;
+                micros += minutes * MICROS_PER_MINUTE;
+                continue;
+            }
+            if !term.starts_with(['+', '-']) {
+                return None;
+            }
+            let number: i64 = term.trim_end_matches(['n', 'w', 'x']).parse().ok()?;
+            match term.chars().last() {
+                Some('n') => day += number * row,
+                Some('w') => day = weekday(day, number * row, term.starts_with('-')),
+                Some('x') => micros += number * 60 * MICROS_PER_MINUTE / count * row,
+                _ => day += number,
+            }
+        }
+        Some(day * MICROS_PER_DAY + micros)
+    }
+}
+
+/// What is known of a security.
+pub fn words_of(security: &Security) -> [(String, String); 8] {
+    let Security { market, code, name, sc_name, tc_name, lot_size, kind, .. } = security;
+    let bare = code.split_once('.').map_or("", |(_, bare)| bare);
+    let lot = lot_size.to_string();
+    [
+        ("market", market.as_str()),
+        ("code", code),
+        ("bare", bare),
+        ("name", name),
+        ("sc", sc_name),
+        ("tc", tc_name),
+        ("lot", &lot),
+        ("kind", kind),
+    ]
+    .map(|(name, word)| (name.to_owned(), word.to_owned()))
+}
+
+/// The value of a field that a template leaves out.
+fn empty(field: &Field) -> Value {
+    match (field.kind, field.values.and_then(|set| set.members.first())) {
+        _ if field.nullable => Value::Null,
+        (_, Some(member)) => match member.value {
+            api::Value::Integer(number) => json!(number),
+            api::Value::Text(text) => json!(text),
+        },
+        (Kind::Text | Kind::Date | Kind::Decimal, _) => json!(""),
+        (Kind::Timestamp(_, Wire::Text), _) => json!("0"),
+        (Kind::Integer | Kind::Timestamp(..), _) => json!(0),
+        (Kind::Number, _) => json!(0.0),
+        (Kind::Flag, _) => json!(false),
+        (Kind::Object(_), _) => json!({}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_template_is_read_and_names_declared_fields_only() {
+        for (name, source) in SOURCES {
+            let templates: Vec<Template> = serde_json::from_str(source).expect(name);
+            let Some(endpoint) = api::endpoint(name) else { continue };
+            let ResponseShape::Rows(_, schema) = &endpoint.response else { unreachable!("{name}") };
+            let declared = schema.all_fields();
+            let rows = templates.iter().flat_map(|template| &template.rows);
+            for (member, _) in rows.flat_map(|row| &row.0).filter(|(name, _)| name != "for") {
+                let is_declared = declared.iter().any(|field| field.name == *member);
+                assert!(declared.is_empty() || is_declared, "{name}: {member}");
+            }
+        }
+    }
+
+    #[test]
+    fn times_are_counted_from_midnight() {
+        // Friday, 2 January 1970.
+        let basis = Basis { seed: 0, midnight: MICROS_PER_DAY, orders: 0, plate_stocks: 0 };
+        let mut rng = SeededRng::new(0, "");
+        let one = Expansion { basis, words: Words::new(), number: 2, count: 4, rng: &mut rng };
+        let minute = |text: &str| one.instant(text).map(|micros| micros / MICROS_PER_MINUTE);
+        for (text, day, minutes) in [
+            ("+0", 1, 0),
+            ("-3 04:30", -2, 270),
+            ("-1 -7n", -14, 0),
+            ("-10x", 1, -300),
+            ("+1 +0w", 4, 0),
+            ("+1 -0w 01:00", 1, 60),
+            ("+1 -1w", -1, 0),
+        ] {
+            assert_eq!(minute(text), Some(day * 1_440 + minutes), "{text}");
+        }
+        for text in ["", "--", "2026-01-05", "3", "+x"] {
+            assert_eq!(minute(text), None, "{text}");
+        }
+        assert_eq!(one.filled("a{n}b {+3:%Y/%m}{unknown}"), "a0002b 1970/01");
+    }
+}
