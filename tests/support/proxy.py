@@ -76,9 +76,12 @@ class Proxy:
 
     async def _end(self):
         await self.stop_listening()
+        # What was accepted has begun, before it is cancelled; then the transports close.
+        await ticks()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await ticks()
 
     async def _accepted(self, reader, writer):
         task = asyncio.current_task()
@@ -138,6 +141,12 @@ class Proxy:
                 if writer not in self._silenced:
                     writer.write(data)
                     await writer.drain()
+
+
+async def ticks():
+    """Lets the loop do what it has begun."""
+    for _ in range(5):
+        await asyncio.sleep(0)
 
 
 def reset(writer):
