@@ -9,7 +9,6 @@ import threading
 
 import boardlot as bl
 import pytest
-from boardlot.archive import schema
 
 from ..support.processes import run_python
 from ..support.system import need_postgres
@@ -145,36 +144,14 @@ def test_a_database_of_something_else_is_left_as_it_is(file):
     assert file.read_bytes() == before
 
 
-def test_a_newer_format_is_rejected_and_left_as_it_is(target):
+@pytest.mark.parametrize("version", [0, 2, 99])
+def test_another_format_is_rejected_and_left_as_it_is(target, version):
     with bl.Archive(target) as archive, archive._database.transaction() as transaction:
-        transaction.execute("update archive_format set version = 99")
-    with pytest.raises(
-        bl.StoreError, match="has format 99; this version of boardlot supports"
-    ) as error:
-        bl.Archive(target)
-    assert "Update boardlot" in error.value.hint
-
-
-def test_an_older_format_is_migrated_or_left_as_it_is(target, book, client, monkeypatch):
-    book.put_fills(3)
-    with bl.Archive(target) as archive:
-        archive.update(client, fills=[HK])
-    newer = schema.FORMAT + 1
-    monkeypatch.setattr(schema, "FORMAT", newer)
-    good = ["alter table series add column more text", "update series set more = account"]
-    for statements in (["create table half (a bigint)", "insert into nowhere values (1)"], None):
-        monkeypatch.setattr(
-            schema, "MIGRATIONS", {} if statements is None else {newer - 1: statements}
-        )
-        with pytest.raises(bl.StoreError):
+        transaction.execute(f"update archive_format set version = {version}")
+    for _ in range(2):
+        with pytest.raises(bl.StoreError, match=f"has format {version}; this version") as error:
             bl.Archive(target)
-    monkeypatch.setattr(schema, "MIGRATIONS", {newer - 1: good})
-    with bl.Archive(target) as archive:
-        assert archive._database.read("select more from series") == [("281756",)]
-        assert archive.fills(*HK) == book.expected()
-        assert archive._database.read("select version from archive_format") == [(newer,)]
-        with pytest.raises(bl.StoreError):
-            archive._database.read("select * from half")
+        assert "the archive is unchanged" in error.value.hint
 
 
 def test_a_missing_folder_and_invalid_targets_are_clear_errors(tmp_path):
