@@ -82,6 +82,8 @@ class LimitDatabase:
             try:
                 return self._change(own, apply)
             except psycopg.Error:
+                if own.driver is not None:
+                    own.driver.close()
                 own.driver = None
                 if is_new:
                     raise
