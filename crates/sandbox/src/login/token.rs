@@ -6,7 +6,10 @@ use boardlot_service::api::TOKEN;
 use http::{StatusCode, header::CONTENT_TYPE};
 use serde_json::json;
 
-use super::{OAuth, OAuthError, OAuthRequest, Response, fields::Fields, register::Client};
+use super::{
+    fields::Fields,
+    service::{Client, OAuth, OAuthError, OAuthRequest, Response},
+};
 use crate::{
     credentials::tokens::{Exchange, Tokens},
     wire::http_response::HttpResponse,
