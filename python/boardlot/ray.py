@@ -158,9 +158,9 @@ class Datasource(ray.data.Datasource):  # type: ignore[misc]
                 ReadTask(read, metadata, schema=shown, per_task_row_limit=per_task_row_limit)
             )
         if not tasks:
-            empty = _Nothing(shown)
+            empty = shown.empty_table()
             metadata = BlockMetadata(num_rows=0, size_bytes=0, input_files=None, exec_stats=None)
-            tasks.append(ReadTask(empty, metadata, schema=shown))
+            tasks.append(ReadTask(lambda: iter([empty]), metadata, schema=shown))
         return tasks
 
 
@@ -186,16 +186,6 @@ class _Read:
         if self.predicate is not None:
             table = table.filter(self.predicate.to_pyarrow())
         yield table.select(list(self.columns))
-
-
-@dataclass(frozen=True)
-class _Nothing:
-    """No row meets the filters."""
-
-    schema: pa.Schema
-
-    def __call__(self) -> Iterator[pa.Table]:
-        yield self.schema.empty_table()
 
 
 OPERATORS = {

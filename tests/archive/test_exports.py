@@ -14,17 +14,12 @@ PLATES = ["HK.BK1", "HK.BK2", "HK.BK3"]
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ([None, 1, 2], [None, 1, 2]),
+        ([None, 1, 2], [None, "1", "2"]),
         ([1, "x", None], ["1", "x", None]),
-        ([1, 2.5, 3], [1.0, 2.5, 3.0]),
-        ([{"a": 1}, 5, "x"], ['{"a": 1}', "5", "x"]),
-        ([[1], {"b": 2}, True], ["[1]", '{"b": 2}', "true"]),
-        ([True, 1, False], ["true", "1", "false"]),
+        ([[1], {"b": 2}, True], ["[1]", '{"b":2}', "true"]),
     ],
 )
-def test_an_undeclared_field_of_several_types_has_a_common_one_or_is_text(
-    values, expected, archive, book, client, tmp_path
-):
+def test_an_undeclared_field_is_text(values, expected, archive, book, client, tmp_path):
     for plate, value in zip(PLATES, values, strict=True):
         book.lists[path_of("plates", plate)] = [{"code": "HK.00001", "new": value}]
     archive.update(client, plates=PLATES)

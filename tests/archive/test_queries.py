@@ -150,24 +150,3 @@ def test_a_signal_ends_a_query(code, number, status, said, file):
         out, errors = child.communicate(timeout=60)
     assert (child.returncode, out) == (status, said), errors
     assert "Traceback" not in errors
-
-
-@pytest.mark.parametrize(
-    ("query", "suggestion"),
-    [
-        ("select prise from fills", "did you mean 'price'?"),
-        ("select f.cod from fills f", "did you mean 'code'?"),
-        ("select * from fils", "did you mean 'fills'?"),
-        ("select * from dividend", "did you mean 'dividends'?"),
-        ("select * from fills_histor", "did you mean 'fills'?"),
-        ("select * from ipos_histor", "did you mean 'ipos_history'?"),
-        ("select * from nothing_like_it", "the views are crypto_orders, "),
-        ("select nothing_like_it from plates", "the columns are "),
-    ],
-)
-def test_a_name_that_does_not_exist_has_a_suggestion(archive, client, query, suggestion):
-    archive.update(client, fills=[HK])
-    with pytest.raises(bl.ConfigError, match="the query failed: ") as caught:
-        archive.sql(query)
-    assert suggestion in str(caught.value)
-    assert "cursor" not in str(caught.value) and "LINE" not in str(caught.value)

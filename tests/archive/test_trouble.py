@@ -9,7 +9,6 @@ import threading
 
 import boardlot as bl
 import pytest
-from boardlot.archive import schema
 
 from ..support.processes import run_python
 from ..support.system import need_postgres
@@ -71,7 +70,7 @@ def test_security_45_a_full_disk_is_a_clear_error_and_the_next_update_continues(
     with bl.Client(sys.argv[2]) as client, bl.Archive(sys.argv[1]) as archive:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
         try:
-            archive.update(client, fills=[HK])
+            archive.update(client, fills=[("281756", "HK")])
         except bl.StoreError as error:
             print(error)
         else:
@@ -153,28 +152,6 @@ def test_a_newer_format_is_rejected_and_left_as_it_is(target):
     ) as error:
         bl.Archive(target)
     assert "Update boardlot" in error.value.hint
-
-
-def test_an_older_format_is_migrated_or_left_as_it_is(target, book, client, monkeypatch):
-    book.put_fills(3)
-    with bl.Archive(target) as archive:
-        archive.update(client, fills=[HK])
-    newer = schema.FORMAT + 1
-    monkeypatch.setattr(schema, "FORMAT", newer)
-    good = ["alter table series add column more text", "update series set more = account"]
-    for statements in (["create table half (a bigint)", "insert into nowhere values (1)"], None):
-        monkeypatch.setattr(
-            schema, "MIGRATIONS", {} if statements is None else {newer - 1: statements}
-        )
-        with pytest.raises(bl.StoreError):
-            bl.Archive(target)
-    monkeypatch.setattr(schema, "MIGRATIONS", {newer - 1: good})
-    with bl.Archive(target) as archive:
-        assert archive._database.read("select more from series") == [("281756",)]
-        assert archive.fills(*HK) == book.expected()
-        assert archive._database.read("select version from archive_format") == [(newer,)]
-        with pytest.raises(bl.StoreError):
-            archive._database.read("select * from half")
 
 
 def test_a_missing_folder_and_invalid_targets_are_clear_errors(tmp_path):

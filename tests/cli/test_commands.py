@@ -234,7 +234,7 @@ def test_global_options_come_before_or_after_a_command(monkeypatch, boardlot):
     line = "--format csv --profile p dividends HK.00700 --format json --header A:1 --header B:2"
     assert boardlot(*line.split()).status == 7
     given = {"profile": "p", "format": "json", "header": ("A:1", "B:2")}
-    assert seen == [settings.Settings(typed=line.split(), **given)]
+    assert seen == [settings.Settings(**given)]
 
 
 def test_open_prints_the_address_and_opens_it(monkeypatch, boardlot):

@@ -207,6 +207,7 @@ def test_it_ends_quietly_when_nobody_reads_its_output():
     with raw() as (process, _):
         process.stdout.close()
         send(process, {"id": "next", "method": "ping"})
+        process.stdin.close()
         assert process.wait(60) == 0
         assert process.stderr.read() == b""
 
@@ -228,12 +229,12 @@ def test_the_rate_limit_is_that_of_the_options_or_the_profile(
 
     async def read(_, client):
         async with client:
-            found.append((await client.explain("GET", "/api/v1.0/server-time")).rate_limit)
+            found.append(client.explain("GET", "/api/v1.0/server-time").rate_limit)
 
     monkeypatch.setattr(mcp, "_run", read)
     assert main(["--profile", "limited", *limit, "mcp"]) == 0
     assert found[0].startswith(f"{shown} ")
-    assert ("shared" in found[0]) is ("--shared" in limit)
+    assert ("(name " in found[0]) is ("--shared" in limit)
 
 
 @pytest.fixture

@@ -54,6 +54,8 @@ def defining(module, name):
     for bound, _, origin, inner in bindings(module) if module in PACKAGES else ():
         if bound == name and inner is not None:
             return defining(origin, inner)
+        if bound == "*" and re.search(rf"^(class|def) {name}\b", SOURCES.get(origin, ""), re.M):
+            return origin
     return module
 
 

@@ -54,31 +54,6 @@ CHECK_NETWORK = (
     "Check the network, the VPN and the firewall; the service may only be reachable through a "
     "proxy (--proxy)."
 )
-BEYOND_PROXY = "Check the host and the port of the base URL, and what the proxy allows."
-PROXY_PASSWORD_REJECTED = (
-    "The proxy rejects this name and password: correct them. Percent-encode special characters, "
-    "such as %40 for @."
-)
-PROXY_PASSWORD_MISSING = (
-    "The proxy requires a name and a password: --proxy http://NAME:PASSWORD@HOST:PORT, in Python "
-    "proxy=."
-)
-
-# TLS.
-CERTIFICATE_EXPIRED = "The service must renew it, unless this machine's date is wrong."
-CHECK_DATE = "Check this machine's date."
-CHECK_HOST = (
-    "Check the host in the base URL; if it is right, another server is responding in its place."
-)
-UNTRUSTED_ISSUER = (
-    "If it belongs to your network's proxy or to your own server, trust its certificate: --ca-file "
-    "FILE, in Python ca_file=. Otherwise another server is responding in its place."
-)
-NOT_TLS = "Check the port of the base URL, and the proxy."
-OLD_TLS = "The server must support TLS 1.2."
-NO_TLS_CONNECTION = (
-    "Check the port of the base URL; a firewall or proxy may be closing the connection."
-)
 
 # Clocks: by `sys.platform`.
 SET_CLOCK = {

@@ -29,7 +29,9 @@ from boardlot.archive.update import Update, read_through, update
 from boardlot.errors import ConfigError
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import TypedDict
+
+    from typing_extensions import Self, Unpack
 
     from boardlot import Endpoint, Records
     from boardlot._records import Fill
@@ -38,6 +40,23 @@ if TYPE_CHECKING:
     Keys = Iterable[str | int]
     Account = tuple[str | int, str]
     Custom = Iterable[tuple[Endpoint, Mapping[str, Any]]]
+
+    class UpdateOptions(TypedDict, total=False):
+        """The arguments of `Archive.update` besides the client."""
+
+        fills: Iterable[Account]
+        crypto_orders: Keys
+        sim_orders: Keys
+        sim_positions: Keys
+        ipos: Keys
+        dividends: Keys
+        futures: Keys
+        plates: Keys
+        lists: Custom
+        since: Time | None
+        overlap: timedelta
+        max_age: timedelta | None
+        progress: bool
 
 
 OVERLAP = timedelta(days=7)
@@ -110,43 +129,11 @@ class Archive(Reader):
         )
 
     @overload
-    def update(
-        self,
-        client: Client,
-        *,
-        fills: Iterable[Account] = (),
-        crypto_orders: Keys = (),
-        sim_orders: Keys = (),
-        sim_positions: Keys = (),
-        ipos: Keys = (),
-        dividends: Keys = (),
-        futures: Keys = (),
-        plates: Keys = (),
-        lists: Custom = (),
-        since: Time | None = None,
-        overlap: timedelta = OVERLAP,
-        max_age: timedelta | None = None,
-        progress: bool = False,
-    ) -> UpdateReport: ...
+    def update(self, client: Client, **options: Unpack[UpdateOptions]) -> UpdateReport: ...
 
     @overload
     def update(
-        self,
-        client: AsyncClient,
-        *,
-        fills: Iterable[Account] = (),
-        crypto_orders: Keys = (),
-        sim_orders: Keys = (),
-        sim_positions: Keys = (),
-        ipos: Keys = (),
-        dividends: Keys = (),
-        futures: Keys = (),
-        plates: Keys = (),
-        lists: Custom = (),
-        since: Time | None = None,
-        overlap: timedelta = OVERLAP,
-        max_age: timedelta | None = None,
-        progress: bool = False,
+        self, client: AsyncClient, **options: Unpack[UpdateOptions]
     ) -> Awaitable[UpdateReport]: ...
 
     def update(
@@ -253,22 +240,12 @@ class Archive(Reader):
 
     @overload
     def get(
-        self,
-        client: Client,
-        list: AnyListName | Endpoint,
-        key: Any,
-        *,
-        max_age: timedelta,
+        self, client: Client, list: AnyListName | Endpoint, key: Any, *, max_age: timedelta
     ) -> Records[Any]: ...
 
     @overload
     def get(
-        self,
-        client: AsyncClient,
-        list: AnyListName | Endpoint,
-        key: Any,
-        *,
-        max_age: timedelta,
+        self, client: AsyncClient, list: AnyListName | Endpoint, key: Any, *, max_age: timedelta
     ) -> Awaitable[Records[Any]]: ...
 
     def get(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from boardlot._support.per_process import PerProcess
 from boardlot.archive.locks import Lock
@@ -19,27 +19,23 @@ Row = tuple[Any, ...]
 RESTORE = "Restore it from a backup."
 
 
-class Transaction(ABC):
+class Transaction(Protocol):
     """What can be done within one transaction; parameters are marked by `?`."""
 
-    @abstractmethod
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run a statement and return its rows."""
 
-    @abstractmethod
     def execute_many(self, sql: str, rows: Sequence[Row]) -> None:
         """Run a statement once for each row of parameters."""
 
-    @abstractmethod
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
         """Insert those rows that the table does not have yet, and count them."""
 
-    @abstractmethod
     def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
         """The condition that a column has one of these values, and its parameter."""
 
 
-class Database(ABC):
+class Database(Protocol):
     """An open database. Its methods may be called from any thread; one runs at a time.
 
     All values reach SQL as parameters, never as its text.
@@ -49,10 +45,7 @@ class Database(ABC):
     name: str
     # The type of a column of numbers that the database assigns.
     identity: str
-    # The query of the views' names, with the name of each column.
-    view_columns_sql: str
 
-    @abstractmethod
     def transaction(self, lock: Lock | None = None) -> AbstractContextManager[Transaction]:
         """A transaction, committed at the end and rolled back if there was an error.
 
@@ -64,23 +57,18 @@ class Database(ABC):
                 changed.
         """
 
-    @abstractmethod
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """The rows of a query."""
 
-    @abstractmethod
     def snapshot(self) -> AbstractContextManager[Transaction]:
         """A transaction that only reads, everything as of one moment."""
 
-    @abstractmethod
     def define(self, statement: str) -> None:
         """Run a statement that creates something unless it exists, in one process at a time."""
 
-    @abstractmethod
     def concat_sql(self, column: str) -> str:
         """The aggregate of a column of texts: its values in UTF-8, separated by commas."""
 
-    @abstractmethod
     def query(self, sql: str, parameters: Sequence[Any]) -> tuple[list[str], list[Row]]:
         """The columns and rows of a user's query, which can change nothing.
 
@@ -88,33 +76,21 @@ class Database(ABC):
             ConfigError: The query is not valid.
         """
 
-    def view_columns(self) -> dict[str, list[str]]:
-        """The names of the views, each with those of its columns."""
-        columns: dict[str, list[str]] = {}
-        for view, column in self.read(self.view_columns_sql):
-            columns.setdefault(view, []).append(column)
-        return columns
-
-    @abstractmethod
     def lock(self, name: str) -> Lock:
         """The lock of this name, shared by all processes with this database."""
 
-    @abstractmethod
     def close(self) -> None:
         """Close the database; may be called again."""
 
-    @abstractmethod
     def reads(self, path: str) -> bool:
         """Whether this file belongs to the database."""
 
     # The parts of a view that the two databases write in different ways.
 
-    @abstractmethod
     def typed(self, field: str, kind: str, unit: str) -> str:
         """The expression of a declared field of the column `record`, as in a frame; null if it is
         not valid."""
 
-    @abstractmethod
     def timestamp_sql(self, column: str) -> str:
         """The expression of a column of microseconds as a point in time."""
 

@@ -15,7 +15,6 @@ from boardlot.archive.check import Finding, check
 from boardlot.archive.database import Database
 from boardlot.archive.fills import FillStore, gaps
 from boardlot.archive.lists import AnyListName, ListName, Series, list_named
-from boardlot.archive.query_errors import explained
 from boardlot.archive.tables import QueryResult, export
 from boardlot.archive.times import time_of
 from boardlot.errors import ConfigError
@@ -217,11 +216,7 @@ class Reader:
             raise ConfigError(
                 f"parameters is of type {type(parameters).__name__}; expected a list or a tuple"
             )
-        try:
-            columns, rows = self._database.query(query, parameters)
-        except ConfigError as error:
-            raise explained(self._database, query, error) from error.__cause__
-        return QueryResult(columns, rows)
+        return QueryResult(*self._database.query(query, parameters))
 
     def export(self, list: AnyListName | Endpoint, path: str | os.PathLike[str]) -> int:
         """Write a list with all of its keys to a Parquet file (extra `arrow`).

@@ -6,10 +6,8 @@ sent, so a new field of the service needs no migration.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from boardlot.archive.database import RESTORE, Database, Row, Transaction, store_error
-from boardlot.archive.views import define_views
+from boardlot.archive.database import RESTORE, Database, Transaction, store_error
+from boardlot.archive.views import are_current, define_views
 
 FORMAT = 1
 
@@ -102,35 +100,41 @@ TABLES = (
 )
 
 
-def format_of(database: Database, rows: Sequence[Row]) -> int:
-    """The format of an archive, from the rows of its table.
+def is_ready(database: Database, transaction: Transaction, tables: set[str]) -> bool:
+    """Whether a database with these tables has those of an archive, and the views of this version.
 
     Raises:
-        StoreError: It has none, or several.
+        StoreError: It is not an archive, or one of another format.
     """
-    number = rows[0][0] if len(rows) == 1 else None
-    if not isinstance(number, int):
-        raise store_error(database.name, "has no valid format: it was damaged", hint=RESTORE)
-    return number
-
-
-def prepare(database: Database, transaction: Transaction, found: int | None) -> None:
-    """Create the tables, unless they are there, and the views, in the transaction of the caller.
-
-    Args:
-        found: The format of the database; `None` if it is empty.
-
-    Raises:
-        StoreError: It has another format than this version of boardlot supports.
-    """
-    if found is None:
-        for statement in TABLES:
-            transaction.execute(statement.format(identity=database.identity))
-        transaction.execute("insert into archive_format (version) values (?)", (FORMAT,))
-    elif found != FORMAT:
+    name = database.name
+    if "archive_format" not in tables:
+        if tables:
+            hint = "Choose another one; this one is unchanged."
+            raise store_error(name, "is a database, but not an archive", hint=hint)
+        return False
+    rows = transaction.execute("select version from archive_format")
+    found = rows[0][0] if len(rows) == 1 else None
+    if not isinstance(found, int):
+        raise store_error(name, "has no valid format: it was damaged", hint=RESTORE)
+    if found != FORMAT:
         raise store_error(
-            database.name,
+            name,
             f"has format {found}; this version of boardlot supports format {FORMAT}",
             hint="Update boardlot; the archive is unchanged.",
         )
+    return are_current(database, transaction)
+
+
+def prepare(database: Database, transaction: Transaction, tables: set[str]) -> None:
+    """Create the tables and the views, as far as needed, in the transaction of the caller.
+
+    Raises:
+        StoreError: As `is_ready`.
+    """
+    if is_ready(database, transaction, tables):
+        return
+    if not tables:
+        for statement in TABLES:
+            transaction.execute(statement.format(identity=database.identity))
+        transaction.execute("insert into archive_format (version) values (?)", (FORMAT,))
     define_views(database, transaction)

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import date, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -218,15 +217,18 @@ def export(database: Database, name: str | Endpoint, path: str | os.PathLike[str
 
 def arrow_table(database: Database, name: str | Endpoint) -> Any:
     """A list with all of its keys as a pyarrow Table."""
-    if name == "fills":
-        tables, empty = _fills(database), _no_fills
-    else:
-        spec = list_named(name, "fills")
-        tables, empty = _changes(database, spec), partial(_no_changes, spec)
     _core._import_frame_library("to_arrow")
     import pyarrow as pa
 
-    parts = list(tables) or list(empty())
+    # Without a key, the declared columns are shown by empty records.
+    if name == "fills":
+        parts = list(_fills(database))
+        parts = parts or [({"account": "", "market": ""}, Series("0", "-").records([]))]
+    else:
+        spec = list_named(name, "fills")
+        parts = list(_changes(database, spec)) or [
+            ({spec.column: key}, spec.records(key, [], observed=True)) for key in spec.examples
+        ]
     columns = [_with_keys(pa, file_columns(records, "null"), keys) for keys, records in parts]
     return pa.concat_tables(columns, promote_options="permissive")
 
@@ -253,14 +255,3 @@ def _changes(database: Database, spec: ListSpec) -> Iterator[tuple[dict[str, str
     for (key,) in rows:
         texts = observations.changes(database, spec, key)
         yield {spec.column: key}, spec.records(key, texts, observed=True)
-
-
-def _no_fills() -> Iterator[tuple[dict[str, str], Any]]:
-    """The declared columns of fills, of which the archive has none."""
-    yield {"account": "", "market": ""}, Series("0", "-").records([])
-
-
-def _no_changes(spec: ListSpec) -> Iterator[tuple[dict[str, str], Any]]:
-    """The declared columns of a list of which the archive has no key."""
-    for key in spec.examples:
-        yield {spec.column: key}, spec.records(key, [], observed=True)

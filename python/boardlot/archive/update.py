@@ -13,7 +13,7 @@ from boardlot import _core
 from boardlot.archive import observations
 from boardlot.archive.database import Database
 from boardlot.archive.fills import Fills, FillStore, State, add
-from boardlot.archive.freshness import ServiceClock, check_service, is_fresh, service_of
+from boardlot.archive.freshness import Place, ServiceClock, check_service, is_fresh, service_of
 from boardlot.archive.lists import ListSpec, Series
 from boardlot.archive.report import Counts, UpdateReport
 from boardlot.archive.running import Runner
@@ -42,6 +42,11 @@ class Update:
     # What was read more recently is not read.
     max_age: timedelta | None = None
     on_rows: Callable[[int], None] = field(default=lambda rows: None)
+
+    def is_fresh(self, place: Place, clock: ServiceClock) -> bool:
+        """Whether a list need not be read."""
+        age = self.max_age
+        return age is not None and is_fresh(self.database, place, age, clock.now)
 
 
 def update(work: Update, runner: Runner) -> UpdateReport:
@@ -86,12 +91,12 @@ class ListReader:
     def update(self, counts: Counts) -> bool:
         """Read and store it; `False` if that was not due."""
         database, spec, key, client = self.work.database, self.spec, self.key, self.work.client
-        place, max_age = spec.place(key), self.work.max_age
-        if max_age is not None and is_fresh(database, place, max_age, self.clock.now):
+        place = spec.place(key)
+        if self.work.is_fresh(place, self.clock):
             return False
         with database.lock(f"update:{spec.name} {key}").held(self.work.wait) as lock:
             # Another one may have read it meanwhile.
-            if max_age is not None and is_fresh(database, place, max_age, self.clock.now):
+            if self.work.is_fresh(place, self.clock):
                 return False
             check_service(database, place, f"{spec.name} {key}", client)
             fetch = self.clock.fetch()
@@ -125,15 +130,14 @@ class FillReader:
 
     def update(self, counts: Counts) -> bool:
         """Read and store what is new; `False` if that was not due."""
-        database, max_age = self.work.database, self.work.max_age
-        place = self.series.place
-        if max_age is not None and is_fresh(database, place, max_age, self.clock.now):
+        database, place = self.work.database, self.series.place
+        if self.work.is_fresh(place, self.clock):
             return False
         # The service's clock: that of this machine may be wrong.
         # It is past, so nothing arrives in the ranges that are read.
         now = self.clock.now()
         with database.lock(f"update:fills {self.series}").held(self.work.wait) as lock:
-            if max_age is not None and is_fresh(database, place, max_age, self.clock.now):
+            if self.work.is_fresh(place, self.clock):
                 return False
             # Another one may have been the first to read it.
             check_service(database, place, f"fills {self.series}", self.work.client)

@@ -37,7 +37,7 @@ COMMANDS = {
     "keygen": ("keygen", "Create a key pair for signed requests."),
     "sandbox": ("sandbox", "Serve the whole service on this machine, with invented data."),
     "archive": ("archive", "Keep what the service forgets, and read it again."),
-    "open": ("open", "Open the docs or another page of the project in the browser."),
+    "open": ("open", "Open the docs in the browser."),
     "mcp": ("mcp", "Serve read-only tools to language models."),
     "call": ("request", "Call a custom endpoint, from a TOML file."),
     "request": ("request", "Send any request, and print the response unchanged."),
@@ -117,7 +117,7 @@ def run(arguments: list[str] | None = None) -> int:
         # Characters that the terminal's encoding lacks are escaped: they would end the command.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    settings = Settings(typed=sys.argv[1:] if arguments is None else arguments)
+    settings = Settings()
     try:
         with _sigterm_raises(), warnings.catch_warnings():
             warnings.showwarning = report_warning

@@ -17,7 +17,9 @@ from boardlot.cli.settings import OUTPUT_OPTIONS, Settings
 OUTPUTS: dict[str, Sequence[str]] = {
     "rows": OUTPUT_OPTIONS,
     "text": OUTPUT_OPTIONS,
+    "bytes": ["--out", "--force"],
     "format": ["--format"],
+    "force": ["--force"],
     "nothing": [],
 }
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -73,11 +71,10 @@ def reject_existing(path: Path) -> None:
         raise click.UsageError(f"{path} already exists and is not overwritten")
 
 
-@contextmanager
-def secret_file(path: Path, text: str) -> Iterator[None]:
-    """A new file that only its owner can read, from its first byte on.
+def write_secret(path: Path, text: str) -> None:
+    """Write a new file that only its owner can read, from its first byte on.
 
-    It is removed if it cannot be written completely, or if the block fails.
+    It is removed if it cannot be written completely.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     file = os.fdopen(os.open(path, flags, 0o600), "wb")
@@ -86,7 +83,6 @@ def secret_file(path: Path, text: str) -> Iterator[None]:
             file.write(text.encode())
             file.flush()
             os.fsync(file.fileno())
-        yield
     except BaseException as error:
         _remove_file(path)
         if isinstance(error, OSError) and error.filename is None and error.errno is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -89,8 +89,6 @@ class Settings:
     sort: str | None = None
     limit: int | None = None
 
-    # The command line after the program's name.
-    typed: Sequence[str] = ()
     # How to resume if the command is interrupted: updated while data is written.
     resume_hint: str = ""
 

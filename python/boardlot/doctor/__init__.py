@@ -48,8 +48,8 @@ def examine(
 
     The first steps are about the connection: settings, proxy, name, connection, TLS, service,
     clock. Then come the credentials; with a key also key and signature; with a login also login,
-    token, scopes, quotes and accounts; with a bearer token also token. A step that depends on a
-    failed one is skipped, with a reason. A few requests are sent that change nothing: for the
+    token and scopes; with a bearer token also token. A step that depends on a failed one is
+    skipped, with a reason. A few requests are sent that change nothing: for the
     service's time, and with credentials for today's trading days. Findings contain no secrets.
 
     Args:

@@ -7,7 +7,6 @@ import base64
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boardlot import _core
@@ -19,10 +18,6 @@ from boardlot.errors import AuthenticationError, ClockSkewError, ConfigError, Pe
 if TYPE_CHECKING:
     from boardlot import ApiKey, Client, OAuth
     from boardlot.doctor.network import Network
-
-QUOTES = "trading days, futures, IPOs, dividends and plates"
-ACCOUNTS = "crypto orders, simulated orders and positions, and fills"
-ALL_ACCOUNTS = "accid:*"
 
 
 def credentials_factory(auth: Any, profile: Mapping[str, Any]) -> Callable[[], Any] | None:
@@ -112,36 +107,14 @@ def _check_key(key: ApiKey, warning: str) -> str:
         # An RSA signature is as long as the key.
         kind += f" with {8 * len(base64.b64decode(key.sign(b''))):,} bits"
     try:
-        location = f"its file is {_file_of(key)}"
+        # What a pickle of the key would carry.
+        location = f"its file is {key.__getnewargs__()[1]}"
     except ConfigError:
         location = "its file is unknown (it is encrypted, or was given as text)"
-    warning = warning or _warning_of(key)
     if warning:
         detail, _, hint = warning.partition("; ")
         raise Failed(f"{kind}; {detail}", f"{hint[:1].upper()}{hint[1:]}")
     return f"{kind}; {location}"
-
-
-def _file_of(key: ApiKey) -> Path:
-    """The path that a pickle of the key would carry.
-
-    Raises:
-        ConfigError: There is none.
-    """
-    return Path(key.__getnewargs__()[1])
-
-
-def _warning_of(key: ApiKey) -> str:
-    """The warning from reading the key's file again, if any."""
-    import boardlot
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            boardlot.ApiKey(key.key_id, _file_of(key))
-        except ConfigError:
-            return ""
-    return str(caught[0].message) if caught else ""
 
 
 def _check_accepted(identity: _Identity, what: str) -> str:
@@ -189,10 +162,7 @@ def _login_findings(identity: _Identity) -> Iterator[Finding]:
     if finding.state == "failed":
         yield Finding("scopes", "skipped", "not tried: token failed")
         return
-    scopes = login.scopes
-    yield run_step("scopes", lambda: _check_scopes(scopes))
-    yield run_step("quotes", lambda: _check_quotes(scopes))
-    yield run_step("accounts", lambda: _check_accounts(scopes))
+    yield run_step("scopes", lambda: _check_scopes(login.scopes))
 
 
 def _check_stored(login: OAuth) -> str:
@@ -221,26 +191,7 @@ def _check_scopes(scopes: frozenset[str]) -> str:
     granted = " ".join(sorted(scopes)) or "none"
     if not ("quote:read" in scopes or "trade:read" in scopes):
         raise Failed(f"granted: {granted}; none of these allows reading", hints.MORE_SCOPES)
-    return (
-        f"granted: {granted}. The service does not document which scope an endpoint needs; "
-        "the next steps assume it from the names, as the sandbox does"
-    )
-
-
-def _check_quotes(scopes: frozenset[str]) -> str:
-    if "quote:read" not in scopes:
-        raise Skipped(f"quote:read was not granted: no {QUOTES}", hints.MORE_SCOPES)
-    return f"quote:read allows {QUOTES}"
-
-
-def _check_accounts(scopes: frozenset[str]) -> str:
-    prefix = "accid:"
-    accounts = sorted(scope.removeprefix(prefix) for scope in scopes if scope.startswith(prefix))
-    if "trade:read" not in scopes or not accounts:
-        missing = "trade:read" if "trade:read" not in scopes else "an account (accid:...)"
-        raise Skipped(f"{missing} was not granted: no {ACCOUNTS}", hints.MORE_SCOPES)
-    which = "all accounts" if ALL_ACCOUNTS in scopes else f"account {', '.join(accounts)}"
-    return f"trade:read allows {ACCOUNTS} of {which}"
+    return f"granted: {granted}"
 
 
 def _profile_auth(profile: Mapping[str, Any]) -> object:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import ipaddress
-import re
 import socket
 import sys
 import threading
@@ -12,22 +11,18 @@ import time
 from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from boardlot import _core
 from boardlot._support import hints
 from boardlot.doctor.findings import Failed, Finding, Skipped, reason_of, run_step
-from boardlot.errors import ApiError, BoardlotError, TransportError
+from boardlot.errors import BoardlotError, RequestTimeout, TransportError
 
 if TYPE_CHECKING:
     from boardlot import Client
 
 # How many seconds the time of a signed request may be off (service document, section 8).
 CLOCK_WINDOW = 5.0
-
-# The HTTP status of a captive portal: RFC 6585, section 6.
-NETWORK_LOGIN = 511
-HOST_OF_A_LINK = re.compile(r"https?://(?:[^/@\s]*@)?([a-z0-9.:\[\]-]+)", re.IGNORECASE)
 
 
 class Network:
@@ -81,12 +76,6 @@ class Network:
             return self._client.server_time()
         except BoardlotError as error:
             return error
-
-    def connect(self) -> socket.socket:
-        """A connection to the service, made like the client's: directly, or through the proxy."""
-        if self.proxy is not None:
-            return open_tunnel(self.proxy, self.host, self.port, self.timeout)
-        return connect(self._addresses, self.timeout)
 
     def _settings(self) -> str:
         self._client = self.client()
@@ -148,44 +137,29 @@ class Network:
         return f"{self.host} is {', '.join(address[0] for address in self._addresses)}"
 
     def _connection(self) -> str:
-        if self.proxy is not None and self.proxy.scheme == "https":
-            raise Skipped("not tried separately through an https proxy")
+        if self.proxy is not None:
+            raise Skipped("the proxy makes it")
         try:
-            with self.connect() as connection:
+            with connect(self._addresses, self.timeout) as connection:
                 peer = connection.getpeername()[0]
         except OSError as error:
+            refused = isinstance(error, ConnectionRefusedError)
             raise Failed(
                 f"cannot connect to {self.host}, port {self.port}: {reason_of(error)}",
-                _hint_for(error, self.proxy),
+                hints.NO_SERVER if refused else hints.CHECK_NETWORK,
             ) from None
-        if self.proxy is not None:
-            return f"the proxy connects to {self.host}, port {self.port}"
         return f"{peer} accepts connections on port {self.port}"
 
     def _tls(self) -> str:
-        from boardlot.doctor import certificate
-
         if self.scheme == "http":
             raise Skipped("not used: http, which stays on this machine")
-        # The client decides: it may trust other authorities than Python's own libraries do.
-        error = self.server_time if isinstance(self.server_time, TransportError) else None
-        if self.proxy is not None and self.proxy.scheme == "https":
-            if error is not None:
-                raise Failed(str(error), _hint_for(error, self.proxy))
-            return "the client accepts the certificate, through the proxy"
-        if error is not None:
-            certificate.check(self.connect, self.host, self._options.get("ca_file"))
-            if "certificate" in str(error):
-                raise error
-        try:
-            return certificate.read_certificate(self.connect, self.host).summary()
-        except OSError as unreadable:
-            return f"the certificate cannot be read: {reason_of(unreadable)}"
+        error = self.server_time
+        if isinstance(error, TransportError) and not isinstance(error, RequestTimeout):
+            raise error
+        return "the client accepts the certificate"
 
     def _service(self) -> str:
         outcome = self.server_time
-        if isinstance(outcome, ApiError) and outcome.http_status == NETWORK_LOGIN:
-            raise _captive_portal(outcome, self.host)
         if isinstance(outcome, BoardlotError):
             raise outcome
         return f"responds; its time is {outcome.isoformat(timespec='seconds')}"
@@ -224,28 +198,6 @@ def clock_offset(client: Client) -> float:
     return round(service - (before + time.time()) / 2, 3)
 
 
-def _captive_portal(error: ApiError, host: str) -> Failed:
-    """What HTTP 511 means, with the host of the network's login page if the response names one."""
-    link = error.headers.get("location", "") + " " + error.body
-    hosts = [found for found in HOST_OF_A_LINK.findall(link) if not found.startswith(f"{host}:")]
-    hosts = [found for found in hosts if found != host]
-    where = f"at {hosts[0]}" if hosts else "which it shows for any address"
-    return Failed(
-        "this network requires a login of its own (HTTP 511)",
-        f"Open the network's login page in a browser, {where}; then run this again.",
-    )
-
-
-def _hint_for(error: Exception, proxy: SplitResult | None) -> str:
-    if proxy is not None:
-        if "407" not in str(error):
-            return hints.BEYOND_PROXY
-        return hints.PROXY_PASSWORD_REJECTED if proxy.username else hints.PROXY_PASSWORD_MISSING
-    if isinstance(error, ConnectionRefusedError):
-        return hints.NO_SERVER
-    return hints.CHECK_NETWORK
-
-
 PORTS = {"http": 80, "https": 443}
 
 
@@ -279,33 +231,6 @@ def connect(addresses: list[tuple[Any, ...]], timeout: float) -> socket.socket:
         except OSError as error:
             failure = error
     raise failure
-
-
-def open_tunnel(proxy: SplitResult, host: str, port: int, timeout: float) -> socket.socket:
-    """A connection through a proxy, by HTTP CONNECT."""
-    import base64
-    from http.client import HTTPConnection, HTTPException
-
-    headers = {}
-    if proxy.username:
-        user = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
-        headers["Proxy-Authorization"] = f"Basic {base64.b64encode(user.encode()).decode()}"
-    connection = HTTPConnection(proxy.hostname or "", port_of(proxy), timeout=timeout)
-    connection.set_tunnel(f"[{host}]" if ":" in host else host, port, headers)
-    try:
-        connection.connect()
-    except HTTPException:
-        connection.close()
-        raise OSError("the proxy does not speak HTTP") from None
-    except OSError as error:
-        connection.close()
-        # Its text has the proxy's own words, which may repeat the password.
-        status = re.match(r"Tunnel connection failed: (\d{3})", str(error))
-        if status is None:
-            raise
-        raise OSError(f"the proxy does not open a tunnel (HTTP {status[1]})") from None
-    tunnel: socket.socket = connection.sock
-    return tunnel
 
 
 def address_of(proxy: SplitResult) -> str:

@@ -15,7 +15,6 @@ from boardlot.archive import schema
 from boardlot.archive.database import DatabaseConnection, Row, Transaction, store_error
 from boardlot.archive.locks import Lock, held_by
 from boardlot.archive.postgres import types as postgres_types
-from boardlot.archive.views import are_current
 from boardlot.errors import ConfigError, StoreError
 
 SCHEMA = "boardlot_archive"
@@ -44,11 +43,6 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     """
 
     identity = "bigint generated always as identity primary key"
-    view_columns_sql = (
-        "select table_name, column_name from information_schema.columns join "
-        "information_schema.views using (table_schema, table_name) "
-        f"where table_schema = '{SCHEMA}' order by table_name, ordinal_position"
-    )
     driver_error: tuple[type[Exception], ...] = (psycopg.Error,)
 
     def __init__(self, target: str) -> None:
@@ -75,26 +69,11 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
             with connection.transaction():
                 transaction = _Transaction(connection)
                 transaction.execute("select pg_advisory_xact_lock(?)", (self._key(PREPARING),))
-                tables = {
-                    name
-                    for (name,) in transaction.execute(
-                        "select tablename from pg_tables where schemaname = ?", (SCHEMA,)
-                    )
-                }
+                query = "select tablename from pg_tables where schemaname = ?"
+                tables = {name for (name,) in transaction.execute(query, (SCHEMA,))}
                 if not tables:
                     transaction.execute(f"create schema if not exists {SCHEMA}")
-                found = None
-                if "archive_format" in tables:
-                    rows = transaction.execute("select version from archive_format")
-                    found = schema.format_of(self, rows)
-                elif tables:
-                    raise store_error(
-                        self.name,
-                        f"has a schema {SCHEMA} that is not an archive's",
-                        hint="Choose another database; this one is unchanged.",
-                    )
-                if found != schema.FORMAT or not are_current(self, transaction):
-                    schema.prepare(self, transaction, found)
+                schema.prepare(self, transaction, tables)
         except BaseException:
             connection.close()
             raise

@@ -30,7 +30,6 @@ from boardlot.archive.sqlite.files import (
     files_of,
     identity_of,
 )
-from boardlot.archive.views import are_current
 from boardlot.errors import StoreError
 
 MEMORY = ":memory:"
@@ -42,10 +41,6 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
     """A file in WAL mode: readers and the writer do not block each other."""
 
     identity = "integer primary key"
-    view_columns_sql = (
-        "select view.name, field.name from sqlite_master view, pragma_table_info(view.name) field "
-        "where view.type = 'view' order by view.name"
-    )
     # The driver decodes SQLite's messages, which repeat what they are about.
     driver_error: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError)
 
@@ -94,27 +89,17 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         return SqliteConnection(f"{self.path.as_uri()}?mode=ro", uri=True)
 
     def _prepare(self, connection: SqliteConnection) -> None:
-        tables = {name for (name,) in connection.execute("select name from sqlite_master")}
-        found = None
-        if "archive_format" in tables:
-            found = self._format_of(connection)
-        elif tables:
-            raise store_error(
-                self.name,
-                "is a database, but not an archive",
-                hint="Choose another path; the file is unchanged.",
-            )
-        if self._read_only is not None and found == schema.FORMAT:
+        tables = _tables(connection)
+        is_ready = schema.is_ready(self, connection, tables)
+        if self._read_only is not None and tables:
             return
-        if found is None and self.path is not None:
+        if not tables and self.path is not None:
             connection.execute("pragma journal_mode = wal")
-        if found != schema.FORMAT or not are_current(self, connection):
-            # Another process may have been first.
+        if not is_ready:
             connection.execute("begin immediate")
             try:
-                if connection.execute("select 1 from sqlite_master where name = 'archive_format'"):
-                    found = self._format_of(connection)
-                schema.prepare(self, connection, found)
+                # Another process may have been first.
+                schema.prepare(self, connection, _tables(connection))
                 connection.execute("commit")
             except BaseException:
                 connection.roll_back()
@@ -123,9 +108,6 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         # loses power, with the position that belongs to it: then it is fetched again.
         connection.execute("pragma synchronous = normal")
         connection.execute(f"pragma wal_autocheckpoint = {LOG_PAGES}")
-
-    def _format_of(self, connection: SqliteConnection) -> int:
-        return schema.format_of(self, connection.execute("select version from archive_format"))
 
     def _retrying(self, work: Any) -> Any:
         """Do what another process may be keeping us from, for as long as we are to wait."""
@@ -244,6 +226,10 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
 
     def timestamp_sql(self, column: str) -> str:
         return sqlite_types.timestamp_sql(column)
+
+
+def _tables(connection: SqliteConnection) -> set[str]:
+    return {name for (name,) in connection.execute("select name from sqlite_master")}
 
 
 def _is_busy(text: str) -> bool:

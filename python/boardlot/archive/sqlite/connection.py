@@ -6,7 +6,6 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain
 from typing import Any
 
 from boardlot._support.per_process import ForkGate
@@ -14,9 +13,6 @@ from boardlot.archive.database import Row, Transaction
 from boardlot.archive.locks import WAIT
 from boardlot.errors import ConfigError
 
-# Rows in one statement, which take two thirds of the time of as many statements. Older versions of
-# SQLite accept 999 values.
-ROWS = 50
 # SQLite has locks of the whole process, such as that of its memory and one for each open file. A
 # child that was forked while another thread had one would wait for it forever.
 GATE = ForkGate()
@@ -58,16 +54,9 @@ class SqliteConnection(Transaction):
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
         into, row = f"{table} ({', '.join(columns)})", f"({', '.join('?' * len(columns))})"
-        inserted = 0
-        for start in range(0, len(rows), ROWS):
-            some = rows[start : start + ROWS]
-            values = ", ".join([row] * len(some))
-            with GATE.entered():
-                inserted += self._driver.execute(
-                    f"insert into {into} values {values} on conflict do nothing",
-                    list(chain.from_iterable(some)),
-                ).rowcount
-        return inserted
+        with GATE.entered():
+            statement = f"insert into {into} values {row} on conflict do nothing"
+            return max(0, self._driver.executemany(statement, rows).rowcount)
 
     def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
         return f"{column} in (select value from json_each(?))", json.dumps(list(values))
@@ -111,7 +100,10 @@ def _run(
     driver.execute("begin")
     driver.execute("pragma query_only = on")
     driver.set_authorizer(_reads_only)
-    driver.set_progress_handler(_watch(interrupts).__next__, STEPS)
+    watch = _watch(interrupts)
+    # Begun here: an interrupt before its first step would be lost, as one of a function is.
+    next(watch)
+    driver.set_progress_handler(watch.__next__, STEPS)
     try:
         cursor = driver.execute(sql, parameters)
         if cursor.description is None:

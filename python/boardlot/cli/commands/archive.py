@@ -87,8 +87,46 @@ def _ranges() -> list[click.Parameter]:
     ]
 
 
+@click.group(
+    "archive",
+    cls=CommandGroup,
+    examples=[f"{UPDATE} --fills 281756:HK", f"{UPDATE} --plates HK.BK1001 --dividends HK.00700"],
+)
+def archive() -> None:
+    """Keep what the service forgets in a file or a PostgreSQL database, and read it again."""
+
+
+@archive.command(
+    "update",
+    cls=DataCommand,
+    params=[
+        _file(),
+        _fills(multiple=True, help="Fills of an account in a market; repeat it for more."),
+        *(
+            click.Option(
+                [f"--{name.replace('_', '-')}", name],
+                metavar=metavar,
+                multiple=True,
+                help=f"{content}; repeat it for more.",
+            )
+            for name, (metavar, content) in LIST_OPTIONS.items()
+        ),
+        *_ranges(),
+        click.Option(
+            ["--max-age-minutes"],
+            type=Number(0, DAYS_MAX * 24 * 60),
+            help="Send nothing for a list that was read completely less than this ago.",
+        ),
+    ],
+    examples=[
+        f"{UPDATE} --fills 281756:HK --ipos hk",
+        f"{UPDATE} --plates HK.BK1001 --dividends HK.00700",
+    ],
+)
+@click.pass_obj
 def update(
     settings: Settings,
+    /,
     file: str,
     fills: Sequence[str],
     since: str | None,
@@ -121,6 +159,13 @@ def update(
     return 1 if report.errors else 0
 
 
+@archive.command(
+    "status",
+    cls=DataCommand,
+    params=[_file()],
+    examples=[f"{UPDATE} --ipos hk && boardlot archive status trades.db"],
+)
+@click.pass_obj
 def status(settings: Settings, file: str) -> None:
     """Show what an archive contains: a row for each list."""
     check_destination(settings, _files_of(file))
@@ -129,9 +174,25 @@ def status(settings: Settings, file: str) -> None:
     emit(settings, [{**row, "read_at": str(row["read_at"] or "")} for row in rows])
 
 
+@archive.command(
+    "export",
+    cls=DataCommand,
+    output="force",
+    params=[
+        _file(),
+        Argument(
+            "name",
+            "fills, or another list.",
+            metavar="LIST",
+            type=click.Choice(["fills", *LISTS]),
+        ),
+        Argument("path", "The Parquet file.", metavar="PATH", type=UserPath()),
+    ],
+    examples=[f"{UPDATE} --ipos hk && boardlot archive export trades.db ipos ipos.parquet"],
+)
+@click.pass_obj
 def export(settings: Settings, file: str, name: ListName | Literal["fills"], path: Path) -> None:
     """Write a list to a Parquet file: fills, or all changes of another list."""
-    _refuse(settings, "a list is exported whole, as Parquet", ("--force",))
     if path.exists() and not settings.force:
         raise click.UsageError(f"{path} already exists: choose another, or add --force")
     with _existing(file) as archive:
@@ -139,6 +200,16 @@ def export(settings: Settings, file: str, name: ListName | Literal["fills"], pat
     click.echo(f"wrote {rows:,} rows to {path}", err=True)
 
 
+@archive.command(
+    "sql",
+    cls=DataCommand,
+    params=[_file(), Argument("query", "One statement of SQL.", metavar="QUERY")],
+    examples=[
+        f"{UPDATE} --fills 281756:HK && "
+        'boardlot archive sql trades.db "select code, sum(qty) from fills group by 1"',
+    ],
+)
+@click.pass_obj
 def sql(settings: Settings, file: str, query: str) -> None:
     """Show the result of a query over the views of an archive.
 
@@ -150,6 +221,22 @@ def sql(settings: Settings, file: str, query: str) -> None:
     emit(settings, NamedRows(result.columns, [plain(row) for row in result.to_dicts()]))
 
 
+@archive.command(
+    "check",
+    cls=DataCommand,
+    params=[
+        _file(),
+        click.Option(
+            ["--unread-days"],
+            type=Number(0, DAYS_MAX),
+            default=7.0,
+            show_default=True,
+            help="After how many days without a complete read a list is reported.",
+        ),
+    ],
+    examples=[f"{UPDATE} --ipos hk && boardlot archive check trades.db"],
+)
+@click.pass_obj
 def check(settings: Settings, file: str, unread_days: float) -> int:
     """Show what is wrong with what an archive has.
 
@@ -164,6 +251,31 @@ def check(settings: Settings, file: str, unread_days: float) -> int:
     return 1 if found else 0
 
 
+@archive.command(
+    "follow",
+    cls=DataCommand,
+    output="nothing",
+    params=[
+        _file(),
+        _fills(required=True, help="The account and its market."),
+        click.Option(
+            ["--every"],
+            type=Number(EVERY_MIN, SECONDS_MAX),
+            default=5.0,
+            show_default=True,
+            help="Seconds between two requests.",
+        ),
+        click.Option(
+            ["--name"],
+            default="default",
+            show_default=True,
+            help="The name of this follower; each name has its own position.",
+        ),
+        *_ranges(),
+    ],
+    examples=["boardlot --profile live archive follow trades.db --fills 281756:HK"],
+)
+@click.pass_obj
 def follow(
     settings: Settings,
     file: str,
@@ -177,8 +289,6 @@ def follow(
 
     A fill counts as delivered when the next one is written, also across restarts.
     """
-    if settings.format != "jsonl":
-        _refuse(settings, "all fills are printed as lines of JSON", ())
     account, start = _account(fills), None if since is None else parse_time(since)
     out = sys.stdout.buffer
     with settings.client() as client, Archive(file) as archive:
@@ -192,21 +302,6 @@ def follow(
         ):
             out.write(json.dumps(fill).encode() + b"\n")
             out.flush()
-
-
-def _refuse(settings: Settings, because: str, allowed: Sequence[str]) -> None:
-    """Refuse those options for data that a command does not follow."""
-    given = {
-        "--format": settings.format,
-        "--out": settings.out,
-        "--force": settings.force,
-        "--columns": settings.columns,
-        "--where": settings.where,
-        "--sort": settings.sort,
-        "--limit": settings.limit,
-    }
-    for name in (name for name, value in given.items() if value and name not in allowed):
-        raise click.UsageError(f"{because}: leave out {name}, or choose with `archive sql`")
 
 
 def _files_of(file: str) -> list[Path]:
@@ -223,113 +318,3 @@ def _existing(file: str) -> Archive:
     if "://" not in file and not Path(file).is_file():
         raise click.UsageError(f"{file} does not exist: `boardlot archive update` creates it")
     return Archive(file)
-
-
-COMMANDS: dict[str, click.Command] = {
-    "update": DataCommand(
-        "update",
-        params=[
-            _file(),
-            _fills(multiple=True, help="Fills of an account in a market; repeat it for more."),
-            *(
-                click.Option(
-                    [f"--{name.replace('_', '-')}", name],
-                    metavar=metavar,
-                    multiple=True,
-                    help=f"{content}; repeat it for more.",
-                )
-                for name, (metavar, content) in LIST_OPTIONS.items()
-            ),
-            *_ranges(),
-            click.Option(
-                ["--max-age-minutes"],
-                type=Number(0, DAYS_MAX * 24 * 60),
-                help="Send nothing for a list that was read completely less than this ago.",
-            ),
-        ],
-        help=update.__doc__,
-        examples=[
-            f"{UPDATE} --fills 281756:HK --ipos hk",
-            f"{UPDATE} --plates HK.BK1001 --dividends HK.00700",
-        ],
-        callback=click.pass_obj(update),
-    ),
-    "status": DataCommand(
-        "status",
-        params=[_file()],
-        help=status.__doc__,
-        examples=[f"{UPDATE} --ipos hk && boardlot archive status trades.db"],
-        callback=click.pass_obj(status),
-    ),
-    "export": DataCommand(
-        "export",
-        params=[
-            _file(),
-            Argument(
-                "name", "fills, or another list.", metavar="LIST",
-                type=click.Choice(["fills", *LISTS]),
-            ),
-            Argument("path", "The Parquet file.", metavar="PATH", type=UserPath()),
-        ],
-        help=export.__doc__,
-        examples=[f"{UPDATE} --ipos hk && boardlot archive export trades.db ipos ipos.parquet"],
-        callback=click.pass_obj(export),
-    ),
-    "sql": DataCommand(
-        "sql",
-        params=[_file(), Argument("query", "One statement of SQL.", metavar="QUERY")],
-        help=sql.__doc__,
-        examples=[
-            f"{UPDATE} --fills 281756:HK && "
-            'boardlot archive sql trades.db "select code, sum(qty) from fills group by 1"',
-        ],
-        callback=click.pass_obj(sql),
-    ),
-    "check": DataCommand(
-        "check",
-        params=[
-            _file(),
-            click.Option(
-                ["--unread-days"], type=Number(0, DAYS_MAX), default=7.0, show_default=True,
-                help="After how many days without a complete read a list is reported.",
-            ),
-        ],
-        help=check.__doc__,
-        examples=[f"{UPDATE} --ipos hk && boardlot archive check trades.db"],
-        callback=click.pass_obj(check),
-    ),
-    "follow": DataCommand(
-        "follow",
-        params=[
-            _file(),
-            _fills(required=True, help="The account and its market."),
-            click.Option(
-                ["--every"], type=Number(EVERY_MIN, SECONDS_MAX), default=5.0, show_default=True,
-                help="Seconds between two requests.",
-            ),
-            click.Option(
-                ["--name"], default="default", show_default=True,
-                help="The name of this follower; each name has its own position.",
-            ),
-            *_ranges(),
-        ],
-        help=follow.__doc__,
-        examples=["boardlot --profile live archive follow trades.db --fills 281756:HK"],
-        callback=click.pass_obj(follow),
-    ),
-}  # fmt: skip
-
-
-class _Group(CommandGroup):
-    """The commands of an archive, in their own order."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-
-archive: click.Command = _Group(
-    "archive",
-    commands=COMMANDS,
-    help="Keep what the service forgets in a file or a PostgreSQL database, and read it again.",
-    examples=[f"{UPDATE} --fills 281756:HK", f"{UPDATE} --plates HK.BK1001 --dividends HK.00700"],
-)

@@ -10,7 +10,25 @@ from boardlot.cli.click_classes import Argument, Command
 SHELLS = ["bash", "zsh", "fish"]
 
 
-def script(shell: str) -> None:
+@click.command(
+    "completion",
+    cls=Command,
+    output="nothing",
+    params=[
+        Argument(
+            "shell",
+            "Your shell.",
+            metavar="bash|zsh|fish",
+            type=click.Choice(SHELLS, case_sensitive=False),
+        )
+    ],
+    examples=[
+        "boardlot completion bash > ~/.local/share/bash-completion/completions/boardlot",
+        """echo 'eval "$(boardlot completion zsh)"' >> ~/.zshrc""",
+        "boardlot completion fish > ~/.config/fish/completions/boardlot.fish",
+    ],
+)
+def completion(shell: str) -> None:
     """Print the script that makes a shell complete commands, options, profiles and columns.
 
     bash must be 4.4 or newer. The script asks `boardlot` itself for completions, so it needs no
@@ -22,24 +40,3 @@ def script(shell: str) -> None:
     text = kind(app, {}, "boardlot", "_BOARDLOT_COMPLETE").source()
     # click's script for fish splits at every comma; a list of columns has some itself.
     click.echo(text.replace('string split ","', 'string split -m 1 ","'))
-
-
-completion: Command = Command(
-    "completion",
-    output="nothing",
-    params=[
-        Argument(
-            "shell",
-            "Your shell.",
-            metavar="bash|zsh|fish",
-            type=click.Choice(SHELLS, case_sensitive=False),
-        )
-    ],
-    help=script.__doc__,
-    callback=script,
-    examples=[
-        "boardlot completion bash > ~/.local/share/bash-completion/completions/boardlot",
-        """echo 'eval "$(boardlot completion zsh)"' >> ~/.zshrc""",
-        "boardlot completion fish > ~/.config/fish/completions/boardlot.fish",
-    ],
-)

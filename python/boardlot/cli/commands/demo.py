@@ -19,32 +19,17 @@ from boardlot._support import tables
 from boardlot._support.cell_format import counted
 from boardlot._support.crash_safe import replacing
 from boardlot.cli.click_classes import Command
+from boardlot.cli.commands.endpoints import ENDPOINTS
 from boardlot.cli.files import UserPath
 from boardlot.cli.numbers import Whole
+from boardlot.cli.output.fields import Fields
+from boardlot.cli.output.formats import WRITERS
 
 WIDTH = 100
 ROWS = 4
 FOLDER = "boardlot-demo"
 TRADE_MARKET = "HK"
 DIVIDENDS_OF = "HK.00700"
-# A few columns of each record, so that a table fits a terminal of 100 columns.
-IPO_COLUMNS = {
-    "hk": ["code", "name", "list_time", "ipo_price_min", "ipo_price_max", "apply_end_timestamp"],
-    "us": ["code", "name", "list_time", "ipo_price_min", "ipo_price_max", "stock_status"],
-    "cn": ["code", "name", "list_time", "ipo_price", "winning_ratio", "apply_timestamp"],
-    "sg": ["code", "name", "list_time", "offer_price_display", "security_type"],
-    "my": ["code", "name", "list_time", "ipo_price", "currency", "apply_end_timestamp"],
-}
-MARKET_NAMES = {
-    "hk": "Hong Kong",
-    "us": "the US",
-    "cn": "China (A-shares)",
-    "sg": "Singapore",
-    "my": "Malaysia",
-}
-DIVIDEND_COLUMNS = ["fiscal_year", "dividend_per_share", "currency", "process", "ex_date"]
-POSITION_COLUMNS = ["symbol", "pstn_type", "qty", "cost_price", "cur_price", "mv", "profit_ratio"]
-ORDER_COLUMNS = ["symbol_pair", "side", "order_qty", "price", "cum_qty", "ord_type", "ord_status"]
 # What to try next: a service that stays, the data of the demo from a shell, and the whole docs.
 NEXT = [
     "boardlot sandbox --seed 7 --profile demo",
@@ -130,12 +115,11 @@ def _show(steps: _Steps, sandbox: Any, client: Any, login: Any, out: Path) -> li
     out.mkdir(parents=True, exist_ok=True)
     click.echo()
     pager = client.fills_history(account, TRADE_MARKET, **span)
+    form = "csv" if find_spec("pyarrow") is None else "parquet"
     jobs: list[tuple[str, str, Callable[[BinaryIO], None]]] = [
-        ("fills.parquet", "the fills with typed columns", lambda file: _parquet(pager, file)),
+        (f"fills.{form}", "the fills", lambda file: _rows(pager, file, form)),
         ("fills.png", "a chart of them", lambda file: _chart(fills, file)),
     ]
-    if find_spec("pyarrow") is None:
-        jobs[0] = ("fills.csv", "the fills", lambda file: _csv(fills, file))
     written = []
     for name, what, write in jobs:
         with steps.timed() as done:
@@ -165,32 +149,23 @@ def _show_signature(steps: _Steps, client: Any, account: str) -> None:
 
 def _show_tables(steps: _Steps, sandbox: Any, client: Any) -> None:
     crypto, sim = sandbox.accounts["crypto"][0], sandbox.accounts["sim"][0]
-    wanted: list[tuple[str, Callable[[], Any], Sequence[str]]] = [
-        *(
-            (
-                f"the IPOs in {MARKET_NAMES[market]}",
-                lambda market=market: client.ipo_list(market),
-                columns,
-            )
-            for market, columns in IPO_COLUMNS.items()
-        ),
-        (
-            f"the dividends of {DIVIDENDS_OF}",
-            lambda: client.dividends(DIVIDENDS_OF),
-            DIVIDEND_COLUMNS,
-        ),
-        ("the positions of simulated trading", lambda: client.sim_positions(sim), POSITION_COLUMNS),
-        ("the open crypto orders", lambda: client.crypto_orders(crypto).all(), ORDER_COLUMNS),
+    wanted = [
+        *(("ipos", f"the IPOs of {market}", market) for market in ("hk", "us", "cn", "sg", "my")),
+        ("dividends", f"the dividends of {DIVIDENDS_OF}", DIVIDENDS_OF),
+        ("sim-positions", "the positions of simulated trading", sim),
+        ("crypto-orders", "the open crypto orders", crypto),
     ]
-    for title, fetch, columns in wanted:
+    for command, title, argument in wanted:
         click.echo()
+        endpoint = ENDPOINTS[command]
         with steps.timed() as done:
-            records = fetch()
+            records = getattr(client, endpoint.method)(argument)
+            records = records.all() if endpoint.paged else records
             some = f"; the first {ROWS}" if len(records) > ROWS else ""
             done(f"fetched {title}: {counted(len(records), 'row')}{some}")
-        shown = tables.text(records[:ROWS], width=WIDTH - 6, columns=columns)
-        # The last line counts the rows and columns chosen here, not those fetched.
-        for line in shown.splitlines()[:-1]:
+        rows = records[:ROWS]
+        layout = tables.Layout.of(rows, WIDTH - 6, key_columns=endpoint.key_columns)
+        for line in [*layout.heading(), *layout.lines(rows)] if layout else ():
             click.echo(f"      {line}")
 
 
@@ -199,20 +174,11 @@ async def _fills_async(base_url: str, login: Any, account: str, span: dict[str, 
         return [fill async for fill in client.fills_history(account, TRADE_MARKET, **span)]
 
 
-def _csv(fills: Sequence[Any], file: BinaryIO) -> None:
-    import codecs
-    import csv
-
-    writer = csv.DictWriter(codecs.getwriter("utf-8")(file), fieldnames=list(fills[0]))
-    writer.writeheader()
-    writer.writerows(fills)
-
-
-def _parquet(pager: Any, file: BinaryIO) -> None:
-    table = pager.to_arrow()
-    from pyarrow import parquet
-
-    parquet.write_table(table, file, compression="zstd")
+def _rows(pager: Any, file: BinaryIO, form: str) -> None:
+    writer = WRITERS[form](file, Fields())
+    for page in pager.pages():
+        writer.write(page)
+    writer.end()
 
 
 def _chart(fills: Sequence[Any], file: BinaryIO) -> None:

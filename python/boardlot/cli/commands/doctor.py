@@ -19,7 +19,26 @@ TIMEOUT_MAX = 86_400
 COLOURS = {"ok": "green", "failed": "red", "skipped": "yellow"}
 
 
-def _examine(settings: Settings, timeout: float) -> int:
+@click.command(
+    "doctor",
+    cls=DataCommand,
+    output="text",
+    params=[
+        click.Option(
+            ["--timeout"],
+            type=Number(0, TIMEOUT_MAX, above=True),
+            default=10.0,
+            show_default=True,
+            help="Seconds that a step may wait for a response.",
+        )
+    ],
+    examples=[
+        "boardlot --profile live doctor",
+        "boardlot --base-url https://api.example.com doctor --format json",
+    ],
+)
+@click.pass_obj
+def doctor(settings: Settings, timeout: float) -> int:
     """Check each stage of a request: what works, what fails, and what to do.
 
     The steps are the settings, the proxy, the name, the connection, TLS, the service, the clock,
@@ -47,27 +66,6 @@ def _examine(settings: Settings, timeout: float) -> int:
     if failed:
         click.echo(f"failed: {', '.join(failed)}", err=True)
     return 1 if failed else 0
-
-
-doctor: DataCommand = DataCommand(
-    "doctor",
-    output="text",
-    params=[
-        click.Option(
-            ["--timeout"],
-            type=Number(0, TIMEOUT_MAX, above=True),
-            default=10.0,
-            show_default=True,
-            help="Seconds that a step may wait for a response.",
-        )
-    ],
-    help=_examine.__doc__,
-    examples=[
-        "boardlot --profile live doctor",
-        "boardlot --base-url https://api.example.com doctor --format json",
-    ],
-    callback=click.pass_obj(_examine),
-)
 
 
 def _printed(findings: Iterator[Finding]) -> Iterator[Finding]:

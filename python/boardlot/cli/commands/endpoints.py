@@ -17,7 +17,7 @@ from boardlot.cli.settings import Settings
 
 # Where the option --page-size is stored for a method that calls it limit.
 PAGE_LIMIT = "page_limit"
-RESUME_HINT = "To make it resumable, run:"
+RESUME_HINT = "With --resume FILE, and --out as csv or jsonl, it can be resumed."
 
 ENDPOINTS = {endpoint.command: endpoint for endpoint in _endpoints.ENDPOINTS}
 
@@ -49,7 +49,7 @@ RESUME = click.Option(
 def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
     def call(settings: Settings, /, checkpoint: Path | None = None, **arguments: Any) -> None:
         from boardlot.cli.output.emit import check_out, emit, emit_bytes
-        from boardlot.cli.output.resume import resumable_command, run_resumable
+        from boardlot.cli.output.resume import run_resumable
 
         if checkpoint is not None:
             typed = _typed(endpoint, arguments)
@@ -65,7 +65,7 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
             result = getattr(client, endpoint.method)(**arguments)
             if not isinstance(result, datetime):
                 if endpoint.resumable and not settings.chooses_rows:
-                    settings.resume_hint = f"{RESUME_HINT}\n  {resumable_command(settings)}"
+                    settings.resume_hint = RESUME_HINT
                 emit(settings, result, endpoint.key_columns)
                 return
             time = result.isoformat(timespec="milliseconds")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
 from pathlib import Path
 from typing import Literal
 
 import click
 
 from boardlot.cli.click_classes import Command
-from boardlot.cli.files import UserPath, reject_existing, secret_file
+from boardlot.cli.files import UserPath, reject_existing, write_secret
+from boardlot.cli.output.emit import naming
 
 
 @click.command(
@@ -38,7 +38,7 @@ def keygen(file: Path, algorithm: Literal["Ed25519", "RSA-SHA256"], bits: str | 
     """Create a key pair: the private key goes into FILE, the public key to stdout.
 
     Only you can read FILE, and an existing file is never overwritten. If the public key cannot be
-    written, FILE is removed. Upload the public key in the service's developer dashboard, and pass
+    written, there is no FILE. Upload the public key in the service's developer dashboard, and pass
     the key id that you get there to `boardlot.ApiKey`.
     """
     import boardlot as bl
@@ -49,19 +49,9 @@ def keygen(file: Path, algorithm: Literal["Ed25519", "RSA-SHA256"], bits: str | 
         )
     reject_existing(file)
     key = bl.generate_key(algorithm, bits=int(bits or 3072))
-    with secret_file(file, key.private_pem), _removal_reported(file):
+    # First: without a public key, the private one is of no use.
+    with naming("stdout"):
         click.echo(key.public_pem, nl=False)
+        sys.stdout.flush()
+    write_secret(file, key.private_pem)
     click.echo(f"wrote the private key to {file}; upload the public key", err=True)
-
-
-@contextmanager
-def _removal_reported(file: Path) -> Iterator[None]:
-    """If the public key cannot be written, say so, and that the private one was removed."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise OSError(
-            f"the public key cannot be written to stdout: {reason}; {file} was removed. Run the "
-            "command again"
-        ) from error

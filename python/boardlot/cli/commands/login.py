@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -11,7 +10,7 @@ from boardlot._support.cell_format import escaped
 from boardlot.cli.click_classes import Command
 from boardlot.cli.numbers import Number, Whole
 from boardlot.cli.options import STORE_OPTIONS, shown_options
-from boardlot.cli.output.emit import check_out, emit
+from boardlot.cli.output.emit import check_out, emit, show_row
 from boardlot.cli.settings import Login, Settings, check_config, last_client_id, store_for_login
 from boardlot.doctor.network import CLOCK_WINDOW, clock_offset
 
@@ -226,7 +225,8 @@ def status(settings: Settings, client_id: str | None) -> None:
     if settings.format is not None or settings.out is not None:
         emit(settings, [row])
     else:
-        _print_status(**row)
+        window = f"the service rejects signatures beyond {CLOCK_WINDOW:g} s"
+        show_row({**row, "clock_offset": f"{row['clock_offset']:+.3f} s ({window})"})
 
 
 def _login_shown(settings: Settings, client_id: str | None) -> Login | None:
@@ -240,21 +240,3 @@ def _login_shown(settings: Settings, client_id: str | None) -> Login | None:
             raise
         click.echo(f"no login to show: {escaped(str(error))}", err=True)
         return None
-
-
-def _print_status(
-    service: str,
-    clock_offset: float,
-    client_id: str | None = None,
-    tokens: str = "",
-    scopes: Sequence[str] = (),
-    expires_at: str | None = None,
-) -> None:
-    click.echo(f"service       {escaped(service)}")
-    if client_id is not None:
-        click.echo(f"client        {escaped(client_id)}")
-        click.echo(f"tokens        {tokens}")
-        click.echo(f"scopes        {escaped(' '.join(scopes))}")
-        click.echo(f"expires       {expires_at or 'unknown'}")
-    window = f"the service rejects signatures beyond {CLOCK_WINDOW:g} s"
-    click.echo(f"clock offset  {clock_offset:+.3f} s ({window})")

@@ -18,7 +18,27 @@ from boardlot.cli.settings import Settings
 REQUESTS_PER_SECOND = 5.0
 
 
-def _serve(settings: Settings, demo: bool, accounts: tuple[str, ...]) -> None:
+@click.command(
+    "mcp",
+    cls=DataCommand,
+    output="nothing",
+    params=[
+        click.Option(["--demo"], is_flag=True, help="Serve the sandbox, with invented data."),
+        click.Option(
+            ["--account", "accounts"],
+            metavar="ID",
+            multiple=True,
+            help="Allow tools to read this account; repeat it for more. Default with --demo: all.",
+        ),
+    ],
+    examples=[
+        "boardlot mcp --demo",
+        "boardlot --profile live mcp",
+        "boardlot --profile live mcp --account 281756",
+    ],
+)
+@click.pass_obj
+def mcp(settings: Settings, demo: bool, accounts: tuple[str, ...]) -> None:
     """Serve read-only tools to a language model, by the Model Context Protocol over stdio.
 
     There is one tool for each endpoint, and none that places, changes or cancels an order. Tools
@@ -52,28 +72,6 @@ def _serve(settings: Settings, demo: bool, accounts: tuple[str, ...]) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _end)
         asyncio.run(_run(create_server(client, accounts), client))
-
-
-mcp: DataCommand = DataCommand(
-    "mcp",
-    output="nothing",
-    params=[
-        click.Option(["--demo"], is_flag=True, help="Serve the sandbox, with invented data."),
-        click.Option(
-            ["--account", "accounts"],
-            metavar="ID",
-            multiple=True,
-            help="Allow tools to read this account; repeat it for more. Default with --demo: all.",
-        ),
-    ],
-    help=_serve.__doc__,
-    examples=[
-        "boardlot mcp --demo",
-        "boardlot --profile live mcp",
-        "boardlot --profile live mcp --account 281756",
-    ],
-    callback=click.pass_obj(_serve),
-)
 
 
 def _end(number: int, _: Any) -> None:

@@ -9,11 +9,10 @@ from typing import Any
 import click
 
 from boardlot import _core
-from boardlot._support.cell_format import escaped
 from boardlot.cli.click_classes import Command, CommandGroup
 from boardlot.cli.numbers import complete_profiles
 from boardlot.cli.options import STORE_OPTIONS, shown_options
-from boardlot.cli.output.emit import check_out, emit
+from boardlot.cli.output.emit import check_out, emit, show_row
 from boardlot.cli.settings import Settings, check_config
 from boardlot.errors import ConfigError
 
@@ -65,10 +64,7 @@ def show(settings: Settings, name: str | None) -> None:
     if settings.format is not None or settings.out is not None:
         emit(settings, [row])
         return
-    for member, value in row.items():
-        if value is not None:
-            text = {True: "yes", False: "no"}.get(value, value)
-            click.echo(f"{member:<18}{escaped(str(text))}")
+    show_row(row)
 
 
 @profile.command(

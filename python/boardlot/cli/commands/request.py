@@ -18,35 +18,10 @@ from boardlot.cli.output.terminal import coloured, coloured_json
 from boardlot.cli.settings import Settings
 
 
-def _request(
-    settings: Settings, method: str, path: str, query: tuple[str, ...], body: str | None
-) -> int:
-    """Send any request, and print the response unchanged.
-
-    The request is signed or carries the login's token like all others. The body of the response
-    goes to stdout, with JSON indented on a terminal; the HTTP status goes to stderr. The exit
-    status is 1 from HTTP 400 on; the service may also report an error with HTTP 200.
-    """
-    if settings.format is not None or settings.columns is not None or settings.chooses_rows:
-        raise click.UsageError(
-            "the response is printed unchanged: leave out --format, --columns, --where, --sort and "
-            "--limit"
-        )
-    reads = [Path(body[1:])] if body is not None and body.startswith("@") else []
-    check_destination(settings, reads)
-    pairs = [_query_pair(text) for text in query]
-    content = None if body is None else _body(body)
-    with settings.client() as client:
-        response = client.request(method.upper(), path, query=pairs or None, body=content)
-    click.echo(f"HTTP {response.status}", err=True)
-    shown = settings.out is None and sys.stdout.isatty()
-    content = response.content
-    emit_bytes(settings, _readable(content, colours=coloured()) if shown else content)
-    return 1 if response.status >= 400 else 0
-
-
-request: DataCommand = DataCommand(
+@click.command(
     "request",
+    cls=DataCommand,
+    output="bytes",
     params=[
         Argument("method", "GET, POST, ...", metavar="METHOD"),
         Argument(
@@ -64,15 +39,34 @@ request: DataCommand = DataCommand(
             help="The body, sent unchanged: JSON, or the content of FILE (@- is stdin).",
         ),
     ],
-    help=_request.__doc__,
     examples=[
         "boardlot --profile live request GET /api/v1.0/server-time",
         "boardlot --profile live request GET /api/v1.0/quote/ipo-list/hk --query request_type=9",
         "boardlot --profile live request POST /api/v1.0/quote/plate/HK.BK1001/stock "
         """--body '{"next_key":"","limit":20}'""",
     ],
-    callback=click.pass_obj(_request),
 )
+@click.pass_obj
+def request(
+    settings: Settings, method: str, path: str, query: tuple[str, ...], body: str | None
+) -> int:
+    """Send any request, and print the response unchanged.
+
+    The request is signed or carries the login's token like all others. The body of the response
+    goes to stdout, with JSON indented on a terminal; the HTTP status goes to stderr. The exit
+    status is 1 from HTTP 400 on; the service may also report an error with HTTP 200.
+    """
+    reads = [Path(body[1:])] if body is not None and body.startswith("@") else []
+    check_destination(settings, reads)
+    pairs = [_query_pair(text) for text in query]
+    content = None if body is None else _body(body)
+    with settings.client() as client:
+        response = client.request(method.upper(), path, query=pairs or None, body=content)
+    click.echo(f"HTTP {response.status}", err=True)
+    shown = settings.out is None and sys.stdout.isatty()
+    content = response.content
+    emit_bytes(settings, _readable(content, colours=coloured()) if shown else content)
+    return 1 if response.status >= 400 else 0
 
 
 def _query_pair(text: str) -> tuple[str, str]:
@@ -117,9 +111,31 @@ WHOLE = ("integer", "seconds", "millis", "micros")
 FRACTION = ("number", "percent")
 
 
-def _call(
-    settings: Settings, name: str, arguments: tuple[str, ...], endpoints: Path | None
-) -> None:
+@click.command(
+    "call",
+    cls=DataCommand,
+    params=[
+        Argument("name", "The endpoint: the name of its table in the file.", metavar="NAME"),
+        Argument(
+            "arguments",
+            "An argument of the endpoint; repeat it for more; they are sent in this order.",
+            metavar="[ARGUMENT=VALUE]...",
+            nargs=-1,
+        ),
+        click.Option(
+            ["--endpoints"],
+            metavar="FILE",
+            type=UserPath(),
+            help="The TOML file of the endpoints; by default that of the profile.",
+        ),
+    ],
+    examples=[
+        "boardlot --profile live call kline symbol=HK.00700 --endpoints endpoints.toml",
+        "boardlot --profile live call kline symbol=HK.00700 limit=200 --out kline.parquet",
+    ],
+)
+@click.pass_obj
+def call(settings: Settings, name: str, arguments: tuple[str, ...], endpoints: Path | None) -> None:
     """Call an endpoint that a TOML file declares, and print its rows.
 
     The file has a table for each endpoint: its method, path, rows, paging, record and arguments, as
@@ -138,32 +154,6 @@ def _call(
             emit(settings, client.call(endpoint, **values))
         else:
             emit(settings, client.pages(endpoint, **values))
-
-
-call: DataCommand = DataCommand(
-    "call",
-    params=[
-        Argument("name", "The endpoint: the name of its table in the file.", metavar="NAME"),
-        Argument(
-            "arguments",
-            "An argument of the endpoint; repeat it for more; they are sent in this order.",
-            metavar="[ARGUMENT=VALUE]...",
-            nargs=-1,
-        ),
-        click.Option(
-            ["--endpoints"],
-            metavar="FILE",
-            type=UserPath(),
-            help="The TOML file of the endpoints; by default that of the profile.",
-        ),
-    ],
-    help=_call.__doc__,
-    examples=[
-        "boardlot --profile live call kline symbol=HK.00700 --endpoints endpoints.toml",
-        "boardlot --profile live call kline symbol=HK.00700 limit=200 --out kline.parquet",
-    ],
-    callback=click.pass_obj(_call),
-)
 
 
 def _declared(settings: Settings, file: Path | None) -> dict[str, Any]:

@@ -22,7 +22,7 @@ import click
 
 from boardlot import _core
 from boardlot.cli.click_classes import Command
-from boardlot.cli.files import UserPath, reject_existing, secret_file
+from boardlot.cli.files import UserPath, reject_existing, write_secret
 from boardlot.cli.numbers import Number, Whole
 from boardlot.cli.options import profile_option
 from boardlot.cli.settings import Settings, check_config
@@ -140,8 +140,7 @@ def sandbox(
             key = bl.generate_key(algorithm)
             info["key_id"] = sandbox.upload_key(key.public_pem)
             info["key_file"] = str(key_file)
-            with secret_file(key_file, key.private_pem):
-                pass
+            write_secret(key_file, key.private_pem)
         try:
             if name is not None and key_file is not None:
                 info["profile"] = name

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from boardlot._support.cell_format import counted
+from boardlot._support.cell_format import counted, escaped
 from boardlot._support.crash_safe import replacing
 from boardlot._support.progress import Bar
 from boardlot.cli.files import check_writable, same_file
@@ -48,6 +48,15 @@ def emit(settings: Settings, records: Any, key_columns: Any = ()) -> None:
     show_range(records)
     if settings.out is not None:
         click.echo(f"wrote {counted(progress.done, 'row')} to {settings.out}", err=True)
+
+
+def show_row(row: dict[str, Any]) -> None:
+    """Show what is known of one thing, for people: a line for each member."""
+    for name, value in row.items():
+        text = {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
+        text = " ".join(text) if isinstance(text, list) else text
+        if text is not None:
+            click.echo(f"{name:<18}{escaped(str(text))}")
 
 
 def show_range(records: Any) -> None:

@@ -8,13 +8,9 @@ download resumes. So the process may be interrupted at any moment, even by kill 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import re
-import shlex
-import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -41,6 +37,10 @@ from boardlot.cli.settings import Settings
 from boardlot.errors import ConfigError
 
 VERSION = 1
+RESUMABLE_FORMATS = ["csv", "jsonl"]
+# Beside the arguments of the method, which may be written in other words.
+OPTIONS = ["--base-url", "--out", "--format", "--columns"]
+RESUME_HINT = "Run the same command again to resume after row {:,}."
 
 # What resumes and ends as Parquet.
 PARQUET = (
@@ -54,17 +54,13 @@ class State:
     """The content of the checkpoint file."""
 
     version: int
-    base_url: str
+    # As typed, with the options about the service and the output.
     arguments: dict[str, str]
-    format: str
-    out: str
     checkpoint: str
-    asked: str | None = None
     columns: list[str] | None = None
     rows: int = 0
     length: int = 0
     done: bool = False
-    digest: str = ""
 
     @classmethod
     def load(cls, file: Path) -> State | None:
@@ -74,11 +70,9 @@ class State:
             return None
         try:
             state = cls(**json.loads(text))
-            # A file that was truncated or edited is not trusted.
-            valid = state.version == VERSION and state.digest == state.computed_digest()
         except (ValueError, TypeError, RecursionError):
-            valid = False
-        if not valid:
+            state = None
+        if state is None or state.version != VERSION:
             raise click.UsageError(
                 f"--resume {file} was not written by `boardlot fills --resume`, or was changed: "
                 "use another file, or delete it"
@@ -89,16 +83,10 @@ class State:
         file = Path(os.path.realpath(file))
         part = _temporary(file)
         remove(part)
-        self.digest = self.computed_digest()
         with naming(file):
             with part.open("x", encoding="utf-8") as text:
                 text.write(json.dumps(asdict(self), indent=1) + "\n")
             replace_file(part, file)
-
-    def computed_digest(self) -> str:
-        """Detects accidental changes of the file, not forgery."""
-        content = {**asdict(self), "digest": ""}
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _temporary(file: Path) -> Path:
@@ -121,22 +109,17 @@ def run_resumable(
         call = getattr(client, method)
         # First without a checkpoint, so that invalid arguments are not blamed on it.
         checkpoint = call(**arguments).checkpoint()
-        initial = State(
-            VERSION,
-            base_url=client.base_url,
-            arguments=typed,
-            format=settings.data_format,
-            asked=settings.columns,
-            out=out.name,
-            checkpoint=checkpoint,
-        )
+        options = (client.base_url, out.name, settings.data_format, settings.columns or "all")
+        typed |= dict(zip(OPTIONS, options, strict=True))
+        initial = State(VERSION, typed, checkpoint)
         state = _matching(State.load(file), initial, file)
         if not state.done:
             check_out(settings)
         try:
             call(**arguments, resume=state.checkpoint)
         except ConfigError as error:
-            raise _other_arguments(file, state.arguments, typed) or error from None
+            other = _other_arguments(file, state.arguments, initial.arguments)
+            raise other or error from None
         if state.done and not _part_of(out).exists():
             _finish(settings, state, file, out)
             return
@@ -183,12 +166,6 @@ def _checked(settings: Settings, file: Path) -> Path:
     return output
 
 
-def _other_download(file: Path, what: str) -> click.UsageError:
-    return click.UsageError(
-        f"--resume {file} belongs to {what}: run that command again, or use another file"
-    )
-
-
 def _other_arguments(
     file: Path, before: dict[str, str], now: dict[str, str]
 ) -> click.UsageError | None:
@@ -198,28 +175,18 @@ def _other_arguments(
         for name in dict.fromkeys([*before, *now])
         if before.get(name) != now.get(name)
     ]
-    if not differences:
-        return None
-    return click.UsageError(
-        f"--resume {file} belongs to other arguments: {'; '.join(differences)}. Pass the earlier "
-        "ones, or use another file"
-    )
+    text = f"--resume {file} belongs to other arguments: {'; '.join(differences)}. Pass the "
+    return click.UsageError(f"{text}earlier ones, or use another file") if differences else None
 
 
 def _matching(state: State | None, initial: State, file: Path) -> State:
     """The state in the file, or the initial one; two downloads are never mixed."""
     if state is None:
         return initial
-    for option, was, wanted in (
-        ("--base-url", state.base_url, initial.base_url),
-        ("--out", state.out, initial.out),
-        ("--format", state.format, initial.format),
-        ("--columns", state.asked, initial.asked),
-    ):
-        if was != wanted:
-            raise _other_download(
-                file, f"{option} {was}" if was else f"a download without {option}"
-            )
+    before, now = state.arguments, initial.arguments
+    other = _other_arguments(file, before, now)
+    if other is not None and any(before.get(name) != now[name] for name in OPTIONS):
+        raise other
     return state
 
 
@@ -227,22 +194,22 @@ def _write(settings: Settings, state: State, file: Path, pager: Any, part: Binar
     size = part.seek(0, os.SEEK_END)
     if size < state.length:
         raise click.UsageError(
-            f"{state.out}.boardlot-part has {size:,} bytes, fewer than the {state.length:,} that "
-            f"--resume {file} records: delete both to start again"
+            f"{settings.out}.boardlot-part has {size:,} bytes, fewer than the {state.length:,} "
+            f"that --resume {file} records: delete both to start again"
         )
     part.truncate(state.length)
     part.seek(state.length)
     # From here on the time range is fixed.
     state.save(file)
-    settings.resume_hint = _resume_hint(settings, state)
+    settings.resume_hint = RESUME_HINT.format(state.rows)
     fields = Fields(settings.columns, state.columns)
-    writer = WRITERS[state.format](part, fields)
+    writer = WRITERS[settings.data_format](part, fields)
     with progress_bar(settings, pager, state.rows) as progress:
         for page in pager.pages():
             writer.write(page)
             progress.add(len(page))
             _record(state, file, part, pager, fields, progress.done)
-            settings.resume_hint = _resume_hint(settings, state)
+            settings.resume_hint = RESUME_HINT.format(state.rows)
     show_range(pager)
     state.done = True
     _record(state, file, part, pager, fields, progress.done)
@@ -257,11 +224,6 @@ def _record(
     state.rows, state.length = rows, part.tell()
     state.columns, state.checkpoint = fields.names, pager.checkpoint()
     state.save(file)
-
-
-def _resume_hint(settings: Settings, state: State) -> str:
-    command = same_command(settings)
-    return f"Run the same command again to resume after row {state.rows:,}.\n  {command}"
 
 
 def _finish(settings: Settings, state: State, file: Path, out: Path) -> None:
@@ -309,54 +271,3 @@ def _opened(path: str, _: int) -> int:
     """The file, created if it does not exist; not one that a link leads to."""
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     return os.open(path, flags, 0o666)
-
-
-RESUMABLE_FORMATS = ["csv", "jsonl"]
-
-# Every option that may contain a secret, which must not appear on a screen or in a log.
-REDACTED: dict[str, Callable[[str], str]] = {
-    "--body": lambda _: "...",
-    "--header": lambda value: f"{value.partition(':')[0]}: ...",
-    "--passphrase-command": lambda _: "...",
-    "--proxy": lambda value: re.sub(r"^(\w+://)?.*@", r"\1...@", value),
-    "--query": lambda value: f"{value.partition('=')[0]}=...",
-}
-
-
-def resumable_command(settings: Settings) -> str:
-    """The command of the user, with the options that make it resumable."""
-    resumable = settings.data_format in RESUMABLE_FORMATS
-    form = settings.data_format if resumable else "jsonl"
-    out = settings.out
-    if out is None or (out.exists() and not out.is_file()):
-        out = Path(f"fills.{form}")
-    elif not resumable:
-        out = out.with_suffix(f".{form}")
-    more = [] if resumable or settings.format is None else ["--format", form]
-    if out != settings.out:
-        more += ["--out", str(out)]
-    return _quoted([*settings.typed, *more, "--resume", f"{out}.checkpoint"])
-
-
-def same_command(settings: Settings) -> str:
-    """The command of the user."""
-    return _quoted(settings.typed)
-
-
-def _quoted(words: Sequence[str]) -> str:
-    """The words quoted for a shell."""
-    join = shlex.join if os.name == "posix" else subprocess.list2cmdline
-    return join(["boardlot", *_redacted(words)])
-
-
-def _redacted(words: Sequence[str]) -> Iterator[str]:
-    before = ""
-    for word in words:
-        name, equals, value = word.partition("=")
-        if before in REDACTED:
-            yield REDACTED[before](word)
-        elif equals and name in REDACTED:
-            yield f"{name}={REDACTED[name](value)}"
-        else:
-            yield word
-        before = word if before not in REDACTED else ""
