@@ -178,7 +178,7 @@ impl Fills {
     fn record(&self, place: usize) -> Option<String> {
         let stock = self.stock(place)?;
         let order = self.random(2, self.order(place));
-        let side = if order % 2 == 0 { "BUY" } else { "SELL" };
+        let side = if order.is_multiple_of(2) { "BUY" } else { "SELL" };
         let (broker_id, broker) = BROKERS.get((order / 2 % 4) as usize)?;
         let random = self.random(3, place);
         let status = if random.is_multiple_of(CANCELLED) { "CANCELLED" } else { "OK" };
