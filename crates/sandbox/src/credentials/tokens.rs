@@ -11,7 +11,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use boardlot_service::error::Result;
 use sha2::{Digest, Sha256};
 
-use super::{random_text, scopes::Scopes};
+use super::{random_secret, scopes::Scopes};
 use crate::lock;
 
 /// A code is valid for 5 minutes.
@@ -90,7 +90,7 @@ pub type Invalid = &'static str;
 impl Tokens {
     /// A new access token with all scopes, without a login.
     pub fn add(&self, lifetime: Duration) -> String {
-        let token = random_text("").unwrap_or_default();
+        let token = random_secret().unwrap_or_default();
         if !token.is_empty() {
             // Without randomness nothing is stored, so that an empty token is not valid.
             lock(&self.0).add_access(token.clone(), Scopes::all(), lifetime, None);
@@ -106,7 +106,7 @@ impl Tokens {
     }
 
     pub fn add_code(&self, consent: Consent, now_ms: i64) -> Result<String> {
-        let code = random_text("")?;
+        let code = random_secret()?;
         let until_ms = now_ms.saturating_add(CODE_LIFETIME_MS);
         lock(&self.0).codes.insert(code.clone(), Code { consent, until_ms, used: None });
         Ok(code)
@@ -216,7 +216,7 @@ impl State {
 }
 
 fn random() -> Result<String, Invalid> {
-    random_text("").map_err(|_| "the operating system returned no random bytes")
+    random_secret().map_err(|_| "the operating system returned no random bytes")
 }
 
 /// The challenge of a client, decoded; `None` if it is not a SHA-256 hash.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::service::{Client, OAuth, OAuthError, OAuthRequest, Response};
 use crate::{
-    credentials::{random_text, scopes::Scopes, tokens::Tokens},
+    credentials::{random_id, random_secret, scopes::Scopes, tokens::Tokens},
     wire::http_response::HttpResponse,
 };
 
@@ -49,12 +49,12 @@ pub fn register(oauth: &OAuth, _: &Tokens, request: &OAuthRequest<'_>) -> Respon
     }
 
     let is_confidential = text("token_endpoint_auth_method") == "client_secret_post";
-    let secret = is_confidential.then(|| random_text("")).transpose()?;
-    let id = random_text("client-")?;
+    let secret = is_confidential.then(|| random_secret()).transpose()?;
+    let id = random_id("client-")?;
     let mut registered = json!({
         "client_id": id,
         "client_id_issued_at": request.now_ms.div_euclid(1_000),
-        "registration_access_token": random_text("")?,
+        "registration_access_token": random_secret()?,
         "registration_client_uri": format!("{}{}/{id}", oauth.base_url, REGISTER.path),
         "scope": Scopes::all().to_text(),
         "pkce_required": true,
