@@ -194,8 +194,13 @@ impl Fills {
         let deal = DEAL_IDS_FROM + ids + (self.half * 2 - place) as u64 * 7;
         let order_id = ORDER_IDS_FROM + ids + self.order(place) as u64;
         let (code, name) = (&stock.code, &stock.name);
+        let ids = format!(r#""deal_id":"{deal}","order_id":"{order_id}""#);
+        let what = format!(r#""code":"{code}","stock_name":"{name}","qty":"{quantity}""#);
+        let price = format!(r#""price":"{price:.decimals$}""#);
+        let times = format!(r#""create_time":{created},"updated_time":{updated}"#);
+        let by = format!(r#""counter_broker_id":{broker_id},"counter_broker_name":"{broker}""#);
         Some(format!(
-            r#"{{"trd_side":"{side}","deal_id":"{deal}","order_id":"{order_id}","code":"{code}","stock_name":"{name}","qty":"{quantity}","price":"{price:.decimals$}","create_time":{created},"updated_time":{updated},"counter_broker_id":{broker_id},"counter_broker_name":"{broker}","status":"{status}"}}"#
+            r#"{{"trd_side":"{side}",{ids},{what},{price},{times},{by},"status":"{status}"}}"#
         ))
     }
 }
