@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    import asyncio
 
 Result = TypeVar("Result")
 
@@ -102,6 +104,8 @@ async def watched(awaitable: Awaitable[Result], bar: Bar) -> Result:
     Nothing is awaited between the result and the return: a result that the caller's code does not
     receive would be lost.
     """
+    import asyncio
+
     loop = asyncio.get_running_loop()
     # A timer, not a task: once it is cancelled, there is nothing left to wait for.
     next_draw: asyncio.Handle

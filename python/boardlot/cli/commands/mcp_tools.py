@@ -66,13 +66,9 @@ class Tool(NamedTuple):
         ]
         return cls(endpoint, command.help or "", parameters, next(iter(accounts), None))
 
-    @property
-    def has_rows(self) -> bool:
-        return self.endpoint.method != "server_time"
-
     def definition(self, accounts: Sequence[str]) -> types.Tool:
         properties = {name: self._schema(name, accounts) for name in self.parameters}
-        if self.has_rows:
+        if self.endpoint.method != "server_time":
             properties["max_rows"] = {
                 "type": "integer",
                 "minimum": 1,

@@ -75,12 +75,9 @@ def emit_bytes(settings: Settings, data: bytes) -> None:
 
 
 def writer_of(settings: Settings, file: BinaryIO, key_columns: Any = ()) -> Writer:
-    fields = Fields(settings.columns)
-    if settings.data_format == "table":
-        stdout = settings.out is None
-        table: Writer = WRITERS["table"](file, fields, key_columns, stdout=stdout)
-        return table
-    writer: Writer = WRITERS[settings.data_format](file, fields)
+    table = {"key_columns": key_columns, "stdout": settings.out is None}
+    more = table if settings.data_format == "table" else {}
+    writer: Writer = WRITERS[settings.data_format](file, Fields(settings.columns), **more)
     return writer
 
 
