@@ -23,6 +23,7 @@ PARTS = {
     "zbus, zvariant (the Linux keychain)": (
         *("boardlot_secret_service", "zbus", "zvariant", "secret_service", "enumflags2"),
     ),
+    "boardlot's sandbox": ("boardlot_sandbox",),
     "boardlot": ("boardlot",),
     "AWS-LC (TLS and signatures)": ("aws_lc",),
     "arrow (frames)": ("arrow",),
@@ -30,7 +31,6 @@ PARTS = {
     "h2 (HTTP/2)": ("h2",),
     "hyper, reqwest, tower (HTTP)": ("hyper", "reqwest", "tower", "http", "want", "httparse"),
     "tokio, futures": ("tokio", "futures", "mio"),
-    "axum, matchit (the sandbox)": ("axum", "matchit"),
     "toml, toml_edit (profiles)": ("toml", "winnow"),
     "serde_json": ("serde",),
     "PyO3": ("pyo3",),
@@ -39,10 +39,10 @@ PARTS = {
     "dalek, RSA, SHA-2, Argon2 and other RustCrypto": (
         *("curve25519", "ed25519", "sha2", "argon2", "blake2", "aes", "cbc", "pkcs", "der", "pem"),
         *("digest", "hybrid_array", "spki", "cipher", "scrypt", "pbkdf2", "hmac", "salsa20"),
+        *("rsa", "crypto_"),
     ),
     "jiff (dates)": ("jiff",),
     "url, idna": ("url", "idna", "unicode", "percent_encoding"),
-    "num-bigint (RSA in the sandbox)": ("num_",),
     "gzip": ("flate2", "miniz_oxide", "crc32"),
 }
 

@@ -139,7 +139,7 @@ Table = dict[str, Count]
 
 
 def rust_table(cov: Path, profile: Path, objects: list[str]) -> Table:
-    """Each module of the core, and each of its other crates; its tests, which stand in the same files, are counted with it."""
+    """Each module of the core and each of its other crates, with the tests in the same files."""
     common = [f"--instr-profile={profile}", *objects, "--ignore-filename-regex=/registry/|/rustc/"]
     html = [f"--output-dir={OUT / 'rust'}", "--format=html", "--show-branches=count"]
     check([str(cov), "show", *common, *html])

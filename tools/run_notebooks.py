@@ -4,6 +4,7 @@ Each runs in an empty folder, against the sandbox that it starts. Times of runs 
 Python are not kept, so that nothing changes but what is shown; charts are kept small.
 """
 
+import asyncio
 import os
 import sys
 from base64 import b64decode, b64encode
@@ -45,7 +46,7 @@ def run_in(folder: str, notebook: nbformat.NotebookNode) -> nbformat.NotebookNod
         if os.name == "posix":
             # The ports of a kernel are found free and bound later: another process may be first.
             manager.transport, manager.ip = "ipc", str(Path(sockets) / "kernel")
-        client.execute()
+        asyncio.run(client.async_execute())
     notebook.metadata = METADATA
     return notebook
 

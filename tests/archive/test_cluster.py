@@ -11,16 +11,32 @@ EXAMPLE = r"^```py\n(import boardlot as bl\n.*?bl\.Archive.*?)^```$"
 ACCOUNTS = ["281756", "281757", "281758", "281759"]
 
 
-def test_the_workers_of_a_cluster_share_an_archive(postgres, service, book, tmp_path, capsys):
-    pytest.importorskip("distributed")
+@pytest.fixture(scope="session")
+def offload():
+    """A thread of distributed's, which stays to the end of the process."""
+    pytest.importorskip("distributed").utils._offload_executor.submit(int).result()
+
+
+@pytest.fixture
+def folder_of_workers(offload, tmp_path):
+    import dask
+
+    with dask.config.set(temporary_directory=str(tmp_path)):
+        yield
+
+
+# Of a cluster whose dashboard has another port than usual.
+@pytest.mark.filterwarnings("ignore:\\s*Port 8787 is already in use")
+@pytest.mark.usefixtures("folder_of_workers")
+def test_the_workers_of_a_cluster_share_an_archive(address, service, book, tmp_path, capsys):
     for account in ACCOUNTS:
         book.put_fills(70, account)
-    key_file, target = tmp_path / "key.pem", postgres.address()
+    key_file = tmp_path / "key.pem"
     key_file.touch(mode=0o600)
     key_file.write_text(bl.generate_key().private_pem)
     [example] = re.findall(EXAMPLE, PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     for shown, here in {
-        "postgresql://trades@db.example.com/trades": target,
+        "postgresql://trades@db.example.com/trades": address,
         "/shared/key.pem": str(key_file),
         "https://api.example.com": service.base_url,
         "WORKERS = 4": "WORKERS = 2",
@@ -29,6 +45,6 @@ def test_the_workers_of_a_cluster_share_an_archive(postgres, service, book, tmp_
         example = example.replace(shown, here)
     exec(example, {"__name__": "__main__"})
     assert capsys.readouterr().out.splitlines() == [f"{account} 70 []" for account in ACCOUNTS]
-    with bl.Archive(target) as archive:
+    with bl.Archive(address) as archive:
         for account in ACCOUNTS:
             assert archive.fills(account, "HK") == book.expected(account)

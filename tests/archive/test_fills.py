@@ -184,6 +184,8 @@ def test_the_service_s_clock_decides_what_is_now(ahead, archive, book, client):
 def test_a_bar_is_drawn_while_an_update_runs(file, client, capsys, monkeypatch):
     pytest.importorskip("tqdm")
     monkeypatch.setattr("boardlot._support.progress.DELAY", 0.0)
+    # A thread of tqdm's, which would stay.
+    monkeypatch.setattr("tqdm.tqdm.monitor_interval", 0)
     with bl.Archive(file) as archive:
         archive.update(client, fills=[HK], progress=True)
     assert "archive" in capsys.readouterr().err

@@ -87,8 +87,8 @@ def test_counts_add_up_and_of_two_versions_the_newer_one_counts(
     served = book.fills[HK]
     changed = min(first, 3)
     for place in range(changed):
-        # The older version comes too, on a later page.
-        newer = served[place]["updated_time"] + 10**6
+        # The older version comes too, after it.
+        newer = served[place]["updated_time"] + 1
         served.append({**served[place], "qty": "7", "updated_time": newer})
     report = archive.update(client, fills=[HK])
     assert (report.new, report.changed) == (10, changed)

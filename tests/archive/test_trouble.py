@@ -70,7 +70,7 @@ def test_security_45_a_full_disk_is_a_clear_error_and_the_next_update_continues(
     with bl.Client(sys.argv[2]) as client, bl.Archive(sys.argv[1]) as archive:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
         try:
-            archive.update(client, fills=[HK])
+            archive.update(client, fills=[("281756", "HK")])
         except bl.StoreError as error:
             print(error)
         else:

@@ -33,7 +33,7 @@ class HookRecorder:
         return [event for kind, event in self.events if kind == "response"]
 
 
-def wait_for(events, count):
+def until_there_are(count, events):
     """Waits until there are so many: a call may end a moment before its last event."""
     wait_until(lambda: len(events) >= count)
     assert len(events) == count, events
@@ -158,7 +158,7 @@ def test_hooks_are_called_before_and_after_each_attempt(mode):
 
     with StandInService(script) as server:
         called(mode, server.base_url, lambda client: client.dividends("HK.00700"), **hooks.options)
-        wait_for(hooks.events, 6)
+        until_there_are(6, hooks.events)
     attempts = [(kind, "GET", PATH, n) for n in (1, 2, 3) for kind in ("request", "response")]
     assert hooks.facts() == attempts
     assert seen == [["request", "response"] * n + ["request"] for n in range(3)]
@@ -181,7 +181,7 @@ def test_hooks_are_called_for_every_page_and_every_key(mode):
         ]
         for work in works:
             assert len(called(mode, sandbox.base_url, work, **options)) > 0
-        wait_for(hooks.events, 2 * len(sandbox.requests))
+        until_there_are(2 * len(sandbox.requests), hooks.events)
     assert [one.method for one in hooks.responses()] == ["POST"] * 3 + ["GET"] * 2
 
 

@@ -8,7 +8,7 @@ import warnings
 import boardlot as bl
 import pytest
 
-from ..support.clients import MODES, client_of, run, settled
+from ..support.clients import client_of, run, settled
 from ..support.paged_service import CALLS, PagedList, cursor_of, page
 from ..support.service import StandInService, response
 from ..support.threads import wait_until
@@ -163,29 +163,6 @@ def test_a_closed_client_sends_nothing_through_its_pagers(mode):
 
     with StandInService(PagedList("fills_history", [1] * 9)) as server:
         assert run(mode, server, use) == len(server.received)
-
-
-@pytest.mark.parametrize("seconds", [0, 3600])
-def test_a_service_that_rejects_every_first_signature_is_not_retried_forever(seconds):
-    book, rejected = PagedList("fills_history", LENGTHS), set()
-
-    def service(received):
-        if received.path.endswith("/server-time"):
-            return response({"server_time_ms": str(1_790_000_000_000 + 1000 * seconds)})
-        if cursor_of(received) in rejected:
-            rejected.remove(cursor_of(received))
-            return book(received)
-        rejected.add(cursor_of(received))
-        return response({"s": "error", "errcode": -12006, "errmsg": "timestamp out of window"}, 401)
-
-    async def use(client):
-        return list(await settled(client.pager("fills_history", "281756", "HK").all()))
-
-    with StandInService(service) as server:
-        for mode in MODES:
-            server.received.clear()
-            assert run(mode, server, use, max_retries=1) == book.rows
-            assert len(server.received) < 4 * len(LENGTHS)
 
 
 def test_a_forgotten_await_is_warned_of():

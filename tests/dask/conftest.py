@@ -12,13 +12,15 @@ def offload():
 
 
 @pytest.fixture(scope="module")
-def two_processes(offload):
+def two_processes(offload, tmp_path_factory):
     """Of two threads each."""
+    import dask
     from distributed import Client, LocalCluster
 
     options = {"n_workers": 2, "threads_per_worker": 2, "processes": True}
     with (
-        LocalCluster(**options, dashboard_address=None) as local,
+        dask.config.set(temporary_directory=str(tmp_path_factory.mktemp("dask"))),
+        LocalCluster(**options, dashboard_address="127.0.0.1:0") as local,
         Client(local, set_as_default=False) as client,
     ):
         yield client

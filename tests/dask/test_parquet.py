@@ -86,7 +86,7 @@ for frame in (keys, fills, fills[fills["qty"] > 500]):
 """
 
 
-def test_a_rerun_in_another_process_and_at_another_pace_is_the_same(client, tmp_path):
+def test_a_rerun_in_another_process_and_at_another_pace_is_the_same(client, tmp_path, one_by_one):
     """The names of the parts are the same, wherever and however they are fetched."""
     auth = client.__reduce__()[1][1]["auth"]
     now = int(client.server_time().timestamp()) * 10**6

@@ -45,6 +45,7 @@ class Tally:
     def goes_on(self):
         """Until the time is over, and something was tried."""
         is_complete = self.counts["lists"] and self.counts["interrupted"]
+        # time: many lists, each of which is checked
         return time.monotonic() < self.end or not is_complete
 
     def count(self, delivered, interrupted):

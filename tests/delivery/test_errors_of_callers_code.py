@@ -164,27 +164,3 @@ def test_security_48_a_signal_handler_does_not_end_a_list_early():
             assert rows + list(pager) == book.rows
     finally:
         signal.signal(signal.SIGALRM, before)
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit])
-def test_security_48_interrupts_of_arguments_are_not_errors(error):
-    class Keys:
-        def __iter__(self):
-            raise error
-
-    class Body(dict):
-        def items(self):
-            raise error
-
-    class Path:
-        def __fspath__(self):
-            raise error
-
-    with bl.Client("http://127.0.0.1:1") as client:
-        for call in (
-            lambda: client.fetch_many("dividends", Keys()),
-            lambda: client.request("POST", "/path", body=Body(a=1)),
-            lambda: bl.ApiKey("key", Path()),
-        ):
-            with pytest.raises(error):
-                call()

@@ -17,6 +17,12 @@ DRAWN_BY_VERSION = "explain select"
 notebooks = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
+@pytest.fixture(autouse=True)
+def temporary(tmp_path_factory, monkeypatch):
+    """What killed kernels leave is in a folder of pytest's."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path_factory.mktemp("temporary")))
+
+
 def code(notebook):
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 

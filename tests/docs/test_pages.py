@@ -75,8 +75,11 @@ def blocks(page):
 
 
 @pytest.fixture
-def home(tmp_path, monkeypatch):
+def home(tmp_path, tmp_path_factory, monkeypatch):
     """An empty folder to work in, which is the user's home as well."""
+    temporary = str(tmp_path_factory.mktemp("temporary"))
+    monkeypatch.setattr("tempfile.tempdir", temporary)
+    monkeypatch.setenv("TMPDIR", temporary)
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(tmp_path))
     for name in ("XDG_CONFIG_HOME", "APPDATA"):
@@ -87,6 +90,8 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
+# Of a cluster whose dashboard has another port than usual.
+@pytest.mark.filterwarnings("ignore:\\s*Port 8787 is already in use")
 @pytest.mark.parametrize("runs", [2, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("page", [*PAGES, *AGENTS], ids=lambda page: str(page.relative_to(ROOT)))
 def test_page(page, runs, home):
@@ -128,12 +133,16 @@ def run_page(page, home):
 
 
 def close(names):
-    """Closes what the blocks of a page have opened; the sandbox last."""
+    """Closes what the blocks of a page have opened; sandboxes last."""
     for value in sorted(names.values(), key=lambda value: isinstance(value, bl.Sandbox)):
-        if isinstance(value, bl.Client | bl.Archive | bl.Sandbox):
-            value.close()
-        elif isinstance(value, bl.AsyncClient):
-            asyncio.run(value.close())
+        if callable(getattr(type(value), "close", None)) and not inspect.isclass(value):
+            closing = value.close()
+            if inspect.isawaitable(closing):
+                asyncio.run(wait_for(closing))
+
+
+async def wait_for(awaitable):
+    await awaitable
 
 
 def run(block, page, names):

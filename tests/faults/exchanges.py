@@ -117,9 +117,9 @@ class FaultProxy(Proxy):
         await self.stop_listening()
         if silent:
             with self._sharing_the_port(), Unanswering(self.port):
-                await asyncio.sleep(seconds)
+                await asyncio.sleep(seconds)  # time: a service that is away for a while
         else:
-            await asyncio.sleep(seconds)
+            await asyncio.sleep(seconds)  # time: as above
         await self.start()
 
 

@@ -82,7 +82,7 @@ async def reset_within(exchange):
 async def stall(exchange):
     response = await exchange.real()
     await exchange.write((response.encode() + response.body)[: -1 - cut(exchange, response)])
-    await asyncio.sleep(5)
+    await asyncio.sleep(600)  # time: a service that is silent, to the end of its connection
     return False
 
 
@@ -90,7 +90,7 @@ async def drip(exchange):
     response = await exchange.real()
     for byte in response.encode() + response.body:
         await exchange.write(bytes([byte]))
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.1)  # time: a service that is slow
     return False
 
 

@@ -9,11 +9,9 @@ import argparse
 import asyncio
 import collections
 import concurrent.futures
-import multiprocessing
-import os
+import contextlib
 import random
 import sys
-import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
@@ -22,7 +20,8 @@ import boardlot as bl
 from ..support.addresses import port_of
 from ..support.certificates import authority
 from ..support.operations import operations, plain, settled
-from ..support.running_time import running_time
+from ..support.running_time import RunningTime
+from ..support.threads import wait_until
 from .exchanges import FaultProxy
 from .kinds import KINDS, contexts
 
@@ -70,12 +69,12 @@ class Case:
 class World:
     """A sandbox and what it holds, got without any fault."""
 
-    def __init__(self):
-        self.sandbox = bl.Sandbox(seed=31, fills=230, orders=70, plate_stocks=170)
-        self.operations = operations(self.sandbox.accounts)
+    def __init__(self, sandbox, clock):
+        self.sandbox, self.clock = sandbox, clock
+        self.operations = operations(sandbox.accounts)
         # Made once, before many threads ask for them: keys take their time.
         authority(), contexts()
-        with self.sandbox.client() as client:
+        with sandbox.client() as client:
             self.truth = {each: whole(each, client) for each in self.operations}
 
     def cases(self, seed):
@@ -85,6 +84,13 @@ class World:
             for operation in self.operations
             for mode in MODES
         ]
+
+
+@contextlib.contextmanager
+def serve():
+    sandbox = bl.Sandbox(seed=31, fills=230, orders=70, plate_stocks=170)
+    with sandbox, RunningTime() as clock:
+        yield World(sandbox, clock)
 
 
 def whole(operation, client):
@@ -142,14 +148,17 @@ class CaseRun:
         return flow.finish(sandbox.authorize_demo_user(url))
 
     async def use_client(self):
-        await (self.read_pages() if self.operation.pages else self.repeat_call())
+        try:
+            await (self.read_pages() if self.operation.pages else self.repeat_call())
+        finally:
+            await maybe(self.client.close())
 
     async def repeat_call(self):
         """Calls until the faults are used up: each result is right, or there is none."""
         for leg in range(60):
             if self.kind.unresolved:
                 self.make_client("https://boardlot.invalid" if leg in (1, 2) else None)
-            self.begun = running_time()
+            self.begun = self.world.clock.seconds
             try:
                 value = plain(await maybe(self.operation.start(self.client)))
                 self.on_time()
@@ -195,18 +204,18 @@ class CaseRun:
         else:
             raise AssertionError("it went on failing after the last fault")
         right = self.world.truth[self.operation]
-        assert rows == right, f"{len(rows)} rows for {len(right)}: {difference(rows, right)}"
+        assert rows == right, f"{len(rows)} rows for {len(right)}"
 
     async def take(self, pager, rows, stop):
         """Takes up to `stop` rows; true where that was the end."""
-        taken, self.begun = 0, running_time()
+        taken, self.begun = 0, self.world.clock.seconds
         async for row in stream(pager):
             rows.append(row)
             taken += 1
             self.on_time()
             if taken == stop:
                 return False
-            self.begun = running_time()
+            self.begun = self.world.clock.seconds
         return True
 
     def judge(self, error):
@@ -221,23 +230,16 @@ class CaseRun:
             # No fault is left: the machine is so busy that right responses take as long.
             self.options = {**self.options, **AMPLE}
             self.make_client()
-        while self.errors > 2 and self.proxy.is_away:
-            time.sleep(0.02)
+        if self.errors > 2:
+            wait_until(lambda: not self.proxy.is_away)
         if self.proxy.refuses_grants:
             self.proxy.refuses_grants = False
             self.make_client()
 
     def on_time(self):
-        took = running_time() - self.begun
+        took = self.world.clock.seconds - self.begun
         self.slowest = max(self.slowest, took)
         assert took < DEADLINE + 1, f"hung for {took:.1f} s"
-
-
-def difference(rows, right):
-    for place, (row, other) in enumerate(zip(rows, right, strict=False)):
-        if row != other:
-            return f"first at {place}: {row} for {other}"
-    return "all the same as far as they go"
 
 
 async def maybe(value):
@@ -289,28 +291,19 @@ def run_cases(cases, world):
     )
 
 
-def run_seed(seed):
-    world = World()
-    return run_cases(world.cases(seed), world)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=30)
-    parser.add_argument("--processes", type=int, default=os.cpu_count())
-    options = parser.parse_args()
     total = collections.Counter()
-    start = time.monotonic()
-    context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(options.processes, context) as pool:
-        for seed, outcome in enumerate(pool.map(run_seed, range(options.seeds))):
+    with serve() as world:
+        for seed in range(parser.parse_args().seeds):
+            outcome = run_cases(world.cases(seed), world)
             faults, failures = outcome.faults.total(), len(outcome.failures)
             total.update(cases=outcome.cases, faults=faults, failures=failures)
             line = f"{outcome.cases} cases, {faults} faults, slowest call {outcome.slowest:.1f} s"
             print(f"seed {seed}: {line}, {failures} failures")
             print(*outcome.failures, sep="\n", end="\n" if failures else "", flush=True)
-    minutes = (time.monotonic() - start) / 60
-    print(f"{dict(total)} in {minutes:.1f} minutes")
+    print(dict(total))
     return 1 if total["failures"] else 0
 
 

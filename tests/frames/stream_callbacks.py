@@ -214,7 +214,8 @@ def hook_of_a_stream(callback, sandbox):
 
 def log_handler(callback, sandbox):
     logger, handler = logging.getLogger("boardlot.http"), logging.Handler()
-    handler.emit = callback
+    # Without its lock, for which what DuckDB's own threads log would wait.
+    handler.handle = callback
     logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)
     try:

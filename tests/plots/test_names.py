@@ -108,22 +108,6 @@ def test_a_value_that_is_not_a_number_or_time_is_rejected_by_name(value):
             plots.fills([{**good, column: value}], figure.Figure().add_subplot())
 
 
-@pytest.mark.parametrize("code", [5, None, ["HK.1"]])
-def test_records_whose_code_is_not_a_text_are_an_error_of_the_packages(code):
-    from ..support.fake_records import FakeRecords, Field
-
-    class Listed(FakeRecords):
-        def to_dicts(self, *, typed):
-            return list(self)
-
-    schema = (Field("code", "text"), Field("list_timestamp", "timestamp", "ms"))
-    listed = Listed([{"code": code, "list_timestamp": None}], schema)
-    try:
-        plots.ipos(listed, figure.Figure().add_subplot())
-    except errors.ProtocolError as error:
-        assert "code of record 0" in str(error)
-
-
 @pytest.mark.parametrize("price", ["inf", "1e999", "nan", float("-inf")])
 def test_a_price_that_is_not_finite_is_left_out(price, tmp_path):
     rows = [{**fills("HK.00700")[0], "price": price}, *fills("HK.00700")[:2]]

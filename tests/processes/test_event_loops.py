@@ -63,6 +63,7 @@ def test_loops_that_come_and_go_leave_no_files_open(sandbox):
     assert len(list(OPEN_FILES.iterdir())) <= before + 2
 
 
+@pytest.mark.filterwarnings("ignore:the next page of plate_stocks was never:RuntimeWarning")
 def test_what_is_never_awaited_does_no_harm(sandbox):
     async def main():
         pages = sandbox.async_client().plate_stocks("HK.BK1001").pages()

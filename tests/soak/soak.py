@@ -65,9 +65,13 @@ class Soak:
             await asyncio.gather(*work, self.work(TASKS, None), self.watch(pause))
         self.sandbox.make_faults()
 
+    def goes_on(self):
+        # time: an hour of operations, each of which is compared
+        return time.monotonic() < self.end and not self.wrong
+
     async def work(self, number, shared):
         dice = random.Random(number)
-        while time.monotonic() < self.end and not self.wrong:
+        while self.goes_on():
             operation = dice.choice(self.operations)
             client = shared or bl.AsyncClient(self.sandbox.base_url, auth=self.key, **OPTIONS)
             try:
@@ -101,12 +105,12 @@ class Soak:
             except bl.BoardlotError as error:
                 self.errors[type(error).__name__] += 1
                 checkpoint = error.checkpoint
-                if time.monotonic() > self.end:
+                if not self.goes_on():
                     raise
 
     async def watch(self, pause):
-        while time.monotonic() < self.end and not self.wrong:
-            await asyncio.sleep(pause)
+        while self.goes_on():
+            await asyncio.sleep(pause)  # time: between two samples
             self.samples.append((Used.of(), self.sandbox.used()))
 
     def growth(self):

@@ -77,7 +77,7 @@ class Workplace:
         hooks = dict.fromkeys(("on_request", "on_response"), lambda _event: time.sleep(0))
         self.client = self.stack.enter_context(self.sandbox.client(**hooks))
         self.async_client = self.sandbox.async_client()
-        self.stack.callback(lambda: asyncio.run(self.async_client.aclose()))
+        self.stack.callback(lambda: asyncio.run(self.async_client.close()))
         self.records = self.client.dividends("HK.00700")
         return self
 

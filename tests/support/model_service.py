@@ -99,7 +99,7 @@ class Model:
         asked = dict(parse_qsl(received.query, keep_blank_values=True))
         account = received.path.split("/")[4]
         start, end = int(asked["start"]), int(asked["end"])
-        size = int(asked.get("page_size", 50))
+        size = int(asked.get("page_size") or 50)
         if not 10 <= size <= 50 or "trd_market" not in asked or start >= end:
             return error(-1200, "invalid parameter")
         with self._lock:

@@ -92,7 +92,7 @@ def test_a_request_that_no_connection_takes_is_sent_on_another_one():
             others = await ask_many(client, 5, 5)
             return await first + others
 
-    short = {**OPTIONS, "timeout": 3.0}
+    short = {**OPTIONS, "timeout": 3.0, "connect_timeout": 1.0}
     http2 = Http2(full=1)
     with serving(http2) as server:
         results = asyncio.run(use())

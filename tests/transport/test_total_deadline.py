@@ -24,7 +24,9 @@ def blamed(error):
 def test_a_slow_hook_is_blamed_and_no_limit(hook, rate_limit):
     with StandInService(lambda _: TIME) as server:
         over = threading.Event()
-        client = client_of(server, rate_limit=rate_limit, **SHORT, **{hook: lambda _: over.wait()})
+        client = client_of(
+            server, rate_limit=rate_limit, **SHORT, **{hook: lambda _: over.wait() and None}
+        )
         with pytest.raises(bl.RequestTimeout) as caught:
             client.server_time()
         over.set()

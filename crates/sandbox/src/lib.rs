@@ -79,7 +79,7 @@ use boardlot_service::{
     error::{Error, Result, did_you_mean},
 };
 use jiff::{Timestamp, tz::TimeZone};
-use tokio::{sync::watch, task::JoinHandle};
+use tokio::task::JoinHandle;
 
 pub use faults::Faults;
 pub use options::Options;
@@ -91,9 +91,8 @@ pub use service::{
 use data::{ACCOUNTS, Data, endpoints, rows::CustomRows};
 use login::OAuth;
 use service::server::{Shared, serve};
-use wire::connection::Listener;
 
-/// The longest that `stop` waits for the socket to be closed.
+/// The longest that `stop` waits for the sockets to be closed.
 const STOP_WAIT: Duration = Duration::from_secs(2);
 
 /// A running sandbox. Dropping it stops it.
@@ -108,8 +107,7 @@ pub struct Sandbox {
 /// The server's task, and what stops it.
 struct Running {
     task: JoinHandle<()>,
-    stop: watch::Sender<bool>,
-    /// Disconnected when the socket is closed.
+    /// Disconnected when all sockets are closed.
     closed: mpsc::Receiver<()>,
 }
 
@@ -137,17 +135,12 @@ impl Sandbox {
             options.today,
             options.faults,
         ));
-        let (stop, stopped) = watch::channel(false);
         let (open, closed) = mpsc::channel();
         let listener = {
             let _guard = runtime.enter();
             tokio::net::TcpListener::from_std(socket).map_err(listening)?
         };
-        let serving = Arc::clone(&shared);
-        let task = runtime.spawn(async move {
-            let _open: mpsc::Sender<()> = open;
-            serve(Listener { listener, stop: stopped }, serving).await;
-        });
+        let task = runtime.spawn(serve(listener, Arc::clone(&shared), open));
         let own = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
         let accounts = ACCOUNTS.into_iter().map(|(kind, ids)| (kind, own(ids)));
         Ok(Sandbox {
@@ -155,7 +148,7 @@ impl Sandbox {
             shared,
             accounts: accounts.collect(),
             token_lifetime,
-            running: Mutex::new(Some(Running { task, stop, closed })),
+            running: Mutex::new(Some(Running { task, closed })),
         })
     }
 
@@ -280,8 +273,6 @@ impl Sandbox {
     /// Closes the socket and every connection. Does nothing the second time.
     pub fn stop(&self) {
         let Some(running) = lock(&self.running).take() else { return };
-        // Fails only if no connection and no listener is left.
-        let _ = running.stop.send(true);
         running.task.abort();
         let _ = running.closed.recv_timeout(STOP_WAIT);
     }

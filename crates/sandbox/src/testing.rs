@@ -6,10 +6,10 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use axum::http::{HeaderMap, HeaderName};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use boardlot_service::canonical_request::payload;
 use ed25519_dalek::{Signer, pkcs8::DecodePrivateKey};
+use http::{HeaderMap, HeaderName};
 use rsa::{pkcs1v15, signature::SignatureEncoding};
 use serde_json::Value;
 use sha2::Sha256;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -80,6 +81,8 @@ class LimitDatabase:
             try:
                 return self._change(own, apply)
             except psycopg.Error:
+                if own.driver is not None:
+                    own.driver.close()
                 own.driver = None
                 if is_new:
                     raise
@@ -126,3 +129,9 @@ class _Connection:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.driver: psycopg.Connection[Any] | None = None
+        self._process = os.getpid()
+
+    def __del__(self) -> None:
+        # That of its parent is not a forked child's to close.
+        if self.driver is not None and self._process == os.getpid():
+            self.driver.close()

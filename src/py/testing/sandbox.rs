@@ -32,8 +32,8 @@ use crate::{
 /// A simulation of the whole service in this process, for experiments and tests.
 ///
 /// It listens on `host` and `port` (0: any free port) as soon as it is constructed. The same `seed`
-/// generates the same data, with as many `fills`, crypto and simulated `orders` and `plate_stocks` as
-/// given. `today`, a `date`, fixes the day on which the data end and the service's clock starts, at noon
+/// generates the same data, with as many `fills` of the last 90 days (and again of the two years before),
+/// crypto and simulated `orders` and `plate_stocks` as given. `today`, a `date`, fixes the day on which the data end and the service's clock starts, at noon
 /// UTC; by default it is the current one. The clock is `clock_offset` seconds ahead. Access tokens are
 /// valid for `token_lifetime` seconds. `faults` are a `Faults`. Use it in a `with` block, or call `close()`.
 /// Raises `ConfigError` for an argument that is not valid, also in its methods, and for a port that is taken.
@@ -267,9 +267,8 @@ impl Sandbox {
         Self::make_client(this, "AsyncClient", auth, options)
     }
 
-    /// Signs the demo user in at `authorize_url` and grants these `scopes` (by default those that are
-    /// preselected), as a person would on the consent page. Returns the callback URL that a browser would
-    /// open.
+    /// Allows these `scopes` (by default those that are preselected) at `authorize_url`, as a person would
+    /// on the page. Returns the callback URL that a browser would open.
     #[pyo3(signature = (authorize_url, scopes = None))]
     fn authorize_demo_user(
         &self,

@@ -6,12 +6,12 @@ use std::{
     sync::{Arc, Mutex, RwLock},
 };
 
-use axum::http::HeaderMap;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use boardlot_service::{
     canonical_request::payload,
     error::{CLOCK_OFFSET_CODE, Result, THROTTLED_CODE},
 };
+use http::HeaderMap;
 
 use super::{keys::UploadedKey, random_text, scopes::Scopes, tokens::Tokens};
 use crate::{lock, read, wire::envelope::Rejection, write};

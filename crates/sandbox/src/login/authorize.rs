@@ -1,12 +1,10 @@
 //! The page on which a user decides (section 4.1), and the redirect back to the client.
 
-use std::fmt;
-
-use axum::http::{HeaderValue, StatusCode, header::LOCATION};
 use boardlot_service::{
     api::{AUTHORIZE, SCOPES},
     error::{Error, ErrorKind, Result},
 };
+use http::{HeaderValue, StatusCode, header::LOCATION};
 use url::form_urlencoded;
 
 use super::{OAuth, OAuthRequest, Response, fields::Fields};
@@ -190,7 +188,7 @@ fn redirect(url: &str) -> HttpResponse {
 /// The page that says what is asked for.
 fn page(authorization: &Authorization) -> HttpResponse {
     let (client, target) =
-        (Escaped(&authorization.client_name), Escaped(&authorization.redirect_uri));
+        (escaped(&authorization.client_name), escaped(&authorization.redirect_uri));
     let offered = SCOPES.iter().map(|(scope, meaning)| choice(scope, meaning, " checked"));
     let accounts =
         account_scopes().map(|(kind, scope)| choice(&scope, &format!("One account: {kind}"), ""));
@@ -217,7 +215,7 @@ fn choice(scope: &str, meaning: &str, checked: &str) -> String {
 
 /// A page that says why the login ends here, without a link.
 fn failure(why: &str) -> HttpResponse {
-    let why = Escaped(why);
+    let why = escaped(why);
     let body = format!(
         "<h1>This login cannot continue</h1>\n<p>{why}</p>\n\
          <p>Close this page, go back to the application and start the login again.</p>"
@@ -238,18 +236,8 @@ fn document(status: StatusCode, body: &str) -> HttpResponse {
     HttpResponse::html(status, page)
 }
 
-/// Text in HTML, between tags or in a quoted attribute.
-struct Escaped<'a>(&'a str);
-
-impl fmt::Display for Escaped<'_> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.chars().try_for_each(|character| match character {
-            '&' => out.write_str("&amp;"),
-            '<' => out.write_str("&lt;"),
-            '>' => out.write_str("&gt;"),
-            '"' => out.write_str("&quot;"),
-            '\'' => out.write_str("&#39;"),
-            other => fmt::Write::write_char(out, other),
-        })
-    }
+/// A text in HTML, between tags or in a quoted attribute.
+fn escaped(text: &str) -> String {
+    let signs = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;"), ('\'', "&#39;")];
+    signs.into_iter().fold(text.to_owned(), |text, (sign, name)| text.replace(sign, name))
 }

@@ -9,13 +9,13 @@ mod token;
 
 use std::time::Duration;
 
-use axum::http::{
-    HeaderMap, HeaderValue, StatusCode,
-    header::{CACHE_CONTROL, PRAGMA},
-};
 use boardlot_service::{
     api::{self, Endpoint, Method, ResponseShape},
     error::Error,
+};
+use http::{
+    HeaderMap, HeaderValue, StatusCode,
+    header::{CACHE_CONTROL, PRAGMA},
 };
 use serde_json::json;
 

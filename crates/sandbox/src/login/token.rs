@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::http::{StatusCode, header::CONTENT_TYPE};
 use boardlot_service::api::TOKEN;
+use http::{StatusCode, header::CONTENT_TYPE};
 use serde_json::json;
 
 use super::{OAuth, OAuthError, OAuthRequest, Response, fields::Fields, register::Client};

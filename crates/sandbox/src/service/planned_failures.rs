@@ -2,8 +2,8 @@
 
 use std::sync::Mutex;
 
-use axum::http::StatusCode;
 use boardlot_service::error::{Error, Result, THROTTLED_CODE};
+use http::StatusCode;
 
 use super::routes::RouteMatch;
 use crate::{

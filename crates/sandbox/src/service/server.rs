@@ -1,19 +1,21 @@
 //! Serves requests: fault, route, credentials, response, record.
 
 use std::{
-    sync::{Arc, Mutex, RwLock},
+    io,
+    sync::{Arc, Mutex, RwLock, mpsc},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use axum::{
-    Router,
-    body::{Body, Bytes, HttpBody, to_bytes},
-    extract::{ConnectInfo, Request},
-    http::{HeaderMap, HeaderValue, StatusCode, header::ALLOW},
-    response::Response,
-};
 use boardlot_service::error::THROTTLED_CODE;
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header::ALLOW, request::Parts};
+use http_body_util::BodyExt;
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
 use jiff::civil::Date;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
+};
 
 use super::{
     planned_failures::PlannedFailures,
@@ -31,15 +33,16 @@ use crate::{
     login::{OAuth, OAuthRequest},
     read,
     wire::{
-        connection::{Aborter, Listener},
         envelope::Rejection,
-        http_response::HttpResponse,
+        http_response::{Body, HttpResponse},
     },
     write,
 };
 
 const BODY_MAX_BYTES: usize = 1 << 20;
-/// A longer path with its query is rejected, so that recorded requests stay small.
+/// How much of a body that is too large is read.
+const DISCARDED_MAX_BYTES: usize = 64 << 20;
+/// A longer path with its query is rejected, and recorded only up to here.
 const TARGET_MAX_BYTES: usize = 8 << 10;
 const HTML_PAGE: &str = "<!DOCTYPE html>\n<html><head><title>Sign in</title></head>\
                          <body><h1>Sign in to the network</h1></body></html>\n";
@@ -109,12 +112,9 @@ impl Shared {
     }
 
     fn record(&self, method: &str, path: &str, query: &str, status: u16) {
-        self.requests.record(RecordedRequest {
-            method: method.to_owned(),
-            path: path.to_owned(),
-            query: query.to_owned(),
-            status,
-        });
+        let kept = |text: &str| text.get(..TARGET_MAX_BYTES).unwrap_or(text).to_owned();
+        let (path, query) = (kept(path), kept(query));
+        self.requests.record(RecordedRequest { method: method.to_owned(), path, query, status });
     }
 
     /// The time by which credentials are checked.
@@ -169,27 +169,37 @@ fn noon_ms(date: Date) -> i64 {
     midnight(date) / 1_000 + 12 * 3_600_000
 }
 
-/// Serves until the future is dropped.
-pub async fn serve(listener: Listener, shared: Arc<Shared>) {
-    let handler = move |request: Request| {
-        let shared = Arc::clone(&shared);
-        async move { handle(&shared, request).await }
-    };
-    let app = Router::new().fallback(handler).into_make_service_with_connect_info::<Aborter>();
-    // Returns only when it is dropped.
-    let _ = axum::serve(listener, app).await;
+/// Serves until the future is dropped. Each connection holds `open` until it is closed.
+pub async fn serve(listener: TcpListener, shared: Arc<Shared>, open: mpsc::Sender<()>) {
+    let mut connections = JoinSet::new();
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                connections.spawn(serve_connection(stream, Arc::clone(&shared), open.clone()));
+            }
+            // Out of file descriptors, or a client that has already closed the connection.
+            Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+        }
+        while connections.try_join_next().is_some() {}
+    }
 }
 
-async fn handle(shared: &Shared, request: Request) -> Response {
+async fn serve_connection(stream: TcpStream, shared: Arc<Shared>, _open: mpsc::Sender<()>) {
+    // Small responses would wait for the client's delayed acknowledgement.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(|request| {
+        let shared = Arc::clone(&shared);
+        async move { handle(&shared, request).await }
+    });
+    // An error closes this connection and concerns no other.
+    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+}
+
+/// The response; an error closes the connection without one.
+async fn handle(shared: &Shared, request: Request<Incoming>) -> io::Result<Response<Body>> {
     let (parts, body) = request.into_parts();
-    let method = parts.method.as_str();
-    let path = parts.uri.path();
+    let (method, path) = (parts.method.as_str(), parts.uri.path());
     let query = parts.uri.query().unwrap_or_default();
-    if path.len() + query.len() > TARGET_MAX_BYTES {
-        let status = StatusCode::URI_TOO_LONG;
-        shared.record(method, path.get(..TARGET_MAX_BYTES).unwrap_or(""), "", status.as_u16());
-        return HttpResponse::plain(status, "the path or query is too long").into_response(false);
-    }
     let found = find(method, path, &shared.custom());
     let planned = shared.failures.next(&found, path);
     let (delay, fault) = shared.next_fault();
@@ -199,52 +209,67 @@ async fn handle(shared: &Shared, request: Request) -> Response {
         tokio::time::sleep(delay).await;
     }
     // Read before any response, so that the connection can be reused.
-    let body =
-        if body.is_end_stream() { Ok(Bytes::new()) } else { to_bytes(body, BODY_MAX_BYTES).await };
-    // What a test has planned comes before what is left to chance.
-    let planned = planned.map(|failure| failure.response(&found));
-    let fault = match planned {
-        Some(None) => Some(Fault::Drop),
-        Some(Some(response)) => {
-            shared.record(method, path, query, response.status.as_u16());
-            return response.into_response(false);
+    let body = read_body(body).await;
+    let response = match (planned, fault) {
+        // What a test has planned comes before what is left to chance.
+        (Some(planned), _) => planned.response(&found),
+        (None, Some(Fault::Drop)) => None,
+        (None, Some(Fault::Html)) => Some(HttpResponse::html(StatusCode::OK, HTML_PAGE)),
+        (None, fault) => {
+            let mut response = answer(shared, found, &parts, body.as_deref(), fault);
+            response.is_cut = fault == Some(Fault::Truncate);
+            Some(response)
         }
-        None => fault,
     };
-    match fault {
-        Some(Fault::Drop) => {
-            if let Some(ConnectInfo(aborter)) = parts.extensions.get::<ConnectInfo<Aborter>>() {
-                aborter.abort();
-            }
-            shared.record(method, path, query, 0);
-            Response::new(Body::empty())
+    let status = response.as_ref().map_or(0, |response| response.status.as_u16());
+    shared.record(method, path, query, status);
+    response.map(HttpResponse::into_response).ok_or(io::ErrorKind::ConnectionAborted.into())
+}
+
+/// The whole body; `None` if it is too large. Its rest is read, for a client may lose the response of a
+/// socket that is closed with unread bytes.
+async fn read_body(mut body: Incoming) -> Option<Vec<u8>> {
+    let (mut bytes, mut length) = (Vec::new(), 0);
+    while let Some(Ok(frame)) = body.frame().await
+        && length < DISCARDED_MAX_BYTES
+    {
+        let data = frame.into_data().unwrap_or_default();
+        length += data.len();
+        if length <= BODY_MAX_BYTES {
+            bytes.extend_from_slice(&data);
         }
-        Some(Fault::Html) => {
-            shared.record(method, path, query, 200);
-            HttpResponse::html(StatusCode::OK, HTML_PAGE).into_response(false)
+    }
+    (length <= BODY_MAX_BYTES).then_some(bytes)
+}
+
+fn answer(
+    shared: &Shared,
+    found: RouteMatch,
+    parts: &Parts,
+    body: Option<&[u8]>,
+    fault: Option<Fault>,
+) -> HttpResponse {
+    let (method, path) = (parts.method.as_str(), parts.uri.path());
+    let query = parts.uri.query().unwrap_or_default();
+    if path.len() + query.len() > TARGET_MAX_BYTES {
+        return HttpResponse::plain(StatusCode::URI_TOO_LONG, "the path or query is too long");
+    }
+    let Some(body) = body else {
+        return HttpResponse::plain(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large");
+    };
+    match found {
+        RouteMatch::Nothing => {
+            HttpResponse::plain(StatusCode::NOT_FOUND, "the path does not exist")
         }
-        _ => {
-            let response = match (found, body) {
-                (_, Err(_)) => {
-                    HttpResponse::plain(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large")
-                }
-                (RouteMatch::Nothing, _) => {
-                    HttpResponse::plain(StatusCode::NOT_FOUND, "the path does not exist")
-                }
-                (RouteMatch::OtherMethod(others), _) => other_method(&others),
-                (RouteMatch::Route(route, values), Ok(body)) => {
-                    let signed = SignedRequest { method, path, query, body: &body };
-                    respond(shared, (&route, &values), &parts.headers, signed, fault)
-                }
-                (RouteMatch::OAuth(route), Ok(body)) => {
-                    let now_ms = shared.now_ms();
-                    let request =
-                        OAuthRequest { headers: &parts.headers, query, body: &body, now_ms };
-                    route.respond(&shared.oauth, &shared.credentials.tokens, &request, fault)
-                }
-            };
-            shared.record(method, path, query, response.status.as_u16());
-            response.into_response(fault == Some(Fault::Truncate))
+        RouteMatch::OtherMethod(others) => other_method(&others),
+        RouteMatch::Route(route, values) => {
+            let signed = SignedRequest { method, path, query, body };
+            respond(shared, (&route, &values), &parts.headers, signed, fault)
+        }
+        RouteMatch::OAuth(route) => {
+            let now_ms = shared.now_ms();
+            let request = OAuthRequest { headers: &parts.headers, query, body, now_ms };
+            route.respond(&shared.oauth, &shared.credentials.tokens, &request, fault)
         }
     }
 }

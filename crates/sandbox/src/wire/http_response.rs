@@ -1,15 +1,17 @@
 //! A response before it is sent.
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
-use axum::{
-    body::{Body, Bytes},
-    http::{
-        HeaderMap, HeaderName, HeaderValue, StatusCode,
-        header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
-    },
-    response::Response,
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Response, StatusCode,
+    header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
 };
+use http_body_util::{BodyExt, Full, StreamBody, combinators::UnsyncBoxBody};
+use hyper::body::Frame;
+
+pub type Body = UnsyncBoxBody<Bytes, io::Error>;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
@@ -22,15 +24,18 @@ pub struct HttpResponse {
     pub status: StatusCode,
     headers: HeaderMap,
     body: Vec<u8>,
+    /// Whether it ends in the middle of the body.
+    pub is_cut: bool,
 }
 
 impl HttpResponse {
     pub fn json(status: StatusCode, body: Vec<u8>) -> Self {
-        HttpResponse { status, headers: HeaderMap::new(), body }.with(CONTENT_TYPE, JSON)
+        HttpResponse { status, headers: HeaderMap::new(), body, is_cut: false }
+            .with(CONTENT_TYPE, JSON)
     }
 
     pub fn html(status: StatusCode, body: impl Into<Vec<u8>>) -> Self {
-        HttpResponse { status, headers: HeaderMap::new(), body: body.into() }
+        HttpResponse { status, headers: HeaderMap::new(), body: body.into(), is_cut: false }
             .with(CONTENT_TYPE, HTML)
     }
 
@@ -46,10 +51,10 @@ impl HttpResponse {
         self
     }
 
-    /// The response for the server; a truncated one ends in the middle of the body.
-    pub fn into_response(self, truncated: bool) -> Response {
+    /// The response for the server.
+    pub fn into_response(self) -> Response<Body> {
         let length = self.body.len();
-        let body = if truncated { first_half(self.body) } else { Body::from(self.body) };
+        let body = if self.is_cut { first_half(self.body) } else { whole(self.body) };
         let mut response = Response::new(body);
         *response.status_mut() = self.status;
         *response.headers_mut() = self.headers;
@@ -65,14 +70,17 @@ impl HttpResponse {
     }
 }
 
+fn whole(body: Vec<u8>) -> Body {
+    Full::new(Bytes::from(body)).map_err(|never| match never {}).boxed_unsync()
+}
+
 /// The first half of a body followed by an error, which closes the connection.
 fn first_half(mut body: Vec<u8>) -> Body {
-    use futures_util::stream::{self, StreamExt};
     body.truncate(body.len() / 2);
-    let half = stream::once(async move { Ok(Bytes::from(body)) });
+    let half = stream::once(async move { Ok(Frame::data(Bytes::from(body))) });
     let end = stream::once(async {
         tokio::time::sleep(TRUNCATION_PAUSE).await;
-        Err(std::io::Error::from(std::io::ErrorKind::ConnectionAborted))
+        Err(io::Error::from(io::ErrorKind::ConnectionAborted))
     });
-    Body::from_stream(half.chain(end))
+    StreamBody::new(half.chain(end)).boxed_unsync()
 }

@@ -35,7 +35,7 @@ PROFILE.help = "Register it as a profile of that name until it ends."
 NUMBERS: list[tuple[str, Number | Whole, float, str]] = [
     ("--port", Whole(0, 65535), 0, "Port; 0 picks a free one."),
     ("--seed", Whole(0), 0, "Seed of the data."),
-    ("--fills", Whole(0), 2000, "Number of fills."),
+    ("--fills", Whole(0), 2000, "Number of fills in the last 90 days."),
     ("--orders", Whole(0), 120, "Number of orders."),
     ("--plate-stocks", Whole(0), 500, "Number of stocks."),
     ("--token-lifetime", Number(0), 7200.0, "Seconds that an access token is valid."),
