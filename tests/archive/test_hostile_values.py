@@ -55,7 +55,7 @@ def test_security_46_ten_thousand_hostile_values_change_no_query(archive, book, 
     book.page = 50
     report = archive.update(client, fills=[HK], plates=["HK.BK1"])
     assert not report.errors
-    assert archive.fillsHK == served
+    assert archive.fills(*HK) == served
     assert archive.seen("plates", "HK.BK1") == stocks
     assert archive.update(client, fills=[HK], plates=["HK.BK1"]).unchanged == 1300
     rows = archive.sql("select * from fills").to_dicts()
