@@ -6,10 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    import asyncio
+from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
@@ -108,7 +105,7 @@ async def watched(awaitable: Awaitable[Result], bar: Bar) -> Result:
 
     loop = asyncio.get_running_loop()
     # A timer, not a task: once it is cancelled, there is nothing left to wait for.
-    next_draw: asyncio.Handle
+    next_draw: Any
 
     def draw() -> None:
         nonlocal next_draw

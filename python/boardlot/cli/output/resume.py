@@ -42,12 +42,6 @@ RESUMABLE_FORMATS = ["csv", "jsonl"]
 OPTIONS = ["--base-url", "--out", "--format", "--columns"]
 RESUME_HINT = "Run the same command again to resume after row {:,}."
 
-# What resumes and ends as Parquet.
-PARQUET = (
-    ". To end with Parquet, `boardlot archive update` resumes too, and `boardlot archive export` "
-    "writes Parquet"
-)
-
 
 @dataclass
 class State:
@@ -148,8 +142,6 @@ def _checked(settings: Settings, file: Path) -> Path:
         raise click.UsageError(
             f"--resume works with {' and '.join(RESUMABLE_FORMATS)}, not {settings.data_format}: "
             "add --format, or use the extension .csv or .jsonl"
-            + PARQUET
-            * (settings.data_format == "parquet")
         )
     for option, path in (("--out", out), ("--resume", file)):
         if path.exists() and not path.is_file():
