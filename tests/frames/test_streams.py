@@ -345,7 +345,8 @@ def test_duckdb_reads_many_fills_in_flat_memory(tmp_path, count) -> None:
     key = bl.generate_key()
     (tmp_path / "key.pem").touch(mode=0o600)
     (tmp_path / "key.pem").write_text(key.private_pem)
-    with bl.Sandbox(seed=7, fills=count) as sandbox:
+    # As many fills are of the last 90 days as are older.
+    with bl.Sandbox(seed=7, fills=count // 2) as sandbox:
         account = sandbox.accounts["trade"][0]
         with sandbox.client() as client:
             fills = client.fills_history(account, "HK", start="2001-01-01", end="2040-01-01")

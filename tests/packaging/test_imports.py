@@ -56,6 +56,8 @@ def defining(module, name):
             return origin
         if bound == name and inner is not None:
             return defining(origin, inner)
+        if bound == "*" and re.search(rf"^(class|def) {name}\b", SOURCES.get(origin, ""), re.M):
+            return origin
     return module
 
 

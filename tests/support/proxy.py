@@ -76,9 +76,12 @@ class Proxy:
 
     async def _end(self):
         await self.stop_listening()
+        # What was accepted has begun, before it is cancelled; then the transports close.
+        await ticks()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await ticks()
 
     async def _accepted(self, reader, writer):
         task = asyncio.current_task()
@@ -119,7 +122,12 @@ class Proxy:
 
     async def _pipe(self, port, reader, writer):
         """Passes bytes both ways until one side ends."""
-        upstream_reader, upstream_writer = await asyncio.open_connection("127.0.0.1", port)
+        opening = asyncio.ensure_future(asyncio.open_connection("127.0.0.1", port))
+        try:
+            upstream_reader, upstream_writer = await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            (await opening)[1].transport.abort()
+            raise
         ways = [self._copy(reader, upstream_writer), self._copy(upstream_reader, writer)]
         tasks = [asyncio.ensure_future(way) for way in ways]
         try:
@@ -127,8 +135,8 @@ class Proxy:
         finally:
             for task in tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
             upstream_writer.transport.abort()
+            await asyncio.gather(*tasks, return_exceptions=True)
         while writer in self._silenced and await reader.read(65536):
             pass
 
@@ -138,6 +146,12 @@ class Proxy:
                 if writer not in self._silenced:
                     writer.write(data)
                     await writer.drain()
+
+
+async def ticks():
+    """Lets the loop do what it has begun."""
+    for _ in range(5):
+        await asyncio.sleep(0)
 
 
 def reset(writer):

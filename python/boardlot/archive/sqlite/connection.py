@@ -102,7 +102,10 @@ def _run(
     driver.execute("begin")
     driver.execute("pragma query_only = on")
     driver.set_authorizer(_reads_only)
-    driver.set_progress_handler(_watch(interrupts).__next__, STEPS)
+    watch = _watch(interrupts)
+    # Begun here: an interrupt before its first step would be lost, as one of a function is.
+    next(watch)
+    driver.set_progress_handler(watch.__next__, STEPS)
     try:
         cursor = driver.execute(sql, parameters)
         if cursor.description is None:
