@@ -73,7 +73,7 @@ def demo(out: Path, seed: int) -> None:
             key = bl.generate_key("Ed25519")
             key_id = sandbox.upload_key(key.public_pem)
             auth = bl.ApiKey(key_id, key.private_pem)
-            done(f"created an Ed25519 key and uploaded its public key: key id {key_id}")
+            done(f"created an Ed25519 key; its id is {key_id}")
         with steps.timed() as done:
             flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore())
             # What the user does in the browser: allow the scopes, and be redirected.
