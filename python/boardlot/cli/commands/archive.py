@@ -46,7 +46,6 @@ def _account(text: str) -> tuple[str, str]:
 
 
 UPDATE = "boardlot --profile live archive update trades.db"
-FILE = "A SQLite file, created if it does not exist; or postgresql://USER@HOST/DATABASE."
 # The most that `--overlap-days` may be: a century.
 DAYS_MAX = 36_525
 # The option of each list: what its keys are, and what it stores.
@@ -62,7 +61,8 @@ LIST_OPTIONS = {
 
 
 def _file() -> Argument:
-    return Argument("file", FILE, metavar="FILE", type=_File())
+    text = "A SQLite file, created if it does not exist; or postgresql://USER@HOST/DATABASE."
+    return Argument("file", text, metavar="FILE", type=_File())
 
 
 def _fills(**more: Any) -> click.Option:

@@ -59,11 +59,8 @@ class Tool(NamedTuple):
     def of(cls, endpoint: _endpoints.Endpoint) -> Tool:
         command = endpoints.command(endpoint.command)
         parameters = {str(p.name): p for p in command.params if p.name not in PAGING}
-        accounts = [
-            name
-            for name, example in zip(parameters, endpoint.arguments, strict=False)
-            if isinstance(example, _endpoints.Account)
-        ]
+        pairs = zip(parameters, endpoint.arguments, strict=False)
+        accounts = [name for name, example in pairs if isinstance(example, _endpoints.Account)]
         return cls(endpoint, command.help or "", parameters, next(iter(accounts), None))
 
     def definition(self, accounts: Sequence[str]) -> types.Tool:
