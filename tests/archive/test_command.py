@@ -94,7 +94,7 @@ def test_wrong_usage_ends_with_2_and_creates_nothing(run, service, capfd):
     assert "expected ACCOUNT:MARKET" in run("update", "--fills", "281756", status=2).err
     assert "does not exist" in run("status", status=2).err
     assert "does not exist" in run("sql", "select 1", status=2).err
-    assert "lines of JSON" in run("follow", "--fills", "1:HK", "--format", "csv", status=2).err
+    assert "--format" in run("follow", "--fills", "1:HK", "--format", "csv", status=2).err
     assert run("update", "--ipos", "xx", status=2).err
     assert service.received == []
     # The name of a file is shown, but not what may contain a password.
@@ -127,7 +127,7 @@ def test_every_option_works_or_is_refused(run, book, tmp_path):
         ["--format", "csv"], ["--where", "qty>1"], ["--limit", "1"], ["--sort", "code"],
         ["--columns", "code"], ["--out", out],
     ):  # fmt: skip
-        unused = f"{options[0]} has no effect on"
+        unused = f"No such option '{options[0]}'"
         assert unused in run("export", "fills", out, *options, status=2).err
         assert unused in run("follow", "--fills", "281756:HK", *options, status=2).err
     query = ["sql", "select code, qty, deal_id from fills", "--format", "jsonl"]

@@ -12,7 +12,6 @@ import pytest
 from boardlot import errors, frames
 from boardlot.cli import application as app
 from boardlot.cli import settings
-from boardlot.cli.commands import open
 from boardlot.cli.output import emit as output
 
 from ..support.fake_records import FakeRecords, Field, fills
@@ -212,15 +211,16 @@ def test_a_field_that_comes_too_late_for_a_column_is_reported(tmp_path, capsys):
     ]
 
 
-def test_parquet_is_written_in_groups_of_rows(tmp_path, monkeypatch):
+def test_parquet_is_written_in_groups_of_rows(tmp_path, monkeypatch, live):
     parquet = pytest.importorskip("pyarrow.parquet")
     monkeypatch.setattr("boardlot.cli.output.parquet.GROUP", 100)
-    asked = settings.Settings(out=tmp_path / "data.parquet")
-    output.emit(asked, Pages([*[typed(60) for _ in range(4)], typed(0)]))
-    with parquet.ParquetFile(tmp_path / "data.parquet") as file:
+    out = tmp_path / "plate.parquet"
+    assert live("dividends", "HK.00700", "--out", str(out)).status == 0
+    assert parquet.read_schema(out).field("dividend_per_share").type == "double"
+    assert live("plate", "HK.BK1001", "--page-size", "40", "--out", str(out), "--force").status == 0
+    with parquet.ParquetFile(out) as file:
         groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
-        assert groups == [120, 120]
-        assert file.schema_arrow.field("price").type == "double"
+    assert groups == [120, 120, 120, 120, 20]
 
 
 def test_global_options_come_before_or_after_a_command(monkeypatch, boardlot):
@@ -237,21 +237,8 @@ def test_global_options_come_before_or_after_a_command(monkeypatch, boardlot):
     assert seen == [settings.Settings(**given)]
 
 
-def test_open_prints_the_address_and_opens_it(monkeypatch, boardlot):
+def test_open_prints_the_address_of_the_docs_and_opens_it(monkeypatch, boardlot):
     opened = []
-    monkeypatch.setattr(open, "addresses", lambda: {"source": "https://source.example.com"})
     monkeypatch.setattr(click, "launch", lambda url: opened.append(url) or 0)
-    assert boardlot("open", "source") == (0, "https://source.example.com\n", "")
     page = boardlot("open", "docs").out.strip()
-    assert opened == ["https://source.example.com", f"file://{page}"]
-    nowhere = boardlot("open", "changelog")
-    assert nowhere.status == 1 and "no address for its changelog" in nowhere.said
-
-
-def test_only_https_addresses_of_the_package_are_opened(monkeypatch):
-    class Metadata:
-        def get_all(self, _):
-            return ["Documentation, https://docs.example.com", "Source, file:///etc/passwd", "odd"]
-
-    monkeypatch.setattr(open, "metadata", lambda _: Metadata())
-    assert open.addresses() == {"documentation": "https://docs.example.com"}
+    assert opened == [f"file://{page}"]

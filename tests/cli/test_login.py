@@ -76,7 +76,7 @@ def test_a_profile_is_logged_in_renewed_shown_and_logged_out(person, boardlot, s
     ):
         shown = boardlot(*line)
         assert (shown.status, shown.err) == (0, "")
-        for part in (client_id, "trade:read", "clock offset", str(store)):
+        for part in (client_id, "trade:read", "clock_offset", str(store)):
             assert part in shown.out
     facts = boardlot("--profile", "paper", "status", "--format", "jsonl").json
     assert facts["client_id"] == client_id and "quote:read" in facts["scopes"]

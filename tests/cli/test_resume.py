@@ -26,7 +26,8 @@ def held(service):
     """What the service has, by a client that nobody breaks off."""
     with service.sandbox.client() as client:
         rows = list(client.fills_history(ACCOUNT, "HK", start=SPAN[1], end=SPAN[3]))
-    assert len(rows) == FILLS
+    # Those of the last 90 days, and older ones.
+    assert len(rows) > FILLS
     return rows
 
 
@@ -148,10 +149,10 @@ def test_after_a_crash_before_each_single_step_every_row_is_there_once(
     assert crashed > 10
 
 
-def test_a_whole_download_is_not_done_again(live, line, sent, out, where):
+def test_a_whole_download_is_not_done_again(live, line, sent, out, where, held):
     assert live(*line).status == 0
     written, asked = out.read_bytes(), len(sent())
-    assert live(*line).err == f"{out} is complete: 1,500 rows; nothing to do\n"
+    assert live(*line).err == f"{out} is complete: {len(held):,} rows; nothing to do\n"
     assert (len(sent()), out.read_bytes()) == (asked, written)
 
     out.unlink()
@@ -250,7 +251,7 @@ def test_a_part_that_was_cut_meanwhile_is_an_error(live, line, out, where, monke
 
 
 def test_two_processes_use_neither_one_output_nor_one_checkpoint_file(
-    service, sandbox, line, out, where, tmp_path
+    service, sandbox, line, out, where, tmp_path, held
 ):
     # The first one waits for a page, and is stopped until the others have ended.
     sandbox.faults = bl.Faults(latency=2.0)
@@ -265,7 +266,7 @@ def test_two_processes_use_neither_one_output_nor_one_checkpoint_file(
         first.send_signal(signal.SIGCONT)
         _, err = first.communicate(timeout=120)
     assert first.returncode == 0, err.decode()
-    assert len(read(out)) == FILLS
+    assert len(read(out)) == len(held)
     assert sorted(content(tmp_path)) == ["fills.csv", "where"]
 
 

@@ -89,9 +89,7 @@ def test_a_wide_terminal_shows_every_column_and_a_narrow_one_the_most_telling(se
     assert chosen[0].split() == ["price", "deal_id"]
 
 
-@pytest.mark.parametrize(
-    "arguments", [DIVIDENDS, [*DIVIDENDS, "--help"], [*DIVIDENDS, "--format", "json"]]
-)
+@pytest.mark.parametrize("arguments", [DIVIDENDS, [*DIVIDENDS, "--format", "json"]])
 def test_colours_are_all_that_a_terminal_adds(arguments, service):
     screen = service.terminal(*arguments, columns=100)
     assert "\x1b[" in screen.text

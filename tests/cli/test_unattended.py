@@ -142,7 +142,7 @@ def test_an_unsafe_or_malformed_secret_file_is_rejected(text, mode, said, tmp_pa
     if text is not None:
         secret(file, text, mode)
     with pytest.raises(bl.StoreError) as raised:
-        Passphrase.source("tokens", file, None)()
+        Passphrase("tokens", file, None)()
     assert said in str(raised.value) and str(file) in str(raised.value)
     assert PASSPHRASE not in str(raised.value)
 
@@ -151,7 +151,7 @@ def test_bytes_that_are_not_text_are_rejected_without_showing_them(tmp_path):
     file = secret(tmp_path / "secret", "")
     file.write_bytes(b"\xffsecret")
     with pytest.raises(bl.StoreError, match="not UTF-8") as raised:
-        Passphrase.source("tokens", file, None)()
+        Passphrase("tokens", file, None)()
     assert raised.value.__context__ is None
 
 
@@ -166,13 +166,13 @@ def test_bytes_that_are_not_text_are_rejected_without_showing_them(tmp_path):
 )
 def test_a_command_that_fails_is_an_error_without_its_arguments(command, said):
     with pytest.raises(bl.StoreError) as raised:
-        Passphrase.source("tokens", None, command)()
+        Passphrase("tokens", None, command)()
     assert said in str(raised.value)
     assert PASSPHRASE not in str(raised.value) + str(raised.value.hint)
 
 
 def test_a_pickle_says_where_the_passphrase_is_and_not_what(tmp_path):
-    source = Passphrase.source(tmp_path / "tokens", secret(tmp_path / "secret"), None)
+    source = Passphrase(tmp_path / "tokens", secret(tmp_path / "secret"), None)
     store = bl.EncryptedFileStore(tmp_path / "tokens", source)
     store.save("key", b"value")
     dumped = pickle.dumps(store)

@@ -36,13 +36,12 @@ def test_the_command_says_which_rate_limit_applies_and_how_much_is_free(service)
 
 
 def test_the_command_ends_with_1_where_a_step_failed(service, authority):
-    context = authority.context(self_signed=True, subject="a\x1b[31mb")
+    context = authority.context(self_signed=True)
     with served(context) as server:
         done = service.run("doctor", "--base-url", server.base_url)
     assert (done.returncode, done.stderr) == (1, b"failed: TLS\n")
     shown = done.stdout.decode()
     assert "failed   TLS" in shown
-    assert "a\\x1b[31mb" in shown and "\x1b" not in shown
     assert "skipped  signature    not tried: TLS failed" in shown
 
 

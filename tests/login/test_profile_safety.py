@@ -176,7 +176,7 @@ def test_a_passphrase_file_that_is_a_pipe_is_rejected_at_once(tmp_path: Path) ->
     os.mkfifo(tmp_path / "pipe", 0o600)
     for file in (tmp_path / "pipe", tmp_path):
         with pytest.raises(bl.StoreError, match=r"not a regular file|Is a directory"):
-            Passphrase.source("tokens", file, None)()
+            Passphrase("tokens", file, None)()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")

@@ -52,6 +52,8 @@ def defining(module, name):
     if f"{module}.{name}" in TREES:
         return f"{module}.{name}"
     for bound, _, origin, inner in bindings(module) if module in PACKAGES else ():
+        if inner == "*" and f"class {name}(" in SOURCES[origin]:
+            return origin
         if bound == name and inner is not None:
             return defining(origin, inner)
         if bound == "*" and re.search(rf"^(class|def) {name}\b", SOURCES.get(origin, ""), re.M):

@@ -172,19 +172,8 @@ def _shown(value: object) -> str:
         # A pair: its symbol tells its parts.
         value = value["symbol"]
     if isinstance(value, (dict, list, tuple)):
-        value = _json(value)
+        value = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
     return clean(str(value))
-
-
-def _json(value: object) -> str:
-    """The JSON of a value, only as much as is ever shown."""
-    encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
-    text = ""
-    for part in encoder.iterencode(value):
-        text += part[:LONGEST]
-        if len(text) >= LONGEST:
-            break
-    return text
 
 
 def counted(number: int, noun: str) -> str:

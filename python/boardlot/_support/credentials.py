@@ -32,28 +32,12 @@ class Passphrase:
 
     of: str
     """The encrypted file that it opens, for the prompt and for errors."""
-    file: str | None = None
+    file: str | PathLike[str] | None = None
     """The file that contains it, readable only by its owner."""
     command: tuple[str, ...] | None = None
     """The program and its arguments that print it; no shell is involved."""
     label: str = "passphrase"
     """What the terminal calls it: a key has a password."""
-
-    @classmethod
-    def source(
-        cls,
-        of: str | PathLike[str],
-        file: str | PathLike[str] | None,
-        command: Sequence[str] | None,
-        label: str = "passphrase",
-    ) -> Passphrase:
-        """The passphrase of a file, from one of these or from the terminal."""
-        return cls(
-            os.fspath(of),
-            None if file is None else os.fspath(file),
-            None if command is None else tuple(command),
-            label,
-        )
 
     def __call__(self) -> str:
         """The passphrase.
@@ -105,7 +89,7 @@ def _line_of_stdin() -> str | None:
     return line.removesuffix("\n") if line else None
 
 
-def _content(file: str) -> bytes:
+def _content(file: str | PathLike[str]) -> bytes:
     """The content of a file that only its owner can read."""
     try:
         with open(file, "rb", opener=_open_at_once) as opened:
@@ -232,8 +216,8 @@ def passphrase_of(
     entry: Mapping[str, Any], file: str | PathLike[str], label: str = "passphrase"
 ) -> Passphrase:
     """The passphrase of the profile's encrypted file."""
-    command = entry.get("passphrase_command")
-    return Passphrase.source(file, entry.get("passphrase_file"), command, label)
+    source, command = entry.get("passphrase_file"), entry.get("passphrase_command")
+    return Passphrase(os.fspath(file), source, command and tuple(command), label)
 
 
 def _is_encrypted(key_file: str | PathLike[str]) -> bool:

@@ -222,19 +222,20 @@ class Partition:
         return client._call(method, arguments)
 
     def read(
-        self, client: Client, columns: Sequence[str], *, concurrency: int = 8
+        self, client: Client, columns: Sequence[str], *, concurrency: int = 8, whole: bool = False
     ) -> tuple[Key | None, Any]:
         """The key that its rows lack, and the rows, a pager or records, with these columns.
 
         Several keys are fetched concurrently, and the rows have their key. With one key, the rows
-        are fetched as they are read, if the service returns pages.
+        are fetched as they are read, if the service returns pages and not the whole is asked for.
         """
-        if len(self.keys) != 1:
+        if whole or len(self.keys) != 1:
             fixed = dict(self.query.arguments)
             keys = [key for key in self.keys if key is not None]
             called: Any = client
             records = called.fetch_many(self.query.method, keys, concurrency=concurrency, **fixed)
-            return None, records.select(*columns)
+            known = set(records._names())
+            return None, records.select(*(name for name in columns if name in known))
         fields = [name for name in columns if name != self.query.key]
         # Without any column, the number of rows would be lost.
         rows = self.call(client, self.keys[0]).select(*(fields or self.query.columns()[-1:]))
@@ -274,9 +275,14 @@ def plan(
         parts = max(1, min(partitions // len(keys), span[1] - span[0]))
     if parts > 1:
         return [Partition(query, (key,), part, parts) for key in keys for part in range(parts)]
+    return by_keys(query, keys, partitions)
+
+
+def by_keys(query: Query, keys: Sequence[Key | None], partitions: int) -> list[Partition]:
+    """About so many partitions, each of a part of the keys."""
     groups = max(1, min(partitions, len(keys)))
     cuts = [len(keys) * index // groups for index in range(groups + 1)]
-    chunks = (keys[cuts[index] : cuts[index + 1]] for index in range(groups))
+    chunks = (tuple(keys[cuts[index] : cuts[index + 1]]) for index in range(groups))
     return [Partition(query, chunk) for chunk in chunks]
 
 

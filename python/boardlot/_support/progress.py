@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -102,9 +101,11 @@ async def watched(awaitable: Awaitable[Result], bar: Bar) -> Result:
     Nothing is awaited between the result and the return: a result that the caller's code does not
     receive would be lost.
     """
+    import asyncio
+
     loop = asyncio.get_running_loop()
     # A timer, not a task: once it is cancelled, there is nothing left to wait for.
-    next_draw: asyncio.Handle
+    next_draw: Any
 
     def draw() -> None:
         nonlocal next_draw

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from boardlot.archive.database import Database
-from boardlot.archive.lists import ListSpec, Series, custom_list
+from boardlot.archive.lists import ListSpec, Series, custom_list, listed
 from boardlot.errors import ConfigError
 
 # The least time between two ticks, in seconds.
@@ -20,19 +20,14 @@ SECONDS_MAX = 86_400
 
 def series_of(given: Iterable[Any]) -> list[Series]:
     """The series that a caller passed; each once."""
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise ConfigError(f"fills is {given!r}; expected a list, such as [('281756', 'HK')]")
-    return [Series.checked(one) for one in dict.fromkeys(map(Series.checked, given))]
+    return list(dict.fromkeys(map(Series.checked, listed("fills", given, "[('281756', 'HK')]"))))
 
 
 def custom_lists(given: Iterable[Any]) -> list[tuple[ListSpec, str]]:
     """The lists of custom endpoints that a caller passed; each once."""
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise ConfigError(
-            f"lists is {given!r}; expected a list, such as [(KLINE, {{'symbol': 'HK.00700'}})]"
-        )
+    example = "[(KLINE, {'symbol': 'HK.00700'})]"
     found: dict[tuple[str, str], tuple[ListSpec, str]] = {}
-    for spec, key in map(custom_list, given):
+    for spec, key in map(custom_list, listed("lists", given, example)):
         other = found.setdefault((spec.name, key), (spec, key))[0].endpoint
         if other != spec.endpoint:
             raise ConfigError(f"lists has two different endpoints with the name {spec.name!r}")

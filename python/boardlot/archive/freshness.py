@@ -9,7 +9,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -76,20 +75,12 @@ class ServiceClock:
 
 def _local_clock() -> tuple[str, int]:
     """A clock that all processes of this machine share: its name, and its time in microseconds."""
-    boot = _boot()
-    if boot is None or sys.platform == "win32":
-        return socket.gethostname(), time.time_ns() // 1000
-    # It is never set, and runs while the machine is suspended.
-    return boot, time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
-
-
-@cache
-def _boot() -> str | None:
-    """What tells the time since the machine was started from that of others; `None` if unknown."""
-    if hasattr(time, "CLOCK_BOOTTIME"):
+    if sys.platform == "linux":
+        # It is never set, and runs while the machine is suspended.
         with suppress(OSError):
-            return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return None
+            boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+            return boot, time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
+    return socket.gethostname(), time.time_ns() // 1000
 
 
 def service_of(client: Any) -> str:

@@ -91,9 +91,7 @@ class ListSpec:
         Raises:
             ConfigError: One is not valid.
         """
-        if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-            raise ConfigError(f"{self.name} is {given!r}; expected a list, such as [{given!r}]")
-        return list(dict.fromkeys(map(self.key_of, given)))
+        return list(dict.fromkeys(map(self.key_of, listed(self.name, given, f"[{given!r}]"))))
 
     def key_of(self, given: Any) -> str:
         """The key that a caller passed, checked: of a custom endpoint, its arguments.
@@ -116,6 +114,17 @@ class ListSpec:
             return json.dumps(arguments, sort_keys=True, default=_plain)
         except (TypeError, ValueError) as error:
             raise ConfigError(f"the arguments {given!r} cannot be stored: {error}") from error
+
+
+def listed(name: str, given: Any, example: str) -> Iterable[Any]:
+    """A list that a caller passed.
+
+    Raises:
+        ConfigError: It is not one.
+    """
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise ConfigError(f"{name} is {given!r}; expected a list, such as {example}")
+    return given
 
 
 def _plain(value: Any) -> Any:

@@ -269,17 +269,8 @@ def read_through(work: Update, runner: Runner) -> Any:
         store = FillStore(work.database, series)
         seen_at = store.fetched_at()
         with closing(store.texts()) as texts:
-            return series.records(texts if seen_at is None else _never_none(texts), seen_at)
+            # An empty text has the time as well.
+            return series.records(list(texts) or [b""] * (seen_at is not None), seen_at)
     ((spec, key),) = work.lists
     texts_of_list, seen_at = observations.seen_with_time(work.database, spec, key)
     return spec.records(key, texts_of_list, seen_at=seen_at)
-
-
-def _never_none(texts: Any) -> Any:
-    """At least one text: an empty one has the time as well."""
-    some = False
-    for text in texts:
-        some = True
-        yield text
-    if not some:
-        yield b""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from boardlot._support.clients import did_you_mean
 from boardlot.cli.options import global_options
-from boardlot.cli.output.terminal import coloured
 from boardlot.cli.settings import OUTPUT_OPTIONS, Settings
 
 # What a command can do with its output: which options about it have an effect. "text" are lines for
@@ -32,35 +31,8 @@ class Argument(click.Argument):
         self.text = text
 
 
-class HelpFormatter(click.HelpFormatter):
-    """Help with headings and options in colour; `click.echo` removes it if there is no terminal."""
-
-    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        super().write_usage(prog, args, prefix or _styled("Usage: ", bold=True))
-
-    def write_heading(self, heading: str) -> None:
-        super().write_heading(_styled(heading, bold=True))
-
-    def write_dl(
-        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
-    ) -> None:
-        super().write_dl([(_styled(x, fg="cyan"), text) for x, text in rows], col_max, col_spacing)
-
-
-class Context(click.Context):
-    """The context of every command."""
-
-    formatter_class: type[click.HelpFormatter] = HelpFormatter
-
-
-def _styled(text: str, **how: Any) -> str:
-    return click.style(text, **how) if coloured() else text
-
-
 class Command(click.Command):
     """A command whose help has examples, and a text for each argument."""
-
-    context_class: type[click.Context] = Context
 
     def __init__(
         self, *args: Any, examples: Sequence[str] = (), output: str = "rows", **more: Any
@@ -125,8 +97,6 @@ class CommandGroup(click.Group):
 
     A name may be typed in any case, and for one that does not exist the nearest one is suggested.
     """
-
-    context_class: type[click.Context] = Context
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:
         super().__init__(*args, **more)

@@ -128,13 +128,6 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
     ]
 
 
-def profile_option(help: str) -> click.Option:
-    """The global `--profile`, in the help of a command for which it means something else."""
-    (option,) = shown_options("--profile")
-    option.help = help
-    return option
-
-
 def shown_options(*names: str) -> list[click.Option]:
     """These global options, for the help of a command that is about them."""
     return [option for option in global_options() if option.opts[0] in names]

@@ -26,7 +26,7 @@ from typing import Any
 import pandas as pd
 
 from boardlot import Client
-from boardlot._support.partitions import Partition, Query, Reference, count, plan, refer
+from boardlot._support.partitions import Partition, Query, Reference, by_keys, count, plan, refer
 from boardlot.dask.writing import write_missing
 from boardlot.errors import ConfigError
 
@@ -127,12 +127,12 @@ def from_range(
     if query.key is not None:
         columns.insert(0, query.key, [])
         columns[query.key] = columns[query.key].astype("string[pyarrow]")
-    fetch = _RangeFetch(clients, decimals, columns, concurrency, len(partitions))
+    fetch = _Fetch(clients, decimals, columns, concurrency, len(partitions))
     return dd.from_map(fetch, partitions, meta=columns, label=method)
 
 
 @dataclass(frozen=True)
-class _RangeFetch:
+class _Fetch:
     """Fetches one partition, in a worker."""
 
     clients: WorkerClients
@@ -140,12 +140,14 @@ class _RangeFetch:
     columns: pd.DataFrame
     concurrency: int
     partitions: int
+    # Of keys: without a range that is read page by page.
+    whole: bool = False
 
     def __call__(self, partition: Partition, columns: list[str] | None = None) -> pd.DataFrame:
         client = self.clients.client(self.partitions)
         wanted = self.columns if columns is None else self.columns[columns]
         names = list(wanted.columns)
-        key, rows = partition.read(client, names, concurrency=self.concurrency)
+        key, rows = partition.read(client, names, concurrency=self.concurrency, whole=self.whole)
         frame = rows.to_pandas(decimals=self.decimals)
         if (name := partition.query.key) is not None and key is not None:
             frame.insert(names.index(name), name, str(key))
@@ -154,7 +156,8 @@ class _RangeFetch:
     @property
     def identity(self) -> object:
         """What is fetched, not how: rate limit and page size do not matter."""
-        return (self.clients.reference.base_url, self.decimals)
+        types = [(name, str(kind)) for name, kind in self.columns.dtypes.items()]
+        return (self.clients.reference.base_url, self.decimals, types)
 
 
 def from_keys(
@@ -222,46 +225,12 @@ def from_keys(
         # Without keys nothing is sent, but the method is checked.
         called: Any = local
         no_records = called.fetch_many(method, invalid, concurrency=concurrency, **arguments)
-    all_keys = list(keys)
     key = no_records.schema[0].name
     columns = empty(no_records, decimals, meta, key)
-    parts = max(1, min(count(npartitions, "npartitions"), len(all_keys)))
-    cuts = [len(all_keys) * i // parts for i in range(parts + 1)]
-    chunks = [tuple(all_keys[cuts[i] : cuts[i + 1]]) for i in range(parts)]
-    fixed = tuple(arguments.items())
-    fetch = _KeysFetch(clients, method, fixed, concurrency, decimals, columns, parts)
-    label = method if isinstance(method, str) else method.name
-    return dd.from_map(fetch, chunks, meta=columns, label=label)
-
-
-@dataclass(frozen=True)
-class _KeysFetch:
-    """Fetches one partition, in a worker."""
-
-    clients: WorkerClients
-    method: str | Endpoint
-    fixed: tuple[tuple[str, Any], ...]
-    concurrency: int
-    decimals: Literal["float64", "string"]
-    columns: pd.DataFrame
-    partitions: int
-
-    def __call__(
-        self, keys: tuple[str | int, ...], columns: list[str] | None = None
-    ) -> pd.DataFrame:
-        client: Any = self.clients.client(self.partitions)
-        fixed = dict(self.fixed)
-        records = client.fetch_many(self.method, keys, concurrency=self.concurrency, **fixed)
-        wanted = self.columns if columns is None else self.columns[columns]
-        known = set(records._names())
-        records = records.select(*(name for name in wanted.columns if name in known))
-        return conformed(records.to_pandas(decimals=self.decimals), wanted)
-
-    @property
-    def identity(self) -> object:
-        """What is fetched, not how: the rate limit does not matter."""
-        types = [(name, str(kind)) for name, kind in self.columns.dtypes.items()]
-        return (self.clients.reference.base_url, str(self.method), self.fixed, self.decimals, types)
+    query = Query(method, tuple(arguments.items()), key, tuple(keys))
+    partitions = by_keys(query, query.keys, count(npartitions, "npartitions"))
+    fetch = _Fetch(clients, decimals, columns, concurrency, len(partitions), whole=True)
+    return dd.from_map(fetch, partitions, meta=columns, label=query.name)
 
 
 # Nullable types, so that nulls in a partition do not change its types.

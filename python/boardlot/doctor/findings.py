@@ -33,14 +33,7 @@ class Finding(NamedTuple):
 class Failed(Exception):
     """A step failed: the detail, and what to do."""
 
-    def __init__(self, detail: str, hint: str) -> None:
-        super().__init__(detail)
-        self.detail: str = detail
-        self.hint: str = hint
-
-
-class Skipped(Exception):
-    """A step has nothing to check: the detail, and what to do if that was not intended."""
+    state: Literal["failed", "skipped"] = "failed"
 
     def __init__(self, detail: str, hint: str = "") -> None:
         super().__init__(detail)
@@ -48,14 +41,18 @@ class Skipped(Exception):
         self.hint: str = hint
 
 
+class Skipped(Failed):
+    """A step has nothing to check: the detail, and what to do if that was not intended."""
+
+    state = "skipped"
+
+
 def run_step(step: str, check: Callable[[], str]) -> Finding:
     """The finding of a check that returns its detail, or raises what is wrong."""
     try:
         return Finding(step, "ok", check())
     except Failed as failed:
-        return Finding(step, "failed", failed.detail, failed.hint)
-    except Skipped as skipped:
-        return Finding(step, "skipped", skipped.detail, skipped.hint)
+        return Finding(step, failed.state, failed.detail, failed.hint)
     except BoardlotError as error:
         return Finding(step, "failed", str(error), error.hint)
 

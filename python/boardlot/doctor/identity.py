@@ -61,17 +61,12 @@ class _Identity:
         self, make: Callable[[], Any], network: Network, check_address: Callable[[], None]
     ) -> None:
         self._make = make
-        self._network = network
+        self.network = network
         self._check_address = check_address
         self.refusal: ConfigError | None = None
         self.auth: Any = None
         self.client: Client | None = None
         self.warning = ""
-
-    @property
-    def failed_step(self) -> str:
-        """The step after which the service cannot be reached, if any."""
-        return self._network.failed_step
 
     def load(self) -> str:
         with warnings.catch_warnings(record=True) as caught:
@@ -86,8 +81,8 @@ class _Identity:
         except ConfigError as refusal:
             # A key can still be checked without the service.
             self.refusal = refusal
-        if self._network.failed_step != "settings" and self.refusal is None:
-            self.client = self._network.client(self.auth)
+        if self.network.failed_step != "settings" and self.refusal is None:
+            self.client = self.network.client(self.auth)
         return _describe(self.auth)
 
 
@@ -120,10 +115,10 @@ def _check_key(key: ApiKey, warning: str) -> str:
 def _check_accepted(identity: _Identity, what: str) -> str:
     """One request that needs credentials and changes nothing."""
     client = identity.client
-    if identity.refusal is not None and not identity.failed_step:
+    if identity.refusal is not None and not identity.network.failed_step:
         raise identity.refusal
-    if client is None or identity.failed_step:
-        raise Skipped(f"not tried: {identity.failed_step} failed")
+    if client is None or identity.network.failed_step:
+        raise Skipped(f"not tried: {identity.network.failed_step} failed")
     today = date.today()
     try:
         client.trading_days("HK", today, today)

@@ -215,7 +215,7 @@ def ipos(records_or_frame: Any) -> altair.FacetChart:
     Example:
         >>> from boardlot.plots import interactive
         >>> interactive.ipos(client.ipo_calendar(["hk", "us"])).to_dict()["title"]
-        '12 IPOs of 2 markets'
+        '10 IPOs of 2 markets'
     """
     lines = ipo_lines(records_or_frame)
     values = [value for line in lines for value in _events(line)]

@@ -55,8 +55,10 @@ class SqliteConnection(Transaction):
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
         into, row = f"{table} ({', '.join(columns)})", f"({', '.join('?' * len(columns))})"
         with GATE.entered():
+            before = self._driver.total_changes
             statement = f"insert into {into} values {row} on conflict do nothing"
-            return max(0, self._driver.executemany(statement, rows).rowcount)
+            self._driver.executemany(statement, rows)
+            return self._driver.total_changes - before
 
     def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
         return f"{column} in (select value from json_each(?))", json.dumps(list(values))

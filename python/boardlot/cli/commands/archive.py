@@ -46,10 +46,8 @@ def _account(text: str) -> tuple[str, str]:
 
 
 UPDATE = "boardlot --profile live archive update trades.db"
-FILE = "A SQLite file, created if it does not exist; or postgresql://USER@HOST/DATABASE."
 # The most that `--overlap-days` may be: a century.
 DAYS_MAX = 36_525
-FINDING = ["kind", "list", "key", "text"]
 # The option of each list: what its keys are, and what it stores.
 LIST_OPTIONS = {
     "crypto_orders": ("ACCOUNT", "Open crypto orders of an account"),
@@ -63,7 +61,8 @@ LIST_OPTIONS = {
 
 
 def _file() -> Argument:
-    return Argument("file", FILE, metavar="FILE", type=_File())
+    text = "A SQLite file, created if it does not exist; or postgresql://USER@HOST/DATABASE."
+    return Argument("file", text, metavar="FILE", type=_File())
 
 
 def _fills(**more: Any) -> click.Option:
@@ -247,7 +246,10 @@ def check(settings: Settings, file: str, unread_days: float) -> int:
     check_destination(settings, _files_of(file))
     with _existing(file) as archive:
         found = archive.check(unread=timedelta(days=unread_days))
-    emit(settings, NamedRows(FINDING, [dataclasses.asdict(one) for one in found]))
+    emit(
+        settings,
+        NamedRows(["kind", "list", "key", "text"], [dataclasses.asdict(one) for one in found]),
+    )
     return 1 if found else 0
 
 

@@ -7,8 +7,6 @@ from click.shell_completion import get_completion_class
 
 from boardlot.cli.click_classes import Argument, Command
 
-SHELLS = ["bash", "zsh", "fish"]
-
 
 @click.command(
     "completion",
@@ -19,7 +17,7 @@ SHELLS = ["bash", "zsh", "fish"]
             "shell",
             "Your shell.",
             metavar="bash|zsh|fish",
-            type=click.Choice(SHELLS, case_sensitive=False),
+            type=click.Choice(["bash", "zsh", "fish"], case_sensitive=False),
         )
     ],
     examples=[

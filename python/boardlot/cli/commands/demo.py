@@ -27,7 +27,6 @@ from boardlot.cli.output.formats import WRITERS
 
 WIDTH = 100
 ROWS = 4
-FOLDER = "boardlot-demo"
 TRADE_MARKET = "HK"
 DIVIDENDS_OF = "HK.00700"
 # What to try next: a service that stays, the data of the demo from a shell, and the whole docs.
@@ -36,7 +35,6 @@ NEXT = [
     "boardlot --profile demo fills 281756 HK --limit 5",
     "boardlot open docs",
 ]
-PAYLOAD_NAMES = ["timestamp", "method", "path", "query", "body hash"]
 
 
 @click.command(
@@ -51,7 +49,7 @@ PAYLOAD_NAMES = ["timestamp", "method", "path", "query", "body hash"]
 @click.option(
     "--out",
     metavar="FOLDER",
-    default=FOLDER,
+    default="boardlot-demo",
     show_default=True,
     type=UserPath(folder=True),
     help="Folder of the files; created if it does not exist.",
@@ -73,7 +71,7 @@ def demo(out: Path, seed: int) -> None:
             key = bl.generate_key("Ed25519")
             key_id = sandbox.upload_key(key.public_pem)
             auth = bl.ApiKey(key_id, key.private_pem)
-            done(f"created an Ed25519 key and uploaded its public key: key id {key_id}")
+            done(f"created an Ed25519 key; its id is {key_id}")
         with steps.timed() as done:
             flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore())
             # What the user does in the browser: allow the scopes, and be redirected.
@@ -140,7 +138,8 @@ def _show_signature(steps: _Steps, client: Any, account: str) -> None:
         query = {"trd_market": TRADE_MARKET, "page_flag": "", "page_size": 50}
         explained = client.explain("GET", path, query=query)
         done("signed a request; the key signs these five lines")
-    for name, line in zip(PAYLOAD_NAMES, explained.payload_lines, strict=True):
+    names = ["timestamp", "method", "path", "query", "body hash"]
+    for name, line in zip(names, explained.payload_lines, strict=True):
         click.echo(f"      {name:<10} {line or '(empty)'}")
     for name, value in explained.headers.items():
         if name.lower() in ("x-api-key", "x-nonce", "authorization"):

@@ -14,8 +14,6 @@ from boardlot.cli.output.terminal import coloured
 from boardlot.cli.settings import Settings
 from boardlot.doctor import Finding, examine
 
-# Seconds: a day, as for the requests of a client.
-TIMEOUT_MAX = 86_400
 COLOURS = {"ok": "green", "failed": "red", "skipped": "yellow"}
 
 
@@ -26,7 +24,7 @@ COLOURS = {"ok": "green", "failed": "red", "skipped": "yellow"}
     params=[
         click.Option(
             ["--timeout"],
-            type=Number(0, TIMEOUT_MAX, above=True),
+            type=Number(0, 86_400, above=True),
             default=10.0,
             show_default=True,
             help="Seconds that a step may wait for a response.",

@@ -59,20 +59,13 @@ class Tool(NamedTuple):
     def of(cls, endpoint: _endpoints.Endpoint) -> Tool:
         command = endpoints.command(endpoint.command)
         parameters = {str(p.name): p for p in command.params if p.name not in PAGING}
-        accounts = [
-            name
-            for name, example in zip(parameters, endpoint.arguments, strict=False)
-            if isinstance(example, _endpoints.Account)
-        ]
+        pairs = zip(parameters, endpoint.arguments, strict=False)
+        accounts = [name for name, example in pairs if isinstance(example, _endpoints.Account)]
         return cls(endpoint, command.help or "", parameters, next(iter(accounts), None))
-
-    @property
-    def has_rows(self) -> bool:
-        return self.endpoint.method != "server_time"
 
     def definition(self, accounts: Sequence[str]) -> types.Tool:
         properties = {name: self._schema(name, accounts) for name in self.parameters}
-        if self.has_rows:
+        if self.endpoint.method != "server_time":
             properties["max_rows"] = {
                 "type": "integer",
                 "minimum": 1,

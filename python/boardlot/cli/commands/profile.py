@@ -201,7 +201,6 @@ def _row(name: str, default: str | None) -> dict[str, Any]:
         passphrase = f"from the file {entry['passphrase_file']}"
     elif entry["passphrase_command"] is not None:
         passphrase = f"from the command {entry['passphrase_command'][0]}"
-    route = {"proxy": entry["proxy"], "ca_file": entry["ca_file"] and str(entry["ca_file"])}
     return {
         **row,
         "service": entry["base_url"],
@@ -209,7 +208,7 @@ def _row(name: str, default: str | None) -> dict[str, Any]:
         "id": entry.get("key_id") or entry.get("client_id"),
         "secret": secret,
         "passphrase": passphrase,
-        **{name: value for name, value in route.items() if value},
+        **{name: str(entry[name]) for name in ("proxy", "ca_file") if entry[name]},
         "rate_limit": entry["rate_limit"],
         "rate_limit_shared": entry["rate_limit_shared"] if entry["rate_limit"] else None,
     }

@@ -24,11 +24,13 @@ from boardlot import _core
 from boardlot.cli.click_classes import Command
 from boardlot.cli.files import UserPath, reject_existing, write_secret
 from boardlot.cli.numbers import Number, Whole
-from boardlot.cli.options import profile_option
+from boardlot.cli.options import shown_options
 from boardlot.cli.settings import Settings, check_config
 from boardlot.errors import BoardlotError
 
 RATE = Number(0.0, 1.0)
+(PROFILE,) = shown_options("--profile")
+PROFILE.help = "Register it as a profile of that name until it ends."
 # Options of `boardlot.Sandbox`, then those of `boardlot.Faults`.
 NUMBERS: list[tuple[str, Number | Whole, float, str]] = [
     ("--port", Whole(0, 65535), 0, "Port; 0 picks a free one."),
@@ -62,7 +64,7 @@ SECONDS_BETWEEN_CHECKS = 0.5
         "boardlot sandbox --latency 0.05 --error-rate 0.01",
     ],
     params=[
-        profile_option("Register it as a profile of that name until it ends."),
+        PROFILE,
         *(
             click.Option([name], type=kind, default=default, show_default=bool(default), help=text)
             for name, kind, default, text in NUMBERS
@@ -162,13 +164,10 @@ def _print(info: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(info))
         return
-    click.echo(f"base URL        {info['base_url']}")
-    if "profile" in info:
-        click.echo(f"profile         {info['profile']}")
-    if "key_id" in info:
-        click.echo(f"key id          {info['key_id']}")
-        click.echo(f"key file        {info['key_file']}")
-    else:
+    for name in ("base_url", "profile", "key_id", "key_file"):
+        if name in info:
+            click.echo(f"{name.replace('_', ' ').replace('url', 'URL'):<16}{info[name]}")
+    if "key_id" not in info:
         click.echo("no key was created: add --key-file FILE for signed requests", err=True)
     for kind, accounts in info["accounts"].items():
         click.echo(f"{kind + ' accounts':<16}{', '.join(map(str, accounts))}")

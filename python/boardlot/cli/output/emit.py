@@ -37,7 +37,9 @@ def emit(settings: Settings, records: Any, key_columns: Any = ()) -> None:
     """
     check_out(settings)
     with _destination(settings) as file:
-        writer = writer_of(settings, file, key_columns)
+        table = {"key_columns": key_columns, "stdout": settings.out is None}
+        more = table if settings.data_format == "table" else {}
+        writer: Writer = WRITERS[settings.data_format](file, Fields(settings.columns), **more)
         with progress_bar(settings, records) as progress:
             for page in chosen_pages(settings, records):
                 writer.write(page)
@@ -72,16 +74,6 @@ def emit_bytes(settings: Settings, data: bytes) -> None:
     with _destination(settings) as file:
         file.write(data)
         file.flush()
-
-
-def writer_of(settings: Settings, file: BinaryIO, key_columns: Any = ()) -> Writer:
-    fields = Fields(settings.columns)
-    if settings.data_format == "table":
-        stdout = settings.out is None
-        table: Writer = WRITERS["table"](file, fields, key_columns, stdout=stdout)
-        return table
-    writer: Writer = WRITERS[settings.data_format](file, fields)
-    return writer
 
 
 def check_out(settings: Settings) -> None:

@@ -8,6 +8,7 @@ download resumes. So the process may be interrupted at any moment, even by kill 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -36,24 +37,16 @@ from boardlot.cli.output.formats import WRITERS
 from boardlot.cli.settings import Settings
 from boardlot.errors import ConfigError
 
-VERSION = 1
 RESUMABLE_FORMATS = ["csv", "jsonl"]
 # Beside the arguments of the method, which may be written in other words.
 OPTIONS = ["--base-url", "--out", "--format", "--columns"]
 RESUME_HINT = "Run the same command again to resume after row {:,}."
-
-# What resumes and ends as Parquet.
-PARQUET = (
-    ". To end with Parquet, `boardlot archive update` resumes too, and `boardlot archive export` "
-    "writes Parquet"
-)
 
 
 @dataclass
 class State:
     """The content of the checkpoint file."""
 
-    version: int
     # As typed, with the options about the service and the output.
     arguments: dict[str, str]
     checkpoint: str
@@ -68,25 +61,28 @@ class State:
             text = file.read_bytes()
         except FileNotFoundError:
             return None
-        try:
-            state = cls(**json.loads(text))
-        except (ValueError, TypeError, RecursionError):
-            state = None
-        if state is None or state.version != VERSION:
+        body, _, digest = text.rstrip(b"\n").rpartition(b"\n")
+        # A file that was cut or edited is not trusted.
+        if digest != _digest(body):
             raise click.UsageError(
                 f"--resume {file} was not written by `boardlot fills --resume`, or was changed: "
                 "use another file, or delete it"
             )
-        return state
+        return cls(**json.loads(body))
 
     def save(self, file: Path) -> None:
         file = Path(os.path.realpath(file))
         part = _temporary(file)
         remove(part)
         with naming(file):
-            with part.open("x", encoding="utf-8") as text:
-                text.write(json.dumps(asdict(self), indent=1) + "\n")
+            body = json.dumps(asdict(self), indent=1).encode()
+            with part.open("xb") as text:
+                text.write(body + b"\n" + _digest(body) + b"\n")
             replace_file(part, file)
+
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.sha256(body).hexdigest().encode()
 
 
 def _temporary(file: Path) -> Path:
@@ -111,7 +107,7 @@ def run_resumable(
         checkpoint = call(**arguments).checkpoint()
         options = (client.base_url, out.name, settings.data_format, settings.columns or "all")
         typed |= dict(zip(OPTIONS, options, strict=True))
-        initial = State(VERSION, typed, checkpoint)
+        initial = State(typed, checkpoint)
         state = _matching(State.load(file), initial, file)
         if not state.done:
             check_out(settings)
@@ -148,8 +144,6 @@ def _checked(settings: Settings, file: Path) -> Path:
         raise click.UsageError(
             f"--resume works with {' and '.join(RESUMABLE_FORMATS)}, not {settings.data_format}: "
             "add --format, or use the extension .csv or .jsonl"
-            + PARQUET
-            * (settings.data_format == "parquet")
         )
     for option, path in (("--out", out), ("--resume", file)):
         if path.exists() and not path.is_file():
