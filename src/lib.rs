@@ -35,28 +35,21 @@ compile_error!(
      sizes of buffers are tested for these alone"
 );
 
-mod atomic_file;
 pub mod auth;
-mod callback_pool;
 pub mod client;
-pub mod client_options;
 pub mod decode;
-mod fork_gate;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod http;
-mod lock;
 pub mod login;
+#[doc(hidden)]
+pub mod os;
 pub mod pages;
-mod process;
 pub mod profile;
 #[cfg(feature = "python")]
 mod py;
-pub mod records_call;
 pub mod shared_limit;
-#[doc(hidden)]
-pub mod simulated;
 
 #[cfg(feature = "sandbox")]
 pub use boardlot_sandbox as sandbox;

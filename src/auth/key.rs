@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     error::{Error, Result, did_you_mean},
-    fork_gate,
+    os::fork_gate,
 };
 
 /// The largest file or text of a key that is read: an RSA key of 16,384 bits has 13 KB.

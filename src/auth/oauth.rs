@@ -16,9 +16,9 @@ use super::{
     token_caches::SharedStore,
 };
 use crate::{
-    callback_pool,
     error::{Error, ErrorKind, Login, Redactor, Result},
-    process::{PerProcess, origin},
+    os::callback_pool,
+    os::process::{PerProcess, origin},
 };
 
 /// The longest name of a user.

@@ -7,9 +7,9 @@ use tokio::sync::oneshot;
 
 use super::store::{Guard, TokenStore};
 use crate::{
-    callback_pool,
     error::{Error, ErrorKind, Result},
-    simulated,
+    os::callback_pool,
+    os::simulated,
 };
 
 /// A thread that calls one store, until this is dropped. Then it releases the lock.

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     error::{Error, ErrorKind, Result},
-    simulated,
+    os::simulated,
 };
 
 /// Incremented with every change that an older release would misread.

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     api::Argument,
     error::{Error, Result},
-    process::{Origin, on_behalf_of, origin, spawn_shared},
+    os::process::{Origin, on_behalf_of, origin, spawn_shared},
 };
 
 /// How long to use a token that is still valid after an early refresh has failed.

@@ -13,7 +13,7 @@ use super::{
     store::{TokenStore, is_token_key, refusal_key},
     token_cache::TokenCache,
 };
-use crate::{error::Result, process::PerProcess};
+use crate::{error::Result, os::process::PerProcess};
 
 /// A token store, as all credentials share it that are created for the same one.
 #[derive(Clone)]

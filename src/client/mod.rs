@@ -2,6 +2,7 @@
 
 mod batch;
 mod explain;
+pub mod options;
 
 use std::sync::Arc;
 
@@ -14,8 +15,7 @@ use crate::{
     decode::{PageSlice, Rows, check_credentials, parse_server_time},
     error::Result,
     http::{AuthorizedTransport, BaseUrl, HttpResponse, RequestPlan, TransportOptions},
-    pages::{PagedCall, Pages},
-    records_call::RecordsCall,
+    pages::{PagedCall, Pages, RecordsCall},
 };
 
 /// A client of the service: cheap to clone, safe to share.

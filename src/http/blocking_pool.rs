@@ -26,7 +26,7 @@ use tokio::{
 use super::connection::IDLE_MAX;
 use crate::{
     error::{Error, Result},
-    process::{self, runtime},
+    os::process::{self, runtime},
 };
 
 /// The most local runtimes of clients that share their connections: each uses four file descriptors.

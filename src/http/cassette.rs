@@ -26,8 +26,8 @@ use super::{
     redact::{Side, redact_pairs, redact_text},
 };
 use crate::{
-    atomic_file::check_regular,
     error::{Delivery, Error, ErrorKind, Redactor, Result, Unredacted},
+    os::atomic_file::check_regular,
 };
 
 /// What records the traffic of a client, or replaces the network.

@@ -14,8 +14,8 @@ use tokio::{sync::Mutex, time::timeout};
 
 use crate::{
     error::Result,
-    process::{PerProcess, origin},
-    simulated,
+    os::process::{PerProcess, origin},
+    os::simulated,
 };
 
 /// How much faster or slower the service's clock may run than this machine's: one part in 5,000

@@ -12,7 +12,7 @@ use crate::{
     api::SERVER_TIME,
     decode::parse_server_time,
     error::{Error, Result},
-    simulated,
+    os::simulated,
 };
 
 /// How often one call reads the service's clock.

@@ -18,7 +18,7 @@ use super::{
     connection::build_client,
     tls::tls_config,
 };
-use crate::{error::Result, process::PerProcess};
+use crate::{error::Result, os::process::PerProcess};
 
 /// The HTTP client of the shared runtime, and those of blocking calls.
 #[derive(Debug)]

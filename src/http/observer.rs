@@ -19,7 +19,7 @@ use url::Position;
 use super::Request;
 use crate::{
     error::{ExceptionClass, Shown},
-    process::{Caller, origin},
+    os::process::{Caller, origin},
 };
 
 /// Receives the events of a client. The request waits until the observer is done with an event.

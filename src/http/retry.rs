@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::{Request, TransportOptions, retry_budget::RetryBudget};
 use crate::{
     error::{Delivery, Error, ErrorKind},
-    simulated::random_share,
+    os::simulated::random_share,
 };
 
 /// The longest `Retry-After` that a call waits for; beyond it the error is returned.

@@ -35,7 +35,7 @@ use crate::{
     api::SERVER_TIME,
     decode::parse_server_time,
     error::{Delivery, Error, ErrorKind, Result, Unredacted},
-    process::{PerProcess, origin},
+    os::process::{PerProcess, origin},
     shared_limit::SharedLimit,
 };
 

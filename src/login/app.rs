@@ -18,7 +18,7 @@ use crate::{
     auth::{Attempt, OAuth, SharedStore, TokenSet, check_client_secret},
     error::{Error, ErrorKind, Login, Result},
     http::{BaseUrl, Transport, TransportOptions},
-    process::PerProcess,
+    os::process::PerProcess,
 };
 
 /// A registered client, and where it stores the tokens of its users.

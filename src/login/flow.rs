@@ -26,7 +26,7 @@ use crate::{
     auth::{Attempt, OAuth, Registration, SharedStore, TokenSet},
     error::{Error, ErrorKind, Login as LoginOf, Result},
     http::{BaseUrl, Transport, TransportOptions},
-    process::runtime,
+    os::process::runtime,
 };
 
 /// Shorter than for other requests, since a person is waiting.

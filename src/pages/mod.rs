@@ -14,6 +14,7 @@ mod gather;
 mod page_stream;
 mod paged_call;
 mod position;
+mod records_call;
 mod sink;
 mod window;
 
@@ -29,13 +30,14 @@ pub use gather::{Limits, exhausted};
 pub use page_stream::Source;
 pub use paged_call::{PagedCall, PagingStyle, WINDOWS_MAX, time_range};
 pub use position::{Position, Ticket, Unit, View};
+pub use records_call::RecordsCall;
 pub use sink::{CheckedSink, Sink};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::{
     decode::PageSlice,
     error::{Error, Result},
-    process::PerProcess,
+    os::process::PerProcess,
 };
 
 /// An iteration over a list: one page in memory, and one more being fetched for each window. Rows are

@@ -14,7 +14,7 @@ use crate::{
     decode::{Page, PageSlice},
     error::{Error, Redactor, Result},
     http::AuthorizedTransport,
-    process::AbortOnDrop,
+    os::process::AbortOnDrop,
 };
 
 /// Where the pages of a call come from.

@@ -1,13 +1,15 @@
 //! A list that is returned in pages: its plan, how it is paged, and its time range.
 
-use super::date_range::{PreviousRows, advance_range, drop_repeated};
+use super::{
+    date_range::{PreviousRows, advance_range, drop_repeated},
+    records_call::RecordsCall,
+};
 use crate::{
     api::{Argument, DateRange, Endpoint, FirstPage, Paging, ParameterLocation},
     auth::body_hash,
     decode::{Page, Value},
     error::{Error, Result},
     http::{Body, Cursor, RequestPlan, TimeRange},
-    records_call::RecordsCall,
 };
 
 /// The most windows that a time range is split into.

@@ -13,9 +13,9 @@ use std::{
 };
 
 use crate::{
-    atomic_file::{self, folder_of},
     error::Error,
-    lock::FileLock,
+    os::atomic_file::{self, folder_of},
+    os::lock::FileLock,
 };
 
 /// How long to wait for another process to finish its change.
@@ -277,7 +277,7 @@ mod tests {
     fn what_was_read_is_judged_even_if_it_has_been_removed_or_replaced_since() {
         type Change = fn(&Path);
         let changes: [Change; 3] = [
-            |folder| crate::atomic_file::remove(&folder.join("config.toml")).expect("removed"),
+            |folder| crate::os::atomic_file::remove(&folder.join("config.toml")).expect("removed"),
             |folder| fs::remove_dir_all(folder).expect("removed"),
             |folder| {
                 let mine = folder.join("mine");

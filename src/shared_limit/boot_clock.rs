@@ -1,7 +1,7 @@
 //! The time since the machine was started, which nobody sets and which goes on while it is suspended. All
 //! processes read the same clock.
 
-use crate::simulated;
+use crate::os::simulated;
 
 /// Nanoseconds since the machine was started.
 pub fn now() -> u64 {

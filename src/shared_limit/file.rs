@@ -20,8 +20,8 @@ use super::{
 use crate::{
     auth::store::{digest, open_private, replace_private, state_folder},
     error::{Error, Result},
-    fork_gate,
-    process::PerProcess,
+    os::fork_gate,
+    os::process::PerProcess,
 };
 
 /// How long a process holds the lock at most: microseconds. One that holds it longer was stopped.

@@ -12,7 +12,7 @@ use super::{
     state::{Allowance, Change, State},
     storage::{Reserved, Storage},
 };
-use crate::{error::Result, fork_gate, process::PerProcess};
+use crate::{error::Result, os::fork_gate, os::process::PerProcess};
 
 /// The state of a limit in the memory of a process.
 #[derive(Debug, Default)]

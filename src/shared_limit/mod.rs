@@ -23,7 +23,7 @@ pub use self::{
 use self::{file::FileStorage, memory::MemoryStorage};
 use crate::{
     error::Result,
-    process::{PerProcess, origin},
+    os::process::{PerProcess, origin},
 };
 
 /// How long before its time a request leaves the queue of its process. So much is reserved by a process at

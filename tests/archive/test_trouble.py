@@ -144,14 +144,14 @@ def test_a_database_of_something_else_is_left_as_it_is(file):
     assert file.read_bytes() == before
 
 
-def test_a_newer_format_is_rejected_and_left_as_it_is(target):
+@pytest.mark.parametrize("version", [0, 2, 99])
+def test_another_format_is_rejected_and_left_as_it_is(target, version):
     with bl.Archive(target) as archive, archive._database.transaction() as transaction:
-        transaction.execute("update archive_format set version = 99")
-    with pytest.raises(
-        bl.StoreError, match="has format 99; this version of boardlot supports"
-    ) as error:
-        bl.Archive(target)
-    assert "Update boardlot" in error.value.hint
+        transaction.execute(f"update archive_format set version = {version}")
+    for _ in range(2):
+        with pytest.raises(bl.StoreError, match=f"has format {version}; this version") as error:
+            bl.Archive(target)
+        assert "the archive is unchanged" in error.value.hint
 
 
 def test_a_missing_folder_and_invalid_targets_are_clear_errors(tmp_path):

@@ -17,8 +17,8 @@ use boardlot::{
     client::Client,
     decode::Value,
     http::{BaseUrl, ClientRate, TransportOptions},
+    os::simulated,
     shared_limit::{Allowance, SharedLimit},
-    simulated,
 };
 use tokio::{
     task::spawn_local,

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use boardlot::simulated;
+use boardlot::os::simulated;
 use tokio::{
     runtime::Builder,
     task::{LocalSet, spawn_local},

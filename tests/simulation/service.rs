@@ -11,7 +11,7 @@ use std::{
 use boardlot::{
     error::{Delivery, ErrorKind, Result},
     http::{HttpResponse, SimulatedExchange},
-    simulated,
+    os::simulated,
 };
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep_until};

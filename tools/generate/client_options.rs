@@ -1,7 +1,7 @@
 //! The options of a client: the constructor's signature and its part of the docstring.
 
 use boardlot::{
-    client_options::{CLIENT_OPTIONS, ClientOption, OptionKind},
+    client::options::{CLIENT_OPTIONS, ClientOption, OptionKind},
     http::TransportOptions,
 };
 

@@ -169,9 +169,9 @@ impl Sandbox {
     }
 
     /// Does what a person would do on the authorization page: ticks these scopes (`None`: those ticked
-    /// by default) and allows. Returns the URL to which the
-    /// browser would go: the client's callback with `code` and `state`, or with `error` if the
-    /// request was invalid. An unknown client or redirect URI is an error, as on the page.
+    /// by default) and allows. Returns the URL to which the browser would go: the client's callback
+    /// with `code` and `state`, or with `error` if the request was invalid. An unknown client or
+    /// redirect URI is an error, as on the page.
     pub fn authorize_demo_user(
         &self,
         authorize_url: &str,
@@ -212,9 +212,9 @@ impl Sandbox {
         self.shared.requests.count()
     }
 
-    /// Resets to the state of the seed: removes rows of `serve` and `put`, planned failures, recorded requests, used nonces, OAuth clients and
-    /// their grants, and restarts the sequence of faults. Uploaded keys and the tokens of
-    /// `add_bearer_token` stay.
+    /// Resets to the state of the seed: removes rows of `serve` and `put`, planned failures, recorded
+    /// requests, used nonces, OAuth clients and their grants, and restarts the sequence of faults.
+    /// Uploaded keys and the tokens of `add_bearer_token` stay.
     pub fn reset(&self) {
         self.shared.reset();
     }

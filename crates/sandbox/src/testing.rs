@@ -16,7 +16,7 @@ use sha2::Sha256;
 
 use super::{
     Options, Sandbox,
-    credentials::{random_text, verify::SignedRequest},
+    credentials::{random_secret, verify::SignedRequest},
 };
 
 /// A private key of the vectors.
@@ -136,7 +136,7 @@ impl Rig {
 
     /// A request with the four headers, made with an offset of the clock.
     pub fn signed(&self, method: &str, target: &str, body: &[u8], offset_ms: i64) -> Got {
-        let nonce = random_text("").expect("random");
+        let nonce = random_secret().expect("random");
         let headers = self.signature(method, target, body, offset_ms, &nonce);
         self.send(method, target, &headers, body).expect("a response")
     }

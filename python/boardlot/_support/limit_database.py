@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +114,16 @@ class LimitDatabase:
             application_name="boardlot",
         )
         try:
+            self._insert(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _insert(self, connection: psycopg.Connection[Any]) -> None:
+        import psycopg
+
+        try:
             connection.execute(INSERT, (self.name,))
         except psycopg.errors.UndefinedTable:
             # Another process may create it in the same moment.
@@ -120,18 +131,29 @@ class LimitDatabase:
             with contextlib.suppress(*exists):
                 connection.execute(TABLE)
             connection.execute(INSERT, (self.name,))
-        return connection
 
 
 class _Connection:
-    """The connection, which one thread at a time uses."""
+    """The connection, which one thread at a time uses. It is closed with the limit."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.driver: psycopg.Connection[Any] | None = None
-        self._process = os.getpid()
+        # At most one. Not garbage before it is closed, unlike an attribute.
+        self._open: list[psycopg.Connection[Any]] = []
+        weakref.finalize(self, _close, self._open, os.getpid())
 
-    def __del__(self) -> None:
-        # That of its parent is not a forked child's to close.
-        if self.driver is not None and self._process == os.getpid():
-            self.driver.close()
+    @property
+    def driver(self) -> psycopg.Connection[Any] | None:
+        return self._open[0] if self._open else None
+
+    @driver.setter
+    def driver(self, opened: psycopg.Connection[Any] | None) -> None:
+        _close(self._open, os.getpid())
+        self._open[:] = [] if opened is None else [opened]
+
+
+def _close(connections: list[psycopg.Connection[Any]], process: int) -> None:
+    # Not in a forked child, which has the same socket.
+    if process == os.getpid():
+        for connection in connections:
+            connection.close()

@@ -275,7 +275,7 @@ mod tests {
         fs::rename(&path, &target).expect("renamed");
         symlink(&target, &path).expect("linked");
         refused(&store, &path);
-        crate::atomic_file::remove(&path).expect("removed");
+        crate::os::atomic_file::remove(&path).expect("removed");
         fs::create_dir(&path).expect("made");
         refused(&store, &path);
     }

@@ -10,9 +10,9 @@ use std::{
 
 use super::{Secret, store_error};
 use crate::{
-    atomic_file::{self, folder_of},
     error::{Error, Result},
-    lock::FileLock,
+    os::atomic_file::{self, folder_of},
+    os::lock::FileLock,
 };
 
 /// Called repeatedly while waiting for a lock; an error ends the wait.

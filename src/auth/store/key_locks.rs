@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{Guard, REFRESH_LOCK_TIMEOUT, still_locked};
-use crate::{error::Result, process::PerProcess};
+use crate::{error::Result, os::process::PerProcess};
 
 /// The keys that are locked now.
 #[derive(Default)]

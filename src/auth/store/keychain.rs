@@ -12,8 +12,8 @@ use super::{
     state_folder::{digest, lock_in_state_folder, state_folder},
 };
 use crate::{
-    atomic_file,
     error::{Error, ErrorKind, Result},
+    os::atomic_file,
 };
 
 /// The service name of our entries.
@@ -115,7 +115,7 @@ mod platform {
     use tokio::time::timeout;
 
     use super::{SERVICE, Secret, unavailable};
-    use crate::{error::Result, process::runtime};
+    use crate::{error::Result, os::process::runtime};
 
     /// Long enough for a person to type the keychain's password.
     const TIMEOUT: Duration = Duration::from_secs(120);

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use crate::{
     error::{Error, ErrorKind, Result},
     http::PoolSlot,
-    process::on_behalf_of,
+    os::process::on_behalf_of,
     py::{
         hooks::{logging, observer},
         interpreter::{errors::raise, shutdown_gate},

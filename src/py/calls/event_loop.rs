@@ -16,7 +16,7 @@ use pyo3::{
 
 use crate::{
     error::Error,
-    process::PerProcess,
+    os::process::PerProcess,
     py::interpreter::{
         callback::Invoke,
         errors::raise,

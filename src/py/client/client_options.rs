@@ -1,4 +1,4 @@
-//! The keyword arguments of a client's constructor, read by the table of `crate::client_options`.
+//! The keyword arguments of a client's constructor, read by the table of `crate::client::options`.
 
 use std::sync::Arc;
 

@@ -10,9 +10,9 @@ use futures_util::future::BoxFuture;
 use pyo3::{prelude::*, types::PyBytes};
 
 use crate::{
-    callback_pool,
     error::{Delivery, Error, ErrorKind, Result},
     http::redact_named_secrets,
+    os::callback_pool,
     py::interpreter::{
         callback::Invoke,
         fork_safe_cell::intern,

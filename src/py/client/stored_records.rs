@@ -11,13 +11,13 @@ use crate::{
     api::{EncodedValue, Field, Parameter, ParameterKind, TimeUnit},
     decode::{PageSlice, Rows, StoredFill, StoredRecord, page_of_texts},
     error::{Error, Result},
-    process,
+    os::process,
+    pages::RecordsCall,
     py::{
         arguments::caller_arguments::{argument, text_of},
         interpreter::{errors::raise, shutdown_gate::detach},
         rows::{records::Records, row_builder_pool::RowBuilderPool},
     },
-    records_call::RecordsCall,
 };
 
 /// What an archive adds to each record in its list of changes.

@@ -15,7 +15,7 @@ use crate::{
         store::{Guard, KeyLocks, Secret, TokenStore},
     },
     error::{Error, ErrorKind, Result},
-    process::PerProcess,
+    os::process::PerProcess,
     py::interpreter::{
         callback::Invoke,
         fork_safe_cell::intern,

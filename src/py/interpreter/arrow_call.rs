@@ -9,7 +9,7 @@ use std::{mem::ManuallyDrop, ops::Deref};
 
 use pyo3::ffi;
 
-use crate::process;
+use crate::os::process;
 
 /// Keeps a thread attached, whatever PyO3 has counted.
 pub struct Attached(ffi::PyGILState_STATE);

@@ -11,7 +11,7 @@ use super::{
     callback::Invoke,
     fork_safe_cell::{ForkSafeOnce, intern},
 };
-use crate::process::Caller;
+use crate::os::process::Caller;
 
 /// A copy of a context, since a context cannot be entered twice at the same time.
 pub struct CallerContext {

@@ -13,8 +13,8 @@ use pyo3::{
 };
 
 use crate::{
-    atomic_file,
-    lock::LockFile,
+    os::atomic_file,
+    os::lock::LockFile,
     py::interpreter::{
         callback::{Invoke, import},
         shutdown_gate::detach,

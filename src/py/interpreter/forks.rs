@@ -7,7 +7,7 @@
 pub fn watch() {
     use std::ffi::c_int;
 
-    use crate::{fork_gate, process};
+    use crate::{os::fork_gate, os::process};
 
     type Handler = Option<extern "C" fn()>;
 

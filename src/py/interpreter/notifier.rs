@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use super::shutdown_gate::with_interpreter;
 use crate::{
     error::{Error, Result},
-    process::PerProcess,
+    os::process::PerProcess,
 };
 
 /// What the notifier can wake.

@@ -27,7 +27,7 @@ use pyo3::prelude::*;
 use super::{arrow_call::Attached, thread_end};
 use crate::{
     error::{ErrorKind, Result},
-    process::{self, PerProcess},
+    os::process::{self, PerProcess},
 };
 
 static GATE: PerProcess<Gate> = PerProcess::new();

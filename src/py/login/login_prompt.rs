@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use crate::{
     login::Flow,
-    process::runtime,
+    os::process::runtime,
     py::interpreter::{
         callback::{Invoke, import},
         errors::raise,

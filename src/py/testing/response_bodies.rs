@@ -16,7 +16,7 @@ use crate::{
     decode::{Page, PageSlice, Rows},
     error::{Error, Result},
     http::HttpResponse,
-    pages::{PagedCall, Pages, Source},
+    pages::{PagedCall, Pages, RecordsCall, Source},
     py::{
         calls::call::CallMode,
         client::endpoint_arguments::{Arguments, endpoint_arguments},
@@ -24,7 +24,6 @@ use crate::{
         pager::pager_base::PagerBase,
         rows::{records::Records, row_builder_pool::RowBuilderPool},
     },
-    records_call::RecordsCall,
 };
 
 /// Parses the responses to a call.

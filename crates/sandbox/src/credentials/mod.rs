@@ -8,11 +8,20 @@ pub mod verify;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use boardlot_service::error::{Error, Result};
 
-/// 256 random bits in text, behind a prefix.
-pub fn random_text(prefix: &str) -> Result<String> {
-    let mut bytes = [0; 32];
+/// An id of 128 random bits, behind a prefix.
+pub fn random_id(prefix: &str) -> Result<String> {
+    Ok(format!("{prefix}{}", random::<16>()?))
+}
+
+/// A secret of 256 random bits.
+pub fn random_secret() -> Result<String> {
+    random::<32>()
+}
+
+fn random<const BYTES: usize>() -> Result<String> {
+    let mut bytes = [0; BYTES];
     getrandom::fill(&mut bytes).map_err(|error| {
         Error::config(format!("the operating system returned no random bytes: {error}"))
     })?;
-    Ok(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(bytes)))
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
 }

@@ -11,7 +11,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use boardlot_service::error::Result;
 use sha2::{Digest, Sha256};
 
-use super::{random_text, scopes::Scopes};
+use super::{random_secret, scopes::Scopes};
 use crate::lock;
 
 /// A code is valid for 5 minutes.
@@ -90,7 +90,7 @@ pub type Invalid = &'static str;
 impl Tokens {
     /// A new access token with all scopes, without a login.
     pub fn add(&self, lifetime: Duration) -> String {
-        let token = random_text("").unwrap_or_default();
+        let token = random_secret().unwrap_or_default();
         if !token.is_empty() {
             // Without randomness nothing is stored, so that an empty token is not valid.
             lock(&self.0).add_access(token.clone(), Scopes::all(), lifetime, None);
@@ -106,7 +106,7 @@ impl Tokens {
     }
 
     pub fn add_code(&self, consent: Consent, now_ms: i64) -> Result<String> {
-        let code = random_text("")?;
+        let code = random_secret()?;
         let until_ms = now_ms.saturating_add(CODE_LIFETIME_MS);
         lock(&self.0).codes.insert(code.clone(), Code { consent, until_ms, used: None });
         Ok(code)
@@ -119,30 +119,30 @@ impl Tokens {
         exchange: Exchange<'_>,
         lifetime: Duration,
         now_ms: i64,
-    ) -> Result<Result<Issued, Invalid>> {
-        let (access_token, refresh_token) = (random_text("")?, random_text("")?);
+    ) -> Result<Issued, Invalid> {
+        let (access_token, refresh_token) = (random()?, random()?);
         let mut state = lock(&self.0);
         let grant = state.grants.saturating_add(1);
         let Some(code) = state.codes.get_mut(exchange.code) else {
-            return Ok(Err("the code is unknown"));
+            return Err("the code is unknown");
         };
         if let Some(first) = code.used {
             state.access.retain(|_, access| access.grant != Some(first));
             state.refresh.retain(|_, refresh| refresh.grant != first);
-            return Ok(Err("the code was used before; the tokens of its first use are revoked"));
+            return Err("the code was used before; the tokens of its first use are revoked");
         }
         if now_ms >= code.until_ms {
-            return Ok(Err("the code has expired"));
+            return Err("the code has expired");
         }
         let consent = &code.consent;
         if consent.client_id != exchange.client_id {
-            return Ok(Err("the code belongs to another client"));
+            return Err("the code belongs to another client");
         }
         if consent.redirect_uri != exchange.redirect_uri {
-            return Ok(Err("redirect_uri differs from that of the authorization request"));
+            return Err("redirect_uri differs from that of the authorization request");
         }
         if !fits(exchange.verifier, &consent.challenge) {
-            return Ok(Err("code_verifier does not match the challenge"));
+            return Err("code_verifier does not match the challenge");
         }
         let scopes = consent.scopes.clone();
         code.used = Some(grant);
@@ -154,7 +154,7 @@ impl Tokens {
             let scopes = scopes.clone();
             state.refresh.insert(token.clone(), Refresh { client_id, scopes, grant });
         }
-        Ok(Ok(Issued { access_token, refresh_token, scopes }))
+        Ok(Issued { access_token, refresh_token, scopes })
     }
 
     /// A new access token; the refresh token stays valid.
@@ -163,18 +163,18 @@ impl Tokens {
         refresh_token: &str,
         client_id: &str,
         lifetime: Duration,
-    ) -> Result<Result<Issued, Invalid>> {
-        let access_token = random_text("")?;
+    ) -> Result<Issued, Invalid> {
+        let access_token = random()?;
         let mut state = lock(&self.0);
         let Some(refresh) = state.refresh.get(refresh_token) else {
-            return Ok(Err("the refresh token is unknown or revoked"));
+            return Err("the refresh token is unknown or revoked");
         };
         if refresh.client_id != client_id {
-            return Ok(Err("the refresh token belongs to another client"));
+            return Err("the refresh token belongs to another client");
         }
         let (scopes, grant) = (refresh.scopes.clone(), refresh.grant);
         state.add_access(access_token.clone(), scopes.clone(), lifetime, Some(grant));
-        Ok(Ok(Issued { access_token, refresh_token: None, scopes }))
+        Ok(Issued { access_token, refresh_token: None, scopes })
     }
 
     pub fn revoke_access(&self) {
@@ -213,6 +213,10 @@ impl State {
             self.access.insert(token, Access { scopes, until, grant });
         }
     }
+}
+
+fn random() -> Result<String, Invalid> {
+    random_secret().map_err(|_| "the operating system returned no random bytes")
 }
 
 /// The challenge of a client, decoded; `None` if it is not a SHA-256 hash.
@@ -260,7 +264,7 @@ mod tests {
     }
 
     fn exchange(tokens: &Tokens, exchange: Exchange<'_>, now_ms: i64) -> Result<Issued, Invalid> {
-        tokens.exchange(exchange, HOUR, now_ms).expect("random")
+        tokens.exchange(exchange, HOUR, now_ms)
     }
 
     #[test]
@@ -314,8 +318,7 @@ mod tests {
         let other = tokens.add_code(consent(), NOW).expect("random");
         let first = exchange(&tokens, with(&code), NOW).expect("issued");
         let refresh_token = first.refresh_token.expect("for refreshing");
-        let renewed = tokens.refresh(&refresh_token, "c1", HOUR).expect("random");
-        let renewed = renewed.expect("issued");
+        let renewed = tokens.refresh(&refresh_token, "c1", HOUR).expect("issued");
         let kept = exchange(&tokens, with(&other), NOW).expect("issued");
         // Also long after it has expired, and from another client.
         let late = Exchange { client_id: "thief", ..with(&code) };
@@ -323,7 +326,7 @@ mod tests {
         for token in [&first.access_token, &renewed.access_token] {
             assert_eq!(tokens.scopes(token), None);
         }
-        assert!(tokens.refresh(&refresh_token, "c1", HOUR).expect("random").is_err());
+        assert!(tokens.refresh(&refresh_token, "c1", HOUR).is_err());
         assert_eq!(tokens.scopes(&kept.access_token), Some(Scopes::all()));
     }
 
@@ -333,13 +336,13 @@ mod tests {
         let code = tokens.add_code(consent(), NOW).expect("random");
         let issued = exchange(&tokens, with(&code), NOW).expect("issued");
         let refresh_token = issued.refresh_token.expect("one");
-        let refreshed = || tokens.refresh(&refresh_token, "c1", HOUR).expect("random").is_ok();
+        let refreshed = || tokens.refresh(&refresh_token, "c1", HOUR).is_ok();
         let (handed, short) = (tokens.add(HOUR), tokens.add(Duration::ZERO));
         assert!(tokens.scopes(&handed).is_some() && tokens.scopes(&short).is_none());
         tokens.revoke_access();
         assert!(tokens.scopes(&handed).is_none() && tokens.scopes(&issued.access_token).is_none());
         assert!(refreshed());
-        assert!(tokens.refresh(&refresh_token, "c2", HOUR).expect("random").is_err());
+        assert!(tokens.refresh(&refresh_token, "c2", HOUR).is_err());
         let handed = tokens.add(HOUR);
         tokens.forget_grants();
         assert!(!refreshed() && tokens.scopes(&handed).is_some());

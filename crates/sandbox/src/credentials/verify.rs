@@ -13,7 +13,7 @@ use boardlot_service::{
 };
 use http::HeaderMap;
 
-use super::{keys::UploadedKey, random_text, scopes::Scopes, tokens::Tokens};
+use super::{keys::UploadedKey, random_id, scopes::Scopes, tokens::Tokens};
 use crate::{lock, read, wire::envelope::Rejection, write};
 
 /// The largest difference between the clocks, either way.
@@ -63,7 +63,7 @@ impl Credentials {
     /// Stores a public key under a fresh id.
     pub fn upload(&self, public_pem: &str) -> Result<String> {
         let key = UploadedKey::read(public_pem)?;
-        let id = random_text("app-")?;
+        let id = random_id("app-")?;
         let known = Arc::new(Known { key, nonces: Mutex::default() });
         write(&self.keys).insert(id.clone(), known);
         Ok(id)

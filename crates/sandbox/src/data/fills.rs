@@ -178,7 +178,7 @@ impl Fills {
     fn record(&self, place: usize) -> Option<String> {
         let stock = self.stock(place)?;
         let order = self.random(2, self.order(place));
-        let side = if order % 2 == 0 { "BUY" } else { "SELL" };
+        let side = if order.is_multiple_of(2) { "BUY" } else { "SELL" };
         let (broker_id, broker) = BROKERS.get((order / 2 % 4) as usize)?;
         let random = self.random(3, place);
         let status = if random.is_multiple_of(CANCELLED) { "CANCELLED" } else { "OK" };
@@ -194,8 +194,13 @@ impl Fills {
         let deal = DEAL_IDS_FROM + ids + (self.half * 2 - place) as u64 * 7;
         let order_id = ORDER_IDS_FROM + ids + self.order(place) as u64;
         let (code, name) = (&stock.code, &stock.name);
+        let ids = format!(r#""deal_id":"{deal}","order_id":"{order_id}""#);
+        let what = format!(r#""code":"{code}","stock_name":"{name}","qty":"{quantity}""#);
+        let price = format!(r#""price":"{price:.decimals$}""#);
+        let times = format!(r#""create_time":{created},"updated_time":{updated}"#);
+        let by = format!(r#""counter_broker_id":{broker_id},"counter_broker_name":"{broker}""#);
         Some(format!(
-            r#"{{"trd_side":"{side}","deal_id":"{deal}","order_id":"{order_id}","code":"{code}","stock_name":"{name}","qty":"{quantity}","price":"{price:.decimals$}","create_time":{created},"updated_time":{updated},"counter_broker_id":{broker_id},"counter_broker_name":"{broker}","status":"{status}"}}"#
+            r#"{{"trd_side":"{side}",{ids},{what},{price},{times},{by},"status":"{status}"}}"#
         ))
     }
 }

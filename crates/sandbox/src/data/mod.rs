@@ -26,6 +26,9 @@ use rows::{Lists, Row};
 use securities::security;
 use templates::{Basis, Words, expand, futures, words_of};
 
+/// Section 8.
+const DIVIDENDS_MAX: usize = 100;
+
 /// The accounts of the demo user by their kinds. One of the ids is larger than what a 64-bit float holds
 /// exactly.
 pub const ACCOUNTS: [(&str, &[&str]); 3] = [
@@ -72,7 +75,7 @@ impl Data {
             "trading_days" => trading_days(arguments)?.into(),
             _ => self.lists.of((arguments.identity(), false), || self.rows(arguments))?,
         };
-        rows::respond(self.seed(), &rows, arguments)
+        rows::respond(self.seed(), &rows, arguments, DIVIDENDS_MAX)
     }
 
     fn rows(&self, arguments: &Arguments) -> Result<Vec<Row>, Rejection> {

@@ -26,8 +26,6 @@ use crate::{
     },
 };
 
-/// Section 8.
-const DIVIDENDS_MAX: usize = 100;
 const DATE_RANGE_PAGE: usize = 100;
 /// By how much the end of the default range may differ from now.
 const NOW_TOLERANCE_MICROS: u64 = 600_000_000;
@@ -170,7 +168,7 @@ impl CustomRows {
             let wanted = |row: &&Row| is_wanted(row, arguments, is_default);
             Ok(self.rows.iter().filter(wanted).cloned().collect())
         })?;
-        respond(seed, &rows, arguments)
+        respond(seed, &rows, arguments, usize::MAX)
     }
 }
 
@@ -189,8 +187,8 @@ fn sort(rows: &mut [Row], field: &str) -> Result<()> {
     Ok(())
 }
 
-/// The page of a list that a request asks for.
-pub fn respond(seed: u64, rows: &[Row], arguments: &Arguments) -> HandlerResult {
+/// The page of a list that a request asks for; of dividends, at most so many.
+pub fn respond(seed: u64, rows: &[Row], arguments: &Arguments, most: usize) -> HandlerResult {
     let endpoint = &arguments.endpoint;
     let mut body = Body::new(endpoint);
     match &endpoint.paging {
@@ -199,7 +197,7 @@ pub fn respond(seed: u64, rows: &[Row], arguments: &Arguments) -> HandlerResult 
             let money: f64 = amounts.filter_map(Value::as_f64).sum();
             body.beside("total_dividend_count", json!(rows.len()));
             body.beside("total_dividend_money", json!(money));
-            Ok(body.rows(&rows.get(..DIVIDENDS_MAX).unwrap_or(rows)))
+            Ok(body.rows(&rows.get(..most).unwrap_or(rows)))
         }
         None => {
             let limit = arguments.integer("limit").map_or(rows.len(), |limit| limit as usize);

@@ -7,7 +7,10 @@ use boardlot_service::{
 use http::{HeaderValue, StatusCode, header::LOCATION};
 use url::form_urlencoded;
 
-use super::{OAuth, OAuthRequest, Response, fields::Fields};
+use super::{
+    fields::Fields,
+    service::{OAuth, OAuthRequest, Response},
+};
 use crate::{
     credentials::{
         scopes::{Scopes, account_scopes},

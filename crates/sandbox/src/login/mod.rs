@@ -5,61 +5,19 @@
 mod authorize;
 mod fields;
 mod register;
+mod service;
 mod token;
 
-use std::time::Duration;
-
-use boardlot_service::{
-    api::{self, Endpoint, Method, ResponseShape},
-    error::Error,
-};
+use boardlot_service::api::{self, Endpoint, Method, ResponseShape};
 use http::{
-    HeaderMap, HeaderValue, StatusCode,
+    HeaderValue, StatusCode,
     header::{CACHE_CONTROL, PRAGMA},
 };
-use serde_json::json;
 
 use crate::{credentials::tokens::Tokens, faults::Fault, wire::http_response::HttpResponse};
 pub use authorize::allow_as_demo_user;
-use register::Clients;
-
-/// The state of the OAuth endpoints.
-#[derive(Debug)]
-pub struct OAuth {
-    base_url: String,
-    token_lifetime: Duration,
-    clients: Clients,
-}
-
-impl OAuth {
-    pub fn new(base_url: String, token_lifetime: Duration) -> Self {
-        OAuth { base_url, token_lifetime, clients: Clients::default() }
-    }
-
-    /// Removes all clients.
-    pub fn clear(&self) {
-        self.clients.clear();
-    }
-}
-
-/// A request to one of the endpoints.
-#[derive(Debug, Clone, Copy)]
-pub struct OAuthRequest<'a> {
-    pub headers: &'a HeaderMap,
-    pub query: &'a str,
-    pub body: &'a [u8],
-    pub now_ms: i64,
-}
-
-/// An error in the form of RFC 6749, section 5.2.
-#[derive(Debug)]
-struct OAuthError {
-    status: StatusCode,
-    error: &'static str,
-    description: String,
-}
-
-type Response = Result<HttpResponse, OAuthError>;
+pub use service::{OAuth, OAuthRequest};
+use service::{OAuthError, Response};
 
 /// One of the endpoints.
 #[derive(Debug)]
@@ -110,30 +68,5 @@ impl Route {
             .unwrap_or_else(OAuthError::into_response)
             .with(CACHE_CONTROL, HeaderValue::from_static("no-store"))
             .with(PRAGMA, HeaderValue::from_static("no-cache"))
-    }
-}
-
-impl OAuthError {
-    fn new(error: &'static str, description: impl Into<String>) -> Self {
-        OAuthError { status: StatusCode::BAD_REQUEST, error, description: description.into() }
-    }
-
-    fn into_response(self) -> HttpResponse {
-        let body = json!({ "error": self.error, "error_description": self.description });
-        HttpResponse::json(self.status, body.to_string().into_bytes())
-    }
-}
-
-/// What is wrong with a field.
-impl From<String> for OAuthError {
-    fn from(invalid: String) -> Self {
-        OAuthError::new("invalid_request", invalid)
-    }
-}
-
-impl From<Error> for OAuthError {
-    fn from(error: Error) -> Self {
-        let status = StatusCode::INTERNAL_SERVER_ERROR;
-        OAuthError { status, ..OAuthError::new("server_error", error.to_string()) }
     }
 }

@@ -1,64 +1,18 @@
-//! Registration of clients (section 2.1), and the registered ones.
-
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex},
-};
+//! Registration of clients (section 2.1).
 
 use boardlot_service::api::{Argument, Parameter, ParameterKind, REGISTER};
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use super::{OAuth, OAuthError, OAuthRequest, Response};
+use super::service::{Client, OAuth, OAuthError, OAuthRequest, Response};
 use crate::{
-    credentials::{random_text, scopes::Scopes, tokens::Tokens},
-    lock,
+    credentials::{random_id, random_secret, scopes::Scopes, tokens::Tokens},
     wire::http_response::HttpResponse,
 };
 
-const CLIENTS_MAX: usize = 10_000;
 const LIST_MAX: usize = 20;
 const CODE_GRANT: &str = "authorization_code";
 const REFRESH_GRANT: &str = "refresh_token";
-
-#[derive(Debug, Default)]
-pub struct Clients(Mutex<HashMap<String, Arc<Client>>>);
-
-/// A registered client.
-#[derive(Debug)]
-pub struct Client {
-    pub id: String,
-    pub name: String,
-    pub redirect_uris: Vec<String>,
-    /// Whether it registered for refreshing.
-    pub refreshes: bool,
-    /// Of a confidential client.
-    pub secret: Option<String>,
-}
-
-impl Clients {
-    pub fn get(&self, id: &str) -> Option<Arc<Client>> {
-        lock(&self.0).get(id).cloned()
-    }
-
-    pub fn clear(&self) {
-        lock(&self.0).clear();
-    }
-
-    fn add(&self, client: Client) -> Result<(), OAuthError> {
-        let mut all = lock(&self.0);
-        if all.len() >= CLIENTS_MAX {
-            // Removing an old one would end a login that works.
-            return Err(OAuthError {
-                status: StatusCode::SERVICE_UNAVAILABLE,
-                error: "temporarily_unavailable",
-                description: "too many clients have registered; reset the sandbox".to_owned(),
-            });
-        }
-        all.insert(client.id.clone(), Arc::new(client));
-        Ok(())
-    }
-}
 
 pub fn register(oauth: &OAuth, _: &Tokens, request: &OAuthRequest<'_>) -> Response {
     let body: Map<String, Value> = serde_json::from_slice(request.body)
@@ -95,12 +49,12 @@ pub fn register(oauth: &OAuth, _: &Tokens, request: &OAuthRequest<'_>) -> Respon
     }
 
     let is_confidential = text("token_endpoint_auth_method") == "client_secret_post";
-    let secret = is_confidential.then(|| random_text("")).transpose()?;
-    let id = random_text("client-")?;
+    let secret = is_confidential.then(|| random_secret()).transpose()?;
+    let id = random_id("client-")?;
     let mut registered = json!({
         "client_id": id,
         "client_id_issued_at": request.now_ms.div_euclid(1_000),
-        "registration_access_token": random_text("")?,
+        "registration_access_token": random_secret()?,
         "registration_client_uri": format!("{}{}/{id}", oauth.base_url, REGISTER.path),
         "scope": Scopes::all().to_text(),
         "pkce_required": true,

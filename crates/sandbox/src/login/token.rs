@@ -6,7 +6,10 @@ use boardlot_service::api::TOKEN;
 use http::{StatusCode, header::CONTENT_TYPE};
 use serde_json::json;
 
-use super::{OAuth, OAuthError, OAuthRequest, Response, fields::Fields, register::Client};
+use super::{
+    fields::Fields,
+    service::{Client, OAuth, OAuthError, OAuthRequest, Response},
+};
 use crate::{
     credentials::tokens::{Exchange, Tokens},
     wire::http_response::HttpResponse,
@@ -38,7 +41,7 @@ pub fn grant(oauth: &OAuth, tokens: &Tokens, request: &OAuthRequest<'_>) -> Resp
             let message = "the client did not register for refresh_token";
             return Err(OAuthError::new("unauthorized_client", message));
         }
-        tokens.refresh(refresh_token, &client.id, oauth.token_lifetime)?
+        tokens.refresh(refresh_token, &client.id, oauth.token_lifetime)
     } else {
         let exchange = Exchange {
             code: fields.required("code")?,
@@ -47,7 +50,7 @@ pub fn grant(oauth: &OAuth, tokens: &Tokens, request: &OAuthRequest<'_>) -> Resp
             verifier: fields.required("code_verifier")?,
             refreshes: client.refreshes,
         };
-        tokens.exchange(exchange, oauth.token_lifetime, request.now_ms)?
+        tokens.exchange(exchange, oauth.token_lifetime, request.now_ms)
     };
     let issued = issued.map_err(|invalid| OAuthError::new("invalid_grant", invalid))?;
     let mut body = json!({

@@ -56,7 +56,7 @@ fn a_registration_returns_the_whole_record() {
         assert!((0..60).contains(&age));
         assert_eq!(response.get("client_secret").is_some(), besides == 2);
         // RFC 7591, section 3.2.1.
-        assert_eq!(response.get("client_secret_expires_at"), (besides == 2).then(|| &zero));
+        assert_eq!(response.get("client_secret_expires_at"), (besides == 2).then_some(&zero));
     }
     assert_ne!(client(&rig), client(&rig));
 }

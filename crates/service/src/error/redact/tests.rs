@@ -104,7 +104,7 @@ fn a_secret_that_others_begin_like_is_in_no_text_without_its_end() {
         (&encoded, true),
         ("eyJhbGciOiJIUzI1NiJ9.other.signature", false),
         ("eyJhbGciOiJIUzI1NiJ9%2Estate%2Esign", false),
-        (&encoded[..24], false),
+        (encoded.split_at(24).0, false),
         ("", false),
     ] {
         assert_eq!(redactor.is_in(text), is_in, "{text}");

@@ -16,8 +16,8 @@ use tokio::{
 
 use crate::{
     error::{Error, Result},
-    process::{PerProcess, origin, waited_for_by},
-    simulated,
+    os::process::{PerProcess, origin, waited_for_by},
+    os::simulated,
 };
 
 static POOL: PerProcess<CallbackPool> = PerProcess::new();

@@ -20,7 +20,7 @@ use tokio::{
 
 use crate::{
     error::{Error, Result},
-    simulated,
+    os::simulated,
 };
 
 static RUNTIME: PerProcess<Runtime> = PerProcess::new();
