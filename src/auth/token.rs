@@ -107,19 +107,19 @@ impl TokenSet {
         }
     }
 
-    /// Whether these are the tokens of the same login or refresh.
+    /// Returns true if these are the tokens of the same login or refresh.
     pub fn is_same(&self, other: &TokenSet) -> bool {
         self.access_token == other.access_token
             && self.refresh_token == other.refresh_token
             && self.expires_at_ms == other.expires_at_ms
     }
 
-    /// Whether the access token should be refreshed before it is used.
+    /// Returns true if the access token should be refreshed before it is used.
     pub fn expires_soon(&self, now_ms: i64) -> bool {
         self.refresh_at_ms.is_some_and(|refresh_at_ms| now_ms >= refresh_at_ms)
     }
 
-    /// Whether the access token has expired.
+    /// Returns true if the access token has expired.
     pub fn is_expired(&self, now_ms: i64) -> bool {
         self.expires_at_ms.is_some_and(|expires_at_ms| now_ms >= expires_at_ms)
     }
@@ -207,7 +207,7 @@ impl Registration {
         Registration { confidential: true, ..self }
     }
 
-    /// Whether the client is confidential.
+    /// Returns true if the client is confidential.
     pub fn is_confidential(&self) -> bool {
         self.confidential || self.client_secret.is_some()
     }
@@ -263,7 +263,7 @@ fn times(lifetime: Option<Duration>, requested_at_ms: i64) -> (Option<i64>, Opti
     (lifetime.map(after), lifetime.map(refresh_after).map(after))
 }
 
-/// Whether a string can be sent as a bearer token.
+/// Returns true if a string can be sent as a bearer token.
 pub fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }

@@ -85,7 +85,7 @@ impl Rows {
         self.ends.last().copied().unwrap_or_default()
     }
 
-    /// Whether there are no records.
+    /// Returns true if there are no records.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

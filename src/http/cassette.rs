@@ -52,7 +52,7 @@ struct Recording {
     file: Option<File>,
     /// The bytes of its complete lines.
     length: u64,
-    /// Whether a line that could not be written may have begun: it is removed before the next one.
+    /// True if a line that could not be written may have begun: it is removed before the next one.
     is_broken: bool,
     /// The service whose traffic is recorded, once the header that names it is written.
     base_url: Option<String>,

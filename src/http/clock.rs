@@ -133,7 +133,7 @@ impl ClockReading {
         round_trip + Duration::from_micros(UNIT.unsigned_abs()) + turn.clamp(least, most)
     }
 
-    /// Whether a call at `now` should use this reading, and not make a new one.
+    /// Returns true if a call at `now` should use this reading, and not make a new one.
     pub fn is_precise(&self, now: LocalInstant, turn: Duration) -> bool {
         self.wait_until_past(self.latest(now), now) <= self.wait_max(turn)
     }

@@ -199,8 +199,9 @@ fn address(url: &url::Url) -> String {
     url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-/// Whether the service said that it did not process the request: by GOAWAY, whose last stream is an
-/// earlier one, or by refusing the stream (RFC 9113, sections 6.8 and 8.7). HTTP/1.1 cannot say so.
+/// Returns true if the service said that it did not process the request: by GOAWAY, whose last
+/// stream is an earlier one, or by refusing the stream (RFC 9113, sections 6.8 and 8.7). HTTP/1.1
+/// cannot say so.
 fn is_unprocessed(error: &reqwest::Error) -> bool {
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -88,7 +88,7 @@ pub fn redactor(
     Redactor::new(used.into_iter().chain(headers).chain(found))
 }
 
-/// Whether the value of a caller's header is redacted: if its name says so, or if it looks
+/// Returns true if the value of a caller's header is redacted: if its name says so, or if it looks
 /// random. Ordinary words, such as `production`, stay in errors.
 fn may_be_secret(name: &str, value: &str) -> bool {
     let is_random = value.len() >= SHORTEST_RANDOM

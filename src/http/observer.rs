@@ -24,7 +24,7 @@ use crate::{
 
 /// Receives the events of a client. The request waits until the observer is done with an event.
 pub trait Observer: fmt::Debug + Send + Sync {
-    /// Whether events are wanted now; otherwise none are created.
+    /// Returns true if events are wanted now; otherwise none are created.
     fn is_listening(&self) -> bool;
 
     /// Receives one event. Returns headers to add to a request that is about to be sent.
@@ -139,7 +139,7 @@ pub struct RequestSpan {
     observer: Arc<dyn Observer>,
     request: Arc<ObservedRequest>,
     started: Instant,
-    /// Whether its end has not been reported.
+    /// True if its end has not been reported.
     open: AtomicBool,
 }
 

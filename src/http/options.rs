@@ -106,7 +106,7 @@ impl Default for TransportOptions {
 }
 
 impl TransportOptions {
-    /// Whether a recording replaces the network.
+    /// Returns true if a recording replaces the network.
     pub fn is_replayed(&self) -> bool {
         matches!(self.cassette.as_deref(), Some(Cassette::Replay(_)))
     }

@@ -53,8 +53,8 @@ impl<'a> Retries<'a> {
         Retries { options, budget, started: Instant::now(), retries: 0, resends: 0 }
     }
 
-    /// Whether the service said that it did not process the request: it may be sent again at once,
-    /// idempotent or not, and this does not count as a retry.
+    /// Returns true if the service said that it did not process the request: it may be sent again
+    /// at once, idempotent or not, and this does not count as a retry.
     pub fn resend(&mut self, error: &Error) -> bool {
         let unprocessed =
             matches!(*error.kind, ErrorKind::Transport { sent: Delivery::Unprocessed, .. });

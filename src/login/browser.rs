@@ -88,7 +88,7 @@ fn page(url: &Url) -> String {
     )
 }
 
-/// Whether it is https, or http to a loopback address.
+/// Returns true if it is https, or http to a loopback address.
 fn is_safe(url: &Url) -> bool {
     let loopback = match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),

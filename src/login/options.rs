@@ -14,7 +14,7 @@ pub struct Options {
     pub client_name: String,
     /// 0: the port of the last login, or any free port.
     pub redirect_port: u16,
-    /// Whether to register a client that has a secret.
+    /// True to register a client that has a secret.
     pub confidential: bool,
     /// How long the user may take.
     pub deadline: Duration,

@@ -58,7 +58,7 @@ impl LockFile {
         }
     }
 
-    /// Whether the file is still there, so that nobody else can have its lock.
+    /// Returns true if the file is still there, so that nobody else can have its lock.
     pub fn is_current(&self) -> bool {
         #[cfg(unix)]
         {

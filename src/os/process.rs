@@ -93,8 +93,8 @@ tokio::task_local! {
 pub struct Origin {
     /// The code that made it.
     pub caller: Option<Caller>,
-    /// Whether another call waits for that code: a signal handler, a finalizer or a hook. Then this call
-    /// must not wait for anything that the other one may hold.
+    /// True if another call waits for that code: a signal handler, a finalizer or a hook. Then this
+    /// call must not wait for anything that the other one may hold.
     pub is_nested: bool,
     /// The token cache that is being refreshed by the call which waits for that code, by its address: this
     /// call must not wait for that refresh.
@@ -186,7 +186,7 @@ impl<T: Send + 'static> AbortOnDrop<T> {
 }
 
 impl<T> AbortOnDrop<T> {
-    /// Whether the task runs in this process.
+    /// Returns true if the task runs in this process.
     pub fn runs_here(&self) -> bool {
         self.process == id()
     }

@@ -31,7 +31,7 @@ pub fn begin(seed: u64) {
     SIMULATION.store(Some(Arc::new(simulation)));
 }
 
-/// Whether this is a simulation: then everything runs on the current runtime.
+/// Returns true if this is a simulation: then everything runs on the current runtime.
 pub fn is_on() -> bool {
     SIMULATION.load().is_some()
 }

@@ -60,7 +60,7 @@ struct State<T> {
 #[derive(Debug)]
 struct Front {
     fetched: FetchedPage,
-    /// Whether a record of it has been received, so that the position is in it.
+    /// True if a record of it has been received, so that the position is in it.
     is_entered: bool,
 }
 
@@ -121,12 +121,12 @@ impl<T> Delivery<T> {
         self.state().total
     }
 
-    /// Whether the caller has been informed that the list has ended.
+    /// Returns true if the caller has been informed that the list has ended.
     pub fn is_exhausted(&self) -> bool {
         self.state().is_exhausted
     }
 
-    /// Whether another process was forked while a thread of this one was in here.
+    /// Returns true if another process was forked while a thread of this one was in here.
     pub fn is_stuck_after_fork(&self) -> bool {
         matches!(self.state.try_lock(), Err(TryLockError::WouldBlock))
     }
@@ -264,7 +264,7 @@ impl<T> Delivery<T> {
         is_current
     }
 
-    /// Whether this run is that of the page in memory.
+    /// Returns true if this run is that of the page in memory.
     pub(super) fn follows(&self, run: Run) -> bool {
         self.state().run == Some(run)
     }
@@ -364,7 +364,7 @@ impl<T> State<T> {
         Ticket { receipts: self.receipts, page: fetched.page.id() }
     }
 
-    /// Whether what was looked at is still what comes next.
+    /// Returns true if what was looked at is still what comes next.
     fn is_valid(&self, ticket: Ticket) -> bool {
         let front = self.front.as_ref().filter(|_| self.gathering.is_none());
         front.is_some_and(|front| self.ticket_of(&front.fetched) == ticket)

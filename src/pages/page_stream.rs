@@ -208,7 +208,7 @@ impl PageStream {
 }
 
 impl FetchedPage {
-    /// Whether it has records that were not received.
+    /// Returns true if it has records that were not received.
     pub fn has_rows(&self) -> bool {
         self.at.row < self.page.len()
     }

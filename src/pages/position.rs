@@ -14,7 +14,7 @@ pub struct Position {
     pub cursor: Option<String>,
     /// How many records of that page were received.
     pub row: usize,
-    /// Whether it is the end of the list.
+    /// True if it is the end of the list.
     pub done: bool,
     /// The rows of the page before that one, which that page may repeat.
     pub previous_rows: PreviousRows,

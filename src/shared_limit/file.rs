@@ -136,7 +136,7 @@ impl FileStorage {
         })
     }
 
-    /// Whether this is the file at the path: it may have been replaced or removed.
+    /// Returns true if this is the file at the path: it may have been replaced or removed.
     fn is_current(&self, file: &File) -> bool {
         #[cfg(unix)]
         let id = |metadata: std::fs::Metadata| {

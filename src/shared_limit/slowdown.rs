@@ -31,7 +31,7 @@ impl Slowdown {
         Slowdown { since, low, recovered: (rejected * RECOVERED).max(low) }
     }
 
-    /// Whether these are rates that a rejection leads to.
+    /// Returns true if these are rates that a rejection leads to.
     pub fn is_plausible(&self) -> bool {
         self.low >= LOWEST_PER_SECOND && self.recovered >= self.low && self.recovered.is_finite()
     }

@@ -266,7 +266,7 @@ impl Seen {
 }
 
 impl Outcome {
-    /// Whether it is what is promised.
+    /// Returns true if it is what is promised.
     pub fn is_kept(&self) -> bool {
         self.recovered.is_some_and(|seconds| seconds <= RECOVERY)
             && self.end >= ENOUGH

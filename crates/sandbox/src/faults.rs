@@ -58,7 +58,7 @@ impl Faults {
         }
     }
 
-    /// Whether no response is delayed or faulty.
+    /// Returns true if no response is delayed or faulty.
     pub fn is_none(&self) -> bool {
         *self == Faults { seed: self.seed, ..Faults::default() }
     }

@@ -82,7 +82,7 @@ pub(crate) fn short_eq(left: &[u8], right: &[u8]) -> bool {
     }
 }
 
-/// Whether all of these are digits.
+/// Returns true if all of these are digits.
 #[inline(always)]
 pub(in crate::decode) fn all_digits(chunk: &[u8; 8]) -> bool {
     word::first_non_digit(chunk).is_none()

@@ -23,7 +23,8 @@ pub(crate) fn find_member<'a>(members: &Members<'a>, name: &str) -> Option<&'a R
     members.iter().find(|(key, _)| key == name).map(|(_, value)| *value)
 }
 
-/// Whether brackets are nested deeper than in any response; checked before anything recurses.
+/// Returns true if brackets are nested deeper than in any response; checked before anything
+/// recurses.
 pub(in crate::decode) fn is_too_deep(json: &str) -> bool {
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     for byte in json.bytes() {

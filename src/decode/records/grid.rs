@@ -125,7 +125,7 @@ impl GridBuilder {
         }
     }
 
-    /// Whether all records so far have the same keys, and no white space.
+    /// Returns true if all records so far have the same keys, and no white space.
     pub fn is_uniform(&self) -> bool {
         self.is_uniform
     }

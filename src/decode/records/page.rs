@@ -63,7 +63,7 @@ impl Page {
         self.rows.len()
     }
 
-    /// Whether there are no records.
+    /// Returns true if there are no records.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -112,7 +112,7 @@ impl Page {
         }
     }
 
-    /// Whether the page has only the records of one window of a time range.
+    /// Returns true if the page has only the records of one window of a time range.
     pub(crate) fn is_window(&self) -> bool {
         self.is_window
     }

@@ -75,7 +75,7 @@ pub fn parse_typed<'a>(kind: Kind, raw: Raw<'a>) -> Result<TypedValue<'a>, PushE
     })
 }
 
-/// Whether the value is `null`.
+/// Returns true if the value is `null`.
 #[inline(always)]
 pub(crate) fn is_null(raw: Raw<'_>) -> bool {
     // Not a `Result` with the value: to move that took longer than to convert it.

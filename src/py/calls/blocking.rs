@@ -95,7 +95,7 @@ fn wait(
     Ok(Ok(slot))
 }
 
-/// Whether the call left nothing behind that is still running.
+/// Returns true if the call left nothing behind that is still running.
 fn left_nothing_running<T>(outcome: &Result<T>) -> bool {
     match outcome {
         Ok(_) => true,

@@ -46,12 +46,13 @@ pub fn cannot_pickle_secret(py: Python<'_>, object: &str) -> PyErr {
     cannot_pickle(py, object, "create it in the process that uses it")
 }
 
-/// Whether an exception is an error, such as one of a wrong type, and not an interrupt or an exit.
+/// Returns true if an exception is an error, such as one of a wrong type, and not an interrupt or
+/// an exit.
 pub fn is_error(py: Python<'_>, exception: &PyErr) -> bool {
     exception.is_instance_of::<PyException>(py)
 }
 
-/// Whether an exception is one of boardlot's.
+/// Returns true if an exception is one of boardlot's.
 pub fn is_own(py: Python<'_>, exception: &PyErr) -> bool {
     let class = classes(py).and_then(|classes| classes.getattr("BoardlotError"));
     class.and_then(|class| exception.value(py).is_instance(&class)).unwrap_or(false)

@@ -8,13 +8,13 @@
 
 pub use system::Registration;
 
-/// Whether the interpreter is shutting down, as far as this system tells.
+/// Returns true if the interpreter is shutting down, as far as this system tells.
 #[cfg(target_os = "linux")]
 pub fn is_finalizing() -> bool {
     finalization::has_begun()
 }
 
-/// Whether the interpreter is shutting down, as far as this system tells.
+/// Returns true if the interpreter is shutting down, as far as this system tells.
 #[cfg(not(target_os = "linux"))]
 pub fn is_finalizing() -> bool {
     false

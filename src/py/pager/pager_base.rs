@@ -15,7 +15,7 @@ use pyo3::{
 use tokio::sync::OwnedMutexGuard;
 
 use super::{
-    not_here::no_index,
+    missing_attribute::no_index,
     page_iterator::iterate,
     page_reader::stream_capsule,
     pager_state::{ItemKind, PagerState},
@@ -38,7 +38,7 @@ use crate::{
         rows::{
             arrow::ArrowStream,
             frame::{ARROW, FrameLibrary, FrameTarget, PANDAS, POLARS},
-            not_here::no_attribute,
+            missing_attribute::no_attribute,
             records::Records,
             row_builder_pool::RowBuilderPool,
         },

@@ -14,7 +14,7 @@ use pyo3::{
 use super::{
     arrow::{ArrowStream, column_options},
     frame::{ARROW, FrameLibrary, FrameTarget, PANDAS, POLARS},
-    not_here::{no_attribute, no_index},
+    missing_attribute::{no_attribute, no_index},
     row_builder_pool::RowBuilderPool,
     row_class::row_class,
     row_spec::{RowSpec, Target},

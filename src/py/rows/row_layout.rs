@@ -34,7 +34,7 @@ pub struct Column {
     pub converter: Converter,
     /// Whether values are often those of the record before.
     pub repeats: HitRate,
-    /// Whether a value that is null becomes `None`.
+    /// True if a value that is null becomes `None`.
     pub is_nullable: bool,
     /// The field of the class.
     pub field: Option<usize>,
@@ -167,7 +167,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Whether records with these keys have this layout.
+    /// Returns true if records with these keys have this layout.
     pub fn matches<'k>(
         &self,
         key_name: Option<&str>,

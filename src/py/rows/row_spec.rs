@@ -39,7 +39,7 @@ pub struct RowClass {
     /// Unless the class is called.
     pub maker: Option<InstanceMaker>,
     pub fields: Vec<ClassField>,
-    /// Whether a record had all fields that it requires.
+    /// True if a record had all fields that it requires.
     pub fits_records: AtomicBool,
 }
 
@@ -63,7 +63,7 @@ pub struct ClassField {
     /// The record's field.
     pub name: String,
     pub conversion: Conversion,
-    /// Whether `None` is accepted.
+    /// True if `None` is accepted.
     pub is_nullable: bool,
     /// The annotation, for errors.
     pub type_name: String,
@@ -101,7 +101,7 @@ impl RowClass {
         self.maker.as_ref().map_or(Ok(()), |maker| maker.traverse(visit))
     }
 
-    /// Whether instances are made without running any code of the caller's.
+    /// Returns true if instances are made without running any code of the caller's.
     pub fn is_inert(&self) -> bool {
         let runs_code = |field: &ClassField| {
             matches!(field.default, FieldDefault::Factory(_) | FieldDefault::OfConstructor)

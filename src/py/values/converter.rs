@@ -259,7 +259,7 @@ fn number<'py>(py: Python<'py>, raw: Raw<'_>) -> Converted<'py> {
     }
 }
 
-/// Whether a JSON number is an integer.
+/// Returns true if a JSON number is an integer.
 fn is_integer(json: &str) -> bool {
     !json.is_empty() && json.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
 }

@@ -73,7 +73,7 @@ pub struct Exchange<'a> {
     pub client_id: &'a str,
     pub redirect_uri: &'a str,
     pub verifier: &'a str,
-    /// Whether the client registered for refreshing.
+    /// True if the client registered for refreshing.
     pub refreshes: bool,
 }
 
@@ -224,7 +224,7 @@ pub fn challenge(text: &str) -> Option<[u8; 32]> {
     URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()
 }
 
-/// Whether this is a verifier, and that of the challenge (RFC 7636).
+/// Returns true if this is a verifier, and that of the challenge (RFC 7636).
 fn fits(verifier: &str, challenge: &[u8; 32]) -> bool {
     VERIFIER_CHARACTERS.contains(&verifier.len())
         && verifier.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))

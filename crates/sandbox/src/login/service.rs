@@ -61,7 +61,7 @@ pub struct Client {
     pub id: String,
     pub name: String,
     pub redirect_uris: Vec<String>,
-    /// Whether it registered for refreshing.
+    /// True if it registered for refreshing.
     pub refreshes: bool,
     /// Of a confidential client.
     pub secret: Option<String>,

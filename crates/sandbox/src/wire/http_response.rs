@@ -24,7 +24,7 @@ pub struct HttpResponse {
     pub status: StatusCode,
     headers: HeaderMap,
     body: Vec<u8>,
-    /// Whether it ends in the middle of the body.
+    /// True if it ends in the middle of the body.
     pub is_cut: bool,
 }
 

@@ -38,7 +38,7 @@ pub struct Endpoint {
     pub paging: Option<Paging>,
     /// The documented failures.
     pub failures: &'static [Failure],
-    /// Whether sending it twice does the same as sending it once.
+    /// True if sending it twice does the same as sending it once.
     pub idempotent: bool,
     /// The call in the docstring; `None` for what is not a method of the client.
     pub example: Option<Example>,

@@ -16,7 +16,7 @@ pub struct Parameter {
     pub place: ParameterLocation,
     /// What its arguments may be.
     pub kind: ParameterKind,
-    /// Whether an argument has to be passed.
+    /// True if an argument has to be passed.
     pub required: bool,
     /// A sentence for the docstring.
     pub doc: &'static str,

@@ -79,9 +79,9 @@ pub struct Field {
     pub unit: &'static str,
     /// The documented values if the set is closed.
     pub values: Option<&'static ValueSet>,
-    /// Whether the document says of every record that it has this field.
+    /// True if the document says of every record that it has this field.
     pub required: bool,
-    /// Whether the document says that the value may be null.
+    /// True if the document says that the value may be null.
     pub nullable: bool,
     /// What it means, without a full stop.
     pub doc: &'static str,

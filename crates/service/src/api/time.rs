@@ -69,7 +69,7 @@ pub fn time(argument: &Argument, unit: TimeUnit) -> Result<EncodedValue, String>
 /// one a year or a date without hyphens.
 const PLAUSIBLE_SECONDS: Range<i128> = 631_152_000..4_133_980_800;
 
-/// Whether a caller can have meant this count as a time.
+/// Returns true if a caller can have meant this count as a time.
 fn is_plausible(number: i128, per_second: i64) -> bool {
     PLAUSIBLE_SECONDS.contains(&number.div_euclid(per_second.into()))
 }

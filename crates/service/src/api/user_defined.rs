@@ -373,7 +373,8 @@ fn check_argument_name(key: &str, name: &str) -> Result<(), DeclarationError> {
     Err(DeclarationError::new(&[key], message))
 }
 
-/// Whether a name is 1 to 64 ASCII letters, digits or underscores, not starting with a digit.
+/// Returns true if a name is 1 to 64 ASCII letters, digits or underscores, not starting with a
+/// digit.
 fn is_valid_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

@@ -85,8 +85,8 @@ impl FailureClass {
     }
 }
 
-/// Whether a status says that the same request may succeed later: Request Timeout, Conflict, Too Early, Too
-/// Many Requests, and failures of the service itself.
+/// Returns true if a status says that the same request may succeed later: Request Timeout,
+/// Conflict, Too Early, Too Many Requests, and failures of the service itself.
 pub const fn is_temporary_status(status: u16) -> bool {
     matches!(status, 408 | 409 | 425 | 429 | 500..=599)
 }

@@ -35,8 +35,8 @@ pub struct Error {
     pub checkpoint: Option<String>,
     /// What to do about it, if more is known than the kind says.
     pub advice: Option<String>,
-    /// Whether the secrets of its call are redacted. They are not in an error about a value of an earlier
-    /// response.
+    /// True if the secrets of its call are redacted. They are not in an error about a value of an
+    /// earlier response.
     pub is_redacted: bool,
 }
 
@@ -270,7 +270,7 @@ impl Error {
         }
     }
 
-    /// Whether the service rejected the credentials or the time of the signature.
+    /// Returns true if the service rejected the credentials or the time of the signature.
     pub fn rejects_credentials(&self) -> bool {
         self.rejects_token()
             || self
@@ -278,14 +278,15 @@ impl Error {
                 .is_some_and(|api_failure| api_failure.class == FailureClass::ClockSkew)
     }
 
-    /// Whether the service rejected the token: by HTTP 401, or in the response.
+    /// Returns true if the service rejected the token: by HTTP 401, or in the response.
     pub fn rejects_token(&self) -> bool {
         self.api_failure().is_some_and(|api_failure| {
             api_failure.class == FailureClass::Authentication || api_failure.http_status == 401
         })
     }
 
-    /// Whether the same call may succeed later. If it is idempotent, `http/retry.rs` sends it again.
+    /// Returns true if the same call may succeed later. If it is idempotent, `http/retry.rs` sends
+    /// it again.
     pub fn retryable(&self) -> bool {
         match self.kind.as_ref() {
             ErrorKind::Transport { .. } | ErrorKind::Timeout(_) => true,
@@ -372,7 +373,7 @@ impl fmt::Display for ApiFailure {
     }
 }
 
-/// Whether an OAuth error code means a temporary problem of the service.
+/// Returns true if an OAuth error code means a temporary problem of the service.
 pub fn is_temporary(error: &str) -> bool {
     matches!(
         error,

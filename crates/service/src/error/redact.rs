@@ -110,8 +110,8 @@ impl Redactor {
         self.redacted_until(text, text.len())
     }
 
-    /// Whether a text has a whole secret, in any spelling. The beginning of one may be that of others: all
-    /// tokens of a service may begin with the same words.
+    /// Returns true if a text has a whole secret, in any spelling. The beginning of one may be that
+    /// of others: all tokens of a service may begin with the same words.
     pub fn is_in(&self, text: &str) -> bool {
         let text = text.as_bytes();
         self.is_exactly_in(text, usize::MAX) || self.is_spelled_in(text, usize::MAX, LAYERS)
@@ -129,12 +129,12 @@ impl Redactor {
         masked(text, &found, end)
     }
 
-    /// Whether the first bytes of a secret, so many at most, stand in a text.
+    /// Returns true if the first bytes of a secret, so many at most, stand in a text.
     fn is_exactly_in(&self, text: &[u8], most: usize) -> bool {
         self.0.iter().any(|secret| find(text, start(&secret.text, most)).next().is_some())
     }
 
-    /// Whether they stand in it in another spelling, within so many layers of escapes.
+    /// Returns true if they stand in it in another spelling, within so many layers of escapes.
     fn is_spelled_in(&self, text: &[u8], most: usize, layers: usize) -> bool {
         let most_encoded = most.saturating_mul(4) / 3;
         let mut encoded = self.0.iter().flat_map(|secret| &secret.in_base64);
