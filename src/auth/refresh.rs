@@ -99,14 +99,14 @@ impl OAuth {
     }
 }
 
-/// What a refresh does under the lock of the store.
+/// A refresh that holds the lock of the store.
 struct LockedRefresh<'a> {
     oauth: &'a Arc<OAuth>,
     cache: &'a TokenCache,
     thread: &'a StoreThread,
     /// The access token that the service has just rejected.
     rejected: Option<&'a Zeroizing<String>>,
-    /// What was read from the store.
+    /// The tokens read from the store.
     in_store: TokenSet,
     /// The same, or what replaced it and could not be saved.
     stored: Arc<TokenSet>,

@@ -85,7 +85,8 @@ impl TokenCache {
         self.replaced.store(Some(Arc::new(set)));
     }
 
-    /// What the store has, or the current tokens if they replaced that and could not be saved.
+    /// Returns the stored tokens, or the current ones if they replaced those and could not be
+    /// saved.
     pub fn newest(&self, stored: TokenSet) -> Arc<TokenSet> {
         let replaced = self.replaced.load();
         let is_replaced = replaced.as_ref().is_some_and(|replaced| replaced.is_same(&stored));

@@ -30,7 +30,7 @@ use crate::{
     os::atomic_file::check_regular,
 };
 
-/// What records the traffic of a client, or replaces the network.
+/// Records the traffic of a client, or replaces the network.
 #[derive(Debug)]
 pub enum Cassette {
     /// Records.
@@ -336,7 +336,7 @@ fn next<T: Clone>(queue: &mut VecDeque<T>) -> Option<T> {
     if queue.len() > 1 { queue.pop_front() } else { queue.front().cloned() }
 }
 
-/// What identifies a request: neither its headers, which differ each time, nor secrets, which are not
+/// Identifies a request: neither its headers, which differ each time, nor secrets, which are not
 /// recorded.
 fn key(method: &str, path: &str, query: &str, body: &[u8]) -> Vec<u8> {
     let query = redact_pairs(query, Side::Request);

@@ -49,7 +49,8 @@ pub struct LocalInstant {
     monotonic: Instant,
 }
 
-/// What the service's clock showed, and when the request for it left and the response was complete.
+/// A reading of the service's clock, with when the request for it left and the response was
+/// complete.
 ///
 /// The time that the service's clock shows at a later moment is between two bounds. They move apart as
 /// the reading becomes older, and if the two local clocks disagree about its age.
@@ -188,7 +189,7 @@ impl Clock {
         self.reading.store(Some(Arc::new(reading)));
     }
 
-    /// What the service's clock showed last.
+    /// The last reading of the service's clock.
     pub fn reading(&self) -> Option<Arc<ClockReading>> {
         self.reading.load_full()
     }

@@ -117,7 +117,7 @@ pub fn transport_error(
     }
 }
 
-/// What to do about a failed connection, if its error tells more than its class. The texts are those of
+/// Advice on a failed connection, if its error tells more than its class. The texts are those of
 /// rustls and of the HTTP library, whose types are private or behind several others.
 fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
     const KNOWN: [(&str, &str); 7] = [

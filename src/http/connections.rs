@@ -30,7 +30,7 @@ pub struct Connections {
     blocking_pool: Arc<BlockingPool>,
 }
 
-/// What decides how connections are opened.
+/// The options that decide how connections are opened.
 type Key = (BaseUrl, ConnectOptions);
 
 /// The connections that clients of this process use.

@@ -37,15 +37,15 @@ pub trait Observer: fmt::Debug + Send + Sync {
 /// The end of an observation, with the headers to add.
 pub type Observed<'a> = Pin<Box<dyn Future<Output = HeaderMap> + Send + 'a>>;
 
-/// What an observer remembers of a request until its end.
+/// An observer's own state for a request, kept until its end.
 pub type ObserverState = Box<dyn Any + Send + Sync>;
 
-/// What happened to a request.
+/// An event in the life of a request.
 #[derive(Debug, Clone)]
 pub struct Event {
     /// The request.
     pub request: Arc<ObservedRequest>,
-    /// What happened.
+    /// The kind of event.
     pub kind: EventKind,
 }
 
@@ -69,8 +69,8 @@ pub struct ObservedRequest {
     pub rate_limit_wait: OnceLock<Duration>,
     /// The code that made the call.
     pub caller: Option<Caller>,
-    /// What the observer remembers of the event that it is about to be sent; set when it is done with
-    /// that event.
+    /// The observer's state for the event that it is about to be sent; set when the observer is
+    /// done with that event.
     pub announced: OnceLock<ObserverState>,
 }
 
@@ -80,7 +80,7 @@ impl fmt::Debug for ObservedRequest {
     }
 }
 
-/// What can happen to a request.
+/// The events of a request.
 #[derive(Debug, Clone)]
 pub enum EventKind {
     /// It is about to be sent.

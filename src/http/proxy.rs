@@ -8,7 +8,7 @@ use url::{Position, Url};
 use super::{BaseUrl, ConnectOptions};
 use crate::error::{Error, Result};
 
-/// What is passed as the proxy to use that of the environment.
+/// The value that selects the proxy of the environment.
 pub const ENVIRONMENT: &str = "environment";
 
 /// In curl's order. Addresses with `http` are of this machine, so `HTTP_PROXY` is never used.

@@ -45,7 +45,7 @@ const MASK: &str = "***";
 const PUBLIC_HEADERS: &[&str] =
     &["accept", "accept-language", "content-type", "user-agent", "x-service-client-nnid"];
 
-/// What a value is part of.
+/// The side of an exchange to which a value belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Request,

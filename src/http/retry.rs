@@ -1,4 +1,5 @@
-//! Which requests are sent again, and when. Whether another attempt may succeed is a property of the error.
+//! Decides which requests are sent again, and when. Whether another attempt may succeed is a
+//! property of the error.
 
 use std::time::Duration;
 
@@ -28,7 +29,7 @@ pub struct Retries<'a> {
     resends: u32,
 }
 
-/// What to do after a failure.
+/// The reaction to a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// Send it again after this time.

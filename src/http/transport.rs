@@ -51,7 +51,7 @@ pub struct Transport {
     closed: AtomicBool,
 }
 
-/// What cannot be shared with a forked child: connections, and locks that may be held.
+/// State that cannot be shared with a forked child: connections, and locks that may be held.
 #[derive(Debug)]
 pub struct ProcessState {
     connections: Arc<Connections>,
@@ -60,7 +60,7 @@ pub struct ProcessState {
     rate_limit: Option<Arc<SharedLimit>>,
     /// The learned rates of the paths.
     pub throttle: AdaptiveThrottle,
-    /// What retries of all calls share.
+    /// The budget that the retries of all calls share.
     pub retry_budget: RetryBudget,
 }
 

@@ -1,4 +1,5 @@
-//! What a call waits for besides the service, so that the error of its total deadline names it.
+//! The waits of a call other than for the service, so that the error of its total deadline names
+//! them.
 
 use std::{
     future::Future,
@@ -8,7 +9,7 @@ use std::{
 
 use tokio::time::Instant;
 
-/// What a call may wait for before its requests are sent.
+/// A reason why a call may wait before its requests are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitReason {
     Hooks,

@@ -35,7 +35,7 @@ type UsedStates = VecDeque<[u8; 32]>;
 
 const USED_STATES_MAX: usize = 4_096;
 
-/// What identifies an application.
+/// The options that identify an application.
 pub struct AppOptions {
     /// The id from its registration.
     pub client_id: String,

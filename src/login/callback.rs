@@ -21,7 +21,7 @@ pub struct Callback(Vec<(Zeroizing<String>, Zeroizing<String>)>);
 /// An authorization code, wiped from memory when it is dropped.
 pub type Code = Zeroizing<String>;
 
-/// What a callback means for a login.
+/// The outcome of a callback for a login.
 pub enum Verdict {
     /// The authorization code.
     Code(Code),

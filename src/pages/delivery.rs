@@ -18,7 +18,7 @@ use crate::decode::{Page, PageSlice};
 /// event loop may have stopped.
 const CLAIM_WAIT: Duration = Duration::from_secs(3);
 
-/// What the caller of an iteration has received.
+/// The records that the caller of an iteration has received.
 ///
 /// A record, page or result is first looked at, and counts as received once the caller's code has it.
 /// Who comes too late looks again. So a claim, by which those who wait get records in the order in which
@@ -34,7 +34,7 @@ pub struct Delivery<T> {
 
 #[derive(Debug)]
 struct State<T> {
-    /// What was received, unless a record of the front page was.
+    /// The position of what was received, unless a record of the front page was.
     position: Position,
     /// The page with the next record, if it is in memory.
     front: Option<Front>,
@@ -105,7 +105,7 @@ impl<T> Delivery<T> {
         Delivery { state: Mutex::new(state), claim_ended: Notify::new() }
     }
 
-    /// What has been received at this moment.
+    /// The position of what has been received at this moment.
     pub fn position(&self) -> Position {
         self.state().position().clone()
     }
@@ -408,7 +408,7 @@ impl<T> Gathering<T> {
         self.delivery.note_total(page);
     }
 
-    /// What was gathered ends in or after this page.
+    /// Sets the end of what was gathered: in or after this page.
     pub(super) fn set_end(&mut self, page: FetchedPage) {
         self.after = Some(if page.has_rows() { page.at.clone() } else { page.after.clone() });
         self.rest = page.has_rows().then_some(page);

@@ -70,17 +70,17 @@ impl<T> Pages<T> {
         })
     }
 
-    /// What is iterated over.
+    /// The call that is iterated over.
     pub fn call(&self) -> &Arc<PagedCall> {
         &self.call
     }
 
-    /// What the caller has received: can be read while a page is being fetched.
+    /// The state of what the caller has received: can be read while a page is being fetched.
     pub fn delivery(&self) -> &Arc<Delivery<T>> {
         &self.delivery
     }
 
-    /// What fetches; locked while it does.
+    /// The fetcher; locked while it fetches.
     pub fn fetcher(&self) -> Result<Arc<Mutex<Fetcher>>> {
         self.fetcher.get_or_make(|| {
             // Those of the parent receive nothing here.

@@ -18,7 +18,7 @@ pub const WINDOWS_MAX: usize = 64;
 /// The plan of a list, with how it is paged and the time range that the client fixes.
 #[derive(Debug)]
 pub struct PagedCall {
-    /// What to send, and how to read it.
+    /// The request to send, and how to read its response.
     pub plan: RecordsCall,
     /// How the list is paged.
     pub style: PagingStyle,

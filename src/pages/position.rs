@@ -30,11 +30,11 @@ pub struct Ticket {
     pub(super) page: u64,
 }
 
-/// What an iteration's rows are converted to: each view of them has its own number.
+/// A conversion of an iteration's rows: each view of them has its own number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct View(pub u64);
 
-/// What is requested at a time.
+/// The amount that is requested at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// One record.

@@ -1,4 +1,4 @@
-//! What records are collected in.
+//! Sinks, in which records are collected.
 
 use std::sync::Arc;
 

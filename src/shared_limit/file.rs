@@ -160,7 +160,7 @@ fn change_locked(file: &File, change: Change, allowance: Allowance) -> io::Resul
     Ok(Reserved { send_at, held_until: state.held_until })
 }
 
-/// What the file says, of whatever length it is.
+/// Reads the state from the file, of whatever length it is.
 fn read_state(file: &File, now: u64) -> io::Result<State> {
     let mut content = [0; LENGTH];
     read_at(file, &mut content, 0)?;

@@ -18,9 +18,9 @@ const REMOVED_AT: f64 = 4.0;
 pub struct Slowdown {
     /// When it was lowered, by the clock of the limit.
     pub since: u64,
-    /// What the rate was lowered to.
+    /// The rate that it was lowered to.
     pub low: f64,
-    /// What it recovers to.
+    /// The rate that it recovers to.
     pub recovered: f64,
 }
 

@@ -1,5 +1,6 @@
-//! What all who share a limit know of it, and how a request changes that: the generic cell rate algorithm,
-//! with a time until which nothing is sent, and a lower rate that the service has enforced.
+//! The state shared by all who share a limit, and how a request changes it: the generic cell rate
+//! algorithm, with a time until which nothing is sent, and a lower rate that the service has
+//! enforced.
 
 use std::time::Duration;
 

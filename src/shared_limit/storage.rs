@@ -12,7 +12,7 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// Makes a change.
     fn change(&self, change: Change, allowance: Allowance) -> BoxFuture<'_, Result<Reserved>>;
 
-    /// What is known without waiting, and what its clock shows now.
+    /// The state known without waiting, and the current time of its clock.
     fn known(&self) -> Option<(State, u64)>;
 
     /// The file.

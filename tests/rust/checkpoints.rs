@@ -1,4 +1,4 @@
-//! What a checkpoint says, and whose it is.
+//! The content of a checkpoint, and the list it belongs to.
 
 use boardlot::{
     error::Result,

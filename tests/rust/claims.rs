@@ -1,4 +1,4 @@
-//! What is in memory, who may receive it, and when it counts as received.
+//! Records in memory: who may receive them, and when they count as received.
 
 use std::sync::atomic::AtomicU64;
 
@@ -70,8 +70,8 @@ async fn whoever_waited_first_gets_the_record_unless_it_does_not_come() {
     assert_eq!(times(&[next]), [NOW_MS * 1_000 - 1]);
 }
 
-/// What is gathered and never received, as by a task whose event loop has stopped, holds up nobody for
-/// long; and it is not received once somebody else has received something.
+/// A result that is gathered and never received, as by a task whose event loop has stopped, holds
+/// up nobody for long; and it is not received once somebody else has received something.
 #[tokio::test]
 async fn whoever_is_next_waits_for_a_gathered_result_but_not_for_ever() {
     let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());

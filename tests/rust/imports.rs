@@ -1,4 +1,4 @@
-//! What each source file imports.
+//! The imports of each source file.
 
 use std::{
     fs,

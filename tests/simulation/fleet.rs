@@ -48,7 +48,7 @@ pub enum Kind {
     Plain,
 }
 
-/// What the clients of a run have seen.
+/// The observations of a run's clients.
 #[derive(Debug)]
 pub struct Seen {
     /// The pages that were received, by second since the start.
@@ -173,7 +173,7 @@ impl Reader {
         }
     }
 
-    /// What requests does with a `Retry` of urllib3.
+    /// Reads as requests does with a `Retry` of urllib3.
     async fn read_plainly(&self) {
         let wanted_at = self.fleet.wants(PAGES);
         for page in 0..PAGES {

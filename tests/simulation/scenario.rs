@@ -1,4 +1,4 @@
-//! What happens to a service while a fleet uses it, and what has to come of it.
+//! Scenarios: the fault of a service while a fleet uses it, and the outcome that is required.
 
 use std::{
     cell::{Cell, RefCell},
@@ -58,7 +58,7 @@ pub struct Times {
     pub interval: f64,
 }
 
-/// What came of a run.
+/// The outcome of a run.
 pub struct Outcome {
     /// Pages per second.
     pub per_second: Vec<u32>,
@@ -72,7 +72,8 @@ pub struct Outcome {
     pub end: f64,
     pub requests: u64,
     pub retries: f64,
-    /// What the budgets of all clients allow: a hundred each, and one for five successes.
+    /// The number of retries that the budgets of all clients allow: a hundred each, and one for
+    /// five successes.
     budget: f64,
     pub jain: f64,
     pub wrong_lists: u64,
@@ -244,7 +245,7 @@ impl Seen {
         }
     }
 
-    /// Which share of the pages that were asked for in these seconds came in time.
+    /// The share of the pages requested in these seconds that came in time.
     fn goodput(&self, from: usize, to: usize) -> f64 {
         let sum = |all: &[u32]| all.get(from..to).unwrap_or_default().iter().sum::<u32>();
         match sum(&self.wanted) {

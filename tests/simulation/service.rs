@@ -29,7 +29,7 @@ const LIFETIME: Duration = Duration::from_secs(1_800);
 /// How far a signature's time may be from the service's.
 const CLOCK_MS: i64 = 5_000;
 
-/// What is wrong during the fault.
+/// The kind of fault.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Fault {
     /// More is offered: this many times the capacity.
@@ -56,7 +56,7 @@ pub enum Fault {
 pub struct Service {
     capacity: f64,
     state: Mutex<State>,
-    /// What arrived, and what was responded to in time.
+    /// The requests that arrived.
     pub attempts: AtomicU64,
     pub refreshes: AtomicU64,
 }

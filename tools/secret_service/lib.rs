@@ -24,7 +24,7 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// What is stored, or nothing.
+    /// Loads the stored value, if there is one.
     pub fn load(self) -> Call<'a, Option<Zeroizing<Vec<u8>>>> {
         Box::pin(async move {
             let service = SecretService::connect(EncryptionType::Dh).await?;

@@ -7,7 +7,7 @@ pub(in crate::decode) struct KnownKey<'a> {
     /// The first bytes, filled up with zeros, and the bits of them that count.
     bytes: [u64; WORDS],
     mask: [u64; WORDS],
-    /// What follows them in a longer key.
+    /// The bytes after them in a longer key.
     rest: &'a [u8],
     length: usize,
 }

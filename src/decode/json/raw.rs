@@ -73,7 +73,7 @@ impl<'a> Raw<'a> {
         if self.escaped { unescape(quoted).map(Cow::Owned) } else { Some(Cow::Borrowed(quoted)) }
     }
 
-    /// What is between the quotes of a string.
+    /// Returns the text between the quotes of a string.
     #[inline(always)]
     fn quoted_text(self) -> Option<&'a str> {
         // By hand: `strip_prefix` and `strip_suffix` cost as much as all other work on a short text.

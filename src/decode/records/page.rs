@@ -26,7 +26,7 @@ pub struct Page {
     is_window: bool,
 }
 
-/// What a response contains besides its list of records.
+/// The content of a response besides its list of records.
 #[derive(Debug, Default)]
 pub(super) struct PageMetadata {
     /// The other members of the object that has the list.

@@ -1,4 +1,4 @@
-//! Which values each declared kind accepts: the one rule, for typed dicts and typed columns alike.
+//! Defines the values that each declared kind accepts: one rule for typed dicts and typed columns.
 //!
 //! A number may be sent as a JSON number or as text. A text field accepts any JSON value and keeps it
 //! as its JSON text. `null` is null for every kind, `""` for every kind but text.

@@ -33,7 +33,7 @@ pub struct PythonStore {
     class: String,
     /// True if it has a lock of its own, which may work across processes.
     has_lock: bool,
-    /// What takes its place otherwise.
+    /// The locks to use if it has none.
     locks: KeyLocks,
     caches: Arc<TokenCaches>,
 }

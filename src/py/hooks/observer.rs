@@ -32,7 +32,7 @@ use crate::{
     },
 };
 
-/// Whether a client of this process has hooks.
+/// True if a client of this process has hooks.
 static HAS_HOOKS: AtomicBool = AtomicBool::new(false);
 
 /// Where a call that starts now comes from; without the caller if no observer would ask for it.

@@ -95,7 +95,7 @@ pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyA
     class.invoke_named((error.to_string(),), Some(&attributes))
 }
 
-/// What the response said, as attributes of the exception.
+/// Sets the content of the response as attributes of the exception.
 fn set_response_attributes(attributes: &Bound<'_, PyDict>, failure: &ApiFailure) -> PyResult<()> {
     let headers = PyDict::new(attributes.py());
     for (name, value) in &failure.headers {

@@ -10,7 +10,7 @@ use crate::{
     os::process::PerProcess,
 };
 
-/// What the notifier can wake.
+/// A thing that the notifier can wake.
 pub trait Wake: Send + Sync {
     fn wake(self: Arc<Self>, py: Python<'_>);
 }

@@ -41,8 +41,8 @@ struct Gate {
     threads: Mutex<Vec<Weak<InsideFlag>>>,
 }
 
-/// Whether a thread is inside, or about to attach. It belongs to that thread, so that threads which enter
-/// at the same time do not wait for each other.
+/// True if a thread is inside, or about to attach. It belongs to that thread, so that threads which
+/// enter at the same time do not wait for each other.
 #[derive(Default)]
 struct InsideFlag(AtomicBool);
 

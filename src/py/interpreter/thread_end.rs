@@ -1,4 +1,4 @@
-//! What happens to a thread that CPython ends while it is in boardlot.
+//! Handles a thread that CPython ends while it is in boardlot.
 //!
 //! Up to version 3.13, CPython ends a thread that needs the interpreter while the program exits, by
 //! `pthread_exit`. In glibc this unwinds the stack, through Rust functions that do not expect it: the

@@ -1,4 +1,4 @@
-//! What `login` shows if it cannot open a browser on this machine.
+//! The output of `login` if it cannot open a browser on this machine.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -35,7 +35,7 @@ pub struct PageReader {
     pages: AtomicUsize,
 }
 
-/// What a reader has of its pager: it is here that it has Python objects.
+/// The parts of its pager that a reader has: this is where its Python objects are.
 struct ReadPager {
     state: Arc<PagerState>,
     view: Arc<RowView>,

@@ -51,7 +51,7 @@ use crate::{
 pub struct PagerBase {
     state: Arc<PagerState>,
     mode: CallMode,
-    /// What the rows become.
+    /// The view of the rows.
     view: Arc<RowView>,
     /// The same as what this iterates over.
     rows: ItemKind,
@@ -233,7 +233,7 @@ impl PagerBase {
     }
 }
 
-/// What was gathered, whether nothing follows, its value, and for a thread the locked fetcher.
+/// The gathered records, whether nothing follows, its value, and for a thread the locked fetcher.
 type Gathered<T> = (Gathering<Py<PyAny>>, bool, T, Option<OwnedMutexGuard<Fetcher>>);
 
 const OVERTAKEN: &str = "this call's event loop had stopped or was busy when the call finished, and \

@@ -1,5 +1,5 @@
-//! What a pager and its iterators share: rows and pages are looked at, converted, and only then
-//! received.
+//! State shared by a pager and its iterators: rows and pages are looked at, converted, and only
+//! then received.
 
 use std::{
     cell::RefCell,
@@ -40,7 +40,7 @@ pub struct PagerState {
     process: u32,
 }
 
-/// What an iterator returns at a time.
+/// The items that an iterator returns.
 #[derive(Clone)]
 pub enum ItemKind {
     Row(Arc<RowView>),
@@ -64,12 +64,12 @@ impl PagerState {
         Arc::new(PagerState { pages, process: process::id() })
     }
 
-    /// What is iterated over.
+    /// The call that is iterated over.
     pub fn call(&self) -> &Arc<PagedCall> {
         self.pages.call()
     }
 
-    /// What the caller has received. Never waits for a request.
+    /// The state of what the caller has received. Never waits for a request.
     pub fn delivery(&self, py: Python<'_>) -> PyResult<&Arc<Delivery<Py<PyAny>>>> {
         let delivery = self.pages.delivery();
         if self.process != process::id() && delivery.is_stuck_after_fork() {

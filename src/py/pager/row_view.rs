@@ -29,7 +29,7 @@ const ROWS_AHEAD: usize = 64;
 /// Large rows are converted one by one.
 const BYTES_AHEAD: usize = 1 << 16;
 
-/// What the rows of a pager become.
+/// The form of a pager's rows.
 pub struct RowView {
     pub builders: RowBuilderPool,
     /// Selected fields that have not been seen in any record yet.

@@ -66,7 +66,8 @@ pub struct Records {
 }
 
 impl Records {
-    /// What makes `Records` of rows, sharing their shape with other records of the same list.
+    /// Returns a function that makes `Records` of rows, sharing their shape with other records of
+    /// the same list.
     pub fn from_rows(builders: &RowBuilderPool) -> Finish<Rows> {
         let builders = builders.clone();
         Box::new(move |py, rows| {

@@ -32,7 +32,7 @@ pub struct Column {
     pub source: Source,
     pub name: Py<PyString>,
     pub converter: Converter,
-    /// Whether values are often those of the record before.
+    /// The rate at which values equal those of the record before.
     pub repeats: HitRate,
     /// True if a value that is null becomes `None`.
     pub is_nullable: bool,

@@ -1,4 +1,4 @@
-//! What records become: dicts, or instances of a class.
+//! The objects that records become: dicts, or instances of a class.
 
 use std::sync::{Arc, atomic::AtomicBool};
 
@@ -10,7 +10,7 @@ use crate::{
     py::values::{converter::Conversion, instances::InstanceMaker},
 };
 
-/// What the records of a list become.
+/// The objects that the records of a list become.
 #[derive(Default)]
 pub struct RowSpec {
     pub target: Target,
@@ -75,7 +75,7 @@ pub enum FieldDefault {
     /// There is none: the record is refused.
     Required,
     Value(Py<PyAny>),
-    /// What this returns.
+    /// The return value of this function.
     Factory(Py<PyAny>),
     /// The constructor knows.
     OfConstructor,
@@ -87,7 +87,7 @@ impl RowSpec {
         RowSpec { selection: selection.cloned(), ..RowSpec::default() }
     }
 
-    /// What these rows become.
+    /// The spec for these rows.
     pub fn of_rows(target: Target, rows: &Rows) -> Self {
         let selection = rows.selection().cloned();
         RowSpec { target, fields: rows.fields().clone(), selection }

@@ -23,7 +23,7 @@ use crate::{
     py::interpreter::{callback::Invoke, fork_safe_cell::ForkSafeOnce},
 };
 
-/// What values become.
+/// The conversion of a value.
 #[derive(Clone)]
 pub enum Conversion {
     /// The service's own value.
@@ -112,7 +112,7 @@ impl From<PushError> for Failure {
 type Converted<'py> = Result<Bound<'py, PyAny>, Failure>;
 
 impl Conversion {
-    /// What values of a declared kind become in typed dicts.
+    /// The conversion of values of a declared kind for typed dicts.
     pub fn of_kind(kind: Kind) -> Self {
         match kind {
             Kind::Text => Conversion::Text,

@@ -33,7 +33,7 @@ struct State {
     grants: u64,
 }
 
-/// What the user has allowed, bound to the client's authorization request.
+/// The scopes that the user has allowed, bound to the client's authorization request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Consent {
     pub client_id: String,
@@ -66,7 +66,7 @@ struct Access {
     grant: Option<u64>,
 }
 
-/// What a client sends to exchange a code.
+/// A client's request to exchange a code.
 #[derive(Debug, Clone, Copy)]
 pub struct Exchange<'a> {
     pub code: &'a str,

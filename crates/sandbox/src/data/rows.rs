@@ -73,7 +73,7 @@ impl Serialize for Row {
     }
 }
 
-/// What determines the rows of a list: the arguments, and whether they are for the default range.
+/// Identifies the rows of a list: the arguments, and whether they are for the default range.
 type List = (Vec<String>, bool);
 
 /// The rows of the last lists, so that not every page of a list looks through all rows.

@@ -150,7 +150,7 @@ pub fn decide(oauth: &OAuth, tokens: &Tokens, request: &OAuthRequest<'_>) -> Res
     })
 }
 
-/// What a user would do on the page: tick these scopes, allow.
+/// Does what a user would do on the page: tick these scopes, allow.
 pub fn allow_as_demo_user(
     oauth: &OAuth,
     tokens: &Tokens,

@@ -14,7 +14,7 @@ use crate::{
 /// The failure of the next requests.
 #[derive(Clone, Debug)]
 pub struct PlannedFailure {
-    /// Which requests fail; `None` for any.
+    /// The requests that fail; `None` for any.
     pub target: Option<FailureTarget>,
     /// How many; `None` for all until the sandbox is reset.
     pub times: Option<u64>,

@@ -23,7 +23,7 @@ pub struct Route {
     custom: Vec<Arc<CustomRows>>,
 }
 
-/// What a request line matches.
+/// The result of matching a request line.
 #[derive(Debug)]
 pub enum RouteMatch {
     Route(Route, Vec<(String, String)>),

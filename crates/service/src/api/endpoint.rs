@@ -32,7 +32,7 @@ pub struct Endpoint {
     pub undeclared: Option<ParameterLocation>,
     /// How a response marks a success.
     pub envelope: Envelope,
-    /// What a success holds.
+    /// The content of a successful response.
     pub response: ResponseShape,
     /// How a list continues on the next page.
     pub paging: Option<Paging>,
@@ -157,7 +157,7 @@ pub enum Paging {
     DateRange(DateRange),
 }
 
-/// What the first request carries as its cursor.
+/// The value of the cursor in the first request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstPage {
     /// An empty string.
@@ -185,7 +185,7 @@ pub struct Example {
     pub expression: &'static str,
     /// The same for an asynchronous pager, which is not awaited itself.
     pub async_expression: Option<&'static str>,
-    /// What the expression evaluates to.
+    /// The value of the expression.
     pub result: &'static str,
 }
 

@@ -14,7 +14,7 @@ pub struct Parameter {
     pub name: Cow<'static, str>,
     /// The part of the request that carries it.
     pub place: ParameterLocation,
-    /// What its arguments may be.
+    /// The arguments that it accepts.
     pub kind: ParameterKind,
     /// True if an argument has to be passed.
     pub required: bool,
@@ -35,7 +35,7 @@ pub enum ParameterLocation {
     Form,
 }
 
-/// What the arguments of a parameter may be.
+/// The arguments that a parameter accepts.
 #[derive(Debug, Clone, Copy)]
 pub enum ParameterKind {
     /// `{market}.{code}`.

@@ -24,7 +24,7 @@ impl Record {
     }
 }
 
-/// Which record the rows of a response have.
+/// The record, or records, of the rows of a response.
 #[derive(Debug, Clone)]
 pub enum Schema {
     /// All rows have this record.
@@ -73,7 +73,7 @@ impl Schema {
 pub struct Field {
     /// Its name on the wire and in Python.
     pub name: Cow<'static, str>,
-    /// What its values mean.
+    /// The meaning of its values.
     pub kind: Kind,
     /// The unit of its values, such as `HKD`, `shares` or `%`; empty if it has none.
     pub unit: &'static str,
@@ -83,11 +83,11 @@ pub struct Field {
     pub required: bool,
     /// True if the document says that the value may be null.
     pub nullable: bool,
-    /// What it means, without a full stop.
+    /// Its meaning, without a full stop.
     pub doc: &'static str,
 }
 
-/// What a field's values mean, and so what column they become.
+/// The meaning of a field's values, which determines their column.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
     /// Any text.

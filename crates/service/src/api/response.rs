@@ -20,7 +20,7 @@ pub enum Envelope {
     Undocumented,
 }
 
-/// What a successful response holds.
+/// The content of a successful response.
 #[derive(Debug, Clone)]
 pub enum ResponseShape {
     /// One instant: this field, a string of milliseconds.
@@ -65,9 +65,9 @@ pub struct Failure {
     pub code: i64,
     /// The word in `error.code`.
     pub error_code: &'static str,
-    /// What causes it.
+    /// Its cause.
     pub condition: &'static str,
-    /// What the service document tells the caller to do.
+    /// The service document's advice to the caller.
     pub handling: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What a symbol or market was probably meant to be, for errors. The document does not rule these
+//! Suggestions for misspelled symbols and markets, for errors. The document does not rule these
 //! spellings out, so they are suggested and never corrected.
 
 /// The prefixes that the document names (section 4.2).

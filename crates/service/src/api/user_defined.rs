@@ -37,7 +37,7 @@ pub struct Declaration {
     pub record: Vec<Field>,
     /// The kinds of arguments, by their names.
     pub arguments: Vec<(String, String)>,
-    /// What it returns, in the user's words.
+    /// Its description, in the user's words.
     pub doc: String,
 }
 
@@ -50,12 +50,12 @@ pub enum DeclaredPaging {
     DateRange(DateRange),
 }
 
-/// What is wrong with a declaration.
+/// An invalid declaration.
 #[derive(Debug)]
 pub struct DeclarationError {
     /// The key that it is about, such as `["record", "time"]`.
     pub key: Vec<String>,
-    /// What is wrong, and what is expected.
+    /// The problem, and what is expected.
     pub message: String,
 }
 
@@ -279,7 +279,7 @@ fn argument_kind(
     })
 }
 
-/// What can be a segment of a path.
+/// Parses the kind of a parameter that is a segment of the path.
 fn path_kind(name: &str, kind: &str) -> Result<ParameterKind, DeclarationError> {
     match argument_kind(name, kind, ParameterLocation::Path)? {
         ParameterKind::FreeText => Ok(ParameterKind::Segment),

@@ -29,7 +29,7 @@ pub const CLOCK_OFFSET_CODE: i64 = -12006;
 /// Seen as a throttling code beside `error.code: rate_limited`; not in the service document.
 pub const THROTTLED_CODE: i64 = -11;
 
-/// What a response says about a rejected request.
+/// The parts of a response that tell why a request was rejected.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Evidence<'a> {
     /// The HTTP status.

@@ -22,10 +22,10 @@ pub use unredacted::Unredacted;
 /// A result whose error is [`Error`] by default.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, with the endpoint and the position of the iteration.
+/// An error, with the endpoint and the position of the iteration.
 #[derive(Debug, Clone)]
 pub struct Error {
-    /// What went wrong.
+    /// The kind of error, with its details.
     pub kind: Box<ErrorKind>,
     /// The endpoint's name, or `METHOD /path` for a custom request.
     pub endpoint: Option<String>,
@@ -33,7 +33,7 @@ pub struct Error {
     pub key: Option<String>,
     /// The position at which a failed iteration can be resumed.
     pub checkpoint: Option<String>,
-    /// What to do about it, if more is known than the kind says.
+    /// Advice that is more specific than that of the kind, if there is any.
     pub advice: Option<String>,
     /// True if the secrets of its call are redacted. They are not in an error about a value of an
     /// earlier response.
@@ -72,9 +72,9 @@ pub enum ErrorKind {
     /// There was no response.
     #[error("{message}")]
     Transport {
-        /// What failed.
+        /// A description of the failure.
         message: String,
-        /// Whether the service may have acted on the request.
+        /// How far the request came: the service may have acted on it.
         sent: Delivery,
     },
     /// There was no response in time.
@@ -83,7 +83,7 @@ pub enum ErrorKind {
     /// An undocumented response format.
     #[error("{message}{}", shown_body(body))]
     Protocol {
-        /// What is wrong with the response.
+        /// A description of the problem.
         message: String,
         /// The beginning of the response body.
         body: String,
@@ -108,7 +108,7 @@ pub enum ErrorKind {
     GrantRejected {
         /// The code in the response, or `invalid_grant`.
         error: String,
-        /// What the response says.
+        /// The description in the response.
         description: String,
     },
     /// The tokens cannot be used or refreshed: a new login is needed.
@@ -158,7 +158,7 @@ impl ErrorKind {
 /// A response that rejects the request.
 #[derive(Debug, Clone)]
 pub struct ApiFailure {
-    /// What the rejection means.
+    /// The meaning of the rejection.
     pub class: FailureClass,
     /// The HTTP status.
     pub http_status: u16,
@@ -302,7 +302,7 @@ impl Error {
         }
     }
 
-    /// What to do about it, in a sentence.
+    /// Advice for the caller, in a sentence.
     pub fn hint(&self) -> String {
         if let Some(advice) = &self.advice {
             return advice.clone();
