@@ -50,7 +50,7 @@ pub struct TokenCache {
     /// The stored tokens whose refresh the service rejected permanently: it is not repeated.
     refused: ArcSwapOption<Refused>,
     pause_until: ArcSwapOption<Instant>,
-    /// Held by whoever takes the lock of the store. The others wait without a thread.
+    /// Held by the caller that takes the lock of the store. The others wait without a thread.
     turn: Arc<AsyncMutex<()>>,
 }
 

@@ -68,7 +68,7 @@ pub fn redactor(
     });
     let headers = signature.map(|(_, value)| value).chain(own.map(|(_, value)| value));
     let headers = headers.filter_map(|value| value.to_str().ok());
-    // A scheme is no secret, and a service may repeat the rest alone.
+    // A scheme is not a secret, and a service may repeat the rest alone.
     let headers = headers.map(|value| value.split_once(' ').map_or(value, |(_, secret)| secret));
     let query = request.url.query().unwrap_or_default().as_bytes();
     let form = if request.has_secrets { request.body.as_ref() } else { b"" };

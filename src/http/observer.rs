@@ -110,7 +110,7 @@ pub enum EventKind {
     },
     /// It would be sent again, but earlier retries have used up the retry budget.
     RetryBudgetExhausted {
-        /// Why it would be sent again.
+        /// The reason why it would be sent again.
         reason: Shown,
     },
     /// The service throttled the requests of this path.

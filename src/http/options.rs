@@ -31,7 +31,7 @@ pub struct TransportOptions {
     pub observer: Option<Arc<dyn Observer>>,
     /// Records the traffic, or replaces the network.
     pub cassette: Option<Arc<Cassette>>,
-    /// Takes the place of the network in a simulation.
+    /// Replaces the network in a simulation.
     #[doc(hidden)]
     pub exchange: Option<Arc<dyn SimulatedExchange>>,
 }

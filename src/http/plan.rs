@@ -215,8 +215,8 @@ impl RequestPlan {
         }
     }
 
-    /// One request: with the cursor of a page and with the bounds of a time range, in place of those
-    /// that the caller gave. `defaults` are the headers of the client.
+    /// One request: with the cursor of a page and with the bounds of a time range, which replace
+    /// those that the caller gave. `defaults` are the headers of the client.
     pub fn request(
         &self,
         base: &BaseUrl,

@@ -52,7 +52,7 @@ impl WaitTimes {
         found.map_or(Duration::ZERO, |(_, spent)| spent)
     }
 
-    /// Why a call did not end within its total deadline.
+    /// The reason why a call did not end within its total deadline.
     pub fn timeout_message(&self, deadline: Duration) -> String {
         let total = deadline.as_secs_f64();
         let spent = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -15,8 +15,8 @@ use std::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use url::{Host, Url};
 
-/// Opens a URL in the user's browser. `None` if no graphical browser was found, or if there is no place for
-/// a private file.
+/// Opens a URL in the user's browser. `None` if no graphical browser was found, or if there is no
+/// location for a private file.
 pub fn open_browser(url: &Url) -> Option<RedirectFile> {
     let openers = openers();
     if !is_safe(url) || openers.is_empty() {

@@ -31,8 +31,8 @@ pub(crate) fn replace(
     Ok(())
 }
 
-/// Gives a complete file its name, in place of a regular file or of none. Everything that this package
-/// replaces is replaced here.
+/// Gives a complete file its name, replacing a regular file if there is one. Everything that this
+/// package replaces is replaced here.
 pub fn rename(new: &Path, path: &Path) -> io::Result<()> {
     check_replaceable(path)?;
     when_not_in_use(path, || fs::rename(new, path))?;

@@ -1,5 +1,6 @@
-//! The clocks and the chance that requests depend on. A simulation replaces both, and nothing else: its
-//! time is tokio's, which it pauses, and its chance comes from a seed. `tests/simulation/` does so.
+//! Clocks and randomness that requests depend on. A simulation replaces both, and nothing else: its
+//! time is tokio's, which it pauses, and its randomness comes from a seed. `tests/simulation/` does
+//! so.
 
 use std::{
     sync::{

@@ -1,4 +1,4 @@
-//! Delivery: what the caller has received, and what it receives next. The only place that knows.
+//! Delivery: what the caller has received, and what it receives next. The only code that knows.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
@@ -21,8 +21,9 @@ const CLAIM_WAIT: Duration = Duration::from_secs(3);
 /// The records that the caller of an iteration has received.
 ///
 /// A record, page or result is first looked at, and counts as received once the caller's code has it.
-/// Who comes too late looks again. So a claim, by which those who wait get records in the order in which
-/// they came, may be ignored at any moment. `T` is what rows are converted to, some at a time.
+/// The loser of a race retries. So a claim, by which those who wait get records in the order in
+/// which they came, may be ignored at any moment. `T` is what rows are converted to, some at a
+/// time.
 ///
 /// The lock is held for a few instructions: never during a request, nor while Python runs. So a signal
 /// handler, a hook or a finalizer can read the position.
@@ -350,7 +351,7 @@ impl<T> State<T> {
         is_there.then_some(fetched)
     }
 
-    /// Who has waited comes first: those who have are woken in the order of their claims.
+    /// Callers that have waited come first: they are woken in the order of their claims.
     fn is_turn_of(&self, own: Option<&Claim<T>>) -> bool {
         let share = own.and_then(|claim| claim.share.as_ref());
         self.claimed() == 0 || share.is_some_and(|share| Arc::ptr_eq(share, &self.claims))

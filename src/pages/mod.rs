@@ -190,7 +190,7 @@ impl<T> Pages<T> {
         Ok((gathering, sinks))
     }
 
-    /// Makes the fetcher go on after the position, unless it does.
+    /// Makes the fetcher continue after the position, unless it already does.
     async fn start(&self, fetcher: &mut Fetcher) -> Result<()> {
         self.delivery.wait_for_gathering().await;
         while let Some((receipts, position)) = self.delivery.start(fetcher.run()) {

@@ -25,7 +25,7 @@ pub struct PagedCall {
     /// The time range, if the client fixes it: one that the caller left open, or one that is split
     /// into windows.
     pub time_range: Option<TimeRange>,
-    /// Into how many windows the time range is split, to be fetched concurrently.
+    /// The number of windows that the time range is split into, to be fetched concurrently.
     pub windows: usize,
     /// The only one of them that is read, if it is one; the latest is 0.
     pub part: Option<usize>,
@@ -224,7 +224,7 @@ pub fn time_range<N: AsRef<str>>(
     resolved.map_err(|error| error.with_endpoint(&endpoint.name))
 }
 
-/// Into how many windows a time range is to be split.
+/// The number of windows that a time range is to be split into.
 fn check_windows(endpoint: &Endpoint, windows: Option<i64>) -> Result<usize> {
     let Some(windows) = windows else { return Ok(1) };
     if endpoint.time_range().is_none() {

@@ -128,7 +128,7 @@ impl Profile {
         self.check_passphrase()
     }
 
-    /// A passphrase comes from one place, and belongs to an encrypted file.
+    /// Checks that a passphrase comes from one source and belongs to an encrypted file.
     fn check_passphrase(&self) -> Result<(), &'static str> {
         let (file, command, encrypted) = match &self.auth {
             ProfileAuth::None => return Ok(()),

@@ -22,7 +22,7 @@ use crate::{
 const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
 const MAX_LINKS: usize = 40;
 
-/// Why the file is not changed.
+/// Reasons why the file is not changed.
 #[derive(Debug)]
 pub enum ChangeError {
     /// The file's content, or the new content, is invalid.

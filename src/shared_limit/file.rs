@@ -80,8 +80,8 @@ impl FileStorage {
         })
     }
 
-    /// Makes a change; none while another process or thread holds the lock, or if another file has just taken
-    /// the place of this one.
+    /// Makes a change; none while another process or thread holds the lock, or if another file has
+    /// just replaced this one.
     fn try_change(&self, change: Change, allowance: Allowance) -> Result<Option<Reserved>> {
         self.with_file(|file| {
             match file.try_lock() {
@@ -117,8 +117,8 @@ impl FileStorage {
         }
     }
 
-    /// Puts another file in the place of this one, whose lock a process holds that was stopped. When that
-    /// process goes on, its request is late, and it reserves another time in the new file.
+    /// Replaces this file, whose lock is held by a process that was stopped. When it resumes,
+    /// on, its request is late, and it reserves another time in the new file.
     fn replace(&self) -> Result<()> {
         let turn = open_private(&self.path.with_extension("replace")).map_err(unusable)?;
         match turn.try_lock() {

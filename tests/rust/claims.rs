@@ -65,7 +65,7 @@ async fn whoever_waited_first_gets_the_record_unless_it_does_not_come() {
     assert!(delivery.receive(ticket, Unit::Row));
     claims.remove(0);
     assert!(reading::receive_row(&pages).is_none());
-    // Whoever waits now has a claim of its own.
+    // A new waiter has a claim of its own.
     let next = pages.next_row().await.expect("a page").expect("a row");
     assert_eq!(times(&[next]), [NOW_MS * 1_000 - 1]);
 }
@@ -106,7 +106,7 @@ async fn a_gathered_result_that_is_received_late_is_received() {
     assert_eq!(all, (0..7).map(|age| NOW_MS * 1_000 - age).collect::<Vec<_>>());
 }
 
-/// Fetching starts again while somebody converts what it has looked at: then it looks again.
+/// Fetching starts again while somebody converts what it has looked at: then it retries.
 #[tokio::test]
 async fn what_was_looked_at_before_fetching_started_again_is_not_received() {
     let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());

@@ -8,7 +8,7 @@ use boardlot::{
     pages::{Gathering, Limits, Pages, Unit},
 };
 
-/// Returns true if there is such a thing; it is left to whoever comes first.
+/// Returns true if there is a next item; it is left to the first to receive it.
 pub async fn fill(pages: &Pages, unit: Unit) -> Result<bool> {
     pages.fill(&mut *pages.lock().await?, unit).await.map(|claim| claim.is_some())
 }

@@ -119,7 +119,7 @@ pub fn scenarios(times: Times) -> Vec<Scenario> {
 
 /// A day in which each client calls every ten minutes, as a scheduled job does, and once more within a minute
 /// of the open and of the close; and in which everything happens that can. The service of fewer than a thousand
-/// clients is so slow that calls come too late by chance.
+/// clients is so slow that calls may be late by chance.
 pub fn day() -> Scenario {
     let minutes = |fault, hour: f64, minutes: u64| {
         let begin = (hour * HOUR as f64) as u64;

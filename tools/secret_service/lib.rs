@@ -35,7 +35,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// Stores the value, in place of an earlier one.
+    /// Stores the value, replacing an earlier one.
     pub fn save(self, value: &'a [u8]) -> Call<'a, ()> {
         Box::pin(async move {
             let service = SecretService::connect(EncryptionType::Dh).await?;

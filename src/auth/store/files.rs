@@ -95,7 +95,7 @@ impl Lock {
     }
 }
 
-/// Why there is no lock.
+/// Reasons why there is no lock.
 enum Failure {
     Cancelled(Error),
     Io(io::Error),

@@ -70,8 +70,8 @@ impl<'de> Deserialize<'de> for Text<'de> {
 
 struct Object<'a>(Members<'a>);
 
-/// Members as they are read. The one rule for repeated names: each has the place of the first and the
-/// value of the last, as in a Python dict.
+/// Members as they are read. The one rule for repeated names: each has the position of the first
+/// and the value of the last, as in a Python dict.
 pub(super) struct UniqueMembers<'a, V> {
     pub list: Vec<(Cow<'a, str>, V)>,
     /// Where each name is in the list, once there are many.

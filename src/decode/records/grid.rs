@@ -130,7 +130,7 @@ impl GridBuilder {
         self.is_uniform
     }
 
-    /// The places for the values of one more record like the first, unless the page is not uniform.
+    /// The slots for the values of one more record like the first, unless the page is not uniform.
     #[inline(always)]
     pub fn add_record(&mut self) -> Option<&mut [u32]> {
         if !self.is_uniform {

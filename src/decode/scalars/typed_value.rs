@@ -37,7 +37,7 @@ pub enum TypedValue<'a> {
     Object,
 }
 
-/// Why a value was not converted or appended.
+/// Reasons why a value was not converted or appended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushError {
     /// The value is absent, null, or what the service sends for null.

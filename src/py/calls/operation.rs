@@ -148,7 +148,7 @@ impl Operation {
         self.__next__(py)
     }
 
-    /// Raises in place of the result: the task was cancelled.
+    /// Raises instead of returning the result: the task was cancelled.
     #[pyo3(signature = (kind, value = None, _traceback = None))]
     fn throw(
         &self,

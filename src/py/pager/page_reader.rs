@@ -91,7 +91,7 @@ impl PageReader {
             let batch = self.pager.state.next_page(py, |slice| self.batch(py, &slice))?;
             match batch {
                 None => return Ok(None),
-                // A page without records is no batch.
+                // A page without records is not a batch.
                 Some(None) => {}
                 Some(batch) => {
                     self.pages.fetch_add(1, Ordering::Relaxed);

@@ -174,7 +174,7 @@ impl PagerBase {
                     // A loop of limited calls gets an empty result before it is refused.
                     _ => count.load(Ordering::Relaxed) == 0,
                 };
-                // Whoever is next waits for a thread, but not for an event loop, which may have stopped.
+                // The next one waits for a thread, but not for an event loop: it may have stopped.
                 Ok((gathering, is_rest, value, is_sync.then_some(fetcher)))
             };
             // On the runtime's threads, so that Ctrl-C need not wait while large pages are parsed.

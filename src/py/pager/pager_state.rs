@@ -381,7 +381,7 @@ impl Startable for NextItem {
         let work = async move {
             let mut fetcher = fetcher.await;
             let filled = state.pages.fill(&mut fetcher, unit).await;
-            // Whoever is next is woken next.
+            // The next in line is woken next.
             Finished { held: Some(Box::new(fetcher)), ..Finished::new(filled, finish) }
         };
         Ok(work.boxed())

@@ -47,7 +47,7 @@ impl RowView {
         builders: RowBuilderPool,
         undeclared: Option<Arc<UndeclaredNames>>,
     ) -> Arc<Self> {
-        // 0 is no view.
+        // 0 is not a view.
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = View(NEXT.fetch_add(1, Ordering::Relaxed));
         Arc::new(RowView { builders, undeclared, number })

@@ -50,7 +50,7 @@ pub enum Source {
     Factory(Py<PyAny>),
 }
 
-/// Why there is no layout.
+/// Reasons why there is no layout.
 pub enum LayoutError {
     /// A key is not valid JSON.
     InvalidKey,

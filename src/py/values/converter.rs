@@ -49,7 +49,7 @@ pub enum Conversion {
     Object(&'static [Field]),
 }
 
-/// Why a value, or a record, has no object.
+/// A failure to convert a value, or a record, to an object.
 ///
 /// In a box, so that the outcome of each conversion is two registers. Outcomes that were moved in memory
 /// took a third of the time of a dict of three values.
@@ -60,7 +60,7 @@ pub enum Reason {
     Invalid,
     /// It is null, or what the service sends for null.
     Null,
-    /// There is no Python object of it.
+    /// It has no Python object.
     Object(ObjectError),
 }
 

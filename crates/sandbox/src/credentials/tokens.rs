@@ -84,7 +84,7 @@ pub struct Issued {
     pub scopes: Scopes,
 }
 
-/// Why a grant is invalid.
+/// Reasons why a grant is invalid.
 pub type Invalid = &'static str;
 
 impl Tokens {

@@ -38,7 +38,7 @@ const DEAL_IDS_FROM: u64 = 7_400_000_000_000_000_000;
 const ORDER_IDS_FROM: u64 = 6_200_000_000_000_000_000;
 /// The fills of one order.
 const OF_ORDER: usize = 3;
-/// Of how many fills one is cancelled.
+/// One in this many fills is cancelled.
 const CANCELLED: u64 = 64;
 const BROKERS: [(u32, &str); 4] = [
     (1053, "Harbour Securities"),
@@ -155,7 +155,7 @@ impl Fills {
         day * MICROS_PER_DAY + closes - 1 - back % SESSION_MICROS
     }
 
-    /// The place of the latest fill before a time.
+    /// The index of the latest fill before a time.
     fn older_than(&self, micros: i64) -> usize {
         let (mut low, mut high) = (0, self.half * 2);
         while low < high {

@@ -27,7 +27,7 @@ use crate::{
 };
 
 const DATE_RANGE_PAGE: usize = 100;
-/// By how much the end of the default range may differ from now.
+/// The difference that is allowed between the end of the default range and now.
 const NOW_TOLERANCE_MICROS: u64 = 600_000_000;
 /// The lists whose rows are remembered: as many as a client with many windows reads at a time.
 const LISTS_MAX: usize = 64;
@@ -99,7 +99,7 @@ impl Lists {
     }
 }
 
-/// Rows that a test brings along: for an endpoint that it declared, or in place of built-in ones.
+/// Rows that a test supplies: for an endpoint that it declared, or instead of the built-in ones.
 #[derive(Debug)]
 pub struct CustomRows {
     pub endpoint: EndpointRef,

@@ -32,7 +32,7 @@ struct Authorization {
     state: String,
 }
 
-/// Why a request is not shown to the user.
+/// Reasons why a request is not shown to the user.
 #[derive(Debug)]
 enum Invalid {
     /// The client or its redirect URI is unknown: a page says so, never a redirect.

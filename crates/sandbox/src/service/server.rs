@@ -58,7 +58,7 @@ pub struct Shared {
     pub failures: PlannedFailures,
     /// The rows that the user brought along, the newest last.
     custom: RwLock<Arc<[Arc<CustomRows>]>>,
-    /// By how much the service's clock is ahead of the one that checks signatures: the sandbox's date
+    /// The lead of the service's clock over the one that checks signatures: the sandbox's date
     /// was fixed.
     date_offset_ms: i64,
     sampler: Mutex<FaultSampler>,
@@ -138,7 +138,7 @@ impl Shared {
         }
     }
 
-    /// Adds rows, in place of those for the same requests.
+    /// Adds rows, replacing those for the same requests.
     pub fn add_custom(&self, rows: CustomRows) {
         let mut custom = write(&self.custom);
         let others = custom.iter().filter(|known| !rows.replaces(known)).cloned();

@@ -195,7 +195,7 @@ impl Parameter {
     pub const fn form(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
         Self::new(name, ParameterLocation::Form, kind, doc)
     }
-    /// The cursor of a paged listing, in its place among the parameters.
+    /// The cursor of a paged listing, at its position among the parameters.
     pub const fn cursor(name: &'static str, place: ParameterLocation) -> Self {
         let doc = "Cursor of the page; set by the pager.";
         Self::new(name, place, ParameterKind::Cursor, doc)

@@ -1,5 +1,5 @@
-//! How an endpoint's responses are read: the envelope with its success mark, the place of the rows,
-//! and the documented failures (section 7).
+//! How an endpoint's responses are read: the envelope with its success mark, the location of the
+//! rows, and the documented failures (section 7).
 
 use std::{borrow::Cow, fmt};
 
@@ -25,7 +25,7 @@ pub enum Envelope {
 pub enum ResponseShape {
     /// One instant: this field, a string of milliseconds.
     ServerTime(&'static str),
-    /// A list of records at this place.
+    /// A list of records at this location.
     Rows(RecordsLocation, Schema),
     /// One object of this record, without an envelope.
     Object(&'static Record),

@@ -32,7 +32,7 @@ pub fn suggest_symbol(text: &str) -> Option<String> {
     (suggestion != text).then_some(suggestion)
 }
 
-/// The symbol with a dot in the place of another separator, or between letters and digits.
+/// The symbol with a dot instead of another separator, or between letters and digits.
 fn with_dot(text: &str) -> String {
     let first_digit = text.find(|c: char| c.is_ascii_digit());
     match first_digit.and_then(|place| text.split_at_checked(place)) {

@@ -29,7 +29,8 @@ pub struct Declaration {
     pub method: String,
     /// The path below the base URL; `{name}` stands for an argument.
     pub path: String,
-    /// The place of the records in a response, separated by dots; by default the only list in `data`.
+    /// The location of the records in a response, separated by dots; by default the only list in
+    /// `data`.
     pub rows: Option<String>,
     /// How a list continues.
     pub paging: Option<DeclaredPaging>,

@@ -51,7 +51,7 @@ pub enum Delivery {
     Unknown,
 }
 
-/// Whose login is needed.
+/// The owner of the login that is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Login {
     /// That of the person who runs the program.
@@ -120,7 +120,7 @@ pub enum ErrorKind {
         message: String,
         /// The service to log in to, if known.
         origin: Option<String>,
-        /// Whose login it is.
+        /// The owner of the login.
         login: Login,
     },
     /// The token store failed.
