@@ -24,7 +24,7 @@ use crate::{
     os::process::{Origin, on_behalf_of, origin, spawn_shared},
 };
 
-/// How long to use a token that is still valid after an early refresh has failed.
+/// The time for which to use a token that is still valid after an early refresh has failed.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The outcome of a refresh.

@@ -13,7 +13,7 @@ use crate::{api::Field, error::Result};
 #[derive(Debug, Clone, Default)]
 pub struct Rows {
     slices: Vec<PageSlice>,
-    /// Where each slice ends in the whole sequence.
+    /// The end of each slice in the whole sequence.
     ends: Vec<usize>,
     fields: Arc<[Field]>,
     /// The name of the column of keys, if each slice has a key.

@@ -34,7 +34,7 @@ pub struct StoredFill<'a> {
     pub text: &'a str,
     /// Identifies the fill, as for other records.
     pub identity: String,
-    /// When it was updated, in microseconds; 0 if that is not a time.
+    /// The time of its update, in microseconds; 0 if that is not a time.
     pub updated: i64,
     /// Its symbol; `None` if it has none.
     pub code: Option<String>,

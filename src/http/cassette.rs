@@ -113,7 +113,7 @@ struct Exchange {
     response: Recorded,
 }
 
-/// How an exchange ended.
+/// The outcome of an exchange.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Recorded {

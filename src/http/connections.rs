@@ -65,7 +65,7 @@ impl Connections {
         self.client.load_full()
     }
 
-    /// Where a blocking call should wait.
+    /// The slot in which a blocking call should wait.
     pub fn slot(&self) -> Result<PoolSlot> {
         self.blocking_pool.borrow(|| self.build_client())
     }

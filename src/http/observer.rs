@@ -65,7 +65,7 @@ pub struct ObservedRequest {
     pub path: String,
     /// 1 for the first time that a call is sent.
     pub attempt: u32,
-    /// How long it has waited for the rate limit; set when that is over.
+    /// The time that it has waited for the rate limit; set when that is over.
     pub rate_limit_wait: OnceLock<Duration>,
     /// The code that made the call.
     pub caller: Option<Caller>,
@@ -120,7 +120,7 @@ pub enum EventKind {
     },
     /// The offset of signatures was corrected.
     ClockCorrected {
-        /// How far the service's clock is ahead of this machine's.
+        /// The offset of the service's clock from this machine's.
         offset_ms: i64,
     },
     /// The access token was refreshed.

@@ -18,7 +18,7 @@ pub struct RetryBudget {
     tokens: AtomicU32,
     /// True if `failing_since` is set: a success looks at this alone.
     is_failing: AtomicBool,
-    /// When the first call failed after the last one that succeeded.
+    /// The time of the first failure after the last call that succeeded.
     failing_since: Mutex<Option<Instant>>,
 }
 

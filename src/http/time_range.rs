@@ -12,7 +12,7 @@ pub struct TimeRange {
     pub start: Option<i64>,
     /// The later bound.
     pub end: RangeEnd,
-    /// How long the range is if the service completes it.
+    /// The length of the range if the service completes it.
     pub default_days: i64,
     /// The field of the records that the range is about.
     pub time_field: &'static str,

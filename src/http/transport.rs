@@ -115,7 +115,7 @@ impl Transport {
         &self.clock
     }
 
-    /// Where a blocking call should wait.
+    /// The slot in which a blocking call should wait.
     pub fn slot(&self) -> Result<PoolSlot> {
         self.state()?.connections.slot()
     }
@@ -149,7 +149,7 @@ impl Transport {
         })
     }
 
-    /// How long the rate limit keeps its requests apart.
+    /// The interval by which the rate limit keeps its requests apart.
     pub(super) fn interval(&self) -> Duration {
         let rate = self.options.rate_limit.as_ref().map(|limit| match limit {
             ClientRate::Own(rate) => *rate,

@@ -27,7 +27,7 @@ const ALL: [WaitReason; 5] = [
     WaitReason::Token,
 ];
 
-/// How long one call has waited for each.
+/// The time that one call has waited for each.
 #[derive(Debug, Default)]
 pub struct WaitTimes(Mutex<[Duration; ALL.len()]>);
 
@@ -45,7 +45,7 @@ impl WaitTimes {
         future.await
     }
 
-    /// How long a call has waited for this so far.
+    /// The time that a call has waited for this so far.
     pub fn spent(&self, reason: WaitReason) -> Duration {
         let spent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = ALL.into_iter().zip(*spent).find(|(other, _)| *other == reason);

@@ -67,8 +67,8 @@ fn create_private(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
 }
 
-/// Where the file may be. A browser that is installed as a snap reads neither the folder for temporary
-/// files nor hidden ones, only what is in the home folder.
+/// The folders in which the file may be. A browser that is installed as a snap reads neither the
+/// folder for temporary files nor hidden ones, only what is in the home folder.
 fn folders() -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = std::env::home_dir().into_iter().collect();
     folders.push(std::env::temp_dir());

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a file is waited for that another process or thread opens or replaces.
+/// The time to wait for a file that another process or thread opens or replaces.
 const IN_USE_TIMEOUT: Duration = Duration::from_secs(2);
 const IN_USE_INTERVAL: Duration = Duration::from_millis(5);
 

@@ -88,7 +88,7 @@ tokio::task_local! {
     static ORIGIN: Origin;
 }
 
-/// Where a call comes from.
+/// The origin of a call.
 #[derive(Clone, Default)]
 pub struct Origin {
     /// The code that made it.
@@ -127,7 +127,7 @@ pub fn on_behalf_of<F: Future>(origin: Origin, future: F) -> impl Future<Output 
     ORIGIN.scope(origin, future)
 }
 
-/// Where the call that is running comes from; tasks that it spawns have to be given it.
+/// The origin of the call that is running; tasks that it spawns have to be given it.
 pub fn origin() -> Origin {
     ORIGIN.try_with(Clone::clone).unwrap_or_default()
 }

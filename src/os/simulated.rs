@@ -13,7 +13,7 @@ use std::{
 use arc_swap::ArcSwapOption;
 use tokio::time::Instant;
 
-/// When simulated time begins: seconds since 1970.
+/// The beginning of simulated time: seconds since 1970.
 const EPOCH: Duration = Duration::from_secs(1_790_000_000);
 
 /// Up to this, the error of a timer would be as long as the wait.
@@ -26,7 +26,8 @@ struct Simulation {
     random: AtomicU64,
 }
 
-/// From now on, time is that of the current runtime, which has paused it, and chance is that of the seed.
+/// Replaces the time from now on by that of the current runtime, which has paused it, and
+/// randomness by that of the seed.
 pub fn begin(seed: u64) {
     let simulation = Simulation { start: Instant::now(), random: AtomicU64::new(seed) };
     SIMULATION.store(Some(Arc::new(simulation)));

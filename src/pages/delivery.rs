@@ -14,8 +14,8 @@ use tokio::{
 use super::{Position, Ticket, Unit, View, fetcher::Run, page_stream::FetchedPage};
 use crate::decode::{Page, PageSlice};
 
-/// How long others wait for the receipt of what somebody waited for before them. It may never come: an
-/// event loop may have stopped.
+/// The time that others wait for the receipt of what somebody waited for before them. It may never
+/// come: an event loop may have stopped.
 const CLAIM_WAIT: Duration = Duration::from_secs(3);
 
 /// The records that the caller of an iteration has received.
@@ -42,7 +42,7 @@ struct State<T> {
     /// The next records of that page, converted for this view of them.
     ready: vec::IntoIter<T>,
     view: View,
-    /// How often something has been received.
+    /// The number of times that something has been received.
     receipts: u64,
     /// The run of the fetcher that continues after the front page; none if it has to start again.
     run: Option<Run>,
@@ -50,7 +50,7 @@ struct State<T> {
     claims: Arc<()>,
     /// The run that gathers all that follows. Nobody else looks meanwhile.
     gathering: Option<Run>,
-    /// How much had been received when somebody waited in vain for a receipt.
+    /// The number of receipts when somebody waited in vain for one.
     waited_in_vain: Option<u64>,
     /// The time range that is being read.
     range: Option<(i64, i64)>,
@@ -80,7 +80,7 @@ pub struct Gathering<T> {
     run: Run,
     /// The page in memory, which is gathered first.
     pub(super) first: Option<FetchedPage>,
-    /// Where what was gathered ends; none if nothing was.
+    /// The end of what was gathered; none if nothing was.
     pub(super) after: Option<Position>,
     /// The page that it ends in, whose position is the same.
     rest: Option<FetchedPage>,

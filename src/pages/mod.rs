@@ -90,7 +90,7 @@ impl<T> Pages<T> {
         })
     }
 
-    /// How many pages have been requested: can be read while a page is being fetched.
+    /// The number of pages that have been requested: can be read while a page is being fetched.
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }

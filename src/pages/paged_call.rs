@@ -20,7 +20,7 @@ pub const WINDOWS_MAX: usize = 64;
 pub struct PagedCall {
     /// The request to send, and how to read its response.
     pub plan: RecordsCall,
-    /// How the list is paged.
+    /// The paging style of the list.
     pub style: PagingStyle,
     /// The time range, if the client fixes it: one that the caller left open, or one that is split
     /// into windows.
@@ -31,7 +31,7 @@ pub struct PagedCall {
     pub part: Option<usize>,
 }
 
-/// How a list is paged (section 2.4).
+/// The paging style of a list (section 2.4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PagingStyle {
     /// By `next_key`.

@@ -12,7 +12,7 @@ pub struct Position {
     pub window: usize,
     /// The cursor of the page that holds the next record; none for the first page.
     pub cursor: Option<String>,
-    /// How many records of that page were received.
+    /// The number of records of that page that were received.
     pub row: usize,
     /// True if it is the end of the list.
     pub done: bool,

@@ -24,7 +24,7 @@ use crate::{
     os::process::PerProcess,
 };
 
-/// How long a process holds the lock at most: microseconds. One that holds it longer was stopped.
+/// A process holds the lock for microseconds. One that holds it for longer than this was stopped.
 const STOPPED_AFTER: Duration = Duration::from_millis(250);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// After so long without the lock, the file cannot be used.

@@ -16,7 +16,7 @@ const REMOVED_AT: f64 = 4.0;
 /// A rate that rejections have lowered, and that recovers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Slowdown {
-    /// When it was lowered, by the clock of the limit.
+    /// The time when it was lowered, by the clock of the limit.
     pub since: u64,
     /// The rate that it was lowered to.
     pub low: f64,

@@ -19,9 +19,9 @@ use super::{
     service::{Fault, PAGES, Service},
 };
 
-/// How much of the capacity is offered without a fault.
+/// The share of the capacity that is offered without a fault.
 const LOAD: f64 = 0.7;
-/// How long after the end of a fault everything is as before.
+/// The seconds after the end of a fault until everything is as before.
 const RECOVERY: usize = 60;
 /// Goodput is what is received in time of what is asked for in so many seconds, and this is enough of it.
 const WINDOW: usize = 30;
@@ -35,7 +35,7 @@ pub struct Scenario {
     pub name: &'static str,
     pub kind: Kind,
     load: f64,
-    /// How often each client calls.
+    /// The interval at which each client calls.
     interval: f64,
     phases: Vec<Phase>,
     seconds: u64,
@@ -254,8 +254,8 @@ impl Seen {
         }
     }
 
-    /// How long after the end of a fault the goodput is enough and stays so until the next; none if it is not
-    /// enough at the end.
+    /// The time from the end of a fault until the goodput is enough and stays so until the next;
+    /// none if it is not enough at the end.
     fn recovered(&self, end: usize, next: usize) -> Option<usize> {
         let last = next - SETTLED - WINDOW;
         let lacking = (end..=last).rev().find(|&from| self.goodput(from, from + WINDOW) < ENOUGH);

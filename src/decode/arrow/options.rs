@@ -1,6 +1,6 @@
-//! How typed columns represent values.
+//! Representation of values in typed columns.
 
-/// How typed columns represent values.
+/// The representation of values in typed columns.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ColumnOptions {
     /// The type of decimal columns.

@@ -25,7 +25,7 @@ impl<'a> KnownKey<'a> {
         KnownKey { bytes: words(&bytes), mask: words(&mask), rest, length: text.len() }
     }
 
-    /// Where the key ends, if it begins at `start`. Not within the last bytes of the text.
+    /// The end of the key, if it begins at `start`. Not within the last bytes of the text.
     #[inline(always)]
     pub fn end(&self, text: &[u8], start: usize) -> Option<usize> {
         let chunk = words(text.get(start..)?.first_chunk::<BYTES>()?);

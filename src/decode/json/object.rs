@@ -74,7 +74,7 @@ struct Object<'a>(Members<'a>);
 /// and the value of the last, as in a Python dict.
 pub(super) struct UniqueMembers<'a, V> {
     pub list: Vec<(Cow<'a, str>, V)>,
-    /// Where each name is in the list, once there are many.
+    /// The index of each name in the list, once there are many.
     indices: HashMap<Cow<'a, str>, usize>,
 }
 

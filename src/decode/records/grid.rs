@@ -19,7 +19,7 @@ const ESCAPED: u32 = 1 << 31;
 pub(super) struct Grid {
     /// Each key through its colon, in the first record.
     keys: Vec<Range<usize>>,
-    /// Where each value begins, one record after another.
+    /// The start of each value, one record after another.
     starts: Vec<u32>,
 }
 
@@ -29,7 +29,7 @@ pub struct RowValues<'a> {
     text: &'a str,
     keys: &'a [Range<usize>],
     starts: &'a [u32],
-    /// Where the last value ends.
+    /// The end of the last value.
     end: usize,
 }
 
@@ -79,7 +79,7 @@ impl<'a> RowValues<'a> {
     }
 }
 
-/// Where a value begins, as a grid stores it.
+/// The start of a value, as a grid stores it.
 #[inline(always)]
 pub(super) fn marked_start(range: ByteRange) -> u32 {
     range.start as u32 | if range.escaped { ESCAPED } else { 0 }

@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// How often a thread that waits checks for signals such as Ctrl-C.
+/// The interval at which a thread that waits checks for signals such as Ctrl-C.
 pub const SIGNAL_POLL: Duration = Duration::from_millis(50);
 
 /// Waits for a future on the shared runtime. Signals are handled meanwhile.

@@ -46,12 +46,13 @@ struct Gate {
 #[derive(Default)]
 struct InsideFlag(AtomicBool);
 
-/// How long the exit waits for the threads inside. A thread that takes longer is kept where it is; see
-/// `thread_end`.
+/// The time that the exit waits for the threads inside. A thread that takes longer is kept where it
+/// is; see `thread_end`.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 const CLOSE_POLL: Duration = Duration::from_millis(1);
-/// How long the gate is closed before the interpreter begins to shut down. If it does not, what looked like an
-/// exit was none: a program can run its `atexit` handlers at any time, and finalizers can follow them.
+/// The time for which the gate is closed before the interpreter begins to shut down. If it does
+/// not, what looked like an exit was none: a program can run its `atexit` handlers at any time, and
+/// finalizers can follow them.
 const CLOSED_MAX: Duration = Duration::from_millis(500);
 const WAIT_POLL: Duration = Duration::from_millis(10);
 
@@ -68,7 +69,7 @@ struct ThreadGate {
     process: u32,
     gate: Arc<Gate>,
     inside: Arc<InsideFlag>,
-    /// How many calls of `enter` have not been left.
+    /// The number of calls of `enter` that have not been left.
     depth: u32,
     registration: thread_end::Registration,
 }

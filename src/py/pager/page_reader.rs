@@ -31,7 +31,7 @@ pub struct PageReader {
     pager: Released<ReadPager>,
     columns: StreamColumns,
     schema: SchemaRef,
-    /// How many batches were taken.
+    /// The number of batches that were taken.
     pages: AtomicUsize,
 }
 

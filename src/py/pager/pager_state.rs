@@ -84,7 +84,8 @@ impl PagerState {
         self.pages.checkpoint().map_err(|error| raise(py, error))
     }
 
-    /// How many rows a call with these limits will return, once the service has reported the total.
+    /// The number of rows that a call with these limits will return, once the service has reported
+    /// the total.
     ///
     /// From the middle of a list, the total is not what remains: a cursor is not a row number.
     pub fn expected_rows(&self, py: Python<'_>, limits: Limits) -> PyResult<CountFn> {

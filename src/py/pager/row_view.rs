@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-/// How many rows are converted at once. More save hardly any time.
+/// The number of rows that are converted at once. More save hardly any time.
 const ROWS_AHEAD: usize = 64;
 /// Large rows are converted one by one.
 const BYTES_AHEAD: usize = 1 << 16;

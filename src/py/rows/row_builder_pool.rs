@@ -13,7 +13,7 @@ use super::{
 };
 use crate::decode::{RecordRef, Rows};
 
-/// How many builders are kept for one list. More threads at once make theirs each time.
+/// The number of builders that are kept for one list. More threads at once make theirs each time.
 const MAX_BUILDERS: usize = 8;
 
 /// The builders of a list's records, shared by everything that reads them.

@@ -40,7 +40,7 @@ pub struct Column {
     pub field: Option<usize>,
 }
 
-/// Where a value is from.
+/// The source of a value.
 pub enum Source {
     /// The key of `fetch_many`.
     Key,

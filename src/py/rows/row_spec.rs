@@ -43,7 +43,7 @@ pub struct RowClass {
     pub fits_records: AtomicBool,
 }
 
-/// How instances are made.
+/// The construction of instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Construction {
     /// A subclass of `tuple` with the constructor that `NamedTuple` generates.

@@ -40,7 +40,7 @@ use crate::{
 };
 
 const BODY_MAX_BYTES: usize = 1 << 20;
-/// How much of a body that is too large is read.
+/// The number of bytes that are read of a body that is too large.
 const DISCARDED_MAX_BYTES: usize = 64 << 20;
 /// A longer path with its query is rejected, and recorded only up to here.
 const TARGET_MAX_BYTES: usize = 8 << 10;

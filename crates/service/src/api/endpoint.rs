@@ -30,11 +30,11 @@ pub struct Endpoint {
     /// The part of the request that carries arguments without a parameter, in the order given;
     /// `None` to refuse them.
     pub undeclared: Option<ParameterLocation>,
-    /// How a response marks a success.
+    /// The mark of a successful response.
     pub envelope: Envelope,
     /// The content of a successful response.
     pub response: ResponseShape,
-    /// How a list continues on the next page.
+    /// The paging of a list: how it continues on the next page.
     pub paging: Option<Paging>,
     /// The documented failures.
     pub failures: &'static [Failure],
@@ -57,7 +57,7 @@ impl Endpoint {
         self.parameters.iter().find(|parameter| parameter.name == name)
     }
 
-    /// How its responses are read.
+    /// The rules for reading its responses.
     pub const fn contract(&self) -> Contract {
         Contract { envelope: self.envelope, failures: self.failures }
     }
@@ -141,7 +141,7 @@ impl Method {
     }
 }
 
-/// How a list continues (section 2.4).
+/// The paging of a list: how it continues (section 2.4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Paging {
     /// `next_key` is sent; `pagination.next_key` and `pagination.has_more` come back.

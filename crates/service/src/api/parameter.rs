@@ -218,7 +218,8 @@ impl Argument {
         Argument::Secret(SecretText(Zeroizing::new(value.to_owned())))
     }
 
-    /// How an error message shows it: cut, with nothing that could disturb a terminal.
+    /// The text by which an error message shows it: cut, with nothing that could disturb a
+    /// terminal.
     pub fn shown(&self) -> String {
         match self {
             Argument::Text(text) => {

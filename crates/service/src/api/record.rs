@@ -120,7 +120,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// How many make a second.
+    /// The number of units in a second.
     pub const fn per_second(self) -> i64 {
         match self {
             TimeUnit::Seconds => 1,
@@ -148,7 +148,7 @@ impl TimeUnit {
     }
 }
 
-/// How a count is written in JSON.
+/// The JSON form of a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wire {
     /// As a JSON integer.

@@ -32,7 +32,7 @@ pub struct Declaration {
     /// The location of the records in a response, separated by dots; by default the only list in
     /// `data`.
     pub rows: Option<String>,
-    /// How a list continues.
+    /// The paging of a list.
     pub paging: Option<DeclaredPaging>,
     /// The fields of the records; by default columns are inferred.
     pub record: Vec<Field>,
@@ -42,7 +42,7 @@ pub struct Declaration {
     pub doc: String,
 }
 
-/// How a list continues, as a user declares it.
+/// The paging of a list, as a user declares it.
 #[derive(Debug, Clone)]
 pub enum DeclaredPaging {
     /// By a cursor of this name: `next_key` or `page_flag`.

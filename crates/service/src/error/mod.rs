@@ -40,7 +40,7 @@ pub struct Error {
     pub is_redacted: bool,
 }
 
-/// How far a request without a response came.
+/// The delivery of a request without a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
     /// It was not sent.
@@ -74,7 +74,7 @@ pub enum ErrorKind {
     Transport {
         /// A description of the failure.
         message: String,
-        /// How far the request came: the service may have acted on it.
+        /// The delivery of the request: the service may have acted on it.
         sent: Delivery,
     },
     /// There was no response in time.
@@ -172,7 +172,7 @@ pub struct ApiFailure {
     pub headers: Vec<(String, String)>,
     /// The beginning of the response body.
     pub body: String,
-    /// How long the service asks the client to wait.
+    /// The time that the service asks the client to wait.
     pub retry_after: Option<Duration>,
 }
 

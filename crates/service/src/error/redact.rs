@@ -20,10 +20,10 @@ const SHORT_BYTES: usize = 8;
 const TELLING_BYTES: usize = 12;
 /// An error shows a response as it came, so a spelling may stand in JSON that is escaped itself.
 const LAYERS: usize = 2;
-/// How much of a text is held until secrets are redacted. What is shown is much less, so that no secret is
-/// cut in two before it is found.
+/// The number of bytes of a text that are held until secrets are redacted. What is shown is much
+/// less, so that no secret is cut in two before it is found.
 pub const HELD_BYTES: usize = 4 * SHOWN_BYTES;
-/// How much of a text of the service an error shows.
+/// The number of bytes of a service's text that an error shows.
 pub const SHOWN_BYTES: usize = 2048;
 
 /// Some secrets.
@@ -147,7 +147,7 @@ impl Redactor {
 }
 
 impl Secret {
-    /// Where a text has a beginning of it that a service has cut.
+    /// Finds where a text has a beginning of it that a service has cut.
     fn begun_in(&self, text: &[u8]) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
         let telling = self.text.get(..TELLING_BYTES).filter(|_| self.text.len() > TELLING_BYTES);
@@ -163,7 +163,7 @@ impl Secret {
     }
 }
 
-/// Where bytes are in a text; if they are short, as a whole word.
+/// Finds where bytes are in a text; if they are short, as a whole word.
 fn find<'a>(text: &'a [u8], wanted: &'a [u8]) -> impl Iterator<Item = Range<usize>> + 'a {
     let finder = Finder::new(wanted);
     let (size, is_short) = (wanted.len(), wanted.len() < SHORT_BYTES);
