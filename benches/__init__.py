@@ -1,1 +1,1 @@
-"""What boardlot costs, beside its peers on the same work. See README.md here."""
+"""The cost of boardlot beside its peers on the same work. See README.md here."""

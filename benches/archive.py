@@ -264,7 +264,7 @@ def get_fresh(folder: str, **line: str) -> Callable[[], Done]:
 
 
 def pages_by_hand(client: peers.Sync, base: str, account: str) -> Iterator[dict]:
-    """What each response has: its fills and the cursor after them."""
+    """Yields the content of each response: its fills and the cursor after them."""
     url, flag, completed = first_page(base, account), "", False
     while not completed:
         response = orjson.loads(client.get(url + quote(flag, safe="")))

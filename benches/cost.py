@@ -1,4 +1,4 @@
-"""What a request costs the client's process: instructions, counted by callgrind, and CPU time.
+"""The cost of a request to the client's process: instructions, counted by callgrind, and CPU time.
 
 Elapsed time depends on how the machine wakes threads; the instructions of the process hardly depend
 on anything. Each contender sends signed requests one after another and decodes each response to 50

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass
 class Taken:
-    """What one contender took for one piece of work, a value a round."""
+    """The measurements of one contender for one piece of work, a value a round."""
 
     seconds: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)

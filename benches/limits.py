@@ -1,4 +1,4 @@
-"""What a rate limit that is never reached adds to a request."""
+"""The cost that a rate limit which is never reached adds to a request."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def rows(settings: Settings) -> list[Row]:
 
 
 def added(limited: Taken, free: Taken) -> Taken:
-    """What the limit took in each round."""
+    """The cost of the limit in each round."""
 
     def differences(measure: str) -> list[float]:
         pairs = zip(getattr(limited, measure), getattr(free, measure), strict=True)

@@ -35,7 +35,7 @@ class State:
         yield f"load of the machine before: {self.load:.1f}"
 
     def problems(self) -> list[str]:
-        """Why the figures of a run that begins now would say little about boardlot."""
+        """The reasons why figures of a run that begins now would say little about boardlot."""
         found = []
         if cores() < 2:
             found.append("there is one core, which the server shares")

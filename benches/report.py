@@ -167,7 +167,7 @@ def markdown(rows: list[Row], left_out: dict[str, str], quick: bool, state: Stat
 
 
 def curves(rows: list[Row], path: Path) -> None:
-    """What a unit of work costs at each size, as a multiple of the cost at the first size."""
+    """Draws the cost of a unit of work at each size, as a multiple of that at the first size."""
     import matplotlib as mpl
 
     mpl.use("agg")
@@ -205,7 +205,7 @@ def curves(rows: list[Row], path: Path) -> None:
 
 
 def chart(rows: list[Row], path: Path) -> None:
-    """What the peers took, as multiples of boardlot, on a logarithmic axis."""
+    """Draws the peers' times, as multiples of boardlot's, on a logarithmic axis."""
     import matplotlib as mpl
 
     mpl.use("agg")

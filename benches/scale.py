@@ -193,7 +193,7 @@ def client_of(job: dict[str, Any]) -> bl.Client:
 
 
 def memory(process: Any) -> int:
-    """What the process and its children hold, in bytes."""
+    """The memory of the process and its children, in bytes."""
     import psutil
 
     total = 0

@@ -1,4 +1,4 @@
-"""What `import` costs over a bare interpreter, and how much is installed."""
+"""The cost of `import` over a bare interpreter, and the size of what is installed."""
 
 from __future__ import annotations
 

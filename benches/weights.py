@@ -1,4 +1,4 @@
-"""What the parts of the extension module weigh: `make weights` writes weights.md.
+"""The sizes of the parts of the extension module: `make weights` writes weights.md.
 
 The release build with its symbols, whose code `nm` lists by function. A function is of the crate
 that its name begins with; an instance of a generic one, to the crate that wrote it.

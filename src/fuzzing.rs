@@ -169,7 +169,7 @@ pub fn shapes(data: &[u8]) {
     });
 }
 
-/// Whether a value and its members have the types of their fields.
+/// Returns true if a value and its members have the types of their fields.
 fn fits(kind: Kind, json: &str) -> bool {
     match parse_typed(kind, Raw::new(json)) {
         Ok(TypedValue::Object) => {

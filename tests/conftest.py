@@ -1,4 +1,4 @@
-"""What holds for every test: its long forms run only on request, and it leaves nothing open."""
+"""Rules for every test: its long forms run only on request, and it leaves nothing open."""
 
 import gc
 import os

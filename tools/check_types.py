@@ -1,4 +1,4 @@
-"""What type checkers say of the package and of every example of the documentation.
+"""Runs type checkers on the package and on every example of the documentation.
 
 mypy and pyright, both strict, check the Python blocks of the README and the docs, each page as one
 module, and `examples/`; pyright also checks that all that the package exports has a complete type.
@@ -51,7 +51,7 @@ def module(page: Path) -> str:
         source = textwrap.dedent(match[2]).splitlines()
         lines[first : first + len(source)] = source
     source = "\n".join(lines)
-    # In place of the page's heading and the empty line below it.
+    # Replaces the page's heading and the empty line below it.
     head = LENIENT if UNTYPED.search(source) else []
     below = lines[len(head) :]
     if AWAITS.search(source):

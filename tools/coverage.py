@@ -65,7 +65,7 @@ def llvm_tools() -> tuple[Path, Path]:
 
 
 def environment() -> dict[str, str]:
-    """What builds and runs with counters. Processes share some files, merging into them."""
+    """The environment to build and run with counters. Processes share files, merging into them."""
     return {
         **os.environ,
         "RUSTC_WORKSPACE_WRAPPER": str(ROOT / "tools/instrument"),
@@ -207,7 +207,7 @@ def check(command: list[str]) -> None:
 
 
 def output(command: list[str]) -> str:
-    """What a program that has to succeed prints."""
+    """The output of a program that has to succeed."""
     done = subprocess.run(
         command, cwd=ROOT, env=environment(), check=True, stdout=subprocess.PIPE, text=True
     )

@@ -1,4 +1,4 @@
-"""What the API pages need to know about the compiled module, as an extension of griffe.
+"""The API pages' view of the compiled module, as an extension of griffe.
 
 Griffe reads docstrings from the compiled module and the types of arguments from its stub. Left to
 do here: constructors, which only the stub shows; what only a base has; names that mean nothing

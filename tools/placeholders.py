@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PLACEHOLDER = re.compile(r"example\.com/boardlot|boardlot\.example\.com|0{64}")
-# The recipe's hash is known only once the archive is published: it is no part of the release.
+# The recipe's hash is known only once the archive is published: it is not part of the release.
 AFTERWARDS = "tools/conda/recipe.yaml"
 
 

@@ -12,7 +12,7 @@ import zopfli.zlib
 
 
 class Deflate:
-    """What `zipfile` compresses a file by, of which it calls these two methods."""
+    """A compressor for `zipfile`, which calls these two methods."""
 
     def __init__(self, *_: object) -> None:
         self._data = bytearray()

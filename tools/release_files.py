@@ -55,7 +55,7 @@ def expected(version: str) -> set[str]:
 
 
 def wrong(folder: Path, version: str) -> Iterator[str]:
-    """What is missing, too much, or not what its name says."""
+    """Yields what is missing, too much, or not what its name says."""
     found = {path.name for path in folder.iterdir()}
     for name in sorted(expected(version) - found):
         yield f"missing: {name}"
@@ -68,7 +68,7 @@ def wrong(folder: Path, version: str) -> Iterator[str]:
 
 
 def wrong_inside(wheel: Path, version: str) -> Iterator[str]:
-    """What in a wheel contradicts its name, or is missing."""
+    """Yields what in a wheel contradicts its name, or is missing."""
     if wheel.stat().st_size > WHEEL_MAX_BYTES:
         yield f"{wheel.stat().st_size} bytes, more than {WHEEL_MAX_BYTES}"
     info = f"boardlot-{version}.dist-info"

@@ -77,7 +77,7 @@ fn decoding(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// What a request pays for a limit that is never reached.
+/// The cost to a request of a limit that is never reached.
 fn limits(criterion: &mut Criterion) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.expect("a runtime");

@@ -27,7 +27,7 @@ __all__ = ["to_arrow", "to_pandas", "to_polars"]
 
 
 class ArrowSource(Protocol):
-    """What `Records` provides to this module."""
+    """The part of `Records` that this module uses."""
 
     def _arrow(self, decimals: str, invalid: str, strings: str, /) -> Any:
         """An object with `__arrow_c_stream__`.

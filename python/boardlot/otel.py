@@ -28,7 +28,7 @@ SCHEMA_URL = "https://opentelemetry.io/schemas/1.44.0"
 # Seconds, as the conventions say.
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 
-# Seconds. What takes less is no wait.
+# Seconds. Anything shorter is not a wait.
 LEAST_WAIT = 0.001
 
 

@@ -107,7 +107,7 @@ class _Source:
         n_rows: int | None,
         batch_size: int | None,
     ) -> Iterator[pl.DataFrame]:
-        """What polars calls. `n_rows` is how many rows there are before the filter."""
+        """Reads frames for polars. `n_rows` is the number of rows before the filter."""
         columns = list(self.schema) if with_columns is None else with_columns
         needed = list(columns)
         if predicate is not None:
@@ -176,9 +176,9 @@ UNITS = {"Nanoseconds": (1, 1_000), "Microseconds": (1, 1), "Milliseconds": (1_0
 
 
 def filters(predicate: pl.Expr | None) -> Filters:
-    """What of a predicate the service can apply: nothing, if the predicate is of a form that is not
-    known here. polars has no other way to look into an expression than its serialized form, which
-    may change with each version."""
+    """The part of a predicate that the service can apply: none if its form is unknown.
+    polars has no other way to look into an expression than its serialized form, which may change
+    with each version."""
     if predicate is None:
         return Filters()
     try:

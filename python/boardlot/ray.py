@@ -99,7 +99,7 @@ def read(
 
 
 class Datasource(ray.data.Datasource):  # type: ignore[misc]
-    """What Ray reads; made by `read`."""
+    """A source that Ray reads; made by `read`."""
 
     def __init__(
         self, reference: Reference, query: Query, partitions: int, decimals: Decimals
@@ -199,7 +199,7 @@ MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def filters(expression: Any) -> Filters:
-    """What of an expression the service can apply."""
+    """The part of an expression that the service can apply."""
     return Filters.of(_conditions(expression))
 
 

@@ -166,7 +166,7 @@ class _Call:
 
 @dataclass(frozen=True)
 class _Part(spark.InputPartition):  # type: ignore[misc]
-    """What Spark passes to a task."""
+    """A partition that Spark passes to a task."""
 
     partition: Partition | None
 

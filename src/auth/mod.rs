@@ -33,7 +33,7 @@ pub use token_caches::{SharedStore, TokenCaches};
 
 use crate::error::{Error, Result};
 
-/// What authorizes a request.
+/// The credentials that authorize requests.
 #[derive(Clone)]
 pub enum Credentials {
     /// An API key, which signs each request.

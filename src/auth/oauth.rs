@@ -259,7 +259,8 @@ impl OAuth {
         Ok(self.store.load(&self.key()?)?.is_some())
     }
 
-    /// Whether the store's registration is that of this client. Users of an application have none.
+    /// Returns true if the store's registration is that of this client. Users of an application
+    /// have none.
     fn is_registered(&self) -> Result<bool> {
         if self.user.is_some() {
             return Ok(false);

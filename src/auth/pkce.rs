@@ -24,7 +24,8 @@ impl Attempt {
         Ok(Attempt { verifier: random_string()?, state: random_string()? })
     }
 
-    /// Whether the verifier is one of RFC 7636, section 4.1. One that comes from a session may not be.
+    /// Returns true if the verifier is one of RFC 7636, section 4.1. One that comes from a session
+    /// may not be.
     pub fn has_valid_verifier(&self) -> bool {
         (43..=128).contains(&self.verifier.len())
             && self.verifier.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~".contains(&b))
@@ -35,7 +36,7 @@ impl Attempt {
         challenge(&self.verifier)
     }
 
-    /// Whether a callback belongs to this attempt; compares in constant time.
+    /// Returns true if a callback belongs to this attempt; compares in constant time.
     pub fn has_state(&self, state: &str) -> bool {
         same(state.as_bytes(), self.state.as_bytes())
     }

@@ -99,14 +99,14 @@ impl OAuth {
     }
 }
 
-/// What a refresh does under the lock of the store.
+/// A refresh that holds the lock of the store.
 struct LockedRefresh<'a> {
     oauth: &'a Arc<OAuth>,
     cache: &'a TokenCache,
     thread: &'a StoreThread,
     /// The access token that the service has just rejected.
     rejected: Option<&'a Zeroizing<String>>,
-    /// What was read from the store.
+    /// The tokens read from the store.
     in_store: TokenSet,
     /// The same, or what replaced it and could not be saved.
     stored: Arc<TokenSet>,
@@ -142,8 +142,8 @@ impl LockedRefresh<'_> {
         }
     }
 
-    /// Saves new tokens in place of those that were read. If others are there by now that can be used, it
-    /// returns them. An error if the user has logged out meanwhile.
+    /// Replaces the tokens that were read by new ones. If others that can be used are there by now,
+    /// it returns them. An error if the user has logged out meanwhile.
     async fn save(&self, renewed: Arc<TokenSet>) -> RefreshResult {
         let (oauth, before, new) = (self.oauth.clone(), self.in_store.clone(), renewed.clone());
         let rejected = self.rejected.cloned();

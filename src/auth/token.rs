@@ -25,7 +25,7 @@ pub struct TokenResponse {
     pub access_token: Zeroizing<String>,
     /// On code exchange only.
     pub refresh_token: Option<Zeroizing<String>>,
-    /// How long the access token is valid, if the service says so.
+    /// The lifetime of the access token, if the service says so.
     pub lifetime: Option<Duration>,
     /// `None` if the response omits it: the scopes are unchanged.
     pub scopes: Option<Vec<String>>,
@@ -52,7 +52,7 @@ pub struct TokenSet {
     /// By the local clock, in milliseconds since 1970. `None` if the service did not say: the access token
     /// is used until it is rejected.
     pub expires_at_ms: Option<i64>,
-    /// When the access token is refreshed, a little ahead of that.
+    /// The time when the access token is refreshed, a little ahead of that.
     pub refresh_at_ms: Option<i64>,
     /// The granted scopes.
     pub scopes: Vec<String>,
@@ -107,19 +107,19 @@ impl TokenSet {
         }
     }
 
-    /// Whether these are the tokens of the same login or refresh.
+    /// Returns true if these are the tokens of the same login or refresh.
     pub fn is_same(&self, other: &TokenSet) -> bool {
         self.access_token == other.access_token
             && self.refresh_token == other.refresh_token
             && self.expires_at_ms == other.expires_at_ms
     }
 
-    /// Whether the access token should be refreshed before it is used.
+    /// Returns true if the access token should be refreshed before it is used.
     pub fn expires_soon(&self, now_ms: i64) -> bool {
         self.refresh_at_ms.is_some_and(|refresh_at_ms| now_ms >= refresh_at_ms)
     }
 
-    /// Whether the access token has expired.
+    /// Returns true if the access token has expired.
     pub fn is_expired(&self, now_ms: i64) -> bool {
         self.expires_at_ms.is_some_and(|expires_at_ms| now_ms >= expires_at_ms)
     }
@@ -207,7 +207,7 @@ impl Registration {
         Registration { confidential: true, ..self }
     }
 
-    /// Whether the client is confidential.
+    /// Returns true if the client is confidential.
     pub fn is_confidential(&self) -> bool {
         self.confidential || self.client_secret.is_some()
     }
@@ -241,7 +241,7 @@ pub struct RegisteredClient {
     pub redirect_uris: Option<Vec<String>>,
     /// The offered scopes, separated by spaces.
     pub scope: Option<String>,
-    /// When it was registered, in seconds since 1970.
+    /// The time of its registration, in seconds since 1970.
     pub issued_at: Option<i64>,
 }
 
@@ -256,14 +256,14 @@ pub fn lifetime(seconds: f64) -> Option<Duration> {
     (seconds >= 0.0).then(|| Duration::from_secs_f64(seconds.min(LIFETIME_MAX_SECONDS)))
 }
 
-/// When an access token expires, and when it is refreshed.
+/// The times at which an access token expires and is refreshed.
 fn times(lifetime: Option<Duration>, requested_at_ms: i64) -> (Option<i64>, Option<i64>) {
     let after = |time: Duration| requested_at_ms.saturating_add(millis(time));
     let refresh_after = |lifetime: Duration| lifetime - (lifetime / 10).min(REFRESH_AHEAD_MAX);
     (lifetime.map(after), lifetime.map(refresh_after).map(after))
 }
 
-/// Whether a string can be sent as a bearer token.
+/// Returns true if a string can be sent as a bearer token.
 pub fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }

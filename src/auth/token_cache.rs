@@ -24,7 +24,7 @@ use crate::{
     os::process::{Origin, on_behalf_of, origin, spawn_shared},
 };
 
-/// How long to use a token that is still valid after an early refresh has failed.
+/// The time for which to use a token that is still valid after an early refresh has failed.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The outcome of a refresh.
@@ -50,7 +50,7 @@ pub struct TokenCache {
     /// The stored tokens whose refresh the service rejected permanently: it is not repeated.
     refused: ArcSwapOption<Refused>,
     pause_until: ArcSwapOption<Instant>,
-    /// Held by whoever takes the lock of the store. The others wait without a thread.
+    /// Held by the caller that takes the lock of the store. The others wait without a thread.
     turn: Arc<AsyncMutex<()>>,
 }
 
@@ -85,7 +85,8 @@ impl TokenCache {
         self.replaced.store(Some(Arc::new(set)));
     }
 
-    /// What the store has, or the current tokens if they replaced that and could not be saved.
+    /// Returns the stored tokens, or the current ones if they replaced those and could not be
+    /// saved.
     pub fn newest(&self, stored: TokenSet) -> Arc<TokenSet> {
         let replaced = self.replaced.load();
         let is_replaced = replaced.as_ref().is_some_and(|replaced| replaced.is_same(&stored));

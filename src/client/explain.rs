@@ -1,4 +1,4 @@
-//! What a request would be, before it is sent.
+//! Describes a request before it is sent.
 
 use super::Client;
 use crate::{
@@ -30,12 +30,12 @@ pub struct Explanation {
 }
 
 impl Client {
-    /// What a request would be, signed as of now.
+    /// Describes the request as it would be sent, signed as of now.
     pub fn explain(&self, plan: &RequestPlan) -> Result<Explanation> {
         self.explanation(&self.transport().request(plan, None, None)?)
     }
 
-    /// What the request of an endpoint would be; of one that returns pages, that of the first page.
+    /// Describes the request of an endpoint; if it returns pages, that of the first page.
     pub fn explain_call<N: AsRef<str>>(
         &self,
         endpoint: &Endpoint,

@@ -34,7 +34,7 @@ impl Client {
         Ok(Client { transport: Arc::new(AuthorizedTransport::new(base, credentials, options)?) })
     }
 
-    /// What sends its requests.
+    /// The transport that sends its requests.
     pub fn transport(&self) -> &AuthorizedTransport {
         &self.transport
     }

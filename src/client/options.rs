@@ -13,7 +13,7 @@ use crate::http::{ClientRate, TransportOptions};
 pub struct ClientOption {
     /// The keyword.
     pub name: &'static str,
-    /// What values it takes, and which field of the core they set.
+    /// The values it takes, and the field of the core that they set.
     pub kind: OptionKind,
     /// A phrase for the docstring.
     pub doc: &'static str,
@@ -22,7 +22,7 @@ pub struct ClientOption {
 /// A field of the core's options. Its value in `TransportOptions::default()` is the option's default.
 pub type Field<T> = fn(&mut TransportOptions) -> &mut T;
 
-/// What values an option takes. `None` always selects the default.
+/// The values that an option takes. `None` always selects the default.
 #[derive(Debug, Clone, Copy)]
 pub enum OptionKind {
     /// An `ApiKey`, a `BearerToken` or an `OAuth`.

@@ -94,7 +94,7 @@ pub(super) fn parse(response: &Response<Bytes>) -> Result<Members<'_>> {
     })
 }
 
-/// Whether a response is a success; `value` returns the JSON of a top-level member.
+/// Returns true if a response is a success; `value` returns the JSON of a top-level member.
 pub(super) fn is_success<'a>(envelope: Envelope, value: &dyn Fn(&str) -> Option<&'a str>) -> bool {
     let zero = |name| value(name) == Some("0");
     let ok = || value("s") == Some("\"ok\"");
@@ -209,7 +209,8 @@ fn messages_outside_json(
     challenges.chain(body.map(|text| held(text).to_owned())).collect::<Vec<_>>().into_iter()
 }
 
-/// Whether this is an HTML page: not from the service, but from a proxy or a login page before it.
+/// Returns true if this is an HTML page: not from the service, but from a proxy or a login page
+/// before it.
 pub(super) fn is_html(text: &str) -> bool {
     text.trim_start().starts_with('<')
 }

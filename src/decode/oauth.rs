@@ -179,7 +179,8 @@ fn rejected_grant(error: Error, response: &Response<Bytes>) -> Error {
     ErrorKind::GrantRejected { error: code.to_owned(), description }.into()
 }
 
-/// Whether a message is about a failure of the service itself: its code may not be documented.
+/// Returns true if a message is about a failure of the service itself: its code may not be
+/// documented.
 fn mentions_service_failure(message: &str) -> bool {
     const WORDS: [&str; 14] = [
         "internal",
@@ -210,7 +211,7 @@ const fn rejects_no_grant(status: u16) -> bool {
     matches!(status, 404 | 405 | 407 | 408 | 410 | 421 | 425 | 429 | 500..=599)
 }
 
-/// Whether this can be the code of an OAuth error: short and visible ASCII.
+/// Returns true if this can be the code of an OAuth error: short and visible ASCII.
 fn is_oauth_code(code: &str) -> bool {
     code.len() <= 64 && is_token(code)
 }

@@ -13,7 +13,7 @@ use crate::{api::Field, error::Result};
 #[derive(Debug, Clone, Default)]
 pub struct Rows {
     slices: Vec<PageSlice>,
-    /// Where each slice ends in the whole sequence.
+    /// The end of each slice in the whole sequence.
     ends: Vec<usize>,
     fields: Arc<[Field]>,
     /// The name of the column of keys, if each slice has a key.
@@ -85,7 +85,7 @@ impl Rows {
         self.ends.last().copied().unwrap_or_default()
     }
 
-    /// Whether there are no records.
+    /// Returns true if there are no records.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

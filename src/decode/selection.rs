@@ -55,7 +55,7 @@ impl Selection {
         self.0.iter().map(String::as_str)
     }
 
-    /// Whether a field is selected.
+    /// Returns true if a field is selected.
     pub fn contains(&self, name: &str) -> bool {
         self.position(name).is_some()
     }

@@ -20,7 +20,7 @@ use crate::{
 pub struct StoredRecord<'a> {
     /// The text of the record, as the service sent it.
     pub text: &'a str,
-    /// What identifies the record in its list: the values of these fields as JSON, or the digest if
+    /// Identifies the record in its list: the values of these fields as JSON, or the digest if
     /// the record lacks one of them.
     pub identity: String,
     /// A digest of the text without the ignored fields.
@@ -32,9 +32,9 @@ pub struct StoredRecord<'a> {
 pub struct StoredFill<'a> {
     /// The text of the record, as the service sent it.
     pub text: &'a str,
-    /// What identifies the fill, as for other records.
+    /// Identifies the fill, as for other records.
     pub identity: String,
-    /// When it was updated, in microseconds; 0 if that is not a time.
+    /// The time of its update, in microseconds; 0 if that is not a time.
     pub updated: i64,
     /// Its symbol; `None` if it has none.
     pub code: Option<String>,

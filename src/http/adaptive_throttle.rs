@@ -30,7 +30,7 @@ struct Path {
 }
 
 impl AdaptiveThrottle {
-    /// When the next request of this path may be sent.
+    /// The time at which the next request of this path may be sent.
     pub fn send_at(&self, path: &str, now: u64) -> u64 {
         let mut paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = paths.get_mut(path) {

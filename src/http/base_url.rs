@@ -50,17 +50,17 @@ impl BaseUrl {
         self.0.as_str().trim_end_matches('/')
     }
 
-    /// Whether connections to it are encrypted.
+    /// Returns true if connections to it are encrypted.
     pub fn is_encrypted(&self) -> bool {
         self.0.scheme() == "https"
     }
 
-    /// Whether requests to it need no network, and so no proxy.
+    /// Returns true if requests to it need no network, and so no proxy.
     pub fn stays_on_this_machine(&self) -> bool {
         is_loopback(&self.0) || self.0.host_str().is_some_and(|host| host == "localhost")
     }
 
-    /// Whether the whole path of a URL is this path below this base.
+    /// Returns true if the whole path of a URL is this path below this base.
     pub fn is_path(&self, whole: &str, path: &str) -> bool {
         whole.strip_suffix(path) == Some(self.0.path().trim_end_matches('/'))
     }
@@ -77,7 +77,8 @@ impl BaseUrl {
     }
 }
 
-/// Whether a URL has the path of an endpoint, such as `/api/v1.0`, which is added to the base URL.
+/// Returns true if a URL has the path of an endpoint, such as `/api/v1.0`, which is added to the
+/// base URL.
 fn has_endpoint_path(url: &Url) -> bool {
     let path = url.path().trim_end_matches('/');
     let below = |prefix: &str| path == prefix || path.starts_with(&format!("{prefix}/"));

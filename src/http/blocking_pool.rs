@@ -41,7 +41,7 @@ pub fn local_client() -> Option<reqwest::Client> {
     LOCAL_CLIENT.try_with(Clone::clone).ok()
 }
 
-/// Where a blocking call waits.
+/// The slot in which a blocking call waits.
 #[derive(Debug)]
 pub enum PoolSlot {
     /// On a local runtime.
@@ -69,7 +69,7 @@ struct Alarm(Pin<Box<Sleep>>);
 pub struct BlockingPool {
     /// The most recently used one is the last.
     idle: Mutex<Vec<LocalRuntime>>,
-    /// How many there are, idle or not.
+    /// The number of slots, idle or not.
     count: AtomicUsize,
     process: u32,
 }

@@ -32,7 +32,7 @@ impl std::fmt::Debug for Form {
 }
 
 impl Body {
-    /// The bytes to send, with `cursor` as a member of the JSON object in place of one of that name.
+    /// The bytes to send, with `cursor` as a member of the JSON object replacing one of that name.
     pub(super) fn encode(&self, cursor: Option<(&str, &str)>) -> Result<Bytes> {
         match (self, cursor) {
             (Body::Json(members), cursor) => encode_json(members, cursor),

@@ -46,7 +46,7 @@ impl Transport {
     }
 }
 
-/// What authorizes the attempts of one call.
+/// Authorizes the attempts of one call.
 pub trait Authorization: Send + Sync {
     /// Gets what the next attempt needs, such as an access token.
     fn prepare(&mut self) -> impl Future<Output = Result<()>> + Send;
@@ -54,7 +54,8 @@ pub trait Authorization: Send + Sync {
     /// The headers that authorize a request now: each attempt is signed again.
     fn headers(&self, request: &Request) -> Result<SentHeaders>;
 
-    /// Whether the cause of a rejection was removed, so that the request is to be sent again at once.
+    /// Returns true if the cause of a rejection was removed, so that the request is to be sent
+    /// again at once.
     fn recover(&mut self, error: &Error) -> impl Future<Output = Result<bool>> + Send;
 
     /// The secrets that the attempts have used, other than the headers.
@@ -234,7 +235,8 @@ async fn wait_for_throttle(transport: &Transport, state: &ProcessState, request:
     sleep(transport, Duration::from_nanos(send_at.saturating_sub(now))).await;
 }
 
-/// What the service wants holds for all who share the rate limit. If they cannot be told, it holds here.
+/// Applies the service's demand to all who share the rate limit. If they cannot be told, it applies
+/// here.
 async fn tell_others(transport: &Transport, error: &Error, slow_since: Option<u64>) {
     let Some(ClientRate::Shared(shared)) = transport.rate_limit() else { return };
     if let Some(wait) = retry_after(error) {
@@ -281,7 +283,7 @@ fn advised(error: Error, authorization: &impl Authorization, request: &Request) 
     }
 }
 
-/// What a symbol or market in the URL was probably meant to be.
+/// Suggests what a symbol or market in the URL was meant to be.
 fn suggestion(request: &Request) -> Option<String> {
     let in_path = request.url.path().split('/').find_map(suggest_symbol);
     in_path.or_else(|| {

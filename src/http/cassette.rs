@@ -30,7 +30,7 @@ use crate::{
     os::atomic_file::check_regular,
 };
 
-/// What records the traffic of a client, or replaces the network.
+/// Records the traffic of a client, or replaces the network.
 #[derive(Debug)]
 pub enum Cassette {
     /// Records.
@@ -52,7 +52,7 @@ struct Recording {
     file: Option<File>,
     /// The bytes of its complete lines.
     length: u64,
-    /// Whether a line that could not be written may have begun: it is removed before the next one.
+    /// True if a line that could not be written may have begun: it is removed before the next one.
     is_broken: bool,
     /// The service whose traffic is recorded, once the header that names it is written.
     base_url: Option<String>,
@@ -113,7 +113,7 @@ struct Exchange {
     response: Recorded,
 }
 
-/// How an exchange ended.
+/// The outcome of an exchange.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Recorded {
@@ -336,7 +336,7 @@ fn next<T: Clone>(queue: &mut VecDeque<T>) -> Option<T> {
     if queue.len() > 1 { queue.pop_front() } else { queue.front().cloned() }
 }
 
-/// What identifies a request: neither its headers, which differ each time, nor secrets, which are not
+/// Identifies a request: neither its headers, which differ each time, nor secrets, which are not
 /// recorded.
 fn key(method: &str, path: &str, query: &str, body: &[u8]) -> Vec<u8> {
     let query = redact_pairs(query, Side::Request);

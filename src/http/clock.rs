@@ -18,15 +18,15 @@ use crate::{
     os::simulated,
 };
 
-/// How much faster or slower the service's clock may run than this machine's: one part in 5,000
-/// (200 ppm).
+/// The most by which the service's clock may run faster or slower than this machine's: one part in
+/// 5,000 (200 ppm).
 const DRIFT_PARTS: i64 = 5_000;
 /// The service cuts what its clock shows to whole milliseconds, so that a call waits this long even if the
 /// reading is new.
 const UNIT: i64 = 1_000;
-/// How much longer than for a new reading a call may wait on account of an old one: as long as another
-/// request would wait for its turn, between these two. The first is the drift of a quarter of a second, so
-/// that calls which follow each other closely share a reading.
+/// The extra time that a call may wait because a reading is old: as long as another request would
+/// wait for its turn, between these two. The first is the drift of a quarter of a second, so that
+/// calls which follow each other closely share a reading.
 const EXTRA_WAIT: (Duration, Duration) = (Duration::from_micros(100), Duration::from_millis(100));
 
 /// The local clock, how far the service's is ahead of it, and the last reading of the service's.
@@ -36,7 +36,7 @@ pub struct Clock {
     /// Counts the requests for the service's time that ended, so that concurrent callers share one.
     requests: AtomicU64,
     reading: ArcSwapOption<ClockReading>,
-    /// How the last such request ended: the callers that waited for it share its failure too.
+    /// The outcome of the last such request: the callers that waited for it share its failure too.
     last_request: PerProcess<Mutex<Result<()>>>,
 }
 
@@ -49,7 +49,8 @@ pub struct LocalInstant {
     monotonic: Instant,
 }
 
-/// What the service's clock showed, and when the request for it left and the response was complete.
+/// A reading of the service's clock, with when the request for it left and the response was
+/// complete.
 ///
 /// The time that the service's clock shows at a later moment is between two bounds. They move apart as
 /// the reading becomes older, and if the two local clocks disagree about its age.
@@ -90,7 +91,7 @@ impl ClockReading {
         ClockReading { service_ms, sent, received }
     }
 
-    /// How far the service's clock is ahead of the local one; its time was most likely read halfway
+    /// The offset of the service's clock from the local one; its time was most likely read halfway
     /// between sending and receiving.
     fn offset_ms(&self) -> i64 {
         let (sent, received) = (self.sent.wall, self.received.wall);
@@ -115,8 +116,8 @@ impl ClockReading {
         self.service_ms.saturating_mul(1_000)
     }
 
-    /// How long after `now` the service's clock has certainly passed this time: whatever the service
-    /// adds then is later. The service read its clock before the response was received.
+    /// The time from `now` until the service's clock has certainly passed this time: whatever the
+    /// service adds then is later. The service read its clock before the response was received.
     fn wait_until_past(&self, service_micros: i64, now: LocalInstant) -> Duration {
         let (age, _) = now.since(self.received);
         let ahead = service_micros.saturating_sub(self.service_micros());
@@ -133,13 +134,13 @@ impl ClockReading {
         round_trip + Duration::from_micros(UNIT.unsigned_abs()) + turn.clamp(least, most)
     }
 
-    /// Whether a call at `now` should use this reading, and not make a new one.
+    /// Returns true if a call at `now` should use this reading, and not make a new one.
     pub fn is_precise(&self, now: LocalInstant, turn: Duration) -> bool {
         self.wait_until_past(self.latest(now), now) <= self.wait_max(turn)
     }
 
-    /// How long a call waits at `now` until this time is past. The local clock may have been set since
-    /// this reading was found to be precise, and must not keep the call waiting.
+    /// The time that a call at `now` waits until this time is past. The local clock may have been
+    /// set since this reading was found to be precise, and must not keep the call waiting.
     pub fn pause(&self, service_micros: i64, now: LocalInstant, turn: Duration) -> Duration {
         self.wait_until_past(service_micros, now).min(self.wait_max(turn))
     }
@@ -151,12 +152,12 @@ impl Clock {
         local_ms().saturating_add(self.offset_ms.load(Ordering::Relaxed))
     }
 
-    /// How far the service's clock is ahead of the local one, for signatures.
+    /// The offset of the service's clock from the local one, for signatures.
     pub fn offset_ms(&self) -> i64 {
         self.offset_ms.load(Ordering::Relaxed)
     }
 
-    /// How many requests for the service's time have ended, successfully or not.
+    /// The number of requests for the service's time that have ended, successfully or not.
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Acquire)
     }
@@ -188,7 +189,7 @@ impl Clock {
         self.reading.store(Some(Arc::new(reading)));
     }
 
-    /// What the service's clock showed last.
+    /// The last reading of the service's clock.
     pub fn reading(&self) -> Option<Arc<ClockReading>> {
         self.reading.load_full()
     }
@@ -257,7 +258,7 @@ mod tests {
         assert_eq!(wait(10_100_000_000, 102_950, 102_000), 69_991 + 14 + 1, "set back by 50 ms");
     }
 
-    /// How often a request may be sent, at most.
+    /// The intervals at which a request may be sent, at most.
     const TURNS_MS: [u64; 4] = [0, 1, 100, 60_000];
     const ROUND_TRIPS_MS: [u64; 4] = [0, 1, 20, 2_000];
 

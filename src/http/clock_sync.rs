@@ -15,7 +15,7 @@ use crate::{
     os::simulated,
 };
 
-/// How often one call reads the service's clock.
+/// The number of times that one call reads the service's clock.
 const READINGS_MAX: usize = 2;
 
 impl Transport {

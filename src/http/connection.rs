@@ -117,7 +117,7 @@ pub fn transport_error(
     }
 }
 
-/// What to do about a failed connection, if its error tells more than its class. The texts are those of
+/// Advice on a failed connection, if its error tells more than its class. The texts are those of
 /// rustls and of the HTTP library, whose types are private or behind several others.
 fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
     const KNOWN: [(&str, &str); 7] = [
@@ -199,8 +199,9 @@ fn address(url: &url::Url) -> String {
     url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-/// Whether the service said that it did not process the request: by GOAWAY, whose last stream is an
-/// earlier one, or by refusing the stream (RFC 9113, sections 6.8 and 8.7). HTTP/1.1 cannot say so.
+/// Returns true if the service said that it did not process the request: by GOAWAY, whose last
+/// stream is an earlier one, or by refusing the stream (RFC 9113, sections 6.8 and 8.7). HTTP/1.1
+/// cannot say so.
 fn is_unprocessed(error: &reqwest::Error) -> bool {
     let mut cause = error.source();
     while let Some(error) = cause {

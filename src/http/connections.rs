@@ -30,7 +30,7 @@ pub struct Connections {
     blocking_pool: Arc<BlockingPool>,
 }
 
-/// What decides how connections are opened.
+/// The options that decide how connections are opened.
 type Key = (BaseUrl, ConnectOptions);
 
 /// The connections that clients of this process use.
@@ -65,7 +65,7 @@ impl Connections {
         self.client.load_full()
     }
 
-    /// Where a blocking call should wait.
+    /// The slot in which a blocking call should wait.
     pub fn slot(&self) -> Result<PoolSlot> {
         self.blocking_pool.borrow(|| self.build_client())
     }

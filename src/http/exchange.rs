@@ -1,5 +1,5 @@
-//! What an exchange receives, and the secrets that its texts may repeat. Nothing of it can be shown before
-//! it is redacted: an error is an [`Unredacted`], and a response is only parsed.
+//! An exchange's response, and the secrets that its texts may repeat. Nothing of it can be shown
+//! before it is redacted: an error is an [`Unredacted`], and a response is only parsed.
 
 use ::http::HeaderValue;
 use url::{Url, form_urlencoded};
@@ -20,9 +20,9 @@ pub struct Received(HttpResponse);
 /// The headers that authorize an attempt. They are wiped from memory when the last copy is dropped.
 pub type SentHeaders = Vec<(&'static str, HeaderValue)>;
 
-/// What is shorter is hardly a secret, and may be part of any text.
+/// Anything shorter is hardly a secret, and may be part of any text.
 const SHORTEST_SECRET: usize = 8;
-/// What is shorter does not look random.
+/// Anything shorter does not look random.
 const SHORTEST_RANDOM: usize = 16;
 
 impl Received {
@@ -34,7 +34,7 @@ impl Received {
         self.0.status().as_u16()
     }
 
-    /// What is parsed from it; what is wrong with it may repeat secrets.
+    /// Parses it; the error may repeat secrets.
     pub fn parse<T>(&self, parse: impl Fn(&HttpResponse) -> Result<T>) -> Result<T, Unredacted> {
         parse(&self.0).map_err(Unredacted::from)
     }
@@ -68,7 +68,7 @@ pub fn redactor(
     });
     let headers = signature.map(|(_, value)| value).chain(own.map(|(_, value)| value));
     let headers = headers.filter_map(|value| value.to_str().ok());
-    // A scheme is no secret, and a service may repeat the rest alone.
+    // A scheme is not a secret, and a service may repeat the rest alone.
     let headers = headers.map(|value| value.split_once(' ').map_or(value, |(_, secret)| secret));
     let query = request.url.query().unwrap_or_default().as_bytes();
     let form = if request.has_secrets { request.body.as_ref() } else { b"" };
@@ -88,7 +88,7 @@ pub fn redactor(
     Redactor::new(used.into_iter().chain(headers).chain(found))
 }
 
-/// Whether the value of a caller's header is redacted: if its name says so, or if it looks
+/// Returns true if the value of a caller's header is redacted: if its name says so, or if it looks
 /// random. Ordinary words, such as `production`, stay in errors.
 fn may_be_secret(name: &str, value: &str) -> bool {
     let is_random = value.len() >= SHORTEST_RANDOM
@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    /// What is shown of a text that repeats what was sent in a header, or to a proxy.
+    /// Returns a text that repeats what was sent in a header, or to a proxy, as it is shown.
     fn shown(headers: &[(&'static str, &'static str)], proxy: Option<&str>, text: &str) -> String {
         let headers = headers
             .iter()

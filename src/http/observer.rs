@@ -24,7 +24,7 @@ use crate::{
 
 /// Receives the events of a client. The request waits until the observer is done with an event.
 pub trait Observer: fmt::Debug + Send + Sync {
-    /// Whether events are wanted now; otherwise none are created.
+    /// Returns true if events are wanted now; otherwise none are created.
     fn is_listening(&self) -> bool;
 
     /// Receives one event. Returns headers to add to a request that is about to be sent.
@@ -37,15 +37,15 @@ pub trait Observer: fmt::Debug + Send + Sync {
 /// The end of an observation, with the headers to add.
 pub type Observed<'a> = Pin<Box<dyn Future<Output = HeaderMap> + Send + 'a>>;
 
-/// What an observer remembers of a request until its end.
+/// An observer's own state for a request, kept until its end.
 pub type ObserverState = Box<dyn Any + Send + Sync>;
 
-/// What happened to a request.
+/// An event in the life of a request.
 #[derive(Debug, Clone)]
 pub struct Event {
     /// The request.
     pub request: Arc<ObservedRequest>,
-    /// What happened.
+    /// The kind of event.
     pub kind: EventKind,
 }
 
@@ -65,12 +65,12 @@ pub struct ObservedRequest {
     pub path: String,
     /// 1 for the first time that a call is sent.
     pub attempt: u32,
-    /// How long it has waited for the rate limit; set when that is over.
+    /// The time that it has waited for the rate limit; set when that is over.
     pub rate_limit_wait: OnceLock<Duration>,
     /// The code that made the call.
     pub caller: Option<Caller>,
-    /// What the observer remembers of the event that it is about to be sent; set when it is done with
-    /// that event.
+    /// The observer's state for the event that it is about to be sent; set when the observer is
+    /// done with that event.
     pub announced: OnceLock<ObserverState>,
 }
 
@@ -80,7 +80,7 @@ impl fmt::Debug for ObservedRequest {
     }
 }
 
-/// What can happen to a request.
+/// The events of a request.
 #[derive(Debug, Clone)]
 pub enum EventKind {
     /// It is about to be sent.
@@ -110,7 +110,7 @@ pub enum EventKind {
     },
     /// It would be sent again, but earlier retries have used up the retry budget.
     RetryBudgetExhausted {
-        /// Why it would be sent again.
+        /// The reason why it would be sent again.
         reason: Shown,
     },
     /// The service throttled the requests of this path.
@@ -120,7 +120,7 @@ pub enum EventKind {
     },
     /// The offset of signatures was corrected.
     ClockCorrected {
-        /// How far the service's clock is ahead of this machine's.
+        /// The offset of the service's clock from this machine's.
         offset_ms: i64,
     },
     /// The access token was refreshed.
@@ -139,7 +139,7 @@ pub struct RequestSpan {
     observer: Arc<dyn Observer>,
     request: Arc<ObservedRequest>,
     started: Instant,
-    /// Whether its end has not been reported.
+    /// True if its end has not been reported.
     open: AtomicBool,
 }
 

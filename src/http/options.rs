@@ -12,14 +12,14 @@ use crate::{
     shared_limit::{Allowance, SharedLimit},
 };
 
-/// How requests are sent; the default is that of a client.
+/// The options for sending requests; the default is that of a client.
 #[derive(Debug, Clone)]
 pub struct TransportOptions {
-    /// How to connect.
+    /// The options for connecting.
     pub connect: ConnectOptions,
     /// The time limit of one attempt, from its first byte to the last of the response.
     pub timeout: Duration,
-    /// How often a failed attempt is repeated.
+    /// The number of times that a failed attempt is repeated.
     pub max_retries: u32,
     /// Requests per second.
     pub rate_limit: Option<ClientRate>,
@@ -31,13 +31,13 @@ pub struct TransportOptions {
     pub observer: Option<Arc<dyn Observer>>,
     /// Records the traffic, or replaces the network.
     pub cassette: Option<Arc<Cassette>>,
-    /// Takes the place of the network in a simulation.
+    /// Replaces the network in a simulation.
     #[doc(hidden)]
     pub exchange: Option<Arc<dyn SimulatedExchange>>,
 }
 
-/// How to connect. Clients of a service whose options are the same share their connections, so whatever decides
-/// how a connection is opened belongs here.
+/// The options for connecting. Clients of a service whose options are the same share their
+/// connections, so whatever decides how a connection is opened belongs here.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ConnectOptions {
     /// The time limit of opening a connection.
@@ -106,7 +106,7 @@ impl Default for TransportOptions {
 }
 
 impl TransportOptions {
-    /// Whether a recording replaces the network.
+    /// Returns true if a recording replaces the network.
     pub fn is_replayed(&self) -> bool {
         matches!(self.cassette.as_deref(), Some(Cassette::Replay(_)))
     }

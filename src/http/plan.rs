@@ -1,4 +1,4 @@
-//! What a call sends: arguments checked and encoded once, from which each of its requests is made.
+//! The plan of a call: arguments checked and encoded once, from which each of its requests is made.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -40,7 +40,7 @@ pub struct RequestPlan {
 /// The cursor of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor<'a> {
-    /// Whether it is a parameter of the query or a member of the body.
+    /// Its location: a parameter of the query or a member of the body.
     pub place: ParameterLocation,
     /// The name of the parameter.
     pub name: &'a str,
@@ -215,8 +215,8 @@ impl RequestPlan {
         }
     }
 
-    /// One request: with the cursor of a page and with the bounds of a time range, in place of those
-    /// that the caller gave. `defaults` are the headers of the client.
+    /// One request: with the cursor of a page and with the bounds of a time range, which replace
+    /// those that the caller gave. `defaults` are the headers of the client.
     pub fn request(
         &self,
         base: &BaseUrl,

@@ -8,7 +8,7 @@ use url::{Position, Url};
 use super::{BaseUrl, ConnectOptions};
 use crate::error::{Error, Result};
 
-/// What is passed as the proxy to use that of the environment.
+/// The value that selects the proxy of the environment.
 pub const ENVIRONMENT: &str = "environment";
 
 /// In curl's order. Addresses with `http` are of this machine, so `HTTP_PROXY` is never used.
@@ -71,8 +71,9 @@ pub fn resolve(options: &mut ConnectOptions, base: &BaseUrl) -> Result<Option<&'
     }
 }
 
-/// Whether it is the URL of a proxy that the HTTP library can use. It accepts others and ignores them. An @
-/// after the host is that of a password with a slash, of which the beginning would be taken for a port.
+/// Returns true if it is the URL of a proxy that the HTTP library can use. It accepts others and
+/// ignores them. An @ after the host is that of a password with a slash, of which the beginning
+/// would be taken for a port.
 pub fn is_usable(address: &str) -> bool {
     let is_split = |url: Url| url[Position::BeforePath..].contains('@');
     ["http://", "https://"].iter().any(|scheme| address.starts_with(scheme))

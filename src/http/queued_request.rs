@@ -14,7 +14,7 @@ use std::{
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-/// What became of a queued request: decided once.
+/// The fate of a queued request, decided once.
 #[derive(Debug, Clone, Default)]
 pub struct QueuedRequest(Arc<OnceLock<QueueState>>);
 

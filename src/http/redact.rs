@@ -45,14 +45,14 @@ const MASK: &str = "***";
 const PUBLIC_HEADERS: &[&str] =
     &["accept", "accept-language", "content-type", "user-agent", "x-service-client-nnid"];
 
-/// What a value is part of.
+/// The side of an exchange to which a value belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Request,
     Response,
 }
 
-/// Whether the value of a member, a field or a parameter of that name is a secret.
+/// Returns true if the value of a member, a field or a parameter of that name is a secret.
 pub fn is_secret(name: &str, side: Side) -> bool {
     let name: String =
         name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
@@ -65,7 +65,7 @@ pub fn is_secret(name: &str, side: Side) -> bool {
     is_one || (side == Side::Request && SECRETS_IN_REQUESTS.contains(&name.as_str()))
 }
 
-/// Whether the value of a header may be shown and passed to other processes.
+/// Returns true if the value of a header may be shown and passed to other processes.
 pub fn is_public_header(name: &str) -> bool {
     PUBLIC_HEADERS.iter().any(|public| public.eq_ignore_ascii_case(name))
 }

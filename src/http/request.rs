@@ -25,11 +25,11 @@ pub struct Request {
     pub headers: HeaderMap,
     /// The bytes of the body.
     pub body: Bytes,
-    /// Whether sending it twice has the same effect as sending it once.
+    /// True if sending it twice has the same effect as sending it once.
     pub idempotent: bool,
-    /// Whether it must not be recorded.
+    /// True if it must not be recorded.
     pub unrecorded: bool,
-    /// Whether it and its response consist of secrets, as those of a login do.
+    /// True if it and its response consist of secrets, as those of a login do.
     pub has_secrets: bool,
 }
 

@@ -23,7 +23,7 @@ pub enum ResponseBody {
     },
 }
 
-/// What has arrived of a body, decompressed.
+/// The part of a body that has arrived, decompressed.
 #[derive(Default)]
 pub struct Collected {
     full: Vec<BytesMut>,

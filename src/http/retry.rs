@@ -1,4 +1,5 @@
-//! Which requests are sent again, and when. Whether another attempt may succeed is a property of the error.
+//! Decides which requests are sent again, and when. Whether another attempt may succeed is a
+//! property of the error.
 
 use std::time::Duration;
 
@@ -14,8 +15,8 @@ use crate::{
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 const BACKOFF_FIRST: Duration = Duration::from_millis(250);
 const BACKOFF_MAX: Duration = Duration::from_secs(8);
-/// How often a call is sent again at once because the service said that it had not processed it. If
-/// the service repeats that more often, it counts as any other failure.
+/// The number of times that a call is sent again at once because the service said that it had not
+/// processed it. If the service repeats that more often, it counts as any other failure.
 const RESENDS_MAX: u32 = 8;
 
 /// The retries of one call.
@@ -28,7 +29,7 @@ pub struct Retries<'a> {
     resends: u32,
 }
 
-/// What to do after a failure.
+/// The reaction to a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// Send it again after this time.
@@ -53,8 +54,8 @@ impl<'a> Retries<'a> {
         Retries { options, budget, started: Instant::now(), retries: 0, resends: 0 }
     }
 
-    /// Whether the service said that it did not process the request: it may be sent again at once,
-    /// idempotent or not, and this does not count as a retry.
+    /// Returns true if the service said that it did not process the request: it may be sent again
+    /// at once, idempotent or not, and this does not count as a retry.
     pub fn resend(&mut self, error: &Error) -> bool {
         let unprocessed =
             matches!(*error.kind, ErrorKind::Transport { sent: Delivery::Unprocessed, .. });
@@ -94,7 +95,7 @@ fn may_repeat(request: &Request, error: &Error) -> bool {
     }
 }
 
-/// How long to wait before the next attempt; none if the service asks for too long.
+/// The time to wait before the next attempt; none if the service asks for too long.
 fn wait_before_retry(error: &Error, retries: u32) -> Option<Duration> {
     match error.api_failure().and_then(|api_failure| api_failure.retry_after) {
         // With jitter: all who were rejected together would return together.
@@ -105,7 +106,8 @@ fn wait_before_retry(error: &Error, retries: u32) -> Option<Duration> {
     }
 }
 
-/// How long nothing is to be sent, by the `Retry-After` of a rejection: not longer than a call waits.
+/// The time for which nothing is to be sent, by the `Retry-After` of a rejection: not longer than a
+/// call waits.
 pub fn retry_after(error: &Error) -> Option<Duration> {
     let asked = error.api_failure().and_then(|api_failure| api_failure.retry_after);
     asked.map(|wait| wait.min(RETRY_AFTER_MAX))

@@ -16,9 +16,9 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub struct RetryBudget {
     tokens: AtomicU32,
-    /// Whether `failing_since` is set: a success looks at this alone.
+    /// True if `failing_since` is set: a success looks at this alone.
     is_failing: AtomicBool,
-    /// When the first call failed after the last one that succeeded.
+    /// The time of the first failure after the last call that succeeded.
     failing_since: Mutex<Option<Instant>>,
 }
 

@@ -12,7 +12,7 @@ pub struct TimeRange {
     pub start: Option<i64>,
     /// The later bound.
     pub end: RangeEnd,
-    /// How long the range is if the service completes it.
+    /// The length of the range if the service completes it.
     pub default_days: i64,
     /// The field of the records that the range is about.
     pub time_field: &'static str,
@@ -51,7 +51,7 @@ impl TimeRange {
         Some(TimeRange { start, end, default_days, time_field })
     }
 
-    /// Whether it ends now.
+    /// Returns true if it ends now.
     pub fn is_open(&self) -> bool {
         match self.end {
             RangeEnd::Now => true,
@@ -60,7 +60,8 @@ impl TimeRange {
         }
     }
 
-    /// Whether the caller's own bounds say it all, so that they are sent as they were given.
+    /// Returns true if the caller's own bounds say it all, so that they are sent as they were
+    /// given.
     pub fn is_given(&self) -> bool {
         self.start.is_some() && self.end != RangeEnd::Now
     }

@@ -12,8 +12,9 @@ use rustls_platform_verifier::Verifier;
 
 use crate::error::{Error, Result};
 
-/// What HTTP clients that share their connections encrypt with: read once for all of them, since Linux has
-/// a file for each authority, which takes milliseconds. Clones share the sessions to resume.
+/// The TLS configuration of HTTP clients that share their connections: read once for all of them,
+/// since Linux has a file for each authority, which takes milliseconds. Clones share the sessions
+/// to resume.
 ///
 /// Trusts the system's authorities, and those in a PEM bundle.
 pub fn tls_config(ca_bundle: Option<&[u8]>) -> Result<ClientConfig> {

@@ -51,7 +51,7 @@ pub struct Transport {
     closed: AtomicBool,
 }
 
-/// What cannot be shared with a forked child: connections, and locks that may be held.
+/// State that cannot be shared with a forked child: connections, and locks that may be held.
 #[derive(Debug)]
 pub struct ProcessState {
     connections: Arc<Connections>,
@@ -60,7 +60,7 @@ pub struct ProcessState {
     rate_limit: Option<Arc<SharedLimit>>,
     /// The learned rates of the paths.
     pub throttle: AdaptiveThrottle,
-    /// What retries of all calls share.
+    /// The budget that the retries of all calls share.
     pub retry_budget: RetryBudget,
 }
 
@@ -115,7 +115,7 @@ impl Transport {
         &self.clock
     }
 
-    /// Where a blocking call should wait.
+    /// The slot in which a blocking call should wait.
     pub fn slot(&self) -> Result<PoolSlot> {
         self.state()?.connections.slot()
     }
@@ -149,7 +149,7 @@ impl Transport {
         })
     }
 
-    /// How long the rate limit keeps its requests apart.
+    /// The interval by which the rate limit keeps its requests apart.
     pub(super) fn interval(&self) -> Duration {
         let rate = self.options.rate_limit.as_ref().map(|limit| match limit {
             ClientRate::Own(rate) => *rate,

@@ -1,4 +1,5 @@
-//! What a call waits for besides the service, so that the error of its total deadline names it.
+//! The waits of a call other than for the service, so that the error of its total deadline names
+//! them.
 
 use std::{
     future::Future,
@@ -8,7 +9,7 @@ use std::{
 
 use tokio::time::Instant;
 
-/// What a call may wait for before its requests are sent.
+/// A reason why a call may wait before its requests are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitReason {
     Hooks,
@@ -26,7 +27,7 @@ const ALL: [WaitReason; 5] = [
     WaitReason::Token,
 ];
 
-/// How long one call has waited for each.
+/// The time that one call has waited for each.
 #[derive(Debug, Default)]
 pub struct WaitTimes(Mutex<[Duration; ALL.len()]>);
 
@@ -44,14 +45,14 @@ impl WaitTimes {
         future.await
     }
 
-    /// How long a call has waited for this so far.
+    /// The time that a call has waited for this so far.
     pub fn spent(&self, reason: WaitReason) -> Duration {
         let spent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = ALL.into_iter().zip(*spent).find(|(other, _)| *other == reason);
         found.map_or(Duration::ZERO, |(_, spent)| spent)
     }
 
-    /// Why a call did not end within its total deadline.
+    /// The reason why a call did not end within its total deadline.
     pub fn timeout_message(&self, deadline: Duration) -> String {
         let total = deadline.as_secs_f64();
         let spent = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -35,17 +35,17 @@ type UsedStates = VecDeque<[u8; 32]>;
 
 const USED_STATES_MAX: usize = 4_096;
 
-/// What identifies an application.
+/// The options that identify an application.
 pub struct AppOptions {
     /// The id from its registration.
     pub client_id: String,
     /// The secret of a confidential client.
     pub client_secret: Option<Zeroizing<String>>,
-    /// Where users return to, as it is registered.
+    /// The URL that users return to, as it is registered.
     pub redirect_uri: String,
-    /// Where to save the tokens.
+    /// The store in which to save the tokens.
     pub store: SharedStore,
-    /// How to send requests.
+    /// The options for sending requests.
     pub transport: TransportOptions,
 }
 
@@ -83,7 +83,7 @@ impl App {
         self.grant.client_secret.as_ref().map(|secret| secret.as_str())
     }
 
-    /// Where users return to.
+    /// The URL that users return to.
     pub fn redirect_uri(&self) -> &str {
         &self.grant.redirect_uri
     }

@@ -15,8 +15,8 @@ use std::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use url::{Host, Url};
 
-/// Opens a URL in the user's browser. `None` if no graphical browser was found, or if there is no place for
-/// a private file.
+/// Opens a URL in the user's browser. `None` if no graphical browser was found, or if there is no
+/// location for a private file.
 pub fn open_browser(url: &Url) -> Option<RedirectFile> {
     let openers = openers();
     if !is_safe(url) || openers.is_empty() {
@@ -67,8 +67,8 @@ fn create_private(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
 }
 
-/// Where the file may be. A browser that is installed as a snap reads neither the folder for temporary
-/// files nor hidden ones, only what is in the home folder.
+/// The folders in which the file may be. A browser that is installed as a snap reads neither the
+/// folder for temporary files nor hidden ones, only what is in the home folder.
 fn folders() -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = std::env::home_dir().into_iter().collect();
     folders.push(std::env::temp_dir());
@@ -88,7 +88,7 @@ fn page(url: &Url) -> String {
     )
 }
 
-/// Whether it is https, or http to a loopback address.
+/// Returns true if it is https, or http to a loopback address.
 fn is_safe(url: &Url) -> bool {
     let loopback = match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),

@@ -21,7 +21,7 @@ pub struct Callback(Vec<(Zeroizing<String>, Zeroizing<String>)>);
 /// An authorization code, wiped from memory when it is dropped.
 pub type Code = Zeroizing<String>;
 
-/// What a callback means for a login.
+/// The outcome of a callback for a login.
 pub enum Verdict {
     /// The authorization code.
     Code(Code),
@@ -138,8 +138,9 @@ impl Callback {
     }
 }
 
-/// Whether an issuer identifier may be that of this service, of which the document names none: the same
-/// origin, and a path above or below its own, as it may issue tokens for all that is at its origin.
+/// Returns true if an issuer identifier may be that of this service, of which the document names
+/// none: the same origin, and a path above or below its own, as it may issue tokens for all that is
+/// at its origin.
 fn is_issued_by(issuer: &str, base_url: &str) -> bool {
     let (Ok(issuer), Ok(base)) = (Url::parse(issuer), Url::parse(base_url)) else { return false };
     issuer.origin() == base.origin()

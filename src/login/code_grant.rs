@@ -21,7 +21,7 @@ pub struct CodeGrant {
     pub client_secret: Option<Zeroizing<String>>,
     /// As it is registered.
     pub redirect_uri: String,
-    /// Whose logins they are.
+    /// The owner of the logins.
     pub login: Login,
 }
 
@@ -59,7 +59,7 @@ impl CodeGrant {
         Ok((response, requested_at_ms))
     }
 
-    /// Redacts the secrets of a login: whoever writes a callback may repeat them.
+    /// Redacts the secrets of a login: the author of a callback may repeat them.
     pub fn redacted(&self, error: Error, attempt: &Attempt) -> Error {
         let secret = self.client_secret.as_ref().map(|secret| secret.as_str());
         let secrets = [Some(attempt.verifier.as_str()), secret];

@@ -40,7 +40,7 @@ pub struct Flow {
     pasted: mpsc::Sender<Pasted>,
     outcome: watch::Receiver<Option<LoginResult>>,
     task: AbortHandle,
-    /// What the browser was opened with; removed with this.
+    /// The file that the browser was opened with; removed with this.
     opened: OnceLock<RedirectFile>,
 }
 
@@ -140,7 +140,7 @@ impl Drop for Flow {
     }
 }
 
-/// What the task needs to turn a callback into stored tokens.
+/// The state that the task needs to turn a callback into stored tokens.
 struct Login {
     grant: CodeGrant,
     client: Registration,

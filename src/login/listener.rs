@@ -21,7 +21,7 @@ const MAX_REQUEST_BYTES: usize = 8 * 1024;
 /// Browsers send about 20.
 const MAX_HEADERS: usize = 100;
 const READ_DEADLINE: Duration = Duration::from_secs(5);
-/// How long a page may take to reach the browser.
+/// The time that a page may take to reach the browser.
 const RESPONSE_DEADLINE: Duration = Duration::from_secs(2);
 
 /// A callback that was received, and the channel for the page to respond with.

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::{auth::SharedStore, http::TransportOptions};
 
-/// How to log in.
+/// The options of a login.
 pub struct Options {
-    /// Where to save the tokens.
+    /// The store in which to save the tokens.
     pub store: SharedStore,
     /// A client that was registered elsewhere, with `redirect_port`.
     pub client_id: Option<String>,
@@ -14,11 +14,11 @@ pub struct Options {
     pub client_name: String,
     /// 0: the port of the last login, or any free port.
     pub redirect_port: u16,
-    /// Whether to register a client that has a secret.
+    /// True to register a client that has a secret.
     pub confidential: bool,
-    /// How long the user may take.
+    /// The time that the user may take.
     pub deadline: Duration,
-    /// How to send requests.
+    /// The options for sending requests.
     pub transport: TransportOptions,
 }
 

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a file is waited for that another process or thread opens or replaces.
+/// The time to wait for a file that another process or thread opens or replaces.
 const IN_USE_TIMEOUT: Duration = Duration::from_secs(2);
 const IN_USE_INTERVAL: Duration = Duration::from_millis(5);
 
@@ -31,8 +31,8 @@ pub(crate) fn replace(
     Ok(())
 }
 
-/// Gives a complete file its name, in place of a regular file or of none. Everything that this package
-/// replaces is replaced here.
+/// Gives a complete file its name, replacing a regular file if there is one. Everything that this
+/// package replaces is replaced here.
 pub fn rename(new: &Path, path: &Path) -> io::Result<()> {
     check_replaceable(path)?;
     when_not_in_use(path, || fs::rename(new, path))?;

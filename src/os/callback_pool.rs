@@ -22,9 +22,10 @@ use crate::{
 
 static POOL: PerProcess<CallbackPool> = PerProcess::new();
 
-/// How many callbacks run at once, unless they take long. More would only wait for the interpreter.
+/// The number of callbacks that run at once, unless they take long. More would only wait for the
+/// interpreter.
 const THREADS: usize = 64;
-/// How long a callback waits for others to end. After that it gets a thread of its own.
+/// The time that a callback waits for others to end. After that it gets a thread of its own.
 const WAIT_MAX: Duration = Duration::from_millis(100);
 /// In effect no limit.
 const THREADS_MAX: usize = 1 << 20;

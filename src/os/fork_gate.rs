@@ -1,4 +1,4 @@
-//! What no thread may be in the middle of while another one forks.
+//! Keeps a fork from happening while another thread is in the middle of certain code.
 //!
 //! The cryptographic library has locks of its own: an RSA key has one, and a list of blinding factors that
 //! are in use. A child that is forked while another thread holds one finds it locked forever. So a fork

@@ -50,7 +50,7 @@ impl LockFile {
             let lock = LockFile { path: path.to_owned(), file: open(path)? };
             match lock.file.try_lock() {
                 Ok(()) if lock.is_current() => return Ok(Some(lock)),
-                // Whoever had the lock has just removed the file.
+                // The last holder of the lock has just removed the file.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => return Err(error),
@@ -58,7 +58,7 @@ impl LockFile {
         }
     }
 
-    /// Whether the file is still there, so that nobody else can have its lock.
+    /// Returns true if the file is still there, so that nobody else can have its lock.
     pub fn is_current(&self) -> bool {
         #[cfg(unix)]
         {

@@ -88,13 +88,13 @@ tokio::task_local! {
     static ORIGIN: Origin;
 }
 
-/// Where a call comes from.
+/// The origin of a call.
 #[derive(Clone, Default)]
 pub struct Origin {
     /// The code that made it.
     pub caller: Option<Caller>,
-    /// Whether another call waits for that code: a signal handler, a finalizer or a hook. Then this call
-    /// must not wait for anything that the other one may hold.
+    /// True if another call waits for that code: a signal handler, a finalizer or a hook. Then this
+    /// call must not wait for anything that the other one may hold.
     pub is_nested: bool,
     /// The token cache that is being refreshed by the call which waits for that code, by its address: this
     /// call must not wait for that refresh.
@@ -127,7 +127,7 @@ pub fn on_behalf_of<F: Future>(origin: Origin, future: F) -> impl Future<Output 
     ORIGIN.scope(origin, future)
 }
 
-/// Where the call that is running comes from; tasks that it spawns have to be given it.
+/// The origin of the call that is running; tasks that it spawns have to be given it.
 pub fn origin() -> Origin {
     ORIGIN.try_with(Clone::clone).unwrap_or_default()
 }
@@ -186,7 +186,7 @@ impl<T: Send + 'static> AbortOnDrop<T> {
 }
 
 impl<T> AbortOnDrop<T> {
-    /// Whether the task runs in this process.
+    /// Returns true if the task runs in this process.
     pub fn runs_here(&self) -> bool {
         self.process == id()
     }

@@ -1,5 +1,6 @@
-//! The clocks and the chance that requests depend on. A simulation replaces both, and nothing else: its
-//! time is tokio's, which it pauses, and its chance comes from a seed. `tests/simulation/` does so.
+//! Clocks and randomness that requests depend on. A simulation replaces both, and nothing else: its
+//! time is tokio's, which it pauses, and its randomness comes from a seed. `tests/simulation/` does
+//! so.
 
 use std::{
     sync::{
@@ -12,7 +13,7 @@ use std::{
 use arc_swap::ArcSwapOption;
 use tokio::time::Instant;
 
-/// When simulated time begins: seconds since 1970.
+/// The beginning of simulated time: seconds since 1970.
 const EPOCH: Duration = Duration::from_secs(1_790_000_000);
 
 /// Up to this, the error of a timer would be as long as the wait.
@@ -25,13 +26,14 @@ struct Simulation {
     random: AtomicU64,
 }
 
-/// From now on, time is that of the current runtime, which has paused it, and chance is that of the seed.
+/// Replaces the time from now on by that of the current runtime, which has paused it, and
+/// randomness by that of the seed.
 pub fn begin(seed: u64) {
     let simulation = Simulation { start: Instant::now(), random: AtomicU64::new(seed) };
     SIMULATION.store(Some(Arc::new(simulation)));
 }
 
-/// Whether this is a simulation: then everything runs on the current runtime.
+/// Returns true if this is a simulation: then everything runs on the current runtime.
 pub fn is_on() -> bool {
     SIMULATION.load().is_some()
 }

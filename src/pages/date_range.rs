@@ -128,7 +128,7 @@ fn next_end(next: &NextEnd, page: &Page) -> Result<String> {
 }
 
 impl PreviousRows {
-    /// Whether there is no previous page, or rows are not identified.
+    /// Returns true if there is no previous page, or rows are not identified.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Delivery: what the caller has received, and what it receives next. The only place that knows.
+//! Delivery: what the caller has received, and what it receives next. The only code that knows.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
@@ -14,15 +14,16 @@ use tokio::{
 use super::{Position, Ticket, Unit, View, fetcher::Run, page_stream::FetchedPage};
 use crate::decode::{Page, PageSlice};
 
-/// How long others wait for the receipt of what somebody waited for before them. It may never come: an
-/// event loop may have stopped.
+/// The time that others wait for the receipt of what somebody waited for before them. It may never
+/// come: an event loop may have stopped.
 const CLAIM_WAIT: Duration = Duration::from_secs(3);
 
-/// What the caller of an iteration has received.
+/// The records that the caller of an iteration has received.
 ///
 /// A record, page or result is first looked at, and counts as received once the caller's code has it.
-/// Who comes too late looks again. So a claim, by which those who wait get records in the order in which
-/// they came, may be ignored at any moment. `T` is what rows are converted to, some at a time.
+/// The loser of a race retries. So a claim, by which those who wait get records in the order in
+/// which they came, may be ignored at any moment. `T` is what rows are converted to, some at a
+/// time.
 ///
 /// The lock is held for a few instructions: never during a request, nor while Python runs. So a signal
 /// handler, a hook or a finalizer can read the position.
@@ -34,14 +35,14 @@ pub struct Delivery<T> {
 
 #[derive(Debug)]
 struct State<T> {
-    /// What was received, unless a record of the front page was.
+    /// The position of what was received, unless a record of the front page was.
     position: Position,
     /// The page with the next record, if it is in memory.
     front: Option<Front>,
     /// The next records of that page, converted for this view of them.
     ready: vec::IntoIter<T>,
     view: View,
-    /// How often something has been received.
+    /// The number of times that something has been received.
     receipts: u64,
     /// The run of the fetcher that continues after the front page; none if it has to start again.
     run: Option<Run>,
@@ -49,7 +50,7 @@ struct State<T> {
     claims: Arc<()>,
     /// The run that gathers all that follows. Nobody else looks meanwhile.
     gathering: Option<Run>,
-    /// How much had been received when somebody waited in vain for a receipt.
+    /// The number of receipts when somebody waited in vain for one.
     waited_in_vain: Option<u64>,
     /// The time range that is being read.
     range: Option<(i64, i64)>,
@@ -60,7 +61,7 @@ struct State<T> {
 #[derive(Debug)]
 struct Front {
     fetched: FetchedPage,
-    /// Whether a record of it has been received, so that the position is in it.
+    /// True if a record of it has been received, so that the position is in it.
     is_entered: bool,
 }
 
@@ -79,7 +80,7 @@ pub struct Gathering<T> {
     run: Run,
     /// The page in memory, which is gathered first.
     pub(super) first: Option<FetchedPage>,
-    /// Where what was gathered ends; none if nothing was.
+    /// The end of what was gathered; none if nothing was.
     pub(super) after: Option<Position>,
     /// The page that it ends in, whose position is the same.
     rest: Option<FetchedPage>,
@@ -105,7 +106,7 @@ impl<T> Delivery<T> {
         Delivery { state: Mutex::new(state), claim_ended: Notify::new() }
     }
 
-    /// What has been received at this moment.
+    /// The position of what has been received at this moment.
     pub fn position(&self) -> Position {
         self.state().position().clone()
     }
@@ -121,12 +122,12 @@ impl<T> Delivery<T> {
         self.state().total
     }
 
-    /// Whether the caller has been informed that the list has ended.
+    /// Returns true if the caller has been informed that the list has ended.
     pub fn is_exhausted(&self) -> bool {
         self.state().is_exhausted
     }
 
-    /// Whether another process was forked while a thread of this one was in here.
+    /// Returns true if another process was forked while a thread of this one was in here.
     pub fn is_stuck_after_fork(&self) -> bool {
         matches!(self.state.try_lock(), Err(TryLockError::WouldBlock))
     }
@@ -264,7 +265,7 @@ impl<T> Delivery<T> {
         is_current
     }
 
-    /// Whether this run is that of the page in memory.
+    /// Returns true if this run is that of the page in memory.
     pub(super) fn follows(&self, run: Run) -> bool {
         self.state().run == Some(run)
     }
@@ -350,7 +351,7 @@ impl<T> State<T> {
         is_there.then_some(fetched)
     }
 
-    /// Who has waited comes first: those who have are woken in the order of their claims.
+    /// Callers that have waited come first: they are woken in the order of their claims.
     fn is_turn_of(&self, own: Option<&Claim<T>>) -> bool {
         let share = own.and_then(|claim| claim.share.as_ref());
         self.claimed() == 0 || share.is_some_and(|share| Arc::ptr_eq(share, &self.claims))
@@ -364,7 +365,7 @@ impl<T> State<T> {
         Ticket { receipts: self.receipts, page: fetched.page.id() }
     }
 
-    /// Whether what was looked at is still what comes next.
+    /// Returns true if what was looked at is still what comes next.
     fn is_valid(&self, ticket: Ticket) -> bool {
         let front = self.front.as_ref().filter(|_| self.gathering.is_none());
         front.is_some_and(|front| self.ticket_of(&front.fetched) == ticket)
@@ -408,7 +409,7 @@ impl<T> Gathering<T> {
         self.delivery.note_total(page);
     }
 
-    /// What was gathered ends in or after this page.
+    /// Sets the end of what was gathered: in or after this page.
     pub(super) fn set_end(&mut self, page: FetchedPage) {
         self.after = Some(if page.has_rows() { page.at.clone() } else { page.after.clone() });
         self.rest = page.has_rows().then_some(page);

@@ -33,7 +33,7 @@ impl Fetcher {
         Fetcher { source, call, requests, streams: VecDeque::new(), run: Run::default() }
     }
 
-    /// Which run its next page is of.
+    /// The run that its next page belongs to.
     pub fn run(&self) -> Run {
         self.run
     }

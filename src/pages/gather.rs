@@ -10,7 +10,7 @@ use crate::{
     error::{Error, Result},
 };
 
-/// How much is gathered at most.
+/// The most that is gathered.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Limits {
     /// So many records.

@@ -70,17 +70,17 @@ impl<T> Pages<T> {
         })
     }
 
-    /// What is iterated over.
+    /// The call that is iterated over.
     pub fn call(&self) -> &Arc<PagedCall> {
         &self.call
     }
 
-    /// What the caller has received: can be read while a page is being fetched.
+    /// The state of what the caller has received: can be read while a page is being fetched.
     pub fn delivery(&self) -> &Arc<Delivery<T>> {
         &self.delivery
     }
 
-    /// What fetches; locked while it does.
+    /// The fetcher; locked while it fetches.
     pub fn fetcher(&self) -> Result<Arc<Mutex<Fetcher>>> {
         self.fetcher.get_or_make(|| {
             // Those of the parent receive nothing here.
@@ -90,7 +90,7 @@ impl<T> Pages<T> {
         })
     }
 
-    /// How many pages have been requested: can be read while a page is being fetched.
+    /// The number of pages that have been requested: can be read while a page is being fetched.
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }
@@ -190,7 +190,7 @@ impl<T> Pages<T> {
         Ok((gathering, sinks))
     }
 
-    /// Makes the fetcher go on after the position, unless it does.
+    /// Makes the fetcher continue after the position, unless it already does.
     async fn start(&self, fetcher: &mut Fetcher) -> Result<()> {
         self.delivery.wait_for_gathering().await;
         while let Some((receipts, position)) = self.delivery.start(fetcher.run()) {

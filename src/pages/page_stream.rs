@@ -17,7 +17,7 @@ use crate::{
     os::process::AbortOnDrop,
 };
 
-/// Where the pages of a call come from.
+/// The source of a call's pages.
 pub trait Source: std::fmt::Debug + Send + Sync {
     /// The page at a cursor, of the list or of the given part of its time range.
     fn page<'a>(
@@ -82,7 +82,7 @@ pub struct PageStream {
     range: Option<(i64, i64)>,
     /// The part of the time range whose records are its own, and whether earlier parts follow.
     window: Option<(Window, bool)>,
-    /// Where its next page begins; after its last page, where the iteration continues.
+    /// The start of its next page; after its last page, where the iteration continues.
     position: Position,
     ended: bool,
     /// The cursors so far.
@@ -123,7 +123,7 @@ impl PageStream {
         }
     }
 
-    /// Where its next page begins; after its last page, where the iteration continues.
+    /// The start of its next page; after its last page, where the iteration continues.
     pub fn position(&self) -> &Position {
         &self.position
     }
@@ -208,7 +208,7 @@ impl PageStream {
 }
 
 impl FetchedPage {
-    /// Whether it has records that were not received.
+    /// Returns true if it has records that were not received.
     pub fn has_rows(&self) -> bool {
         self.at.row < self.page.len()
     }

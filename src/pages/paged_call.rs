@@ -18,20 +18,20 @@ pub const WINDOWS_MAX: usize = 64;
 /// The plan of a list, with how it is paged and the time range that the client fixes.
 #[derive(Debug)]
 pub struct PagedCall {
-    /// What to send, and how to read it.
+    /// The request to send, and how to read its response.
     pub plan: RecordsCall,
-    /// How the list is paged.
+    /// The paging style of the list.
     pub style: PagingStyle,
     /// The time range, if the client fixes it: one that the caller left open, or one that is split
     /// into windows.
     pub time_range: Option<TimeRange>,
-    /// Into how many windows the time range is split, to be fetched concurrently.
+    /// The number of windows that the time range is split into, to be fetched concurrently.
     pub windows: usize,
     /// The only one of them that is read, if it is one; the latest is 0.
     pub part: Option<usize>,
 }
 
-/// How a list is paged (section 2.4).
+/// The paging style of a list (section 2.4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PagingStyle {
     /// By `next_key`.
@@ -224,7 +224,7 @@ pub fn time_range<N: AsRef<str>>(
     resolved.map_err(|error| error.with_endpoint(&endpoint.name))
 }
 
-/// Into how many windows a time range is to be split.
+/// The number of windows that a time range is to be split into.
 fn check_windows(endpoint: &Endpoint, windows: Option<i64>) -> Result<usize> {
     let Some(windows) = windows else { return Ok(1) };
     if endpoint.time_range().is_none() {

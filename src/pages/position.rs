@@ -12,9 +12,9 @@ pub struct Position {
     pub window: usize,
     /// The cursor of the page that holds the next record; none for the first page.
     pub cursor: Option<String>,
-    /// How many records of that page were received.
+    /// The number of records of that page that were received.
     pub row: usize,
-    /// Whether it is the end of the list.
+    /// True if it is the end of the list.
     pub done: bool,
     /// The rows of the page before that one, which that page may repeat.
     pub previous_rows: PreviousRows,
@@ -30,11 +30,11 @@ pub struct Ticket {
     pub(super) page: u64,
 }
 
-/// What an iteration's rows are converted to: each view of them has its own number.
+/// A conversion of an iteration's rows: each view of them has its own number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct View(pub u64);
 
-/// What is requested at a time.
+/// The amount that is requested at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// One record.

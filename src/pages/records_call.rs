@@ -12,7 +12,7 @@ use crate::{
 /// A call that returns records: its checked request, and the location and fields of the records in responses.
 #[derive(Debug)]
 pub struct RecordsCall {
-    /// What to send.
+    /// The request to send.
     pub request: RequestPlan,
     /// The fields that the records can have.
     pub fields: Arc<[Field]>,

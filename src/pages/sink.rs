@@ -1,4 +1,4 @@
-//! What records are collected in.
+//! Sinks, in which records are collected.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl<Make: Fn() -> Columns + Send + 'static> Sink for BatchBuilder<Make> {
 /// A sink of records that must have some undeclared fields.
 #[derive(Debug)]
 pub struct CheckedSink<S> {
-    /// Where the records go.
+    /// The destination of the records.
     pub sink: S,
     /// The fields.
     pub names: Option<Arc<UndeclaredNames>>,

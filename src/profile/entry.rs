@@ -23,7 +23,7 @@ pub struct Profile {
     pub ca_file: Option<PathBuf>,
     /// Requests per second.
     pub rate_limit: Option<f64>,
-    /// Whether all processes of this user that use the same credentials share that.
+    /// True if all processes of this user that use the same credentials share that.
     #[serde(default)]
     pub rate_limit_shared: bool,
 }
@@ -109,7 +109,7 @@ impl Profile {
         }
     }
 
-    /// Whether its passphrase is what a command prints.
+    /// Returns true if its passphrase is what a command prints.
     pub(super) fn runs_command(&self) -> bool {
         match &self.auth {
             ProfileAuth::None => false,
@@ -128,7 +128,7 @@ impl Profile {
         self.check_passphrase()
     }
 
-    /// A passphrase comes from one place, and belongs to an encrypted file.
+    /// Checks that a passphrase comes from one source and belongs to an encrypted file.
     fn check_passphrase(&self) -> Result<(), &'static str> {
         let (file, command, encrypted) = match &self.auth {
             ProfileAuth::None => return Ok(()),

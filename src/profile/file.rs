@@ -18,11 +18,11 @@ use crate::{
     os::lock::FileLock,
 };
 
-/// How long to wait for another process to finish its change.
+/// The time to wait for another process to finish its change.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
 const MAX_LINKS: usize = 40;
 
-/// Why the file is not changed.
+/// Reasons why the file is not changed.
 #[derive(Debug)]
 pub enum ChangeError {
     /// The file's content, or the new content, is invalid.

@@ -83,8 +83,8 @@ mod _core {
         ExitHandler::register(py)
     }
 
-    /// Whether this is the interpreter that the process began with. What exists once per process, such as
-    /// the gate that its exit closes, can belong to one only.
+    /// Returns true if this is the interpreter that the process began with. What exists once per
+    /// process, such as the gate that its exit closes, can belong to one only.
     #[expect(unsafe_code, reason = "PyO3 has no function for it")]
     fn is_main_interpreter(_py: Python<'_>) -> bool {
         // SAFETY: this thread is attached to an interpreter, which the first function returns.

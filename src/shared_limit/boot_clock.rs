@@ -1,5 +1,5 @@
-//! The time since the machine was started, which nobody sets and which goes on while it is suspended. All
-//! processes read the same clock.
+//! The time since the machine was started, which nobody sets and which continues while it is
+//! suspended. All processes read the same clock.
 
 use crate::os::simulated;
 
@@ -27,7 +27,7 @@ fn of_machine() -> u64 {
 }
 
 /// Without such a clock in the standard library: the time of day. A time that was stored before the clock
-/// was set back is discarded by whoever reads it.
+/// was set back is discarded by its reader.
 #[cfg(not(unix))]
 fn of_machine() -> u64 {
     u64::try_from(simulated::since_1970().as_nanos()).unwrap_or(u64::MAX)

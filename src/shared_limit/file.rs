@@ -24,7 +24,7 @@ use crate::{
     os::process::PerProcess,
 };
 
-/// How long a process holds the lock at most: microseconds. One that holds it longer was stopped.
+/// A process holds the lock for microseconds. One that holds it for longer than this was stopped.
 const STOPPED_AFTER: Duration = Duration::from_millis(250);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// After so long without the lock, the file cannot be used.
@@ -80,8 +80,8 @@ impl FileStorage {
         })
     }
 
-    /// Makes a change; none while another process or thread holds the lock, or if another file has just taken
-    /// the place of this one.
+    /// Makes a change; none while another process or thread holds the lock, or if another file has
+    /// just replaced this one.
     fn try_change(&self, change: Change, allowance: Allowance) -> Result<Option<Reserved>> {
         self.with_file(|file| {
             match file.try_lock() {
@@ -117,8 +117,8 @@ impl FileStorage {
         }
     }
 
-    /// Puts another file in the place of this one, whose lock a process holds that was stopped. When that
-    /// process goes on, its request is late, and it reserves another time in the new file.
+    /// Replaces this file, whose lock is held by a process that was stopped. When it resumes,
+    /// on, its request is late, and it reserves another time in the new file.
     fn replace(&self) -> Result<()> {
         let turn = open_private(&self.path.with_extension("replace")).map_err(unusable)?;
         match turn.try_lock() {
@@ -136,7 +136,7 @@ impl FileStorage {
         })
     }
 
-    /// Whether this is the file at the path: it may have been replaced or removed.
+    /// Returns true if this is the file at the path: it may have been replaced or removed.
     fn is_current(&self, file: &File) -> bool {
         #[cfg(unix)]
         let id = |metadata: std::fs::Metadata| {
@@ -160,7 +160,7 @@ fn change_locked(file: &File, change: Change, allowance: Allowance) -> io::Resul
     Ok(Reserved { send_at, held_until: state.held_until })
 }
 
-/// What the file says, of whatever length it is.
+/// Reads the state from the file, of whatever length it is.
 fn read_state(file: &File, now: u64) -> io::Result<State> {
     let mut content = [0; LENGTH];
     read_at(file, &mut content, 0)?;

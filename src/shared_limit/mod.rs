@@ -26,8 +26,8 @@ use crate::{
     os::process::{PerProcess, origin},
 };
 
-/// How long before its time a request leaves the queue of its process. So much is reserved by a process at
-/// most, and lost if it ends.
+/// The time before its turn at which a request leaves the queue of its process. So much is reserved
+/// by a process at most, and lost if it ends.
 const LOOKAHEAD: Duration = Duration::from_millis(20);
 /// A request that is later than this, because its process was stopped or the machine is busy, reserves
 /// another time: beside the requests of that moment it would be one too many.
@@ -54,7 +54,7 @@ struct Queue {
     spare: Mutex<Vec<u64>>,
 }
 
-/// How much of a limit is free.
+/// The free part of a limit.
 #[derive(Debug, Clone, Copy)]
 pub struct Usage {
     /// Requests per second now: less than what was granted while the service throttles.
@@ -63,7 +63,7 @@ pub struct Usage {
     pub used: f64,
     /// About how many more could be sent: none while the service wants no requests.
     pub free: f64,
-    /// How long a request that is made now would wait.
+    /// The time that a request which is made now would wait.
     pub wait: Duration,
 }
 
@@ -84,7 +84,7 @@ impl SharedLimit {
         SharedLimit { allowance, name, storage, queue: PerProcess::new() }
     }
 
-    /// How many requests it grants.
+    /// The requests that it grants.
     pub fn allowance(&self) -> Allowance {
         self.allowance
     }
@@ -154,7 +154,7 @@ impl SharedLimit {
         self.storage.change(Change::SlowDown(sent_ago), self.allowance).await.map(drop)
     }
 
-    /// How much of it is free; none if that is not known.
+    /// The free part of it; none if that is not known.
     pub fn usage(&self) -> Option<Usage> {
         let (state, now) = self.storage.known()?;
         let rate =

@@ -16,11 +16,11 @@ const REMOVED_AT: f64 = 4.0;
 /// A rate that rejections have lowered, and that recovers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Slowdown {
-    /// When it was lowered, by the clock of the limit.
+    /// The time when it was lowered, by the clock of the limit.
     pub since: u64,
-    /// What the rate was lowered to.
+    /// The rate that it was lowered to.
     pub low: f64,
-    /// What it recovers to.
+    /// The rate that it recovers to.
     pub recovered: f64,
 }
 
@@ -31,7 +31,7 @@ impl Slowdown {
         Slowdown { since, low, recovered: (rejected * RECOVERED).max(low) }
     }
 
-    /// Whether these are rates that a rejection leads to.
+    /// Returns true if these are rates that a rejection leads to.
     pub fn is_plausible(&self) -> bool {
         self.low >= LOWEST_PER_SECOND && self.recovered >= self.low && self.recovered.is_finite()
     }

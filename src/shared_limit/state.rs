@@ -1,5 +1,6 @@
-//! What all who share a limit know of it, and how a request changes that: the generic cell rate algorithm,
-//! with a time until which nothing is sent, and a lower rate that the service has enforced.
+//! The state shared by all who share a limit, and how a request changes it: the generic cell rate
+//! algorithm, with a time until which nothing is sent, and a lower rate that the service has
+//! enforced.
 
 use std::time::Duration;
 
@@ -12,7 +13,8 @@ const SECOND: u64 = 1_000_000_000;
 /// Nothing is held back or reserved for longer. A stored time that is later is not one of this clock: it is
 /// from before the machine was started again, or the file was damaged.
 const AHEAD_MAX: u64 = 24 * 3600 * SECOND;
-/// How far the clock of a database's server may be set back without a new state: that is waited for.
+/// The most by which the clock of a database's server may be set back without a new state: that is
+/// waited for.
 const SET_BACK_MAX: u64 = SECOND;
 /// The requests of a second are fewer.
 const COUNT_MAX: u64 = 1 << 32;
@@ -22,18 +24,18 @@ const FIELDS: usize = 10;
 /// The length of its encoding.
 pub const LENGTH: usize = FIELDS * 8;
 
-/// How many requests are granted.
+/// The requests that are granted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Allowance {
     /// Requests per second. If infinite, only rejections limit them, to less than what was sent.
     pub rate: f64,
-    /// How many may be sent at once after a pause.
+    /// The number that may be sent at once after a pause.
     pub burst: u32,
 }
 
 impl Allowance {
-    /// How many seconds before its evenly spaced time a request may be sent. Not at a lowered rate: then a
-    /// slow-down would grant a second burst at once.
+    /// The number of seconds by which a request may precede its evenly spaced time. Not at a
+    /// lowered rate: then a slow-down would grant a second burst at once.
     pub fn tolerance(self) -> f64 {
         f64::from(self.burst.saturating_sub(1)) / own_rate(self)
     }
@@ -42,7 +44,7 @@ impl Allowance {
 /// All times are nanoseconds of one clock that all who share the limit read.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct State {
-    /// When it was last changed.
+    /// The time of its last change.
     pub updated: u64,
     /// The theoretical arrival time: when the allowance is unused again if nothing more is sent.
     pub arrival: u64,
@@ -157,7 +159,7 @@ impl State {
         }
     }
 
-    /// How long a request that is made now would wait.
+    /// The time that a request which is made now would wait.
     pub fn wait(&self, allowance: Allowance, now: u64) -> Duration {
         let send_at = { *self }.apply(Change::Reserve, allowance, now);
         Duration::from_nanos(send_at.saturating_sub(now))

@@ -1,4 +1,4 @@
-//! Where the state of a limit is stored, so that all who share it read and change the same.
+//! Storage for the state of a limit, so that all who share it read and change the same.
 
 use std::{fmt, path::Path};
 
@@ -7,12 +7,12 @@ use futures_util::future::BoxFuture;
 use super::state::{Allowance, Change, State};
 use crate::error::Result;
 
-/// Where the state of a limit is stored.
+/// Storage for the state of a limit.
 pub trait Storage: fmt::Debug + Send + Sync {
     /// Makes a change.
     fn change(&self, change: Change, allowance: Allowance) -> BoxFuture<'_, Result<Reserved>>;
 
-    /// What is known without waiting, and what its clock shows now.
+    /// The state known without waiting, and the current time of its clock.
     fn known(&self) -> Option<(State, u64)>;
 
     /// The file.
@@ -24,7 +24,7 @@ pub trait Storage: fmt::Debug + Send + Sync {
 /// A reserved time, by the boot clock of this machine, and until when nothing is sent.
 #[derive(Debug, Clone, Copy)]
 pub struct Reserved {
-    /// When the request is to be sent.
+    /// The time at which the request is to be sent.
     pub send_at: u64,
     /// See [`State::held_until`].
     pub held_until: u64,

@@ -48,7 +48,7 @@ class History:
         self.number = 0
 
     def change(self):
-        """What happens at the service."""
+        """Changes the data at the service."""
         served, now = self.book.fills[self.key], self.book.now()
         for _ in range(self.chosen.randrange(4)):
             kind = self.chosen.choice(["new", "new", "late", "amended", "plate"])
@@ -104,7 +104,7 @@ class History:
         self.fills, self.plates, self.surely = found, [list(plate)], True
 
     def expect(self, *, surely):
-        """What an update brings, or may bring."""
+        """Expects what an update brings, or may bring."""
         plates = [list(self.book.lists[self.path])]
         if surely:
             self.fills, self.plates, self.surely = self.known(), plates, True
@@ -272,7 +272,7 @@ def run(seeds, target, terminate=None):
 
 @contextlib.contextmanager
 def terminating(address):
-    """What terminates all connections to a database but its own."""
+    """Terminates all connections to a database but its own."""
     import psycopg
 
     with psycopg.connect(address, autocommit=True) as connection:

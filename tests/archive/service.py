@@ -41,7 +41,7 @@ def fill(number, updated, **more):
 
 
 class Book:
-    """What the service knows: fills by account and market, and other lists by their path.
+    """The data of the service: fills by account and market, and other lists by their path.
 
     `failures` are the first responses to requests of a path, `pages` the size of a page.
     """
@@ -194,6 +194,6 @@ class Steps:
         self.counting, self.count, self.number = True, 0, number
 
     def end(self):
-        """Whether there was a call of that number."""
+        """True if there was a call of that number."""
         self.counting = False
         return self.count >= self.number

@@ -226,7 +226,7 @@ def shared(tmp_path):
 
 @pytest.fixture
 def read(shared):
-    """What another user reads."""
+    """Reads as another user."""
 
     def line():
         child.stdin.write("\n")

@@ -1,4 +1,4 @@
-"""What the service sends is data: in no database does it become a part of SQL."""
+"""Values of the service are data: in no database do they become a part of SQL."""
 
 import json
 import random

@@ -40,13 +40,13 @@ def killed(arguments, reached):
 
 
 def after(service, requests):
-    """Whether the service has received so many more."""
+    """Returns a condition: the service has received so many more requests."""
     wanted = len(service.received) + requests
     return lambda: len(service.received) >= wanted
 
 
 def amend(book, chosen):
-    """What happens at the service in the meantime: a new fill, and an amended one."""
+    """Changes the data of the service in the meantime: a new fill, and an amended one."""
     book.put_fills(1, first=10_000 + len(book.fills[(ACCOUNT, "HK")]))
     served = book.fills[(ACCOUNT, "HK")]
     place = chosen.randrange(len(served))

@@ -1,4 +1,4 @@
-"""What lists contained, and when: records that appear, change, disappear and reappear."""
+"""The content of lists over time: records that appear, change, disappear and reappear."""
 
 import time
 from datetime import datetime, timezone

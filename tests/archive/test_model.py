@@ -33,7 +33,7 @@ def test_security_54_an_update_may_be_cancelled_at_every_step(archive, book, ser
 
         def cancel():
             loop.call_soon_threadsafe(task.cancel)
-            # The work goes on until it notices.
+            # The work continues until it notices.
             running._thread.worker.stopped.wait(60)
 
         steps = Steps(monkeypatch, functions, cancel)

@@ -1,4 +1,4 @@
-"""What docs/archive.md says about running an archive, tried as written."""
+"""The instructions of docs/archive.md for running an archive, tried as written."""
 
 import configparser
 import os

@@ -82,7 +82,7 @@ def test_a_list_that_was_read_in_part_is_never_served(archive, book, client):
 
 def test_an_update_reads_what_is_too_old_only(archive, book, client, service):
     book.lists[DIVIDENDS] = [dividend(1)]
-    # Without an age, nothing is served in place of the service.
+    # Without an age, nothing is served instead of the service.
     for count in (1, 2):
         archive.update(client, dividends=[SYMBOL])
         assert read_list(service) == count

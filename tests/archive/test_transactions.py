@@ -1,4 +1,4 @@
-"""What is stored in one transaction, and what is read in one query."""
+"""Transactions: what is stored in one, and what is read in one query."""
 
 import sqlite3
 from contextlib import closing

@@ -12,7 +12,7 @@ SECRET = "a passphrase"
 
 
 class Person:
-    """Who sits at the terminal and at the browser."""
+    """The person at the terminal and at the browser."""
 
     def __init__(self, sandbox):
         self.sandbox = sandbox
@@ -38,7 +38,7 @@ class Person:
 
 @pytest.fixture
 def person(monkeypatch, tmp_path, config):
-    """There is no keychain: its bus does not exist."""
+    """Disables the keychain: its bus does not exist."""
     monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", f"unix:path={tmp_path / 'no-bus'}")
     with bl.Sandbox() as sandbox:
         someone = Person(sandbox)

@@ -173,7 +173,7 @@ def test_a_profile_keeps_its_rate_limit_and_all_with_the_same_key_share_it(
     assert (row["rate_limit"], row["rate_limit_shared"]) == (20.0, True)
     assert "rate_limit = 20.0\nrate_limit_shared = true\n" in config.read_text()
     assert f"(name '{URL}')" in explained()
-    # A limit that is passed takes the place of the profile's.
+    # A limit that is passed replaces the profile's.
     assert explained(rate_limit=5.0) == "5 requests per second of this client"
     assert boardlot(*add, "--replace").status == 0
     assert explained() == "20 requests per second of this client"

@@ -23,7 +23,7 @@ CALL = ["fills", ACCOUNT, "HK", *SPAN]
 
 @pytest.fixture(scope="module")
 def held(service):
-    """What the service has, by a client that nobody breaks off."""
+    """The data of the service, by a client that nobody interrupts."""
     with service.sandbox.client() as client:
         rows = list(client.fills_history(ACCOUNT, "HK", start=SPAN[1], end=SPAN[3]))
     # Those of the last 90 days, and older ones.

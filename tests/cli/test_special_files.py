@@ -1,4 +1,4 @@
-"""What is not a regular file is never replaced: root would remove a device for everybody."""
+"""Only regular files are ever replaced: root would remove a device for everybody."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""What cannot be done ends with 2 and a reason, before anything is requested or written."""
+"""Impossible requests end with 2 and a reason, before anything is requested or written."""
 
 import math
 import os

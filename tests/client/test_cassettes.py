@@ -70,7 +70,7 @@ def test_the_file_is_readable_and_holds_no_secret(path):
                 sandbox.client(auth, cassette=recorder) as client,
                 contextlib.suppress(bl.AuthenticationError),
             ):
-                # The query is the caller's own: even there the token has no place in a cassette.
+                # The query is the caller's own: even there the token must not be in a cassette.
                 client.request("GET", "/api/v1.0/server-time", query={"echo": CANARY})
                 client.dividends("HK.00700")
     text = path.read_text("utf-8")

@@ -1,4 +1,4 @@
-"""What an error says to do is what helps: not an argument's correction where none is wrong."""
+"""Hints that help: an error suggests no correction of an argument that is not wrong."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What events contain, in whose context hooks run, and what they may add to a request."""
+"""The content of events, the context in which hooks run, and what they may add to a request."""
 
 import asyncio
 import contextvars

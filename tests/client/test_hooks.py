@@ -1,4 +1,4 @@
-"""What a client reports of its requests: log lines, hooks, and nothing by default."""
+"""A client's reports of its requests: log lines, hooks, and nothing by default."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""What records and pagers do not have: the error says what to call instead."""
+"""Names that records and pagers do not have: the error says what to call instead."""
 
 import boardlot as bl
 import pytest

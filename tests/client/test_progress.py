@@ -75,12 +75,12 @@ def test_a_total_reported_later_is_drawn_from_then_on(clock: Clock, capsys: Any)
     totals.append(50)
     drawn(bar, clock, counter, 2.0, 10)
     bar.close()
-    # The count and the elapsed time go on.
+    # The count and the elapsed time continue.
     assert "20/50 [00:04" in capsys.readouterr().err
 
 
 def shown_total(screen: str) -> str:
-    """What the last state of the bar says: `done/total`, or `done rows` without a total."""
+    """The total that the bar shows last: `done/total`, or `done rows` without a total."""
     return re.findall(r"(\d+/\d+|\d+ rows) \[", screen)[-1]
 
 

@@ -1,4 +1,4 @@
-"""What is signed is what is sent, whatever the arguments; hostile ones never leave."""
+"""The signed URL is the sent one, whatever the arguments; hostile ones never leave."""
 
 from urllib.parse import parse_qsl, urlsplit
 

@@ -196,7 +196,7 @@ def test_nothing_can_be_called_without_an_address():
 
 
 class Whole:
-    """What other libraries' whole numbers look like."""
+    """A whole number as other libraries define it."""
 
     def __init__(self, number):
         self.number = number

@@ -144,7 +144,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class Whole:
-    """What other libraries' whole numbers look like."""
+    """A whole number as other libraries define it."""
 
     def __init__(self, number):
         self.number = number

@@ -1,4 +1,4 @@
-"""The position of a pager: exact after every end, and the same for whoever resumes."""
+"""The position of a pager: exact after every end, and the same when resumed."""
 
 import asyncio
 import gc

@@ -40,7 +40,7 @@ def records(endpoint, name):
 
 
 def expected(kind, value):
-    """What a value of the service is, typed; decimals exact."""
+    """The typed form of a value of the service; decimals are exact."""
     if value is None:
         return None
     if kind in ("ms", "us"):

@@ -1,4 +1,4 @@
-"""What a declared kind accepts, the same in typed dicts and in columns, whatever is sent."""
+"""Values that a declared kind accepts, the same in typed dicts and in columns, whatever is sent."""
 
 import itertools
 import json

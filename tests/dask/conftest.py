@@ -28,7 +28,7 @@ def two_processes(offload, tmp_path_factory):
 
 @pytest.fixture
 def cluster(two_processes):
-    """What computes frames in this test, and in no other."""
+    """The cluster that computes frames in this test, and in no other."""
     with two_processes.as_current():
         yield two_processes
 

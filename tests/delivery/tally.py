@@ -1,4 +1,4 @@
-"""What was delivered, beside what there is to deliver."""
+"""Compares what was delivered with what there is to deliver."""
 
 import contextlib
 import time

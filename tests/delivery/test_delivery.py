@@ -13,7 +13,7 @@ TIMES = [0.3, pytest.param(60.0, marks=pytest.mark.slow)]
 
 
 def delivered(module, modes, seconds, **options):
-    """What became of the rows of each mode."""
+    """The fate of the rows of each mode."""
     modes = [mode for mode in modes if has_libraries_of(mode)]
     options = {"modes": ",".join(modes), "seconds": seconds * len(modes), **options}
     results = run_child(f"delivery.{module}", **options)

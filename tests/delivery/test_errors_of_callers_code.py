@@ -85,7 +85,7 @@ CLASSES = [of_constructor, of_default_factory, of_enum]
 
 
 def expected(error):
-    """What the caller gets of it: as from a generator (PEP 479)."""
+    """The error that the caller gets for it: as from a generator (PEP 479)."""
     return RuntimeError if error in {StopIteration, StopAsyncIteration} else error
 
 

@@ -1,1 +1,1 @@
-"""What differs between systems, on each: consoles, paths, line breaks, locks, open files."""
+"""Differences between systems, on each: consoles, paths, line breaks, locks, open files."""

@@ -1,4 +1,4 @@
-"""What the API pages show: each docstring names its parameters and errors, and its example runs."""
+"""The API pages: each docstring names its parameters and errors, and its example runs."""
 
 import contextlib
 import doctest

@@ -49,7 +49,7 @@ def sandbox():
 
 @pytest.fixture
 def names(sandbox, tmp_path, monkeypatch):
-    """What the snippets use, in a folder with the files that they name."""
+    """The names that the snippets use, in a folder with the files that they name."""
     from boardlot import _core
 
     monkeypatch.chdir(tmp_path)
@@ -118,7 +118,7 @@ def test_the_command_says_what_the_page_says(row, names, capsys):
 
 
 def matches(pattern, text):
-    """Whether it is the whole text, with anything in place of the dots."""
+    """True if it is the whole text, with anything in place of the dots."""
     parts = ".*".join(map(re.escape, pattern.split("…")))
     return re.fullmatch(parts, text, re.DOTALL) is not None
 

@@ -19,7 +19,7 @@ notebooks = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.ste
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path_factory, monkeypatch):
-    """What killed kernels leave is in a folder of pytest's."""
+    """Keeps the remains of killed kernels in a folder of pytest's."""
     monkeypatch.setenv("TMPDIR", str(tmp_path_factory.mktemp("temporary")))
 
 
@@ -28,7 +28,7 @@ def code(notebook):
 
 
 def shown(cell):
-    """What a cell shows: whether an output is a chart, and the forms of its lines.
+    """The output of a cell: whether it is a chart, and the forms of its lines.
 
     Numbers and dates are those of the day of the run; see `test_docs`. Warnings are those of the
     libraries installed.

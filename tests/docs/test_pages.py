@@ -56,9 +56,9 @@ class Block(NamedTuple):
     source: str
     line: int
     follows: bool
-    """Whether there is only space between this block and the one before."""
+    """True if there is only space between this block and the one before."""
     alternative: bool
-    """Whether this block is in the tab next to that of the one before."""
+    """True if this block is in the tab next to that of the one before."""
 
 
 def blocks(page):
@@ -105,12 +105,12 @@ def test_page(page, runs, home):
 
 
 def timeless(printed):
-    """What is printed without times, durations and ports: all else is the same in each run."""
+    """The output without times, durations and ports: all else is the same in each run."""
     return TIME.sub("0", printed)
 
 
 def run_page(page, home):
-    """What each of its Python blocks printed."""
+    """The output of each of its Python blocks."""
     names = {"__name__": "__main__"}
     printed, all_printed = [], []
     for block in blocks(page):

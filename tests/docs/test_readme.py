@@ -26,7 +26,7 @@ def cells(line):
 
 
 def measured(row):
-    """What the results say of a row: the cells of each contender."""
+    """The results for a row: the cells of each contender."""
     (section,) = re.findall(rf"^### {re.escape(row)}\n(.*?)(?=^### |\Z)", RESULTS, re.S | re.M)
     return {cells(line)[0]: cells(line)[1:] for line in section.splitlines() if line[:1] == "|"}
 

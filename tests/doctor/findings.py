@@ -1,4 +1,4 @@
-"""What the doctor finds, by its steps, and the service that it examines."""
+"""Findings of the doctor, by its steps, and the service that it examines."""
 
 import socket
 

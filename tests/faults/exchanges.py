@@ -124,7 +124,7 @@ class FaultProxy(Proxy):
 
 
 class Exchange:
-    """What a kind of fault has at hand for one request."""
+    """The means that a kind of fault has for one request."""
 
     def __init__(self, proxy, request, upstream, writer):
         self.proxy, self.request, self.writer = proxy, request, writer

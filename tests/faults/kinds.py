@@ -40,7 +40,7 @@ class Kind:
 
     @property
     def delays(self):
-        """Whether a time-out is what may come of it."""
+        """True if a time-out may come of it."""
         return bl.RequestTimeout in self.errors
 
     @property
@@ -252,7 +252,7 @@ def refusal(exchange, code, words="refused"):
 
 
 def has_more(envelope):
-    """Whether a response is a page with another after it."""
+    """True if a response is a page with another after it."""
     inner = envelope.get("data") or envelope.get("d") or {}
     pagination = envelope.get("pagination") or {}
     return pagination.get("has_more") is True or (

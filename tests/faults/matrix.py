@@ -256,7 +256,7 @@ async def stream(pager):
 
 
 def run_case(case, world):
-    """What is wrong with a case, or None; and its run."""
+    """Runs a case. Returns what is wrong with it, or None; and its run."""
     case_run, wrong = CaseRun(case, world), None
     try:
         case_run.run()
@@ -268,7 +268,7 @@ def run_case(case, world):
 
 @dataclass
 class Outcome:
-    """What came of many cases."""
+    """The outcome of many cases."""
 
     cases: int
     failures: list

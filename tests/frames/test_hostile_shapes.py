@@ -70,7 +70,7 @@ def tiny(size):
 
 
 def many_pages(size):
-    """What every second record of a sequence is: a piece each."""
+    """Records of which every second one is taken, each a piece of its own."""
     return body([{"code": str(n), "price": "1.5"} for n in range(size // 30)])
 
 
@@ -211,7 +211,7 @@ except KeyboardInterrupt:
 )  # fmt: skip
 def test_security_40_ctrl_c_ends_what_the_core_computes(rows, read):
     script = INTERRUPTED.replace("ROWS", rows).replace("READ", read)
-    # A busy machine may be slow to schedule the process: what counts is that it does not go on.
+    # A busy machine may be slow to schedule the process: what counts is that it does not continue.
     for _ in range(5):
         done = subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, check=True

@@ -63,7 +63,7 @@ def written(draw, rows):
 
 
 def spoil(rows):
-    """What a caller may do to dicts that are its own."""
+    """Changes dicts in ways that a caller may, since they are its own."""
     for row in rows:
         for inner in row.values():
             if isinstance(inner, dict):

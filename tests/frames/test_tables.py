@@ -90,7 +90,7 @@ def test_empty_results() -> None:
         ("us", "", "–"),
         ("us", "0", "–"),
         ("ms", None, "–"),
-        # What is no time in the declared unit is shown as it came.
+        # A value that is not a time in the declared unit is shown unchanged.
         ("ms", 2**63 - 1, "9223372036854775807"),
         ("us", "soon", "soon"),
         ("ms", True, "True"),
@@ -146,7 +146,7 @@ def test_control_characters_are_shown_and_not_sent() -> None:
 
 
 class Seen(HTMLParser):
-    """What a browser would see: the tags, their attributes and the text."""
+    """The page as a browser would see it: the tags, their attributes and the text."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What an installed boardlot must do, by the standard library alone: `python installed.py [extra]`.
+"""Checks of an installed boardlot, by the standard library alone: `python installed.py [extra]`.
 
 Without an extra: in an environment that has nothing else. `test_wheel.py` and the release workflow
 run it in the environments that they make. It raises where something is amiss.
@@ -70,7 +70,7 @@ def sandbox():
     import boardlot as bl
 
     with bl.Sandbox(seed=7) as server, tempfile.TemporaryDirectory() as folder:
-        # A client whose key lies in a file can be sent to other processes, as dask does.
+        # A client whose key is stored in a file can be sent to other processes, as dask does.
         key, file = bl.generate_key(), Path(folder, "key.pem")
         file.touch(mode=0o600)
         file.write_text(key.private_pem)
@@ -104,7 +104,7 @@ def nothing_is_required():
 
 
 def refusal(uses, client, hint):
-    """What needs an extra says so without it."""
+    """Checks that a feature that needs an extra says so without it."""
     try:
         uses(client)
     except ImportError as error:

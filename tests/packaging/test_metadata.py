@@ -1,4 +1,4 @@
-"""What describes the package: one version everywhere, every extra explained, placeholders named."""
+"""The package's metadata: one version everywhere, every extra explained, placeholders named."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What the release workflow calls: the files of a release, its notes, the commit before a push."""
+"""The scripts of the release workflow: a release's files and notes, the commit before a push."""
 
 import re
 import subprocess

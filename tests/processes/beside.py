@@ -41,7 +41,7 @@ def exit_beside(names):
         # Imports of frame libraries take ten times as long beside threads that compete.
         with contextlib.suppress(Exception):
             call()
-    # Threads change places as often as they can.
+    # Threads are switched as often as possible.
     sys.setswitchinterval(1e-5)
     made = [threading.Event() for _ in calls]
     for call, event in zip(calls, made, strict=True):

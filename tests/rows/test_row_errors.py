@@ -1,4 +1,4 @@
-"""What an error of a record says: what happened, whose mistake it is, and what to do."""
+"""Errors of records: what happened, whose mistake it is, and what to do."""
 
 import pickle
 import re

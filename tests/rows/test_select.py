@@ -141,7 +141,7 @@ def test_a_selected_pager_has_every_row_and_exact_checkpoints(mode):
             pager = client.pager("plate_stocks", *args, **kwargs)
             part = pager.select("code")
             assert await client.rows(part, taken) == expected[:taken]
-            # The position is that of the pager: a selection is no part of it.
+            # The position is that of the pager: a selection is not part of it.
             assert part.checkpoint() == pager.checkpoint()
             resumed = client.pager("plate_stocks", *args, **kwargs, resume=part.checkpoint())
             assert await client.rows(resumed) == book.rows[taken:]

@@ -1,4 +1,4 @@
-//! What a checkpoint says, and whose it is.
+//! The content of a checkpoint, and the list it belongs to.
 
 use boardlot::{
     error::Result,
@@ -84,7 +84,7 @@ async fn windows_are_parts_of_the_range_and_the_end_of_one_is_the_beginning_of_t
         received.extend(times(&[page]));
         let position = pages_now.delivery().position();
         windows.push((position.window, position.done));
-        // Whoever resumes here gets the rest.
+        // Resuming here gets the rest.
         let text = pages_now.checkpoint().expect("a checkpoint");
         let resumed = pages(&service, Range::Closed, 3, Some(&text));
         let rest = resumed.rest().await.expect("rest");

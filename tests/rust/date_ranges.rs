@@ -31,7 +31,8 @@ fn before(ids: &[i64]) -> PreviousRows {
     drop_repeated(&range, &mut page(ids, "1"), &PreviousRows::default()).expect("rows")
 }
 
-/// What follows a page of these rows, requested from `start` to `end`, after one of `previous`.
+/// Returns what follows a page of these rows, requested from `start` to `end`, after one of
+/// `previous`.
 fn advance(ids: &[i64], next: &str, asked: (&str, &str), previous: &[i64]) -> Advanced {
     let (start, end) = asked;
     let asked = (given(start), given(end));

@@ -26,7 +26,7 @@ impl Tree {
         self.code.keys()
     }
 
-    /// Whether a module has others below it.
+    /// Returns true if a module has others below it.
     pub fn is_folder(&self, module: &Module) -> bool {
         self.code.keys().any(|other| other.len() > module.len() && other.starts_with(module))
     }
@@ -139,7 +139,7 @@ fn joined(module: &Module, child: &str) -> Module {
     module.iter().cloned().chain([child.to_owned()]).collect()
 }
 
-/// Whether code has this word.
+/// Returns true if code has this word.
 fn names(code: &str, word: &str) -> bool {
     code.split(|c: char| !c.is_alphanumeric() && c != '_').any(|other| other == word)
 }

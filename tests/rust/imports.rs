@@ -1,4 +1,4 @@
-//! What each source file imports.
+//! The imports of each source file.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ pub struct Import {
     pub path: Vec<String>,
     /// The name that it gets by `as`.
     pub alias: Option<String>,
-    /// Whether it is re-exported by `pub use`.
+    /// True if it is re-exported by `pub use`.
     pub public: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How a list continues, page by page: what is requested, accepted and abandoned.
+//! Continuation of a list, page by page: what is requested, accepted and abandoned.
 
 use std::sync::{
     Arc, Mutex,

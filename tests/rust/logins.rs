@@ -334,7 +334,7 @@ async fn tokens_that_cannot_be_saved_serve_and_are_refreshed_in_place_of_the_sto
     assert_eq!(rig.disk.stored().access_token.as_str(), "a");
     assert_eq!(rig.oauth.reload().await.expect("tokens").access_token.as_str(), "b");
     let rejected = rig.oauth.stored_token().await.expect("a token");
-    // A rejected one does not serve in place of a store that cannot be read.
+    // A rejected one is not used instead of a store that cannot be read.
     rig.disk.unreadable.store(true, Ordering::SeqCst);
     let error = rig.token(Some(&rejected)).await.expect_err("unreadable");
     assert!(error.to_string().contains("unreadable"), "{error}");

@@ -75,9 +75,10 @@ struct World {
     /// The usual time between two fills; 0 for none.
     arrival: i64,
     round_trip: i64,
-    /// How long a request waits for its turn.
+    /// The time that a request waits for its turn.
     turn: Duration,
-    /// How fast the client's clock that is never set runs, and by how much the other one was set.
+    /// The speed of the client's clock that is never set, and the amount by which the other one was
+    /// set.
     drift_ppm: i64,
     set_by: i64,
     start: Instant,

@@ -142,7 +142,7 @@ pub enum Range {
     Closed,
 }
 
-/// What a caller does; `received` says whether what was looked at reaches its code.
+/// An action of a caller; `received` says whether what was looked at reaches its code.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Row {

@@ -8,7 +8,7 @@ use boardlot::{
     pages::{Gathering, Limits, Pages, Unit},
 };
 
-/// Whether there is such a thing; it is left to whoever comes first.
+/// Returns true if there is a next item; it is left to the first to receive it.
 pub async fn fill(pages: &Pages, unit: Unit) -> Result<bool> {
     pages.fill(&mut *pages.lock().await?, unit).await.map(|claim| claim.is_some())
 }
@@ -29,7 +29,7 @@ pub fn receive_page(pages: &Pages) -> Option<PageSlice> {
     pages.delivery().receive(ticket, Unit::Page).then_some(slice)
 }
 
-/// What follows, which is not received yet.
+/// Gathers what follows, without receiving it.
 pub async fn gather(
     pages: &Pages,
     items: Option<usize>,

@@ -1,4 +1,4 @@
-//! What ends a login, and what a refresh finds in the store when it ends.
+//! The end of a login, and what a refresh finds in the store when it ends.
 
 use std::{
     collections::VecDeque,

@@ -1,1 +1,1 @@
-"""What boardlot promises to keep safe, each promise a test with its number."""
+"""The promises of boardlot to keep secrets safe, each promise a test with its number."""

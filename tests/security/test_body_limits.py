@@ -1,4 +1,4 @@
-"""Promise 23: limits on what a response may be, whoever reads it."""
+"""Promise 23: limits on what a response may be, for every reader."""
 
 import gzip
 import json

@@ -32,7 +32,7 @@ def test_security_24_a_header_value_outside_visible_ascii_is_rejected(bad):
                 lambda v=value: plain.request(f"GET{v}", "/x"),
             ]
             for use in uses:
-                # A lone surrogate is no text for the core: Python's own `ValueError` then.
+                # A lone surrogate is not text for the core: Python's own `ValueError` then.
                 with pytest.raises(ValueError):
                     use()
         assert server.received == []
@@ -59,7 +59,7 @@ def test_security_24_headers_of_the_transport_and_of_signing_come_once(name):
             assert value != "evil"
 
 
-# How each method with a place in its path is called, and the only route it may take.
+# How each method with a parameter in its path is called, and the only route it may take.
 ROUTES = {
     "reference_futures": ((), r"/api/v1\.0/quote/([^/]+)/reference-future"),
     "dividends": ((), r"/api/v1\.0/quote/([^/]+)/corporate-actions/dividends"),
@@ -83,7 +83,7 @@ def hostile(dice):
 
 
 def sent_elsewhere(received, pattern, value):
-    """Why a request is not the intended one; None if it is."""
+    """Returns the reason why a request is not the intended one; None if it is."""
     if urlsplit(received.target).path != received.path or "#" in received.target:
         return "another path after parsing"
     found = re.fullmatch(pattern, received.path)

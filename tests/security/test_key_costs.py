@@ -1,4 +1,4 @@
-"""Keys that take long to make or to read: Ctrl-C ends the wait, and other threads go on."""
+"""Keys that take long to make or to read: Ctrl-C ends the wait, and other threads continue."""
 
 import threading
 import time

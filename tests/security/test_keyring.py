@@ -51,7 +51,7 @@ def child(bus, code, *arguments):
 
 
 def outcomes(bus, *commands):
-    """What comes of the methods of a store in another process."""
+    """The outcomes of the methods of a store in another process."""
     out, _ = child(bus, STORE).communicate("".join(f"{command!r}\n" for command in commands))
     return [eval(line) for line in out.splitlines()]
 

@@ -1,4 +1,4 @@
-"""Promise 16: weak and open keys are refused, and what is no key is not shown."""
+"""Promise 16: weak and open keys are refused, and what is not a key is not shown."""
 
 import pickle
 import warnings

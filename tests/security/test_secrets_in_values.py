@@ -13,7 +13,7 @@ from ..support.service import StandInService, response
 TOKEN = "0LdAccessTokenQQQWWWEEERRRTTTYYY"
 OLD, REFRESH = "aCcess1TokenQQQWWWEEERRRTTTYYY", "rEfresh1TokenAAASSSDDDFFFGGG"
 NEW = "aCcess2TokenZZZXXXCCCVVVBBB"
-# So much of a secret is no help to anyone.
+# So little of a secret does not help anyone.
 TELLING = 12
 
 

@@ -21,7 +21,7 @@ spellings = pytest.mark.parametrize("spelling", SPELLINGS)
 
 
 def found(secret, spelling, text):
-    """What a text has of a spelled secret: all of it exactly, or more than a quarter of it."""
+    """The part of a spelled secret in a text: all of it exactly, or more than a quarter of it."""
     spelled = SPELLINGS[spelling](secret)
     size = max(12, len(spelled) // 4)
     traces = {secret, *(spelled[at : at + size] for at in range(len(spelled) - size))}
@@ -30,7 +30,7 @@ def found(secret, spelling, text):
 
 
 def is_redacted(error, spelling):
-    """Whether a text of the error says that it had a secret."""
+    """True if a text of the error says that it had a secret."""
     mark = "***" if spelling == "exactly" else WITHHELD
     return any(mark in str(value) for value in (error, *vars(error).values()))
 

@@ -29,14 +29,14 @@ use zeroize::Zeroizing;
 use super::service::{PAGES, ROWS, Service};
 
 const BASE: &str = "http://127.0.0.1:9";
-/// How long an attempt may take.
+/// The time that an attempt may take.
 const TIMEOUT: Duration = Duration::from_secs(3);
 /// A page that comes later than this is not in time.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 /// As many clients share a limit, as the processes of one machine do.
 const GROUP: usize = 10;
 
-/// How requests are made.
+/// The kind of client that makes requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
     /// By boardlot, with the tokens of logins or with signatures.
@@ -48,7 +48,7 @@ pub enum Kind {
     Plain,
 }
 
-/// What the clients of a run have seen.
+/// The observations of a run's clients.
 #[derive(Debug)]
 pub struct Seen {
     /// The pages that were received, by second since the start.
@@ -70,7 +70,7 @@ pub struct Fleet {
     pub seen: RefCell<Seen>,
     pub start: Instant,
     pub end: Instant,
-    /// How often each client reads its list.
+    /// The interval at which each client reads its list.
     pub interval: Cell<Duration>,
 }
 
@@ -173,7 +173,7 @@ impl Reader {
         }
     }
 
-    /// What requests does with a `Retry` of urllib3.
+    /// Reads as requests does with a `Retry` of urllib3.
     async fn read_plainly(&self) {
         let wanted_at = self.fleet.wants(PAGES);
         for page in 0..PAGES {

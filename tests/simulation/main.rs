@@ -1,6 +1,6 @@
 //! A fleet of clients and a service in virtual time: the real code of retries, their budget, backoff,
 //! throttle, shared limits, clock correction and token refresh, deterministic by seed. The network is
-//! replaced at one exchange, and the clock and the chance are the simulation's; nothing else is.
+//! replaced at one exchange, and the clocks and randomness are the simulation's; nothing else is.
 //!
 //! turmoil and madsim were looked at first. They replace tokio's sockets or all of tokio, below an HTTP library that
 //! uses tokio's own; what is to be shown here is above it. tokio's paused time is enough.

@@ -1,4 +1,4 @@
-//! What happens to a service while a fleet uses it, and what has to come of it.
+//! Scenarios: the fault of a service while a fleet uses it, and the outcome that is required.
 
 use std::{
     cell::{Cell, RefCell},
@@ -19,9 +19,9 @@ use super::{
     service::{Fault, PAGES, Service},
 };
 
-/// How much of the capacity is offered without a fault.
+/// The share of the capacity that is offered without a fault.
 const LOAD: f64 = 0.7;
-/// How long after the end of a fault everything is as before.
+/// The seconds after the end of a fault until everything is as before.
 const RECOVERY: usize = 60;
 /// Goodput is what is received in time of what is asked for in so many seconds, and this is enough of it.
 const WINDOW: usize = 30;
@@ -35,7 +35,7 @@ pub struct Scenario {
     pub name: &'static str,
     pub kind: Kind,
     load: f64,
-    /// How often each client calls.
+    /// The interval at which each client calls.
     interval: f64,
     phases: Vec<Phase>,
     seconds: u64,
@@ -58,7 +58,7 @@ pub struct Times {
     pub interval: f64,
 }
 
-/// What came of a run.
+/// The outcome of a run.
 pub struct Outcome {
     /// Pages per second.
     pub per_second: Vec<u32>,
@@ -72,7 +72,8 @@ pub struct Outcome {
     pub end: f64,
     pub requests: u64,
     pub retries: f64,
-    /// What the budgets of all clients allow: a hundred each, and one for five successes.
+    /// The number of retries that the budgets of all clients allow: a hundred each, and one for
+    /// five successes.
     budget: f64,
     pub jain: f64,
     pub wrong_lists: u64,
@@ -118,7 +119,7 @@ pub fn scenarios(times: Times) -> Vec<Scenario> {
 
 /// A day in which each client calls every ten minutes, as a scheduled job does, and once more within a minute
 /// of the open and of the close; and in which everything happens that can. The service of fewer than a thousand
-/// clients is so slow that calls come too late by chance.
+/// clients is so slow that calls may be late by chance.
 pub fn day() -> Scenario {
     let minutes = |fault, hour: f64, minutes: u64| {
         let begin = (hour * HOUR as f64) as u64;
@@ -244,7 +245,7 @@ impl Seen {
         }
     }
 
-    /// Which share of the pages that were asked for in these seconds came in time.
+    /// The share of the pages requested in these seconds that came in time.
     fn goodput(&self, from: usize, to: usize) -> f64 {
         let sum = |all: &[u32]| all.get(from..to).unwrap_or_default().iter().sum::<u32>();
         match sum(&self.wanted) {
@@ -253,8 +254,8 @@ impl Seen {
         }
     }
 
-    /// How long after the end of a fault the goodput is enough and stays so until the next; none if it is not
-    /// enough at the end.
+    /// The time from the end of a fault until the goodput is enough and stays so until the next;
+    /// none if it is not enough at the end.
     fn recovered(&self, end: usize, next: usize) -> Option<usize> {
         let last = next - SETTLED - WINDOW;
         let lacking = (end..=last).rev().find(|&from| self.goodput(from, from + WINDOW) < ENOUGH);
@@ -266,7 +267,7 @@ impl Seen {
 }
 
 impl Outcome {
-    /// Whether it is what is promised.
+    /// Returns true if it is what is promised.
     pub fn is_kept(&self) -> bool {
         self.recovered.is_some_and(|seconds| seconds <= RECOVERY)
             && self.end >= ENOUGH

@@ -23,13 +23,13 @@ const LATENCY: Duration = Duration::from_millis(20);
 const BACKLOG: Duration = Duration::from_secs(10);
 pub const PAGES: u64 = 2;
 pub const ROWS: u64 = 3;
-/// How long a restart takes.
+/// The time that a restart takes.
 const PAUSE: Duration = Duration::from_secs(10);
 const LIFETIME: Duration = Duration::from_secs(1_800);
-/// How far a signature's time may be from the service's.
+/// The allowed difference between a signature's time and the service's.
 const CLOCK_MS: i64 = 5_000;
 
-/// What is wrong during the fault.
+/// The kind of fault.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Fault {
     /// More is offered: this many times the capacity.
@@ -56,7 +56,7 @@ pub enum Fault {
 pub struct Service {
     capacity: f64,
     state: Mutex<State>,
-    /// What arrived, and what was responded to in time.
+    /// The requests that arrived.
     pub attempts: AtomicU64,
     pub refreshes: AtomicU64,
 }
@@ -137,7 +137,7 @@ impl Service {
         }
     }
 
-    /// When a request is done that arrives now, or its immediate response.
+    /// The time at which a request that arrives now is done, or its immediate response.
     #[expect(clippy::result_large_err, reason = "a response is one")]
     fn enter(&self) -> Result<(Option<Fault>, Instant, u64), Result<HttpResponse>> {
         let mut state = self.state.lock().expect("a lock");

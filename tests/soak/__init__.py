@@ -1,1 +1,1 @@
-"""What takes long or comes in crowds: an hour of work with faults, thousands of peers."""
+"""Tests that take long or come in crowds: an hour of work with faults, thousands of peers."""

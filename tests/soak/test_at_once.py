@@ -32,7 +32,7 @@ def relay(service):
 
 @pytest.fixture
 def options(service, relay, request):
-    """What the clients have in common; a test may ask for a name, which a thread has to look up."""
+    """The clients' shared options; a test may ask for a name, which a thread has to look up."""
     options = {"auth": bl.ApiKey(*service.new_key()), "timeout": 60.0, "max_retries": 0}
     if getattr(request, "param", None) == "by name":
         address = {"base_url": f"https://localhost:{relay.port}", "ca_file": authority().ca_file}

@@ -1,1 +1,1 @@
-"""What the tests share: servers, certificates, child processes, stores, logins, vectors."""
+"""Helpers that tests share: servers, certificates, child processes, stores, logins, vectors."""

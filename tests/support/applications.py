@@ -25,7 +25,7 @@ def application(server, store=None, kind=bl.OAuthApp, confidential=True, **optio
 
 
 def fetch(app, callback_url, begun, user="alice", **session):
-    """What `fetch_token` returns or raises, in either class."""
+    """The result or error of `fetch_token`, in either class."""
     session = {"state": begun.state, "code_verifier": begun.code_verifier, **session}
     found = app.fetch_token(callback_url, **session, user=user)
     return asyncio.run(awaited(found)) if inspect.isawaitable(found) else found

@@ -79,7 +79,7 @@ class Browser(webdriver.Chrome):
 
     @staticmethod
     def gone(element):
-        """Whether the page that it was on has been left."""
+        """True if the page that it was on has been left."""
         try:
             element.is_enabled()
         except StaleElementReferenceException:

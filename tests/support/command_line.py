@@ -22,7 +22,7 @@ ACCOUNT = "281756"
 
 
 class Screen(NamedTuple):
-    """What a terminal got, and how the command ended."""
+    """The text that a terminal got, and how the command ended."""
 
     text: str
     status: int

@@ -77,7 +77,7 @@ class LeakGuard:
         shutil.rmtree(self._temporary, ignore_errors=True)
 
     def _left(self):
-        """What was opened since the file began, and does not end."""
+        """The things that were opened since the file began, and do not end."""
         gc.collect()
         end = time.monotonic() + PATIENCE
         while left := self._open() - self._before - self._shared:

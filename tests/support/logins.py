@@ -56,7 +56,7 @@ class Waiting:
         return self._done.done()
 
     def get(self):
-        """What it returned or raised."""
+        """Returns or raises as the call did."""
         self._thread.join(90)
         return self._done.result(0)
 
@@ -86,7 +86,7 @@ def scopes_of(oauth):
 
 
 def tells_to_log_in(error):
-    """Whether an error's words send the user to a new login."""
+    """True if an error's words send the user to a new login."""
     text = f"{error} {getattr(error, 'hint', '')}".lower()
     return any(words in text for words in ("log in", "login", "sign in"))
 

@@ -7,7 +7,7 @@ BEFORE = 60
 
 
 def places_of(texts, pid):
-    """What is before each copy of the texts in the writable memory of a process, by the text."""
+    """The bytes before each copy of the texts in the writable memory of a process, by the text."""
     found = {text: [] for text in texts}
     wanted = re.compile(b"|".join(re.escape(text.encode("latin-1")) for text in texts))
     with Path(f"/proc/{pid}/mem").open("rb", 0) as memory:

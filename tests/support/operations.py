@@ -54,7 +54,7 @@ async def settled(value):
 
 
 def plain(value):
-    """What can be compared: rows with their metadata, a body, or a time."""
+    """A form that can be compared: rows with their metadata, a body, or a time."""
     if hasattr(value, "content"):
         return value.status, value.content
     if hasattr(value, "meta"):

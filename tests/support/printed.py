@@ -1,4 +1,4 @@
-"""What code of the docs prints."""
+"""The output of the docs' code."""
 
 import ast
 import asyncio
@@ -8,7 +8,7 @@ import io
 
 
 def printed_by(source, name, mode, names):
-    """What code prints; if it awaits, it runs on an event loop of its own."""
+    """The output of code; if it awaits, it runs on an event loop of its own."""
     code = compile(source, name, mode, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     out = io.StringIO()
     with contextlib.redirect_stdout(out):

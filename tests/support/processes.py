@@ -65,7 +65,7 @@ LIBRARIES = {"arrow": "pyarrow", "batches": "pyarrow", "pandas": "pandas", "pola
 
 
 def has_libraries_of(words):
-    """Whether the libraries of frames are there: on a new kind of CPython they may not be."""
+    """True if the libraries of frames are there: on a new kind of CPython they may not be."""
     return all(find_spec(library) for word, library in LIBRARIES.items() if word in words)
 
 

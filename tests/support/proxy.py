@@ -31,7 +31,7 @@ class Proxy:
 
     def __enter__(self):
         self._loop = asyncio.new_event_loop()
-        self._loop.set_exception_handler(lambda *_: None)  # A peer that went away is no news.
+        self._loop.set_exception_handler(lambda *_: None)  # A peer that went away is not news.
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self._run(self.start())
@@ -99,7 +99,7 @@ class Proxy:
                 await writer.wait_closed()
 
     async def serve(self, reader, writer):
-        """What is done with one connection."""
+        """Handles one connection."""
         target = self.target
         if self.tunnels is not None:
             target = await self._tunnel(reader, writer)

@@ -24,7 +24,7 @@ class Running:
         self.info = json.loads(line) if line else {}
 
     def end(self, how: signal.Signals) -> str:
-        """What it writes from the signal on."""
+        """The output from the signal on."""
         self.process.send_signal(how)
         return "".join(self.process.communicate(timeout=60))
 

@@ -41,7 +41,7 @@ class SandboxProcess:
         return self._tell({"key": made.public_pem})["id"], made.private_pem
 
     def authorize(self, url):
-        """What a person would do on the consent page; returns the callback's URL."""
+        """Does what a person would do on the consent page; returns the callback's URL."""
         return self._tell({"authorize": url})["url"]
 
     def used(self):
@@ -57,7 +57,7 @@ class SandboxProcess:
 
 
 class Used:
-    """What a process takes up: MiB of memory, open files, threads."""
+    """The resources of a process: MiB of memory, open files, threads."""
 
     def __init__(self, memory, files, threads):
         self.memory, self.files, self.threads = memory, files, threads

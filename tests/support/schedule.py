@@ -1,4 +1,4 @@
-"""Which process runs which tests: whole files, the longest first, by recorded durations.
+"""Assigns tests to processes: whole files, the longest first, by recorded durations.
 
 What the tests of a file share is made once, and no core waits for a long file at the end. The
 marker `xdist_group` would not do: with pytest 9.2 and pytest-xdist 3.8 it has no effect.
@@ -25,7 +25,7 @@ WHOLE = {"tests/archive", "tests/dask"}
 
 
 def unit_of(nodeid):
-    """What a test is run with by one process: its file, or its whole folder."""
+    """The unit that one process runs a test with: its file, or its whole folder."""
     file = nodeid.partition("::")[0]
     folder = file.rpartition("/")[0]
     return folder if folder in WHOLE else file
@@ -48,7 +48,7 @@ FIRST = order(json.loads(DURATIONS.read_text("utf-8")))
 
 
 def shuffled(items, seed):
-    """The tests in an order by chance: units, the files of each, and the tests of each file."""
+    """The tests in random order: units, the files of each, and the tests of each file."""
     by_file = {}
     for item in items:
         by_file.setdefault((unit_of(item.nodeid), str(item.path)), []).append(item)

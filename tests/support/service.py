@@ -160,7 +160,7 @@ class Fault:
 
 
 def echoed(request, spell=unquote):
-    """What came in, as a careless service would put it into its message."""
+    """The request as a careless service would put it into its message."""
     return spell(request.everything.decode("latin-1"))
 
 

@@ -76,7 +76,7 @@ def data_files(folder):
 
 
 def open_bits(folder):
-    """What others may do anything with, below a folder and the folder itself."""
+    """The paths that others may do anything with, below a folder and the folder itself."""
     places = [Path(folder), *Path(folder).rglob("*")]
     modes = {path: stat.S_IMODE(path.lstat().st_mode) for path in places}
     return {str(path): oct(mode) for path, mode in modes.items() if mode & 0o077}

@@ -18,12 +18,12 @@ HOW = "tools/install-test-packages installs it"
 
 
 def not_installed(name):
-    """Why a test is skipped."""
+    """The reason why a test is skipped."""
     return f"{name} is not installed; {HOW}"
 
 
 def is_of_system(reason):
-    """Whether a test was skipped for a reason from here."""
+    """True if a test was skipped for a reason from here."""
     return HOW in reason
 
 

@@ -128,7 +128,7 @@ def is_equal(one, other):
 def main():
     options = options_of("shared")
     names = options.shared.split(",")
-    # With an interpreter lock, threads change places as often as they can.
+    # With an interpreter lock, threads are switched as often as possible.
     sys.setswitchinterval(1e-5)
     found = {}
     for name in names:

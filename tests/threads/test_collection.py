@@ -1,4 +1,4 @@
-"""What nobody can reach any more is collected, with its threads and files."""
+"""Objects that nobody can reach any more are collected, with their threads and files."""
 
 import asyncio
 import gc
@@ -21,7 +21,7 @@ def sandbox():
 
 @pytest.fixture(scope="module", autouse=True)
 def frozen():
-    """What was there before is not looked at in each collection."""
+    """Exempts objects that existed before from each collection."""
     gc.collect()
     gc.freeze()
     yield

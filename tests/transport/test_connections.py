@@ -1,4 +1,4 @@
-"""What becomes of connections: closed ones are not used, and given-up ones are closed."""
+"""The end of connections: closed ones are not used, and given-up ones are closed."""
 
 import os
 import signal

@@ -1,1 +1,1 @@
-"""What type checkers see: records, overloads, names, docstrings, and every example."""
+"""The view of type checkers: records, overloads, names, docstrings, and every example."""

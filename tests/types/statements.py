@@ -1,4 +1,4 @@
-"""What type checkers accept, and on lines that end with `# error` reject. Never run."""
+"""Statements that type checkers accept, and on `# error` lines reject. Never run."""
 
 from collections.abc import Sequence
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What type checkers accept and reject: the lines of `statements.py`."""
+"""The lines of `statements.py` that type checkers accept and reject."""
 
 import json
 import re

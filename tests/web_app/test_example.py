@@ -76,7 +76,7 @@ class Application:
         return (self.folder.parent / "app.log").read_text()
 
     def secrets(self):
-        """What no browser may see."""
+        """Secrets that no browser may see."""
         client = json.loads((self.folder / "client.json").read_text())
         return [client["client_secret"], (self.folder / "store.key").read_text()]
 
@@ -107,7 +107,7 @@ class NotFollowed(urllib.request.HTTPRedirectHandler):
 
 
 def free_port():
-    """Below those that the system hands out, since it is bound some seconds later."""
+    """Below those that the system assigns, since it is bound some seconds later."""
     while True:
         with socket.socket() as bound, contextlib.suppress(OSError):
             bound.bind(("127.0.0.1", random.randrange(20_000, 32_000)))

@@ -128,7 +128,7 @@ fn signature(endpoint: &Endpoint, annotation: impl Fn(&Parameter) -> String) -> 
     signature
 }
 
-/// What a method returns whose rows have one of these records.
+/// The return type of a method whose rows have one of these records.
 fn results(endpoint: &Endpoint, face: Face, records: &[&Record]) -> String {
     let class = match (&endpoint.paging, face) {
         (None, _) => "Records",
@@ -234,7 +234,7 @@ fn docstring(face: Face, endpoint: &Endpoint) -> String {
     parts.join("\n\n")
 }
 
-/// What the parameter `windows` means, in Python and on the command line.
+/// The docstring of the parameter `windows`, in Python and on the command line.
 pub fn windows_doc() -> String {
     format!(
         "split the time range into this many windows, 1 to {WINDOWS_MAX}, and fetch them \

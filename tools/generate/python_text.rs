@@ -2,7 +2,7 @@
 
 use super::wrapped;
 
-/// Which of the two client classes is written.
+/// The client class that is written.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Face {
     Sync,

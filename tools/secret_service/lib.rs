@@ -24,7 +24,7 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// What is stored, or nothing.
+    /// Loads the stored value, if there is one.
     pub fn load(self) -> Call<'a, Option<Zeroizing<Vec<u8>>>> {
         Box::pin(async move {
             let service = SecretService::connect(EncryptionType::Dh).await?;
@@ -35,7 +35,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// Stores the value, in place of an earlier one.
+    /// Stores the value, replacing an earlier one.
     pub fn save(self, value: &'a [u8]) -> Call<'a, ()> {
         Box::pin(async move {
             let service = SecretService::connect(EncryptionType::Dh).await?;

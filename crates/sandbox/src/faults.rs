@@ -25,14 +25,14 @@ pub struct Faults {
     pub seed: u64,
 }
 
-/// What goes wrong with one response.
+/// A fault of one response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     Drop,
     Throttle,
     Html,
     Truncate,
-    /// Which of the endpoint's internal errors, counted round.
+    /// One of the endpoint's internal errors, by index; the index wraps around.
     Error(usize),
 }
 
@@ -58,7 +58,7 @@ impl Faults {
         }
     }
 
-    /// Whether no response is delayed or faulty.
+    /// Returns true if no response is delayed or faulty.
     pub fn is_none(&self) -> bool {
         *self == Faults { seed: self.seed, ..Faults::default() }
     }

@@ -207,7 +207,7 @@ impl Sandbox {
         self.shared.requests.all()
     }
 
-    /// How many requests it has received, also those that are no longer kept.
+    /// The number of requests it has received, also those that are no longer kept.
     pub fn request_count(&self) -> u64 {
         self.shared.requests.count()
     }

@@ -55,7 +55,7 @@ impl Options {
     const ROWS_MAX: usize = 10_000_000;
     const PLATE_STOCKS_MAX: usize = 90_000;
     const OFFSET_MAX_SECONDS: f64 = 1e9;
-    /// What the times of two years back fit in, and some more.
+    /// A range of years that holds any time of the last two years, and some more.
     const YEARS: (i16, i16) = (2015, 2035);
 
     /// Checks every option.

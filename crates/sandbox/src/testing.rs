@@ -1,4 +1,4 @@
-//! What the tests share: keys, signed headers, a sandbox, and HTTP written by hand.
+//! Helpers shared by the tests: keys, signed headers, a sandbox, and HTTP written by hand.
 
 use std::{
     io::{Read, Write},

@@ -55,7 +55,7 @@ impl Source<'_> {
 struct Table<'a> {
     source: Source<'a>,
     path: Vec<String>,
-    /// Its place, for what has none of its own.
+    /// Its position in the file, for members that have none of their own.
     span: Option<Range<usize>>,
 }
 

@@ -1,4 +1,4 @@
-"""What users do not import: it may change at any time.
+"""Internals that users do not import: they may change at any time.
 
 Nothing is imported here: `import boardlot` loads none of it.
 """

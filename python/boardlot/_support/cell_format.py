@@ -222,7 +222,7 @@ def _widths(value: str) -> Iterator[int]:
 
 
 def _joins(char: str) -> bool:
-    """Whether the character is drawn on top of the preceding one."""
+    """True if the character is drawn on top of the preceding one."""
     return unicodedata.category(char) in ("Mn", "Me") or char in JOINED_JAMO
 
 

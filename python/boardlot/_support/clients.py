@@ -1,4 +1,4 @@
-"""What the generated clients need from Python: the types of arguments, how a pickle is rebuilt,
+"""Python parts of the generated clients: the types of arguments, how a pickle is rebuilt,
 and the errors for names that do not exist, with the nearest one that does."""
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def missing_of_rows(rows: object, name: str) -> AttributeError:
 
 
 def _instead(rows: object, name: str) -> str:
-    """What to call on records or a pager in the place of what they do not have."""
+    """Suggests what to call on records or a pager instead of an attribute that they do not have."""
     wait = "await " if isinstance(rows, _core.AsyncPager) else ""
     if name in AS_FRAME:
         return f"; call `{wait}to_pandas()`, `{wait}to_polars()` or `{wait}to_arrow()`"

@@ -37,7 +37,7 @@ class Passphrase:
     command: tuple[str, ...] | None = None
     """The program and its arguments that print it; no shell is involved."""
     label: str = "passphrase"
-    """What the terminal calls it: a key has a password."""
+    """The name that the terminal shows for it: a key has a password."""
 
     def __call__(self) -> str:
         """The passphrase.
@@ -53,7 +53,7 @@ class Passphrase:
 
     @property
     def unattended(self) -> bool:
-        """Whether nobody is asked."""
+        """True if nobody is asked."""
         return self.file is not None or self.command is not None
 
     def ask(self, prompt: str) -> str:
@@ -126,7 +126,7 @@ def _open_at_once(path: str, flags: int) -> int:
 
 
 def _output(command: Sequence[str]) -> bytes:
-    """What a command prints. Its arguments are not shown in errors: one may be a secret."""
+    """The output of a command. Its arguments are not shown in errors: one may be a secret."""
     name = f"passphrase_command {command[0]}"
     try:
         done = subprocess.run(

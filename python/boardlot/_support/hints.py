@@ -1,4 +1,4 @@
-"""What to do in situations that `boardlot doctor` and the command line distinguish.
+"""Hints for situations that `boardlot doctor` and the command line distinguish.
 
 The hints of the exception classes are in `crates/service/src/error/exception.rs`, and from there in
 `_hints`.

@@ -64,7 +64,7 @@ class Query:
 
     @property
     def has_range(self) -> bool:
-        """Whether the list is one of a range of time, which can be split."""
+        """True if the list is one of a range of time, which can be split."""
         return isinstance(self.method, str) and METHODS[self.method].resumable
 
     @property
@@ -149,7 +149,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Filters:
-    """What can be asked of the service. Rows that it excludes do not meet the conditions."""
+    """Conditions that the service can apply. Rows that it excludes do not meet the conditions."""
 
     code: str | None = None
     # Bounds in microseconds since 1970; both belong to the range.
@@ -185,7 +185,7 @@ class Filters:
 
 
 def is_code(value: object) -> bool:
-    """Whether the service would accept it."""
+    """True if the service would accept it."""
     return type(value) is str and 0 < len(value) <= LONGEST_CODE and value.isprintable()
 
 
@@ -299,7 +299,7 @@ def count(partitions: object, name: str = "partitions") -> int:
 
 @dataclass(frozen=True)
 class Reference:
-    """What a worker makes its client from: the client's own pickle, which contains no secret."""
+    """The source of a worker's client: the client's own pickle, which contains no secret."""
 
     base_url: str
     # Long and unreadable.

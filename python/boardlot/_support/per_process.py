@@ -1,4 +1,4 @@
-"""What belongs to one process: a forked child begins with its own."""
+"""Values that belong to one process: a forked child begins with its own."""
 
 from __future__ import annotations
 

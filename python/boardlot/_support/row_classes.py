@@ -1,4 +1,4 @@
-"""What a class of rows consists of: its annotated fields, and how its instances are made.
+"""Inspection of a class of rows: its annotated fields, and how its instances are made.
 
 A class is inspected once. `as_type` then converts each record without running Python code, unless
 the class has code of its own.
@@ -211,7 +211,7 @@ def _is_named_tuple(cls: Any) -> bool:
 
 
 def _is_typed_dict(cls: Any) -> bool:
-    """Whether it is one of `typing` or of `typing_extensions`."""
+    """True if it is one of `typing` or of `typing_extensions`."""
     return hasattr(cls, "__optional_keys__") and issubclass(cls, dict)
 
 
@@ -243,7 +243,7 @@ def _has_generated_new(cls: Any) -> bool:
 
 
 def _has_generated_init(cls: Any) -> bool:
-    """Whether the constructor of a dataclass only sets the attributes of its fields."""
+    """True if the constructor of a dataclass only sets the attributes of its fields."""
     fields = cls.__dataclass_fields__.values()
     params = cls.__dataclass_params__
     if (

@@ -216,7 +216,7 @@ def html(
 
 
 class _Grid(NamedTuple):
-    """What is shown: the columns, and the first and last rows in one list."""
+    """The displayed part: the columns, and the first and last rows in one list."""
 
     columns: list[Column]
     rows: list[Mapping[str, Any]]

@@ -1,4 +1,4 @@
-"""What is wrong with what an archive has."""
+"""Checks for problems in what an archive has."""
 
 from __future__ import annotations
 

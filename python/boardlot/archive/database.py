@@ -1,4 +1,4 @@
-"""What the archive needs of a database and its connection; `sqlite` and `postgres` implement it."""
+"""The interface of a database and its connection; `sqlite` and `postgres` implement it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RESTORE = "Restore it from a backup."
 
 
 class Transaction(Protocol):
-    """What can be done within one transaction; parameters are marked by `?`."""
+    """The operations within one transaction; parameters are marked by `?`."""
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run a statement and return its rows."""
@@ -83,7 +83,7 @@ class Database(Protocol):
         """Close the database; may be called again."""
 
     def reads(self, path: str) -> bool:
-        """Whether this file belongs to the database."""
+        """True if this file belongs to the database."""
 
     # The parts of a view that the two databases write in different ways.
 
@@ -136,7 +136,7 @@ class DatabaseConnection(Database, Generic[C]):
 
     @abstractmethod
     def _is_lost(self, connection: C) -> bool:
-        """Whether a connection can no longer be used."""
+        """True if a connection can no longer be used."""
 
     @abstractmethod
     def _error(self, error: Any) -> StoreError:
@@ -144,7 +144,7 @@ class DatabaseConnection(Database, Generic[C]):
 
     @property
     def connection_number(self) -> int:
-        """Which connection of this process this is: one that was lost has taken its locks along."""
+        """The connection's number in this process: one that was lost has taken its locks along."""
         return self._own.value.number
 
     @contextmanager

@@ -63,7 +63,7 @@ class ServiceClock:
         return now + int((time.monotonic() - read_at) * 1e6)
 
     def fetch(self) -> Fetch:
-        """What to record of a read that begins now."""
+        """The record to make of a read that begins now."""
         service = service_of(self._client)
         try:
             now = self.now()
@@ -84,7 +84,7 @@ def _local_clock() -> tuple[str, int]:
 
 
 def service_of(client: Any) -> str:
-    """What tells one service from another."""
+    """Identifies a service."""
     return str(client.base_url).rstrip("/")
 
 
@@ -118,7 +118,7 @@ def check_service(database: Database, place: Place, what: str, client: Any) -> N
 def is_fresh(
     database: Database, place: Place, max_age: timedelta, service_now: Callable[[], int]
 ) -> bool:
-    """Whether a list was last read completely less than `max_age` ago by the service's clock.
+    """True if a list was last read completely less than `max_age` ago by the service's clock.
 
     On the machine that read it, its clock and the difference then tell the service's time, so that
     nothing is requested.

@@ -231,7 +231,7 @@ def columns_of(records: Any) -> list[tuple[str, str, str]]:
 
 
 def custom_spec(endpoint: Endpoint) -> ListSpec:
-    """What an archive needs to know about a custom endpoint."""
+    """The archive's description of a custom endpoint."""
     name = endpoint.name
     if not NAME.fullmatch(name) or name.lower() in TAKEN or name.lower().endswith("_history"):
         raise ConfigError(

@@ -20,7 +20,7 @@ WAIT = 0.05
 
 
 class _Queue:
-    """Whoever has waited longest is next."""
+    """A fair lock: the caller that has waited longest is next."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -119,7 +119,7 @@ class Lock(ABC):
                 queue.leave(self)
 
     def in_use(self) -> StoreError:
-        """The error of whoever has waited for it in vain."""
+        """The error of a caller that has waited for it in vain."""
         return StoreError(
             self._held_by, retryable=True, hint="Wait until it has finished, or end it."
         )
@@ -140,7 +140,7 @@ class Lock(ABC):
 
 
 def held_by(kind: str) -> str:
-    """What the holder of a lock does."""
+    """Describes the activity of a lock's holder."""
     if kind == "follow":
         return "followed by another follower of this name"
     return "updated by another process"

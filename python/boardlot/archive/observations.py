@@ -1,4 +1,4 @@
-"""What was seen in the lists that are read as a whole, and when."""
+"""Observations of the lists that are read as a whole, with their times."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Record = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Read:
-    """What a list contained.
+    """The content of a list.
 
     Attributes:
         complete: Whether the list is all there is. Otherwise a record that is missing may still
@@ -37,7 +37,7 @@ class Read:
 
 
 def is_complete(spec: ListSpec, pages: Sequence[Any]) -> bool:
-    """Whether pages are all there is of a list, which the service may cut."""
+    """True if pages are all there is of a list, which the service may cut."""
     total = pages[0].meta.get(spec.total) if spec.total is not None else None
     return not isinstance(total, int) or sum(map(len, pages)) >= total
 

@@ -1,4 +1,4 @@
-"""What an update did."""
+"""The report of an update."""
 
 from __future__ import annotations
 

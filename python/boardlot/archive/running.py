@@ -122,7 +122,7 @@ class _Worker(Runner):
 
         done: asyncio.Future[Any] = self._loop.create_future()
         self._calls.put((call, done))
-        # Unlike the future itself, the wait can be cancelled while the call goes on.
+        # Unlike the future itself, the wait can be cancelled while the call continues.
         await asyncio.wait([done])
         result, error = done.result()
         if isinstance(error, Cancelled):

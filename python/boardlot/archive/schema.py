@@ -101,7 +101,7 @@ TABLES = (
 
 
 def is_ready(database: Database, transaction: Transaction, tables: set[str]) -> bool:
-    """Whether a database with these tables has those of an archive, and the views of this version.
+    """True if a database with these tables is an archive with the views of this version.
 
     Raises:
         StoreError: It is not an archive, or one of another format.

@@ -1,4 +1,4 @@
-"""What an archive has as tables: the results of queries, and Parquet files."""
+"""Tables of an archive: the results of queries, and Parquet files."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def _declaring() -> Iterator[Any]:
             yield spec.records(key, [], observed=True)
 
 
-# Whoever opens such a file does not expect Parquet in it.
+# Users who open such a file do not expect Parquet in it.
 OTHER_FORMATS = {".csv", ".json", ".jsonl", ".tsv", ".txt", ".xls", ".xlsx"}
 
 

@@ -28,7 +28,7 @@ SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Update:
-    """What to update, checked."""
+    """The checked arguments of an update."""
 
     database: Database
     client: Any
@@ -44,7 +44,7 @@ class Update:
     on_rows: Callable[[int], None] = field(default=lambda rows: None)
 
     def is_fresh(self, place: Place, clock: ServiceClock) -> bool:
-        """Whether a list need not be read."""
+        """True if a list need not be read."""
         age = self.max_age
         return age is not None and is_fresh(self.database, place, age, clock.now)
 

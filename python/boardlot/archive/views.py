@@ -17,7 +17,7 @@ Column = tuple[str, str, str]
 
 
 def are_current(database: Database, transaction: Transaction) -> bool:
-    """Whether the views are there as this version has them."""
+    """True if the views are those that this version makes."""
     _, made_of = _wanted(database, transaction)
     return transaction.execute("select digest from archive_views") == [(made_of,)]
 

@@ -1,4 +1,4 @@
-"""Which fields of a market's IPO list are events, and their rows in the calendar."""
+"""The fields of a market's IPO list that are events, and their rows in the calendar."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def check_writable(path: Path) -> None:
 
 
 def same_file(one: Path, other: Path) -> bool:
-    """Whether both paths lead to the same file, through links or in another spelling."""
+    """True if both paths lead to the same file, through links or in another spelling."""
     if os.path.realpath(one) == os.path.realpath(other):
         return True
     try:

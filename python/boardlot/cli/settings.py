@@ -1,4 +1,4 @@
-"""What the global options say: service, credentials, and where data goes in which format."""
+"""The global options: service, credentials, and where data goes in which format."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Settings:
 
     @property
     def chooses_rows(self) -> bool:
-        """Whether only some rows are written, or in another order."""
+        """True if only some rows are written, or in another order."""
         return bool(self.where or self.sort or self.limit)
 
     @property
@@ -148,7 +148,7 @@ class Settings:
 
     @property
     def credentials(self) -> dict[str, Any]:
-        """What the options say about credentials, as members of a profile's entry."""
+        """The options about credentials, as members of a profile's entry."""
         members: dict[str, Any] = {}
         if self.key_id is not None and self.key_file is not None:
             key_file = self.key_file.absolute()

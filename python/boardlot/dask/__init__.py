@@ -155,7 +155,7 @@ class _Fetch:
 
     @property
     def identity(self) -> object:
-        """What is fetched, not how: rate limit and page size do not matter."""
+        """Identifies the data that is fetched: rate limit and page size do not matter."""
         types = [(name, str(kind)) for name, kind in self.columns.dtypes.items()]
         return (self.clients.reference.base_url, self.decimals, types)
 

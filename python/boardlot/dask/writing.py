@@ -92,7 +92,7 @@ def _identity(expression: Any) -> str:
 
 
 def _is_complete(path: Path) -> bool:
-    """Whether the file has a footer, which is written last."""
+    """True if the file has a footer, which is written last."""
     with path.open("rb") as file:
         try:
             parquet.read_metadata(file)

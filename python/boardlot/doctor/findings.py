@@ -1,4 +1,4 @@
-"""What a step of the doctor finds, and how a step reports it."""
+"""The findings of the doctor's steps, and how a step reports them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def run_step(step: str, check: Callable[[], str]) -> Finding:
 
 
 def reason_of(error: BaseException) -> str:
-    """What the operating system or OpenSSL says, without numbers and source lines."""
+    """The message of the operating system or OpenSSL, without numbers and source lines."""
     if isinstance(error, TimeoutError):
         return "no response in time"
     reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)

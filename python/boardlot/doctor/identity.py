@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def credentials_factory(auth: Any, profile: Mapping[str, Any]) -> Callable[[], Any] | None:
-    """What makes the credentials: those given, otherwise the profile's; `None` for none."""
+    """A factory of the credentials: those given, otherwise the profile's; `None` for none."""
     if auth is not None:
         return auth if callable(auth) else lambda: auth
     if profile.get("kind") in (None, "none"):
@@ -132,7 +132,7 @@ def _check_accepted(identity: _Identity, what: str) -> str:
 
 
 def _hint_for(auth: Any, message: str) -> str:
-    """What to do about rejected credentials, as far as the service's message says why."""
+    """Advice on rejected credentials, as far as the service's message says why."""
     import boardlot
 
     if isinstance(auth, boardlot.BearerToken):
@@ -204,7 +204,7 @@ def profile_limit(profile: Mapping[str, Any]) -> Any:
 
 
 def limit_step(base_url: str, limit: Any) -> Callable[[], Finding] | None:
-    """What reports this limit of a client; `None` without one."""
+    """Returns the step that reports this limit of a client; `None` without one."""
     if limit is None:
         return None
 

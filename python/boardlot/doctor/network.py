@@ -26,7 +26,7 @@ CLOCK_WINDOW = 5.0
 
 
 class Network:
-    """What is known about the connection to the service; each step adds to it."""
+    """The known facts about the connection to the service; each step adds to them."""
 
     def __init__(self, base_url: str, options: dict[str, Any], timeout: float) -> None:
         self.timeout = timeout

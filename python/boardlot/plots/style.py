@@ -1,4 +1,4 @@
-"""What all charts share: columns of records or of a frame as plain Python values, colours, figures,
+"""Helpers shared by all charts: columns of records or frames as Python values, colours, figures,
 axes, and labels that do not overlap."""
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def utc_axis(ax: Axes) -> None:
 
 
 def far_apart(values: Iterable[float]) -> bool:
-    """Whether values of one panel are unreadable on a linear axis."""
+    """True if values of one panel are unreadable on a linear axis."""
     positive = [value for value in values if value > 0]
     return bool(positive) and max(positive) / min(positive) > LINEAR_RATIO
 

@@ -95,7 +95,7 @@ impl Lock {
     }
 }
 
-/// Why there is no lock.
+/// Reasons why there is no lock.
 enum Failure {
     Cancelled(Error),
     Io(io::Error),
@@ -145,7 +145,7 @@ fn make_folder(folder: &Path) -> Result<()> {
         .map_err(|error| store_error(folder, error, "create the folder, or choose another"))
 }
 
-/// Whether the folder exists; an error if other users could replace a file in it.
+/// Returns true if the folder exists; fails if other users could replace a file in it.
 #[cfg(unix)]
 fn check_folder(folder: &Path) -> Result<bool> {
     use std::os::unix::fs::MetadataExt;

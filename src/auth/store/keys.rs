@@ -27,7 +27,7 @@ pub fn refusal_key(key: &str) -> String {
     format!("{key}{REFUSED}")
 }
 
-/// Whether tokens are stored under this key, and not a registration or a refusal.
+/// Returns true if tokens are stored under this key, and not a registration or a refusal.
 pub fn is_token_key(key: &str) -> bool {
     key.contains(' ') && !key.ends_with(REFUSED)
 }

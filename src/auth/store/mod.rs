@@ -24,9 +24,9 @@ pub use state_folder::{digest, state_folder};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// How long to wait for another process to finish changing a file.
+/// The time to wait for another process to finish changing a file.
 const CHANGE_LOCK_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long to wait for another process to finish a refresh, with its retries.
+/// The time to wait for another process to finish a refresh, with its retries.
 pub(super) const REFRESH_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Secrets by key. Every method may block.

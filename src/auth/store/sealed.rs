@@ -10,8 +10,9 @@
 //! | 12 | nonce; random with each change |
 //! | remainder | the keys and values, encrypted by AES-256-GCM, and the 16-byte tag |
 //!
-//! What is encrypted is the length of the list of keys (4 bytes), the keys (origin, client id and perhaps a
-//! user's name), each with a line feed, in order, and then the values, each preceded by its length (4 bytes).
+//! The plaintext is the length of the list of keys (4 bytes), the keys (origin, client id and
+//! perhaps a user's name), each with a line feed, in order, and then the values, each preceded by
+//! its length (4 bytes).
 //!
 //! Everything before it is associated data, so any flipped bit is detected. The costs of Argon2id belong
 //! to the format version: a file cannot ask for excessive ones.

@@ -39,7 +39,7 @@ pub struct Columns {
     bytes: usize,
     /// The number of rows in the parts before this one.
     rows_before: usize,
-    /// Whether these are all records, not only those of a window.
+    /// True if these are all records, not only those of a window.
     is_whole: bool,
 }
 

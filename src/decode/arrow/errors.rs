@@ -6,7 +6,7 @@ use crate::{
     error::{Error, record_value},
 };
 
-/// What can be done with records that have no columns.
+/// The hint for records that have no columns.
 pub(super) const READ_DICTS: &str = "Read the records as dicts.";
 
 /// The error for a value that is not of its field's kind.
@@ -44,7 +44,7 @@ pub(super) fn missing_column(field: &str, page: usize) -> Error {
     .with_advice(READ_AT_ONCE.to_owned())
 }
 
-/// What can be done with pages whose undeclared fields differ.
+/// The hint for pages whose undeclared fields differ.
 const READ_AT_ONCE: &str = "Leave the field out with select(), or call to_arrow(), which reads all \
                             pages before it chooses the columns.";
 

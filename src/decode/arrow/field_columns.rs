@@ -56,7 +56,7 @@ struct ObjectBuilder {
     valid: Vec<bool>,
 }
 
-/// Which value belongs to which field, for records with a uniform layout.
+/// Maps values to fields, for records with a uniform layout.
 #[derive(Debug)]
 pub(super) struct Layout {
     /// The index of each declared field's value in the record.

@@ -67,7 +67,7 @@ impl FieldMatcher {
         self.names.get(self.declared..).unwrap_or_default()
     }
 
-    /// Whether there are as many fields as a table can have.
+    /// Returns true if there are as many fields as a table can have.
     pub fn is_full(&self) -> bool {
         self.names.len() - self.declared >= MAX_UNDECLARED
     }

@@ -1,11 +1,11 @@
-//! How typed columns represent values.
+//! Representation of values in typed columns.
 
-/// How typed columns represent values.
+/// The representation of values in typed columns.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ColumnOptions {
     /// The type of decimal columns.
     pub decimals: Decimals,
-    /// What to do with values that are not of their field's kind.
+    /// The treatment of values that are not of their field's kind.
     pub invalid: InvalidValues,
     /// The layout of text columns.
     pub strings: Strings,
@@ -35,7 +35,7 @@ pub enum Decimals {
     Text,
 }
 
-/// What to do with values that are not of their field's kind.
+/// The treatment of values that are not of their field's kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum InvalidValues {
     /// Return an error.

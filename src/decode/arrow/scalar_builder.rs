@@ -38,7 +38,7 @@ pub(super) enum ScalarBuilder {
     Date(Date32Builder),
 }
 
-/// How much memory to reserve for a column.
+/// The memory to reserve for a column.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Capacity {
     pub rows: usize,

@@ -105,8 +105,8 @@ fn column_of(
     })
 }
 
-/// Whether a column of this inferred kind keeps the value as it is: decimal text is no number here, as it
-/// would not have been inferred as one.
+/// Returns true if a column of this inferred kind keeps the value as it is: decimal text is no
+/// number here, as it would not have been inferred as one.
 fn holds(kind: Kind, json: &str) -> bool {
     match infer_kind(|| std::iter::once(json)) {
         Kind::Flag => matches!(kind, Kind::Flag | Kind::Text),

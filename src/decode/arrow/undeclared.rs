@@ -80,7 +80,7 @@ pub(super) fn infer_kind<'a, V: Iterator<Item = &'a str>>(values: impl Fn() -> V
     }
 }
 
-/// Whether this is an integer whose last digits a float would lose.
+/// Returns true if this is an integer whose last digits a float would lose.
 pub(super) fn loses_digits(json: &str) -> bool {
     let digits = json.strip_prefix('-').unwrap_or(json);
     let is_float = |integer: i64| i128::from(integer) == integer as f64 as i128;

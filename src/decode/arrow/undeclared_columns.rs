@@ -15,8 +15,8 @@ use crate::{
     error::Result,
 };
 
-/// How many more cells than bytes of records the undeclared fields may have: creating a table of
-/// nearly always empty cells would take far longer than reading the records.
+/// The number of cells that the undeclared fields may have beyond the bytes of the records:
+/// creating a table of nearly always empty cells would take far longer than reading the records.
 const SPARE_CELLS: usize = 1 << 20;
 
 /// Gives each part a column for every undeclared field of any part, of the same kind in all parts, in
@@ -68,7 +68,7 @@ pub(super) fn add_undeclared_columns(
     Ok(())
 }
 
-/// Whether so many fields would be a table of nearly always empty cells.
+/// Returns true if so many fields would be a table of nearly always empty cells.
 pub(super) fn is_too_sparse(fields: usize, rows: usize, bytes: usize) -> bool {
     fields.saturating_mul(rows) > bytes.saturating_add(SPARE_CELLS)
 }

@@ -48,7 +48,7 @@ fn specials_of_block(block: &[u8; 64]) -> u64 {
     block.iter().rev().fold(0, |bits, byte| bits << 1 | u64::from(is_special(*byte)))
 }
 
-/// How many of these bytes are digits, up to the first that is not.
+/// The number of these bytes that are digits, up to the first that is not.
 #[inline(always)]
 pub(in crate::decode) fn count_digits(chunk: &[u8; 16]) -> usize {
     #[cfg(target_arch = "x86_64")]
@@ -82,7 +82,7 @@ pub(crate) fn short_eq(left: &[u8], right: &[u8]) -> bool {
     }
 }
 
-/// Whether all of these are digits.
+/// Returns true if all of these are digits.
 #[inline(always)]
 pub(in crate::decode) fn all_digits(chunk: &[u8; 8]) -> bool {
     word::first_non_digit(chunk).is_none()

@@ -7,7 +7,7 @@ pub(in crate::decode) struct KnownKey<'a> {
     /// The first bytes, filled up with zeros, and the bits of them that count.
     bytes: [u64; WORDS],
     mask: [u64; WORDS],
-    /// What follows them in a longer key.
+    /// The bytes after them in a longer key.
     rest: &'a [u8],
     length: usize,
 }
@@ -25,7 +25,7 @@ impl<'a> KnownKey<'a> {
         KnownKey { bytes: words(&bytes), mask: words(&mask), rest, length: text.len() }
     }
 
-    /// Where the key ends, if it begins at `start`. Not within the last bytes of the text.
+    /// The end of the key, if it begins at `start`. Not within the last bytes of the text.
     #[inline(always)]
     pub fn end(&self, text: &[u8], start: usize) -> Option<usize> {
         let chunk = words(text.get(start..)?.first_chunk::<BYTES>()?);

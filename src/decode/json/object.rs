@@ -23,7 +23,8 @@ pub(crate) fn find_member<'a>(members: &Members<'a>, name: &str) -> Option<&'a R
     members.iter().find(|(key, _)| key == name).map(|(_, value)| *value)
 }
 
-/// Whether brackets are nested deeper than in any response; checked before anything recurses.
+/// Returns true if brackets are nested deeper than in any response; checked before anything
+/// recurses.
 pub(in crate::decode) fn is_too_deep(json: &str) -> bool {
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     for byte in json.bytes() {
@@ -69,11 +70,11 @@ impl<'de> Deserialize<'de> for Text<'de> {
 
 struct Object<'a>(Members<'a>);
 
-/// Members as they are read. The one rule for repeated names: each has the place of the first and the
-/// value of the last, as in a Python dict.
+/// Members as they are read. The one rule for repeated names: each has the position of the first
+/// and the value of the last, as in a Python dict.
 pub(super) struct UniqueMembers<'a, V> {
     pub list: Vec<(Cow<'a, str>, V)>,
-    /// Where each name is in the list, once there are many.
+    /// The index of each name in the list, once there are many.
     indices: HashMap<Cow<'a, str>, usize>,
 }
 

@@ -17,7 +17,7 @@ pub struct Raw<'a> {
 pub(crate) struct ByteRange {
     pub start: usize,
     pub end: usize,
-    /// Whether a string has escapes; meaningless for other values.
+    /// True if a string has escapes; meaningless for other values.
     pub escaped: bool,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Raw<'a> {
         self.json.as_bytes().first() == Some(&first)
     }
 
-    /// Whether both are the same scalar: a value that becomes an immutable object.
+    /// Returns true if both are the same scalar: a value that becomes an immutable object.
     #[cfg(feature = "python")]
     #[inline(always)]
     pub(crate) fn is_same_scalar(self, other: Raw<'_>) -> bool {
@@ -73,7 +73,7 @@ impl<'a> Raw<'a> {
         if self.escaped { unescape(quoted).map(Cow::Owned) } else { Some(Cow::Borrowed(quoted)) }
     }
 
-    /// What is between the quotes of a string.
+    /// Returns the text between the quotes of a string.
     #[inline(always)]
     fn quoted_text(self) -> Option<&'a str> {
         // By hand: `strip_prefix` and `strip_suffix` cost as much as all other work on a short text.

@@ -180,7 +180,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether serde reads the whole text as one value.
+    /// Returns true if serde reads the whole text as one value.
     fn serde_accepts(text: &str) -> bool {
         serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok()
     }

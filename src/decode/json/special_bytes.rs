@@ -1,8 +1,8 @@
-//! Where the quotes, backslashes and control characters of a text are, found before it is read.
+//! Finds the quotes, backslashes and control characters of a text before it is read.
 
 use super::byte_scanner::specials;
 
-/// How many bytes one word of bits is about.
+/// The number of bytes that one word of bits covers.
 const BLOCK: usize = 64;
 
 /// A bit for each byte of a text.

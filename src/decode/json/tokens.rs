@@ -1,4 +1,4 @@
-//! Where a string, number or literal ends, by the grammar of RFC 8259.
+//! Finds the end of a string, number or literal, by the grammar of RFC 8259.
 
 use super::{
     byte_scanner::{find_non_digit, find_special, short_eq},

@@ -63,8 +63,8 @@ fn write_string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Whether a terminal obeys it or reverses the text after it: control and bidirectional characters.
-/// An escape is the same JSON value.
+/// Returns true if a terminal obeys it or reverses the text after it: control and bidirectional
+/// characters. An escape is the same JSON value.
 const fn is_unsafe_to_print(character: char) -> bool {
     matches!(
         character,

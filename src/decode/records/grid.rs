@@ -19,7 +19,7 @@ const ESCAPED: u32 = 1 << 31;
 pub(super) struct Grid {
     /// Each key through its colon, in the first record.
     keys: Vec<Range<usize>>,
-    /// Where each value begins, one record after another.
+    /// The start of each value, one record after another.
     starts: Vec<u32>,
 }
 
@@ -29,7 +29,7 @@ pub struct RowValues<'a> {
     text: &'a str,
     keys: &'a [Range<usize>],
     starts: &'a [u32],
-    /// Where the last value ends.
+    /// The end of the last value.
     end: usize,
 }
 
@@ -79,7 +79,7 @@ impl<'a> RowValues<'a> {
     }
 }
 
-/// Where a value begins, as a grid stores it.
+/// The start of a value, as a grid stores it.
 #[inline(always)]
 pub(super) fn marked_start(range: ByteRange) -> u32 {
     range.start as u32 | if range.escaped { ESCAPED } else { 0 }
@@ -125,12 +125,12 @@ impl GridBuilder {
         }
     }
 
-    /// Whether all records so far have the same keys, and no white space.
+    /// Returns true if all records so far have the same keys, and no white space.
     pub fn is_uniform(&self) -> bool {
         self.is_uniform
     }
 
-    /// The places for the values of one more record like the first, unless the page is not uniform.
+    /// The slots for the values of one more record like the first, unless the page is not uniform.
     #[inline(always)]
     pub fn add_record(&mut self) -> Option<&mut [u32]> {
         if !self.is_uniform {

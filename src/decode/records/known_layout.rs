@@ -70,14 +70,14 @@ impl<'a> KnownLayout<'a> {
     }
 }
 
-/// Whether there are only digits from `start` to `end`. May be false for a long integer.
+/// Returns true if there are only digits from `start` to `end`. May be false for a long integer.
 #[inline(always)]
 fn is_integer(text: &[u8], start: usize, end: usize) -> bool {
     let digits = text.get(start..).and_then(<[u8]>::first_chunk).map_or(0, count_digits);
     start + digits >= end
 }
 
-/// Whether there is a literal from `start` to `end`.
+/// Returns true if there is a literal from `start` to `end`.
 #[inline(always)]
 fn is_literal(text: &[u8], start: usize, end: usize) -> bool {
     matches!(text.get(start..end), Some(b"null" | b"true" | b"false"))

@@ -1,4 +1,4 @@
-//! Where the records of a response are, and their values.
+//! Locates the records of a response, and their values.
 
 mod grid;
 mod key_column;

@@ -26,7 +26,7 @@ pub struct Page {
     is_window: bool,
 }
 
-/// What a response contains besides its list of records.
+/// The content of a response besides its list of records.
 #[derive(Debug, Default)]
 pub(super) struct PageMetadata {
     /// The other members of the object that has the list.
@@ -63,7 +63,7 @@ impl Page {
         self.rows.len()
     }
 
-    /// Whether there are no records.
+    /// Returns true if there are no records.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -112,7 +112,7 @@ impl Page {
         }
     }
 
-    /// Whether the page has only the records of one window of a time range.
+    /// Returns true if the page has only the records of one window of a time range.
     pub(crate) fn is_window(&self) -> bool {
         self.is_window
     }

@@ -72,7 +72,7 @@ struct Scanner<'a> {
     pagination: Option<Vec<Member<'a>>>,
 }
 
-/// What to look for in an object.
+/// The member to look for in an object.
 #[derive(Clone, Copy)]
 enum Target<'p> {
     /// The list at this path of members, separated by dots.

@@ -15,7 +15,7 @@ use crate::{
     error::{Error, Result, excerpt},
 };
 
-/// How many lists an error names.
+/// The number of lists that an error names.
 const LISTS_SHOWN: usize = 8;
 
 /// The page in a response with these top-level members, which is known to be valid JSON that is not

@@ -51,7 +51,8 @@ fn two_digits(tens: u8, ones: u8) -> Option<u8> {
     Some(digit(tens)? * 10 + digit(ones)?)
 }
 
-/// Whether this is `T` or a space, `HH:MM[:SS[.FRACTION]]` and optionally `Z`, `+HH:MM` or `+HHMM`.
+/// Returns true if this is `T` or a space, `HH:MM[:SS[.FRACTION]]` and optionally `Z`, `+HH:MM` or
+/// `+HHMM`.
 #[inline(never)]
 fn is_time(text: &[u8]) -> bool {
     let [b'T' | b't' | b' ', h1, h0, b':', m1, m0, rest @ ..] = text else { return false };

@@ -5,7 +5,7 @@ use crate::decode::json::all_digits;
 /// The most digits that a `u64` always holds.
 pub(super) const U64_DIGITS: usize = 19;
 
-/// Whether a number is negative, and what follows its sign.
+/// Returns true if a number is negative, and the text after its sign.
 #[inline(always)]
 pub(super) fn split_sign(text: &[u8]) -> (bool, &[u8]) {
     match text {

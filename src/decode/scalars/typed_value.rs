@@ -1,4 +1,4 @@
-//! Which values each declared kind accepts: the one rule, for typed dicts and typed columns alike.
+//! Defines the values that each declared kind accepts: one rule for typed dicts and typed columns.
 //!
 //! A number may be sent as a JSON number or as text. A text field accepts any JSON value and keeps it
 //! as its JSON text. `null` is null for every kind, `""` for every kind but text.
@@ -37,7 +37,7 @@ pub enum TypedValue<'a> {
     Object,
 }
 
-/// Why a value was not converted or appended.
+/// Reasons why a value was not converted or appended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushError {
     /// The value is absent, null, or what the service sends for null.
@@ -75,7 +75,7 @@ pub fn parse_typed<'a>(kind: Kind, raw: Raw<'a>) -> Result<TypedValue<'a>, PushE
     })
 }
 
-/// Whether the value is `null`.
+/// Returns true if the value is `null`.
 #[inline(always)]
 pub(crate) fn is_null(raw: Raw<'_>) -> bool {
     // Not a `Result` with the value: to move that took longer than to convert it.

@@ -234,7 +234,7 @@ proptest! {
                 "1.5", "2e9", "null", "true", "[1,\"x\"]", "{\"a\":1}", "\"\"", "\"HK.00700\"",
                 "\"\u{4e2d}\u{56fd}\"", "\"\\u4e2d\"", "\"a text of more than fifty-seven bytes, so that the \
                  next special byte is not near\"", "\"fifty-six bytes up to the closing quote of this long text\"",
-                // Not valid JSON, or not in this place.
+                // Not valid JSON, or not at this position.
                 "01", "1x", "12}", "12]", "1\"", "1,", "1 ", "\t1", "12\\", "\"a\tb\"", "\"\\x\"", "\"", "\"a\"b", "\"ab\\", "\"ab\t", "",
             ]), 5), 2..9,
         ),

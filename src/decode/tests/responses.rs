@@ -59,7 +59,7 @@ pub fn spaces() -> impl Strategy<Value = Vec<&'static str>> {
     ]
 }
 
-/// What may be between the quotes; some of it is invalid.
+/// Text to put between quotes; some of it is invalid.
 fn quoted() -> impl Strategy<Value = String> {
     prop_oneof![
         8 => "[ -!#-\\[\\]-~]{0,24}",

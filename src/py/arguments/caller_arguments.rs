@@ -113,7 +113,8 @@ fn wrong_value(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
     raise(value.py(), Error::argument(name, &shown, expected))
 }
 
-/// What a value is read as, such as by its `__index__`; none if it cannot be. An interrupt meanwhile is raised.
+/// Converts a value, such as by its `__index__`; none if it cannot be. An interrupt meanwhile is
+/// raised.
 pub fn read<'py, T: FromPyObjectOwned<'py>>(value: &Bound<'py, PyAny>) -> PyResult<Option<T>> {
     match value.extract().map_err(Into::into) {
         Ok(read) => Ok(Some(read)),

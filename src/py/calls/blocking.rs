@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// How often a thread that waits checks for signals such as Ctrl-C.
+/// The interval at which a thread that waits checks for signals such as Ctrl-C.
 pub const SIGNAL_POLL: Duration = Duration::from_millis(50);
 
 /// Waits for a future on the shared runtime. Signals are handled meanwhile.
@@ -95,7 +95,7 @@ fn wait(
     Ok(Ok(slot))
 }
 
-/// Whether the call left nothing behind that is still running.
+/// Returns true if the call left nothing behind that is still running.
 fn left_nothing_running<T>(outcome: &Result<T>) -> bool {
     match outcome {
         Ok(_) => true,

@@ -15,7 +15,7 @@ use crate::{
     http::{PoolSlot, Transport},
 };
 
-/// Whether a client or pager returns results or awaitables of them.
+/// The mode of a client or pager: it returns results, or awaitables of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallMode {
     Sync,

@@ -43,7 +43,7 @@ pub struct Finished {
     pub held: Option<Box<dyn Send>>,
 }
 
-/// How an operation ends.
+/// The outcome of an operation.
 pub enum Completed {
     With(Py<PyAny>),
     /// At the end of an iteration.

@@ -47,7 +47,7 @@ pub struct CompletionQueue {
     waker: Waker,
 }
 
-/// How an event loop is woken.
+/// The means of waking an event loop.
 enum Waker {
     #[cfg(unix)]
     Socket(std::os::unix::net::UnixStream),

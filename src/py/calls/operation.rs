@@ -57,7 +57,7 @@ impl Operation {
         Ok(Bound::new(py, Operation(Mutex::new(State::Created(operation))))?.into_any())
     }
 
-    /// What a caller may have forgotten.
+    /// A hint for a caller that uses the awaitable as if it were its result.
     fn forgotten(&self) -> String {
         match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             State::Created(operation) => {
@@ -94,7 +94,7 @@ impl Operation {
         Ok(Step::Waits(yielded))
     }
 
-    /// What the awaiting code gets, in the protocol of iterators.
+    /// The next step of the awaiting code, in the protocol of iterators.
     fn step(&self, py: Python<'_>) -> PyResult<Step> {
         match self.replace(State::Closed) {
             State::Created(operation) => self.start(py, operation),
@@ -111,7 +111,7 @@ impl Operation {
     }
 }
 
-/// What an operation does when it is resumed.
+/// The outcome of resuming an operation.
 enum Step {
     /// It waits for this future.
     Waits(Py<PyAny>),
@@ -148,7 +148,7 @@ impl Operation {
         self.__next__(py)
     }
 
-    /// Raises in place of the result: the task was cancelled.
+    /// Raises instead of returning the result: the task was cancelled.
     #[pyo3(signature = (kind, value = None, _traceback = None))]
     fn throw(
         &self,

@@ -22,7 +22,7 @@ pub struct Progress<'a> {
     pub shown: bool,
     pub label: &'a str,
     pub unit: &'static str,
-    /// How many there will be, as far as it is known by now.
+    /// The number that there will be, as far as it is known by now.
     pub total: CountFn,
     pub count: Arc<AtomicU64>,
 }

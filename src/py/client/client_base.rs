@@ -52,12 +52,13 @@ pub struct ClientBase {
     mode: CallMode,
     /// The arguments of the constructor, for pickling.
     given: Py<PyDict>,
-    /// What the core has weak references to: the hooks, and the credentials with their store.
+    /// The objects to which the core has weak references: the hooks, and the credentials with their
+    /// store.
     referents: Vec<Py<PyAny>>,
     observer: Arc<PythonObserver>,
-    /// What the observer has weak references to.
+    /// The objects to which the observer has weak references.
     instrumentation: Mutex<Vec<Py<StrongRef>>>,
-    /// What builds the records, for each endpoint in the order of the table.
+    /// The builders of the records, for each endpoint in the order of the table.
     builders: Vec<RowBuilderPool>,
 }
 
@@ -77,7 +78,7 @@ impl ClientBase {
         base.mode.run_pooled(this.py(), base.core.transport(), call)
     }
 
-    /// What builds the records of an endpoint: a custom endpoint keeps it itself.
+    /// The builders of an endpoint's records: a custom endpoint keeps its own.
     fn builders_of(&self, given: &Bound<'_, PyAny>, endpoint: &api::Endpoint) -> RowBuilderPool {
         if let Ok(own) = given.cast::<Endpoint>() {
             return own.get().builders.clone();
@@ -162,7 +163,7 @@ impl ClientBase {
         self.core.transport().close();
     }
 
-    /// Calls these hooks besides the client's own, in place of those that were set so before.
+    /// Calls these hooks besides the client's own, and replaces those that were set so before.
     fn _instrument(
         &self,
         on_request: Option<Bound<'_, PyAny>>,

@@ -121,11 +121,11 @@ pub fn build_client(
     Ok((core, observer, referents))
 }
 
-/// What other libraries call the switch that turns the verification of certificates off.
+/// Other libraries' names for the switch that turns the verification of certificates off.
 const VERIFICATION: [&str; 6] =
     ["verify", "verify_ssl", "ssl", "ssl_context", "insecure", "check_hostname"];
 
-/// What other libraries call an option.
+/// Other libraries' names for an option.
 const ELSEWHERE: [(&str, &str); 8] = [
     ("api_key", "auth"),
     ("ca_bundle", "ca_file"),

@@ -54,7 +54,7 @@ pub struct Endpoint {
     declaration: Declaration,
     /// The row that all calls use.
     pub row: Arc<api::Endpoint>,
-    /// What builds its records.
+    /// The builders of its records.
     pub builders: RowBuilderPool,
     /// The class that declares the fields, if it is one.
     class: Option<Py<PyType>>,

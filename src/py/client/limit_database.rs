@@ -27,7 +27,7 @@ pub struct DatabaseStorage(Arc<Shared>);
 
 struct Shared {
     object: WeakRef,
-    /// What the database said last.
+    /// The database's last answer.
     known: Mutex<Option<Known>>,
 }
 

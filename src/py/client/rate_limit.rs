@@ -59,7 +59,7 @@ pub struct RateLimit {
 
 struct Database {
     url: String,
-    /// What the core has a weak reference to.
+    /// The object to which the core has a weak reference.
     object: Py<StrongRef>,
     has_password: bool,
 }
@@ -204,7 +204,7 @@ fn positive_rate(value: &Bound<'_, PyAny>) -> PyResult<f64> {
     rate("rate", value)
 }
 
-/// What `explain` and the doctor say about a limit.
+/// The description of a limit for `explain` and the doctor.
 pub fn description(rate: Option<&ClientRate>) -> Option<String> {
     Some(match rate? {
         ClientRate::Own(rate) => format!("{rate} requests per second of this client"),

@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// What an archive adds to each record in its list of changes.
+/// The fields that an archive adds to each record in its list of changes.
 static OBSERVED: [Field; 2] = [
     Field::micros("seen_at", "When the archive saw the change"),
     Field::text("change", "`new`, `changed` or `gone`"),

@@ -1,4 +1,4 @@
-//! The `auth` argument of a client, or what a profile says in its place.
+//! The `auth` argument of a client, or what a profile says instead.
 
 use pyo3::prelude::*;
 

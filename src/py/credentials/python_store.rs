@@ -31,9 +31,9 @@ static STORES: PerProcess<Mutex<HashMap<usize, Weak<PythonStore>>>> = PerProcess
 pub struct PythonStore {
     object: WeakRef,
     class: String,
-    /// Whether it has a lock of its own, which may work across processes.
+    /// True if it has a lock of its own, which may work across processes.
     has_lock: bool,
-    /// What takes its place otherwise.
+    /// The locks to use if it has none.
     locks: KeyLocks,
     caches: Arc<TokenCaches>,
 }

@@ -222,7 +222,8 @@ fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
     Ok((Zeroizing::new(bytes), readable_by_others(&metadata)))
 }
 
-/// Whether a string that should be a path may be the key itself, which no error message may show.
+/// Returns true if a string that should be a path may be the key itself, which no error message may
+/// show.
 fn looks_like_a_key(text: &str) -> bool {
     /// 32 bytes as Base64 without padding: the shortest key.
     const SHORTEST: usize = 43;

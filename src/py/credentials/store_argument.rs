@@ -14,7 +14,7 @@ use crate::{
 /// The Python object of a store, kept by the Python classes that use the store.
 pub struct StoreObject {
     object: Py<PyAny>,
-    /// What the core has a weak reference to, if the object is the caller's own.
+    /// The object to which the core has a weak reference, if it is the caller's own.
     strong: Option<Py<StrongRef>>,
 }
 

@@ -24,7 +24,7 @@ use crate::{
 thread_local! {
     /// The exception that Python code raised on this thread within the core's work.
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
-    /// When this thread last checked for signals, while it calls a store for Python code.
+    /// The time when this thread last checked for signals, while it calls a store for Python code.
     static SIGNALS_CHECKED: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 

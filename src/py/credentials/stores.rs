@@ -34,8 +34,8 @@ use crate::{
 #[pyclass(frozen, subclass, module = "boardlot._core")]
 pub struct TokenStoreBase {
     shared: SharedStore,
-    /// Whether it may wait for the operating system; otherwise it is called on the caller's own thread, so
-    /// that exceptions of the caller's code in it propagate unchanged.
+    /// True if it may wait for the operating system; otherwise it is called on the caller's own
+    /// thread, so that exceptions of the caller's code in it propagate unchanged.
     waits: bool,
 }
 

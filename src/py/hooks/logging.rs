@@ -168,7 +168,7 @@ thread_local! {
     static IS_LOGGING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread runs the handlers of a log record of boardlot's.
+/// Returns true if this thread runs the handlers of a log record of boardlot's.
 pub fn is_logging() -> bool {
     IS_LOGGING.get()
 }

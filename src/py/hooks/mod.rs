@@ -1,4 +1,4 @@
-//! What callers observe of requests: hooks and log records.
+//! Observation of requests by callers: hooks and log records.
 
 pub mod logging;
 pub mod observer;

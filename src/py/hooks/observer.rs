@@ -32,10 +32,10 @@ use crate::{
     },
 };
 
-/// Whether a client of this process has hooks.
+/// True if a client of this process has hooks.
 static HAS_HOOKS: AtomicBool = AtomicBool::new(false);
 
-/// Where a call that starts now comes from; without the caller if no observer would ask for it.
+/// The origin of a call that starts now; without the caller if no observer would ask for it.
 pub fn origin(py: Python<'_>) -> PyResult<Origin> {
     let (is_nested, refreshing) = (shutdown_gate::is_nested(), process::refreshing());
     if !HAS_HOOKS.load(Ordering::Relaxed) && !logging::is_enabled() {

@@ -35,8 +35,9 @@ impl Drop for Attached {
     }
 }
 
-/// What a consumer releases. A thread of the runtime drops it: those never attach, so PyO3 keeps the Python
-/// objects until a thread attaches. So no release waits for the interpreter, whoever has it.
+/// An object that a consumer releases. A thread of the runtime drops it: those never attach, so
+/// PyO3 keeps the Python objects until a thread attaches. So no release waits for the interpreter,
+/// whoever has it.
 pub struct Released<T: Send + 'static>(ManuallyDrop<T>);
 
 impl<T: Send + 'static> Released<T> {

@@ -11,7 +11,7 @@ use pyo3::{
     types::{PyDict, PyString, PyTuple},
 };
 
-/// Calls of Python objects, in the place of PyO3's.
+/// Calls of Python objects, used instead of PyO3's.
 pub trait Invoke<'py> {
     /// `self(*arguments)`.
     fn invoke<A>(&self, arguments: A) -> PyResult<Bound<'py, PyAny>>

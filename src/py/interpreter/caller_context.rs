@@ -16,8 +16,8 @@ use crate::os::process::Caller;
 /// A copy of a context, since a context cannot be entered twice at the same time.
 pub struct CallerContext {
     context: Option<Py<PyAny>>,
-    /// Whether the code is a handler of a log record of boardlot's: a record of its own calls would be
-    /// handled by it again, and would wait for it if the handler has a lock.
+    /// True if the code is a handler of a log record of boardlot's: a record of its own calls would
+    /// be handled by it again, and would wait for it if the handler has a lock.
     pub is_logging: bool,
 }
 

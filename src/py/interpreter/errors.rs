@@ -46,12 +46,13 @@ pub fn cannot_pickle_secret(py: Python<'_>, object: &str) -> PyErr {
     cannot_pickle(py, object, "create it in the process that uses it")
 }
 
-/// Whether an exception is an error, such as one of a wrong type, and not an interrupt or an exit.
+/// Returns true if an exception is an error, such as one of a wrong type, and not an interrupt or
+/// an exit.
 pub fn is_error(py: Python<'_>, exception: &PyErr) -> bool {
     exception.is_instance_of::<PyException>(py)
 }
 
-/// Whether an exception is one of boardlot's.
+/// Returns true if an exception is one of boardlot's.
 pub fn is_own(py: Python<'_>, exception: &PyErr) -> bool {
     let class = classes(py).and_then(|classes| classes.getattr("BoardlotError"));
     class.and_then(|class| exception.value(py).is_instance(&class)).unwrap_or(false)
@@ -94,7 +95,7 @@ pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyA
     class.invoke_named((error.to_string(),), Some(&attributes))
 }
 
-/// What the response said, as attributes of the exception.
+/// Sets the content of the response as attributes of the exception.
 fn set_response_attributes(attributes: &Bound<'_, PyDict>, failure: &ApiFailure) -> PyResult<()> {
     let headers = PyDict::new(attributes.py());
     for (name, value) in &failure.headers {

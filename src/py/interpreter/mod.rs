@@ -1,4 +1,4 @@
-//! What every other room needs of the interpreter: errors, calls into Python, signals, forks and exits.
+//! The interpreter, as all other rooms use it: errors, calls into Python, signals, forks and exits.
 
 #[cfg(not(system_allocator))]
 pub mod allocator;

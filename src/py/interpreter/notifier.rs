@@ -10,12 +10,12 @@ use crate::{
     os::process::PerProcess,
 };
 
-/// What the notifier can wake.
+/// Receiver of the notifier's wake-ups.
 pub trait Wake: Send + Sync {
     fn wake(self: Arc<Self>, py: Python<'_>);
 }
 
-/// Attaches to the interpreter in place of the runtime's worker threads, which never do.
+/// Attaches to the interpreter on behalf of the runtime's worker threads, which never do.
 pub struct Notifier {
     pending: Mutex<Vec<Arc<dyn Wake>>>,
     not_empty: Condvar,

@@ -38,25 +38,26 @@ struct Gate {
     /// The thread that closed the gate, the one that exits the program, and when it was done.
     closed_by: Mutex<Option<(ThreadId, Instant)>>,
     /// The threads that have been inside.
-    threads: Mutex<Vec<Weak<Presence>>>,
+    threads: Mutex<Vec<Weak<InsideFlag>>>,
 }
 
-/// Whether a thread is inside, or about to attach. It belongs to that thread, so that threads which enter
-/// at the same time do not wait for each other.
+/// True if a thread is inside, or about to attach. It belongs to that thread, so that threads which
+/// enter at the same time do not wait for each other.
 #[derive(Default)]
-struct Presence(AtomicBool);
+struct InsideFlag(AtomicBool);
 
-/// How long the exit waits for the threads inside. A thread that takes longer is kept where it is; see
-/// `thread_end`.
+/// The time that the exit waits for the threads inside. A thread that takes longer is kept where it
+/// is; see `thread_end`.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 const CLOSE_POLL: Duration = Duration::from_millis(1);
-/// How long the gate is closed before the interpreter begins to shut down. If it does not, what looked like an
-/// exit was none: a program can run its `atexit` handlers at any time, and finalizers can follow them.
+/// The time for which the gate is closed before the interpreter begins to shut down. If it does
+/// not, what looked like an exit was none: a program can run its `atexit` handlers at any time, and
+/// finalizers can follow them.
 const CLOSED_MAX: Duration = Duration::from_millis(500);
 const WAIT_POLL: Duration = Duration::from_millis(10);
 
 thread_local! {
-    static HERE: RefCell<Option<Here>> = const { RefCell::new(None) };
+    static HERE: RefCell<Option<ThreadGate>> = const { RefCell::new(None) };
 
     static IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
 
@@ -64,11 +65,11 @@ thread_local! {
 }
 
 /// This thread at the gate.
-struct Here {
+struct ThreadGate {
     process: u32,
     gate: Arc<Gate>,
-    presence: Arc<Presence>,
-    /// How many calls of `enter` have not been left.
+    inside: Arc<InsideFlag>,
+    /// The number of calls of `enter` that have not been left.
     depth: u32,
     registration: thread_end::Registration,
 }
@@ -143,14 +144,14 @@ pub fn with_one_thread_state(work: impl FnOnce() + Send) {
     Python::attach(|py| detach(py, work));
 }
 
-/// Whether this thread runs Python code that the core called and waits for: a hook or a store. Such
-/// code must not wait for a lock that the core holds.
+/// Returns true if this thread runs Python code that the core called and waits for: a hook or a
+/// store. Such code must not wait for a lock that the core holds.
 pub fn is_in_callback() -> bool {
     IN_CALLBACK.get()
 }
 
-/// Whether a call of the core waits for the Python code that this thread runs: a hook or a store, or a
-/// signal handler or finalizer that has interrupted the call.
+/// Returns true if a call of the core waits for the Python code that this thread runs: a hook or a
+/// store, or a signal handler or finalizer that has interrupted the call.
 pub fn is_nested() -> bool {
     IN_CALLBACK.get() || IN_INTERRUPTED_CALL.get()
 }
@@ -213,7 +214,7 @@ fn close() {
     };
     let deadline = Instant::now() + CLOSE_TIMEOUT;
     close_by_this_thread(deadline);
-    let own = with_here(|here| here.presence.clone()).unwrap_or_default();
+    let own = with_here(|here| here.inside.clone()).unwrap_or_default();
     while gate.is_any_other_inside(&own) && Instant::now() < deadline {
         thread::sleep(CLOSE_POLL);
     }
@@ -237,9 +238,9 @@ struct Closed;
 fn try_enter() -> Result<Entered, Closed> {
     let entered = with_here(|here| {
         if here.depth == 0 {
-            here.presence.0.store(true, Ordering::SeqCst);
+            here.inside.0.store(true, Ordering::SeqCst);
             if here.gate.closed.load(Ordering::SeqCst) && !here.gate.opens_for_this_thread() {
-                here.presence.0.store(false, Ordering::Release);
+                here.inside.0.store(false, Ordering::Release);
                 return Err(Closed);
             }
         }
@@ -250,7 +251,7 @@ fn try_enter() -> Result<Entered, Closed> {
 }
 
 /// This thread at the gate; none if the thread is ending.
-fn with_here<T>(work: impl FnOnce(&mut Here) -> T) -> Option<T> {
+fn with_here<T>(work: impl FnOnce(&mut ThreadGate) -> T) -> Option<T> {
     let result = HERE.try_with(|here| {
         let mut here = here.try_borrow_mut().ok()?;
         let here = match &mut *here {
@@ -258,7 +259,7 @@ fn with_here<T>(work: impl FnOnce(&mut Here) -> T) -> Option<T> {
             // In a forked child, the threads of the parent do not exist.
             other => {
                 let registration = other.take().map(|parent| parent.registration);
-                other.insert(Here::new(registration.unwrap_or_default())?)
+                other.insert(ThreadGate::new(registration.unwrap_or_default())?)
             }
         };
         Some(work(here))
@@ -266,32 +267,32 @@ fn with_here<T>(work: impl FnOnce(&mut Here) -> T) -> Option<T> {
     result.ok().flatten()
 }
 
-impl Here {
+impl ThreadGate {
     fn new(registration: thread_end::Registration) -> Option<Self> {
         let gate = GATE.get_or_make(|| Ok(Gate::default())).ok()?;
-        let presence = Arc::new(Presence::default());
-        gate.add(&presence);
-        Some(Here { process: process::id(), gate, presence, depth: 0, registration })
+        let inside = Arc::new(InsideFlag::default());
+        gate.add(&inside);
+        Some(ThreadGate { process: process::id(), gate, inside, depth: 0, registration })
     }
 
     /// Returns the depth before.
     fn set_depth(&mut self, depth: u32) -> u32 {
         if depth == 0 {
-            self.presence.0.store(false, Ordering::Release);
+            self.inside.0.store(false, Ordering::Release);
         }
         std::mem::replace(&mut self.depth, depth)
     }
 }
 
 impl Gate {
-    fn add(&self, presence: &Arc<Presence>) {
+    fn add(&self, inside: &Arc<InsideFlag>) {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         // Of threads that have ended.
-        threads.retain(|presence| presence.strong_count() > 0);
-        threads.push(Arc::downgrade(presence));
+        threads.retain(|inside| inside.strong_count() > 0);
+        threads.push(Arc::downgrade(inside));
     }
 
-    /// Whether this is the thread that closed it, or the interpreter was not shut down.
+    /// Returns true if this is the thread that closed it, or the interpreter was not shut down.
     #[cold]
     fn opens_for_this_thread(&self) -> bool {
         let closed = self.closed_by.lock().unwrap_or_else(PoisonError::into_inner);
@@ -306,7 +307,7 @@ impl Gate {
         is_over
     }
 
-    fn is_any_other_inside(&self, own: &Arc<Presence>) -> bool {
+    fn is_any_other_inside(&self, own: &Arc<InsideFlag>) -> bool {
         let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let mut others =
             threads.iter().filter_map(Weak::upgrade).filter(|other| !Arc::ptr_eq(other, own));

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use pyo3::prelude::*;
 
-/// How many objects are made between two checks: a few milliseconds.
+/// The number of objects that are made between two checks: a few milliseconds.
 const OBJECTS_PER_CHECK: u32 = 1 << 12;
 
 thread_local! {

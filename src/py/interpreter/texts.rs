@@ -15,7 +15,7 @@ pub fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     text.to_str().map(str::to_owned).map_err(|_| not_unicode(name, value))
 }
 
-/// What a text argument of a function may be in Rust.
+/// A Rust type for a text argument of a function.
 pub trait GivenText<'a>: Sized {
     /// From the argument of that name.
     fn given(name: &str, value: &'a Bound<'_, PyAny>) -> PyResult<Self>;

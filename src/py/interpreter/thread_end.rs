@@ -1,4 +1,4 @@
-//! What happens to a thread that CPython ends while it is in boardlot.
+//! Handles a thread that CPython ends while it is in boardlot.
 //!
 //! Up to version 3.13, CPython ends a thread that needs the interpreter while the program exits, by
 //! `pthread_exit`. In glibc this unwinds the stack, through Rust functions that do not expect it: the
@@ -8,13 +8,13 @@
 
 pub use system::Registration;
 
-/// Whether the interpreter is shutting down, as far as this system tells.
+/// Returns true if the interpreter is shutting down, as far as this system tells.
 #[cfg(target_os = "linux")]
 pub fn is_finalizing() -> bool {
     finalization::has_begun()
 }
 
-/// Whether the interpreter is shutting down, as far as this system tells.
+/// Returns true if the interpreter is shutting down, as far as this system tells.
 #[cfg(not(target_os = "linux"))]
 pub fn is_finalizing() -> bool {
     false

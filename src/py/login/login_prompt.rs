@@ -1,4 +1,4 @@
-//! What `login` shows if it cannot open a browser on this machine.
+//! The output of `login` if it cannot open a browser on this machine.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,7 +18,7 @@ pub struct Prompt {
     flow: Arc<Flow>,
     /// `sys.stdin`, if it is a terminal.
     stdin: Option<Py<PyAny>>,
-    /// Why the last URL that was pasted was refused.
+    /// The reason why the last pasted URL was refused.
     refused: Arc<Mutex<Option<String>>>,
 }
 

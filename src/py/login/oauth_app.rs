@@ -37,7 +37,7 @@ pub struct OAuthAppBase {
     connection: Connection,
 }
 
-/// How the requests of an application are sent, as it was passed.
+/// The transport options of an application, as they were passed.
 struct Connection {
     timeout: f64,
     proxy: Option<String>,
@@ -173,7 +173,7 @@ fn new_base<'py>(
     Ok(OAuthAppBase { app, store, connection })
 }
 
-/// How to send the requests of a login or an application.
+/// The options for sending the requests of a login or an application.
 pub fn transport_options(
     py: Python<'_>,
     timeout: Option<f64>,

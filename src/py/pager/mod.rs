@@ -1,6 +1,6 @@
 //! Iterations over pages.
 
-pub mod not_here;
+pub mod missing_attribute;
 pub mod page_iterator;
 pub mod page_reader;
 pub mod pager_base;

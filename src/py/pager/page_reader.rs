@@ -31,11 +31,11 @@ pub struct PageReader {
     pager: Released<ReadPager>,
     columns: StreamColumns,
     schema: SchemaRef,
-    /// How many batches were taken.
+    /// The number of batches that were taken.
     pages: AtomicUsize,
 }
 
-/// What a reader has of its pager: it is here that it has Python objects.
+/// The parts of its pager that a reader has: this is where its Python objects are.
 struct ReadPager {
     state: Arc<PagerState>,
     view: Arc<RowView>,
@@ -91,7 +91,7 @@ impl PageReader {
             let batch = self.pager.state.next_page(py, |slice| self.batch(py, &slice))?;
             match batch {
                 None => return Ok(None),
-                // A page without records is no batch.
+                // A page without records is not a batch.
                 Some(None) => {}
                 Some(batch) => {
                     self.pages.fetch_add(1, Ordering::Relaxed);

@@ -15,7 +15,7 @@ use pyo3::{
 use tokio::sync::OwnedMutexGuard;
 
 use super::{
-    not_here::no_index,
+    missing_attribute::no_index,
     page_iterator::iterate,
     page_reader::stream_capsule,
     pager_state::{ItemKind, PagerState},
@@ -38,7 +38,7 @@ use crate::{
         rows::{
             arrow::ArrowStream,
             frame::{ARROW, FrameLibrary, FrameTarget, PANDAS, POLARS},
-            not_here::no_attribute,
+            missing_attribute::no_attribute,
             records::Records,
             row_builder_pool::RowBuilderPool,
         },
@@ -51,7 +51,7 @@ use crate::{
 pub struct PagerBase {
     state: Arc<PagerState>,
     mode: CallMode,
-    /// What the rows become.
+    /// The view of the rows.
     view: Arc<RowView>,
     /// The same as what this iterates over.
     rows: ItemKind,
@@ -174,7 +174,7 @@ impl PagerBase {
                     // A loop of limited calls gets an empty result before it is refused.
                     _ => count.load(Ordering::Relaxed) == 0,
                 };
-                // Whoever is next waits for a thread, but not for an event loop, which may have stopped.
+                // The next one waits for a thread, but not for an event loop: it may have stopped.
                 Ok((gathering, is_rest, value, is_sync.then_some(fetcher)))
             };
             // On the runtime's threads, so that Ctrl-C need not wait while large pages are parsed.
@@ -233,7 +233,7 @@ impl PagerBase {
     }
 }
 
-/// What was gathered, whether nothing follows, its value, and for a thread the locked fetcher.
+/// The gathered records, whether nothing follows, its value, and for a thread the locked fetcher.
 type Gathered<T> = (Gathering<Py<PyAny>>, bool, T, Option<OwnedMutexGuard<Fetcher>>);
 
 const OVERTAKEN: &str = "this call's event loop had stopped or was busy when the call finished, and \

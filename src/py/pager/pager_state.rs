@@ -1,5 +1,5 @@
-//! What a pager and its iterators share: rows and pages are looked at, converted, and only then
-//! received.
+//! State shared by a pager and its iterators: rows and pages are looked at, converted, and only
+//! then received.
 
 use std::{
     cell::RefCell,
@@ -40,7 +40,7 @@ pub struct PagerState {
     process: u32,
 }
 
-/// What an iterator returns at a time.
+/// The items that an iterator returns.
 #[derive(Clone)]
 pub enum ItemKind {
     Row(Arc<RowView>),
@@ -64,12 +64,12 @@ impl PagerState {
         Arc::new(PagerState { pages, process: process::id() })
     }
 
-    /// What is iterated over.
+    /// The call that is iterated over.
     pub fn call(&self) -> &Arc<PagedCall> {
         self.pages.call()
     }
 
-    /// What the caller has received. Never waits for a request.
+    /// The state of what the caller has received. Never waits for a request.
     pub fn delivery(&self, py: Python<'_>) -> PyResult<&Arc<Delivery<Py<PyAny>>>> {
         let delivery = self.pages.delivery();
         if self.process != process::id() && delivery.is_stuck_after_fork() {
@@ -84,7 +84,8 @@ impl PagerState {
         self.pages.checkpoint().map_err(|error| raise(py, error))
     }
 
-    /// How many rows a call with these limits will return, once the service has reported the total.
+    /// The number of rows that a call with these limits will return, once the service has reported
+    /// the total.
     ///
     /// From the middle of a list, the total is not what remains: a cursor is not a row number.
     pub fn expected_rows(&self, py: Python<'_>, limits: Limits) -> PyResult<CountFn> {
@@ -381,7 +382,7 @@ impl Startable for NextItem {
         let work = async move {
             let mut fetcher = fetcher.await;
             let filled = state.pages.fill(&mut fetcher, unit).await;
-            // Whoever is next is woken next.
+            // The next in line is woken next.
             Finished { held: Some(Box::new(fetcher)), ..Finished::new(filled, finish) }
         };
         Ok(work.boxed())

@@ -24,12 +24,12 @@ use crate::{
     },
 };
 
-/// How many rows are converted at once. More save hardly any time.
+/// The number of rows that are converted at once. More save hardly any time.
 const ROWS_AHEAD: usize = 64;
 /// Large rows are converted one by one.
 const BYTES_AHEAD: usize = 1 << 16;
 
-/// What the rows of a pager become.
+/// The form of a pager's rows.
 pub struct RowView {
     pub builders: RowBuilderPool,
     /// Selected fields that have not been seen in any record yet.
@@ -47,7 +47,7 @@ impl RowView {
         builders: RowBuilderPool,
         undeclared: Option<Arc<UndeclaredNames>>,
     ) -> Arc<Self> {
-        // 0 is no view.
+        // 0 is not a view.
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = View(NEXT.fetch_add(1, Ordering::Relaxed));
         Arc::new(RowView { builders, undeclared, number })

@@ -27,7 +27,7 @@ pub struct FrameTarget {
     pub options: ColumnOptions,
 }
 
-/// What a conversion needs, and the function that takes the Arrow stream.
+/// A library to convert to, and the function that takes the Arrow stream.
 pub struct FrameLibrary {
     method: &'static str,
     /// The extra of the package that installs the libraries.

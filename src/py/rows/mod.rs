@@ -2,7 +2,7 @@
 
 pub mod arrow;
 pub mod frame;
-pub mod not_here;
+pub mod missing_attribute;
 pub mod records;
 pub mod row_builder;
 pub mod row_builder_pool;

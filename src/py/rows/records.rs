@@ -14,7 +14,7 @@ use pyo3::{
 use super::{
     arrow::{ArrowStream, column_options},
     frame::{ARROW, FrameLibrary, FrameTarget, PANDAS, POLARS},
-    not_here::{no_attribute, no_index},
+    missing_attribute::{no_attribute, no_index},
     row_builder_pool::RowBuilderPool,
     row_class::row_class,
     row_spec::{RowSpec, Target},
@@ -66,7 +66,8 @@ pub struct Records {
 }
 
 impl Records {
-    /// What makes `Records` of rows, sharing their shape with other records of the same list.
+    /// Returns a function that makes `Records` of rows, sharing their shape with other records of
+    /// the same list.
     pub fn from_rows(builders: &RowBuilderPool) -> Finish<Rows> {
         let builders = builders.clone();
         Box::new(move |py, rows| {

@@ -27,7 +27,7 @@ use crate::{
     },
 };
 
-/// How many layouts are kept: records of some lists alternate between a few.
+/// The number of layouts that are kept: records of some lists alternate between a few.
 const MAX_LAYOUTS: usize = 4;
 /// The layout of records with more keys is not kept.
 const MAX_KEYS: usize = 128;
@@ -43,7 +43,7 @@ pub struct RowBuilder {
     scanner: MemberScanner,
     /// The last key of `fetch_many`, and its JSON.
     key: (String, String),
-    /// How many objects it has made.
+    /// The number of objects it has made.
     count: u32,
 }
 

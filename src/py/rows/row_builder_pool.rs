@@ -13,17 +13,17 @@ use super::{
 };
 use crate::decode::{RecordRef, Rows};
 
-/// How many builders are kept for one list. More threads at once make theirs each time.
+/// The number of builders that are kept for one list. More threads at once make theirs each time.
 const MAX_BUILDERS: usize = 8;
 
-/// What the records of a list become, shared by everything that reads them.
+/// The builders of a list's records, shared by everything that reads them.
 #[derive(Clone)]
 pub struct RowBuilderPool(Arc<Shared>);
 
 struct Shared {
     spec: Arc<RowSpec>,
-    /// What idle threads have used. A thread takes its own, so that threads side by side do not wait for
-    /// each other, nor for the reference counts of the same objects.
+    /// The builders of idle threads. A thread takes its own, so that threads side by side do not
+    /// wait for each other, nor for the reference counts of the same objects.
     builders: Mutex<Vec<(ThreadId, Box<RowBuilder>)>>,
     /// The same records as typed dicts, once they were requested.
     typed: Mutex<Option<RowBuilderPool>>,

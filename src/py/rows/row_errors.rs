@@ -82,7 +82,7 @@ pub fn missing_field(
     raise(py, Error::config(text).with_advice(advice))
 }
 
-/// Whether any record of the page has this field.
+/// Returns true if any record of the page has this field.
 fn page_has(row: RecordRef<'_>, key_name: Option<&str>, name: &str) -> bool {
     (0..row.page.len()).any(|index| {
         let members = row.page.row(index).unwrap_or_default();

@@ -32,15 +32,15 @@ pub struct Column {
     pub source: Source,
     pub name: Py<PyString>,
     pub converter: Converter,
-    /// Whether values are often those of the record before.
+    /// The rate at which values equal those of the record before.
     pub repeats: HitRate,
-    /// Whether a value that is null becomes `None`.
+    /// True if a value that is null becomes `None`.
     pub is_nullable: bool,
     /// The field of the class.
     pub field: Option<usize>,
 }
 
-/// Where a value is from.
+/// The source of a value.
 pub enum Source {
     /// The key of `fetch_many`.
     Key,
@@ -50,7 +50,7 @@ pub enum Source {
     Factory(Py<PyAny>),
 }
 
-/// Why there is no layout.
+/// Reasons why there is no layout.
 pub enum LayoutError {
     /// A key is not valid JSON.
     InvalidKey,
@@ -167,7 +167,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Whether records with these keys have this layout.
+    /// Returns true if records with these keys have this layout.
     pub fn matches<'k>(
         &self,
         key_name: Option<&str>,

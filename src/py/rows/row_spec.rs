@@ -1,4 +1,4 @@
-//! What records become: dicts, or instances of a class.
+//! The objects that records become: dicts, or instances of a class.
 
 use std::sync::{Arc, atomic::AtomicBool};
 
@@ -10,7 +10,7 @@ use crate::{
     py::values::{converter::Conversion, instances::InstanceMaker},
 };
 
-/// What the records of a list become.
+/// The objects that the records of a list become.
 #[derive(Default)]
 pub struct RowSpec {
     pub target: Target,
@@ -39,11 +39,11 @@ pub struct RowClass {
     /// Unless the class is called.
     pub maker: Option<InstanceMaker>,
     pub fields: Vec<ClassField>,
-    /// Whether a record had all fields that it requires.
+    /// True if a record had all fields that it requires.
     pub fits_records: AtomicBool,
 }
 
-/// How instances are made.
+/// The construction of instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Construction {
     /// A subclass of `tuple` with the constructor that `NamedTuple` generates.
@@ -63,7 +63,7 @@ pub struct ClassField {
     /// The record's field.
     pub name: String,
     pub conversion: Conversion,
-    /// Whether `None` is accepted.
+    /// True if `None` is accepted.
     pub is_nullable: bool,
     /// The annotation, for errors.
     pub type_name: String,
@@ -75,7 +75,7 @@ pub enum FieldDefault {
     /// There is none: the record is refused.
     Required,
     Value(Py<PyAny>),
-    /// What this returns.
+    /// The return value of this function.
     Factory(Py<PyAny>),
     /// The constructor knows.
     OfConstructor,
@@ -87,7 +87,7 @@ impl RowSpec {
         RowSpec { selection: selection.cloned(), ..RowSpec::default() }
     }
 
-    /// What these rows become.
+    /// The spec for these rows.
     pub fn of_rows(target: Target, rows: &Rows) -> Self {
         let selection = rows.selection().cloned();
         RowSpec { target, fields: rows.fields().clone(), selection }
@@ -101,7 +101,7 @@ impl RowClass {
         self.maker.as_ref().map_or(Ok(()), |maker| maker.traverse(visit))
     }
 
-    /// Whether instances are made without running any code of the caller's.
+    /// Returns true if instances are made without running any code of the caller's.
     pub fn is_inert(&self) -> bool {
         let runs_code = |field: &ClassField| {
             matches!(field.default, FieldDefault::Factory(_) | FieldDefault::OfConstructor)

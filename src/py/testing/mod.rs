@@ -1,4 +1,4 @@
-//! What tests use: the sandbox, and responses from bytes.
+//! Tools for tests: the sandbox, and responses from bytes.
 
 #[cfg(feature = "sandbox")]
 pub mod recorded_request;

@@ -64,7 +64,7 @@ pub fn account(name: &str, account: &Bound<'_, PyAny>) -> PyResult<Option<(Strin
     Ok(Some((parameter.name.to_string(), value.into_text())))
 }
 
-/// Which requests fail: those of an endpoint, or to a path.
+/// Parses the requests that fail: those of an endpoint, or to a path.
 pub fn failure_target(value: &Bound<'_, PyAny>) -> PyResult<FailureTarget> {
     if let Ok(endpoint) = value.cast::<Endpoint>() {
         return Ok(FailureTarget::Endpoint(endpoint.get().row.name.to_string()));

@@ -23,7 +23,7 @@ use crate::{
     py::interpreter::{callback::Invoke, fork_safe_cell::ForkSafeOnce},
 };
 
-/// What values become.
+/// The conversion of a value.
 #[derive(Clone)]
 pub enum Conversion {
     /// The service's own value.
@@ -49,7 +49,7 @@ pub enum Conversion {
     Object(&'static [Field]),
 }
 
-/// Why a value, or a record, has no object.
+/// A failure to convert a value, or a record, to an object.
 ///
 /// In a box, so that the outcome of each conversion is two registers. Outcomes that were moved in memory
 /// took a third of the time of a dict of three values.
@@ -60,7 +60,7 @@ pub enum Reason {
     Invalid,
     /// It is null, or what the service sends for null.
     Null,
-    /// There is no Python object of it.
+    /// It has no Python object.
     Object(ObjectError),
 }
 
@@ -112,7 +112,7 @@ impl From<PushError> for Failure {
 type Converted<'py> = Result<Bound<'py, PyAny>, Failure>;
 
 impl Conversion {
-    /// What values of a declared kind become in typed dicts.
+    /// The conversion of values of a declared kind for typed dicts.
     pub fn of_kind(kind: Kind) -> Self {
         match kind {
             Kind::Text => Conversion::Text,
@@ -259,7 +259,7 @@ fn number<'py>(py: Python<'py>, raw: Raw<'_>) -> Converted<'py> {
     }
 }
 
-/// Whether a JSON number is an integer.
+/// Returns true if a JSON number is an integer.
 fn is_integer(json: &str) -> bool {
     !json.is_empty() && json.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
 }

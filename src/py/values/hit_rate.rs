@@ -1,6 +1,6 @@
 //! Attempts to save work, which cost some themselves.
 
-/// Whether an attempt that was made many times has paid off often enough to go on with it.
+/// Tells if an attempt that was made many times has succeeded often enough to continue with it.
 #[derive(Default)]
 pub struct HitRate {
     attempts: u32,

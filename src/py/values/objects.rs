@@ -88,7 +88,7 @@ pub fn meta<'py>(py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyDict>> {
     Ok(dict)
 }
 
-/// Why a value has no Python object.
+/// Reasons why a value has no Python object.
 pub enum ObjectError {
     /// An integer with this many digits, more than Python itself converts.
     LongInteger(usize),

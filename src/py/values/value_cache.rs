@@ -9,8 +9,8 @@ use crate::decode::short_eq;
 /// again. For texts that rarely repeat, such as ids, the search stops.
 #[derive(Default)]
 pub struct ValueCache {
-    /// Each text has one place, which depends on its bytes. Their number is a power of two; there are
-    /// none until the first text, and few until it is known that more pay off.
+    /// Each text has one index, which depends on its bytes. Their number is a power of two; there
+    /// are none until the first text, and few until it is known that more pay off.
     entries: Vec<Entry>,
     lookups: HitRate,
 }
@@ -91,7 +91,7 @@ fn hash(text: &[u8]) -> u64 {
     (last ^ text.len() as u64).wrapping_mul(SPREAD)
 }
 
-/// The place of a text among this many entries, by the upper bits of its hash.
+/// The index of a text among this many entries, by the upper bits of its hash.
 #[inline(always)]
 fn place(hash: u64, entries: usize) -> usize {
     hash.rotate_left(ValueCache::ENTRIES.trailing_zeros()) as usize & entries.wrapping_sub(1)

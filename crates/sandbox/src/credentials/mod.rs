@@ -1,4 +1,4 @@
-//! What authorizes a request: keys and their signatures, tokens and their scopes.
+//! Authorization of requests: keys and their signatures, tokens and their scopes.
 
 pub mod keys;
 pub mod scopes;

@@ -1,4 +1,4 @@
-//! What an access token may do. The service document shows the scopes, but not which endpoint
+//! The scopes of an access token. The service document shows the scopes, but not which endpoint
 //! needs which: this is the sandbox's choice, documented in [`super`].
 
 use std::sync::Arc;
@@ -69,7 +69,7 @@ impl Scopes {
         self.0.join(" ")
     }
 
-    /// Whether they cover a request with these path parameters.
+    /// Checks that they cover a request with these path parameters.
     pub fn check(&self, endpoint: &Endpoint, path: &[(String, String)]) -> Result<(), Rejection> {
         let account = endpoint
             .parameters

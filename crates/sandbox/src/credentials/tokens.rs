@@ -33,7 +33,7 @@ struct State {
     grants: u64,
 }
 
-/// What the user has allowed, bound to the client's authorization request.
+/// The scopes that the user has allowed, bound to the client's authorization request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Consent {
     pub client_id: String,
@@ -66,14 +66,14 @@ struct Access {
     grant: Option<u64>,
 }
 
-/// What a client sends to exchange a code.
+/// A client's request to exchange a code.
 #[derive(Debug, Clone, Copy)]
 pub struct Exchange<'a> {
     pub code: &'a str,
     pub client_id: &'a str,
     pub redirect_uri: &'a str,
     pub verifier: &'a str,
-    /// Whether the client registered for refreshing.
+    /// True if the client registered for refreshing.
     pub refreshes: bool,
 }
 
@@ -84,7 +84,7 @@ pub struct Issued {
     pub scopes: Scopes,
 }
 
-/// Why a grant is invalid.
+/// Reasons why a grant is invalid.
 pub type Invalid = &'static str;
 
 impl Tokens {
@@ -224,7 +224,7 @@ pub fn challenge(text: &str) -> Option<[u8; 32]> {
     URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()
 }
 
-/// Whether this is a verifier, and that of the challenge (RFC 7636).
+/// Returns true if this is a verifier, and that of the challenge (RFC 7636).
 fn fits(verifier: &str, challenge: &[u8; 32]) -> bool {
     VERIFIER_CHARACTERS.contains(&verifier.len())
         && verifier.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))

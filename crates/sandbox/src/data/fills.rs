@@ -25,7 +25,7 @@ pub const ACCOUNTS: &[&str] = &["281756", "281757"];
 const DEFAULT_DAYS: i64 = 90;
 /// The largest number of fills of an account in the United States.
 const UNITED_STATES_FILLS: usize = 300;
-/// How many securities an account trades.
+/// The number of securities that an account trades.
 const TRADED: usize = 36;
 /// The weekdays of a half of the fills: how many before today they begin, and on how many they are. The
 /// first half is within the default range, the second reaches back two years.
@@ -38,7 +38,7 @@ const DEAL_IDS_FROM: u64 = 7_400_000_000_000_000_000;
 const ORDER_IDS_FROM: u64 = 6_200_000_000_000_000_000;
 /// The fills of one order.
 const OF_ORDER: usize = 3;
-/// Of how many fills one is cancelled.
+/// One in this many fills is cancelled.
 const CANCELLED: u64 = 64;
 const BROKERS: [(u32, &str); 4] = [
     (1053, "Harbour Securities"),
@@ -53,7 +53,7 @@ struct Fills {
     opens: i64,
     /// Makes the ids of accounts and markets differ.
     number: u64,
-    /// How many there are in the default range, and as many before it.
+    /// The number of fills in the default range, and as many before it.
     half: usize,
     stocks: Vec<Security>,
     noise: u64,
@@ -137,7 +137,7 @@ impl Fills {
         mixed ^ (mixed >> 31)
     }
 
-    /// When a fill was updated, in microseconds: never later than the one before.
+    /// The time of a fill's update, in microseconds: never later than the one before.
     fn time(&self, place: usize) -> i64 {
         let recent = place < self.half;
         let (first, days) = if recent { RECENT } else { EARLIER };
@@ -155,7 +155,7 @@ impl Fills {
         day * MICROS_PER_DAY + closes - 1 - back % SESSION_MICROS
     }
 
-    /// The place of the latest fill before a time.
+    /// The index of the latest fill before a time.
     fn older_than(&self, micros: i64) -> usize {
         let (mut low, mut high) = (0, self.half * 2);
         while low < high {

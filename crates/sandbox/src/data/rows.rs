@@ -27,7 +27,7 @@ use crate::{
 };
 
 const DATE_RANGE_PAGE: usize = 100;
-/// By how much the end of the default range may differ from now.
+/// The difference that is allowed between the end of the default range and now.
 const NOW_TOLERANCE_MICROS: u64 = 600_000_000;
 /// The lists whose rows are remembered: as many as a client with many windows reads at a time.
 const LISTS_MAX: usize = 64;
@@ -73,7 +73,7 @@ impl Serialize for Row {
     }
 }
 
-/// What determines the rows of a list: the arguments, and whether they are for the default range.
+/// Identifies the rows of a list: the arguments, and whether they are for the default range.
 type List = (Vec<String>, bool);
 
 /// The rows of the last lists, so that not every page of a list looks through all rows.
@@ -99,7 +99,7 @@ impl Lists {
     }
 }
 
-/// Rows that a test brings along: for an endpoint that it declared, or in place of built-in ones.
+/// Rows that a test supplies: for an endpoint that it declared, or instead of the built-in ones.
 #[derive(Debug)]
 pub struct CustomRows {
     pub endpoint: EndpointRef,
@@ -144,14 +144,14 @@ impl CustomRows {
         Ok(CustomRows { endpoint, only, rows, lists: Lists::default() })
     }
 
-    /// Whether these are the rows of the same requests.
+    /// Returns true if these are the rows of the same requests.
     pub fn replaces(&self, other: &CustomRows) -> bool {
         self.endpoint.method == other.endpoint.method
             && self.endpoint.path == other.endpoint.path
             && self.only == other.only
     }
 
-    /// Whether a request gets these rows.
+    /// Returns true if a request gets these rows.
     pub fn is_for(&self, arguments: &Arguments) -> bool {
         self.only.iter().all(|(name, value)| arguments.has(name, value))
     }
@@ -235,12 +235,12 @@ fn date_page(
     Ok(body.rows(&rows.get(first..).unwrap_or_default()))
 }
 
-/// Whether the earliest row of a list comes first.
+/// Returns true if the earliest row of a list comes first.
 pub const fn is_ascending(paging: &Paging) -> bool {
     matches!(paging, Paging::DateRange(_))
 }
 
-/// Whether the filters of the request leave a row in.
+/// Returns true if the filters of the request leave a row in.
 pub fn is_wanted(row: &Row, arguments: &Arguments, is_default_range: bool) -> bool {
     let endpoint = &arguments.endpoint;
     let within = |field: &str, start: &str, end: &str| {
@@ -273,8 +273,8 @@ fn is_built_in(endpoint: &EndpointRef, name: &str) -> bool {
     matches!(endpoint, EndpointRef::BuiltIn(endpoint) if endpoint.name == name)
 }
 
-/// Whether a request is for the range that stands for an open one: the days up to now. It gets a test's
-/// rows whatever their times, so that its data do not age.
+/// Returns true if a request is for the range that stands for an open one: the days up to now. It
+/// gets a test's rows whatever their times, so that its data do not age.
 fn is_default_range(arguments: &Arguments) -> bool {
     let Some(TimeRangeSpec { default_days, .. }) = arguments.endpoint.time_range() else {
         return false;

@@ -96,10 +96,10 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-/// What is known of a request, by names.
+/// The values known of a request, by name.
 pub type Words = BTreeMap<String, String>;
 
-/// What all rows depend on.
+/// The values on which all rows depend.
 #[derive(Debug, Clone, Copy)]
 pub struct Basis {
     pub seed: u64,
@@ -315,7 +315,7 @@ impl Expansion<'_> {
     }
 }
 
-/// What is known of a security.
+/// The values known of a security, by name.
 pub fn words_of(security: &Security) -> [(String, String); 8] {
     let Security { market, code, name, sc_name, tc_name, lot_size, kind, .. } = security;
     let bare = code.split_once('.').map_or("", |(_, bare)| bare);

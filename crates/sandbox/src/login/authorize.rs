@@ -32,7 +32,7 @@ struct Authorization {
     state: String,
 }
 
-/// Why a request is not shown to the user.
+/// Reasons why a request is not shown to the user.
 #[derive(Debug)]
 enum Invalid {
     /// The client or its redirect URI is unknown: a page says so, never a redirect.
@@ -150,7 +150,7 @@ pub fn decide(oauth: &OAuth, tokens: &Tokens, request: &OAuthRequest<'_>) -> Res
     })
 }
 
-/// What a user would do on the page: tick these scopes, allow.
+/// Does what a user would do on the page: tick these scopes, allow.
 pub fn allow_as_demo_user(
     oauth: &OAuth,
     tokens: &Tokens,

@@ -43,7 +43,7 @@ const fn row(
 }
 
 impl Route {
-    /// Whether it is for a person in a browser.
+    /// Returns true if it is for a person in a browser.
     pub fn is_page(&self) -> bool {
         matches!(self.endpoint.response, ResponseShape::Page)
     }

@@ -1,4 +1,4 @@
-//! What the OAuth endpoints share: the registered clients, requests and errors.
+//! State shared by the OAuth endpoints: the registered clients, requests and errors.
 
 use std::{
     collections::HashMap,
@@ -61,7 +61,7 @@ pub struct Client {
     pub id: String,
     pub name: String,
     pub redirect_uris: Vec<String>,
-    /// Whether it registered for refreshing.
+    /// True if it registered for refreshing.
     pub refreshes: bool,
     /// Of a confidential client.
     pub secret: Option<String>,
@@ -102,7 +102,7 @@ impl OAuthError {
     }
 }
 
-/// What is wrong with a field.
+/// From a description of an invalid field.
 impl From<String> for OAuthError {
     fn from(invalid: String) -> Self {
         OAuthError::new("invalid_request", invalid)

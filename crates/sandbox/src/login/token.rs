@@ -90,7 +90,8 @@ fn authenticated(
     }
 }
 
-/// Whether the body is a form; parameters of the content type, such as a charset, are ignored.
+/// Returns true if the body is a form; parameters of the content type, such as a charset, are
+/// ignored.
 fn is_form(request: &OAuthRequest<'_>) -> bool {
     let content_type = request.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     content_type

@@ -14,9 +14,9 @@ use crate::{
 /// The failure of the next requests.
 #[derive(Clone, Debug)]
 pub struct PlannedFailure {
-    /// Which requests fail; `None` for any.
+    /// The requests that fail; `None` for any.
     pub target: Option<FailureTarget>,
-    /// How many; `None` for all until the sandbox is reset.
+    /// The number of failures; `None` for all until the sandbox is reset.
     pub times: Option<u64>,
     /// The HTTP status of the response; 0 closes the connection without one.
     pub status: u16,

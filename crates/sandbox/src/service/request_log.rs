@@ -4,7 +4,7 @@ use std::{collections::VecDeque, sync::Mutex};
 
 use crate::lock;
 
-/// How many requests are kept.
+/// The number of requests that are kept.
 const REQUESTS_MAX: usize = 10_000;
 
 /// A request that was received.

@@ -17,13 +17,13 @@ use crate::{
 #[derive(Debug)]
 pub struct Route {
     pub endpoint: EndpointRef,
-    /// Whether there are built-in data for it.
+    /// True if there are built-in data for it.
     is_built_in: bool,
     /// The rows that a test brought along for it, the newest first.
     custom: Vec<Arc<CustomRows>>,
 }
 
-/// What a request line matches.
+/// The result of matching a request line.
 #[derive(Debug)]
 pub enum RouteMatch {
     Route(Route, Vec<(String, String)>),
@@ -61,7 +61,7 @@ pub fn find(method: &str, path: &str, custom: &[Arc<CustomRows>]) -> RouteMatch 
 }
 
 impl Route {
-    /// Whether it needs no credentials: only the clock, by which a client corrects its own.
+    /// Returns true if it needs no credentials: only the clock, by which a client corrects its own.
     pub fn is_open(&self) -> bool {
         matches!(self.endpoint.response, ResponseShape::ServerTime(_))
     }

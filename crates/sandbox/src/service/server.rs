@@ -40,14 +40,14 @@ use crate::{
 };
 
 const BODY_MAX_BYTES: usize = 1 << 20;
-/// How much of a body that is too large is read.
+/// The number of bytes that are read of a body that is too large.
 const DISCARDED_MAX_BYTES: usize = 64 << 20;
 /// A longer path with its query is rejected, and recorded only up to here.
 const TARGET_MAX_BYTES: usize = 8 << 10;
 const HTML_PAGE: &str = "<!DOCTYPE html>\n<html><head><title>Sign in</title></head>\
                          <body><h1>Sign in to the network</h1></body></html>\n";
 
-/// What all connections share.
+/// State shared by all connections.
 #[derive(Debug)]
 pub struct Shared {
     pub data: Data,
@@ -58,7 +58,7 @@ pub struct Shared {
     pub failures: PlannedFailures,
     /// The rows that the user brought along, the newest last.
     custom: RwLock<Arc<[Arc<CustomRows>]>>,
-    /// By how much the service's clock is ahead of the one that checks signatures: the sandbox's date
+    /// The lead of the service's clock over the one that checks signatures: the sandbox's date
     /// was fixed.
     date_offset_ms: i64,
     sampler: Mutex<FaultSampler>,
@@ -138,7 +138,7 @@ impl Shared {
         }
     }
 
-    /// Adds rows, in place of those for the same requests.
+    /// Adds rows, replacing those for the same requests.
     pub fn add_custom(&self, rows: CustomRows) {
         let mut custom = write(&self.custom);
         let others = custom.iter().filter(|known| !rows.replaces(known)).cloned();

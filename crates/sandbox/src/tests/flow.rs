@@ -14,7 +14,7 @@ pub const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 pub const STATE: &str = "a state/with+odd=&signs";
 pub const FORM: &str = "Content-Type: application/x-www-form-urlencoded\r\n";
 
-/// What a client registers with, before a test alters it.
+/// A valid client registration, which a test may alter.
 pub fn metadata() -> Value {
     json!({
         "redirect_uris": [REDIRECT, "https://app.example/cb?tenant=7"],
@@ -113,7 +113,7 @@ pub fn ask_token(rig: &Rig, pairs: &[(&str, &str)]) -> Got {
     rig.send("POST", TOKEN, FORM, form(pairs).as_bytes()).expect("a response")
 }
 
-/// Whether a rejection has the form of RFC 6749.
+/// Asserts that a rejection has the form of RFC 6749.
 pub fn assert_refused(got: &Got, status: u16, error: &str) {
     let response = got.json();
     assert_eq!((got.status, &response["error"]), (status, &error.into()), "{response}");

@@ -1,4 +1,4 @@
-//! What the tests of the endpoints share: records checked by the table.
+//! Helpers shared by the tests of the endpoints: records checked against the table.
 
 use std::collections::HashSet;
 
@@ -31,7 +31,7 @@ pub fn record(name: &str) -> &'static Record {
         .expect("a record")
 }
 
-/// Whether a row has the declared fields, of the declared kinds, and no other.
+/// Asserts that a row has the declared fields, of the declared kinds, and no other.
 pub fn assert_fields(
     row: &Value,
     fields: &mut dyn Iterator<Item = &'static Field>,
@@ -87,7 +87,7 @@ pub fn assert_rows(response: &Value, place: &str, name: &str, left_out: &[&str])
     }
 }
 
-/// Whether the keys of the first row stand in the order of the document.
+/// Asserts that the keys of the first row are in the order of the document.
 pub fn assert_key_order(got: &Got, name: &str) {
     let text = String::from_utf8(got.body.clone()).expect("text");
     let rows = text.get(text.find("[{").expect("a row")..).expect("rows");

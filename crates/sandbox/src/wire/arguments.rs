@@ -42,7 +42,7 @@ impl Arguments {
         self.get(name).cloned().map(EncodedValue::into_text)
     }
 
-    /// Whether an argument, declared or not, was sent with this value.
+    /// Returns true if an argument, declared or not, was sent with this value.
     pub fn has(&self, name: &str, value: &str) -> bool {
         match self.get(name) {
             Some(EncodedValue::Text(text)) => text == value,
@@ -51,7 +51,7 @@ impl Arguments {
         }
     }
 
-    /// What tells the lists of the endpoint apart: its name and the arguments but for the size of a
+    /// Identifies a list of the endpoint: its name and the arguments except for the size of a
     /// page.
     pub fn identity(&self) -> Vec<String> {
         let mut parts = vec![self.endpoint.name.clone().into_owned()];

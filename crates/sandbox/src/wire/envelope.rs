@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 /// The body of a success, or why the request is rejected.
 pub type HandlerResult = Result<Vec<u8>, Rejection>;
 
-/// Why a request is rejected, before it is put into an envelope.
+/// The reason why a request is rejected, before it is put into an envelope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejection {
     pub code: i64,
@@ -72,7 +72,7 @@ pub struct Body {
 
 impl Body {
     /// The success mark of an endpoint. One whose envelope is unknown has that of the member that its
-    /// list is in; in a place that is undocumented, the list is named as the endpoint is.
+    /// list is in; at a location that is undocumented, the list is named as the endpoint is.
     pub fn new(endpoint: &Endpoint) -> Self {
         let path: Vec<String> = match &endpoint.response {
             ResponseShape::Rows(RecordsLocation::At(path), _) => {

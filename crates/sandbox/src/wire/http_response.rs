@@ -15,7 +15,8 @@ pub type Body = UnsyncBoxBody<Bytes, io::Error>;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
-/// How long the first half of a truncated body gets to be sent before the connection is closed.
+/// The time that the first half of a truncated body gets to be sent before the connection is
+/// closed.
 const TRUNCATION_PAUSE: Duration = Duration::from_millis(20);
 
 /// Status, headers and body.
@@ -24,7 +25,7 @@ pub struct HttpResponse {
     pub status: StatusCode,
     headers: HeaderMap,
     body: Vec<u8>,
-    /// Whether it ends in the middle of the body.
+    /// True if it ends in the middle of the body.
     pub is_cut: bool,
 }
 

@@ -292,7 +292,7 @@ impl Parameter {
     }
 }
 
-/// What a text was probably meant to be, for the end of an error.
+/// Suggests what a text was meant to be, for the end of an error.
 fn meant(argument: &Argument, suggest: impl Fn(&str) -> Option<String>) -> String {
     let Argument::Text(text) = argument else { return String::new() };
     suggest(text).map_or(String::new(), |meant| format!("; did you mean '{meant}'?"))

@@ -7,7 +7,7 @@ use std::fmt;
 pub struct DateRange {
     /// The parameter for the end of the range.
     pub end: String,
-    /// Where the next end comes from.
+    /// The source of the next end.
     pub next: NextEnd,
     /// The field that identifies a row, if rows may be repeated on the next page.
     pub unique: Option<String>,
@@ -28,7 +28,7 @@ impl fmt::Display for DateRange {
     }
 }
 
-/// Where the end of the next, earlier range comes from.
+/// The source of the end of the next, earlier range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NextEnd {
     /// This path in the response.

@@ -30,15 +30,15 @@ pub struct Endpoint {
     /// The part of the request that carries arguments without a parameter, in the order given;
     /// `None` to refuse them.
     pub undeclared: Option<ParameterLocation>,
-    /// How a response marks a success.
+    /// The mark of a successful response.
     pub envelope: Envelope,
-    /// What a success holds.
+    /// The content of a successful response.
     pub response: ResponseShape,
-    /// How a list continues on the next page.
+    /// The paging of a list: how it continues on the next page.
     pub paging: Option<Paging>,
     /// The documented failures.
     pub failures: &'static [Failure],
-    /// Whether sending it twice does the same as sending it once.
+    /// True if sending it twice does the same as sending it once.
     pub idempotent: bool,
     /// The call in the docstring; `None` for what is not a method of the client.
     pub example: Option<Example>,
@@ -57,7 +57,7 @@ impl Endpoint {
         self.parameters.iter().find(|parameter| parameter.name == name)
     }
 
-    /// How its responses are read.
+    /// The rules for reading its responses.
     pub const fn contract(&self) -> Contract {
         Contract { envelope: self.envelope, failures: self.failures }
     }
@@ -141,7 +141,7 @@ impl Method {
     }
 }
 
-/// How a list continues (section 2.4).
+/// The paging of a list: how it continues (section 2.4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Paging {
     /// `next_key` is sent; `pagination.next_key` and `pagination.has_more` come back.
@@ -157,7 +157,7 @@ pub enum Paging {
     DateRange(DateRange),
 }
 
-/// What the first request carries as its cursor.
+/// The value of the cursor in the first request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstPage {
     /// An empty string.
@@ -185,7 +185,7 @@ pub struct Example {
     pub expression: &'static str,
     /// The same for an asynchronous pager, which is not awaited itself.
     pub async_expression: Option<&'static str>,
-    /// What the expression evaluates to.
+    /// The value of the expression.
     pub result: &'static str,
 }
 

@@ -44,7 +44,7 @@ pub fn midnight(date: Date) -> i64 {
     i64::from(days) * MICROS_PER_DAY
 }
 
-/// Whether the seconds of an ISO 8601 time, basic or extended, are 60.
+/// Returns true if the seconds of an ISO 8601 time, basic or extended, are 60.
 fn is_leap_second(text: &str) -> bool {
     let clock = text.split_once(['T', 't', ' ']).map_or("", |(_, clock)| clock);
     let end = clock.find(|c: char| !c.is_ascii_digit() && c != ':').unwrap_or(clock.len());

@@ -14,9 +14,9 @@ pub struct Parameter {
     pub name: Cow<'static, str>,
     /// The part of the request that carries it.
     pub place: ParameterLocation,
-    /// What its arguments may be.
+    /// The arguments that it accepts.
     pub kind: ParameterKind,
-    /// Whether an argument has to be passed.
+    /// True if an argument has to be passed.
     pub required: bool,
     /// A sentence for the docstring.
     pub doc: &'static str,
@@ -35,7 +35,7 @@ pub enum ParameterLocation {
     Form,
 }
 
-/// What the arguments of a parameter may be.
+/// The arguments that a parameter accepts.
 #[derive(Debug, Clone, Copy)]
 pub enum ParameterKind {
     /// `{market}.{code}`.
@@ -195,7 +195,7 @@ impl Parameter {
     pub const fn form(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
         Self::new(name, ParameterLocation::Form, kind, doc)
     }
-    /// The cursor of a paged listing, in its place among the parameters.
+    /// The cursor of a paged listing, at its position among the parameters.
     pub const fn cursor(name: &'static str, place: ParameterLocation) -> Self {
         let doc = "Cursor of the page; set by the pager.";
         Self::new(name, place, ParameterKind::Cursor, doc)
@@ -218,7 +218,8 @@ impl Argument {
         Argument::Secret(SecretText(Zeroizing::new(value.to_owned())))
     }
 
-    /// How an error message shows it: cut, with nothing that could disturb a terminal.
+    /// The text by which an error message shows it: cut, with nothing that could disturb a
+    /// terminal.
     pub fn shown(&self) -> String {
         match self {
             Argument::Text(text) => {

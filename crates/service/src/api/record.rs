@@ -24,7 +24,7 @@ impl Record {
     }
 }
 
-/// Which record the rows of a response have.
+/// The record, or records, of the rows of a response.
 #[derive(Debug, Clone)]
 pub enum Schema {
     /// All rows have this record.
@@ -73,21 +73,21 @@ impl Schema {
 pub struct Field {
     /// Its name on the wire and in Python.
     pub name: Cow<'static, str>,
-    /// What its values mean.
+    /// The meaning of its values.
     pub kind: Kind,
     /// The unit of its values, such as `HKD`, `shares` or `%`; empty if it has none.
     pub unit: &'static str,
     /// The documented values if the set is closed.
     pub values: Option<&'static ValueSet>,
-    /// Whether the document says of every record that it has this field.
+    /// True if the document says of every record that it has this field.
     pub required: bool,
-    /// Whether the document says that the value may be null.
+    /// True if the document says that the value may be null.
     pub nullable: bool,
-    /// What it means, without a full stop.
+    /// Its meaning, without a full stop.
     pub doc: &'static str,
 }
 
-/// What a field's values mean, and so what column they become.
+/// The meaning of a field's values, which determines their column.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
     /// Any text.
@@ -120,7 +120,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// How many make a second.
+    /// The number of units in a second.
     pub const fn per_second(self) -> i64 {
         match self {
             TimeUnit::Seconds => 1,
@@ -148,7 +148,7 @@ impl TimeUnit {
     }
 }
 
-/// How a count is written in JSON.
+/// The JSON form of a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wire {
     /// As a JSON integer.

@@ -1,11 +1,11 @@
-//! How an endpoint's responses are read: the envelope with its success mark, the place of the rows,
-//! and the documented failures (section 7).
+//! Rules for reading an endpoint's responses: the envelope with its success mark, the location of
+//! the rows, and the documented failures (section 7).
 
 use std::{borrow::Cow, fmt};
 
 use super::record::{Record, Schema};
 
-/// How a response marks a success (section 7). Nothing else makes it one.
+/// The success mark of a response (section 7). Nothing else makes it one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Envelope {
     /// `{ret_code: 0, ret_msg, data}`; simulated trading omits `ret_msg`.
@@ -20,12 +20,12 @@ pub enum Envelope {
     Undocumented,
 }
 
-/// What a successful response holds.
+/// The content of a successful response.
 #[derive(Debug, Clone)]
 pub enum ResponseShape {
     /// One instant: this field, a string of milliseconds.
     ServerTime(&'static str),
-    /// A list of records at this place.
+    /// A list of records at this location.
     Rows(RecordsLocation, Schema),
     /// One object of this record, without an envelope.
     Object(&'static Record),
@@ -33,7 +33,7 @@ pub enum ResponseShape {
     Page,
 }
 
-/// Where a response holds its list of records.
+/// The location of a response's list of records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordsLocation {
     /// The list at this path of members, separated by dots.
@@ -65,9 +65,9 @@ pub struct Failure {
     pub code: i64,
     /// The word in `error.code`.
     pub error_code: &'static str,
-    /// What causes it.
+    /// Its cause.
     pub condition: &'static str,
-    /// What the service document tells the caller to do.
+    /// The service document's advice to the caller.
     pub handling: &'static str,
 }
 
@@ -83,7 +83,7 @@ impl Failure {
     }
 }
 
-/// How the responses of an endpoint are read: its success mark, and what its codes mean.
+/// The rules for reading an endpoint's responses: its success mark, and what its codes mean.
 #[derive(Debug, Clone, Copy)]
 pub struct Contract {
     /// The envelope of every response.

@@ -1,4 +1,4 @@
-//! What a symbol or market was probably meant to be, for errors. The document does not rule these
+//! Suggestions for misspelled symbols and markets, for errors. The document does not rule these
 //! spellings out, so they are suggested and never corrected.
 
 /// The prefixes that the document names (section 4.2).
@@ -32,7 +32,7 @@ pub fn suggest_symbol(text: &str) -> Option<String> {
     (suggestion != text).then_some(suggestion)
 }
 
-/// The symbol with a dot in the place of another separator, or between letters and digits.
+/// The symbol with a dot instead of another separator, or between letters and digits.
 fn with_dot(text: &str) -> String {
     let first_digit = text.find(|c: char| c.is_ascii_digit());
     match first_digit.and_then(|place| text.split_at_checked(place)) {

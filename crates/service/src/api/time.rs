@@ -69,12 +69,12 @@ pub fn time(argument: &Argument, unit: TimeUnit) -> Result<EncodedValue, String>
 /// one a year or a date without hyphens.
 const PLAUSIBLE_SECONDS: Range<i128> = 631_152_000..4_133_980_800;
 
-/// Whether a caller can have meant this count as a time.
+/// Returns true if a caller can have meant this count as a time.
 fn is_plausible(number: i128, per_second: i64) -> bool {
     PLAUSIBLE_SECONDS.contains(&number.div_euclid(per_second.into()))
 }
 
-/// What a text was probably meant to be, or what it lacks, for the end of an error.
+/// Suggests what a text was meant to be, or says what it lacks, for the end of an error.
 fn meant_by_text(argument: &Argument, unit: TimeUnit) -> String {
     let Argument::Text(text) = argument else { return String::new() };
     let hyphens = text.trim().replace(['/', '.'], "-");
@@ -90,7 +90,7 @@ fn meant_by_text(argument: &Argument, unit: TimeUnit) -> String {
     }
 }
 
-/// What a date with a time lacks if it has no offset, for the end of an error.
+/// Names the missing offset of a date with a time, for the end of an error.
 fn offset_missing(argument: &Argument) -> &'static str {
     match argument {
         Argument::Text(text)
@@ -104,8 +104,8 @@ fn offset_missing(argument: &Argument) -> &'static str {
     }
 }
 
-/// What a number was probably meant to be, for the end of an error: the same time in the right unit, or
-/// the date that it shows.
+/// Suggests what a number was meant to be, for the end of an error: the same time in the right
+/// unit, or the date that it shows.
 fn meant(number: i128, unit: TimeUnit) -> String {
     const UNITS_PER_SECOND: [i64; 4] = [1, 1_000, 1_000_000, 1_000_000_000];
     let per_second = UNITS_PER_SECOND.into_iter().find(|units| is_plausible(number, *units));

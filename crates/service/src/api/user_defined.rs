@@ -29,19 +29,20 @@ pub struct Declaration {
     pub method: String,
     /// The path below the base URL; `{name}` stands for an argument.
     pub path: String,
-    /// The place of the records in a response, separated by dots; by default the only list in `data`.
+    /// The location of the records in a response, separated by dots; by default the only list in
+    /// `data`.
     pub rows: Option<String>,
-    /// How a list continues.
+    /// The paging of a list.
     pub paging: Option<DeclaredPaging>,
     /// The fields of the records; by default columns are inferred.
     pub record: Vec<Field>,
     /// The kinds of arguments, by their names.
     pub arguments: Vec<(String, String)>,
-    /// What it returns, in the user's words.
+    /// Its description, in the user's words.
     pub doc: String,
 }
 
-/// How a list continues, as a user declares it.
+/// The paging of a list, as a user declares it.
 #[derive(Debug, Clone)]
 pub enum DeclaredPaging {
     /// By a cursor of this name: `next_key` or `page_flag`.
@@ -50,12 +51,12 @@ pub enum DeclaredPaging {
     DateRange(DateRange),
 }
 
-/// What is wrong with a declaration.
+/// An invalid declaration.
 #[derive(Debug)]
 pub struct DeclarationError {
     /// The key that it is about, such as `["record", "time"]`.
     pub key: Vec<String>,
-    /// What is wrong, and what is expected.
+    /// The problem, and what is expected.
     pub message: String,
 }
 
@@ -279,7 +280,7 @@ fn argument_kind(
     })
 }
 
-/// What can be a segment of a path.
+/// Parses the kind of a parameter that is a segment of the path.
 fn path_kind(name: &str, kind: &str) -> Result<ParameterKind, DeclarationError> {
     match argument_kind(name, kind, ParameterLocation::Path)? {
         ParameterKind::FreeText => Ok(ParameterKind::Segment),
@@ -373,7 +374,8 @@ fn check_argument_name(key: &str, name: &str) -> Result<(), DeclarationError> {
     Err(DeclarationError::new(&[key], message))
 }
 
-/// Whether a name is 1 to 64 ASCII letters, digits or underscores, not starting with a digit.
+/// Returns true if a name is 1 to 64 ASCII letters, digits or underscores, not starting with a
+/// digit.
 fn is_valid_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

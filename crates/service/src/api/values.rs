@@ -37,7 +37,7 @@ pub struct Member {
     pub name: &'static str,
     /// The value on the wire.
     pub value: Value,
-    /// What it means, without a full stop.
+    /// Its meaning, without a full stop.
     pub doc: &'static str,
 }
 

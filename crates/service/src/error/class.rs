@@ -29,7 +29,7 @@ pub const CLOCK_OFFSET_CODE: i64 = -12006;
 /// Seen as a throttling code beside `error.code: rate_limited`; not in the service document.
 pub const THROTTLED_CODE: i64 = -11;
 
-/// What a response says about a rejected request.
+/// The parts of a response that tell why a request was rejected.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Evidence<'a> {
     /// The HTTP status.
@@ -85,8 +85,8 @@ impl FailureClass {
     }
 }
 
-/// Whether a status says that the same request may succeed later: Request Timeout, Conflict, Too Early, Too
-/// Many Requests, and failures of the service itself.
+/// Returns true if a status says that the same request may succeed later: Request Timeout,
+/// Conflict, Too Early, Too Many Requests, and failures of the service itself.
 pub const fn is_temporary_status(status: u16) -> bool {
     matches!(status, 408 | 409 | 425 | 429 | 500..=599)
 }

@@ -28,7 +28,7 @@ macro_rules! exception_classes {
                 }
             }
 
-            /// What to do about an error of this class, unless it has a hint of its own.
+            /// Advice for an error of this class, unless it has a hint of its own.
             pub const fn hint(self) -> &'static str {
                 match self {
                     $(ExceptionClass::$name => $hint,)+

@@ -22,10 +22,10 @@ pub use unredacted::Unredacted;
 /// A result whose error is [`Error`] by default.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, with the endpoint and the position of the iteration.
+/// An error, with the endpoint and the position of the iteration.
 #[derive(Debug, Clone)]
 pub struct Error {
-    /// What went wrong.
+    /// The kind of error, with its details.
     pub kind: Box<ErrorKind>,
     /// The endpoint's name, or `METHOD /path` for a custom request.
     pub endpoint: Option<String>,
@@ -33,14 +33,14 @@ pub struct Error {
     pub key: Option<String>,
     /// The position at which a failed iteration can be resumed.
     pub checkpoint: Option<String>,
-    /// What to do about it, if more is known than the kind says.
+    /// Advice that is more specific than that of the kind, if there is any.
     pub advice: Option<String>,
-    /// Whether the secrets of its call are redacted. They are not in an error about a value of an earlier
-    /// response.
+    /// True if the secrets of its call are redacted. They are not in an error about a value of an
+    /// earlier response.
     pub is_redacted: bool,
 }
 
-/// How far a request without a response came.
+/// The delivery of a request without a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
     /// It was not sent.
@@ -51,7 +51,7 @@ pub enum Delivery {
     Unknown,
 }
 
-/// Whose login is needed.
+/// The owner of the login that is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Login {
     /// That of the person who runs the program.
@@ -72,9 +72,9 @@ pub enum ErrorKind {
     /// There was no response.
     #[error("{message}")]
     Transport {
-        /// What failed.
+        /// A description of the failure.
         message: String,
-        /// Whether the service may have acted on the request.
+        /// The delivery of the request: the service may have acted on it.
         sent: Delivery,
     },
     /// There was no response in time.
@@ -83,7 +83,7 @@ pub enum ErrorKind {
     /// An undocumented response format.
     #[error("{message}{}", shown_body(body))]
     Protocol {
-        /// What is wrong with the response.
+        /// A description of the problem.
         message: String,
         /// The beginning of the response body.
         body: String,
@@ -108,7 +108,7 @@ pub enum ErrorKind {
     GrantRejected {
         /// The code in the response, or `invalid_grant`.
         error: String,
-        /// What the response says.
+        /// The description in the response.
         description: String,
     },
     /// The tokens cannot be used or refreshed: a new login is needed.
@@ -120,7 +120,7 @@ pub enum ErrorKind {
         message: String,
         /// The service to log in to, if known.
         origin: Option<String>,
-        /// Whose login it is.
+        /// The owner of the login.
         login: Login,
     },
     /// The token store failed.
@@ -158,7 +158,7 @@ impl ErrorKind {
 /// A response that rejects the request.
 #[derive(Debug, Clone)]
 pub struct ApiFailure {
-    /// What the rejection means.
+    /// The meaning of the rejection.
     pub class: FailureClass,
     /// The HTTP status.
     pub http_status: u16,
@@ -172,7 +172,7 @@ pub struct ApiFailure {
     pub headers: Vec<(String, String)>,
     /// The beginning of the response body.
     pub body: String,
-    /// How long the service asks the client to wait.
+    /// The time that the service asks the client to wait.
     pub retry_after: Option<Duration>,
 }
 
@@ -270,7 +270,7 @@ impl Error {
         }
     }
 
-    /// Whether the service rejected the credentials or the time of the signature.
+    /// Returns true if the service rejected the credentials or the time of the signature.
     pub fn rejects_credentials(&self) -> bool {
         self.rejects_token()
             || self
@@ -278,14 +278,15 @@ impl Error {
                 .is_some_and(|api_failure| api_failure.class == FailureClass::ClockSkew)
     }
 
-    /// Whether the service rejected the token: by HTTP 401, or in the response.
+    /// Returns true if the service rejected the token: by HTTP 401, or in the response.
     pub fn rejects_token(&self) -> bool {
         self.api_failure().is_some_and(|api_failure| {
             api_failure.class == FailureClass::Authentication || api_failure.http_status == 401
         })
     }
 
-    /// Whether the same call may succeed later. If it is idempotent, `http/retry.rs` sends it again.
+    /// Returns true if the same call may succeed later. If it is idempotent, `http/retry.rs` sends
+    /// it again.
     pub fn retryable(&self) -> bool {
         match self.kind.as_ref() {
             ErrorKind::Transport { .. } | ErrorKind::Timeout(_) => true,
@@ -301,7 +302,7 @@ impl Error {
         }
     }
 
-    /// What to do about it, in a sentence.
+    /// Advice for the caller, in a sentence.
     pub fn hint(&self) -> String {
         if let Some(advice) = &self.advice {
             return advice.clone();
@@ -372,7 +373,7 @@ impl fmt::Display for ApiFailure {
     }
 }
 
-/// Whether an OAuth error code means a temporary problem of the service.
+/// Returns true if an OAuth error code means a temporary problem of the service.
 pub fn is_temporary(error: &str) -> bool {
     matches!(
         error,

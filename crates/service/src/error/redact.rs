@@ -20,10 +20,10 @@ const SHORT_BYTES: usize = 8;
 const TELLING_BYTES: usize = 12;
 /// An error shows a response as it came, so a spelling may stand in JSON that is escaped itself.
 const LAYERS: usize = 2;
-/// How much of a text is held until secrets are redacted. What is shown is much less, so that no secret is
-/// cut in two before it is found.
+/// The number of bytes of a text that are held until secrets are redacted. What is shown is much
+/// less, so that no secret is cut in two before it is found.
 pub const HELD_BYTES: usize = 4 * SHOWN_BYTES;
-/// How much of a text of the service an error shows.
+/// The number of bytes of a service's text that an error shows.
 pub const SHOWN_BYTES: usize = 2048;
 
 /// Some secrets.
@@ -110,8 +110,8 @@ impl Redactor {
         self.redacted_until(text, text.len())
     }
 
-    /// Whether a text has a whole secret, in any spelling. The beginning of one may be that of others: all
-    /// tokens of a service may begin with the same words.
+    /// Returns true if a text has a whole secret, in any spelling. The beginning of one may be that
+    /// of others: all tokens of a service may begin with the same words.
     pub fn is_in(&self, text: &str) -> bool {
         let text = text.as_bytes();
         self.is_exactly_in(text, usize::MAX) || self.is_spelled_in(text, usize::MAX, LAYERS)
@@ -129,12 +129,12 @@ impl Redactor {
         masked(text, &found, end)
     }
 
-    /// Whether the first bytes of a secret, so many at most, stand in a text.
+    /// Returns true if the first bytes of a secret, so many at most, stand in a text.
     fn is_exactly_in(&self, text: &[u8], most: usize) -> bool {
         self.0.iter().any(|secret| find(text, start(&secret.text, most)).next().is_some())
     }
 
-    /// Whether they stand in it in another spelling, within so many layers of escapes.
+    /// Returns true if they stand in it in another spelling, within so many layers of escapes.
     fn is_spelled_in(&self, text: &[u8], most: usize, layers: usize) -> bool {
         let most_encoded = most.saturating_mul(4) / 3;
         let mut encoded = self.0.iter().flat_map(|secret| &secret.in_base64);
@@ -147,7 +147,7 @@ impl Redactor {
 }
 
 impl Secret {
-    /// Where a text has a beginning of it that a service has cut.
+    /// Finds where a text has a beginning of it that a service has cut.
     fn begun_in(&self, text: &[u8]) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
         let telling = self.text.get(..TELLING_BYTES).filter(|_| self.text.len() > TELLING_BYTES);
@@ -163,7 +163,7 @@ impl Secret {
     }
 }
 
-/// Where bytes are in a text; if they are short, as a whole word.
+/// Finds where bytes are in a text; if they are short, as a whole word.
 fn find<'a>(text: &'a [u8], wanted: &'a [u8]) -> impl Iterator<Item = Range<usize>> + 'a {
     let finder = Finder::new(wanted);
     let (size, is_short) = (wanted.len(), wanted.len() < SHORT_BYTES);

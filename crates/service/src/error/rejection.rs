@@ -92,7 +92,7 @@ const MAX_GAP: usize = 6;
 /// An error message is short; a document about tokens is not.
 const MAX_TEXT: usize = 1000;
 
-/// Whether a text, an error code or a sentence, says that a token is invalid or expired.
+/// Returns true if a text, an error code or a sentence, says that a token is invalid or expired.
 pub fn says_token_rejected(text: &str) -> bool {
     if text.len() > MAX_TEXT {
         return false;

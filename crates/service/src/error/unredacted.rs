@@ -20,7 +20,7 @@ impl Unredacted {
         self.0.exception_class()
     }
 
-    /// Whether there was no response in time.
+    /// Returns true if there was no response in time.
     pub fn is_timeout(&self) -> bool {
         matches!(*self.0.kind, ErrorKind::Timeout(_))
     }

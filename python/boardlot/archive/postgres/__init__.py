@@ -272,7 +272,7 @@ class _AdvisoryLock(Lock):
 
 
 def _is_of_query(error: psycopg.OperationalError) -> bool:
-    """Whether the object does not support the statement, such as `delete` on a view."""
+    """True if the object does not support the statement, such as `delete` on a view."""
     return (error.sqlstate or "").startswith("55")
 
 

@@ -1,4 +1,4 @@
-"""What a value becomes in the views of an archive in PostgreSQL: the same as in a frame.
+"""Conversion of values for the views of an archive in PostgreSQL: the same as in a frame.
 
 The rule is that of the core (`decode/scalars/typed_value.rs`); the tests compare both with the same
 values.

@@ -137,7 +137,7 @@ def _allows_all(*_: Any) -> int:
 
 
 def _watch(interrupts: list[BaseException]) -> Iterator[int]:
-    """What SQLite calls now and then: 0 to go on, 1 to end.
+    """A callback for SQLite: yields 0 to continue, 1 to end.
 
     Python runs the handlers of signals when the generator resumes, within the `try`: SQLite would
     lose the exception of a function.

@@ -62,7 +62,7 @@ class ReadOnlyFile:
         return connection
 
     def is_outdated(self) -> bool:
-        """Whether the file was written since it was opened as one that nobody writes."""
+        """True if the file was written since it was opened as one that nobody writes."""
         return self._seen is not None and self._look() != self._seen
 
     def check(self) -> None:
@@ -93,7 +93,7 @@ def _state(path: Path) -> tuple[int, ...] | None:
 
 
 def identity_of(path: Path | None) -> tuple[int, int] | None:
-    """Which file a path leads to; `None` if none is there."""
+    """Identifies the file that a path leads to; `None` if none is there."""
     if path is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What a value becomes in the views of a SQLite archive: the same as in a frame.
+"""Conversion of values for the views of a SQLite archive: the same as in a frame.
 
 The rule is that of the core (`decode/scalars/typed_value.rs`); SQLite has no regular expressions.
 The tests compare both with the same values.

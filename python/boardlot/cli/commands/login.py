@@ -97,7 +97,7 @@ def login(settings: Settings, no_browser: bool, port: int, timeout: float) -> No
 
 
 def _kept(settings: Settings) -> dict[str, Any]:
-    """What of the connection a profile keeps; not a proxy's password."""
+    """The options of the connection that a profile keeps; not a proxy's password."""
     if settings.proxy and "@" in settings.proxy and settings.profile_name is not None:
         raise click.UsageError(
             "a profile keeps no password of a proxy: use `--proxy environment` and HTTPS_PROXY"

@@ -222,7 +222,7 @@ def _secret_of(entry: Mapping[str, Any]) -> str | None:
 
 
 def _left_behind(entry: Mapping[str, Any]) -> str:
-    """What is still there after the profile is removed."""
+    """Names what remains after the profile is removed."""
     if entry["kind"] == "api_key":
         return f"the key file {entry['private_key']} was not deleted"
     if entry["kind"] == "none":

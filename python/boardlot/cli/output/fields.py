@@ -1,4 +1,4 @@
-"""Which fields and rows are written: `--columns`, `--where`, `--sort` and `--limit`."""
+"""Selection of the fields and rows to write: `--columns`, `--where`, `--sort` and `--limit`."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class _Condition(NamedTuple):
     text: str
 
     def holds(self, value: Any) -> bool:
-        """Whether it holds for a typed value."""
+        """True if it holds for a typed value."""
         if isinstance(value, (dict, list)):
             value = json.dumps(value, ensure_ascii=False)
         if self.comparison == "~":
@@ -167,7 +167,7 @@ class _Condition(NamedTuple):
             same = value in (None, "") and self.text == ""
             return self.comparison == "!=" if not same else self.comparison in ("=", "==")
         one, other = self._comparable(value)
-        # PostgreSQL has NaN, which no order has a place for.
+        # PostgreSQL has NaN, which no order includes.
         if isinstance(one, Decimal) and one.is_nan():
             return self.comparison == "!="
         return COMPARISONS[self.comparison](one, other)

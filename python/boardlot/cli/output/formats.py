@@ -166,7 +166,7 @@ WRITERS: dict[str, Any] = {
 
 
 def _colour(file: BinaryIO) -> Callable[[bytes], bytes]:
-    """What makes a JSON text ready for the file: a terminal gets colours."""
+    """Returns a function that prepares a JSON text for the file: a terminal gets colours."""
     if not (file.isatty() and coloured()):
         return lambda text: text
     return lambda text: coloured_json(text.decode("utf-8", "surrogateescape")).encode(

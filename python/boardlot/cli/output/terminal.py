@@ -1,4 +1,4 @@
-"""What a terminal may be sent: colours, also for JSON."""
+"""Text that may be sent to a terminal: colours, also for JSON."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def _coloured(found: re.Match[str]) -> str:
 
 
 def coloured() -> bool:
-    """Whether a terminal may be sent colours: https://no-color.org."""
+    """True if a terminal may be sent colours: https://no-color.org."""
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
