@@ -129,6 +129,7 @@ class Workplace:
             "KeyringStore": bl.KeyringStore,
             "LoginFlow": self.flow,
             "MemoryStore": bl.MemoryStore,
+            "TokenStoreBase": bl.MemoryStore,
             "OAuth": lambda: bl.OAuth("client", store=bl.MemoryStore()),
             "OAuthApp": lambda: self.app(bl.OAuthApp),
             "OAuthAppBase": lambda: self.app(bl.OAuthApp),
