@@ -78,11 +78,11 @@ class Row:
     taken: dict[str, Taken] = field(default_factory=dict)
     targets: Sequence[Target | Limit] = ()
     notes: list[str] = field(default_factory=list)
-    # What the ratios are to.
+    # The contender that ratios are relative to.
     ours: str = "boardlot"
-    # What the unit is of.
+    # The measured quantity.
     measure: str = "seconds"
-    # Whether the contenders are sizes of one kind of work, each named by a number first.
+    # True if the contenders are sizes of one kind of work, each named by a number first.
     is_curve: bool = False
 
 
@@ -201,7 +201,7 @@ def measure(module: str, function: str, arguments: Mapping[str, object]) -> dict
     result = work()
     elapsed, cpu = time.perf_counter() - start, time.process_time() - cpu
     peak = None if before is None else max(0, status("VmHWM") - before)
-    # What came out was kept until here, so that its memory counts.
+    # The result was kept until here, so that its memory counts.
     pieces = result.pieces if isinstance(result, Done) else 1
     resident = None if before is None else status("VmRSS")
     return {

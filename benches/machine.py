@@ -16,7 +16,7 @@ from .harness import cores
 
 SPIN_SECONDS = 0.5
 COPY_BYTES = 64 << 20
-# What a good state has: the second core gives nearly as much as the first, and nothing else runs.
+# A good state's limits: the second core gives nearly as much as the first, and nothing else runs.
 SPIN_LEAST = 1.8
 LOAD_MOST = 0.5
 

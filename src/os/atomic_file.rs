@@ -81,7 +81,7 @@ pub fn check_replaceable(path: &Path) -> io::Result<()> {
             let what = "it is not a regular file, and only regular files are replaced";
             Err(io::Error::new(io::ErrorKind::InvalidInput, what))
         }
-        // What cannot be looked at cannot be replaced either: the rename says why.
+        // A path that cannot be inspected cannot be replaced either: the rename says why.
         _ => Ok(()),
     }
 }

@@ -304,7 +304,7 @@ impl<T> Delivery<T> {
             if state.run != Some(run) {
                 return (None, None);
             }
-            // What is claimed is gathered as well: it has not been received.
+            // Claimed records are gathered as well: they have not been received.
             state.claims = Arc::default();
             let first = state.look_at(Unit::Page, None).cloned();
             state.gathering = Some(new_run);

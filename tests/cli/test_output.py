@@ -104,7 +104,7 @@ def test_a_file_that_cannot_be_written_whole_is_not_put_in_its_place(
     if before is not None:
         out.write_bytes(before)
     options = ["--format", format_, "--out", str(out), "--force"]
-    # What a full disk is like, for files only.
+    # Acts like a full disk, for files only.
     limit = (20_000, 20_000)
     done = service.run(
         *FILLS, *options, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit)

@@ -23,7 +23,7 @@ class Oracle:
 
     def __init__(self, pages):
         self.pages, self.page, self.row = pages, 0, 0
-        # Whether the caller knows that nothing is left.
+        # True if the caller knows that nothing is left.
         self.end_is_known = False
 
     @property

@@ -119,7 +119,7 @@ impl World {
             if world.random.one_in(3) {
                 world.set_by = world.random.below(4_000_000) - 2_000_000;
             }
-            // What has happened since then, as far as it matters.
+            // The events since then that matter.
             for _ in 0..world.random.below(5) {
                 let age = world.random.below(1_000);
                 world.add(world.now - age);

@@ -71,7 +71,7 @@ fn main() {
         let all = if only == "day" { vec![day()] } else { scenarios(times) };
         let named = |it: &&Scenario| format!("{:?} {}", it.kind, it.name).contains(&only);
         for scenario in all.iter().filter(named) {
-            // What never recovers shows that the rest could fail, and once is enough.
+            // A client that never recovers shows that the rest could fail, and once is enough.
             if is_short && scenario.kind == Kind::Plain && scenario.name != "slow" {
                 continue;
             }

@@ -166,7 +166,7 @@ impl Scenario {
             end: start + Duration::from_secs(self.seconds),
             interval: Cell::new(Duration::from_secs_f64(self.interval)),
         });
-        // What ten clients may need at the highest load.
+        // The rate that ten clients may need at the highest load.
         let limit = (10 * PAGES) as f64 / self.interval.min(10.0) * 8.0;
         let readers: Vec<_> = clients(self.kind, &service, count, limit)
             .into_iter()

@@ -12,7 +12,7 @@ import psycopg
 
 from .threads import wait_until
 
-# What the server is run as if the tests are run by root, which it refuses to be.
+# The user that the server runs as if the tests are run by root, which it refuses to be.
 OWNER = "postgres"
 DATABASES = itertools.count()
 

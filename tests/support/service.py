@@ -194,7 +194,7 @@ class StandInService:
         return [request for request in self.received if self.kind_of(request) == kind]
 
     def __enter__(self):
-        # What is left on it closes first, such as the clients of `client_of`.
+        # The callbacks left on it run first, such as the clients of `client_of`.
         self.stack = contextlib.ExitStack()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
         self.port = self._listener.getsockname()[1]

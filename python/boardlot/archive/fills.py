@@ -76,7 +76,7 @@ class FillStore:
         self._names = (series.account, series.market)
         self._id: int | None = None
         self._lock, self._service = lock, service
-        # What the last `store` counted: a page may begin with what the one before it ended with.
+        # The fills that the last `store` counted: a page may begin with the end of the one before.
         self._counted: Fills = {}
 
     # Reading.

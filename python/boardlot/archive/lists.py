@@ -240,7 +240,7 @@ def custom_spec(endpoint: Endpoint) -> ListSpec:
         )
     # Without one, a record is identified by all of its values, as one without a code is.
     paging = endpoint.paging
-    # What it is pickled with is what it was made of.
+    # It is pickled with the arguments that it was made of.
     options = paging.__getnewargs_ex__()[1] if isinstance(paging, DateRange) else {}
     identity = (options.get("unique") or "",)
     return ListSpec(name, "", "", "key", identity, paged=paging is not None, endpoint=endpoint)

@@ -92,7 +92,7 @@ impl TokenStore for PythonStore {
         self.call("load", |store| {
             let py = store.py();
             let value = match store.invoke_method(intern!(py, "load"), (key,)) {
-                // What a plain mapping raises.
+                // A plain mapping raises this.
                 Err(error) if error.is_instance_of::<PyKeyError>(py) => return Ok(None),
                 value => value?,
             };

@@ -153,7 +153,7 @@ impl Secret {
         let telling = self.text.get(..TELLING_BYTES).filter(|_| self.text.len() > TELLING_BYTES);
         for span in telling.into_iter().flat_map(|telling| find(text, telling)) {
             let rest = text.get(span.start..).unwrap_or_default();
-            // What is part of the last one is not compared again: a text may repeat one character.
+            // A part of the last one is not compared again: a text may repeat one character.
             if found.last().is_none_or(|last| last.end <= span.start) {
                 let same = rest.iter().zip(self.text.iter()).take_while(|(a, b)| a == b).count();
                 found.push(span.start..span.start + same);
