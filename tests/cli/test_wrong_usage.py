@@ -68,7 +68,7 @@ WRONG = [
     ([*RESUMED, "where", "--page-size", "9"], "page_size is 9"),
     ([*RESUMED, "where", "--limit", "2"], "leave out --where"),
     ([*FILLS, "--resume", "where", "--format", "csv"], "--resume needs --out FILE"),
-    ([*FILLS, "--resume", "where", "--out", "f.parquet"], "`boardlot archive export` writes"),
+    ([*FILLS, "--resume", "where", "--out", "f.parquet"], "use the extension .csv or .jsonl"),
     ([*FILLS, "--resume", "where", "--out", "f"], "works with csv and jsonl, not table"),
     ([*FILLS, "--resume", "where", "--out", "/dev/null", "--format", "csv"], "regular file for --"),
     ([*FILLS, "--resume", "where", "--out", "there.csv"], "there.csv already exists"),

@@ -17,8 +17,8 @@ use super::request_arguments::compact_json;
 pub use crate::py::interpreter::texts::{optional_text, secret_bytes, secret_text, text, text_of};
 use crate::{
     api::Argument,
-    atomic_file,
     error::Error,
+    os::atomic_file,
     py::{
         interpreter::{
             callback::{Invoke, no_stop_iteration},

@@ -24,7 +24,7 @@ use super::{
     event_loop::{CompletionQueue, running_loop},
 };
 use crate::{
-    process::{on_behalf_of, runtime},
+    os::process::{on_behalf_of, runtime},
     py::{
         hooks::{logging, observer},
         interpreter::{

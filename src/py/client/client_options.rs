@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     client::Client as Core,
-    client_options::{CLIENT_OPTIONS, OptionKind},
+    client::options::{CLIENT_OPTIONS, OptionKind},
     error::{Error, Result, did_you_mean},
     http::{BaseUrl, TransportOptions, is_public_header},
     profile::Profile,

@@ -17,10 +17,10 @@ use super::{
     request_events::{RequestEvent, ResponseEvent},
 };
 use crate::{
-    callback_pool,
     error::Error,
     http::{Event, EventKind, Observed, Observer},
-    process::{self, Origin},
+    os::callback_pool,
+    os::process::{self, Origin},
     py::{
         arguments::request_arguments::headers,
         interpreter::{

@@ -23,11 +23,11 @@ use super::{
 };
 use crate::{
     api::time_text,
-    callback_pool,
     decode::{BatchBuilder, Columns, PageSlice, Rows, UndeclaredTypes},
     error::{Error, Result},
+    os::callback_pool,
+    os::process::AbortOnDrop,
     pages::{CheckedSink, Fetcher, Gathering, Limits, Pages, Sink, exhausted},
-    process::AbortOnDrop,
     py::{
         arguments::caller_arguments::{self, text_of},
         calls::{

@@ -16,8 +16,8 @@ use super::row_view::RowView;
 use crate::{
     decode::{PageSlice, Rows},
     error::Error,
+    os::process,
     pages::{Claim, Delivery, Fetcher, Limits, PagedCall, Pages, Unit},
-    process,
     py::{
         calls::{
             blocking::block,

@@ -15,7 +15,7 @@ use crate::{
     api::Argument,
     auth::{Algorithm, generate},
     error::{Error, Result, did_you_mean},
-    process::runtime,
+    os::process::runtime,
     py::{
         arguments::caller_arguments::{argument, text, text_of},
         client::endpoint::Endpoint,

@@ -49,7 +49,7 @@ pub fn register(oauth: &OAuth, _: &Tokens, request: &OAuthRequest<'_>) -> Respon
     }
 
     let is_confidential = text("token_endpoint_auth_method") == "client_secret_post";
-    let secret = is_confidential.then(|| random_secret()).transpose()?;
+    let secret = is_confidential.then(random_secret).transpose()?;
     let id = random_id("client-")?;
     let mut registered = json!({
         "client_id": id,

@@ -18,7 +18,7 @@ fn fills_target(query: &str, flag: &str) -> String {
     format!("/api/v1.0/accounts/281756/fills_history?trd_market=HK&page_flag={flag}{query}")
 }
 
-/// All deals of a query, and the cursors.
+/// All fills of a query, and the cursors.
 fn all_fills(rig: &Rig, query: &str) -> (Vec<Value>, Vec<String>) {
     let (mut fills, mut flags, mut flag) = (Vec::new(), Vec::new(), String::new());
     loop {
@@ -39,7 +39,7 @@ fn times(fills: &[Value]) -> Vec<i64> {
 }
 
 #[test]
-fn every_deal_once_latest_first() {
+fn every_fill_once_latest_first() {
     let rig = Rig::new(Options { fills: 1_003, ..Options::default() });
     let (fills, flags) = all_fills(&rig, "");
     assert_eq!((fills.len(), flags.len()), (1_003, 20));
@@ -77,7 +77,7 @@ fn ranges_and_codes_are_filters_with_both_ends_included() {
         .collect();
     let (some, _) = all_fills(&rig, &format!("&start={early}&end={late}"));
     assert_eq!(some.iter().collect::<Vec<_>>(), expected);
-    // Split in two, each deal is in one part.
+    // Split in two, each fill is in one part.
     let middle = times[250];
     let (upper, _) = all_fills(&rig, &format!("&start={}&end={late}", middle + 1));
     let (lower, _) = all_fills(&rig, &format!("&start={early}&end={middle}"));

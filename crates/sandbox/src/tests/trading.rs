@@ -70,7 +70,7 @@ fn simulated_trading() {
 }
 
 #[test]
-fn deals_and_their_refusals() {
+fn fills_and_their_refusals() {
     let rig = rig();
     let target = |rest: &str| format!("/api/v1.0/accounts/{rest}");
     let got = rig.get(&target("281756/fills_history?trd_market=HK&page_flag="));
