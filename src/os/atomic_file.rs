@@ -199,7 +199,7 @@ mod tests {
         fs::remove_dir_all(&folder).expect("removed");
     }
 
-    /// A rename that fails so many times with error 5.
+    /// A rename that fails this many times with error 5.
     fn failing(
         times: usize,
     ) -> (impl FnMut() -> io::Result<()>, std::rc::Rc<std::cell::Cell<usize>>) {

@@ -78,8 +78,8 @@ pub struct LookedAt(
 );
 
 impl Config {
-    /// Reads the file; `None` if there is none. Whatever cannot be looked at first is an error, and so is
-    /// what is not a regular file: a pipe would be waited for.
+    /// Reads the file; `None` if there is none. A path that cannot be inspected first is an error,
+    /// and so is what is not a regular file: a pipe would be waited for.
     pub fn read(folder: &Path) -> io::Result<Option<Self>> {
         match Self::open(folder) {
             Ok((mut file, looked_at)) => {

@@ -230,7 +230,7 @@ def test_the_extension_of_a_file_determines_the_format(ending, first, live, tmp_
 
 def test_an_unknown_extension_needs_a_format(live, tmp_path):
     assert live("time", "--out", tmp_path / "time.2026", "--format", "json").status == 0
-    # The response to any request is written as it came.
+    # The response to any request is written unchanged.
     out = tmp_path / "response.html"
     assert live("request", "GET", "/api/v1.0/server-time", "--out", out).status == 0
 

@@ -31,7 +31,7 @@ class Oracle:
         return self.page == len(self.pages)
 
     def take(self, items):
-        """At most so many rows of the current page."""
+        """At most this many rows of the current page."""
         rows = self.pages[self.page][self.row :][:items]
         self.row += len(rows)
         if self.row == len(self.pages[self.page]):

@@ -78,7 +78,7 @@ class Held(StandInService):
 
 
 class Call:
-    """One call, and what came of it; errors of the library are an outcome too."""
+    """One call, and its outcome; errors of the library are an outcome too."""
 
     def __init__(self, held, name, target):
         self.held, self.target = held, target

@@ -23,10 +23,11 @@ use super::{
 const LOAD: f64 = 0.7;
 /// The seconds after the end of a fault until everything is as before.
 const RECOVERY: usize = 60;
-/// Goodput is what is received in time of what is asked for in so many seconds, and this is enough of it.
+/// Goodput is what is received in time of what is asked for in this many seconds, and this is
+/// enough of it.
 const WINDOW: usize = 30;
 const ENOUGH: f64 = 0.95;
-/// After so many seconds, each page has come in time or has not.
+/// The seconds after which each page has come in time or has not.
 const SETTLED: usize = DEADLINE.as_secs() as usize;
 const HOUR: u64 = 3_600;
 
@@ -267,7 +268,7 @@ impl Seen {
 }
 
 impl Outcome {
-    /// Returns true if it is what is promised.
+    /// Returns true if it is the promised one.
     pub fn is_kept(&self) -> bool {
         self.recovered.is_some_and(|seconds| seconds <= RECOVERY)
             && self.end >= ENOUGH

@@ -34,7 +34,7 @@ class SplitTarget:
 
 @dataclass(frozen=True)
 class RecordedRequest(SplitTarget):
-    """One request as it came in, byte for byte."""
+    """One request as it arrived, byte for byte."""
 
     line: str
     headers: list

@@ -39,7 +39,7 @@ use crate::{
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Operation(Mutex<State>);
 
-/// As of a coroutine: see `inspect.getcoroutinestate`.
+/// The state, as of a coroutine: see `inspect.getcoroutinestate`.
 enum State {
     Created(Box<dyn Startable>),
     Suspended {
@@ -222,7 +222,7 @@ impl Drop for Operation {
     }
 }
 
-/// As Python warns of its own coroutines.
+/// Warns as Python does of its own coroutines.
 #[expect(clippy::disallowed_methods, reason = "this thread is attached: it drops a Python object")]
 fn warn_never_awaited(name: &str) {
     let _ = Python::try_attach(|py| {

@@ -119,7 +119,8 @@ impl TokenStore for PythonStore {
         })
     }
 
-    /// Python forgets a thread's `threading.local` as soon as the thread leaves the interpreter for good.
+    /// Python forgets a thread's `threading.local` as soon as the thread leaves the interpreter
+    /// permanently.
     fn on_one_thread(&self, work: Box<dyn FnOnce() + Send + '_>) {
         with_one_thread_state(work);
     }
