@@ -23,8 +23,8 @@ use super::{
 const LOAD: f64 = 0.7;
 /// The seconds after the end of a fault until everything is as before.
 const RECOVERY: usize = 60;
-/// Goodput is what is received in time of what is asked for in this many seconds, and this is
-/// enough of it.
+/// Goodput is the share of what is requested within this many seconds that is received in time, and
+/// this is enough of it.
 const WINDOW: usize = 30;
 const ENOUGH: f64 = 0.95;
 /// The seconds after which each page has come in time or has not.
@@ -268,7 +268,7 @@ impl Seen {
 }
 
 impl Outcome {
-    /// Returns true if it is the promised one.
+    /// Returns true if the outcome is as promised.
     pub fn is_kept(&self) -> bool {
         self.recovered.is_some_and(|seconds| seconds <= RECOVERY)
             && self.end >= ENOUGH
