@@ -38,7 +38,7 @@ class Taken:
 
 
 def ratio_of(theirs: Taken, ours: Taken, measure: str) -> float | None:
-    """How many times as much they took: the median of the rounds, each compared with its own.
+    """The ratio of their costs: the median of the rounds, each compared with its own.
 
     What happens to the machine in a round happens to both.
     """
@@ -88,7 +88,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Done:
-    """How many pieces of work were done, from work that counts itself, and the memory of each if it
+    """The number of pieces of work that were done, from work that counts itself, and the memory of each if it
     was measured there."""
 
     pieces: int

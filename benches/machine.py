@@ -52,7 +52,7 @@ def state() -> State:
 
 
 def _spin(processes: int) -> float:
-    """How far that many processes count together, in as much time."""
+    """The total that this many processes count to, in as much time."""
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
         # Each process has started before the time runs.
         pool.map(_count, [0.01] * processes, chunksize=1)

@@ -1,4 +1,4 @@
-"""Where the command line's data go: as a stream, whole, and never half."""
+"""Output of the command line's data: as a stream, whole, and never half."""
 
 import json
 import os

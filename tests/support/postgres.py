@@ -18,7 +18,7 @@ DATABASES = itertools.count()
 
 
 def folder_of_programs():
-    """Where `initdb` and `postgres` are; None if they are not installed."""
+    """The folder of `initdb` and `postgres`; None if they are not installed."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     program = str(found[-1]) if found else shutil.which("initdb")
     return Path(program).parent if program else None

@@ -110,7 +110,7 @@ def gzipped(body, layers=1):
 
 @dataclass(frozen=True)
 class Fault:
-    """How one request to an endpoint goes wrong.
+    """The failure of one request to an endpoint.
 
     It comes after `delay` and once `until` is set. `drop` closes before anything is done, `lost`
     does the work and closes without a response; `error` is an OAuth error, `status` alone is a

@@ -54,7 +54,7 @@ class ListSpec:
         return ({"account": "0", "symbol": "HK.00700", "plate": "HK.BK1"}[self.column],)
 
     def place(self, key: str) -> tuple[str, dict[str, str]]:
-        """Where the list is in the database."""
+        """The location of the list in the database."""
         return "lists", {"list": self.name, "key": key}
 
     def arguments(self, key: str) -> list[tuple[str, Any]]:
@@ -146,7 +146,7 @@ class Series:
 
     @property
     def place(self) -> tuple[str, dict[str, str]]:
-        """Where the series is in the database."""
+        """The location of the series in the database."""
         return "series", {"account": self.account, "market": self.market}
 
     @property
