@@ -88,7 +88,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Done:
-    """The number of pieces of work that were done, from work that counts itself, and the memory of each if it
+    """The number of pieces of work done, from work that counts itself, and the memory of each if it
     was measured there."""
 
     pieces: int

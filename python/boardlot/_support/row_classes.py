@@ -57,7 +57,7 @@ class Field(NamedTuple):
 
 
 class RowClass(NamedTuple):
-    """The way in which instances are made: "tuple", "attributes", "positional" or "keywords"; and of what.
+    """The construction of instances: "tuple", "attributes", "positional" or "keywords"; and of what.
 
     All but "keywords" run no Python code.
     """

@@ -100,7 +100,7 @@ class _Line(NamedTuple):
 
     @property
     def marks(self) -> dict[str, datetime]:
-        """The positions of the other events: within their days, and side by side on the same day."""
+        """The times of the other events' marks: within their days, and side by side on the same day."""
         places = {}
         for event in MARKERS:
             if event in self.days:
