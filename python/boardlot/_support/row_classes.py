@@ -57,7 +57,7 @@ class Field(NamedTuple):
 
 
 class RowClass(NamedTuple):
-    """The construction of instances: "tuple", "attributes", "positional" or "keywords"; and of what.
+    """The kind of construction: "tuple", "attributes", "positional" or "keywords"; and the fields.
 
     All but "keywords" run no Python code.
     """
