@@ -1,4 +1,4 @@
-"""How boardlot's cost grows: with rows, keys, clients, users, tasks, frames at once, the page.
+"""Growth of boardlot's cost: with rows, keys, clients, users, tasks, frames at once, the page.
 
 All from the server of fixed pages, each size in a process of its own.
 """

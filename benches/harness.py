@@ -38,7 +38,7 @@ class Taken:
 
 
 def ratio_of(theirs: Taken, ours: Taken, measure: str) -> float | None:
-    """How many times as much they took: the median of the rounds, each compared with its own.
+    """The ratio of their costs: the median of the rounds, each compared with its own.
 
     What happens to the machine in a round happens to both.
     """
@@ -78,17 +78,17 @@ class Row:
     taken: dict[str, Taken] = field(default_factory=dict)
     targets: Sequence[Target | Limit] = ()
     notes: list[str] = field(default_factory=list)
-    # What the ratios are to.
+    # The contender that ratios are relative to.
     ours: str = "boardlot"
-    # What the unit is of.
+    # The measured quantity.
     measure: str = "seconds"
-    # Whether the contenders are sizes of one kind of work, each named by a number first.
+    # True if the contenders are sizes of one kind of work, each named by a number first.
     is_curve: bool = False
 
 
 @dataclass(frozen=True)
 class Done:
-    """How many pieces of work were done, from work that counts itself, and the memory of each if it
+    """The number of pieces of work done, from work that counts itself, and the memory of each if it
     was measured there."""
 
     pieces: int
@@ -201,7 +201,7 @@ def measure(module: str, function: str, arguments: Mapping[str, object]) -> dict
     result = work()
     elapsed, cpu = time.perf_counter() - start, time.process_time() - cpu
     peak = None if before is None else max(0, status("VmHWM") - before)
-    # What came out was kept until here, so that its memory counts.
+    # The result was kept until here, so that its memory counts.
     pieces = result.pieces if isinstance(result, Done) else 1
     resident = None if before is None else status("VmRSS")
     return {

@@ -16,7 +16,7 @@ from .harness import cores
 
 SPIN_SECONDS = 0.5
 COPY_BYTES = 64 << 20
-# What a good state has: the second core gives nearly as much as the first, and nothing else runs.
+# A good state's limits: the second core gives nearly as much as the first, and nothing else runs.
 SPIN_LEAST = 1.8
 LOAD_MOST = 0.5
 
@@ -52,7 +52,7 @@ def state() -> State:
 
 
 def _spin(processes: int) -> float:
-    """How far that many processes count together, in as much time."""
+    """The total that this many processes count to, in as much time."""
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
         # Each process has started before the time runs.
         pool.map(_count, [0.01] * processes, chunksize=1)

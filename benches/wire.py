@@ -102,7 +102,7 @@ def over_nginx(row: Row) -> Row:
 
 
 def turns(settings: Settings) -> tuple[float, int]:
-    """How many seconds a turn takes, and how many there are: so short that all contenders meet each
+    """The seconds of a turn, and the number of turns: so short that all contenders meet each
     state of the machine."""
     return 0.1, int(settings.pick(50, 8))
 
@@ -242,7 +242,7 @@ def orders_work(client, *, lazy: bool) -> Callable:
 
 
 async def side_by_side(work: Callable, count: int, seconds: float) -> int:
-    """How often that many tasks together did it in that time."""
+    """The number of times that this many tasks together did it in that time."""
     end = time.perf_counter() + seconds
 
     async def task() -> int:

@@ -91,7 +91,7 @@ def audit_pip() -> list[str]:
     freeze = [sys.executable, "-m", "pip", "freeze", "--exclude-editable"]
     installed = subprocess.run(freeze, capture_output=True, text=True, check=True).stdout
     accepted = [part for name in ACCEPTED for part in ("--ignore-vuln", name)]
-    # What cannot be looked up is a failure (--strict): it would pass for safe.
+    # A package that cannot be looked up is a failure (--strict): it would pass for safe.
     return audit(
         "advisories on Python packages",
         [*PIP_AUDIT, "--strict", *accepted, "--requirement", "/dev/stdin"],

@@ -33,7 +33,7 @@ PYRIGHT = {
     "reportUnusedFunction": False,
     "reportUnusedClass": False,
 }
-# What these libraries, or parts of them, return is unknown, whatever an example does.
+# The return types of these libraries, or of parts of them, are unknown in any example.
 UNTYPED = re.compile(r"^\s*(?:import|from) (?:dask|distributed|matplotlib|pyarrow)\b", re.MULTILINE)
 LENIENT = [
     '# mypy: disable-error-code="import-untyped, no-untyped-call"',

@@ -123,7 +123,7 @@ def python_tests(tests: list[str]) -> int:
 
 
 class Count:
-    """How many there are, and how many of them were reached."""
+    """The number of them, and of those that were reached."""
 
     def __init__(self) -> None:
         self.lines = [0, 0]

@@ -25,7 +25,7 @@ OUT = Path("target/mutants")
 ACCEPTED = Path("tests/mutants.toml")
 # Seconds that the tests of one change get; five times what the unchanged core took, if more.
 TIMEOUT = 15
-# What cargo-mutants exits with where changes were missed or timed out: judged below.
+# Exit codes of cargo-mutants if changes were missed or timed out: judged below.
 FINISHED = (0, 2, 3)
 
 

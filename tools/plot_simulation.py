@@ -12,7 +12,7 @@ from matplotlib import pyplot as plt
 OUT = Path(__file__).parent.parent / "docs/pictures/fleet.png"
 NAMES = ["slow", "half 503", "429", "429, Retry-After", "restart", "3 times the capacity"]
 WINDOW = 10
-# After so many seconds, each page has come in time or has not.
+# After this many seconds, each page has come in time or has not.
 SETTLED = 10
 
 

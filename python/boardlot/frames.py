@@ -168,7 +168,7 @@ def pandas_frame(columns: Any) -> pandas.DataFrame:
     frame: pandas.DataFrame = table.to_pandas(date_as_object=False, self_destruct=True)
     del table
     if len(nullable) > CONCAT_THRESHOLD:
-        # Inserting takes as long as the frame is wide: so many at once are joined at once.
+        # Inserting takes as long as the frame is wide: this many at once are joined at once.
         rest = iter(frame.items())
         columns = {
             name: nullable[place] if place in nullable else next(rest)[1].array

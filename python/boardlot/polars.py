@@ -34,7 +34,7 @@ __all__ = ["scan"]
 
 # Rows of a frame that is passed to the engine, unless it asks for another number.
 BATCH_ROWS = 50_000
-# Of many keys, so many are in memory at once.
+# Of many keys, this many are in memory at once.
 CONCURRENCY = 8
 
 

@@ -90,7 +90,7 @@ impl Credentials {
         }
     }
 
-    /// The login, if that is what they are.
+    /// The login, if they are one.
     pub fn login(&self) -> Option<&OAuth> {
         match self {
             Credentials::OAuth(oauth) => Some(oauth),

@@ -23,7 +23,7 @@ const LIFETIME_MAX_SECONDS: f64 = 3.2e9;
 pub struct TokenResponse {
     /// The access token.
     pub access_token: Zeroizing<String>,
-    /// On code exchange only.
+    /// The refresh token, on code exchange only.
     pub refresh_token: Option<Zeroizing<String>>,
     /// The lifetime of the access token, if the service says so.
     pub lifetime: Option<Duration>,
@@ -49,8 +49,8 @@ pub struct TokenSet {
     /// The refresh token, if one was issued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<Zeroizing<String>>,
-    /// By the local clock, in milliseconds since 1970. `None` if the service did not say: the access token
-    /// is used until it is rejected.
+    /// The expiry by the local clock, in milliseconds since 1970. `None` if the service did not
+    /// say: the access token is used until it is rejected.
     pub expires_at_ms: Option<i64>,
     /// The time when the access token is refreshed, a little ahead of that.
     pub refresh_at_ms: Option<i64>,

@@ -48,8 +48,8 @@ impl Client {
          -> Vec<(String, Argument)> {
             std::iter::once((key_name.clone(), key.clone())).chain(fixed.iter().cloned()).collect()
         };
-        // What is invalid is refused before anything is sent: a key unless failures are collected, and
-        // the other arguments always.
+        // Invalid arguments are refused before anything is sent: a key unless failures are
+        // collected, and the other arguments always.
         let (mut range, mut refused) = (None, Vec::new());
         for key in &keys {
             match RequestPlan::new(&endpoint, &arguments_of(key, &fixed)) {

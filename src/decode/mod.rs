@@ -1,4 +1,4 @@
-//! From the bytes of a response to rows and typed columns.
+//! Turns the bytes of a response into rows and typed columns.
 //!
 //! Everything else uses `Page` through its methods, however it reads its text.
 

@@ -81,8 +81,8 @@ mod tests {
         (seconds * 1e9) as u64
     }
 
-    /// A service that accepts so many requests per second on a path, and a caller who wants more: how
-    /// many were accepted and rejected.
+    /// A service that accepts this many requests per second on a path, and a caller who wants more:
+    /// how many were accepted and rejected.
     fn simulate(
         throttle: &AdaptiveThrottle,
         start: u64,

@@ -37,7 +37,7 @@ pub struct CallAuthorization<'a> {
 }
 
 impl<'a> CallAuthorization<'a> {
-    /// For a call that starts now.
+    /// Creates it for a call that starts now.
     pub fn new(transport: &'a Arc<Transport>, credentials: Option<&'a Credentials>) -> Self {
         CallAuthorization {
             transport,

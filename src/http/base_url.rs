@@ -45,7 +45,7 @@ impl BaseUrl {
         }
     }
 
-    /// Without a trailing slash.
+    /// The URL without a trailing slash.
     pub fn as_str(&self) -> &str {
         self.0.as_str().trim_end_matches('/')
     }
@@ -123,7 +123,8 @@ fn check_path(path: &str) -> Result<()> {
     Ok(())
 }
 
-/// Also finds dots and slashes that are percent-encoded or backslashes, as a URL parser may.
+/// Returns true if a path has dot segments, also percent-encoded or with backslashes, as a URL
+/// parser may find them.
 fn has_dot_segments(path: &str) -> bool {
     let has_dots = |path: &str| path.split('/').any(|segment| matches!(segment, "." | ".."));
     if !path.contains('%') {

@@ -75,7 +75,7 @@ pub struct BlockingPool {
 }
 
 impl PoolSlot {
-    /// On the shared runtime.
+    /// A slot on the shared runtime.
     pub fn shared() -> Result<PoolSlot> {
         runtime().map(PoolSlot::Shared)
     }

@@ -70,14 +70,14 @@ pub struct Replay {
 #[derive(Debug, Default)]
 struct Remaining {
     responses: HashMap<Vec<u8>, VecDeque<Recorded>>,
-    /// By the call whose range they end.
+    /// The times by the call whose range they end.
     times: HashMap<String, VecDeque<i64>>,
 }
 
 /// The headers of a response that are recorded.
 const HEADERS_KEPT: [&str; 3] = ["content-type", "date", "retry-after"];
 const VERSION: u32 = 1;
-/// With this a cassette begins.
+/// The beginning of a cassette.
 const HEADER_START: &[u8] = b"{\"header\":";
 
 /// One line of a cassette: exactly one of these members.

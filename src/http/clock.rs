@@ -62,12 +62,13 @@ pub struct ClockReading {
 }
 
 impl LocalInstant {
-    /// At this moment.
+    /// The instant of this moment.
     pub fn now() -> Self {
         LocalInstant { wall: micros(simulated::since_1970()), monotonic: simulated::instant() }
     }
 
-    /// By what the two clocks show: microseconds since 1970, and the one that is never set.
+    /// The instant that the two clocks show: microseconds since 1970, and the one that is never
+    /// set.
     pub const fn new(wall: i64, monotonic: Instant) -> Self {
         LocalInstant { wall, monotonic }
     }

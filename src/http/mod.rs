@@ -1,4 +1,4 @@
-//! From a plan to a request that is authorized, sent and retried.
+//! Turns a plan into a request that is authorized, sent and retried.
 
 mod adaptive_throttle;
 mod authorize;

@@ -89,23 +89,23 @@ pub enum EventKind {
     Responded {
         /// The HTTP status.
         status: u16,
-        /// From the first byte sent to the last one received.
+        /// The time from the first byte sent to the last one received.
         duration: Duration,
     },
     /// There was no response.
     Failed {
-        /// Why.
+        /// The reason.
         error: Shown,
         /// The class of the error.
         class: &'static str,
-        /// From the first byte sent to the failure.
+        /// The time from the first byte sent to the failure.
         duration: Duration,
     },
     /// It will be sent again.
     Retrying {
         /// The time until then.
         wait: Duration,
-        /// Why.
+        /// The reason.
         reason: Shown,
     },
     /// It would be sent again, but earlier retries have used up the retry budget.
@@ -127,7 +127,7 @@ pub enum EventKind {
     TokenRefreshed,
     /// The access token could not be refreshed.
     TokenNotRefreshed {
-        /// Why.
+        /// The reason.
         reason: Shown,
     },
 }

@@ -53,7 +53,7 @@ pub struct ConnectOptions {
 /// One exchange of a simulation.
 #[doc(hidden)]
 pub trait SimulatedExchange: std::fmt::Debug + Send + Sync {
-    /// Receives a request, and returns its response, or why there is none.
+    /// Receives a request, and returns its response, or the error.
     fn exchange(&self, message: reqwest::Request) -> BoxFuture<'_, Result<HttpResponse>>;
 }
 

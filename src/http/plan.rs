@@ -44,7 +44,7 @@ pub struct Cursor<'a> {
     pub place: ParameterLocation,
     /// The name of the parameter.
     pub name: &'a str,
-    /// As the service returned it; empty for the first page.
+    /// The value as the service returned it; empty for the first page.
     pub value: &'a str,
 }
 

@@ -11,7 +11,8 @@ use crate::error::{Error, Result};
 /// The value that selects the proxy of the environment.
 pub const ENVIRONMENT: &str = "environment";
 
-/// In curl's order. Addresses with `http` are of this machine, so `HTTP_PROXY` is never used.
+/// The variables in curl's order. Addresses with `http` are of this machine, so `HTTP_PROXY` is
+/// never used.
 const PROXIES: [&str; 4] = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
 const EXCEPTIONS: [&str; 2] = ["no_proxy", "NO_PROXY"];
 
@@ -23,7 +24,7 @@ pub struct EnvironmentProxy {
     pub address: String,
 }
 
-/// Without the URL.
+/// Shows it without the URL.
 impl fmt::Debug for EnvironmentProxy {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "EnvironmentProxy({})", self.variable)

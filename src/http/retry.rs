@@ -49,7 +49,7 @@ pub fn total_deadline(options: &TransportOptions) -> Duration {
 }
 
 impl<'a> Retries<'a> {
-    /// For a call that starts now.
+    /// Creates it for a call that starts now.
     pub fn new(options: &'a TransportOptions, budget: &'a RetryBudget) -> Self {
         Retries { options, budget, started: Instant::now(), retries: 0, resends: 0 }
     }

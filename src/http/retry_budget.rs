@@ -22,8 +22,9 @@ pub struct RetryBudget {
     failing_since: Mutex<Option<Instant>>,
 }
 
-/// If nothing has succeeded for so long, nothing is retried until something does. Otherwise the retries of
-/// many clients, each of which has a budget, keep a service overloaded that has recovered.
+/// The time without a success after which nothing is retried until something succeeds. Otherwise
+/// the retries of many clients, each of which has a budget, keep a service overloaded that has
+/// recovered.
 const OUTAGE: Duration = Duration::from_secs(10);
 
 const CAPACITY: u32 = 500;

@@ -32,7 +32,7 @@ pub enum Verdict {
         /// The server's description of it.
         description: String,
     },
-    /// Not for this login, which keeps waiting; and why.
+    /// A callback that is not for this login, which keeps waiting; and why.
     Unrelated(&'static str),
 }
 

@@ -19,7 +19,7 @@ pub struct CodeGrant {
     pub transport: Transport,
     pub client_id: String,
     pub client_secret: Option<Zeroizing<String>>,
-    /// As it is registered.
+    /// The redirect URI as it is registered.
     pub redirect_uri: String,
     /// The owner of the logins.
     pub login: Login,

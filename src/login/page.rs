@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 pub enum Page {
     Done,
     Failed,
-    /// Not for this login.
+    /// A callback that is not for this login.
     Refused,
     Malformed,
     NotFound,

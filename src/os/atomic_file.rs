@@ -81,7 +81,7 @@ pub fn check_replaceable(path: &Path) -> io::Result<()> {
             let what = "it is not a regular file, and only regular files are replaced";
             Err(io::Error::new(io::ErrorKind::InvalidInput, what))
         }
-        // What cannot be looked at cannot be replaced either: the rename says why.
+        // A path that cannot be inspected cannot be replaced either: the rename says why.
         _ => Ok(()),
     }
 }
@@ -199,7 +199,7 @@ mod tests {
         fs::remove_dir_all(&folder).expect("removed");
     }
 
-    /// A rename that fails so many times with error 5.
+    /// A rename that fails this many times with error 5.
     fn failing(
         times: usize,
     ) -> (impl FnMut() -> io::Result<()>, std::rc::Rc<std::cell::Cell<usize>>) {

@@ -21,7 +21,7 @@ const INTERVAL: Duration = Duration::from_micros(50);
 
 /// Runs what takes a lock that a forked child could find held, and takes milliseconds at most.
 pub fn pass<T>(work: impl FnOnce() -> T) -> T {
-    /// Also if the work panics.
+    /// Leaves the gate when it is dropped, also if the work panics.
     struct Inside;
 
     impl Drop for Inside {

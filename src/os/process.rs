@@ -71,7 +71,7 @@ pub fn id() -> u32 {
     }
 }
 
-/// From now on, the id is asked for once: a request would ask for it five times. In each child that is
+/// Remembers the id from now on: a request would ask for it five times. In each child that is
 /// forked, `forget_id` has to be called first.
 #[cfg(all(unix, feature = "python"))]
 pub fn remember_id() {
@@ -207,7 +207,7 @@ impl<T> Drop for AbortOnDrop<T> {
 pub struct PerProcess<T>(ArcSwapOption<(u32, Arc<T>)>);
 
 impl<T: Send + Sync + 'static> PerProcess<T> {
-    /// Without a value.
+    /// Creates it without a value.
     pub const fn new() -> Self {
         PerProcess(ArcSwapOption::const_empty())
     }

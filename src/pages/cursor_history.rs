@@ -76,7 +76,7 @@ impl PartialEq for UsedCursors {
 
 impl Eq for UsedCursors {}
 
-/// Without recursion, whose depth would be the number of pages.
+/// Drops the cursors without recursion, whose depth would be the number of pages.
 impl Drop for UsedCursors {
     fn drop(&mut self) {
         let mut next = self.0.take();

@@ -50,7 +50,7 @@ struct State<T> {
     claims: Arc<()>,
     /// The run that gathers all that follows. Nobody else looks meanwhile.
     gathering: Option<Run>,
-    /// The number of receipts when somebody waited in vain for one.
+    /// The number of receipts when a caller last waited for one in vain.
     waited_in_vain: Option<u64>,
     /// The time range that is being read.
     range: Option<(i64, i64)>,
@@ -65,7 +65,8 @@ struct Front {
     is_entered: bool,
 }
 
-/// For who has waited for a record or page: until this is dropped, it is left to it by all who come later.
+/// The claim of a caller that has waited for a record or page: until it is dropped, all who come
+/// later leave that to the caller.
 #[derive(Debug)]
 pub struct Claim<T> {
     delivery: Arc<Delivery<T>>,
@@ -87,7 +88,7 @@ pub struct Gathering<T> {
 }
 
 impl<T> Delivery<T> {
-    /// At a position, of a call whose time range is known or none.
+    /// Starts at a position, of a call whose time range is known or none.
     pub fn new(position: Position, range: Option<(i64, i64)>) -> Self {
         let state = State {
             range: position.range.or(range),
@@ -253,8 +254,8 @@ impl<T> Delivery<T> {
         })
     }
 
-    /// Receives from this run, which starts at the position after so many receipts. False if something else
-    /// has been received since.
+    /// Receives from this run, which starts at the position after this many receipts. False if
+    /// something else has been received since.
     pub(super) fn follow(&self, receipts: u64, run: Run, range: Option<(i64, i64)>) -> bool {
         let mut state = self.state();
         let is_current = state.receipts == receipts;
@@ -304,7 +305,7 @@ impl<T> Delivery<T> {
             if state.run != Some(run) {
                 return (None, None);
             }
-            // What is claimed is gathered as well: it has not been received.
+            // Claimed records are gathered as well: they have not been received.
             state.claims = Arc::default();
             let first = state.look_at(Unit::Page, None).cloned();
             state.gathering = Some(new_run);

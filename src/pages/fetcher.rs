@@ -38,7 +38,7 @@ impl Fetcher {
         self.run
     }
 
-    /// From here on its pages are of another run.
+    /// Starts another run, to which its pages from here on belong.
     pub fn new_run(&mut self) -> Run {
         self.run = Run(self.run.0 + 1);
         self.run

@@ -13,9 +13,9 @@ use crate::{
 /// The most that is gathered.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Limits {
-    /// So many records.
+    /// This many records.
     pub items: Option<usize>,
-    /// The records of so many pages.
+    /// The records of this many pages.
     pub pages: Option<usize>,
 }
 

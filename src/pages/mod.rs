@@ -2,8 +2,8 @@
 //!
 //! A `Fetcher` requests pages and knows nothing of what was received; `Delivery` knows that and nothing
 //! else. A record, a page or a result is looked at, converted, and received by a separate call once the
-//! caller's code has it. If the caller is cancelled in between, or somebody else is faster, it looks
-//! again. Locks are taken in this order: first the fetcher, then the delivery.
+//! caller's code has it. If the caller is cancelled in between, or another caller is faster, it
+//! retries. Locks are taken in this order: first the fetcher, then the delivery.
 
 pub mod checkpoint;
 mod cursor_history;
@@ -53,7 +53,7 @@ pub struct Pages<T = ()> {
 }
 
 impl<T> Pages<T> {
-    /// From the beginning, or from a checkpoint of the same call.
+    /// Starts from the beginning, or from a checkpoint of the same call.
     pub fn new(source: Arc<dyn Source>, call: PagedCall, resume: Option<&str>) -> Result<Self> {
         let position = resume
             .map(|text| checkpoint::read(text, &call, source.origin()))
@@ -220,7 +220,7 @@ impl<T> Pages<T> {
     }
 }
 
-/// For callers without conversions: what is returned is received.
+/// Methods for callers without conversions: what is returned is received.
 impl Pages {
     /// The next record; none at the end of the list.
     pub async fn next_row(&self) -> Result<Option<PageSlice>> {

@@ -102,7 +102,7 @@ pub struct FetchedPage {
 }
 
 impl PageStream {
-    /// From a position on, which must be in its window.
+    /// Starts from a position, which must be in its window.
     pub fn new(
         source: Arc<dyn Source>,
         call: Arc<PagedCall>,

@@ -22,7 +22,7 @@ pub struct Position {
     pub used_cursors: UsedCursors,
 }
 
-/// With what was looked at: allows to receive it, unless something else has been received since.
+/// A ticket to receive what was looked at, unless something else has been received since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticket {
     pub(super) receipts: u64,

@@ -78,8 +78,8 @@ pub struct LookedAt(
 );
 
 impl Config {
-    /// Reads the file; `None` if there is none. Whatever cannot be looked at first is an error, and so is
-    /// what is not a regular file: a pipe would be waited for.
+    /// Reads the file; `None` if there is none. A path that cannot be inspected first is an error,
+    /// and so is what is not a regular file: a pipe would be waited for.
     pub fn read(folder: &Path) -> io::Result<Option<Self>> {
         match Self::open(folder) {
             Ok((mut file, looked_at)) => {
@@ -247,7 +247,7 @@ fn create_like(new: &Path, replaced: &Path) -> io::Result<File> {
         {
             use std::os::unix::fs::{MetadataExt, fchown};
             let is_kept = fchown(&file, Some(before.uid()), Some(before.gid())).is_ok();
-            // What another user wrote must not become this user's: it may name a command that runs.
+            // Another user's content must not become this user's: it may name a command that runs.
             if !is_kept && before.uid() != rustix::process::geteuid().as_raw() {
                 let what = "it belongs to another user; change its owner to your user";
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));

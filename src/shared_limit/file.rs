@@ -27,7 +27,7 @@ use crate::{
 /// A process holds the lock for microseconds. One that holds it for longer than this was stopped.
 const STOPPED_AFTER: Duration = Duration::from_millis(250);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
-/// After so long without the lock, the file cannot be used.
+/// The time without the lock after which the file cannot be used.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(30);
 
 /// The file of a limit. Each process opens it itself: a lock belongs to an open file, which a forked child

@@ -68,18 +68,18 @@ pub struct Usage {
 }
 
 impl SharedLimit {
-    /// For all clients of this process that are given it.
+    /// Creates a limit for all clients of this process that are given it.
     pub fn in_process(allowance: Allowance) -> Self {
         Self::new(allowance, None, Box::new(MemoryStorage::default()))
     }
 
-    /// For all processes of this user on this machine.
+    /// Creates a limit for all processes of this user on this machine.
     pub fn on_machine(allowance: Allowance, name: &str) -> Result<Self> {
         let storage = Box::new(FileStorage::new(name)?);
         Ok(Self::new(allowance, Some(name.to_owned()), storage))
     }
 
-    /// With a state that is stored elsewhere.
+    /// Creates a limit with a state that is stored elsewhere.
     pub fn new(allowance: Allowance, name: Option<String>, storage: Box<dyn Storage>) -> Self {
         SharedLimit { allowance, name, storage, queue: PerProcess::new() }
     }

@@ -6,10 +6,12 @@ use std::time::Duration;
 const DECREASE: f64 = 0.5;
 /// The lowest rate: requests that are rejected even then are not rejected for their frequency.
 const LOWEST_PER_SECOND: f64 = 0.5;
-/// In this time a lowered rate recovers to this share of the rejected one, which was above the limit.
+/// The time in which a lowered rate recovers to this share of the rejected one, which was above the
+/// limit.
 const RECOVERY: Duration = Duration::from_secs(5);
 const RECOVERED: f64 = 0.7;
-/// After that it doubles in this time, until it is this many times the recovered rate and is removed.
+/// The time in which it doubles after that, until it is this many times the recovered rate and is
+/// removed.
 const DOUBLING: Duration = Duration::from_secs(10);
 const REMOVED_AT: f64 = 4.0;
 

@@ -49,7 +49,7 @@ def file(tmp_path):
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def target(request):
-    """Where an archive can be made: a path, or the address of a new database."""
+    """The location for a new archive: a path, or the address of a new database."""
     name = "file" if request.param == "sqlite" else "address"
     return str(request.getfixturevalue(name))
 

@@ -37,7 +37,7 @@ class History:
         self.path = path_of("plates", self.plate)
         self.book.fills[self.key] = []
         self.book.lists[self.path] = []
-        # What the archive has: fills by id, and the plate, which may be one of several. Unless the
+        # The archive's content: fills by id, and the plate, which may be one of several. Unless the
         # last update was complete, it may have more fills: what an earlier one had begun to read.
         self.fills, self.plates, self.surely = {}, [[]], True
         # The service's time at the last complete update.
@@ -83,7 +83,7 @@ class History:
     def check(self):
         found = {one["deal_id"]: one for one in self.world.archive.fills(*self.key)}
         assert set(map(version, found.values())) <= self.versions
-        # What is ahead of the service's clock, which was set back, comes with a read that began
+        # Data ahead of the service's clock, which was set back, come with a read that began
         # before; and an update that ended early may have finished an earlier one.
         expected = {
             name: found[name]

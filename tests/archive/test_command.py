@@ -53,7 +53,7 @@ def test_an_archive_is_updated_shown_queried_and_exported(run, book, file, tmp_p
     assert "already exists" in again.err
 
 
-# What psycopg returns for the types of PostgreSQL, and what becomes of it.
+# Values that psycopg returns for the types of PostgreSQL, and their conversions.
 OF_POSTGRESQL = {
     "null": None,
     "true": True,

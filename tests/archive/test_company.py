@@ -242,7 +242,7 @@ def test_security_54_another_user_reads_all_or_is_refused(shared, read, book, cl
     book.put_fills(100)
     with bl.Archive(shared) as archive:
         archive.update(client, fills=[HK])
-        # What was committed last is in the log.
+        # The last commit is in the log.
         assert read() == "100 100"
         book.fills[HK].append(fill(101, book.now() - 1))
         archive.update(client, fills=[HK])

@@ -55,7 +55,7 @@ def test_a_link_at_the_name_of_a_temporary_file_is_not_followed(file, tmp_path, 
 def test_a_link_that_takes_the_place_of_a_temporary_file_is_not_followed(
     file, tmp_path, monkeypatch
 ):
-    """Whoever may write into the folder sees the random name, too."""
+    """Other users who may write into the folder see the random name, too."""
     victim, write = tmp_path / "victim", parquet.write_table
     victim.write_text("precious")
 

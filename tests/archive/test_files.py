@@ -71,7 +71,7 @@ def test_a_full_disk_in_an_export_is_an_error_of_the_archive(file, book, client,
         archive.update(client, fills=[HK])
         archive.export("fills", tmp_path / "fills.parquet")
     before = (tmp_path / "fills.parquet").read_bytes()
-    # RLIMIT_FSIZE is what a full disk is like, for files only.
+    # RLIMIT_FSIZE acts like a full disk, for files only.
     code = """
     import resource, signal, sys
     import boardlot as bl

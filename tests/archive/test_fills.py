@@ -156,7 +156,7 @@ def test_since_reaches_back_and_gaps_list_what_was_not_read(archive, book, clien
     assert archive.gaps(*HK) == []
     before = len(fill_requests(service))
     archive.update(client, fills=[HK], since=book.now() - 149 * DAY)
-    # What was read before is not read again.
+    # Pages that were read before are not read again.
     assert len(fill_requests(service)) - before == 1
 
 

@@ -57,7 +57,7 @@ def test_a_late_fill_and_more_than_a_page_of_new_ones_arrive(archive, book, clie
 
 @pytest.fixture
 def pauses(monkeypatch):
-    """How long a follower waited each time."""
+    """The time that a follower waited each time."""
     waited = []
     monkeypatch.setattr("boardlot.archive.follow.pause", waited.append)
     return waited

@@ -40,7 +40,7 @@ def killed(arguments, reached):
 
 
 def after(service, requests):
-    """Returns a condition: the service has received so many more requests."""
+    """Returns a condition: the service has received this many more requests."""
     wanted = len(service.received) + requests
     return lambda: len(service.received) >= wanted
 

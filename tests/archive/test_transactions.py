@@ -12,7 +12,7 @@ from .service import HK, fill, fills_path, ids, unavailable
 
 
 def stored(file):
-    """How many fills another process finds in the file, published or not."""
+    """The number of fills that another process finds in the file, published or not."""
     with closing(sqlite3.connect(file)) as connection:
         return connection.execute("select count(*) from fill_versions").fetchone()[0]
 

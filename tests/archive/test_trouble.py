@@ -62,7 +62,7 @@ def test_security_45_a_full_disk_is_a_clear_error_and_the_next_update_continues(
     file, book, client, service
 ):
     book.put_fills(3_000, step=HOUR // 2)
-    # RLIMIT_FSIZE is what a full disk is like, for files only.
+    # RLIMIT_FSIZE acts like a full disk, for files only.
     code = """
     import resource, signal, sys
     import boardlot as bl

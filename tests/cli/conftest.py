@@ -13,7 +13,7 @@ collect_ignore_glob = ["test_*.py"] if sys.platform == "win32" else []
 
 
 class Ended(NamedTuple):
-    """How a command ended, and what it wrote."""
+    """The outcome of a command, and its output."""
 
     status: int
     out: str

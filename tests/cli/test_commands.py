@@ -135,7 +135,7 @@ def test_demo(tmp_path, boardlot):
     assert max(map(len, lines)) <= max(100, len(str(out)) + 30)
     assert f"the files are in {out}" in lines
     assert sorted(path.name for path in out.iterdir()) == ["fills.parquet", "fills.png"]
-    # What to do next: commands of boardlot's own, each of which its help knows.
+    # Next steps: commands of boardlot's own, each of which its help knows.
     following = [line.split()[1:] for line in lines[-3:]]
     assert [words[0] for words in following] == ["sandbox", "--profile", "open"]
     for words in following:

@@ -20,13 +20,13 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "command-line.md"
 RECIPES = blocks(ROOT / "docs" / "recipes.md")
 COMMANDS = [line for one in RECIPES if one.language == "sh" for line in one.source.splitlines()]
-# What needs a browser, an assistant or files that are not there, does not end by itself, or writes
+# Examples that need a browser, an assistant or missing files, do not end by themselves, or write
 # into the user's folders.
 NOT_RUN = re.compile(
     r" login| logout| --store | profile remove| status CLIENT_ID|boardlot (sandbox|demo|open)|~/"
     r"| mcp\b| archive (status|export|sql|follow) | call "
 )
-# What `duckdb -c SQL` does, for machines that have only the Python package.
+# Acts like `duckdb -c SQL`, for machines that have only the Python package.
 DUCKDB = """
 import sys
 import duckdb

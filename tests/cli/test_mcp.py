@@ -17,7 +17,7 @@ from mcp.client.stdio import stdio_client
 from ..support.command_line import ACCOUNT, COMMAND, Service
 from ..support.mcp_process import raw, response_to, send
 
-# What the service document says only reads. A new endpoint must be added here by hand.
+# Endpoints that only read, by the service document. A new endpoint must be added here by hand.
 READS = {
     "server_time",
     "trading_days",

@@ -1,4 +1,4 @@
-"""Where the command line's data go: as a stream, whole, and never half."""
+"""Output of the command line's data: as a stream, whole, and never half."""
 
 import json
 import os
@@ -104,7 +104,7 @@ def test_a_file_that_cannot_be_written_whole_is_not_put_in_its_place(
     if before is not None:
         out.write_bytes(before)
     options = ["--format", format_, "--out", str(out), "--force"]
-    # What a full disk is like, for files only.
+    # Acts like a full disk, for files only.
     limit = (20_000, 20_000)
     done = service.run(
         *FILLS, *options, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit)
@@ -230,7 +230,7 @@ def test_the_extension_of_a_file_determines_the_format(ending, first, live, tmp_
 
 def test_an_unknown_extension_needs_a_format(live, tmp_path):
     assert live("time", "--out", tmp_path / "time.2026", "--format", "json").status == 0
-    # The response to any request is written as it came.
+    # The response to any request is written unchanged.
     out = tmp_path / "response.html"
     assert live("request", "GET", "/api/v1.0/server-time", "--out", out).status == 0
 

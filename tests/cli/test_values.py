@@ -121,7 +121,7 @@ REFUSAL = json.dumps({"s": "error", "errmsg": HOSTILE, "ret_code": -1, "ret_msg"
         (lambda _: response(REFUSAL), []),
         (lambda _: response(REFUSAL, 400), []),
         (lambda _: response(HOSTILE), []),
-        # What names the fields that there are.
+        # An error that names the fields that exist.
         (fills(json.dumps({HOSTILE: 1})), ["--columns", "nosuch"]),
     ],
 )

@@ -274,7 +274,7 @@ def test_a_field_whose_name_says_that_it_is_a_secret_is_not_in_the_cassette(sand
     text = path.read_text("utf-8")
     assert CANARY not in text and text.count("***") == 4
     assert "HK.00700" in text and "p-1" in text
-    # What was recorded with one secret is played with another.
+    # A recording made with one secret is played with another.
     with bl.Client(cassette=bl.Replay(path)) as client:
         assert ask(client, "another-secret") == recorded
 
@@ -322,7 +322,7 @@ def test_closing_a_recorder_fails_if_the_file_cannot_be_stored(sandbox, path):
     links = Path("/proc/self/fd")
     (number,) = (int(fd.name) for fd in links.iterdir() if os.path.realpath(fd) == str(path))
     ends = os.pipe()
-    # What is written to a pipe cannot be stored.
+    # Writes to a pipe cannot be stored.
     os.dup2(ends[1], number)
     with pytest.raises(bl.ConfigError, match=r"traffic\.jsonl"):
         recorder.close()

@@ -34,7 +34,7 @@ class HookRecorder:
 
 
 def until_there_are(count, events):
-    """Waits until there are so many: a call may end a moment before its last event."""
+    """Waits until there are this many: a call may end a moment before its last event."""
     wait_until(lambda: len(events) >= count)
     assert len(events) == count, events
 

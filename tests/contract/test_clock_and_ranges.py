@@ -83,7 +83,7 @@ def test_security_42_no_fill_is_missing_or_doubled_whatever_the_local_clock_says
         first, last = (round(at.timestamp() * 1_000_000) for at in (start, end))
         updated = {one["deal_id"]: one["updated_time"] for one in model.fills}
         assert all(first <= updated[one] <= last for one in came), name
-        # What ends at the service's time is past when the first page is requested.
+        # A range that ends at the service's time is past when the first page is requested.
         assert max(model.ends_ahead) < 0, name
 
 

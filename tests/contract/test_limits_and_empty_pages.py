@@ -23,7 +23,7 @@ class Oracle:
 
     def __init__(self, pages):
         self.pages, self.page, self.row = pages, 0, 0
-        # Whether the caller knows that nothing is left.
+        # True if the caller knows that nothing is left.
         self.end_is_known = False
 
     @property
@@ -31,7 +31,7 @@ class Oracle:
         return self.page == len(self.pages)
 
     def take(self, items):
-        """At most so many rows of the current page."""
+        """At most this many rows of the current page."""
         rows = self.pages[self.page][self.row :][:items]
         self.row += len(rows)
         if self.row == len(self.pages[self.page]):

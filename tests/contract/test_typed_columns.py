@@ -106,7 +106,7 @@ def assert_columns(table, rows, kinds, decimals="float64"):
             values = [None if value is None else float(value) for value in values]
         got = table.column(name).to_pylist()
         if kind == "decimal" and decimals == "string":
-            # Whether "" stays as sent or is null is not stated.
+            # It is not stated whether "" stays as sent or is null.
             got, values = [v or None for v in got], [v or None for v in values]
         assert got == values, name
 

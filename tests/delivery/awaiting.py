@@ -120,7 +120,7 @@ async def read_list(client, step, tally):
             if random.random() < 0.2:
                 pager = fills_of(client, resume=pager.checkpoint())
     tally.count(delivered, interrupted)
-    # What was delivered is behind the pager, however the iteration was interrupted.
+    # Delivered rows are behind the pager, however the iteration was interrupted.
     assert [row async for row in fills_of(client, resume=pager.checkpoint())] == []
 
 

@@ -24,7 +24,7 @@ METHOD = "fills_history"
 ARGUMENTS, OPTIONS = CALLS[METHOD]
 TIME = response({"server_time_ms": "1790000000123"})
 
-# What a stranger may call on a pager that is in use elsewhere. Those that need the page may refuse.
+# Calls on a pager that is in use elsewhere. Those that need the page may refuse.
 PAGER = {
     "checkpoint": lambda pager: pager.checkpoint(),
     "total": lambda pager: pager.total,
@@ -78,7 +78,7 @@ class Held(StandInService):
 
 
 class Call:
-    """One call, and what came of it; errors of the library are an outcome too."""
+    """One call, and its outcome; errors of the library are an outcome too."""
 
     def __init__(self, held, name, target):
         self.held, self.target = held, target
@@ -247,7 +247,7 @@ def main():
     options = options_of("place", "calls")
     outcomes = {}
     for call in options.calls.split(","):
-        # What comes last on stderr is the call that hangs.
+        # The last call on stderr is the one that hangs.
         print(call, file=sys.stderr, flush=True)
         faulthandler.dump_traceback_later(options.grace, exit=True)
         try:

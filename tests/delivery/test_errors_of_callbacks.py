@@ -81,7 +81,7 @@ class Store:
 @pytest.mark.parametrize("error", RAISED, ids=lambda error: error.__name__)
 @pytest.mark.parametrize("mode", MODES)
 def test_a_token_store_that_raises_is_a_store_error(server, mode, error):
-    # What a mapping raises without the key means that there are no tokens.
+    # The error of a mapping without the key means that there are no tokens.
     expected = bl.LoginRequired if issubclass(error, KeyError) else bl.StoreError
     auth = bl.OAuth("client", store=Store("load", error))
 

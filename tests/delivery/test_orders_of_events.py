@@ -85,7 +85,7 @@ STEPS = {
     "part": lambda pager: pager.all(max_items=2),
     "frame": lambda pager: pager.to_arrow(),
 }
-# What may happen to one awaitable; the loop's own events fall anywhere between.
+# Events of one awaitable; the loop's own events fall anywhere between.
 FATES = [
     ["start", "resume"],
     ["start", "cancel"],

@@ -20,7 +20,7 @@ from .test_pages import DOCS, close
 NAMED = re.compile(r"^::: (boardlot\.[\w.]+)$((?:\n {4}.*)*)", re.MULTILINE)
 # "see `Records.as_type`": what is said there is said here.
 REFERENCE = re.compile(r"\bsee\s+`(?:boardlot\.)?([\w.]+)`")
-# What an example needs besides the module that it is in.
+# Modules that an example needs besides its own.
 NEEDED = {
     "boardlot.calendar": "icalendar",
     "boardlot.dask": "distributed",

@@ -46,7 +46,7 @@ def text_of(output):
     return re.sub(r"\bobject$", "str", text.strip(), flags=re.MULTILINE)
 
 
-# What follows a failure of these is a half-written file, or a checkpoint of a service that is gone.
+# If these fail, a half-written file is left, or a checkpoint of a service that is gone.
 WRITING = re.compile(r"write_|sqlite3|FileStore\(")
 
 

@@ -36,7 +36,7 @@ from ..support.printed import printed_by
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-# What agents read is tried like what people read.
+# Pages for agents are tried like those for people.
 AGENTS = [ROOT / "AGENTS.md", ROOT / "python" / "boardlot" / "SKILL.md"]
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("**/*.md"))]
 # Within tabs, blocks are indented.

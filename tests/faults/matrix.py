@@ -154,7 +154,7 @@ class CaseRun:
             await maybe(self.client.close())
 
     async def repeat_call(self):
-        """Calls until the faults are used up: each result is right, or there is none."""
+        """Calls until the faults are used up: each result is correct, or there is none."""
         for leg in range(60):
             if self.kind.unresolved:
                 self.make_client("https://boardlot.invalid" if leg in (1, 2) else None)
@@ -175,7 +175,7 @@ class CaseRun:
         if isinstance(right, datetime):
             assert abs(value - datetime.now(timezone.utc)) < timedelta(minutes=1), value
         elif self.operation.name == "request":
-            # The envelope is the caller's: a response that is what was sent is right.
+            # The envelope is the caller's: a response that equals what was sent is correct.
             assert value == right or value in self.proxy.mutated, value
         else:
             assert value == right, "wrong records"

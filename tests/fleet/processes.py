@@ -55,7 +55,7 @@ class Fleet:
         self.workers[number].send_signal(signal)
 
     def wait_for(self, count):
-        """Waits until so many more requests have arrived."""
+        """Waits until this many more requests have arrived."""
         wanted = len(self.arrivals.seen) + count
         wait_until(lambda: len(self.arrivals.seen) >= wanted)
 

@@ -135,7 +135,7 @@ def test_a_stopped_process_takes_nothing_along(arrivals, limit, tmp_path):
             running.kill(first, signal.SIGCONT)
             running.wait_for_worker(first)
             running.wait_for(20)
-    # What it had reserved is long past when it resumes, and must not be added to what others send.
+    # Its reservations are long past when it resumes, and must not add to what others send.
     assert arrivals.in_any_second() <= RATE + 1
 
 

@@ -84,7 +84,7 @@ def columns(records):
     try:
         return records._arrow("float64", "raise", "utf8")
     except errors.ProtocolError as error:
-        # Of so many fields with a value each there is no table; that is found out early.
+        # There is no table of this many fields with one value each; that is detected early.
         assert "too sparse for columns" in str(error)
 
 

@@ -8,7 +8,7 @@ import pytest
 from boardlot._support import tables
 from boardlot.notebook import show, table_html
 
-# What itables asks of pandas will change in pandas 4.
+# itables uses a part of pandas that will change in pandas 4.
 pytestmark = pytest.mark.filterwarnings("ignore:Series.values returning")
 
 

@@ -316,7 +316,7 @@ def test_ctrl_c_ends_the_wait_of_a_consumer(paged) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout.readline() == "3\n"
         assert program.stdout.readline() == "waits\n"
-        # Whether it waits by then or not, Ctrl-C is not lost.
+        # Ctrl-C is not lost, even if it does not wait yet.
         program.send_signal(signal.SIGINT)
         assert "interrupted True" in program.stdout.read()
 

@@ -90,7 +90,7 @@ def test_security_52_no_command_sends_a_profiles_credentials_elsewhere(
         line = ["--profile", profile, "--base-url", other.base_url, *command]
         failed = main(line) != 0
         printed = capfd.readouterr()
-        # What is about a login has no use for a key.
+        # Commands about a login have no use for a key.
         if profile == "login" or command[0] not in ("status", "login", "logout"):
             assert failed and "https://api.example.com" in printed.out + printed.err
         sent = b"".join(seen.everything for seen in other.received)

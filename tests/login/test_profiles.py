@@ -64,7 +64,7 @@ def test_a_process_that_dies_while_it_writes_loses_nothing(config: Path) -> None
         with subprocess.Popen([sys.executable, "-c", KEEP, *names]) as process:
             wait_until(partial(has_profile, config, names[3]))
             process.kill()
-        # What is there is whole, from the first profile to the last that was written.
+        # Each profile in the file is whole, from the first profile to the last that was written.
         written = [name for name in names if has_profile(config, name)]
         assert written == names[: len(written)] and len(written) >= 4
         assert profiles("first", *written) == {f"client-{name}" for name in ["first", *written]}

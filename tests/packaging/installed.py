@@ -240,7 +240,7 @@ def needs(what, extra):
     return f"{what}: pip install {'-U ' * ('newer' in what)}'boardlot[{extra}]'"
 
 
-# What uses an extra, and what it says without.
+# Uses of an extra, and their message without it.
 MISSING = {
     pandas: needs("to_pandas() needs pandas", "pandas"),
     polars: needs("to_polars() needs polars", "polars"),

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 ROW = re.compile(
     r"^\| (?P<paths>`python/boardlot/[^|]*) \| [^|]* \| (?P<allowed>[^|]*) \|$", re.MULTILINE
 )
-# What a file loads by a name that is made at run time.
+# Modules that a file loads by a name that is made at run time.
 BY_NAME = {
     "boardlot": {"boardlot._records", "boardlot.archive.archive"},
     "boardlot._api": {"boardlot.calendar.table"},

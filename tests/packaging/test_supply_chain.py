@@ -33,7 +33,7 @@ def test_what_could_not_be_checked_passes_here_and_fails_on_github(monkeypatch, 
 
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
-# What the release workflow calls to install and to build.
+# Scripts that the release workflow calls to install and to build.
 BUILDERS = [ROOT / "tools" / name for name in ("build-sdist", "build-wheels", "try-wheels")]
 
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 PYTHON = sorted((ROOT / "tests").rglob("*.py"))
 RUST = sorted({*(ROOT / "tests").rglob("*.rs"), *(ROOT / "src").rglob("tests/*.rs")})
 CLOCKS = {"monotonic", "perf_counter", "time", "process_time", "thread_time", "monotonic_ns"}
-# What waits for an event, and where its deadline stands among the arguments.
+# Calls that wait for an event, and the index of the deadline among their arguments.
 WAITS = {
     "join": 0,
     "wait": 0,

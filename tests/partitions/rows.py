@@ -14,7 +14,7 @@ COMPARE = {
 
 
 def fill(number, micros):
-    """A fill with this number, so many microseconds after the base."""
+    """A fill with this number, this many microseconds after the base."""
     return {
         "trd_side": "BUY" if number % 2 else "SELL",
         "deal_id": str(number),

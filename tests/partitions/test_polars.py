@@ -37,7 +37,7 @@ def listed(sandbox, client):
 
 @pytest.fixture
 def sent(sandbox):
-    """How many requests were sent since the test began, and the last of them."""
+    """The number of requests since the test began, and the last of them."""
     before = len(sandbox.requests)
     return lambda: [request.query for request in sandbox.requests[before:]]
 

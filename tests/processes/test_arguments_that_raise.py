@@ -81,7 +81,7 @@ def calls(workplace):
     for entry in entries():
         positional, named = workplace.arguments(entry)
         kind, _, name = entry.partition(".")
-        # What the package alone calls gets no objects of the caller's instead of lists.
+        # Methods that only the package calls get no objects of the caller's instead of lists.
         if name.startswith("_") and not name.startswith("__"):
             continue
         for index in range(len(positional) if name and not entry.endswith("()") else 0):

@@ -194,7 +194,7 @@ def test_code_that_a_refresh_waits_for_calls_a_client_of_the_same_login(server, 
 
 
 def test_a_loop_takes_over_from_one_that_stopped_while_it_fetched():
-    """Two event loops share a pager; the one whose page is under way stops for good."""
+    """Two event loops share a pager; the one whose page is under way stops forever."""
     service = Service()
     args, kwargs = CALLS["fills_history"]
 

@@ -129,7 +129,7 @@ start()
 """
 
 
-# What is not, or not quite, an exit.
+# Events that are not, or not quite, an exit.
 ODD = {
     "handlers that were removed": """
         begin()

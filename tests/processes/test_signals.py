@@ -48,7 +48,7 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 def test_security_32_ctrl_c_ends_every_way_to_read_pages(silent, way):
     if way.startswith("to_"):
-        # What a library does with a Ctrl-C while it is imported is its own affair.
+        # The reaction of a library to Ctrl-C while it is imported is its own affair.
         pytest.importorskip(way.removeprefix("to_").replace("arrow", "pyarrow"))
     client = client_of(silent, timeout=300.0)
     ends_at_once(lambda: WAYS[way](client.plate_stocks("HK.BK1001")))

@@ -83,7 +83,7 @@ def test_the_same_names_are_rejected_with_a_declared_record_unless_they_are_sent
         # A narrower selection is one of known names, whatever is permitted.
         with pytest.raises(bl.ConfigError, match="one of venue, code"):
             pager.select("venue", "code", undeclared=True).select("price", undeclared=True)
-        # What a narrower one leaves out is not looked for.
+        # Fields that a narrower one leaves out are not looked for.
         narrow = pager.select("venu", "code", undeclared=True).select("code")
         assert next(narrow) == {"code": "HK.00000"}
 

@@ -29,7 +29,7 @@ fn table() -> BTreeMap<Module, BTreeSet<String>> {
         rows.insert(module, imports.to_owned());
     }
     let named = |text: &str| -> BTreeSet<String> {
-        // What is in brackets explains the name before it.
+        // Text in brackets explains the name before it.
         let names = text.replace(" and ", ", ");
         let names = names.split(", ").map(|name| name.split(' ').next().unwrap_or_default());
         names.filter(|name| *name != "–").map(str::to_owned).collect()

@@ -71,7 +71,7 @@ async fn whoever_waited_first_gets_the_record_unless_it_does_not_come() {
 }
 
 /// A result that is gathered and never received, as by a task whose event loop has stopped, holds
-/// up nobody for long; and it is not received once somebody else has received something.
+/// up nobody for long; and it is not received once another caller has received something.
 #[tokio::test]
 async fn whoever_is_next_waits_for_a_gathered_result_but_not_for_ever() {
     let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());
@@ -106,7 +106,7 @@ async fn a_gathered_result_that_is_received_late_is_received() {
     assert_eq!(all, (0..7).map(|age| NOW_MS * 1_000 - age).collect::<Vec<_>>());
 }
 
-/// Fetching starts again while somebody converts what it has looked at: then it retries.
+/// Fetching starts again while a caller converts what it has looked at: then it retries.
 #[tokio::test]
 async fn what_was_looked_at_before_fetching_started_again_is_not_received() {
     let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());

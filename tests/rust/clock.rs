@@ -52,7 +52,7 @@ fn api_key(sandbox: &Sandbox) -> Credentials {
     Credentials::api_key(id, Arc::new(key)).expect("a credential")
 }
 
-/// In microseconds.
+/// The service's time in microseconds.
 async fn service_now(client: &Client) -> boardlot::error::Result<i64> {
     client.transport().service_now(|| "call".to_owned()).await
 }

@@ -82,7 +82,7 @@ fn a_range_without_an_end_reaches_until_now() {
         assert!(span.is_open() && !span.is_given() && span.known().is_none());
         assert_eq!(span.resolve(now).expect("a range"), expected);
     }
-    // What the caller wrote is sent as it is.
+    // The caller's text is sent unchanged.
     assert!(
         span(Some(5), RangeEnd::Default).is_given() && span(Some(5), RangeEnd::At(6)).is_given()
     );

@@ -28,7 +28,7 @@ const DAY: i64 = 86_400_000_000;
 const EPOCH: i64 = 1_790_000_000_000_000;
 const PAGE: usize = 10;
 
-/// As many lists as `BOARDLOT_TEST_LISTS` says.
+/// The number of lists, from `BOARDLOT_TEST_LISTS`.
 fn lists() -> u64 {
     let lists = std::env::var("BOARDLOT_TEST_LISTS").ok();
     lists.map_or(3_000, |lists| lists.parse().expect("a number"))
@@ -119,7 +119,7 @@ impl World {
             if world.random.one_in(3) {
                 world.set_by = world.random.below(4_000_000) - 2_000_000;
             }
-            // What has happened since then, as far as it matters.
+            // The events since then that matter.
             for _ in 0..world.random.below(5) {
                 let age = world.random.below(1_000);
                 world.add(world.now - age);
@@ -174,7 +174,7 @@ impl World {
         reading
     }
 
-    /// As `http::clock_sync::service_now`, whose waiting takes real time.
+    /// Acts like `http::clock_sync::service_now`, whose waiting takes real time.
     fn service_now(&mut self) -> i64 {
         let called = self.local();
         let turn = self.turn;
@@ -219,7 +219,7 @@ impl World {
                 found.partition_point(|one| key(one) <= key_before)
             }
         };
-        // Asked for again, a page is what it was, as far as its rows are.
+        // Requested again, a page is unchanged, as far as its rows are.
         let mut of_cursor = cursor.bytes().fold(Random(self.seed), |random, byte| {
             Random(Random(random.0 ^ u64::from(byte)).next())
         });

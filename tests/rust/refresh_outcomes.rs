@@ -55,7 +55,7 @@ async fn security_51_what_was_stored_meanwhile_is_used_whatever_the_service_retu
         assert_eq!(rig.ready(None).as_deref(), Some("n"));
         assert!(!rig.disk.has_refusal());
     }
-    // What is there meanwhile and of no use does not replace a new token.
+    // A useless token that was stored meanwhile does not replace a new one.
     let older = |disk: &Disk| disk.put(&good_for("o", -2));
     let (rig, token) = token_meanwhile(older, Ok(token_response("b", None, 3_600))).await;
     assert_eq!(token.expect("a token"), "b");

@@ -12,7 +12,7 @@ from ..support.stores import KEY, files_of
 from ..support.system import not_installed
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=not_installed(" and ".join(missing())))
-# Commands on stdin, and what comes of them on stdout, as Python writes them.
+# Commands on stdin, and their outcomes on stdout, as Python writes them.
 STORE = """
     import sys
     import boardlot as bl

@@ -140,7 +140,7 @@ FINAL = {
     "invalid_client": Fault(error="invalid_client", status=401),
     "beside other members": json_fault(400, {"error": "invalid_grant", "status": 400}),
 }
-# What reads like a rejection. Proxies and firewalls send such responses too.
+# Responses that read like a rejection. Proxies and firewalls send such responses too.
 OTHERS = {
     "401 without a body": Fault(status=401, body=b""),
     "code and message": json_fault(200, {"code": 400, "message": "refresh token expired"}),

@@ -139,5 +139,5 @@ def test_a_limit_whose_file_is_gone_is_shared_with_those_who_come_later(
     server.faults["clock"] = [Fault(status=429, headers={"Retry-After": "30"})]
     with pytest.raises(bl.RateLimited):
         client_of(server, rate_limit=bl.RateLimit(2, name="gone")).server_time()
-    # What the service said to the other is known.
+    # The service's response to the other is known.
     assert limit.free == 0

@@ -31,7 +31,7 @@ ODD = {
     "a list": ["quote:read", 5, "accid:1 accid:2"],
     "an object": {"a": {}},
 }
-# What cannot be absent or odd: the token itself, and that it is a Bearer token.
+# Members that cannot be absent or odd: the token itself, and that it is a Bearer token.
 NEEDED = {"access_token": ODD.keys(), "token_type": ODD.keys() - {"absent", "null"}}
 MEMBERS = ["access_token", "token_type", "expires_in", "refresh_token", "scope", "more"]
 

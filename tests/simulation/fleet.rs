@@ -33,7 +33,7 @@ const BASE: &str = "http://127.0.0.1:9";
 const TIMEOUT: Duration = Duration::from_secs(3);
 /// A page that comes later than this is not in time.
 pub const DEADLINE: Duration = Duration::from_secs(10);
-/// As many clients share a limit, as the processes of one machine do.
+/// The number of clients that share a limit, as the processes of one machine do.
 const GROUP: usize = 10;
 
 /// The kind of client that makes requests.

@@ -7,8 +7,8 @@
 //!
 //! Calls come whether or not the earlier ones have ended, so that more is offered than the service can do if that is
 //! what the scenario says. `make simulate SEEDS=1-20 CLIENTS=1000` runs more than the short form, which the tests
-//! run. Seed 1 with a slow service is there for good: the retry budgets of the clients, which were not used up by its
-//! end, once kept it overloaded.
+//! run. Seed 1 with a slow service is always included: the retry budgets of the clients, which were
+//! not used up by its end, once kept it overloaded.
 
 #![allow(clippy::expect_used, clippy::indexing_slicing, reason = "a test may panic")]
 
@@ -71,7 +71,7 @@ fn main() {
         let all = if only == "day" { vec![day()] } else { scenarios(times) };
         let named = |it: &&Scenario| format!("{:?} {}", it.kind, it.name).contains(&only);
         for scenario in all.iter().filter(named) {
-            // What never recovers shows that the rest could fail, and once is enough.
+            // A client that never recovers shows that the rest could fail, and once is enough.
             if is_short && scenario.kind == Kind::Plain && scenario.name != "slow" {
                 continue;
             }

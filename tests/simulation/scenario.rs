@@ -23,10 +23,11 @@ use super::{
 const LOAD: f64 = 0.7;
 /// The seconds after the end of a fault until everything is as before.
 const RECOVERY: usize = 60;
-/// Goodput is what is received in time of what is asked for in so many seconds, and this is enough of it.
+/// Goodput is the share of what is requested within this many seconds that is received in time, and
+/// this is enough of it.
 const WINDOW: usize = 30;
 const ENOUGH: f64 = 0.95;
-/// After so many seconds, each page has come in time or has not.
+/// The seconds after which each page has come in time or has not.
 const SETTLED: usize = DEADLINE.as_secs() as usize;
 const HOUR: u64 = 3_600;
 
@@ -166,7 +167,7 @@ impl Scenario {
             end: start + Duration::from_secs(self.seconds),
             interval: Cell::new(Duration::from_secs_f64(self.interval)),
         });
-        // What ten clients may need at the highest load.
+        // The rate that ten clients may need at the highest load.
         let limit = (10 * PAGES) as f64 / self.interval.min(10.0) * 8.0;
         let readers: Vec<_> = clients(self.kind, &service, count, limit)
             .into_iter()
@@ -267,7 +268,7 @@ impl Seen {
 }
 
 impl Outcome {
-    /// Returns true if it is what is promised.
+    /// Returns true if the outcome is as promised.
     pub fn is_kept(&self) -> bool {
         self.recovered.is_some_and(|seconds| seconds <= RECOVERY)
             && self.end >= ENOUGH

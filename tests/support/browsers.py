@@ -40,7 +40,7 @@ def write_openers(folder):
 
 
 class Opened(NamedTuple):
-    """How a browser was opened."""
+    """The opening of a browser."""
 
     arguments: list[str]
     pages: list[str]
@@ -48,14 +48,14 @@ class Opened(NamedTuple):
 
     @property
     def url(self):
-        """Where the page sends the browser."""
+        """The URL that the page sends the browser to."""
         (page,) = self.pages
         (url,) = re.findall(r'http-equiv="refresh" content="0;url=([^"]*)"', page)
         return html.unescape(url)
 
 
 def opened_with(noted):
-    """How every browser was opened."""
+    """The openings of all browsers."""
     files = [path for path in sorted(noted.iterdir()) if path.suffix != ".part"]
     return [Opened(*json.loads(path.read_text())) for path in files]
 

@@ -81,7 +81,7 @@ class Service:
         return done.stdout
 
     def terminal(self, *arguments: str, columns: int = 80, **environment: str) -> Screen:
-        """The command in a terminal of its own, of so many columns."""
+        """The command in a terminal of its own, of this many columns."""
         command = [*COMMAND, "--profile", "live", *arguments]
         return in_a_terminal(command, columns, {**self.environment, **environment})
 
@@ -97,7 +97,7 @@ def program(file: Path, text: str) -> None:
 def in_a_terminal(
     command: list[str], columns: int, environment: dict[str, str] | None = None
 ) -> Screen:
-    """A command in a terminal of its own, of so many columns."""
+    """A command in a terminal of its own, of this many columns."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     with subprocess.Popen(command, env=environment, stdin=its, stdout=its, stderr=its) as process:

@@ -6,7 +6,7 @@ import secrets
 from urllib.parse import parse_qsl
 
 SECRET_FIELDS = ("refresh_token", "client_secret", "code", "code_verifier")
-# What may be the name of a header: RFC 9110, section 5.6.2.
+# A valid header name: RFC 9110, section 5.6.2.
 FIELD_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 # Small enough that a response beyond it is sent at once.
 BODY_LIMIT = 4096

@@ -17,7 +17,7 @@ CALLBACK = "https://app.example.com/callback"
 TIME = "/api/v1.0/server-time"
 # How often an object is used before another one is made.
 CALLS_OF_ONE_OBJECT = 20
-# What all classes inherit or have without a function of the module.
+# Attributes that all classes inherit or have without a function of the module.
 NOT_OWN = set(dir(type("Plain", (), {}))) - {
     "__repr__",
     "__eq__",
@@ -26,7 +26,7 @@ NOT_OWN = set(dir(type("Plain", (), {}))) - {
     "__lt__",
 } | {"__class_getitem__", "__match_args__"}
 
-# What says what to call instead.
+# Methods that only say what to call instead.
 ONLY_RAISE = {"PagerBase.__getitem__"}
 # One of two parts of a range.
 PART = (

@@ -47,5 +47,5 @@ def server():
 
 @pytest.fixture
 def place(tmp_path):
-    """Where an encrypted store goes: in a folder that does not exist yet."""
+    """The path of an encrypted store: in a folder that does not exist yet."""
     return tmp_path / "tokens" / "boardlot.tokens"

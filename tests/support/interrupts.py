@@ -1,4 +1,4 @@
-"""How fast a blocking call ends after Ctrl-C."""
+"""The time in which a blocking call ends after Ctrl-C."""
 
 import os
 import signal

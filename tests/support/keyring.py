@@ -111,7 +111,7 @@ def stop_keyring(running):
 
 
 def owned(running):
-    """True if somebody on the bus is the Secret Service."""
+    """True if a process on the bus is the Secret Service."""
     command = ["dbus-send", "--session", "--print-reply", "--dest=org.freedesktop.DBus", "/"]
     command += ["org.freedesktop.DBus.NameHasOwner", "string:org.freedesktop.secrets"]
     asked = subprocess.run(command, env=running.environment, capture_output=True, check=False)

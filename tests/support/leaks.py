@@ -18,7 +18,7 @@ import boardlot
 import psutil
 import pytest
 
-# What a process keeps to its end, with the reason.
+# Things that a process keeps to its end, with the reason.
 PROCESS_WIDE = {
     "multiprocessing.resource_tracker": "one for each process that used multiprocessing",
     "multiprocessing.forkserver": "one for each process that used the start method forkserver",

@@ -22,7 +22,7 @@ CODE = "model-authorization-code"
 
 
 class Model:
-    """The script of a `StandInService`; its clock is `ahead` of this machine's by so many seconds.
+    """The script of a `StandInService`, whose clock is `ahead` of this machine's by these seconds.
 
     `order` is the field by which fills are listed, latest first: the document says
     "latest deal first" and filters by the time of update, so that both "updated_time" and

@@ -12,13 +12,13 @@ import psycopg
 
 from .threads import wait_until
 
-# What the server is run as if the tests are run by root, which it refuses to be.
+# The user that the server runs as if the tests are run by root, which it refuses to be.
 OWNER = "postgres"
 DATABASES = itertools.count()
 
 
 def folder_of_programs():
-    """Where `initdb` and `postgres` are; None if they are not installed."""
+    """The folder of `initdb` and `postgres`; None if they are not installed."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     program = str(found[-1]) if found else shutil.which("initdb")
     return Path(program).parent if program else None

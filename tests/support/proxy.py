@@ -76,7 +76,7 @@ class Proxy:
 
     async def _end(self):
         await self.stop_listening()
-        # What was accepted has begun, before it is cancelled; then the transports close.
+        # Accepted connections have begun before they are cancelled; then the transports close.
         await ticks()
         for task in list(self._tasks):
             task.cancel()

@@ -18,7 +18,7 @@ from xdist.scheduler import LoadScopeScheduling
 ROOT = Path(__file__).parents[2]
 # For each unit its seconds, and the part of them in which it used a processor: `make durations`.
 DURATIONS = ROOT / "tests" / "durations.json"
-# What takes less is not recorded. A file that is not recorded comes after those that are.
+# Shorter durations are not recorded. A file that is not recorded comes after those that are.
 SHORTEST = 2.0
 # Folders with one server or cluster for all of their files.
 WHOLE = {"tests/archive", "tests/dask"}

@@ -12,7 +12,7 @@ import boardlot as bl
 
 CANARY = "canary-7f1e0c55d2"
 PACKAGE = str(Path(bl.__file__).parent)
-# What is shown of a text with a secret in another spelling than the first.
+# Shown instead of a text with a secret in another spelling than the first.
 WITHHELD = "[withheld: it repeats a secret of this client]"
 # The spellings of promise 14.
 SPELLINGS = {

@@ -34,7 +34,7 @@ class SplitTarget:
 
 @dataclass(frozen=True)
 class RecordedRequest(SplitTarget):
-    """One request as it came in, byte for byte."""
+    """One request as it arrived, byte for byte."""
 
     line: str
     headers: list
@@ -110,7 +110,7 @@ def gzipped(body, layers=1):
 
 @dataclass(frozen=True)
 class Fault:
-    """How one request to an endpoint goes wrong.
+    """The failure of one request to an endpoint.
 
     It comes after `delay` and once `until` is set. `drop` closes before anything is done, `lost`
     does the work and closes without a response; `error` is an OAuth error, `status` alone is a
@@ -194,7 +194,7 @@ class StandInService:
         return [request for request in self.received if self.kind_of(request) == kind]
 
     def __enter__(self):
-        # What is left on it closes first, such as the clients of `client_of`.
+        # The callbacks left on it run first, such as the clients of `client_of`.
         self.stack = contextlib.ExitStack()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
         self.port = self._listener.getsockname()[1]

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 
 def outcomes_of_threads(number, work):
-    """Runs `work` in so many threads at once; counts its results and the classes of its errors."""
+    """Runs `work` in this many threads at once; counts its results and the classes of errors."""
     gate = threading.Barrier(number)
 
     def one(_):

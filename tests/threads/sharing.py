@@ -25,7 +25,7 @@ THREADS = 8
 REPORTED = 5
 # After these, nothing is left to share.
 ENDS = {"close", "aclose", "__exit__", "__aexit__", "cancel", "logout", "reset"}
-# What an operation may answer if what it answers depends on the others.
+# Errors that an operation may raise if its outcome depends on the others.
 ANSWERS = (bl.BoardlotError, StopIteration, StopAsyncIteration, KeyError)
 
 
@@ -41,7 +41,7 @@ def calls_of(workplace, kind):
         found = operations(workplace.sandbox.accounts)
         return [partial(each.result, workplace.client) for each in found]
     if kind == "FirstUse":
-        # What is imported and made on first use: this runs before anything else of the child.
+        # Imports and objects made on first use: this runs before anything else of the child.
         return [partial(workplace.caller(entry)) for entry in entries() if entry.endswith("()")]
     thing = workplace.instance(kind)
     found = []
@@ -81,7 +81,7 @@ def share(kind, seconds, seed):
         if kind == "FirstUse" or "Iterator" in kind or "Pager" in kind:
             expected = {}
         else:
-            # What is the same before and after all others is the same beside them.
+            # An outcome that is the same before and after all others is the same beside them.
             expected = {each: outcome_of(each) for each in found}
             for order in (found[::-1], found):
                 for each in order:
@@ -132,7 +132,7 @@ def main():
     sys.setswitchinterval(1e-5)
     found = {}
     for name in names:
-        # What comes last on stderr is the class whose object hangs or crashes.
+        # The last name on stderr is the class whose object hangs or crashes.
         print(name, file=sys.stderr, flush=True)
         found[name] = share(name, options.seconds / len(names), options.seed)
     report(**found)

@@ -44,7 +44,7 @@ def tied(tie, sandbox, path):
     return owner
 
 
-# What warns of a coroutine holds it, and pytest keeps the warning.
+# A warning about a coroutine holds it, and pytest keeps the warning.
 pytestmark = pytest.mark.filterwarnings("ignore:.* was never awaited:RuntimeWarning")
 every_cycle = pytest.mark.parametrize("tie", CYCLES, ids=lambda tie: tie.__name__)
 

@@ -17,7 +17,7 @@ REFUSED = response(b"", 429)
 
 
 class Meter:
-    """A service that takes so many requests a second of one path."""
+    """A service that takes this many requests a second of one path."""
 
     def __init__(self, per_second):
         self.per_second = per_second

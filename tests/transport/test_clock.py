@@ -34,7 +34,7 @@ class Service:
 
 
 def attempts(server, since=0):
-    """How many attempts each call made, and how often the clock was read."""
+    """The attempts of each call, and the number of clock readings."""
     paths = collections.Counter(received.path for received in server.received[since:])
     asked = paths.pop(CLOCK, 0)
     return sorted(paths.values()), asked

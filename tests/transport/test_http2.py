@@ -96,7 +96,7 @@ def test_a_request_that_no_connection_takes_is_sent_on_another_one():
     http2 = Http2(full=1)
     with serving(http2) as server:
         results = asyncio.run(use())
-    # Which of the others is with the first connection depends on the order of their tasks.
+    # The order of their tasks decides which of the others is with the first connection.
     late = [one for one in results if isinstance(one, bl.RequestTimeout)]
     assert len(late) == 2 and late[0] is results[0]
     assert [one.status for one in results if one not in late] == [200] * 4

@@ -15,7 +15,7 @@ RATE = 40.0
 
 
 async def used(base_url, given_up, received):
-    """How many of 60 calls succeeded; some of them replace calls that were given up."""
+    """The number of 60 calls that succeeded; some of them replace calls that were given up."""
     async with bl.AsyncClient(base_url, rate_limit=RATE, max_retries=0) as client:
         calls = [asyncio.ensure_future(client.server_time()) for _ in range(40)]
         await asyncio.to_thread(wait_until, lambda: received)

@@ -109,7 +109,7 @@ def test_security_43_four_workers_refresh_a_user_once(server, tmp_path, request,
             assert server.counts["refresh_token"] == n
         assert round_of(children, "bob") == {"0"}
         assert server.counts["refresh_token"] == n + 1
-        # What one worker learns, the others read.
+        # The others read what one worker learns.
         server.expire()
         server.refresh.clear()
         assert round_of(children, "alice") == {"LoginRequired"}
@@ -189,7 +189,7 @@ def test_a_lock_is_entered_used_and_left_on_one_thread(server):
     names = [name for name, _ in store.calls]
     locked = store.calls[names.index("enter") :]
     assert [name for name, _ in locked if name != "load"] == ["enter", "save", "leave"]
-    # What was read under the lock is compared with what is there before it is replaced.
+    # The value is read again under the lock and compared before it is replaced.
     assert names[names.index("enter") + 1] == names[names.index("save") - 1] == "load"
     assert len({thread for _, thread in locked}) == 1
     assert threading.get_ident() not in {thread for _, thread in store.calls}

@@ -106,7 +106,7 @@ def test_a_worker_without_the_secret_does_not_end_the_login_for_the_others(serve
     assert len(server.of("refresh_token")) == 1 and store.kept == kept
     assert used(server, app.auth(user="alice")) == []
     assert len(server.of("refresh_token")) == 2
-    # What the others refreshed is of use to it too.
+    # It uses the tokens that the others refreshed.
     assert used(server, wrong) == []
 
 

@@ -154,7 +154,7 @@ fn allowed(parameter: &Parameter) -> String {
         ParameterKind::Number | ParameterKind::Decimal => "a number".into(),
         ParameterKind::Flag => "true or false".into(),
         ParameterKind::Json => "an object or list".into(),
-        // What a token looks like is not the reader's business.
+        // The form of a token is an internal detail.
         ParameterKind::Secret => "text".into(),
         ParameterKind::TextList => "list of texts".into(),
         ParameterKind::Cursor => "opaque".into(),

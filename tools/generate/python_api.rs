@@ -140,7 +140,8 @@ fn results(endpoint: &Endpoint, face: Face, records: &[&Record]) -> String {
     format!("{class}[{}]", names.join(" | "))
 }
 
-/// For type checkers, a signature for each value of the argument that determines the record.
+/// The overloads for type checkers: a signature for each value of the argument that determines the
+/// record.
 fn overloads(face: Face, endpoint: &Endpoint) -> String {
     let ResponseShape::Rows(_, Schema::By(decisive, records)) = &endpoint.response else {
         return String::new();

@@ -27,7 +27,7 @@ pub fn fills_page(cursor: &str) -> String {
     )
 }
 
-/// As many records in the envelope of simulated orders.
+/// A page with as many records in the envelope of simulated orders.
 pub fn orders_page() -> String {
     format!(r#"{{"ret_code":0,"data":{{"orders":{}}}}}"#, records())
 }

@@ -49,7 +49,7 @@ class Column(NamedTuple):
     def units(self) -> str:
         if self.kind == "timestamp":
             return "UTC"
-        # What the service document does not say is not a unit; the tooltip has it.
+        # An undocumented unit is not shown; the tooltip has it.
         return "" if self.unit == UNKNOWN_UNIT else clean(self.unit)
 
     def title(self) -> str:

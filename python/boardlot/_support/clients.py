@@ -17,7 +17,7 @@ ABSENT = frozenset(
 )  # fmt: skip
 
 
-# What other libraries call a frame, what frames have, and what a list has that can be changed.
+# Other libraries' names for a frame, attributes of frames, and methods of mutable lists.
 AS_FRAME = frozenset(
     {"to_df", "to_frame", "to_dataframe", "as_df", "df", "frame", "dataframe", "data"}
 )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Decimals = Literal["float64", "decimal", "string"]
 
 
-# Pages are joined to batches of about so many rows.
+# Pages are joined to batches of about this many rows.
 BATCH_ROWS = 8_192
 
 

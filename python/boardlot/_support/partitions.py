@@ -252,7 +252,7 @@ class Partition:
 def plan(
     client: Client, query: Query, partitions: int, filters: Filters | None = None
 ) -> list[Partition]:
-    """Splits a query into about so many partitions, in the order of its rows.
+    """Splits a query into about this many partitions, in the order of its rows.
 
     Keys are split before ranges of time. Filters narrow what is requested; without any row that
     meets them, there is no partition. Asks the service for its time if the range is open.
@@ -279,7 +279,7 @@ def plan(
 
 
 def by_keys(query: Query, keys: Sequence[Key | None], partitions: int) -> list[Partition]:
-    """About so many partitions, each of a part of the keys."""
+    """About this many partitions, each of a part of the keys."""
     groups = max(1, min(partitions, len(keys)))
     cuts = [len(keys) * index // groups for index in range(groups + 1)]
     chunks = (tuple(keys[cuts[index] : cuts[index + 1]]) for index in range(groups))

@@ -72,7 +72,7 @@ class ForkGate:
             self._set(before)
 
     def _set(self, times: int) -> None:
-        """How often this thread is inside."""
+        """Sets the number of times that this thread is inside."""
         me = threading.get_ident()
         changed = self._changed.value
         with changed:

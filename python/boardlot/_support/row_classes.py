@@ -57,7 +57,7 @@ class Field(NamedTuple):
 
 
 class RowClass(NamedTuple):
-    """How instances are made: "tuple", "attributes", "positional" or "keywords"; and of what.
+    """The kind of construction: "tuple", "attributes", "positional" or "keywords"; and the fields.
 
     All but "keywords" run no Python code.
     """
@@ -71,7 +71,7 @@ _inspected: weakref.WeakKeyDictionary[type, RowClass] = weakref.WeakKeyDictionar
 
 
 def inspected(cls: Any) -> tuple[str, tuple[tuple[Field, tuple[str, Any]], ...]]:
-    """How instances of a class are made, and its fields, each with its default.
+    """The construction of a class's instances, and its fields, each with its default.
 
     A default is `("required", None)`, `("value", value)`, `("factory", callable)`, or
     `("constructor", None)` if only the constructor knows it.

@@ -82,7 +82,7 @@ def text(
 
 
 def failures(records: object) -> list[str]:
-    """How many keys of `fetch_many` failed, and the first ones with their errors."""
+    """The number of keys of `fetch_many` that failed, and the first ones with their errors."""
     errors: Mapping[str, Any] = getattr(records, "errors", None) or {}
     if not errors:
         return []

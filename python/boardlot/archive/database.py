@@ -15,7 +15,7 @@ from boardlot.errors import ConfigError, StoreError
 
 Row = tuple[Any, ...]
 
-# What to do about an archive that was damaged.
+# The hint for an archive that was damaged.
 RESTORE = "Restore it from a backup."
 
 
@@ -118,7 +118,7 @@ class Slot(Generic[C]):
 class DatabaseConnection(Database, Generic[C]):
     """A database with one connection in each process, and one more for queries of users."""
 
-    # What all errors of the driver are.
+    # The base classes of all errors of the driver.
     driver_error: tuple[type[Exception], ...]
 
     def __init__(self, name: str) -> None:

@@ -34,7 +34,7 @@ Fills = dict[str, Fill]
 
 @dataclass(frozen=True)
 class State:
-    """Where the updates of a series are."""
+    """The progress of a series' updates."""
 
     # The position of an unfinished run, and its range.
     position: str | None
@@ -49,7 +49,7 @@ class State:
 
 @dataclass(frozen=True)
 class Position:
-    """How far a follower has come: everything up to this version is delivered."""
+    """The progress of a follower: everything up to this version is delivered."""
 
     run: int = 0
     updated: int = 0
@@ -76,7 +76,7 @@ class FillStore:
         self._names = (series.account, series.market)
         self._id: int | None = None
         self._lock, self._service = lock, service
-        # What the last `store` counted: a page may begin with what the one before it ended with.
+        # The fills that the last `store` counted: a page may begin with the end of the one before.
         self._counted: Fills = {}
 
     # Reading.
@@ -113,7 +113,7 @@ class FillStore:
                 last = part - 1
 
     def state(self) -> State:
-        """Where the updates of the series are."""
+        """The progress of the series' updates."""
         rows = self._database.read(
             "select id, position, run_start, run_end, overlap_read_at from series "
             "where account = ? and market = ?",
@@ -139,7 +139,7 @@ class FillStore:
         return [(start, end) for start, end in rows]
 
     def time_of_recent(self, count: int) -> int | None:
-        """When the fill was updated that has this many others after it; `None` without one."""
+        """The update time of the fill that has this many others after it; `None` without one."""
         rows = self._database.read(
             "select f.updated from fill_versions f join series s on s.id = f.series "
             f"where s.account = ? and s.market = ? and {CURRENT} "
@@ -284,7 +284,7 @@ class FillStore:
             self._database.define(RUN_INDEX)
 
     def position_of(self, follower: str) -> Position:
-        """How far a follower has come."""
+        """The progress of a follower."""
         rows = self._database.read(
             "select w.run, w.updated, w.version from followers w join series s on s.id = w.series "
             "where s.account = ? and s.market = ? and w.name = ?",

@@ -75,10 +75,10 @@ class _Follower:
         self._update, self._runner = update, runner
         self._series, self._every, self._name = series, every, name
         self._lock = lock
-        # What tells this follower from another one of its name, which may have taken over.
+        # Distinguishes this follower from another one of its name, which may have taken over.
         self._holder = uuid4().hex
         self._store = FillStore(update.database, series, lock)
-        # What the caller has received; the archive learns it a moment later.
+        # The position of what the caller has received; the archive learns it a moment later.
         self._position: Position | None = None
         # Fills may have arrived late while nobody was following.
         self._read_overlap = False

@@ -1,4 +1,4 @@
-"""Where and when a list was read, by the service's clock."""
+"""The service and time of the last read of a list, by the service's clock."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class ListSpec:
         return ({"account": "0", "symbol": "HK.00700", "plate": "HK.BK1"}[self.column],)
 
     def place(self, key: str) -> tuple[str, dict[str, str]]:
-        """Where the list is in the database."""
+        """The location of the list in the database."""
         return "lists", {"list": self.name, "key": key}
 
     def arguments(self, key: str) -> list[tuple[str, Any]]:
@@ -146,7 +146,7 @@ class Series:
 
     @property
     def place(self) -> tuple[str, dict[str, str]]:
-        """Where the series is in the database."""
+        """The location of the series in the database."""
         return "series", {"account": self.account, "market": self.market}
 
     @property
@@ -240,7 +240,7 @@ def custom_spec(endpoint: Endpoint) -> ListSpec:
         )
     # Without one, a record is identified by all of its values, as one without a code is.
     paging = endpoint.paging
-    # What it is pickled with is what it was made of.
+    # It is pickled with the arguments that it was made of.
     options = paging.__getnewargs_ex__()[1] if isinstance(paging, DateRange) else {}
     identity = (options.get("unique") or "",)
     return ListSpec(name, "", "", "key", identity, paged=paging is not None, endpoint=endpoint)

@@ -93,7 +93,7 @@ class Lock(ABC):
         """
 
     def try_for(self, wait: float) -> bool:
-        """Wait so many seconds for the lock, and return whether it was acquired."""
+        """Wait this many seconds for the lock, and return whether it was acquired."""
         end = time.monotonic() + wait
         queue = self._queue = _QUEUES.value.named(self._name)
         self._process = os.getpid()

@@ -1,4 +1,4 @@
-"""Where the work of an archive runs: on the caller's thread, or on a thread of its own.
+"""Threads for the work of an archive: the caller's thread, or one of its own.
 
 The work is ordinary code that blocks. For a `Client` it runs on the thread that calls. For an
 `AsyncClient` it runs on a thread that it has for itself until it ends, and the client's requests

@@ -39,7 +39,7 @@ class Update:
     overlap: int
     # For how many seconds another writer is waited for.
     wait: float
-    # What was read more recently is not read.
+    # Lists that were read more recently are not read.
     max_age: timedelta | None = None
     on_rows: Callable[[int], None] = field(default=lambda rows: None)
 
@@ -252,7 +252,7 @@ class FillReader:
             if len(unstored) >= FILLS or time.monotonic() - stored_at >= SECONDS:
                 store_fills()
         store_fills()
-        # What was read beyond the service's time is not complete.
+        # Data read beyond the service's time are not complete.
         store.publish(start, max(start, min(end, now)), now, whole_overlap)
 
 

@@ -11,7 +11,7 @@ from boardlot._support.clients import did_you_mean
 from boardlot.cli.options import global_options
 from boardlot.cli.settings import OUTPUT_OPTIONS, Settings
 
-# What a command can do with its output: which options about it have an effect. "text" are lines for
+# The kinds of output of a command: which options about it have an effect. "text" are lines for
 # a person, or rows with --format or --out.
 OUTPUTS: dict[str, Sequence[str]] = {
     "rows": OUTPUT_OPTIONS,

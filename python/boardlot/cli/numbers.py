@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 from boardlot._endpoints import ENDPOINTS, MARKETS
 from boardlot.errors import BoardlotError
 
-# What the core counts with.
+# The range of the core's integers.
 LEAST, MOST = -(2**63), 2**63 - 1
 
 

@@ -16,7 +16,7 @@ from boardlot.cli.numbers import (
 )
 from boardlot.cli.settings import FORMATS, STDOUT, Settings
 
-# What the commands about logins show in their help.
+# The options that commands about logins show in their help.
 STORE_OPTIONS = ["--store", "--passphrase-file", "--passphrase-command"]
 
 

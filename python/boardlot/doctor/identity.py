@@ -102,7 +102,7 @@ def _check_key(key: ApiKey, warning: str) -> str:
         # An RSA signature is as long as the key.
         kind += f" with {8 * len(base64.b64decode(key.sign(b''))):,} bits"
     try:
-        # What a pickle of the key would carry.
+        # The location that a pickle of the key would carry.
         location = f"its file is {key.__getnewargs__()[1]}"
     except ConfigError:
         location = "its file is unknown (it is encrypted, or was given as text)"

@@ -100,7 +100,7 @@ class _Line(NamedTuple):
 
     @property
     def marks(self) -> dict[str, datetime]:
-        """Where the other events are drawn: within their days, and side by side on the same day."""
+        """The times to draw the other events at: within their days, the same day's apart."""
         places = {}
         for event in MARKERS:
             if event in self.days:

@@ -68,7 +68,7 @@ pub(super) fn add_undeclared_columns(
     Ok(())
 }
 
-/// Returns true if so many fields would be a table of nearly always empty cells.
+/// Returns true if this many fields would be a table of nearly always empty cells.
 pub(super) fn is_too_sparse(fields: usize, rows: usize, bytes: usize) -> bool {
     fields.saturating_mul(rows) > bytes.saturating_add(SPARE_CELLS)
 }

@@ -79,7 +79,7 @@ pub(super) struct UniqueMembers<'a, V> {
 }
 
 impl<'a, V> UniqueMembers<'a, V> {
-    /// To compare a name with fewer than these is faster than to hash it.
+    /// The number of names from which hashing a name is faster than comparing it.
     const MANY: usize = 32;
 
     pub fn new() -> Self {

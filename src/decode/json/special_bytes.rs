@@ -24,7 +24,7 @@ impl SpecialBytes {
         }
         let mut bits = vec![0; (blocks.len() + 2) * size_of::<u64>()];
         let (words, _) = bits.as_chunks_mut();
-        // What was filled up are control characters, so the end of the text is one as well. The last
+        // The padding is control characters, so the end of the text is one as well. The last
         // word stays empty: `next` reads eight bytes from any byte on.
         specials(blocks.iter().chain([&last]), words);
         SpecialBytes { bits }

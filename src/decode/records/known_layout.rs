@@ -19,8 +19,8 @@ pub(super) struct KnownLayout<'a> {
 }
 
 impl<'a> KnownLayout<'a> {
-    /// For the records from `start` on, with these keys of the first record through their colons, each
-    /// right after a brace or comma.
+    /// Creates it for the records from `start` on, with these keys of the first record through
+    /// their colons, each right after a brace or comma.
     pub fn new(
         text: &'a str,
         tokens: impl Iterator<Item = Range<usize>>,

@@ -94,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    /// As another library parses it.
+    /// Parses a date as another library does.
     fn date_by_jiff(text: &str) -> Option<Date> {
         let parts: Vec<&str> = text.split(if text.contains('/') { '/' } else { '-' }).collect();
         let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());

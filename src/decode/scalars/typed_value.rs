@@ -46,7 +46,7 @@ pub enum PushError {
     Invalid,
     /// The value was appended with null for a member that is not of its kind.
     InvalidMember,
-    /// There are more fields than a table can have.
+    /// More fields than a table can have.
     TooManyFields,
 }
 

@@ -48,7 +48,7 @@ pub enum Completed {
     With(Py<PyAny>),
     /// At the end of an iteration.
     AtEnd,
-    /// It does not: what it waited for was received by somebody else, so it waits again.
+    /// It does not: what it waited for was received by another caller, so it waits again.
     Again(Box<dyn Startable>),
 }
 
@@ -94,7 +94,7 @@ impl Completion {
 }
 
 impl Finished {
-    /// With a result that is converted when the awaiting code resumes.
+    /// Completes with a result that is converted when the awaiting code resumes.
     pub fn new<T: Send + 'static>(
         result: Result<T>,
         finish: impl FnOnce(Python<'_>, T) -> PyResult<Completed> + Send + 'static,

@@ -39,7 +39,7 @@ use crate::{
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Operation(Mutex<State>);
 
-/// As of a coroutine: see `inspect.getcoroutinestate`.
+/// The state, as of a coroutine: see `inspect.getcoroutinestate`.
 enum State {
     Created(Box<dyn Startable>),
     Suspended {
@@ -87,7 +87,7 @@ impl Operation {
         let work = on_behalf_of(observer::origin(py)?, operation.start(py)?);
         let guard = CompletionGuard::new(completion.clone(), queue, waiter.clone_ref(py));
         let task = runtime.spawn(async move { guard.finish(work.await) }).abort_handle();
-        // What `await` on an asyncio future does, so that the task accepts it from `__next__`.
+        // As `await` on an asyncio future does, so that the task accepts it from `__next__`.
         waiter.setattr(py, intern!(py, "_asyncio_future_blocking"), true)?;
         let yielded = waiter.clone_ref(py);
         self.replace(State::Suspended { waiter, completion, task, owner });
@@ -148,7 +148,7 @@ impl Operation {
         self.__next__(py)
     }
 
-    /// Raises instead of returning the result: the task was cancelled.
+    /// Raises in place of the result: the task was cancelled.
     #[pyo3(signature = (kind, value = None, _traceback = None))]
     fn throw(
         &self,
@@ -222,7 +222,7 @@ impl Drop for Operation {
     }
 }
 
-/// As Python warns of its own coroutines.
+/// Warns as Python does of its own coroutines.
 #[expect(clippy::disallowed_methods, reason = "this thread is attached: it drops a Python object")]
 fn warn_never_awaited(name: &str) {
     let _ = Python::try_attach(|py| {

@@ -163,7 +163,7 @@ impl ClientBase {
         self.core.transport().close();
     }
 
-    /// Calls these hooks besides the client's own, and replaces those that were set so before.
+    /// Calls these hooks besides the client's own, in place of those that were set so before.
     fn _instrument(
         &self,
         on_request: Option<Bound<'_, PyAny>>,

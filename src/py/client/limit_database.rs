@@ -27,7 +27,7 @@ pub struct DatabaseStorage(Arc<Shared>);
 
 struct Shared {
     object: WeakRef,
-    /// The database's last answer.
+    /// The state that the database returned last.
     known: Mutex<Option<Known>>,
 }
 

@@ -92,7 +92,7 @@ impl TokenStore for PythonStore {
         self.call("load", |store| {
             let py = store.py();
             let value = match store.invoke_method(intern!(py, "load"), (key,)) {
-                // What a plain mapping raises.
+                // A plain mapping raises this.
                 Err(error) if error.is_instance_of::<PyKeyError>(py) => return Ok(None),
                 value => value?,
             };
@@ -119,7 +119,8 @@ impl TokenStore for PythonStore {
         })
     }
 
-    /// Python forgets a thread's `threading.local` as soon as the thread leaves the interpreter for good.
+    /// Python forgets a thread's `threading.local` as soon as the thread leaves the interpreter
+    /// permanently.
     fn on_one_thread(&self, work: Box<dyn FnOnce() + Send + '_>) {
         with_one_thread_state(work);
     }

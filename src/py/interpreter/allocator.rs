@@ -10,7 +10,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[cfg(target_os = "linux")]
 #[used]
 #[expect(unsafe_code, reason = "must run before the first allocation")]
-// SAFETY: the loader calls what stands in this section, once, on one thread, while it loads the
+// SAFETY: the loader calls the functions in this section, once, on one thread, while it loads the
 // module; and such a function it is.
 #[unsafe(link_section = ".init_array")]
 static AT_LOADING: extern "C" fn() = take_memory_as_needed;

@@ -60,7 +60,7 @@ impl FileLock {
         }
     }
 
-    /// Returns true if it is still there: its file was neither removed nor replaced.
+    /// Whether it is still there: its file was neither removed nor replaced.
     fn is_held(&self) -> bool {
         self.lock().as_ref().is_some_and(LockFile::is_current)
     }

@@ -17,7 +17,7 @@ pub fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
 
 /// A Rust type for a text argument of a function.
 pub trait GivenText<'a>: Sized {
-    /// From the argument of that name.
+    /// Converts the argument of that name.
     fn given(name: &str, value: &'a Bound<'_, PyAny>) -> PyResult<Self>;
 }
 

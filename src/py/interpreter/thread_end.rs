@@ -72,7 +72,7 @@ mod system {
         previous: *mut Buffer,
     }
 
-    // What the macro `pthread_cleanup_push` is made of for code without exceptions.
+    // The functions behind the macro `pthread_cleanup_push` for code without exceptions.
     #[expect(unsafe_code, reason = "the standard library has no function for it")]
     unsafe extern "C" {
         fn _pthread_cleanup_push(

@@ -375,7 +375,7 @@ impl Startable for NextItem {
                 self.state.pages.delivery().receive_end();
                 return Ok(Completed::AtEnd);
             }
-            // None if somebody else received it.
+            // None if another caller received it.
             let received = self.receive(py, claim.as_ref())?;
             Ok(received.map_or_else(|| Completed::Again(self), Completed::With))
         };

@@ -72,7 +72,7 @@ pub struct ClassField {
 
 /// The value of a field that a record does not have.
 pub enum FieldDefault {
-    /// There is none: the record is refused.
+    /// No value: the record is refused.
     Required,
     Value(Py<PyAny>),
     /// The return value of this function.

@@ -147,7 +147,7 @@ impl Converter {
     /// The object of a value that is not an object in JSON.
     #[inline(always)]
     pub fn convert<'py>(&mut self, py: Python<'py>, raw: Raw<'_>) -> Converted<'py> {
-        // What most fields are, without a call.
+        // The common cases, without a call.
         match &self.conversion {
             Conversion::AsSent => return self.as_sent(py, raw),
             Conversion::Text => {

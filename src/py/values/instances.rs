@@ -25,12 +25,12 @@ pub struct InstanceMaker {
 }
 
 impl InstanceMaker {
-    /// For a class that inherits `__new__` from `tuple`, or only wraps it.
+    /// Creates it for a class that inherits `__new__` from `tuple`, or only wraps it.
     pub fn of_tuples(class: &Bound<'_, PyType>) -> PyResult<Self> {
         Self::derived_from(class, &class.py().get_type::<PyTuple>())
     }
 
-    /// For a class that inherits `__new__` from `object`.
+    /// Creates it for a class that inherits `__new__` from `object`.
     pub fn of_objects(class: &Bound<'_, PyType>) -> PyResult<Self> {
         Self::derived_from(class, &class.py().get_type::<PyAny>())
     }

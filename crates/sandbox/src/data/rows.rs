@@ -187,7 +187,7 @@ fn sort(rows: &mut [Row], field: &str) -> Result<()> {
     Ok(())
 }
 
-/// The page of a list that a request asks for; of dividends, at most so many.
+/// The page of a list that a request asks for; of dividends, at most this many.
 pub fn respond(seed: u64, rows: &[Row], arguments: &Arguments, most: usize) -> HandlerResult {
     let endpoint = &arguments.endpoint;
     let mut body = Body::new(endpoint);
@@ -273,7 +273,7 @@ fn is_built_in(endpoint: &EndpointRef, name: &str) -> bool {
     matches!(endpoint, EndpointRef::BuiltIn(endpoint) if endpoint.name == name)
 }
 
-/// Returns true if a request is for the range that stands for an open one: the days up to now. It
+/// Returns true if a request is for the range that replaces an open one: the days up to now. It
 /// gets a test's rows whatever their times, so that its data do not age.
 fn is_default_range(arguments: &Arguments) -> bool {
     let Some(TimeRangeSpec { default_days, .. }) = arguments.endpoint.time_range() else {

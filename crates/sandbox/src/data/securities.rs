@@ -16,7 +16,7 @@ const INVENTED_FROM: usize = 100_001;
 #[derive(Debug, Clone)]
 pub struct Security {
     pub market: String,
-    /// With its market: `HK.00700`.
+    /// The code with its market: `HK.00700`.
     pub code: String,
     pub name: String,
     pub sc_name: String,

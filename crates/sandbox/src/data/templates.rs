@@ -191,7 +191,7 @@ impl Expansion<'_> {
         }
     }
 
-    /// The declared fields, or what stands in the template.
+    /// The declared fields, or the content of the template.
     fn members<'t>(
         &mut self,
         fields: &'t [Field],
@@ -237,7 +237,7 @@ impl Expansion<'_> {
         }
     }
 
-    /// A number between two bounds, with so many decimals.
+    /// A number between two bounds, with this many decimals.
     fn number(&mut self, kind: Option<&Kind>, bounds: &[Value]) -> Value {
         let bound = |index: usize| bounds.get(index).and_then(Value::as_f64).unwrap_or_default();
         let decimals = bound(2) as usize;

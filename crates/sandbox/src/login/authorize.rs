@@ -124,7 +124,7 @@ impl Invalid {
     }
 }
 
-/// GET: the page, or why there is none.
+/// GET: the page, or the reason why it is not shown.
 pub fn show(oauth: &OAuth, _: &Tokens, request: &OAuthRequest<'_>) -> Response {
     Ok(match Authorization::read(oauth, request.query) {
         Ok(authorization) => page(&authorization),

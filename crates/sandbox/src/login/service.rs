@@ -63,7 +63,7 @@ pub struct Client {
     pub redirect_uris: Vec<String>,
     /// True if it registered for refreshing.
     pub refreshes: bool,
-    /// Of a confidential client.
+    /// The secret of a confidential client.
     pub secret: Option<String>,
 }
 
@@ -102,7 +102,7 @@ impl OAuthError {
     }
 }
 
-/// From a description of an invalid field.
+/// Converts a description of an invalid field.
 impl From<String> for OAuthError {
     fn from(invalid: String) -> Self {
         OAuthError::new("invalid_request", invalid)

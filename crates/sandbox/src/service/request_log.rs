@@ -12,9 +12,9 @@ const REQUESTS_MAX: usize = 10_000;
 pub struct RecordedRequest {
     /// The HTTP method.
     pub method: String,
-    /// As it was sent, without the query.
+    /// The path as it was sent, without the query.
     pub path: String,
-    /// As it was sent, without the question mark.
+    /// The query as it was sent, without the question mark.
     pub query: String,
     /// The status of the response; 0 if the connection was closed without one.
     pub status: u16,
@@ -27,7 +27,7 @@ pub struct RequestLog(Mutex<Received>);
 #[derive(Debug, Default)]
 struct Received {
     last: VecDeque<RecordedRequest>,
-    /// Of all, also of those that are no longer kept.
+    /// The number of all requests, also of those that are no longer kept.
     count: u64,
 }
 

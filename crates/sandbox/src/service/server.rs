@@ -211,7 +211,7 @@ async fn handle(shared: &Shared, request: Request<Incoming>) -> io::Result<Respo
     // Read before any response, so that the connection can be reused.
     let body = read_body(body).await;
     let response = match (planned, fault) {
-        // What a test has planned comes before what is left to chance.
+        // Planned failures come before random faults.
         (Some(planned), _) => planned.response(&found),
         (None, Some(Fault::Drop)) => None,
         (None, Some(Fault::Html)) => Some(HttpResponse::html(StatusCode::OK, HTML_PAGE)),

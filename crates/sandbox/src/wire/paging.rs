@@ -15,7 +15,7 @@ use super::{
 const PAGE: usize = 50;
 const PAGE_MAX: usize = 1_000;
 
-/// The page that is requested of a list of so many rows, in the response's body.
+/// The page that is requested of a list of this many rows, in the response's body.
 pub fn page<R: Serialize>(
     mut body: Body,
     seed: u64,

@@ -13,7 +13,7 @@ pub struct DateRange {
     pub unique: Option<String>,
 }
 
-/// As a user declares it.
+/// Shows it as a user declares it.
 impl fmt::Display for DateRange {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "DateRange('{}', ", self.end)?;

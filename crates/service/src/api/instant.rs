@@ -58,7 +58,7 @@ mod tests {
 
     use super::*;
 
-    /// From year 1 to the end of year 9999.
+    /// The range from year 1 to the end of year 9999.
     const MICROS: std::ops::Range<i64> = -62_135_596_800_000_000..253_402_300_800_000_000;
 
     proptest! {

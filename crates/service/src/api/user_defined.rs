@@ -239,7 +239,7 @@ pub fn declared_field(name: &str, kind: &str) -> Result<Field, DeclarationError>
         other => return Err(unknown_kind(&["record", name], other, &KINDS)),
     };
     let name = Cow::Owned(name.to_owned());
-    // What the service always sends is not known.
+    // It is not known which fields the service always sends.
     Ok(Field { name, kind, unit, values: None, required: false, nullable: true, doc: "" })
 }
 

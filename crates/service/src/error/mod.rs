@@ -116,7 +116,7 @@ pub enum ErrorKind {
     LoginRequired {
         /// The error code of RFC 6749, or `login_required`.
         error: String,
-        /// Why.
+        /// The reason.
         message: String,
         /// The service to log in to, if known.
         origin: Option<String>,
@@ -262,7 +262,7 @@ impl Error {
         self
     }
 
-    /// The rejection by the service, if that is what it is.
+    /// The rejection by the service, if it is one.
     pub fn api_failure(&self) -> Option<&ApiFailure> {
         match self.kind.as_ref() {
             ErrorKind::Api(api_failure) => Some(api_failure),

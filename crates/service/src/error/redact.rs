@@ -18,7 +18,7 @@ const WITHHELD: &[u8] = b"[withheld: it repeats a secret of this client]";
 const SHORT_BYTES: usize = 8;
 /// The shortest beginning of a secret that is redacted. Unrelated texts have fewer bytes in common.
 const TELLING_BYTES: usize = 12;
-/// An error shows a response as it came, so a spelling may stand in JSON that is escaped itself.
+/// An error shows a response unchanged, so a spelling may occur in JSON that is escaped itself.
 const LAYERS: usize = 2;
 /// The number of bytes of a text that are held until secrets are redacted. What is shown is much
 /// less, so that no secret is cut in two before it is found.
@@ -129,12 +129,12 @@ impl Redactor {
         masked(text, &found, end)
     }
 
-    /// Returns true if the first bytes of a secret, so many at most, stand in a text.
+    /// Returns true if the first bytes of a secret, this many at most, occur in a text.
     fn is_exactly_in(&self, text: &[u8], most: usize) -> bool {
         self.0.iter().any(|secret| find(text, start(&secret.text, most)).next().is_some())
     }
 
-    /// Returns true if they stand in it in another spelling, within so many layers of escapes.
+    /// Returns true if they occur in it in another spelling, within this many layers of escapes.
     fn is_spelled_in(&self, text: &[u8], most: usize, layers: usize) -> bool {
         let most_encoded = most.saturating_mul(4) / 3;
         let mut encoded = self.0.iter().flat_map(|secret| &secret.in_base64);
@@ -153,7 +153,7 @@ impl Secret {
         let telling = self.text.get(..TELLING_BYTES).filter(|_| self.text.len() > TELLING_BYTES);
         for span in telling.into_iter().flat_map(|telling| find(text, telling)) {
             let rest = text.get(span.start..).unwrap_or_default();
-            // What is part of the last one is not compared again: a text may repeat one character.
+            // A part of the last one is not compared again: a text may repeat one character.
             if found.last().is_none_or(|last| last.end <= span.start) {
                 let same = rest.iter().zip(self.text.iter()).take_while(|(a, b)| a == b).count();
                 found.push(span.start..span.start + same);
@@ -205,7 +205,7 @@ pub fn held(text: &str) -> &str {
     beginning(text, HELD_BYTES)
 }
 
-/// At most so many bytes, cut between two characters.
+/// Cuts a text to at most this many bytes, between two characters.
 fn beginning(text: &str, most: usize) -> &str {
     let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {

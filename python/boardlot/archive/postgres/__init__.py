@@ -80,7 +80,7 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
         return connection
 
     def _connected(self) -> psycopg.Connection[Row]:
-        # What the server says about a failed login may name the user, but never the password.
+        # The server's message about a failed login may name the user, but never the password.
         connection = psycopg.connect(
             self._target, autocommit=True, connect_timeout=CONNECT_TIMEOUT, client_encoding="utf8"
         )

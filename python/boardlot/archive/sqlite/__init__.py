@@ -47,7 +47,7 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
     def __init__(self, target: str, wait: float) -> None:
         self.path: Path | None = Path(os.path.realpath(target)) if target != MEMORY else None
         self._wait = wait
-        # What the path led to when it was opened.
+        # The identity of the file that the path led to when it was opened.
         self._identity: Any = None
         # If this user cannot write it.
         self._read_only: ReadOnlyFile | None = None

@@ -106,7 +106,7 @@ def identity_of(path: Path | None) -> tuple[int, int] | None:
 def create_private(path: Path) -> None:
     """Create the file for its owner alone: it will have accounts and trades. SQLite gives the files
     beside it the same mode."""
-    # What prevents it also prevents the connection, whose error says so.
+    # Anything that prevents it also prevents the connection, whose error says so.
     with suppress(OSError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 

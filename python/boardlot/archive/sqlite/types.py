@@ -105,7 +105,7 @@ def _date(value: str) -> str:
     """A day, which a time of day may follow."""
     zone = " or ".join(f"z glob '{pattern}'" for pattern in ZONES)
     hours = "substr(ltrim(z), 2, 2) <= '23'"
-    # What follows the minutes, seconds and their fraction.
+    # After the minutes: seconds and their fraction.
     seconds = "glob ':[0-6][0-9]*' and substr(s, 2, 2) <= '60'"
     return (
         "(select case when d like '____-__-__' and substr(d, 1, 4) > '0000' "

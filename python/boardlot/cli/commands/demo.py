@@ -29,7 +29,7 @@ WIDTH = 100
 ROWS = 4
 TRADE_MARKET = "HK"
 DIVIDENDS_OF = "HK.00700"
-# What to try next: a service that stays, the data of the demo from a shell, and the whole docs.
+# Next steps: a service that stays, the data of the demo from a shell, and the whole docs.
 NEXT = [
     "boardlot sandbox --seed 7 --profile demo",
     "boardlot --profile demo fills 281756 HK --limit 5",
@@ -74,7 +74,7 @@ def demo(out: Path, seed: int) -> None:
             done(f"created an Ed25519 key; its id is {key_id}")
         with steps.timed() as done:
             flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore())
-            # What the user does in the browser: allow the scopes, and be redirected.
+            # As the user does in the browser: allow the scopes, and be redirected.
             login = flow.finish(sandbox.authorize_demo_user(flow.url))
             done(f"logged in with OAuth; scopes: {', '.join(sorted(login.scopes))}")
         with bl.Client(sandbox.base_url, auth=auth) as client:

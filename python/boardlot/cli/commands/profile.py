@@ -215,7 +215,7 @@ def _row(name: str, default: str | None) -> dict[str, Any]:
 
 
 def _secret_of(entry: Mapping[str, Any]) -> str | None:
-    """Where the secret of a profile is stored."""
+    """The location of a profile's secret."""
     if entry["kind"] == "oauth":
         return str(entry["store"] or "the keychain")
     return str(entry["private_key"]) if entry["kind"] == "api_key" else None

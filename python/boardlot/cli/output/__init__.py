@@ -1,1 +1,1 @@
-"""How data is written: which rows and fields, in which format, to which file."""
+"""Output of data: which rows and fields, in which format, to which file."""

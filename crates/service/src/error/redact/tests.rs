@@ -60,7 +60,7 @@ fn a_text_with_a_secret_in_another_spelling_is_withheld() {
     }
 }
 
-/// As the body of a response is shown: its JSON is not undone.
+/// A spelling in a JSON string, as the body of a response is shown: its JSON is not undone.
 #[test]
 fn a_spelling_is_recognized_in_a_json_string() {
     for spelled in spellings(SECRET) {
