@@ -14,16 +14,14 @@ use tokio::{
 use super::{Position, Ticket, Unit, View, fetcher::Run, page_stream::FetchedPage};
 use crate::decode::{Page, PageSlice};
 
-/// The time that others wait for the receipt of what somebody waited for before them. It may never
-/// come: an event loop may have stopped.
+/// The wait for the receipt of what somebody waited for before. An event loop may have stopped.
 const CLAIM_WAIT: Duration = Duration::from_secs(3);
 
 /// The records that the caller of an iteration has received.
 ///
 /// A record, page or result is first looked at, and counts as received once the caller's code has it.
-/// The loser of a race retries. So a claim, by which those who wait get records in the order in
-/// which they came, may be ignored at any moment. `T` is what rows are converted to, some at a
-/// time.
+/// The loser of a race retries. So a claim, which orders those who wait, may be ignored at any moment.
+/// `T` is what rows are converted to, some at a time.
 ///
 /// The lock is held for a few instructions: never during a request, nor while Python runs. So a signal
 /// handler, a hook or a finalizer can read the position.

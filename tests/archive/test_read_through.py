@@ -206,7 +206,7 @@ def candle(day, close="10.5"):
     return {"time": T0 + day, "close": close}
 
 
-def answer(data):
+def sent(data):
     pagination = data.pop("pagination", {"has_more": False})
     extra = data.pop("extra", {})
     return response({"ret_code": 0, "data": data, "extra": extra, "pagination": pagination})
@@ -218,9 +218,7 @@ def answer_pages(book, *pages):
     for place, page in enumerate(pages):
         extra = {"next_time": page[-1]["time"] - 1} if place < len(pages) - 1 else {}
         more = place < len(pages) - 1
-        results.append(
-            answer({"kline_list": page, "extra": extra, "pagination": {"has_more": more}})
-        )
+        results.append(sent({"kline_list": page, "extra": extra, "pagination": {"has_more": more}}))
     book.failures[KLINE_PATH] = results
 
 
@@ -273,7 +271,7 @@ def test_a_list_of_an_own_endpoint_is_awaited_and_exported(target, book, service
 def test_without_a_unique_field_all_values_identify_a_record(archive, book, client):
     flow = bl.Endpoint("flow", "GET", "/api/v1.0/flow", rows="data.list")
     for rows in ([{"a": 1}, {"a": 1}, {"a": 2}], [{"a": 2}, {"a": 3}]):
-        book.failures[flow.path] = [answer({"list": rows})]
+        book.failures[flow.path] = [sent({"list": rows})]
         report = archive.update(client, lists=[(flow, {})])
     assert (report.new, report.gone, report.unchanged) == (1, 2, 1)
 
@@ -283,7 +281,7 @@ def test_new_fields_of_an_endpoint_make_its_views_again(target, book, client):
     flow = bl.Endpoint("flow", "GET", "/api/v1.0/flow", record={"a": "text", "b": "integer"})
     for endpoint in (flow, other, flow):
         with bl.Archive(target) as archive:
-            book.failures[flow.path] = [answer({"list": [{"a": "1", "b": 2}]})]
+            book.failures[flow.path] = [sent({"list": [{"a": "1", "b": 2}]})]
             archive.update(client, lists=[(endpoint, {})])
             row = archive.sql("select * from flow").to_dicts()[0]
             assert row["a"] == ("1" if endpoint is flow else 1.0)

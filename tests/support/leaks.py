@@ -9,6 +9,7 @@ import contextlib
 import gc
 import os
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -22,9 +23,10 @@ import pytest
 PROCESS_WIDE = {
     "multiprocessing.resource_tracker": "one for each process that used multiprocessing",
     "multiprocessing.forkserver": "one for each process that used the start method forkserver",
+    "Dask-Offload": "distributed's, one for each process",
 }
 # For threads, sockets and children that are about to end: only what never ends is a leak.
-PATIENCE = 60.0
+DEADLINE = 60.0
 
 
 class LeakGuard:
@@ -61,7 +63,9 @@ class LeakGuard:
         if nextitem is None or nextitem.path != item.path:
             self._file = None
             if left := self._left():
-                pytest.fail("\n".join(["left open by this file:", *map(self._told, left)]), False)
+                pytest.fail(
+                    "\n".join(["left open by this file:", *map(self._described, left)]), False
+                )
         return result
 
     @pytest.hookimpl(wrapper=True)
@@ -78,8 +82,9 @@ class LeakGuard:
 
     def _left(self):
         """The things that were opened since the file began, and do not end."""
+        release_caches()
         gc.collect()
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + DEADLINE
         while left := self._open() - self._before - self._shared:
             if time.monotonic() > end:  # time: an event that can be seen in no other way
                 break
@@ -87,7 +92,7 @@ class LeakGuard:
             gc.collect()
         return sorted(left)
 
-    def _told(self, thing):
+    def _described(self, thing):
         return f"  {thing[0]} {thing[1]} (since {self._since.get(thing, 'the end of the file')})"
 
     def _open(self):
@@ -99,6 +104,15 @@ class LeakGuard:
         return {("folder", name) for name in found if not name.startswith("pymp-")}
 
 
+def release_caches():
+    """Closes what libraries keep for the next use in this process."""
+    if partitions := sys.modules.get("boardlot._support.partitions"):
+        partitions._client.cache_clear()
+    if (dask := sys.modules.get("dask.threaded")) and dask.default_pool:
+        dask.default_pool.shutdown()
+        dask.default_pool = None
+
+
 def threads():
     """Threads that Python started; those of the core are one pool for the whole process."""
     return {
@@ -106,6 +120,7 @@ def threads():
         for thread in threading.enumerate()
         # The other kind: a thread of the core that ran Python once.
         if not isinstance(thread, threading._DummyThread)
+        and not any(name in thread.name for name in PROCESS_WIDE)
         # pytest-timeout's, which ends with the test.
         and not isinstance(thread, threading.Timer)
     }

@@ -26,7 +26,7 @@ REPORTED = 5
 # After these, nothing is left to share.
 ENDS = {"close", "aclose", "__exit__", "__aexit__", "cancel", "logout", "reset"}
 # Errors that an operation may raise if its outcome depends on the others.
-ANSWERS = (bl.BoardlotError, StopIteration, StopAsyncIteration, KeyError)
+EXPECTED = (bl.BoardlotError, StopIteration, StopAsyncIteration, KeyError)
 
 
 def kinds():
@@ -92,7 +92,7 @@ def share(kind, seconds, seed):
             try:
                 value = operation()
             except Exception as error:
-                if expected.get(operation) is not type(error) and not isinstance(error, ANSWERS):
+                if expected.get(operation) is not type(error) and not isinstance(error, EXPECTED):
                     raise
             else:
                 right = expected.get(operation)
