@@ -212,7 +212,7 @@ def sent(data):
     return response({"ret_code": 0, "data": data, "extra": extra, "pagination": pagination})
 
 
-def answer_pages(book, *pages):
+def send_pages(book, *pages):
     """Pages of candles, newest first; each is named by the end of its range."""
     results = []
     for place, page in enumerate(pages):
@@ -224,11 +224,11 @@ def answer_pages(book, *pages):
 
 def test_a_record_of_an_own_endpoint_is_identified_by_the_unique_field(archive, book, client):
     lists = [(KLINE, {"symbol": SYMBOL})]
-    answer_pages(book, [candle(3), candle(2)], [candle(2), candle(1)])
+    send_pages(book, [candle(3), candle(2)], [candle(2), candle(1)])
     report = archive.update(client, lists=lists)
     counts = report.lists["kline", '{"symbol": "HK.00700"}']
     assert (counts.new, report.errors) == (3, {})
-    answer_pages(book, [candle(4), candle(3), candle(2, close="9.5")])
+    send_pages(book, [candle(4), candle(3), candle(2, close="9.5")])
     counts = archive.update(client, lists=lists).lists["kline", '{"symbol": "HK.00700"}']
     assert (counts.new, counts.changed, counts.gone, counts.unchanged) == (1, 1, 1, 1)
     changes = archive.changes(KLINE, {"symbol": SYMBOL})
@@ -246,7 +246,7 @@ def test_a_record_of_an_own_endpoint_is_identified_by_the_unique_field(archive, 
 
 
 def test_a_list_of_an_own_endpoint_is_read_through_too(archive, book, client, service):
-    answer_pages(book, [candle(1)])
+    send_pages(book, [candle(1)])
     for _ in range(2):
         found = archive.get(client, KLINE, {"symbol": SYMBOL}, max_age=HOUR)
         assert found == [candle(1)] and found.meta["seen_at"] > 0
@@ -255,7 +255,7 @@ def test_a_list_of_an_own_endpoint_is_read_through_too(archive, book, client, se
 
 def test_a_list_of_an_own_endpoint_is_awaited_and_exported(target, book, service, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
-    answer_pages(book, [candle(2), candle(1)])
+    send_pages(book, [candle(2), candle(1)])
 
     async def work(archive):
         async with bl.AsyncClient(service.base_url) as client:
