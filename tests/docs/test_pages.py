@@ -17,6 +17,7 @@ In the long form a page that leaves files behind runs a third time, beside those
 
 import asyncio
 import inspect
+import logging
 import re
 import shlex
 import subprocess
@@ -134,6 +135,10 @@ def run_page(page, home):
 
 def close(names):
     """Closes what the blocks of a page have opened; sandboxes last."""
+    for logger in filter(lambda value: isinstance(value, logging.Logger), names.values()):
+        logger.setLevel(logging.NOTSET)
+        for handler in logger.handlers[:]:
+            logger.removeHandler(handler)
     for value in sorted(names.values(), key=lambda value: isinstance(value, bl.Sandbox)):
         if callable(getattr(type(value), "close", None)) and not inspect.isclass(value):
             closing = value.close()

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 import warnings
+from pathlib import Path
 
 from ..support.entries import Workplace
 
@@ -30,12 +31,12 @@ class Lingering:
 LINGERING = Lingering()
 
 
-def exit_beside(names):
+def exit_beside(folder, names):
     """Calls entries in daemon threads, and returns when each was called at least once."""
     warnings.simplefilter("ignore")
     # `login` shows its address there. What the interpreter itself says is still seen.
     sys.stderr = io.StringIO()
-    workplace = Workplace().__enter__()
+    workplace = Workplace(Path(folder)).__enter__()
     calls = [workplace.caller(name) for name in names]
     for call in calls:
         # Imports of frame libraries take ten times as long beside threads that compete.
@@ -48,10 +49,9 @@ def exit_beside(names):
         threading.Thread(target=call_repeatedly, args=(call, event), daemon=True).start()
     for event in made:
         event.wait()
-    # The folder alone: what threads use is left to the end of the process.
+    # What threads use is left to the end of the process.
     workplace.stack.pop_all()
-    workplace.temporary.cleanup()
 
 
 if __name__ == "__main__":
-    exit_beside(sys.argv[1:])
+    exit_beside(sys.argv[1], sys.argv[2:])

@@ -16,8 +16,8 @@ def no_profiles(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
 
 
-def end_of(names, times):
-    command = [sys.executable, "-m", "tests.processes.beside", *names]
+def end_of(names, times, folder):
+    command = [sys.executable, "-m", "tests.processes.beside", str(folder), *names]
     for _ in range(times):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, ""), names
@@ -47,5 +47,5 @@ def test_every_entry_can_be_called():
     "times", [1, pytest.param(10, marks=pytest.mark.slow)], ids=["once", "ten times"]
 )
 @pytest.mark.parametrize("names", groups(), ids=lambda names: names[0])
-def test_security_49_a_process_ends_beside_daemon_threads_in_its_entries(names, times):
-    end_of(names, times)
+def test_security_49_a_process_ends_beside_daemon_threads_in_its_entries(names, times, tmp_path):
+    end_of(names, times, tmp_path)

@@ -147,10 +147,10 @@ def test_security_18_those_that_wait_share_the_failure_each_with_an_error_of_its
             begun.acquire()
         failing.set()
 
-    failing = threading.Thread(target=fail)
-    failing.start()
+    thread = threading.Thread(target=fail)
+    thread.start()
     assert outcomes_of_threads(64, work) == {"refused": 64}
-    failing.join()
+    thread.join()
     assert len({id(error) for error in errors}) == 64 and all(error.hint for error in errors)
     # One that comes when it has failed already begins another, unless that was final.
     assert 1 <= server.counts["refresh_token"] <= most

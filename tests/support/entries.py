@@ -64,10 +64,13 @@ def entries():
 class Workplace:
     """Makes objects of all classes, and knows the arguments of all calls."""
 
+    def __init__(self, folder=None):
+        self.folder = folder
+
     def __enter__(self):
         self.stack = contextlib.ExitStack()
-        self.temporary = tempfile.TemporaryDirectory()
-        self.folder = Path(self.stack.enter_context(self.temporary))
+        if self.folder is None:
+            self.folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory()))
         self.numbers = itertools.count()
         sandbox = bl.Sandbox(seed=7, fills=120, orders=5, plate_stocks=60)
         self.sandbox = self.stack.enter_context(sandbox)
@@ -156,7 +159,7 @@ class Workplace:
         """The arguments of a call: by position, and by name."""
         name = entry.rpartition(".")[2]
         stored = {"load": (), "save": (b"secret",), "delete": ()}
-        if entry.split(".")[0].endswith("Store") and name in stored:
+        if entry.split(".")[0].endswith(("Store", "StoreBase")) and name in stored:
             return ("http://127.0.0.1 client", *stored[name]), {}
         if name in {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}:
             return (self.records,), {}
