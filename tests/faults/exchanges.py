@@ -6,7 +6,7 @@ import socket
 from dataclasses import dataclass
 
 from ..support.addresses import Unanswering
-from ..support.proxy import Proxy, reset
+from ..support.proxy import Proxy, connect, reset
 from ..support.service import SplitTarget
 
 
@@ -82,7 +82,7 @@ class FaultProxy(Proxy):
         self._holder.close()
 
     async def serve(self, reader, writer):
-        upstream = await asyncio.open_connection("127.0.0.1", self.target, limit=1 << 20)
+        upstream = await connect(self.target, limit=1 << 20)
         try:
             while True:
                 request = await read_request(reader)

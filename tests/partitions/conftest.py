@@ -6,13 +6,13 @@ import boardlot as bl
 import pytest
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def sandbox():
     with bl.Sandbox(seed=7, fills=400) as running:
         yield running
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def client(sandbox, tmp_path_factory):
     key = bl.generate_key()
     path = tmp_path_factory.mktemp("key") / "key.pem"

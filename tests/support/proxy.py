@@ -122,12 +122,7 @@ class Proxy:
 
     async def _pipe(self, port, reader, writer):
         """Passes bytes both ways until one side ends."""
-        opening = asyncio.ensure_future(asyncio.open_connection("127.0.0.1", port))
-        try:
-            upstream_reader, upstream_writer = await asyncio.shield(opening)
-        except asyncio.CancelledError:
-            (await opening)[1].transport.abort()
-            raise
+        upstream_reader, upstream_writer = await connect(port)
         ways = [self._copy(reader, upstream_writer), self._copy(upstream_reader, writer)]
         tasks = [asyncio.ensure_future(way) for way in ways]
         try:
@@ -146,6 +141,17 @@ class Proxy:
                 if writer not in self._silenced:
                     writer.write(data)
                     await writer.drain()
+
+
+async def connect(port, **options):
+    """Opens a connection; asyncio leaves it open if it is cancelled just when it is made."""
+    opening = asyncio.ensure_future(asyncio.open_connection("127.0.0.1", port, **options))
+    try:
+        return await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        with contextlib.suppress(OSError):
+            (await opening)[1].transport.abort()
+        raise
 
 
 async def ticks():
