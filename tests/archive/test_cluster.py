@@ -11,14 +11,8 @@ EXAMPLE = r"^```py\n(import boardlot as bl\n.*?bl\.Archive.*?)^```$"
 ACCOUNTS = ["281756", "281757", "281758", "281759"]
 
 
-@pytest.fixture(scope="session")
-def offload():
-    """A thread of distributed's, which stays to the end of the process."""
-    pytest.importorskip("distributed").utils._offload_executor.submit(int).result()
-
-
 @pytest.fixture
-def folder_of_workers(offload, tmp_path):
+def folder_of_workers(tmp_path):
     import dask
 
     with dask.config.set(temporary_directory=str(tmp_path)):

@@ -3,16 +3,8 @@
 import pytest
 
 
-@pytest.fixture(scope="package")
-def offload():
-    """A thread of distributed's, which stays to the end of the process."""
-    from distributed.utils import _offload_executor
-
-    _offload_executor.submit(int).result()
-
-
 @pytest.fixture(scope="module")
-def two_processes(offload, tmp_path_factory):
+def two_processes(tmp_path_factory):
     """Of two threads each."""
     import dask
     from distributed import Client, LocalCluster
