@@ -13,6 +13,7 @@ ACCOUNTS = ["281756", "281757", "281758", "281759"]
 
 @pytest.fixture
 def folder_of_workers(tmp_path):
+    pytest.importorskip("distributed")
     import dask
 
     with dask.config.set(temporary_directory=str(tmp_path)):
