@@ -63,8 +63,8 @@ def to_pandas(
             `"null"` to make it null.
 
     Returns:
-        A DataFrame with every declared column, even without rows; its data do not depend on
-        the records.
+        A DataFrame with every declared column, even without rows. Its values are the service's
+        own: a dict of the records that was changed does not change it, nor the other way round.
 
     Raises:
         ImportError: pandas or pyarrow is not installed.
@@ -87,7 +87,8 @@ def to_polars(
 
     Text becomes `String`, integers `Int64`, numbers `Float64`, flags `Boolean`, dates `Date`,
     timestamps `Datetime` in UTC with the field's own unit (polars has no seconds: these become
-    milliseconds), objects `Struct`. For the arguments and errors, see `frames.to_pandas`;
+    milliseconds), objects `Struct`. The values are the service's own, whatever became of the
+    dicts. For the arguments and errors, see `frames.to_pandas`;
     `decimals="decimal"` returns exact `Decimal` columns.
 
     Example:
@@ -105,7 +106,9 @@ def to_arrow(
     """Records as a pyarrow Table (pyarrow 14 or newer).
 
     Text becomes `string`, integers `int64`, numbers `double`, flags `bool`, dates `date32`,
-    timestamps `timestamp[s|ms|us, tz=UTC]` of the field's own unit, objects `struct`. For the
+    timestamps `timestamp[s|ms|us, tz=UTC]` of the field's own unit, objects `struct`. The fields
+    carry their unit, kind and description as metadata. The values are the service's own,
+    whatever became of the dicts. For the
     arguments and errors, see `frames.to_pandas`; `decimals="decimal"` returns exact decimals.
 
     Example:

@@ -7,6 +7,8 @@ mod envelope;
 mod json;
 mod oauth;
 mod parse_page;
+#[cfg(feature = "python")]
+mod portable;
 mod records;
 mod rows;
 mod scalars;
@@ -41,7 +43,8 @@ pub(crate) use server_time::parse_server_time;
 pub(crate) use {
     arrow::type_mismatch,
     json::{JsonReader, short_eq},
-    records::{MemberScanner, field_name},
+    portable::portable_page,
+    records::{KEY_DOC, MemberScanner, field_name},
     scalars::{
         date, date_of_days, decimal_text, flag, integer, is_null, number, parse_float,
         parse_integer, text, timestamp,

@@ -54,7 +54,9 @@ mod _core {
         pager::pager_base::{AsyncPager, Pager, PagerBase},
         rows::arrow::ArrowStream,
         rows::frame::{import_frame_library, to_frame},
-        rows::records::{Records, RecordsIterator},
+        rows::pickles::records_of_pickle,
+        rows::records::Records,
+        rows::records_iterator::RecordsIterator,
         rows::schema_field::SchemaField,
         testing::response_bodies::{pager_from_bodies, response_parser},
     };

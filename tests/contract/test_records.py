@@ -72,15 +72,22 @@ def test_records_cannot_be_changed(records):
         del records[0]
     for name in ("append", "extend", "insert", "pop", "clear", "sort"):
         assert not hasattr(records, name)
-    records[0]["qty"] = "changed"
+
+
+def test_the_dicts_of_records_are_the_callers():
+    with StandInService(scripted_responses(CASE)) as server:
+        records = run("sync", server, lambda c: c.call("sim_orders", "9007199"))
     for row in records:
-        row.clear()
-    assert records == ROWS
+        row["value"] = 5
+    assert [row["value"] for row in records] == [5] * len(ROWS)
+    assert records == [{**row, "value": 5} for row in ROWS]
+    assert records[1:].to_dicts() == [{**row, "value": 5} for row in ROWS[1:]]
+    assert records[0] is records[0]
 
 
-def test_a_copy_of_what_cannot_be_changed_is_the_same(records):
-    assert copy.copy(records) is records
-    assert copy.deepcopy({"a": records})["a"] is records
+def test_records_can_be_copied(records):
+    assert copy.copy(records) == records == copy.deepcopy(records)
+    assert copy.copy(records)[0] is records[0] is not copy.deepcopy(records)[0]
 
 
 def test_records_show_a_table(records):

@@ -6,6 +6,7 @@ import ast
 import asyncio
 import gc
 import inspect
+import json
 import re
 import shlex
 import sys
@@ -63,7 +64,7 @@ def names(sandbox, tmp_path, monkeypatch):
         spent = client.fills_history("281756", "HK")
         spent.all()
         names = {"bl": bl, "datetime": datetime, "sandbox": sandbox, "url": sandbox.base_url}
-        names |= {"port": int(sandbox.base_url.rpartition(":")[2]), "client": client}
+        names |= {"json": json, "port": int(sandbox.base_url.rpartition(":")[2]), "client": client}
         names |= {"async_client": sandbox.async_client(), "spent": spent, "closed": closed}
         yield {**names, "expired": bl.OAuth("client-17", store=bl.MemoryStore())}
         asyncio.run(names["async_client"].close())

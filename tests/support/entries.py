@@ -36,6 +36,13 @@ PART = (
 )
 
 
+class PydanticHandler:
+    """What pydantic passes to a type that makes its own schema."""
+
+    def generate_schema(self, kind):
+        return {"type": "any"}
+
+
 class Row:
     """A row whose constructor is code of the caller's, and lets other threads run."""
 
@@ -177,6 +184,7 @@ class Workplace:
             "_pager_from_bodies": ((*dividend, []), {}),
             "_profile": (("none",), {"may_be_missing": True}),
             "_response_parser": (dividend, {}),
+            "_records_of_pickle": (([], [], (None, None), None), {}),
             "_record_texts": ((self.records, ["statement"], []), {}),
             "_remove_profile": (("none",), {}),
             "_remove_file": ((self.path(),), {}),
@@ -210,9 +218,15 @@ class Workplace:
             "LoginFlow.finish": ((f"{CALLBACK}?code=1&state=1",), {}),
             "PagerBase.as_type": ((Row,), {}),
             "PagerBase.select": (("code",), {}),
+            "Records.__add__": (([row],), {}),
             "Records.__contains__": ((row,), {}),
             "Records.__deepcopy__": (({},), {}),
+            "Records.__get_pydantic_core_schema__": ((bl.Records, PydanticHandler()), {}),
             "Records.__getitem__": ((0,), {}),
+            "Records.__mul__": ((2,), {}),
+            "Records.__radd__": (([row],), {}),
+            "Records.__rmul__": ((2,), {}),
+            "Records.__setstate__": (([(0, row)],), {}),
             "Records._arrow": (("float64", "raise", "utf8"), {}),
             "Records._take": (([0],), {}),
             "Records._texts": ((["statement"],), {}),

@@ -43,6 +43,12 @@ def _time_range(
 def _record_texts(
     records: Records[Any], identity: list[str], ignored: list[str]
 ) -> list[tuple[str, str, str]]: ...
+def _records_of_pickle(
+    pages: list[tuple[str, str | None]],
+    fields: list[tuple[str, str, str, str]],
+    names: tuple[str | None, list[str] | None],
+    errors: dict[str, Any] | None,
+) -> Records[Any]: ...
 def _fill_rows(records: Records[Any]) -> list[tuple[str, int, str | None, str]]: ...
 def _stored_records(
     method: str | Endpoint,

@@ -1,7 +1,7 @@
 """Records, their fields and columns."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, final, overload
+from typing import Any, SupportsIndex, final, overload
 
 import pandas
 import polars
@@ -80,6 +80,10 @@ class Records(Sequence[_Row_co]):
     def __gt__(self, value: object, /) -> bool: ...
     def __ge__(self, value: object, /) -> bool: ...
     __hash__: None  # type: ignore[assignment]
+    def __add__(self, value: Records[_T] | list[_T], /) -> list[_Row_co | _T]: ...
+    def __radd__(self, value: list[_T], /) -> list[_Row_co | _T]: ...
+    def __mul__(self, value: SupportsIndex, /) -> list[_Row_co]: ...
+    def __rmul__(self, value: SupportsIndex, /) -> list[_Row_co]: ...
     def count(self, value: Any) -> int:
         """The number of records that equal `value`."""
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
@@ -115,6 +119,8 @@ class Records(Sequence[_Row_co]):
         """The records as a list of dicts; with `typed=True`, with `Decimal`, `datetime` (UTC), `date`
         and `None` as the schema declares. Then raises `ProtocolError` for a value that is not of its kind.
         """
+    def to_json(self) -> str:
+        """"""
     def to_pandas(
         self, *, decimals: _Decimals = "float64", invalid: _Invalid = "raise"
     ) -> pandas.DataFrame:
@@ -126,6 +132,8 @@ class Records(Sequence[_Row_co]):
     def to_arrow(self, *, decimals: _Decimals = "float64", invalid: _Invalid = "raise") -> _Table:
         """The records as a pyarrow Table; see `boardlot.frames.to_arrow`."""
     def __arrow_c_stream__(self, requested_schema: object = None) -> CapsuleType: ...
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, handler: Any) -> Any: ...
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, _memo: dict[int, Any]) -> Self: ...
     def _arrow(self, decimals: str, invalid: str, strings: str) -> ArrowStream: ...

@@ -18,7 +18,7 @@ use crate::{
     api::{Field, Kind},
     decode::{
         json::{Members, Raw},
-        records::{Page, PageSlice, RecordNumber},
+        records::{KEY_DOC, Page, PageSlice, RecordNumber},
         scalars::PushError,
         selection::Selection,
     },
@@ -64,8 +64,10 @@ impl Columns {
         options: ColumnOptions,
     ) -> Self {
         let is_selected = |name: &str| selection.is_none_or(|selection| selection.contains(name));
-        let key =
-            |name: &str| Column::new(name.to_owned(), Kind::Text, options, Capacity::default());
+        let key = |name: &str| {
+            let column = Column::new(name.to_owned(), Kind::Text, options, Capacity::default());
+            column.with_metadata(Kind::Text, "", KEY_DOC)
+        };
         Columns {
             options,
             key: key_name.filter(|name| is_selected(name)).map(key),

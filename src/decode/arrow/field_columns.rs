@@ -1,6 +1,6 @@
 //! The columns of a record's fields, or of the members of an object within a record.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use arrow_array::{Array, ArrayRef, StructArray};
 use arrow_schema::{ArrowError, Field as ArrowField, Fields};
@@ -40,8 +40,13 @@ pub(super) struct Table {
 #[derive(Debug)]
 pub(super) struct Column {
     pub name: String,
+    /// Of a declared field.
+    metadata: Option<Metadata>,
     builder: ColumnBuilder,
 }
+
+/// Unit, kind and description of a field, as the schema of records has them.
+type Metadata = [(&'static str, &'static str); 3];
 
 #[derive(Debug)]
 enum ColumnBuilder {
@@ -87,7 +92,8 @@ impl FieldColumns {
         let fields = fields.filter(is_selected);
         let column = |field: &Field| {
             let name = field_name(key_name, &field.name).into_owned();
-            Column::new(name, field.kind, options, Capacity::default())
+            let column = Column::new(name, field.kind, options, Capacity::default());
+            column.with_metadata(field.kind, field.unit_name(), field.doc)
         };
         FieldColumns {
             matcher: FieldMatcher::new(
@@ -213,7 +219,13 @@ impl Column {
             })),
             _ => ColumnBuilder::Scalar(ScalarBuilder::new(kind, options, capacity)),
         };
-        Column { name, builder }
+        Column { name, metadata: None, builder }
+    }
+
+    /// The same, with what is declared of its field.
+    pub fn with_metadata(self, kind: Kind, unit: &'static str, doc: &'static str) -> Self {
+        let metadata = [("unit", unit), ("kind", kind.name()), ("description", doc)];
+        Column { metadata: Some(metadata), ..self }
     }
 
     /// The columns of an object's members.
@@ -280,7 +292,11 @@ impl Column {
             let text = format!("the field '{}' has a NUL in its name", self.name.escape_debug());
             return Err(ArrowError::SchemaError(text));
         }
-        Ok((ArrowField::new(self.name, array.data_type().clone(), true), array))
+        let metadata = self.metadata.into_iter().flatten();
+        let metadata: HashMap<_, _> =
+            metadata.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let field = ArrowField::new(self.name, array.data_type().clone(), true);
+        Ok((field.with_metadata(metadata), array))
     }
 }
 

@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+/// Its meaning, without a full stop.
+pub(crate) const KEY_DOC: &str = "The requested key";
+
 /// The name of a record's own field. Next to a key column, a field with the column's name, followed
 /// by any number of underscores, gets one more underscore, so that no two names are equal.
 pub(crate) fn field_name<'a>(key_name: Option<&str>, name: &'a str) -> Cow<'a, str> {

@@ -12,7 +12,7 @@ mod slow_path;
 mod utf8;
 
 pub use grid::RowValues;
-pub(crate) use key_column::field_name;
+pub(crate) use key_column::{KEY_DOC, field_name};
 #[cfg(feature = "python")]
 pub(crate) use member_scanner::MemberScanner;
 pub use page::Page;

@@ -70,6 +70,12 @@ impl<'a> RecordRef<'a> {
         RecordRef { index: self.index + count, number: self.number.following(count), ..self }
     }
 
+    /// The text of the record, as it was received.
+    #[cfg(feature = "python")]
+    pub fn text(&self) -> &'a str {
+        self.page.row_text(self.index)
+    }
+
     /// The members of the record, each value as its own JSON text.
     pub fn members(&self) -> Result<Members<'a>> {
         self.page.row(self.index)

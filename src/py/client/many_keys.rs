@@ -75,7 +75,8 @@ impl<'py> ManyKeys<'_, 'py> {
             for (key, error) in &many.errors {
                 errors.set_item(key, exception(py, error)?)?;
             }
-            Ok(Py::new(py, Records::with_errors(many.rows, errors.unbind()))?.into_any())
+            let records = Records::with_errors(py, many.rows, errors.unbind())?;
+            Ok(Py::new(py, records)?.into_any())
         };
         let owner = Some(owner.clone().unbind());
         let call = Call::new("fetch_many", future, Box::new(finish)).owned_by(owner);

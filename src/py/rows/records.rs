@@ -1,33 +1,34 @@
-//! `Records`: an immutable sequence of records, as dicts or typed columns.
-
-use std::sync::atomic::{AtomicUsize, Ordering};
+//! `Records`: a sequence of records, as dicts or typed columns.
 
 use boardlot_gated::gated;
 use pyo3::{
     PyTraverseError, PyVisit,
     basic::CompareOp,
-    exceptions::{PyIndexError, PyOverflowError, PyTypeError},
     prelude::*,
-    types::{PyCapsule, PyDict, PyList, PySlice, PyTuple},
+    types::{PyCapsule, PyDict, PyList, PyTuple, PyType},
 };
 
 use super::{
     arrow::{ArrowStream, column_options},
     frame::{ARROW, FrameLibrary, FrameTarget, PANDAS, POLARS},
-    missing_attribute::{no_attribute, no_index},
+    kept_dicts::KeptDicts,
+    missing_attribute::no_attribute,
+    pickles::{Pickle, deep_copy, pickle, restore},
+    records_iterator::RecordsIterator,
     row_builder_pool::RowBuilderPool,
     row_class::row_class,
     row_spec::{RowSpec, Target},
     schema_field::SchemaField,
+    sequence::{item, list_of, out_of_range, sum, take},
+    web_types::{pydantic_schema, register_encoder},
 };
 use crate::{
     decode::{ColumnOptions, Rows},
-    error::Error,
     py::{
         arguments::caller_arguments::{field_names, text_of},
         calls::call::Finish,
         interpreter::{
-            callback::{Invoke, import, no_stop_iteration},
+            callback::{Invoke, import},
             errors::raise,
             fork_safe_cell::intern,
             shutdown_gate::detach,
@@ -36,17 +37,28 @@ use crate::{
     },
 };
 
-/// An immutable sequence of records.
+/// A sequence of records, whose length is fixed.
 ///
 /// `records[i]` and iteration return dicts with the service's own values, unchanged. Slices are
 /// `Records`. It equals a list of the same dicts. `to_pandas()`, `to_polars()`, `to_arrow()` and
 /// the Arrow PyCapsule interface return typed columns of the declared schema.
+///
+/// Each dict is made when it is first asked for, and kept: `records[i] is records[i]`. It is yours to
+/// change. Every later access has the change: indices, slices, iteration, `==`, `to_dicts()` and
+/// pickles. Columns, `select`, `as_type`, `to_dicts(typed=True)` and `to_json` are always the service's
+/// own values. `+` and `*` return lists.
 ///
 /// >>> records = client.dividends("HK.00700")
 /// >>> len(records), records[0]["process"], records.meta["total_dividend_count"]
 /// (21, 'Implementation', 21)
 /// >>> records.index(records[1]), records.count(records[1])
 /// (1, 1)
+/// >>> for record in records[:2]:
+/// ...     record["seen"] = True
+/// >>> [record.pop("seen", False) for record in records[:3]]
+/// [True, True, False]
+/// >>> type(records + records).__name__, len(sum([records, records], []))
+/// ('list', 42)
 /// >>> list(records.select("currency", "ex_date")[0])
 /// ['currency', 'ex_date']
 /// >>> class Paid(NamedTuple):
@@ -58,10 +70,11 @@ use crate::{
 /// 'date'
 /// >>> records.to_pandas().shape, records.to_polars().shape, records.to_arrow().num_rows
 /// ((21, 11), (21, 11), 21)
-#[pyclass(frozen, sequence, generic, module = "boardlot._core")]
+#[pyclass(frozen, sequence, generic, weakref, module = "boardlot._core")]
 pub struct Records {
     rows: Rows,
     builders: RowBuilderPool,
+    kept: KeptDicts,
     errors: Option<Py<PyDict>>,
 }
 
@@ -71,8 +84,24 @@ impl Records {
     pub fn from_rows(builders: &RowBuilderPool) -> Finish<Rows> {
         let builders = builders.clone();
         Box::new(move |py, rows| {
-            Ok(Py::new(py, Records { rows, builders, errors: None })?.into_any())
+            register_encoder(py)?;
+            Ok(Py::new(py, Records::new(py, rows, builders, None))?.into_any())
         })
+    }
+
+    /// Records of `fetch_many`, with the keys that failed.
+    pub fn with_errors(py: Python<'_>, rows: Rows, errors: Py<PyDict>) -> PyResult<Self> {
+        register_encoder(py)?;
+        Ok(Records::new(py, rows, RowBuilderPool::default(), Some(errors)))
+    }
+
+    pub fn new(
+        py: Python<'_>,
+        rows: Rows,
+        builders: RowBuilderPool,
+        errors: Option<Py<PyDict>>,
+    ) -> Self {
+        Records { rows, builders, kept: KeptDicts::new(py), errors }
     }
 
     /// The records that it shows.
@@ -80,19 +109,32 @@ impl Records {
         &self.rows
     }
 
-    pub fn with_errors(rows: Rows, errors: Py<PyDict>) -> Self {
-        Records { rows, builders: RowBuilderPool::default(), errors: Some(errors) }
+    pub fn builders(&self) -> &RowBuilderPool {
+        &self.builders
     }
 
-    fn dict<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyAny>> {
-        match self.rows.get(index) {
-            Some(row) => self.builders.object(py, self.rows.key_name(), row),
-            None => Err(out_of_range()),
-        }
+    pub fn kept(&self) -> &KeptDicts {
+        &self.kept
     }
 
-    fn list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.builders.list(py, &self.rows)
+    pub fn errors_ref(&self, py: Python<'_>) -> Option<Py<PyDict>> {
+        self.errors.as_ref().map(|errors| errors.clone_ref(py))
+    }
+
+    /// A part of the records, with the same dicts.
+    pub fn part(&self, py: Python<'_>, rows: Rows) -> Self {
+        let (builders, kept) = (self.builders.clone(), self.kept.shared(py));
+        Records { rows, builders, kept, errors: self.errors_ref(py) }
+    }
+
+    pub fn dict<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyAny>> {
+        let row = self.rows.get(index).ok_or_else(out_of_range)?;
+        self.kept.dict(py, &self.builders, self.rows.key_name(), row)
+    }
+
+    /// A new list of the dicts.
+    pub fn list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.kept.list(py, &self.builders, &self.rows)
     }
 
     fn frame(
@@ -114,6 +156,7 @@ impl Records {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.kept.traverse(&visit)?;
         visit.call(&self.errors)
     }
 
@@ -122,38 +165,7 @@ impl Records {
         py: Python<'py>,
         index: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if let Ok(slice) = index.cast::<PySlice>() {
-            let indices = slice.indices(isize::try_from(self.rows.len())?)?;
-            let rows = if indices.slicelength == 0 {
-                self.rows.slice(0, 0)
-            } else if indices.step == 1 {
-                let start = usize::try_from(indices.start)?;
-                self.rows.slice(start, start + indices.slicelength)
-            } else {
-                let mut slices = Vec::with_capacity(indices.slicelength);
-                let mut index = indices.start;
-                for _ in 0..indices.slicelength {
-                    let start = usize::try_from(index)?;
-                    slices.extend_from_slice(self.rows.slice(start, start + 1).slices());
-                    index += indices.step;
-                }
-                self.rows.with_slices(slices)
-            };
-            let errors = self.errors.as_ref().map(|errors| errors.clone_ref(py));
-            let records = Records { rows, builders: self.builders.clone(), errors };
-            return Ok(records.into_pyobject(py)?.into_any());
-        }
-        let index: isize = index.extract().map_err(|error: PyErr| match error {
-            error if error.is_instance_of::<PyOverflowError>(py) => out_of_range(),
-            error if error.is_instance_of::<PyTypeError>(py) => no_index(index),
-            error => error,
-        })?;
-        let length = isize::try_from(self.rows.len())?;
-        let index = if index < 0 { index + length } else { index };
-        match usize::try_from(index) {
-            Ok(index) => self.dict(py, index),
-            Err(_) => Err(out_of_range()),
-        }
+        item(self, py, index)
     }
 
     fn __getattr__(this: &Bound<'_, Self>, name: &str) -> PyResult<()> {
@@ -161,12 +173,11 @@ impl Records {
     }
 
     fn __iter__(this: Py<Self>) -> RecordsIterator {
-        RecordsIterator { records: this, next: AtomicUsize::new(0), step: 1 }
+        RecordsIterator::forward(this)
     }
 
     fn __reversed__(this: Py<Self>) -> RecordsIterator {
-        let next = this.get().rows.len().wrapping_sub(1);
-        RecordsIterator { records: this, next: AtomicUsize::new(next), step: -1 }
+        RecordsIterator::backward(this)
     }
 
     fn __contains__(&self, py: Python<'_>, item: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -179,34 +190,70 @@ impl Records {
         operation: CompareOp,
         py: Python<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let theirs = match other.cast::<Records>() {
-            Ok(records) => records.get().list(py)?,
-            Err(_) => match other.cast::<PyList>() {
-                Ok(list) => list.clone(),
-                Err(_) => return Ok(py.NotImplemented().into_bound(py)),
-            },
-        };
+        let Some(theirs) = list_of(other)? else { return Ok(py.NotImplemented().into_bound(py)) };
         match operation {
             CompareOp::Eq | CompareOp::Ne => self.list(py)?.rich_compare(theirs, operation),
             _ => Ok(py.NotImplemented().into_bound(py)),
         }
     }
 
-    /// Refused, with what to pickle instead.
-    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
-        let what = "cannot pickle Records, which share the memory of whole responses; pickle \
-                    `records.to_dicts()`, or write `records.to_arrow()` to a file";
-        Err(raise(py, Error::misuse(what, "Pickle a copy of the values instead.")))
+    fn __add__<'py>(
+        this: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        sum(this, other)
     }
 
-    /// The same object, as it is immutable.
+    fn __radd__<'py>(
+        this: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        sum(other, this)
+    }
+
+    fn __mul__<'py>(
+        this: &Bound<'py, Self>,
+        count: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        this.get().list(this.py())?.mul(count)
+    }
+
+    fn __rmul__<'py>(
+        this: &Bound<'py, Self>,
+        count: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        this.get().list(this.py())?.mul(count)
+    }
+
+    /// The records as text, and the dicts that were handed out as they are now.
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Pickle<'py>> {
+        pickle(this)
+    }
+
+    fn __setstate__(&self, dicts: Vec<(usize, Bound<'_, PyAny>)>) -> PyResult<()> {
+        restore(self, dicts)
+    }
+
+    /// The same object: it has no more than its dicts.
     fn __copy__(this: Py<Self>) -> Py<Self> {
         this
     }
 
-    /// The same object, as it is immutable.
-    fn __deepcopy__(this: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
-        this
+    fn __deepcopy__<'py>(
+        this: &Bound<'py, Self>,
+        memo: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, Self>> {
+        deep_copy(this, memo)
+    }
+
+    /// The type of pydantic: these records or any list of dicts, which it writes as a list.
+    #[classmethod]
+    fn __get_pydantic_core_schema__<'py>(
+        cls: &Bound<'py, PyType>,
+        _source: &Bound<'py, PyAny>,
+        handler: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        pydantic_schema(cls.py(), handler)
     }
 
     /// The number of records that equal `value`.
@@ -260,7 +307,7 @@ impl Records {
     }
 
     /// The records restricted to these fields, in this order: dicts, frames, `schema` and iteration
-    /// contain nothing else. A name is unknown if it is neither declared nor in any record; while there
+    /// contain nothing else. The dicts are new, with the service's own values. A name is unknown if it is neither declared nor in any record; while there
     /// are no records, `undeclared=True` permits any names. Raises `ConfigError` for an unknown name.
     #[pyo3(signature = (*names, undeclared = false))]
     fn select(
@@ -272,8 +319,7 @@ impl Records {
         let names = field_names(names)?;
         let rows = self.rows.select(names, undeclared).map_err(|error| raise(py, error))?;
         let builders = RowBuilderPool::new(RowSpec::dicts(rows.selection()));
-        let errors = self.errors.as_ref().map(|errors| errors.clone_ref(py));
-        Ok(Records { rows, builders, errors })
+        Ok(Records::new(py, rows, builders, self.errors_ref(py)))
     }
 
     /// The records as a list of instances of `cls`: a dataclass, a `NamedTuple`, a
@@ -291,8 +337,9 @@ impl Records {
         RowBuilderPool::new(spec).list(cls.py(), &self.rows)
     }
 
-    /// The records as a list of dicts; with `typed=True`, with `Decimal`, `datetime` (UTC), `date`
-    /// and `None` as the schema declares. Then raises `ProtocolError` for a value that is not of its kind.
+    /// The records as a list of their dicts; with `typed=True`, of new ones with `Decimal`, `datetime`
+    /// (UTC), `date` and `None` as the schema declares, of the service's own values. Then raises
+    /// `ProtocolError` for a value that is not of its kind.
     #[pyo3(signature = (*, typed = false))]
     fn to_dicts<'py>(&self, py: Python<'py>, typed: bool) -> PyResult<Bound<'py, PyList>> {
         match typed {
@@ -301,7 +348,20 @@ impl Records {
         }
     }
 
+    /// The service's JSON text of the list: its own values, whatever became of the dicts. `json.dumps` and
+    /// orjson write lists alone: pass them `list(records)`.
+    fn to_json(&self, py: Python<'_>) -> PyResult<String> {
+        let text = detach(py, || match (self.rows.key_name(), self.rows.selection()) {
+            (None, None) => {
+                Ok(self.rows.iter().map(|row| row.text()).collect::<Vec<_>>().join(","))
+            }
+            _ => Ok(self.rows.to_json(None)?.join(",")),
+        });
+        text.map(|text| format!("[{text}]")).map_err(|error| raise(py, error))
+    }
+
     /// The records as a pandas DataFrame; see `boardlot.frames.to_pandas`.
+    /// Its values are the service's own, whatever became of the dicts.
     #[pyo3(signature = (*, decimals = "float64", invalid = "raise"))]
     fn to_pandas(
         &self,
@@ -313,6 +373,7 @@ impl Records {
     }
 
     /// The records as a polars DataFrame; see `boardlot.frames.to_polars`.
+    /// Its values are the service's own, whatever became of the dicts.
     #[pyo3(signature = (*, decimals = "float64", invalid = "raise"))]
     fn to_polars(
         &self,
@@ -324,6 +385,7 @@ impl Records {
     }
 
     /// The records as a pyarrow Table; see `boardlot.frames.to_arrow`.
+    /// Its values are the service's own, whatever became of the dicts.
     #[pyo3(signature = (*, decimals = "float64", invalid = "raise"))]
     fn to_arrow(
         &self,
@@ -334,7 +396,8 @@ impl Records {
         self.frame(py, &ARROW, decimals, invalid)
     }
 
-    /// The typed columns as an Arrow stream (the PyCapsule interface).
+    /// The typed columns as an Arrow stream (the PyCapsule interface). Its values are the service's own,
+    /// whatever became of the dicts.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -347,15 +410,7 @@ impl Records {
 
     /// The records at these indices, in this order.
     fn _take(&self, py: Python<'_>, indices: Vec<usize>) -> PyResult<Records> {
-        let mut slices = Vec::with_capacity(indices.len());
-        for index in indices {
-            if index >= self.rows.len() {
-                return Err(out_of_range());
-            }
-            slices.extend_from_slice(self.rows.slice(index, index + 1).slices());
-        }
-        let errors = self.errors.as_ref().map(|errors| errors.clone_ref(py));
-        Ok(Records { rows: self.rows.with_slices(slices), builders: self.builders.clone(), errors })
+        take(self, py, indices.into_iter())
     }
 
     /// Each record as compact JSON, every number as the service sent it: all fields, or those with
@@ -385,52 +440,5 @@ impl Records {
     ) -> PyResult<ArrowStream> {
         let options = column_options(decimals, invalid, strings).map_err(|e| raise(py, e))?;
         ArrowStream::of_rows(py, &self.rows, options)
-    }
-}
-
-fn out_of_range() -> PyErr {
-    PyIndexError::new_err("record index out of range")
-}
-
-/// An iterator over records, which creates each dict on demand.
-#[pyclass(frozen, module = "boardlot._core")]
-pub struct RecordsIterator {
-    records: Py<Records>,
-    /// The index of the next record; threads that share the iterator each get different records.
-    next: AtomicUsize,
-    step: isize,
-}
-
-#[gated]
-#[pymethods]
-impl RecordsIterator {
-    fn __iter__(this: Py<Self>) -> Py<Self> {
-        this
-    }
-
-    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let records = self.records.get();
-        let advance = |index: usize| {
-            (index < records.rows.len()).then(|| index.wrapping_add_signed(self.step))
-        };
-        match self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, advance) {
-            Ok(index) => records.dict(py, index).map(Some).map_err(|error| {
-                // A record that cannot become a dict is not skipped.
-                let next = index.wrapping_add_signed(self.step);
-                let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
-                let _ = self.next.compare_exchange(next, index, success, failure);
-                no_stop_iteration(py, error)
-            }),
-            Err(_) => Ok(None),
-        }
-    }
-
-    fn __length_hint__(&self) -> usize {
-        let (length, next) = (self.records.get().rows.len(), self.next.load(Ordering::Relaxed));
-        if self.step < 0 { next.wrapping_add(1) } else { length.saturating_sub(next) }
-    }
-
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.records)
     }
 }

@@ -94,14 +94,24 @@ impl RowBuilderPool {
         (objects, outcome.err())
     }
 
+    /// The objects of this record and those after it in its page, `count` in all.
+    pub fn objects<'py>(
+        &self,
+        py: Python<'py>,
+        key_name: Option<&str>,
+        first: RecordRef<'_>,
+        count: usize,
+        receive: &mut dyn FnMut(Bound<'py, PyAny>),
+    ) -> PyResult<()> {
+        self.with_builder(|builder| builder.objects(py, key_name, first, count, receive))
+    }
+
     /// The objects of all records.
     pub fn list<'py>(&self, py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyList>> {
         let mut objects = Vec::with_capacity(rows.len());
         let receive = &mut |object| objects.push(object);
-        self.with_builder(|builder| {
-            rows.first_rows().try_for_each(|(first, count)| {
-                builder.objects(py, rows.key_name(), first, count, receive)
-            })
+        rows.first_rows().try_for_each(|(first, count)| {
+            self.objects(py, rows.key_name(), first, count, receive)
         })?;
         PyList::new(py, objects)
     }

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 use crate::{
     api::Field,
-    decode::{Rows, field_name},
+    decode::{KEY_DOC, Rows, field_name},
 };
 
 /// A declared field of records.
@@ -47,13 +47,7 @@ impl SchemaField {
     }
 
     fn key(name: &str) -> Self {
-        SchemaField {
-            name: name.to_owned(),
-            kind: "text",
-            unit: "",
-            doc: "The requested key",
-            values: None,
-        }
+        SchemaField { name: name.to_owned(), kind: "text", unit: "", doc: KEY_DOC, values: None }
     }
 }
 

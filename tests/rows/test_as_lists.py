@@ -1,0 +1,124 @@
+"""Records where a list is expected: `+`, `*`, pickles and weak references."""
+
+import concurrent.futures
+import copy
+import multiprocessing
+import pickle
+import weakref
+
+import boardlot as bl
+import pytest
+
+from .test_changed_dicts import EXPECTED, many, stored
+
+
+def test_sums_are_plain_lists():
+    records = stored()
+    extra = [{"a": 1}]
+    for made, expected in [
+        (records + records, EXPECTED + EXPECTED),
+        (records + extra, EXPECTED + extra),
+        (extra + records, extra + EXPECTED),
+        (records[:2] + records[2:], EXPECTED),
+        (sum([records[:3], records[3:]], []), EXPECTED),
+        (records * 2, EXPECTED * 2),
+        (2 * records, EXPECTED * 2),
+        (records * 0, []),
+        (records * -1, []),
+    ]:
+        assert type(made) is list and made == expected
+    rows = extra
+    rows += records
+    assert type(rows) is list and rows == [{"a": 1}, *EXPECTED]
+    records += extra
+    assert type(records) is list and records == [*EXPECTED, {"a": 1}]
+
+
+@pytest.mark.parametrize("other", [(), (1,), None, 5, "rows", {}, range(2)], ids=repr)
+def test_only_lists_and_records_can_be_added(other):
+    records = stored()
+    with pytest.raises(TypeError):
+        records + other
+    with pytest.raises(TypeError):
+        other + records
+
+
+@pytest.mark.parametrize("other", [1.0, "2", None, []], ids=repr)
+def test_records_are_repeated_by_integers(other):
+    with pytest.raises(TypeError):
+        stored() * other
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_a_pickle_has_all_that_records_have(protocol):
+    with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
+        results = [
+            client.dividends("HK.00700"),
+            client.dividends("HK.00700")[3:9],
+            client.ipo_list("hk"),
+            client.crypto_orders(sandbox.accounts["crypto"][0]).all(),
+            client.fills_history(sandbox.accounts["trade"][0], "HK").all(max_items=120),
+            client.sim_orders(sandbox.accounts["sim"][0]).select("symbol", "qty"),
+            client.sim_orders(sandbox.accounts["sim"][0])[:0],
+            many(),
+        ]
+    for records in results:
+        loaded = pickle.loads(pickle.dumps(records, protocol=protocol))
+        assert type(loaded) is bl.Records and loaded == records
+        assert loaded.meta == records.meta
+        assert list(map(repr, loaded.schema)) == list(map(repr, records.schema))
+        assert [field.values for field in loaded.schema] == [f.values for f in records.schema]
+        assert loaded.to_json() == records.to_json() and repr(loaded) == repr(records)
+        assert loaded.to_dicts(typed=True) == records.to_dicts(typed=True)
+        assert {k: str(e) for k, e in loaded.errors.items()} == {
+            k: str(e) for k, e in records.errors.items()
+        }
+        pytest.importorskip("pyarrow")
+        assert loaded.to_arrow().equals(records.to_arrow(), check_metadata=True)
+
+
+def test_a_pickle_has_the_kinds_that_a_user_declared():
+    day = bl.Endpoint(
+        "days", "GET", "/days/{symbol}", rows="data.rows", record={"rows": "date", "x": "percent"}
+    )
+    body = b'{"code":0,"data":{"rows":[{"rows":"2026-01-02","x":1.5}],"rows_":[1],"n":7}}'
+    records = bl._core._response_parser(day, [("symbol", "HK.00700")])(body)
+    loaded = pickle.loads(pickle.dumps(records))
+    assert list(map(repr, loaded.schema)) == list(map(repr, records.schema))
+    assert loaded.meta == records.meta == {"rows_": [1], "n": 7}
+    assert loaded.to_dicts(typed=True) == records.to_dicts(typed=True)
+
+
+def test_the_pickle_of_a_slice_has_its_records_alone():
+    records = stored()
+    assert len(pickle.dumps(records[:1])) < len(pickle.dumps(records)) - 200
+
+
+def test_a_process_pool_returns_records():
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool:
+        records = pool.submit(marked).result()
+    assert [row["mark"] for row in records] == list(range(7))
+
+
+def marked():
+    records = stored()
+    for number, row in enumerate(records):
+        row["mark"] = number
+    return records
+
+
+def test_a_copy_has_the_same_dicts_and_a_deep_copy_its_own():
+    records = stored()
+    assert copy.copy(records)[0] is records[0]
+    copied = copy.deepcopy({"a": records, "b": records})
+    assert copied["a"] is copied["b"] and copied["a"] is not records
+    assert copied["a"] == records and copied["a"][0] is not records[0]
+
+
+def test_records_can_be_referenced_weakly():
+    records = stored()
+    reference = weakref.ref(records)
+    assert reference() is records
+    del records
+    assert reference() is None
