@@ -103,6 +103,7 @@ def test_an_interrupted_update_continues_after_the_last_stored_page(archive, boo
     assert isinstance(report.errors[("fills", HK)], bl.ServiceError)
     # A reader sees complete updates only.
     assert archive.fills(*HK) == []
+    assert archive._database.read("select count(*) from fill_versions") == [(100,)]
     assert len(archive.gaps(*HK)) == 1
     before = len(fill_requests(service))
     report = archive.update(client, fills=[HK])
