@@ -23,8 +23,8 @@ use crate::{
 };
 use calendar::{midnight, trading_days};
 use rows::{Lists, Row};
-use securities::security;
-use templates::{Basis, Words, expand, futures, words_of};
+use securities::{Words, security};
+use templates::{Basis, expand};
 
 /// Section 8.
 const DIVIDENDS_MAX: usize = 100;
@@ -80,16 +80,20 @@ impl Data {
 
     fn rows(&self, arguments: &Arguments) -> Result<Vec<Row>, Rejection> {
         let names = ["symbol", "acc_id", "plate_code", "market", "request_type"];
-        let sent = names.iter().filter_map(|name| Some((*name, arguments.sent(name)?)));
-        let mut words: Words = sent.map(|(name, text)| (name.to_owned(), text)).collect();
-        let symbol = arguments.text("symbol");
-        match security(symbol, self.basis.plate_stocks) {
-            Some(security) => words.extend(words_of(&security)),
-            None if symbol.is_empty() => {}
-            None if futures(self.basis).iter().any(|code| code == symbol) => {}
-            None => return Err(Rejection::invalid_symbol(symbol)),
+        let sent = names.iter().filter_map(|name| Some((*name, arguments.get(name)?)));
+        let orders = self.basis.orders.to_string();
+        let words = sent.chain([("orders", orders.as_str())]);
+        let mut words: Words =
+            words.map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
+        let [symbol, account, plate] =
+            ["symbol", "acc_id", "plate_code"].map(|n| arguments.text(n));
+        if !symbol.is_empty() {
+            let known = security(symbol, self.basis.plate_stocks);
+            words.extend(known.ok_or_else(|| Rejection::invalid_symbol(symbol))?);
         }
-        let (account, plate) = (arguments.text("acc_id"), arguments.text("plate_code"));
+        if let Some((market, _)) = plate.split_once('.') {
+            words.insert("market".to_owned(), market.to_owned());
+        }
         let mut rows = match expand(&arguments.endpoint, &words, self.basis) {
             Some(rows) => rows,
             None if !account.is_empty() => return Err(Rejection::unknown_account(account)),

@@ -14,7 +14,7 @@ use boardlot_service::{
     },
     error::{Error, Result},
 };
-use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::{
@@ -42,23 +42,14 @@ pub struct Row(Arc<(Box<RawValue>, Map<String, Value>)>);
 impl Row {
     /// The record of these members, in their order.
     pub fn of(members: &[(&str, Value)]) -> Self {
-        struct InOrder<'a>(&'a [(&'a str, Value)]);
-        impl Serialize for InOrder<'_> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let mut map = serializer.serialize_map(Some(self.0.len()))?;
-                self.0.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))?;
-                map.end()
-            }
-        }
-        let json = serde_json::value::to_raw_value(&InOrder(members)).unwrap_or_default();
+        let json = members.iter().map(|(name, value)| format!("{}:{value}", json!(name)));
+        let json = format!("{{{}}}", json.collect::<Vec<_>>().join(","));
         let read = members.iter().filter(|(name, _)| READ.contains(name));
-        Row(Arc::new((
-            json,
-            read.map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
-        )))
+        let read = read.map(|(name, value)| ((*name).to_owned(), value.clone()));
+        Row(Arc::new((RawValue::from_string(json).unwrap_or_default(), read.collect())))
     }
 
-    pub fn get(&self, field: &str) -> Option<&Value> {
+    fn get(&self, field: &str) -> Option<&Value> {
         self.0.1.get(field)
     }
 
@@ -68,7 +59,7 @@ impl Row {
 }
 
 impl Serialize for Row {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         self.0.0.serialize(serializer)
     }
 }
@@ -153,12 +144,9 @@ impl CustomRows {
 
     /// Returns true if a request gets these rows.
     pub fn is_for(&self, arguments: &Arguments) -> bool {
-        self.only.iter().all(|(name, value)| arguments.has(name, value))
-    }
-
-    /// The name of the built-in endpoint; none for one that the user declared, whatever its name is.
-    pub fn built_in_name(&self) -> Option<&str> {
-        matches!(self.endpoint, EndpointRef::BuiltIn(_)).then(|| &*self.endpoint.name)
+        self.endpoint.path == arguments.endpoint.path
+            && self.endpoint.method == arguments.endpoint.method
+            && self.only.iter().all(|(name, value)| arguments.get(name) == Some(value))
     }
 
     /// Answers a request.
@@ -245,10 +233,11 @@ pub fn is_wanted(row: &Row, arguments: &Arguments, is_default_range: bool) -> bo
     let endpoint = &arguments.endpoint;
     let within = |field: &str, start: &str, end: &str| {
         let Some(value) = row.get(field) else { return true };
-        let bound = |name: &str| arguments.sent(name).filter(|bound| !bound.is_empty());
-        let is_after = |bound: String| compare_text(value, &bound) == Some(Ordering::Greater);
-        let is_before = |bound: String| compare_text(value, &bound) == Some(Ordering::Less);
-        !bound(start).is_some_and(is_before) && !bound(end).is_some_and(is_after)
+        let bound = |name: &str, beyond: Ordering| {
+            let bound = arguments.get(name).filter(|bound| !bound.is_empty());
+            bound.and_then(|bound| compare_text(value, bound)) != Some(beyond)
+        };
+        bound(start, Ordering::Less) && bound(end, Ordering::Greater)
     };
     if let (Ok(Some(field)), Some(Paging::DateRange(range))) =
         (time_field(endpoint), &endpoint.paging)

@@ -61,17 +61,17 @@ impl PlannedFailure {
     pub(crate) fn response(&self, found: &RouteMatch) -> Option<HttpResponse> {
         let status = StatusCode::from_u16(self.status).ok().filter(|status| status.as_u16() > 0)?;
         let message = self.message.as_deref().unwrap_or("a failure that the test planned");
-        let (RouteMatch::Route(route, _), Some(code)) = (found, self.code) else {
+        let (RouteMatch::Route(endpoint, _), Some(code)) = (found, self.code) else {
             return Some(HttpResponse::plain(status, message));
         };
-        let documented = route.endpoint.failures.iter().find(|failure| failure.code == code);
+        let documented = endpoint.failures.iter().find(|failure| failure.code == code);
         let error_code = match documented {
             Some(failure) => failure.error_code,
             None if code == THROTTLED_CODE => "rate_limited",
             None => "planned",
         };
         let rejection = Rejection::new(code, error_code, message);
-        Some(HttpResponse::json(status, rejection.body(route.endpoint.envelope)))
+        Some(HttpResponse::json(status, rejection.body(endpoint.envelope)))
     }
 }
 
@@ -95,9 +95,9 @@ impl PlannedFailures {
             return None;
         }
         let name = match found {
-            RouteMatch::Route(route, _) => Some(route.endpoint.name.as_ref()),
+            RouteMatch::Route(endpoint, _) => Some(endpoint.name.as_ref()),
             RouteMatch::OAuth(route) => Some(route.endpoint.name.as_ref()),
-            RouteMatch::OtherMethod(_) | RouteMatch::Nothing => None,
+            RouteMatch::Nothing => None,
         };
         let index = planned.iter().position(|failure| match &failure.target {
             None => true,
