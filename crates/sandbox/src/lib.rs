@@ -84,10 +84,7 @@ use tokio::task::JoinHandle;
 
 pub use faults::Faults;
 pub use options::Options;
-pub use service::{
-    planned_failures::{FailureTarget, PlannedFailure},
-    request_log::RecordedRequest,
-};
+pub use service::{planned_failures::PlannedFailure, request_log::RecordedRequest};
 
 use credentials::verify::Credentials;
 use data::{ACCOUNTS, Data, endpoints, rows::CustomRows};
@@ -220,7 +217,14 @@ impl Sandbox {
     /// requests, used nonces, OAuth clients and their grants, and restarts the sequence of faults.
     /// Uploaded keys and the tokens of `add_bearer_token` stay.
     pub fn reset(&self) {
-        self.shared.reset();
+        let Shared { requests, credentials, oauth, failures, custom, sampler, .. } = &*self.shared;
+        requests.clear();
+        credentials.forget();
+        lock(&oauth.clients).clear();
+        failures.clear();
+        *lock(custom) = Arc::new([]);
+        let mut sampler = lock(sampler);
+        *sampler = FaultSampler::new(sampler.faults.clone());
     }
 
     /// Answers the requests of an endpoint with these rows, a JSON list of objects, paged as the
@@ -249,7 +253,9 @@ impl Sandbox {
     /// Fails the next requests. Planned failures come before `Faults`.
     pub fn fail_next(&self, failure: PlannedFailure) -> Result<()> {
         failure.validate()?;
-        if let Some(FailureTarget::Endpoint(name)) = &failure.target {
+        if let Some(name) = &failure.target
+            && !name.starts_with('/')
+        {
             let oauth = OAUTH_ENDPOINTS.iter().map(|endpoint| EndpointRef::from(*endpoint));
             let custom = self.shared.custom();
             let custom = custom.iter().map(|rows| rows.endpoint.clone());
@@ -264,13 +270,13 @@ impl Sandbox {
 
     /// The faults that are injected.
     pub fn faults(&self) -> Faults {
-        self.shared.faults()
+        lock(&self.shared.sampler).faults.clone()
     }
 
     /// Replaces the faults and restarts their sequence.
     pub fn set_faults(&self, faults: Faults) -> Result<()> {
         faults.validate()?;
-        self.shared.set_faults(faults);
+        *lock(&self.shared.sampler) = FaultSampler::new(faults);
         Ok(())
     }
 

@@ -73,21 +73,19 @@ impl Credentials {
         *lock(&self.nonces) = Nonces::default();
     }
 
-    /// The scopes of an authenticated request; `None` for a signature, which may do everything.
+    /// The scopes of an authenticated request; a signature may do everything.
     pub fn check(
         &self,
         headers: &HeaderMap,
         request: SignedRequest<'_>,
         now_ms: i64,
-    ) -> Result<Option<Scopes>, Rejection> {
+    ) -> Result<Scopes, Rejection> {
         let authorization = header(headers, AUTHORIZATION)?;
         if let Some(token) = authorization.strip_prefix("Bearer ") {
-            return match self.tokens.scopes(token) {
-                Some(scopes) => Ok(Some(scopes)),
-                None => Err(unauthenticated("the access token is unknown, expired or revoked")),
-            };
+            let why = "the access token is unknown, expired or revoked";
+            return self.tokens.scopes(token).ok_or_else(|| unauthenticated(why));
         }
-        self.check_signature(headers, authorization, request, now_ms).map(|()| None)
+        self.check_signature(headers, authorization, request, now_ms).map(|()| Scopes::all())
     }
 
     fn check_signature(

@@ -22,12 +22,9 @@ use crate::{
     },
 };
 use calendar::{midnight, trading_days};
-use rows::{Lists, Row};
+use rows::{CustomRows, Lists, Row};
 use securities::{Words, security};
 use templates::{Basis, expand};
-
-/// Section 8.
-const DIVIDENDS_MAX: usize = 100;
 
 /// The accounts of the demo user by their kinds. One of the ids is larger than what a 64-bit float holds
 /// exactly.
@@ -63,19 +60,18 @@ impl Data {
         Data { basis, fills, lists: Lists::default() }
     }
 
-    pub fn seed(&self) -> u64 {
-        self.basis.seed
-    }
-
-    /// Answers a request.
-    pub fn respond(&self, arguments: &Arguments) -> HandlerResult {
-        let rows = match &*arguments.endpoint.name {
-            "server_time" => return Ok(envelope::server_time(arguments.now_ms)),
-            "fills_history" => return fills::history(self.basis, self.fills, arguments),
-            "trading_days" => trading_days(arguments)?.into(),
-            _ => self.lists.of((arguments.identity(), false), || self.rows(arguments))?,
-        };
-        rows::respond(self.seed(), &rows, arguments, DIVIDENDS_MAX)
+    /// Answers a request with these rows of a test, or with the built-in ones.
+    pub fn respond(&self, custom: Option<&CustomRows>, arguments: &Arguments) -> HandlerResult {
+        let (seed, name) = (self.basis.seed, &*arguments.endpoint.name);
+        match (custom, name) {
+            (Some(custom), _) => custom.lists.respond(seed, arguments, || Ok(custom.rows.clone())),
+            (None, "server_time") => Ok(envelope::server_time(arguments.now_ms)),
+            (None, "fills_history") => fills::history(self.basis, self.fills, arguments),
+            (None, "trading_days") => {
+                self.lists.respond(seed, arguments, || trading_days(arguments))
+            }
+            (None, _) => self.lists.respond(seed, arguments, || self.rows(arguments)),
+        }
     }
 
     fn rows(&self, arguments: &Arguments) -> Result<Vec<Row>, Rejection> {
@@ -94,17 +90,12 @@ impl Data {
         if let Some((market, _)) = plate.split_once('.') {
             words.insert("market".to_owned(), market.to_owned());
         }
-        let mut rows = match expand(&arguments.endpoint, &words, self.basis) {
-            Some(rows) => rows,
-            None if !account.is_empty() => return Err(Rejection::unknown_account(account)),
-            None if !plate.is_empty() => return Err(Rejection::invalid_symbol(plate)),
+        match expand(&arguments.endpoint, &words, self.basis) {
+            Some(rows) => Ok(rows),
+            None if !account.is_empty() => Err(Rejection::unknown_account(account)),
+            None if !plate.is_empty() => Err(Rejection::invalid_symbol(plate)),
             // A security for which the endpoint has no records.
-            None => Vec::new(),
-        };
-        rows.retain(|row| rows::is_wanted(row, arguments, false));
-        if arguments.endpoint.paging.as_ref().is_some_and(rows::is_ascending) {
-            rows.reverse();
+            None => Ok(Vec::new()),
         }
-        Ok(rows)
     }
 }

@@ -21,11 +21,13 @@ use crate::{
     lock,
     wire::{
         arguments::Arguments,
-        envelope::{Body, HandlerResult},
+        envelope::{Body, HandlerResult, Rejection},
         paging::{page, page_size},
     },
 };
 
+/// Section 8.
+const DIVIDENDS_MAX: usize = 100;
 const DATE_RANGE_PAGE: usize = 100;
 /// The difference that is allowed between the end of the default range and now.
 const NOW_TOLERANCE_MICROS: u64 = 600_000_000;
@@ -64,29 +66,35 @@ impl Serialize for Row {
     }
 }
 
-/// Identifies the rows of a list: the arguments, and whether they are for the default range.
-type List = (Vec<String>, bool);
-
 /// The rows of the last lists, so that not every page of a list looks through all rows.
 #[derive(Debug, Default)]
 pub struct Lists(Mutex<VecDeque<(List, Arc<[Row]>)>>);
 
+/// Identifies the rows of a list: the arguments, and whether they are for the default range.
+type List = (Vec<String>, bool);
+
 impl Lists {
-    /// The rows of this list, made if they are not remembered.
-    pub fn of<E>(
+    /// Answers a request with those of these rows that its filters leave in.
+    pub fn respond(
         &self,
-        list: List,
-        make: impl FnOnce() -> std::result::Result<Vec<Row>, E>,
-    ) -> std::result::Result<Arc<[Row]>, E> {
+        seed: u64,
+        arguments: &Arguments,
+        all: impl FnOnce() -> std::result::Result<Vec<Row>, Rejection>,
+    ) -> HandlerResult {
+        let is_default = is_default_range(arguments);
+        let list = (arguments.identity(), is_default);
         let known = lock(&self.0).iter().find(|(known, _)| *known == list).cloned();
         if let Some((_, rows)) = known {
-            return Ok(rows);
+            return respond(seed, &rows, arguments);
         }
-        let rows: Arc<[Row]> = make()?.into();
+        let mut rows = all()?;
+        rows.retain(|row| is_wanted(row, arguments, is_default));
+        let rows: Arc<[Row]> = rows.into();
         let mut lists = lock(&self.0);
         lists.truncate(LISTS_MAX - 1);
         lists.push_front((list, Arc::clone(&rows)));
-        Ok(rows)
+        drop(lists);
+        respond(seed, &rows, arguments)
     }
 }
 
@@ -96,8 +104,8 @@ pub struct CustomRows {
     pub endpoint: EndpointRef,
     /// The arguments of the requests that get these rows.
     only: Vec<(String, String)>,
-    rows: Vec<Row>,
-    lists: Lists,
+    pub rows: Vec<Row>,
+    pub lists: Lists,
 }
 
 impl CustomRows {
@@ -148,16 +156,6 @@ impl CustomRows {
             && self.endpoint.method == arguments.endpoint.method
             && self.only.iter().all(|(name, value)| arguments.get(name) == Some(value))
     }
-
-    /// Answers a request.
-    pub fn respond(&self, seed: u64, arguments: &Arguments) -> HandlerResult {
-        let is_default = is_default_range(arguments);
-        let rows = self.lists.of((arguments.identity(), is_default), || {
-            let wanted = |row: &&Row| is_wanted(row, arguments, is_default);
-            Ok(self.rows.iter().filter(wanted).cloned().collect())
-        })?;
-        respond(seed, &rows, arguments, usize::MAX)
-    }
 }
 
 /// The earliest row first, as a range of dates selects them.
@@ -175,8 +173,8 @@ fn sort(rows: &mut [Row], field: &str) -> Result<()> {
     Ok(())
 }
 
-/// The page of a list that a request asks for; of dividends, at most this many.
-pub fn respond(seed: u64, rows: &[Row], arguments: &Arguments, most: usize) -> HandlerResult {
+/// The page of a list that a request asks for.
+fn respond(seed: u64, rows: &[Row], arguments: &Arguments) -> HandlerResult {
     let endpoint = &arguments.endpoint;
     let mut body = Body::new(endpoint);
     match &endpoint.paging {
@@ -185,7 +183,7 @@ pub fn respond(seed: u64, rows: &[Row], arguments: &Arguments, most: usize) -> H
             let money: f64 = amounts.filter_map(Value::as_f64).sum();
             body.beside("total_dividend_count", json!(rows.len()));
             body.beside("total_dividend_money", json!(money));
-            Ok(body.rows(&rows.get(..most).unwrap_or(rows)))
+            Ok(body.rows(&rows.get(..DIVIDENDS_MAX).unwrap_or(rows)))
         }
         None => {
             let limit = arguments.integer("limit").map_or(rows.len(), |limit| limit as usize);
@@ -223,13 +221,8 @@ fn date_page(
     Ok(body.rows(&rows.get(first..).unwrap_or_default()))
 }
 
-/// Returns true if the earliest row of a list comes first.
-pub const fn is_ascending(paging: &Paging) -> bool {
-    matches!(paging, Paging::DateRange(_))
-}
-
 /// Returns true if the filters of the request leave a row in.
-pub fn is_wanted(row: &Row, arguments: &Arguments, is_default_range: bool) -> bool {
+fn is_wanted(row: &Row, arguments: &Arguments, is_default_range: bool) -> bool {
     let endpoint = &arguments.endpoint;
     let within = |field: &str, start: &str, end: &str| {
         let Some(value) = row.get(field) else { return true };

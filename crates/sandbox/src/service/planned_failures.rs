@@ -14,8 +14,8 @@ use crate::{
 /// The failure of the next requests.
 #[derive(Clone, Debug)]
 pub struct PlannedFailure {
-    /// The requests that fail; `None` for any.
-    pub target: Option<FailureTarget>,
+    /// The name of an endpoint or a path, beginning with `/`, whose requests fail; `None` for any.
+    pub target: Option<String>,
     /// The number of failures; `None` for all until the sandbox is reset.
     pub times: Option<u64>,
     /// The HTTP status of the response; 0 closes the connection without one.
@@ -24,15 +24,6 @@ pub struct PlannedFailure {
     pub code: Option<i64>,
     /// The message.
     pub message: Option<String>,
-}
-
-/// The requests that fail.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FailureTarget {
-    /// Those of this endpoint.
-    Endpoint(String),
-    /// Those to this path.
-    Path(String),
 }
 
 impl PlannedFailure {
@@ -99,10 +90,9 @@ impl PlannedFailures {
             RouteMatch::OAuth(route) => Some(route.endpoint.name.as_ref()),
             RouteMatch::Nothing => None,
         };
-        let index = planned.iter().position(|failure| match &failure.target {
+        let index = planned.iter().position(|failure| match failure.target.as_deref() {
             None => true,
-            Some(FailureTarget::Endpoint(wanted)) => name == Some(wanted),
-            Some(FailureTarget::Path(wanted)) => path == wanted,
+            wanted => wanted == name || wanted == Some(path),
         })?;
         let failure = planned.get_mut(index)?;
         let taken = failure.clone();

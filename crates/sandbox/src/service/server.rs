@@ -31,7 +31,7 @@ use crate::{
         verify::{Credentials, SignedRequest, X_TIMESTAMP},
     },
     data::{Data, calendar::midnight, endpoints, rows::CustomRows},
-    faults::{Fault, FaultSampler, Faults},
+    faults::{Fault, FaultSampler},
     lock,
     login::{OAuth, OAuthRequest},
     wire::{
@@ -62,24 +62,6 @@ pub struct Shared {
 }
 
 impl Shared {
-    pub fn faults(&self) -> Faults {
-        lock(&self.sampler).faults.clone()
-    }
-
-    /// Sets the faults and restarts their random sequence.
-    pub fn set_faults(&self, faults: Faults) {
-        *lock(&self.sampler) = FaultSampler::new(faults);
-    }
-
-    pub fn reset(&self) {
-        self.requests.clear();
-        self.credentials.forget();
-        lock(&self.oauth.clients).clear();
-        self.failures.clear();
-        *lock(&self.custom) = Arc::new([]);
-        self.set_faults(self.faults());
-    }
-
     /// The time by which credentials are checked.
     pub fn now_ms(&self) -> i64 {
         local_ms().saturating_add(self.clock_offset_ms)
@@ -226,10 +208,7 @@ fn respond(
         && let Err(rejection) = shared
             .credentials
             .check(headers, request, shared.signature_ms(headers))
-            .and_then(|scopes| match scopes {
-                Some(scopes) => scopes.check(endpoint, values),
-                None => Ok(()),
-            })
+            .and_then(|scopes| scopes.check(endpoint, values))
     {
         let status = match rejection.code {
             PERMISSION_DENIED => StatusCode::FORBIDDEN,
@@ -261,13 +240,13 @@ fn respond(
 fn rows(shared: &Shared, arguments: &Arguments) -> HandlerResult {
     let endpoint = &arguments.endpoint;
     let custom = shared.custom();
-    if let Some(rows) = custom.iter().rev().find(|rows| rows.is_for(arguments)) {
-        return rows.respond(shared.data.seed(), arguments);
+    let own = custom.iter().rev().find(|rows| rows.is_for(arguments));
+    let is_same =
+        |known: EndpointRef| known.path == endpoint.path && known.method == endpoint.method;
+    if own.is_none() && !endpoints().any(is_same) {
+        return Err(Rejection::new(-7, "invalid_symbol", "no rows are served for these arguments"));
     }
-    if endpoints().any(|known| known.path == endpoint.path && known.method == endpoint.method) {
-        return shared.data.respond(arguments);
-    }
-    Err(Rejection::new(-7, "invalid_symbol", "no rows are served for these arguments"))
+    shared.data.respond(own.map(AsRef::as_ref), arguments)
 }
 
 /// An invalid argument has the endpoint's code, as the document's error examples show it.
