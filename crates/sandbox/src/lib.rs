@@ -69,6 +69,7 @@ mod testing;
 mod tests;
 
 use std::{
+    collections::HashSet,
     fmt,
     net::SocketAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
@@ -288,8 +289,11 @@ impl Sandbox {
     }
 }
 
+/// The names of endpoints, each once.
 fn names(endpoints: impl Iterator<Item = EndpointRef>) -> Vec<String> {
-    endpoints.map(|endpoint| endpoint.name.clone().into_owned()).collect()
+    let mut seen = HashSet::new();
+    let names = endpoints.map(|endpoint| endpoint.name.clone().into_owned());
+    names.filter(|name| seen.insert(name.clone())).collect()
 }
 
 /// The error for a name that is not one of these.

@@ -26,6 +26,9 @@ use rows::{CustomRows, Lists, Row};
 use securities::{Words, security};
 use templates::{Basis, expand};
 
+/// Section 8.
+const DIVIDENDS_MAX: usize = 100;
+
 /// The accounts of the demo user by their kinds. One of the ids is larger than what a 64-bit float holds
 /// exactly.
 pub const ACCOUNTS: [(&str, &[&str]); 3] = [
@@ -57,7 +60,7 @@ impl Data {
     pub fn new(options: &Options, today: Date) -> Self {
         let Options { seed, fills, orders, plate_stocks, .. } = *options;
         let basis = Basis { seed, midnight: midnight(today), orders, plate_stocks };
-        Data { basis, fills, lists: Lists::default() }
+        Data { basis, fills, lists: Lists::new(DIVIDENDS_MAX) }
     }
 
     /// Answers a request with these rows of a test, or with the built-in ones.

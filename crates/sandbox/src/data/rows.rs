@@ -26,8 +26,6 @@ use crate::{
     },
 };
 
-/// Section 8.
-const DIVIDENDS_MAX: usize = 100;
 const DATE_RANGE_PAGE: usize = 100;
 /// The difference that is allowed between the end of the default range and now.
 const NOW_TOLERANCE_MICROS: u64 = 600_000_000;
@@ -67,13 +65,21 @@ impl Serialize for Row {
 }
 
 /// The rows of the last lists, so that not every page of a list looks through all rows.
-#[derive(Debug, Default)]
-pub struct Lists(Mutex<VecDeque<(List, Arc<[Row]>)>>);
+#[derive(Debug)]
+pub struct Lists {
+    last: Mutex<VecDeque<(List, Arc<[Row]>)>>,
+    /// The largest number of dividends in a response.
+    dividends: usize,
+}
 
 /// Identifies the rows of a list: the arguments, and whether they are for the default range.
 type List = (Vec<String>, bool);
 
 impl Lists {
+    pub fn new(dividends: usize) -> Self {
+        Lists { last: Mutex::default(), dividends }
+    }
+
     /// Answers a request with those of these rows that its filters leave in.
     pub fn respond(
         &self,
@@ -83,18 +89,18 @@ impl Lists {
     ) -> HandlerResult {
         let is_default = is_default_range(arguments);
         let list = (arguments.identity(), is_default);
-        let known = lock(&self.0).iter().find(|(known, _)| *known == list).cloned();
+        let known = lock(&self.last).iter().find(|(known, _)| *known == list).cloned();
         if let Some((_, rows)) = known {
-            return respond(seed, &rows, arguments);
+            return respond(seed, &rows, arguments, self.dividends);
         }
         let mut rows = all()?;
         rows.retain(|row| is_wanted(row, arguments, is_default));
         let rows: Arc<[Row]> = rows.into();
-        let mut lists = lock(&self.0);
+        let mut lists = lock(&self.last);
         lists.truncate(LISTS_MAX - 1);
         lists.push_front((list, Arc::clone(&rows)));
         drop(lists);
-        respond(seed, &rows, arguments)
+        respond(seed, &rows, arguments, self.dividends)
     }
 }
 
@@ -140,7 +146,7 @@ impl CustomRows {
         if let Some(field) = time_field {
             sort(&mut rows, &field)?;
         }
-        Ok(CustomRows { endpoint, only, rows, lists: Lists::default() })
+        Ok(CustomRows { endpoint, only, rows, lists: Lists::new(usize::MAX) })
     }
 
     /// Returns true if these are the rows of the same requests.
@@ -173,8 +179,8 @@ fn sort(rows: &mut [Row], field: &str) -> Result<()> {
     Ok(())
 }
 
-/// The page of a list that a request asks for.
-fn respond(seed: u64, rows: &[Row], arguments: &Arguments) -> HandlerResult {
+/// The page of a list that a request asks for; of dividends, at most this many.
+fn respond(seed: u64, rows: &[Row], arguments: &Arguments, dividends: usize) -> HandlerResult {
     let endpoint = &arguments.endpoint;
     let mut body = Body::new(endpoint);
     match &endpoint.paging {
@@ -183,7 +189,7 @@ fn respond(seed: u64, rows: &[Row], arguments: &Arguments) -> HandlerResult {
             let money: f64 = amounts.filter_map(Value::as_f64).sum();
             body.beside("total_dividend_count", json!(rows.len()));
             body.beside("total_dividend_money", json!(money));
-            Ok(body.rows(&rows.get(..DIVIDENDS_MAX).unwrap_or(rows)))
+            Ok(body.rows(&rows.get(..dividends).unwrap_or(rows)))
         }
         None => {
             let limit = arguments.integer("limit").map_or(rows.len(), |limit| limit as usize);

@@ -59,6 +59,7 @@ static TEMPLATES: LazyLock<BTreeMap<&str, Vec<Template>>> = LazyLock::new(|| {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Template {
+    #[serde(default)]
     only: BTreeMap<String, Vec<String>>,
     rows: Vec<Map<String, Value>>,
 }
