@@ -28,7 +28,8 @@
 //! - The page is a mock: it asks for no password, has no defence against forgery or framing, and says that
 //!   it is a sandbox. An unknown client or redirect URI gets a page with HTTP 400. Any other error of the
 //!   request is returned to the client, as `invalid_request`, `invalid_scope` or
-//!   `unsupported_response_type`, a denial by the user as `access_denied`. HTTP 401 comes with `WWW-Authenticate: Bearer`.
+//!   `unsupported_response_type`, a denial by the user as `access_denied`. HTTP 401
+//!   comes with `WWW-Authenticate: Bearer`.
 //! - Business errors have HTTP 200. Invalid arguments have the code -3, 1 for crypto orders and -1200
 //!   for fills; an unknown plate -7. A repeated argument is rejected.
 //! - Throttling: HTTP 429, `Retry-After` and code -11. Unknown paths and other methods: 404.

@@ -164,7 +164,7 @@ impl Tokens {
         Ok(Issued { refresh_token, ..state.issue(grant, lifetime) })
     }
 
-    /// A new access token, for the granted scopes or for some of them; the refresh token stays valid.
+    /// A new access token, for the granted scopes or some of them; the refresh token stays valid.
     pub fn refresh(
         &self,
         refresh_token: &str,

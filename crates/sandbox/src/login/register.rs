@@ -109,7 +109,8 @@ impl Metadata {
             Some(wrong) => Err(OAuthError::new(
                 "invalid_redirect_uri",
                 format!(
-                    "'{wrong}' is not a valid redirect URI; expected https, or http to 127.0.0.1 or [::1]"
+                    "'{wrong}' is not a valid redirect URI; expected https, or http to 127.0.0.1 \
+                     or [::1]"
                 ),
             )),
         }
