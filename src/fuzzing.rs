@@ -55,8 +55,8 @@ pub fn page(data: &[u8]) {
             Err(error) => unreachable!("the fast path accepts what is an error: {error}"),
         }
     }
-    if let Ok(page) = parse_page(Envelope::Status, &at, &response) {
-        columns(page);
+    if let (Ok(page), Ok(general)) = (parse_page(Envelope::Status, &at, &response), general) {
+        columns(page, general);
     }
 }
 
@@ -75,7 +75,7 @@ fn same(ours: &Page, theirs: &Page) {
     assert_eq!(meta(ours), meta(theirs), "the same metadata");
 }
 
-fn columns(page: Page) {
+fn columns(page: Page, general: Page) {
     let Some(ResponseShape::Rows(_, Schema::One(record))) =
         endpoint("fills_history").map(|row| row.response.clone())
     else {
@@ -83,11 +83,13 @@ fn columns(page: Page) {
     };
     let fields: Vec<&Field> = record.fields().collect();
     let options = ColumnOptions { invalid: InvalidValues::Null, ..ColumnOptions::default() };
-    let mut slow = Columns::new(fields.iter().copied(), None, options);
-    let parsed = (0..page.len()).try_for_each(|index| slow.push(None, &page.row(index)?));
-    let mut fast = Columns::new(fields.iter().copied(), None, options);
-    let range = 0..page.len();
-    let scanned = fast.push_slice(&PageSlice { page: Arc::new(page), range, key: None });
+    let columns = |page: Page| {
+        let mut columns = Columns::new(fields.iter().copied(), None, options);
+        let range = 0..page.len();
+        let pushed = columns.push_slice(&PageSlice { page: Arc::new(page), range, key: None });
+        (columns, pushed)
+    };
+    let ((fast, scanned), (slow, parsed)) = (columns(page), columns(general));
     assert_eq!(scanned.is_ok(), parsed.is_ok(), "both or neither");
     if scanned.is_ok() {
         assert_eq!(fast.finish().ok(), slow.finish().ok(), "the same columns");
@@ -147,10 +149,9 @@ pub fn columns_of_parts(data: &[u8]) {
 /// and as one value. They agree on which values have the type of their field.
 pub fn shapes(data: &[u8]) {
     let Some((endpoint, _, Some(page))) = chosen(data) else { return };
-    let fields = fields_of(endpoint);
+    let (fields, page) = (fields_of(endpoint), Arc::new(page));
     within_budget(data.len(), || {
-        let keys: Option<Vec<String>> =
-            page.uniform_keys().map(|keys| keys.map(str::to_owned).collect());
+        let keys: Option<Vec<&str>> = page.uniform_names().map(Iterator::collect);
         for index in 0..page.len() {
             let Ok(members) = page.row(index) else { continue };
             let parsed: Vec<Option<Value<'_>>> =
@@ -164,7 +165,8 @@ pub fn shapes(data: &[u8]) {
                 find_member(&members, &field.name).is_none_or(|raw| fits(field.kind, raw.get()))
             });
             let mut columns = Columns::new(fields.iter().copied(), None, ColumnOptions::default());
-            assert_eq!(columns.push(None, &members).is_ok(), fit, "its type in both or neither");
+            let slice = PageSlice { page: page.clone(), range: index..index + 1, key: None };
+            assert_eq!(columns.push_slice(&slice).is_ok(), fit, "its type in both or neither");
         }
     });
 }

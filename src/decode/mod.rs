@@ -32,7 +32,7 @@ pub use selection::Selection;
 pub use undeclared_names::UndeclaredNames;
 
 pub(crate) use envelope::check_credentials;
-#[cfg(feature = "fuzzing")]
+#[cfg(any(feature = "fuzzing", feature = "python"))]
 pub(crate) use json::parse_members;
 pub(crate) use oauth::{parse_registration, parse_token_response};
 pub(crate) use scalars::parse_date;
@@ -40,8 +40,8 @@ pub(crate) use server_time::parse_server_time;
 #[cfg(feature = "python")]
 pub(crate) use {
     arrow::type_mismatch,
-    json::{JsonReader, short_eq},
-    records::{MemberScanner, field_name},
+    json::short_eq,
+    records::field_name,
     scalars::{
         date, date_of_days, decimal_text, flag, integer, is_null, number, parse_float,
         parse_integer, text, timestamp,

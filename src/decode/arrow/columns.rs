@@ -17,8 +17,8 @@ use super::{
 use crate::{
     api::{Field, Kind},
     decode::{
-        json::{Members, Raw},
-        records::{Page, PageSlice, RecordNumber},
+        json::Raw,
+        records::{PageSlice, RecordNumber},
         scalars::PushError,
         selection::Selection,
     },
@@ -113,7 +113,7 @@ impl Columns {
         }
         self.bytes += bytes;
         let in_window = slice.page.is_window() && !self.is_whole;
-        let layout = slice.page.uniform_keys().and_then(|keys| self.fields.layout(keys));
+        let layout = slice.page.uniform_names().and_then(|names| self.fields.layout(names));
         for index in slice.range.clone() {
             let number = self.rows_before + self.rows();
             let number = match in_window {
@@ -126,8 +126,8 @@ impl Columns {
                 (Some(layout), Some(values)) => self.fields.push_uniform(&values, layout, push),
                 _ => self
                     .fields
-                    .push_object(&mut slice.page.row_reader(index), push)
-                    .map_err(|_| self.unreadable_record(&slice.page, index))?,
+                    .push_members(&slice.page.row(index)?, push)
+                    .map_err(|_| self.too_many_fields())?,
             }
             outcome?;
             self.push_key(slice.key.as_deref());
@@ -135,24 +135,10 @@ impl Columns {
         Ok(())
     }
 
-    /// Appends a record by its members: the simple implementation, to compare `push_slice` with.
-    pub fn push(&mut self, key: Option<&str>, record: &Members<'_>) -> Result<()> {
-        let number = RecordNumber::Whole(self.rows_before + self.rows());
-        let mut outcome = Ok(());
-        let push = checked_push(number, self.options.invalid, &mut outcome);
-        self.fields.push_members(record, push).map_err(|_| self.too_many_fields())?;
-        self.push_key(key);
-        outcome
-    }
-
     fn push_key(&mut self, key: Option<&str>) {
         if let Some(column) = &mut self.key {
             column.push_text(key.unwrap_or_default());
         }
-    }
-
-    fn unreadable_record(&self, page: &Page, index: usize) -> Error {
-        page.row(index).err().unwrap_or_else(|| self.too_many_fields())
     }
 
     fn too_many_fields(&self) -> Error {
@@ -247,13 +233,14 @@ fn checked_push<'t>(
 
 #[cfg(test)]
 mod tests {
+    use ::http::Response;
     use arrow_array::{Array, cast::AsArray, types::Decimal128Type};
     use arrow_schema::DataType;
 
     use super::*;
-    use crate::decode::{
-        arrow::options::{Decimals, InvalidValues},
-        json::parse_members,
+    use crate::{
+        api::{Envelope, RecordsLocation},
+        decode::{arrow::options::Decimals, parse_page},
     };
 
     const PAIR: &[Field] = &[Field::text("base", "")];
@@ -266,10 +253,16 @@ mod tests {
     ];
 
     fn batch(options: ColumnOptions, records: &[&str]) -> Result<RecordBatch> {
-        let mut columns = Columns::new(FIELDS.iter(), None, options);
-        for record in records {
-            columns.push(None, &parse_members(record).expect("json"))?;
-        }
+        batch_of(FIELDS, options, records)
+    }
+
+    fn batch_of(fields: &[Field], options: ColumnOptions, records: &[&str]) -> Result<RecordBatch> {
+        let body = format!("{{\"rows\":[{}]}}", records.join(","));
+        let at = RecordsLocation::at("rows");
+        let page = parse_page(Envelope::Field("rows"), &at, &Response::new(body.into()))?;
+        let mut columns = Columns::new(fields.iter(), None, options);
+        let range = 0..page.len();
+        columns.push_slice(&PageSlice { page: Arc::new(page), range, key: None })?;
         columns.finish()
     }
 
@@ -322,9 +315,7 @@ mod tests {
         const NESTED: &[Field] = &[Field::object("pair", SINCE, "")];
         let columns = |invalid| {
             let options = ColumnOptions { invalid, ..Default::default() };
-            let mut columns = Columns::new(NESTED.iter(), None, options);
-            columns.push(None, &parse_members(r#"{"pair":{"since":"soon"}}"#).expect("json"))?;
-            columns.finish()
+            batch_of(NESTED, options, &[r#"{"pair":{"since":"soon"}}"#])
         };
         let error = columns(InvalidValues::Raise).expect_err("invalid").to_string();
         assert!(error.contains("pair of record 0"), "{error}");

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     api::{Field, Kind},
     decode::{
-        json::{JsonReader, Members, Raw},
+        json::{Members, Raw, parse_members},
         records::{RowValues, field_name},
         scalars::{PushError, is_null},
         selection::Selection,
@@ -109,10 +109,11 @@ impl FieldColumns {
     }
 
     /// The layout of records with these keys; `None` if there are too many fields.
-    pub fn layout<'k>(&mut self, keys: impl Iterator<Item = &'k str>) -> Option<Layout> {
+    pub fn layout<'k>(&mut self, names: impl Iterator<Item = &'k str>) -> Option<Layout> {
         let declared = self.table.columns.len();
         let mut layout = Layout { declared: vec![None; declared], undeclared: Vec::new() };
-        for (index, field) in self.matcher.fields_of(keys)?.into_iter().enumerate() {
+        for (index, name) in names.enumerate() {
+            let field = self.matcher.field(name)?;
             match layout.declared.get_mut(field) {
                 Some(value) => *value = Some(index),
                 None if field == UNSELECTED => {}
@@ -136,26 +137,7 @@ impl FieldColumns {
         self.table.push_row(declared, undeclared, push);
     }
 
-    /// Appends the record that the reader is at.
-    #[inline(always)]
-    pub fn push_object<'t>(
-        &mut self,
-        reader: &mut JsonReader<'t>,
-        push: impl PushValue<'t>,
-    ) -> Result<(), PushError> {
-        if self.matcher.read_object(reader).is_none() {
-            let is_full = self.matcher.is_full();
-            return Err(if is_full { PushError::TooManyFields } else { PushError::Invalid });
-        }
-        let text = reader.text();
-        let declared = self.matcher.declared_values().iter().map(|range| (*range)?.of(text));
-        let undeclared = self.matcher.undeclared_values().iter();
-        let undeclared = undeclared.map(|(field, range)| (*field, range.of(text)));
-        self.table.push_row(declared, undeclared, push);
-        Ok(())
-    }
-
-    /// Appends a record by its members: the simple implementation to compare the others with.
+    /// Appends a record by its members.
     pub fn push_members<'t>(
         &mut self,
         members: &'t Members<'t>,
@@ -164,7 +146,7 @@ impl FieldColumns {
         let mut declared = vec![None; self.table.columns.len()];
         let mut undeclared = Vec::new();
         for (name, json) in members {
-            let field = self.matcher.field(name.as_ref().into()).ok_or(PushError::TooManyFields)?;
+            let field = self.matcher.field(name).ok_or(PushError::TooManyFields)?;
             let value = Some(Raw::new(json.get()));
             match declared.get_mut(field) {
                 Some(declared) => *declared = value,
@@ -298,7 +280,8 @@ impl ObjectBuilder {
             Err(_) if outcome.is_ok() => outcome = Err(PushError::InvalidMember),
             _ => {}
         };
-        self.fields.push_object(&mut JsonReader::new(raw.json, 0), push)?;
+        let members = parse_members(raw.json).map_err(|_| PushError::Invalid)?;
+        self.fields.push_members(&members, push)?;
         self.valid.push(true);
         outcome
     }

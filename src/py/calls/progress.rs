@@ -19,7 +19,6 @@ use crate::py::interpreter::{
 
 /// A progress bar for one call.
 pub struct Progress<'a> {
-    pub shown: bool,
     pub label: &'a str,
     pub unit: &'static str,
     /// The number that there will be, as far as it is known by now.
@@ -31,16 +30,13 @@ pub struct Progress<'a> {
 pub type CountFn = Box<dyn Fn() -> Option<u64> + Send + Sync>;
 
 impl Progress<'_> {
-    /// Runs a call, with the bar if it is to be shown.
+    /// Runs a call with the bar.
     pub fn run<'py, T: Send + 'static>(
         self,
         py: Python<'py>,
         mode: CallMode,
         call: Call<T>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if !self.shown {
-            return mode.run_shared(py, call);
-        }
         match mode {
             CallMode::Async => {
                 let bar = self.bar(py)?;
