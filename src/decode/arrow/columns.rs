@@ -47,17 +47,9 @@ pub struct Columns {
 const MAX_PAGE_BYTES: usize = i32::MAX as usize;
 
 impl Columns {
-    /// Columns for these fields. All of them will be present, even without any record.
+    /// Columns for those of these fields that are selected. All of them will be present, even without any
+    /// record.
     pub fn new<'a>(
-        fields: impl Iterator<Item = &'a Field> + Clone,
-        key_name: Option<&str>,
-        options: ColumnOptions,
-    ) -> Self {
-        Self::of_selection(fields, key_name, None, options)
-    }
-
-    /// Columns for those of these fields that are selected.
-    pub fn of_selection<'a>(
         fields: impl Iterator<Item = &'a Field> + Clone,
         key_name: Option<&str>,
         selection: Option<&Selection>,
@@ -260,7 +252,7 @@ mod tests {
         let body = format!("{{\"rows\":[{}]}}", records.join(","));
         let at = RecordsLocation::at("rows");
         let page = parse_page(Envelope::Field("rows"), &at, &Response::new(body.into()))?;
-        let mut columns = Columns::new(fields.iter(), None, options);
+        let mut columns = Columns::new(fields.iter(), None, None, options);
         let range = 0..page.len();
         columns.push_slice(&PageSlice { page: Arc::new(page), range, key: None })?;
         columns.finish()

@@ -145,8 +145,8 @@ impl FieldColumns {
     ) -> Result<(), PushError> {
         let mut declared = vec![None; self.table.columns.len()];
         let mut undeclared = Vec::new();
-        for (name, json) in members {
-            let field = self.matcher.field(name).ok_or(PushError::TooManyFields)?;
+        for (index, (name, json)) in members.iter().enumerate() {
+            let field = self.matcher.field_at(index, name).ok_or(PushError::TooManyFields)?;
             let value = Some(Raw::new(json.get()));
             match declared.get_mut(field) {
                 Some(declared) => *declared = value,

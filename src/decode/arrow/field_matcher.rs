@@ -9,13 +9,16 @@ pub(super) const MAX_UNDECLARED: usize = 100_000;
 /// The index of every field that is not selected.
 pub(super) const UNSELECTED: usize = usize::MAX;
 
-/// Finds the field of each member of an object by its name.
+/// Finds the field of each member of an object by its name. A member nearly always has the name that was
+/// at its index in the previous object, so that one is compared first.
 #[derive(Debug)]
 pub(super) struct FieldMatcher {
     /// The declared fields, then all others in the order of their first appearance.
     names: Vec<Arc<str>>,
     fields: HashMap<Arc<str>, usize>,
     declared: usize,
+    /// The fields of the previous object's members.
+    previous: Vec<usize>,
     /// The fields that are selected, and the name of the key column next to them.
     selection: Option<(Selection, Option<String>)>,
 }
@@ -31,6 +34,7 @@ impl FieldMatcher {
         let names: Vec<Arc<str>> = names.map(Arc::from).collect();
         FieldMatcher {
             declared: names.len(),
+            previous: Vec::new(),
             // Of duplicate fields, the first gets the values.
             fields: names.iter().cloned().enumerate().rev().map(|(at, name)| (name, at)).collect(),
             names,
@@ -41,6 +45,20 @@ impl FieldMatcher {
     /// The names of the undeclared fields so far.
     pub fn undeclared_names(&self) -> &[Arc<str>] {
         self.names.get(self.declared..).unwrap_or_default()
+    }
+
+    /// The field of the member with this index and name; see `field`.
+    pub fn field_at(&mut self, index: usize, name: &str) -> Option<usize> {
+        let known = self.previous.get(index).copied().unwrap_or(UNSELECTED);
+        if self.names.get(known).is_some_and(|known| known.as_ref() == name) {
+            return Some(known);
+        }
+        let field = self.field(name)?;
+        match self.previous.get_mut(index) {
+            Some(previous) => *previous = field,
+            None => self.previous.push(field),
+        }
+        Some(field)
     }
 
     /// The field with this name, added if it is new and selected; `None` if there are too many.

@@ -82,7 +82,7 @@ fn page(rows: Vec<Node>, spaces: &[&str]) -> Option<Arc<Page>> {
 }
 
 fn columns(page: &Arc<Page>, key: Option<&str>, options: ColumnOptions) -> Result<RecordBatch> {
-    let mut columns = Columns::new(FIELDS.iter(), key.map(|_| "symbol"), options);
+    let mut columns = Columns::new(FIELDS.iter(), key.map(|_| "symbol"), None, options);
     columns.push_slice(&PageSlice {
         page: page.clone(),
         range: 0..page.len(),
@@ -104,7 +104,7 @@ fn an_error_says_which_records_its_number_counts() {
     windowed.retain(&[false, true, true, false]);
     let windowed = Arc::new(windowed);
     let slice = PageSlice { page: windowed.clone(), range: 0..2, key: None };
-    let mut parts = BatchBuilder::new(|| Columns::new(FIELDS.iter(), None, options));
+    let mut parts = BatchBuilder::new(|| Columns::new(FIELDS.iter(), None, None, options));
     let error = parts.push_slice(&slice).expect_err("invalid").to_string();
     assert!(error.contains("price of record 1 of its window is"), "{error}");
     // In a sequence, records are counted from its beginning.
@@ -140,12 +140,12 @@ proptest! {
         let options = ColumnOptions { invalid: InvalidValues::Null, ..ColumnOptions::default() };
         let odd = vec![Node::Object(vec![(name, text)])];
         let pages: Vec<_> = [rows, more, Vec::new(), odd].into_iter().filter_map(|r| page(r, &[""])).collect();
-        let mut whole = Columns::new(FIELDS.iter(), None, options);
-        let mut parts = vec![Columns::new(FIELDS.iter(), None, options)];
+        let mut whole = Columns::new(FIELDS.iter(), None, None, options);
+        let mut parts = vec![Columns::new(FIELDS.iter(), None, None, options)];
         for page in &pages {
             let slice = PageSlice { page: page.clone(), range: 0..page.len(), key: None };
             whole.push_slice(&slice).expect("no error");
-            let mut part = Columns::new(FIELDS.iter(), None, options);
+            let mut part = Columns::new(FIELDS.iter(), None, None, options);
             part.push_slice(&slice).expect("no error");
             parts.push(part);
         }

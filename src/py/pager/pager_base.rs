@@ -212,7 +212,7 @@ impl PagerBase {
             let (fields, view) = (fields.clone(), view.clone());
             BatchBuilder::new(move || {
                 let fields = fields.iter();
-                Columns::of_selection(fields, None, view.selection(), frame.options)
+                Columns::new(fields, None, view.selection(), frame.options)
             })
         };
         let mode = self.mode;
