@@ -79,17 +79,18 @@ impl Columns {
     /// Continues from an earlier part of the same result.
     #[must_use]
     pub(super) fn following(mut self, previous: &Columns) -> Self {
-        self.rows_before = previous.rows_before + previous.rows();
-        let columns = self.fields.table.columns.iter_mut();
-        for (column, previous) in columns.zip(&previous.fields.table.columns) {
-            column.reserve_like(previous);
+        let rows = previous.rows();
+        self.rows_before = previous.rows_before + rows;
+        let columns = self.fields.columns.iter_mut();
+        for (column, previous) in columns.zip(&previous.fields.columns) {
+            column.reserve_like(previous, rows, self.options);
         }
         self
     }
 
     /// The number of records.
     pub fn rows(&self) -> usize {
-        self.fields.table.rows
+        self.fields.rows
     }
 
     /// The length of the text of all records.
@@ -177,8 +178,7 @@ impl Columns {
     /// A batch that shares the schema of the earlier parts.
     fn into_batch(self, schema: Option<Arc<Schema>>) -> Result<RecordBatch, ArrowError> {
         let rows = self.rows();
-        let mut columns: Vec<Column> =
-            self.key.into_iter().chain(self.fields.table.columns).collect();
+        let mut columns: Vec<Column> = self.key.into_iter().chain(self.fields.columns).collect();
         if let Some(selection) = &self.selection {
             // A selected field that no schema declares and no record has is null everywhere.
             for name in selection.names() {

@@ -9,12 +9,15 @@ use boardlot_gated::gated;
 use pyo3::prelude::*;
 
 use super::{
-    blocking::block_polling,
+    blocking::block_in,
     call::{Call, CallMode},
 };
-use crate::py::interpreter::{
-    callback::{Invoke, import},
-    fork_safe_cell::intern,
+use crate::{
+    http::PoolSlot,
+    py::interpreter::{
+        callback::{Invoke, import},
+        fork_safe_cell::intern,
+    },
 };
 
 /// A progress bar for one call.
@@ -49,7 +52,7 @@ impl Progress<'_> {
                 let draw = |py: Python<'_>| {
                     bar.bind(py).invoke_method(intern!(py, "draw"), ()).map(|_| ())
                 };
-                let outcome = block_polling(py, future, draw);
+                let outcome = block_in(py, PoolSlot::shared, future, draw);
                 bar.bind(py).invoke_method(intern!(py, "close"), ())?;
                 finish(py, outcome?).map(|object| object.into_bound(py))
             }
