@@ -7,7 +7,6 @@
 
 use std::ops::Range;
 
-use super::known_layout::KnownLayout;
 use crate::decode::json::{ByteRange, JsonReader, Raw};
 
 /// Records with more keys are left to the slow path: each key is compared with all others.
@@ -74,17 +73,12 @@ impl Grid {
         self.starts.reserve(records * self.keys.len());
     }
 
-    /// Reads one more record; `None` if it has another layout.
+    /// The slots for the values of one more record.
     #[inline(always)]
-    pub fn read(
-        &mut self,
-        layout: &KnownLayout<'_>,
-        reader: &mut JsonReader<'_>,
-        depth: usize,
-    ) -> Option<()> {
+    pub fn add_record(&mut self) -> &mut [u32] {
         let start = self.starts.len();
         self.starts.resize(start + self.keys.len(), 0);
-        layout.read(reader, self.starts.get_mut(start..)?, depth)
+        self.starts.get_mut(start..).unwrap_or_default()
     }
 
     /// The keys with what is around them.

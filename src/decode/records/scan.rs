@@ -189,7 +189,7 @@ impl<'a> Scanner<'a> {
             uniform.reserve(estimate.min(MAX_RESERVED));
             while has_next {
                 start = self.reader.position();
-                uniform.read(&layout, &mut self.reader, depth + 2)?;
+                layout.read(&mut self.reader, uniform.add_record(), depth + 2)?;
                 rows.push(start..self.reader.position());
                 has_next = self.reader.has_next(b']')?;
             }
