@@ -5,9 +5,6 @@ import asyncio
 import boardlot as bl
 import pytest
 
-from ..support.certificates import Authority
-from ..support.proxy import Proxy
-
 ARGUMENT = "Correct the argument; nothing was sent."
 
 
@@ -69,36 +66,6 @@ def test_a_forgotten_await_of_a_frame_is_named(sandbox, account):
 def test_verification_cannot_be_turned_off_and_the_error_says_what_to_do(option):
     with pytest.raises(TypeError, match=r"always verified.*ca_file"):
         bl.Client("https://api.example.com", **{option: False})
-
-
-def test_a_port_without_tls(sandbox):
-    address = sandbox.base_url.replace("http://", "https://")
-    with bl.Client(address, max_retries=0) as client, pytest.raises(bl.TransportError) as caught:
-        client.server_time()
-    assert "does not speak TLS on this port" in caught.value.hint
-
-
-@pytest.mark.parametrize(
-    ("context", "hint"),
-    [
-        ({}, "`ca_file=`"),
-        ({"self_signed": True}, "`ca_file=`"),
-        ({"names": ("other.test",), "trusted": True}, "Check the host in the base URL"),
-        ({"expired": True, "trusted": True}, "renew its certificate"),
-    ],
-)
-def test_a_certificate_that_is_not_accepted(sandbox, context, hint):
-    own = Authority()
-    how = {key: value for key, value in context.items() if key not in ("trusted", "expired")}
-    if "expired" in context:
-        from ..support.certificates import DAY, NOW
-
-        how["ends"] = NOW - DAY
-    options = {"ca_file": own.ca_file} if "trusted" in context else {}
-    port = int(sandbox.base_url.rpartition(":")[2])
-    with Proxy(port, own.context(**how)) as tls, pytest.raises(bl.TransportError) as caught:
-        bl.Client(tls.base_url, max_retries=0, **options).server_time()
-    assert hint in caught.value.hint
 
 
 def test_keys_that_failed_are_named_where_a_result_is_shown(sandbox):

@@ -185,21 +185,6 @@ def test_hooks_are_called_for_every_page_and_every_key(mode):
     assert [one.method for one in hooks.responses()] == ["POST"] * 3 + ["GET"] * 2
 
 
-@pytest.mark.parametrize("hook", ["on_request", "on_response"])
-def test_a_hook_may_call_its_client_if_one_connection_is_all_there_is(hook):
-    times = []
-
-    def ask(_event):
-        if not times:
-            times.append(None)
-            times[0] = client.server_time()
-
-    options = {"max_connections": 1, "timeout": 60.0, hook: ask}
-    with bl.Sandbox() as sandbox, sandbox.client(**options) as client:
-        assert client.dividends("HK.00700")
-    assert times[0] is not None
-
-
 async def never_awaited(_event):
     """A hook that is a coroutine function."""
 

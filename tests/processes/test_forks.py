@@ -14,7 +14,7 @@ from ..support.keys import uploaded_key
 from ..support.processes import run_python
 from ..support.threads import outcomes_of_threads
 
-ROUNDS = 20
+ROUNDS = 10
 LONG = 500
 
 
@@ -216,11 +216,6 @@ ENDINGS = {
         tasks.append(loop.create_task(awaited.dividends("HK.00700")))
         loop.call_later(wait, loop.stop)
         loop.run_forever()
-        """,
-    "sys.exit in the middle": """
-        for n, _ in enumerate(client.fills_history("281756", "HK")):
-            if n == number % 60:
-                sys.exit()
         """,
     "calls at exit": """
         import atexit

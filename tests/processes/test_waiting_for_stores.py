@@ -10,7 +10,7 @@ import pytest
 from ..support.clients import client_of
 from ..support.interrupts import ends_at_once
 from ..support.logins import begin, quotes, sign_in
-from ..support.stores import KEY, PASSPHRASE, files_of
+from ..support.stores import KEY, PASSPHRASE
 
 fcntl = pytest.importorskip("fcntl", reason="locks of POSIX")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -65,41 +65,3 @@ def test_a_wait_in_another_thread_is_not_ended_by_ctrl_c(place):
             assert not saving.done()
         saving.result()
     assert store.load(KEY) == b"new"
-
-
-@pytest.mark.parametrize("returned", [None, b"bytes"])
-def test_a_passphrase_callable_that_returns_no_text_is_rejected_by_name(server, place, returned):
-    store = bl.EncryptedFileStore(place, lambda: returned)
-    bl.EncryptedFileStore(place, PASSPHRASE).save(KEY, b"v")
-    for work in (
-        lambda: store.save(KEY, b"v"),
-        lambda: store.load(KEY),
-        lambda: sign_in(server, store),
-        lambda: quotes(client_of(server, bl.OAuth("client", store=store))),
-    ):
-        with pytest.raises(bl.ConfigError, match=f"returned {type(returned).__name__}; expected"):
-            work()
-
-
-def test_what_a_passphrase_callable_raises_comes_out_as_it_is(place):
-    def ask():
-        raise EOFError("nobody there")
-
-    with pytest.raises(EOFError, match="nobody there"):
-        bl.EncryptedFileStore(place, ask).save(KEY, b"v")
-
-
-def test_a_logout_without_a_login_leaves_nothing_behind(server, place):
-    missing = bl.EncryptedFileStore(place, PASSPHRASE)
-    for _ in range(2):
-        assert bl.OAuth("nobody", store=missing, base_url=server.base_url).logout() is None
-    assert not place.parent.exists()
-    # Beside a login of another client, too.
-    oauth = sign_in(server, missing)
-    before = files_of(place.parent)
-    bl.OAuth("nobody", store=missing, base_url=server.base_url).logout()
-    assert files_of(place.parent) == before
-    assert list(quotes(client_of(server, oauth))) == []
-    oauth.logout()
-    with pytest.raises(bl.LoginRequired):
-        quotes(client_of(server, oauth))

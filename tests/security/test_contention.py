@@ -47,7 +47,7 @@ HOLDING = """
     """
 
 
-@pytest.mark.parametrize("rounds", [12, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [6, pytest.param(1000, marks=pytest.mark.slow)])
 def test_security_10_kill_9_while_saving_leaves_a_readable_file(place, rounds):
     dice = random.Random(11)
     store = bl.EncryptedFileStore(place, PASSPHRASE)

@@ -80,42 +80,10 @@ def test_security_12_a_passphrase_can_come_from_a_callable(place):
 
     with untouched(folder), pytest.raises(KeyboardInterrupt):
         store_at(place, fail).load(KEY)
-    for odd in (lambda: None, lambda: 5, lambda: b"\xff"):
-        with untouched(folder), pytest.raises((TypeError, bl.StoreError, bl.ConfigError)):
-            store_at(place, odd).load(KEY)
-
-
-def some(length):
-    """A bit of each of the first and the last bytes, and of many between them."""
-    places = {*range(16), *range(0, length, max(1, length // 16)), *range(length - 8, length)}
-    return [byte * 8 + byte % 8 for byte in places]
-
-
-@pytest.mark.parametrize(
-    "bits", [some, pytest.param(lambda length: range(length * 8), marks=pytest.mark.slow)]
-)
-def test_security_12_any_flipped_bit_is_rejected(place, bits):
-    folder = saved(place)
-    ((path, good),) = data_files(folder).items()
-    for number, bit in enumerate(bits(len(good))):
-        bad = bytearray(good)
-        bad[bit // 8] ^= 1 << bit % 8
-        path.write_bytes(bad)
-        refused(place, way="save" if number % 8 == 0 else "load")
-        assert path.read_bytes() == bad, bit
-    path.write_bytes(good)
-    assert store_at(place).load(KEY) == CANARY
-
-
-def test_security_12_a_file_cut_or_longer_is_rejected(place):
-    folder = saved(place)
-    ((path, good),) = data_files(folder).items()
-    cuts = [good[:length] for length in (0, 1, 16, len(good) // 2, len(good) - 1)]
-    for bad in [*cuts, good + b"\n", good * 2, bytes(len(good)), CANARY]:
-        path.write_bytes(bad)
-        refused(place)
-        refused(place, way="save")
-        assert path.read_bytes() == bad
+    for odd in (None, 5, b"\xff"):
+        expected = f"returned {type(odd).__name__}; expected"
+        with untouched(folder), pytest.raises(bl.ConfigError, match=expected):
+            store_at(place, lambda odd=odd: odd).load(KEY)
 
 
 def test_security_12_the_value_of_another_key_is_never_returned(tmp_path):
@@ -181,23 +149,6 @@ def test_security_12_a_read_only_folder_keeps_the_file(tmp_path):
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
         with untouched(folder):
             refused(place, way="save")
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_security_12_a_folder_without_write_permission_keeps_the_file(place):
-    folder = saved(place)
-    folder.chmod(0o500)
-    with untouched(folder):
-        refused(place, way="save")
-    folder.chmod(0o700)
-
-
-def test_security_12_a_login_that_cannot_be_stored_fails_closed(server, tmp_path):
-    blocked = tmp_path / "file"
-    blocked.write_text("no folder")
-    with pytest.raises(bl.StoreError):
-        sign_in(server, store_at(blocked / "tokens"))
-    assert not any(secret.encode() in blocked.read_bytes() for secret in server.secrets)
 
 
 def test_security_12_a_login_leaves_no_secret_in_plain_text(server, place, tmp_path):

@@ -12,7 +12,7 @@ from ..support.logins import quotes, sign_in
 from ..support.service import Fault
 
 PASSPHRASE = "correct-horse-battery-staple"
-HUGE = 1 << 26
+HUGE = 1 << 22
 
 
 def contents(good):

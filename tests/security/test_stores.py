@@ -12,7 +12,6 @@ from ..support.processes import run_python
 from ..support.stores import (
     CANARY,
     KEY,
-    OTHER_KEY,
     PASSPHRASE,
     data_files,
     files_of,
@@ -25,22 +24,6 @@ from ..support.stores import (
 )
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: files of another owner")
-
-
-def test_security_10_what_was_saved_is_loaded_by_another_store(place):
-    store = store_at(place)
-    assert store.load(KEY) is None
-    store.save(KEY, CANARY)
-    store.save(OTHER_KEY, b"\x00\xff" * 50_000)
-    again = store_at(str(place))
-    assert again.load(KEY) == CANARY and isinstance(again.load(KEY), bytes)
-    assert again.load(OTHER_KEY) == b"\x00\xff" * 50_000
-    again.save(KEY, b"")
-    assert store.load(KEY) == b""
-    store.delete(KEY)
-    assert again.load(KEY) is None
-    assert again.load(OTHER_KEY) == b"\x00\xff" * 50_000
-    store.delete(KEY)
 
 
 def test_security_10_modes_are_closed_from_the_start(place):

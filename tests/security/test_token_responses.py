@@ -20,14 +20,10 @@ ODD = {
     "absent": ABSENT,
     "null": None,
     "empty": "",
-    "text": "x y",
     "control characters": "x\r\n\u0007",
     "not ASCII": "\u884c\u60c5",
     "a number": 70_000,
-    "a negative number": -5,
-    "a fraction": 0.5e3,
     "a huge number": 10**400,
-    "a flag": True,
     "a list": ["quote:read", 5, "accid:1 accid:2"],
     "an object": {"a": {}},
 }
@@ -72,7 +68,7 @@ def test_security_09_every_usable_token_response_is_used(server, member, odd):
     # The old refresh token is still there, unless the response had another one.
     server.faults.clear()
     server.expire()
-    if member != "refresh_token" or odd not in ("text", "not ASCII"):
+    if member != "refresh_token" or odd != "not ASCII":
         assert list(quotes(client)) == []
 
 

@@ -1,7 +1,5 @@
 """The end of connections: closed ones are not used, and given-up ones are closed."""
 
-import os
-import signal
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +11,7 @@ import pytest
 
 from ..support.clients import client_of
 from ..support.service import StandInService, read_request, response, wire
-from ..support.threads import outcomes_of_threads, wait_until
+from ..support.threads import wait_until
 
 BODY = '{"code":0,"data":[]}'
 PATH = "/api/v1.0/own"
@@ -89,13 +87,6 @@ def test_calls_one_after_another_share_a_connection():
     assert len(ports) == 1
 
 
-def test_more_threads_than_connections_are_all_served():
-    with StandInService(lambda _: response(BODY)) as server:
-        client = client_of(server)
-        outcomes = outcomes_of_threads(80, lambda: client.request("GET", PATH).status)
-    assert outcomes == {200: 80}
-
-
 @pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="this system does not show its open files")
 def test_a_client_that_is_closed_leaves_no_file_open():
     with StandInService(lambda _: response(BODY)) as server:
@@ -110,26 +101,3 @@ def test_a_client_that_is_closed_leaves_no_file_open():
         for _ in range(20):
             use()
         wait_until(lambda: open_files() <= before)
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="this system has no such signal")
-def test_a_handler_of_a_signal_may_make_a_call_of_its_own():
-    statuses, interrupted = [], threading.Event()
-
-    def respond(_):
-        if not interrupted.is_set():
-            interrupted.set()
-            os.kill(os.getpid(), signal.SIGUSR1)
-            wait_until(lambda: statuses)
-        return response(BODY)
-
-    with StandInService(respond) as server:
-        client = client_of(server, timeout=90.0)
-        before = signal.signal(
-            signal.SIGUSR1, lambda *_: statuses.append(client.request("GET", PATH).status)
-        )
-        try:
-            statuses.append(client.request("GET", PATH).status)
-        finally:
-            signal.signal(signal.SIGUSR1, before)
-    assert statuses == [200, 200]

@@ -14,24 +14,12 @@ from ..support.logins import quotes
 from ..support.service import Fault
 from ..support.stores import DictStore
 from ..support.threads import wait_until
+from .test_users import LockingStore
 
 CROWD = 1_000
 
 
-class Locked(DictStore):
-    """Its lock is exclusive for each user."""
-
-    def __init__(self):
-        super().__init__()
-        self.locks = {}
-
-    @contextlib.contextmanager
-    def lock(self, key):
-        with self.locks.setdefault(key, threading.Lock()):
-            yield
-
-
-@pytest.mark.parametrize("kind", [DictStore, Locked])
+@pytest.mark.parametrize("kind", [DictStore, LockingStore])
 def test_security_43_a_refresh_and_logouts_of_one_user_hold_up_no_other(server, kind):
     store = kind()
     app = application(server, store)
@@ -55,10 +43,9 @@ def test_security_43_a_refresh_and_logouts_of_one_user_hold_up_no_other(server, 
     assert not [key for key in store.kept if key.endswith(" alice")]
 
 
-@pytest.mark.parametrize("applications", [1, 25])
-def test_security_50_a_thousand_logins_at_once_complete(applications):
-    """Of as many users, on one application object and on many."""
-    store = Locked()
+def test_security_50_a_thousand_logins_at_once_complete():
+    """Of as many users, on several application objects."""
+    store, applications = LockingStore(), 3
     with bl.Sandbox(seed=1) as sandbox:
         first = application(sandbox, store, bl.AsyncOAuthApp, confidential=False)
         options = {"redirect_uri": REDIRECT, "store": store, "timeout": 120.0}

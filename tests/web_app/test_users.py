@@ -135,20 +135,6 @@ def test_a_login_in_another_process_takes_effect_with_auth(server):
         used(server, held)
 
 
-def test_security_43_a_store_that_mixes_keys_up_is_found_out(server):
-    class IgnoresCase(DictStore):
-        def load(self, key):
-            return super().load(key.lower())
-
-        def save(self, key, value):
-            super().save(key.lower(), value)
-
-    app = application(server, IgnoresCase())
-    log_in(server, app, "alice")
-    with pytest.raises(bl.StoreError, match="compares keys exactly"):
-        app.auth(user="Alice")
-
-
 @pytest.mark.parametrize("store", [DictStore, LockingStore, bl.MemoryStore])
 def test_security_43_all_credentials_of_a_user_share_one_refresh(server, store):
     """Each has its own client and its own `OAuth`; some were made by hand."""
