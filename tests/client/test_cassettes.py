@@ -135,7 +135,7 @@ def test_a_recording_that_broke_off_at_any_byte_is_played_as_far_as_it_goes(sand
         assert [ask(client, text) for text in ("價", "価")] == [404, 404]
     whole = path.read_bytes()
     first = whole.index(b"\n", whole.index(b"\n") + 1) + 1
-    for length in range(len(whole)):
+    for length in {*range(0, len(whole), 7), *range(first - 3, first + 4)}:
         path.write_bytes(whole[:length])
         with bl.Client(cassette=bl.Replay(path)) as client:
             if length >= first:

@@ -112,7 +112,7 @@ def test_a_stopped_process_takes_nothing_along(arrivals, limit, tmp_path):
         first, *others = running.start(3)
         running.begin([first, *others])
         running.wait_for(10)
-        for _ in range(3):
+        for _ in range(2):
             running.kill(first, signal.SIGSTOP)
             running.wait_for(40)
             running.kill(first, signal.SIGCONT)
@@ -122,7 +122,7 @@ def test_a_stopped_process_takes_nothing_along(arrivals, limit, tmp_path):
     assert arrivals.in_any_second() <= RATE + 1
 
 
-@pytest.mark.parametrize("kills", [12, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [8, pytest.param(200, marks=pytest.mark.slow)])
 def test_killed_processes_leave_nothing_stuck(arrivals, limit, kills, tmp_path):
     with fleet(arrivals, limit, tmp_path, threads=2) as running:
         staying = running.start(1)

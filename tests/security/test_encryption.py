@@ -27,20 +27,6 @@ from ..support.stores import (
 )
 
 
-def test_security_12_nothing_is_readable_and_every_save_is_new(place, tmp_path):
-    folder = saved(place)
-    seen = set()
-    for n in range(3):
-        (data,) = data_files(folder).values()
-        seen.add(data)
-        assert b"canary" not in data and PASSPHRASE.encode() not in data
-        store_at(place).save(KEY, CANARY)
-        other = tmp_path / f"other-{n}" / place.name
-        saved(other)
-        seen.update(data_files(other.parent).values())
-    assert len(seen) == 6
-
-
 def test_security_12_a_passphrase_is_worth_its_time(place):
     saved(place)
     start = time.process_time()

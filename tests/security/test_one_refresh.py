@@ -61,9 +61,8 @@ async def outcomes_of_tasks(server, oauth, number):
     return Counter(type(each).__name__ for each in results)
 
 
-@ends
-def test_security_18_1000_tasks_make_one_refresh(server, end):
-    oauth = expired_login(server, end)
+def test_security_18_1000_tasks_make_one_refresh(server):
+    oauth = expired_login(server, "found out")
     assert asyncio.run(outcomes_of_tasks(server, oauth, 1000)) == {"Records": 1000}
     assert server.counts["refresh_token"] == 1
 

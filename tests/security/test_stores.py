@@ -79,22 +79,6 @@ def test_security_10_a_file_is_renamed_into_place_and_nothing_is_left_beside(pla
     assert open_bits(folder) == {}
 
 
-@ways
-@pytest.mark.parametrize(
-    ("part", "mode"), [("file", 0o640), ("file", 0o602), ("folder", 0o720), ("folder", 0o702)]
-)
-def test_security_10_what_others_can_use_is_rejected(place, way, part, mode):
-    folder = saved(place)
-    (path,) = data_files(folder)
-    changed = path if part == "file" else folder
-    before = changed.stat().st_mode
-    changed.chmod(mode)
-    with untouched(folder):
-        refused(place, way=way)
-    changed.chmod(before)
-    assert store_at(place).load(KEY) == CANARY
-
-
 @as_root
 @ways
 @pytest.mark.parametrize("part", ["file", "folder"])
@@ -104,21 +88,6 @@ def test_security_10_a_foreign_owner_is_rejected(place, way, part):
     os.chown(path if part == "file" else folder, 65534, 65534)
     with untouched(folder):
         refused(place, way=way)
-
-
-@ways
-@pytest.mark.parametrize("dangling", [False, True])
-def test_security_10_a_symlink_is_rejected(place, way, dangling, tmp_path):
-    (path,) = data_files(saved(place))
-    target = tmp_path / "target"
-    path.rename(target)
-    path.symlink_to(target)
-    before = target.read_bytes()
-    if dangling:
-        target.unlink()
-    refused(place, way=way)
-    assert path.is_symlink()
-    assert not target.exists() if dangling else target.read_bytes() == before
 
 
 def test_security_10_a_symlink_in_place_of_the_lock_file_is_rejected(place, tmp_path):

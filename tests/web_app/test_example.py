@@ -72,11 +72,11 @@ class Application:
         except urllib.error.HTTPError as reply:
             return reply.code, reply.headers, reply.read().decode()
 
-    def begin(self):
+    def begin(self, scopes=None):
         """A login without a browser: its cookie, and the path of its callback."""
         status, headers, _ = self.get("/login", "POST", Origin=self.base_url)
         assert status == 303
-        callback = self.sandbox.authorize_demo_user(headers["Location"])
+        callback = self.sandbox.authorize_demo_user(headers["Location"], scopes)
         return cookie_of(headers), callback.removeprefix(self.base_url)
 
 
@@ -109,9 +109,9 @@ def app(sandbox, tmp_path_factory):
         yield running
 
 
-def log_in(app):
-    """The cookie of a user who has logged in."""
-    cookie, path = app.begin()
+def log_in(app, account):
+    """The cookie of a user who has logged in for one account."""
+    cookie, path = app.begin(["quote:read", "trade:read", f"accid:{account}"])
     status, headers, _ = app.get(path, Cookie=cookie)
     # The code leaves the address bar.
     assert (status, headers["Location"]) == (303, "/")
@@ -124,13 +124,14 @@ def fills(app, cookie, account):
 
 
 def test_two_users_see_their_own_fills(app, sandbox):
-    account = sandbox.accounts["trade"][0]
-    alice, bob = log_in(app), log_in(app)
-    for user in (alice, bob):
+    account, other = sandbox.accounts["trade"][0], sandbox.accounts["sim"][0]
+    alice, bob = log_in(app, account), log_in(app, other)
+    for user, own in ((alice, account), (bob, other)):
         page = app.get("/", Cookie=user)[2]
-        assert "You are logged in" in page and f"accid:{account}" in page
+        assert "You are logged in" in page and page.count("accid:") == page.count(f"accid:{own}")
         assert not hits(app.secrets(), page) and "access" not in page and "refresh" not in page
-        assert "HK." in fills(app, user, account)
+    assert "HK." in fills(app, alice, account)
+    assert "not allowed this account" in fills(app, bob, account)
     # Tokens end; each user is refreshed, and only the one who logs out is logged out.
     sandbox.revoke_tokens()
     assert "HK." in fills(app, alice, account)
@@ -139,7 +140,8 @@ def test_two_users_see_their_own_fills(app, sandbox):
     assert app.get(f"/fills?account={account}", Cookie=bob)[1]["Location"] == "/"
     # When the service has revoked everything, the user must log in again.
     sandbox.revoke_grants()
-    assert "Your login has ended" in fills(app, alice, account)
+    assert fills(app, alice, account) == ""
+    assert "Your login has ended" in app.get("/", Cookie=alice)[2]
 
 
 def test_a_user_who_declines_sees_a_page_that_says_so(app):

@@ -114,15 +114,6 @@ def test_security_43_four_workers_refresh_a_user_once(server, tmp_path, request,
         assert server.counts["refresh_token"] == n + 2
 
 
-def test_a_custom_store_leaves_no_file(server, monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    app = application(server)
-    auth = log_in(server, app)
-    server.expire()
-    assert list(quotes(client_of(server, auth))) == []
-    assert list(tmp_path.rglob("*")) == []
-
-
 class Recording(DictStore):
     """Notes what is called, and on which thread."""
 
