@@ -51,19 +51,20 @@ def measured(running, arrivals, workers, seconds):
     return start, time.time()
 
 
-# Seconds, the part of the limit that is used at least, and how far the processes may differ. In a
-# short time on a busy machine not all of it can be used.
+# Processes, seconds, the part of the limit that is used at least, and how far the processes may
+# differ. In a short time on a busy machine not all of it can be used.
 @pytest.mark.parametrize(
-    ("seconds", "used", "spread"), [(1.5, 0.7, 2.0), pytest.param(30.0, 0.95, 1.5, marks=slow)]
+    ("count", "seconds", "used", "spread"),
+    [(3, 1.5, 0.7, 2.0), pytest.param(8, 30.0, 0.95, 1.5, marks=slow)],
 )
 @pytest.mark.parametrize("shape", [{"threads": 4}, {"tasks": 64}], ids=["threads", "tasks"])
 def test_processes_share_a_limit_fairly_and_never_exceed_it(
-    arrivals, limit, shape, tmp_path, seconds, used, spread
+    arrivals, limit, shape, tmp_path, count, seconds, used, spread
 ):
     with fleet(arrivals, limit, tmp_path, **shape) as running:
-        workers = running.start(2)
+        workers = running.start(count - count // 2)
         # With a database, processes share the limit that have no files in common.
-        workers += running.start(1, state=tmp_path / "other" if "database" in limit else tmp_path)
+        workers += running.start(count // 2, state=tmp_path / "other" if "database" in limit else tmp_path)
         start, end = measured(running, arrivals, workers, seconds)
     assert arrivals.in_any_second() <= RATE + 1
     assert arrivals.between(start, end) >= used * RATE * (end - start)
