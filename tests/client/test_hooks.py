@@ -117,13 +117,6 @@ def test_the_level_may_change_between_two_calls(caplog):
     assert [record.name for record in caplog.records] == [HTTP]
 
 
-def test_requests_are_not_logged_above_debug(caplog):
-    caplog.set_level("INFO")
-    with StandInService(lambda _: OK) as server:
-        called("sync", server.base_url, lambda client: client.dividends("HK.00700"))
-    assert [record for record in caplog.records if record.name == HTTP] == []
-
-
 SILENT = """
     import asyncio, sys
     if sys.argv[2] == "imported":

@@ -64,7 +64,9 @@ def test_processes_share_a_limit_fairly_and_never_exceed_it(
     with fleet(arrivals, limit, tmp_path, **shape) as running:
         workers = running.start(count - count // 2)
         # With a database, processes share the limit that have no files in common.
-        workers += running.start(count // 2, state=tmp_path / "other" if "database" in limit else tmp_path)
+        workers += running.start(
+            count // 2, state=tmp_path / "other" if "database" in limit else tmp_path
+        )
         start, end = measured(running, arrivals, workers, seconds)
     assert arrivals.in_any_second() <= RATE + 1
     assert arrivals.between(start, end) >= used * RATE * (end - start)

@@ -128,7 +128,7 @@ def client():
         yield client
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @example(tail="..%2f")
 @example(tail="a/..%5Cb")
 @given(tail=st.lists(st.sampled_from(PARTS) | st.text(max_size=3), max_size=6).map("".join))

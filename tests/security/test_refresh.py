@@ -1,16 +1,11 @@
 """Promise 17: when a token is refreshed, and how it ends when it cannot be."""
 
-from datetime import datetime, timedelta, timezone
-
 import boardlot as bl
 import pytest
 
 from ..support.clients import client_of
 from ..support.logins import (
-    expired_client,
-    expired_login,
     quotes,
-    scopes_of,
     sign_in,
     tells_to_log_in,
 )
@@ -35,13 +30,6 @@ def test_security_17_a_call_bears_the_token_and_nothing_else(server):
     assert client_id.encode() not in seen.everything
 
 
-def test_security_17_a_token_is_refreshed_ahead_of_its_end(server):
-    client = client_of(server, expired_login(server, "lifetime"))
-    assert list(quotes(client)) == list(quotes(client)) == []
-    # It was not even tried with the old token.
-    assert counts(server) == (2, 1)
-
-
 def test_security_17_a_refresh_without_refresh_token_keeps_the_old(server):
     store = DictStore()
     client = client_of(server, sign_in(server, store))
@@ -60,16 +48,6 @@ def test_security_17_a_refresh_without_refresh_token_keeps_the_old(server):
     assert server.counts["refresh_token"] == 4
 
 
-def test_security_17_the_refreshed_token_is_stored(server):
-    store = DictStore()
-    assert list(quotes(expired_client(server, store))) == []
-    (client_id,) = server.clients
-    oauth = bl.OAuth(client_id, store=store)
-    assert list(quotes(client_of(server, oauth))) == []
-    assert oauth.base_url == server.base_url
-    assert server.counts["refresh_token"] == 1
-
-
 def test_security_17_no_refresh_token_at_all_means_to_log_in(server):
     server.faults["authorization_code"] = Fault(change={"refresh_token": None})
     client = client_of(server, sign_in(server))
@@ -79,19 +57,6 @@ def test_security_17_no_refresh_token_at_all_means_to_log_in(server):
         quotes(client)
     assert server.counts["refresh_token"] == 0
     assert COMMAND in f"{caught.value} {caught.value.hint}"
-
-
-def test_security_17_scopes_and_end_follow_the_refresh(server):
-    oauth = sign_in(server, scopes=["quote:read", "trade:read"])
-    ends = oauth.expires_at
-    assert isinstance(ends, datetime) and ends.tzinfo is not None
-    assert ends > datetime.now(timezone.utc)
-    server.token_lifetime = 30_000
-    server.faults["refresh_token"] = Fault(change={"scope": "quote:read"})
-    server.expire()
-    assert list(quotes(client_of(server, oauth))) == []
-    assert scopes_of(oauth) == {"quote:read"}
-    assert oauth.expires_at - ends > timedelta(seconds=20_000)
 
 
 def test_security_17_a_login_of_a_confidential_client_refreshes_with_its_secret(server):

@@ -1,6 +1,5 @@
 """Promise 17: a rejected token is recognised by what the service says, whatever its status is."""
 
-import asyncio
 import json
 
 import boardlot as bl
@@ -40,17 +39,6 @@ def test_security_17_a_rejected_token_causes_one_refresh_and_one_retry(server, r
         server.counts.clear()
         assert getattr(call(client), "status", 200) == 200, name
         assert (server.counts["api"], server.counts["refresh_token"]) == (2, 1), name
-
-
-def test_security_17_an_awaited_call_is_refreshed_in_the_same_way(server):
-    async def use():
-        async with bl.AsyncClient(server.base_url, auth=sign_in(server)) as client:
-            for n, call in enumerate(CALLS.values(), 1):
-                server.expire()
-                await call(client)
-                assert (server.counts["api"], server.counts["refresh_token"]) == (2 * n, n)
-
-    asyncio.run(use())
 
 
 @rejections

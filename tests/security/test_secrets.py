@@ -8,7 +8,7 @@ import pytest
 
 from ..support.clients import client_of
 from ..support.keys import secret_of
-from ..support.logins import begin, quotes, sign_in
+from ..support.logins import quotes, sign_in
 from ..support.secret_search import CANARY, appearances, crash_report, hits
 from ..support.service import StandInService, response
 from ..support.stores import PASSPHRASE, DictStore
@@ -19,20 +19,6 @@ def assert_silent(secrets, things):
     for thing in things:
         for how, text in appearances(thing):
             assert not hits(secrets, text), (type(thing).__name__, how)
-
-
-def test_security_14_credentials_show_no_secret(server, place):
-    for store in (bl.MemoryStore(), bl.EncryptedFileStore(place, PASSPHRASE)):
-        flow = begin(server, store)
-        oauth = flow.finish(server.authorize(flow.url))
-        client = client_of(server, oauth)
-        quotes(client)
-        server.expire()
-        quotes(client)
-        (client_id, *_) = server.clients
-        again = bl.OAuth(client_id, store=store, client_secret=CANARY)
-        things = [store, flow, oauth, client, again, bl.AsyncClient(server.base_url, auth=oauth)]
-        assert_silent({*server.secrets, PASSPHRASE, CANARY}, things)
 
 
 def test_security_14_tokens_and_keys_show_no_secret():

@@ -91,21 +91,6 @@ def test_security_09_how_long_a_token_is_valid_is_read_or_unknown(server, grant,
         assert timedelta(seconds=seconds - 60) < left <= timedelta(seconds=seconds + 1)
 
 
-def test_security_09_a_token_of_unknown_lifetime_is_used_until_it_is_rejected(server):
-    server.faults["authorization_code"] = rewritten("expires_in", ABSENT)
-    store = DictStore()
-    client = client_of(server, sign_in(server, store))
-    for _ in range(3):
-        assert list(quotes(client)) == []
-    assert server.counts["refresh_token"] == 0
-    server.expire()
-    assert list(quotes(client)) == []
-    assert server.counts["refresh_token"] == 1
-    # The refresh said how long the new token is valid.
-    (client_id,) = server.clients
-    assert bl.OAuth(client_id, store=store, base_url=server.base_url).expires_at is not None
-
-
 @pytest.mark.parametrize("grant", ["authorization_code", "refresh_token"])
 @pytest.mark.parametrize(
     ("sent", "scopes"),
