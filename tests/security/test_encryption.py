@@ -36,7 +36,7 @@ def test_security_12_a_passphrase_is_worth_its_time(place):
 
 
 @ways
-@pytest.mark.parametrize("wrong", ["", PASSPHRASE + " ", "\x00"])
+@pytest.mark.parametrize("wrong", ["", PASSPHRASE + " "])
 def test_security_12_a_wrong_passphrase_is_rejected(place, way, wrong):
     folder = saved(place)
     with untouched(folder), pytest.raises((bl.StoreError, bl.ConfigError)) as caught:
