@@ -20,7 +20,7 @@ def test_sums_are_plain_lists():
         (records + extra, EXPECTED + extra),
         (extra + records, extra + EXPECTED),
         (records[:2] + records[2:], EXPECTED),
-        (sum([records[:3], records[3:]], []), EXPECTED),
+        (sum([records[:3], records[3:]], []), EXPECTED),  # noqa: RUF017
         (records * 2, EXPECTED * 2),
         (2 * records, EXPECTED * 2),
         (records * 0, []),

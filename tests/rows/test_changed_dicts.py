@@ -71,7 +71,7 @@ READ = {
     "records + []": lambda r: r + [],
     "[] + records": lambda r: [] + r,
     "records * 1": lambda r: r * 1,
-    "sum": lambda r: sum([r[:1], r[1:]], []),
+    "sum": lambda r: sum([r[:1], r[1:]], []),  # noqa: RUF017
     "unpacked": lambda r: [*r],
 }
 COPIED = {
@@ -107,7 +107,7 @@ def test_a_change_is_seen_however_a_record_is_read_again(records, read, touched)
         change(records[number], number)
         change(untouched[number], number)
     assert read(records) == untouched == records
-    assert records == untouched and not records != untouched
+    assert (records != untouched) is False
     assert untouched[1] in records and records.index(untouched[1]) == 1
     assert records.count(untouched[1]) == 1
 

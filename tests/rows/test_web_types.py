@@ -20,7 +20,9 @@ def test_pydantic_takes_records_as_a_list(annotation):
     assert type(validated) is list and validated == records and validated[0]["mark"] == 1
 
 
-@pytest.mark.parametrize("annotation", [bl.Records, bl.Records[dict[str, Any]], bl.Records[bl.Fill]])
+@pytest.mark.parametrize(
+    "annotation", [bl.Records, bl.Records[dict[str, Any]], bl.Records[bl.Fill]]
+)
 @pytest.mark.parametrize("strict", [False, True])
 def test_records_are_a_type_of_pydantic(annotation, strict):
     pydantic = pytest.importorskip("pydantic")
@@ -64,4 +66,4 @@ def test_records_enter_the_table_of_fastapi_once_it_is_imported(monkeypatch):
     assert module.ENCODERS_BY_TYPE[bl.Records](records) == ("encoded", EXPECTED)
     mine = module.ENCODERS_BY_TYPE[bl.Records] = lambda records: "mine"
     stored()
-    assert module.ENCODERS_BY_TYPE == {bl.Records: mine}
+    assert {bl.Records: mine} == module.ENCODERS_BY_TYPE

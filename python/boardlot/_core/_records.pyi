@@ -39,17 +39,28 @@ class ArrowStream:
 # A `Sequence` by registration: it inherits nothing.
 @final
 class Records(Sequence[_Row_co]):
-    """An immutable sequence of records.
+    """A sequence of records, whose length is fixed.
 
     `records[i]` and iteration return dicts with the service's own values, unchanged. Slices are
     `Records`. It equals a list of the same dicts. `to_pandas()`, `to_polars()`, `to_arrow()` and
     the Arrow PyCapsule interface return typed columns of the declared schema.
+
+    Each dict is made when it is first asked for, and kept: `records[i] is records[i]`. It is yours to
+    change. Every later access has the change: indices, slices, iteration, `==`, `to_dicts()` and
+    pickles. Columns, `select`, `as_type`, `to_dicts(typed=True)` and `to_json` are always the service's
+    own values. `+` and `*` return lists.
 
     >>> records = client.dividends("HK.00700")
     >>> len(records), records[0]["process"], records.meta["total_dividend_count"]
     (21, 'Implementation', 21)
     >>> records.index(records[1]), records.count(records[1])
     (1, 1)
+    >>> for record in records[:2]:
+    ...     record["seen"] = True
+    >>> [record.pop("seen", False) for record in records[:3]]
+    [True, True, False]
+    >>> type(records + records).__name__, len(sum([records, records], []))
+    ('list', 42)
     >>> list(records.select("currency", "ex_date")[0])
     ['currency', 'ex_date']
     >>> class Paid(NamedTuple):
@@ -101,7 +112,7 @@ class Records(Sequence[_Row_co]):
         """Name, kind, unit and description of each declared field."""
     def select(self, *names: str, undeclared: bool = False) -> Records[dict[str, Any]]:
         """The records restricted to these fields, in this order: dicts, frames, `schema` and iteration
-        contain nothing else. A name is unknown if it is neither declared nor in any record; while there
+        contain nothing else. The dicts are new, with the service's own values. A name is unknown if it is neither declared nor in any record; while there
         are no records, `undeclared=True` permits any names. Raises `ConfigError` for an unknown name.
         """
     def as_type(self, cls: type[_T]) -> list[_T]:
@@ -116,21 +127,30 @@ class Records(Sequence[_Row_co]):
         `ProtocolError` that names record, field, value and type if a value cannot be converted.
         """
     def to_dicts(self, *, typed: bool = False) -> list[dict[str, Any]]:
-        """The records as a list of dicts; with `typed=True`, with `Decimal`, `datetime` (UTC), `date`
-        and `None` as the schema declares. Then raises `ProtocolError` for a value that is not of its kind.
+        """The records as a list of their dicts; with `typed=True`, of new ones with `Decimal`, `datetime`
+        (UTC), `date` and `None` as the schema declares, of the service's own values. Then raises
+        `ProtocolError` for a value that is not of its kind.
         """
     def to_json(self) -> str:
-        """"""
+        """The service's JSON text of the list: its own values, whatever became of the dicts. `json.dumps` and
+        orjson write lists alone: pass them `list(records)`.
+        """
     def to_pandas(
         self, *, decimals: _Decimals = "float64", invalid: _Invalid = "raise"
     ) -> pandas.DataFrame:
-        """The records as a pandas DataFrame; see `boardlot.frames.to_pandas`."""
+        """The records as a pandas DataFrame; see `boardlot.frames.to_pandas`.
+        Its values are the service's own, whatever became of the dicts.
+        """
     def to_polars(
         self, *, decimals: _Decimals = "float64", invalid: _Invalid = "raise"
     ) -> polars.DataFrame:
-        """The records as a polars DataFrame; see `boardlot.frames.to_polars`."""
+        """The records as a polars DataFrame; see `boardlot.frames.to_polars`.
+        Its values are the service's own, whatever became of the dicts.
+        """
     def to_arrow(self, *, decimals: _Decimals = "float64", invalid: _Invalid = "raise") -> _Table:
-        """The records as a pyarrow Table; see `boardlot.frames.to_arrow`."""
+        """The records as a pyarrow Table; see `boardlot.frames.to_arrow`.
+        Its values are the service's own, whatever became of the dicts.
+        """
     def __arrow_c_stream__(self, requested_schema: object = None) -> CapsuleType: ...
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, handler: Any) -> Any: ...

@@ -8,6 +8,7 @@ use pyo3::{prelude::*, types::PyDict};
 
 use super::{
     records::Records, row_builder_pool::RowBuilderPool, row_spec::RowSpec, sequence::out_of_range,
+    web_types::register_encoder,
 };
 use crate::{
     api::{ENDPOINTS, Field, ResponseShape, declared_field},
@@ -94,6 +95,7 @@ pub fn records_of_pickle(
         Ok(rows.restricted_to(selection.transpose()?))
     };
     let rows: Rows = detach(py, read).map_err(|error: Error| raise(py, error))?;
+    register_encoder(py)?;
     let builders = RowBuilderPool::new(RowSpec::dicts(rows.selection()));
     Ok(Records::new(py, rows, builders, errors))
 }

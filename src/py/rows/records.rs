@@ -307,8 +307,9 @@ impl Records {
     }
 
     /// The records restricted to these fields, in this order: dicts, frames, `schema` and iteration
-    /// contain nothing else. The dicts are new, with the service's own values. A name is unknown if it is neither declared nor in any record; while there
-    /// are no records, `undeclared=True` permits any names. Raises `ConfigError` for an unknown name.
+    /// contain nothing else. The dicts are new, with the service's own values. A name is unknown if it
+    /// is neither declared nor in any record; while there are no records, `undeclared=True` permits any
+    /// names. Raises `ConfigError` for an unknown name.
     #[pyo3(signature = (*names, undeclared = false))]
     fn select(
         &self,
