@@ -112,8 +112,9 @@ class Records(Sequence[_Row_co]):
         """Name, kind, unit and description of each declared field."""
     def select(self, *names: str, undeclared: bool = False) -> Records[dict[str, Any]]:
         """The records restricted to these fields, in this order: dicts, frames, `schema` and iteration
-        contain nothing else. The dicts are new, with the service's own values. A name is unknown if it is neither declared nor in any record; while there
-        are no records, `undeclared=True` permits any names. Raises `ConfigError` for an unknown name.
+        contain nothing else. The dicts are new, with the service's own values. A name is unknown if it
+        is neither declared nor in any record; while there are no records, `undeclared=True` permits any
+        names. Raises `ConfigError` for an unknown name.
         """
     def as_type(self, cls: type[_T]) -> list[_T]:
         """The records as a list of instances of `cls`: a dataclass, a `NamedTuple`, a
