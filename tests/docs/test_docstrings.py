@@ -32,7 +32,7 @@ FIXTURE = "boardlot.pytest_plugin.boardlot_sandbox"
 RAISE_NOTHING = {
     *("boardlot.ApiKey.public_key_pem", "boardlot.ApiKey.sign", "boardlot.LoginFlow.cancel"),
     *(f"boardlot.MemoryStore.{name}" for name in ("delete", "load", "save")),
-    *("boardlot.Records.count", "boardlot.signature_payload"),
+    *("boardlot.Records.count", "boardlot.Records.to_json", "boardlot.signature_payload"),
 }
 
 

@@ -59,6 +59,8 @@ use crate::{
 /// [True, True, False]
 /// >>> type(records + records).__name__, len(sum([records, records], []))
 /// ('list', 42)
+/// >>> records[:1].select("currency").to_json()
+/// '[{"currency":"HKD"}]'
 /// >>> list(records.select("currency", "ex_date")[0])
 /// ['currency', 'ex_date']
 /// >>> class Paid(NamedTuple):
