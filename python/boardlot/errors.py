@@ -13,8 +13,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from boardlot.archive.report import UpdateReport
+
 __all__ = [
     "ApiError",
+    "ArchiveUpdateError",
     "AuthenticationError",
     "BoardlotError",
     "ClockSkewError",
@@ -211,6 +214,20 @@ class LoginRequired(OAuthError):
 
 class StoreError(BoardlotError):
     """A token store or an archive cannot be read or written; it is unchanged."""
+
+
+class ArchiveUpdateError(BoardlotError):
+    """Some lists of an archive's update could not be read; what the others contain is stored.
+
+    Attributes:
+        report: What happened to each list; its `errors` has the error of each list that failed.
+    """
+
+    report: "UpdateReport"
+
+    def __init__(self, text: str = "", /, *, report: "UpdateReport", **more: "Any") -> None:
+        super().__init__(text, **more)
+        self.report = report
 
 
 def _default_hint(kind: type[BoardlotError]) -> str:

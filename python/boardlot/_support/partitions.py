@@ -10,6 +10,7 @@ from __future__ import annotations
 import pickle
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache
@@ -54,12 +55,12 @@ class Query:
         lists = [name for name, value in given.items() if is_list(value)]
         if len(lists) > 1:
             raise ConfigError(f"{' and '.join(lists)} are lists; expected at most one")
-        keys = tuple(given.pop(lists[0])) if lists else ()
+        keys = each_once(given.pop(lists[0])) if lists else ()
         query = cls(method, tuple(given.items()), lists[0] if lists else None, keys)
-        for key in keys or (None,):
-            if lists and key is None:
-                continue
+        for key in keys:
             query.empty_records(key)
+        if not keys:
+            query.sample()
         return query
 
     @property
@@ -108,7 +109,13 @@ class Query:
 
     def sample(self) -> Records[dict[str, Any]]:
         """Records without rows, for the schema that all calls of the query have."""
-        return self.empty_records(self.keys[0] if self.keys else None)
+        if self.key is None or self.keys:
+            return self.empty_records(self.keys[0] if self.keys else None)
+        # No keys: any that is valid has the schema.
+        for example in ("HK.00700", "hk", "2026-01-01"):
+            with suppress(ConfigError):
+                return self.empty_records(example)
+        return self.empty_records("1")
 
     def within(self, start: int, end: int) -> Query:
         """The same with these bounds of its time range, in microseconds since 1970."""
@@ -119,7 +126,9 @@ class Query:
 
     def fixed(self, client: Any) -> Query:
         """The same with a time range that has both bounds, if it has one."""
-        return self.within(*self.time_range(client)) if self.has_range else self
+        if not self.has_range or (self.key is not None and not self.keys):
+            return self
+        return self.within(*self.time_range(client))
 
     def time_range(self, client: Any) -> tuple[int, int]:
         """The range of time that is read, in microseconds since 1970: an open one ends now, by the
@@ -127,6 +136,11 @@ class Query:
         arguments = list(self.arguments_for(self.keys[0] if self.keys else None).items())
         span = _time_range(self.method, arguments)
         return span or _time_range(self.method, arguments, client._service_now())
+
+
+def each_once(keys: Iterable[Key]) -> tuple[Key, ...]:
+    """The keys in their order, each once: an account is the same as text and as a number."""
+    return tuple({str(key): key for key in keys}.values())
 
 
 def is_list(value: object) -> bool:
@@ -263,8 +277,10 @@ def plan(
     """
     count(partitions)
     keys: tuple[Key | None, ...] = query.keys if query.key is not None else (None,)
+    if not keys:
+        return []
     parts = 1
-    if query.has_range and keys:
+    if query.has_range:
         filters = filters or Filters()
         span = filters.narrowed(*query.time_range(client))
         if span is None:

@@ -27,10 +27,12 @@ def custom_lists(given: Iterable[Any]) -> list[tuple[ListSpec, str]]:
     """The lists of custom endpoints that a caller passed; each once."""
     example = "[(KLINE, {'symbol': 'HK.00700'})]"
     found: dict[tuple[str, str], tuple[ListSpec, str]] = {}
+    named: dict[str, ListSpec] = {}
     for spec, key in map(custom_list, listed("lists", given, example)):
-        other = found.setdefault((spec.name, key), (spec, key))[0].endpoint
-        if other != spec.endpoint:
+        # Databases distinguish no upper and lower case.
+        if named.setdefault(spec.name.lower(), spec) != spec:
             raise ConfigError(f"lists has two different endpoints with the name {spec.name!r}")
+        found[spec.name, key] = spec, key
     return list(found.values())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from boardlot.errors import BoardlotError
+from boardlot.errors import ArchiveUpdateError, BoardlotError
 
 # The name of a list and its key: text, or an account and a market.
 Name = tuple[str, "str | tuple[str, str]"]
@@ -34,7 +34,7 @@ class Counts:
 
 @dataclass
 class UpdateReport:
-    """What an update did to each list.
+    """What an update did to each list; true if no list failed.
 
     Attributes:
         lists: The counts of each list by its name and key, such as `("ipos", "hk")` or
@@ -74,6 +74,25 @@ class UpdateReport:
     def unchanged(self) -> int:
         """How many records are as before, over all lists."""
         return sum(counts.unchanged for counts in self.lists.values())
+
+    def __bool__(self) -> bool:
+        return not self.errors
+
+    def _reasons(self) -> list[str]:
+        return [f"{name} {_shown(key)}: {error}" for (name, key), error in self.errors.items()]
+
+    def _raise(self) -> None:
+        if not self.errors:
+            return
+        first, *_ = errors = list(self.errors.values())
+        raise ArchiveUpdateError(
+            f"{len(errors)} of {len(self.lists)} lists failed: {'; '.join(self._reasons())}",
+            report=self,
+            retryable=all(error.retryable for error in errors),
+            hint="Run the same update again: it reads the rest."
+            if any(error.retryable for error in errors)
+            else first.hint,
+        ) from first
 
     def rows(self) -> Iterator[dict[str, str | int]]:
         """A row for each list: its name, key, counts and error. Raises nothing."""

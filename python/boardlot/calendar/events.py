@@ -78,7 +78,8 @@ def events(market: str, records: Any) -> Iterator[tuple[Any, ...]]:
             day = stated or derived
             if day is None:
                 continue
-            time = ipo.value(time_field)
+            # A time of another day than the one that the service states is not that of the event.
+            time = ipo.value(time_field) if day == derived else None
             source = time_field if stated is None else date_field
             event_key = (day, market, ipo.code, event, ipo.name)
             yield (

@@ -26,7 +26,16 @@ from typing import Any
 import pandas as pd
 
 from boardlot import Client
-from boardlot._support.partitions import Partition, Query, Reference, by_keys, count, plan, refer
+from boardlot._support.partitions import (
+    Partition,
+    Query,
+    Reference,
+    by_keys,
+    count,
+    each_once,
+    plan,
+    refer,
+)
 from boardlot.dask.writing import write_missing
 from boardlot.errors import ConfigError
 
@@ -122,7 +131,7 @@ def from_range(
     }  # fmt: skip
     query = Query.of(method, arguments)
     with clients.reference.open() as local:
-        partitions = plan(local, query, npartitions)
+        partitions = plan(local, query, npartitions) or [Partition(query, ())]
     columns = empty(query.sample(), decimals, None, None)
     if query.key is not None:
         columns.insert(0, query.key, [])
@@ -144,8 +153,10 @@ class _Fetch:
     whole: bool = False
 
     def __call__(self, partition: Partition, columns: list[str] | None = None) -> pd.DataFrame:
-        client = self.clients.client(self.partitions)
         wanted = self.columns if columns is None else self.columns[columns]
+        if not partition.keys:
+            return wanted
+        client = self.clients.client(self.partitions)
         names = list(wanted.columns)
         key, rows = partition.read(client, names, concurrency=self.concurrency, whole=self.whole)
         frame = rows.to_pandas(decimals=self.decimals)
@@ -227,7 +238,7 @@ def from_keys(
         no_records = called.fetch_many(method, invalid, concurrency=concurrency, **arguments)
     key = no_records.schema[0].name
     columns = empty(no_records, decimals, meta, key)
-    query = Query(method, tuple(arguments.items()), key, tuple(keys))
+    query = Query(method, tuple(arguments.items()), key, each_once(keys))
     partitions = by_keys(query, query.keys, count(npartitions, "npartitions"))
     fetch = _Fetch(clients, decimals, columns, concurrency, len(partitions), whole=True)
     return dd.from_map(fetch, partitions, meta=columns, label=query.name)
