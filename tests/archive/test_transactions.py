@@ -40,7 +40,7 @@ def test_pages_that_were_read_before_a_failure_are_stored(file, book, client):
     book.put_fills(250)
     book.failures[fills_path()] = [None, None, None, unavailable()]
     with bl.Archive(file) as archive:
-        assert archive.update(client, fills=[HK]).errors
+        assert archive.update(client, fills=[HK], on_error="collect").errors
         assert stored(file) == 150
         assert archive.fills(*HK) == []
 

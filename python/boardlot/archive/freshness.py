@@ -94,7 +94,7 @@ Place = tuple[str, dict[str, str]]
 
 def row_of(database: Database, place: Place, columns: str) -> Row | None:
     table, names = place
-    condition = " and ".join(f"{name} = ?" for name in names)
+    condition = " and ".join(["1 = 1", *(f"{name} = ?" for name in names)])
     rows = database.read(f"select {columns} from {table} where {condition}", list(names.values()))
     return rows[0] if rows else None
 

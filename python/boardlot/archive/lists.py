@@ -205,6 +205,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,49}", re.ASCII)
 # have reserved or define themselves.
 TAKEN = re.compile(
     rf"fills|{'|'.join(LISTS)}|.*_history|(sqlite|pg|json|jsonb|pragma)_.*|"
+    "bytecode|completion|dbstat|fts[0-9].*|generate_series|tables_used|"
     "(archive|coverage|endpoints|fill_versions|followers|lists|series|snapshots|snapshot_records"
     "|versions)(_.*)?"
 )

@@ -76,10 +76,9 @@ class Reader:
 
     def _warn(self, found: Sequence[Any], place: Place, what: str) -> None:
         if not found and row_of(self._database, place, "id") is None:
-            # Of the caller of the method.
-            warnings.warn(
-                f"the archive {self._database.name} has no update of {what}", stacklevel=3
-            )
+            text = f"the archive {self._database.name} has no update of {what}"
+            # For the line of the caller.
+            warnings.warn(text, stacklevel=3)
 
     def seen(
         self,
@@ -253,4 +252,8 @@ class Reader:
                 the archive itself.
             StoreError: The file cannot be written; an existing one is unchanged.
         """
-        return export(self._database, list, path)
+        rows = export(self._database, list, path)
+        name = list if isinstance(list, str) else list.name
+        place: Place = ("series", {}) if name == "fills" else ("lists", {"list": name})
+        self._warn(range(rows), place, name)
+        return rows
