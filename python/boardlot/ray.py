@@ -136,21 +136,18 @@ class Datasource(ray.data.Datasource):  # type: ignore[misc]
         predicate = self._predicate_expr
         used = "" if predicate is None else str(predicate.to_pyarrow())
         needed = [name for name in self._schema.names if name in names or name in used]
+        metadata = BlockMetadata(num_rows=None, size_bytes=None, input_files=None, exec_stats=None)
         tasks = []
         for partition in self.plan():
             read = _Read(
                 self._reference, partition, tuple(names), tuple(needed), self._decimals, predicate,
                 self._processes,
             )  # fmt: skip
-            metadata = BlockMetadata(
-                num_rows=None, size_bytes=None, input_files=None, exec_stats=None
-            )
             tasks.append(
                 ReadTask(read, metadata, schema=shown, per_task_row_limit=per_task_row_limit)
             )
         if not tasks:
             empty = shown.empty_table()
-            metadata = BlockMetadata(num_rows=0, size_bytes=0, input_files=None, exec_stats=None)
             tasks.append(ReadTask(lambda: iter([empty]), metadata, schema=shown))
         return tasks
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from boardlot import AsyncClient, Client, Endpoint, RateLimit
 from boardlot._core import _stored_records, _time_range
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from boardlot import Client, Records
 
 Key = str | int
+K = TypeVar("K")
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 METHODS = {endpoint.method: endpoint for endpoint in ENDPOINTS}
 
@@ -55,12 +56,11 @@ class Query:
         lists = [name for name, value in given.items() if is_list(value)]
         if len(lists) > 1:
             raise ConfigError(f"{' and '.join(lists)} are lists; expected at most one")
-        keys = each_once(given.pop(lists[0])) if lists else ()
+        keys = _each_once(given.pop(lists[0])) if lists else ()
         query = cls(method, tuple(given.items()), lists[0] if lists else None, keys)
-        for key in keys:
+        query.sample()
+        for key in keys[1:]:
             query.empty_records(key)
-        if not keys:
-            query.sample()
         return query
 
     @property
@@ -138,7 +138,7 @@ class Query:
         return span or _time_range(self.method, arguments, client._service_now())
 
 
-def each_once(keys: Iterable[Key]) -> tuple[Key, ...]:
+def _each_once(keys: Iterable[K]) -> tuple[K, ...]:
     """The keys in their order, each once: an account is the same as text and as a number."""
     return tuple({str(key): key for key in keys}.values())
 
@@ -296,6 +296,7 @@ def plan(
 
 def by_keys(query: Query, keys: Sequence[Key | None], partitions: int) -> list[Partition]:
     """About this many partitions, each of a part of the keys."""
+    keys = _each_once(keys)
     groups = max(1, min(partitions, len(keys)))
     cuts = [len(keys) * index // groups for index in range(groups + 1)]
     chunks = (tuple(keys[cuts[index] : cuts[index + 1]]) for index in range(groups))

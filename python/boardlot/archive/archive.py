@@ -31,7 +31,7 @@ from boardlot.errors import ConfigError
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    from typing_extensions import Self, Unpack
+    from typing_extensions import Required, Self, Unpack
 
     from boardlot import Endpoint, Records
     from boardlot._records import Fill
@@ -58,6 +58,15 @@ if TYPE_CHECKING:
         max_age: timedelta | None
         on_error: Literal["raise", "collect"]
         progress: bool
+
+    class FollowOptions(TypedDict, total=False):
+        """The arguments of `Archive.follow` besides the client."""
+
+        fills: Required[Account]
+        every: float
+        name: str
+        overlap: timedelta
+        since: Time | None
 
 
 OVERLAP = timedelta(days=7)
@@ -309,26 +318,12 @@ class Archive(Reader):
 
     @overload
     def follow(
-        self,
-        client: Client,
-        *,
-        fills: Account,
-        every: float = 5.0,
-        name: str = "default",
-        overlap: timedelta = OVERLAP,
-        since: Time | None = None,
+        self, client: Client, **options: Unpack[FollowOptions]
     ) -> Generator[Fill, None, None]: ...
 
     @overload
     def follow(
-        self,
-        client: AsyncClient,
-        *,
-        fills: Account,
-        every: float = 5.0,
-        name: str = "default",
-        overlap: timedelta = OVERLAP,
-        since: Time | None = None,
+        self, client: AsyncClient, **options: Unpack[FollowOptions]
     ) -> AsyncGenerator[Fill, None]: ...
 
     def follow(

@@ -21,15 +21,13 @@ class Counts:
     unchanged: int = 0
 
     def _add(self, other: Counts) -> None:
-        self.new += other.new
-        self.changed += other.changed
-        self.gone += other.gone
-        self.unchanged += other.unchanged
+        for name, count in vars(other).items():
+            setattr(self, name, getattr(self, name) + count)
 
     @property
     def total(self) -> int:
         """How many records there are of any kind."""
-        return self.new + self.changed + self.gone + self.unchanged
+        return sum(vars(self).values())
 
 
 @dataclass
@@ -84,23 +82,18 @@ class UpdateReport:
     def _raise(self) -> None:
         if not self.errors:
             return
-        first, *_ = errors = list(self.errors.values())
-        raise ArchiveUpdateError(
-            f"{len(errors)} of {len(self.lists)} lists failed: {'; '.join(self._reasons())}",
-            report=self,
-            retryable=all(error.retryable for error in errors),
-            hint="Run the same update again: it reads the rest."
-            if any(error.retryable for error in errors)
-            else first.hint,
-        ) from first
+        errors = list(self.errors.values())
+        text = f"{len(errors)} of {len(self.lists)} lists failed: {'; '.join(self._reasons())}"
+        passing = [error.retryable for error in errors]
+        hint = "Run the same update again: it reads the rest." if any(passing) else errors[0].hint
+        error = ArchiveUpdateError(text, report=self, retryable=all(passing), hint=hint)
+        raise error from errors[0]
 
     def rows(self) -> Iterator[dict[str, str | int]]:
         """A row for each list: its name, key, counts and error. Raises nothing."""
         for name, counts in self.lists.items():
-            row: dict[str, str | int] = {"list": name[0], "key": _shown(name[1])}
-            row |= {"new": counts.new, "changed": counts.changed, "gone": counts.gone}
-            row |= {"unchanged": counts.unchanged}
-            yield row | {"error": str(self.errors.get(name, ""))}
+            error = str(self.errors.get(name, ""))
+            yield {"list": name[0], "key": _shown(name[1]), **vars(counts), "error": error}
 
     def __str__(self) -> str:
         rows = list(self.rows())

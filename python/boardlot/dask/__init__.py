@@ -26,16 +26,7 @@ from typing import Any
 import pandas as pd
 
 from boardlot import Client
-from boardlot._support.partitions import (
-    Partition,
-    Query,
-    Reference,
-    by_keys,
-    count,
-    each_once,
-    plan,
-    refer,
-)
+from boardlot._support.partitions import Partition, Query, Reference, by_keys, count, plan, refer
 from boardlot.dask.writing import write_missing
 from boardlot.errors import ConfigError
 
@@ -238,7 +229,7 @@ def from_keys(
         no_records = called.fetch_many(method, invalid, concurrency=concurrency, **arguments)
     key = no_records.schema[0].name
     columns = empty(no_records, decimals, meta, key)
-    query = Query(method, tuple(arguments.items()), key, each_once(keys))
+    query = Query(method, tuple(arguments.items()), key, tuple(keys))
     partitions = by_keys(query, query.keys, count(npartitions, "npartitions"))
     fetch = _Fetch(clients, decimals, columns, concurrency, len(partitions), whole=True)
     return dd.from_map(fetch, partitions, meta=columns, label=query.name)
