@@ -48,6 +48,7 @@ from ._pager import (
 )
 from ._private import (
     _application_limit,
+    _authorize_reading,
     _check_profile_address,
     _config_file,
     _did_you_mean,
@@ -115,6 +116,7 @@ __all__ = [
     "_FileLock",
     "__version__",
     "_application_limit",
+    "_authorize_reading",
     "_check_profile_address",
     "_config_file",
     "_did_you_mean",
