@@ -13,8 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from boardlot.archive.report import UpdateReport
-
 __all__ = [
     "ApiError",
     "ArchiveUpdateError",
@@ -220,12 +218,12 @@ class ArchiveUpdateError(BoardlotError):
     """Some lists of an archive's update could not be read; what the others contain is stored.
 
     Attributes:
-        report: What happened to each list; its `errors` has the error of each list that failed.
+        report: The `archive.UpdateReport`; its `errors` has the error of each list that failed.
     """
 
-    report: "UpdateReport"
+    report: "Any"
 
-    def __init__(self, text: str = "", /, *, report: "UpdateReport", **more: "Any") -> None:
+    def __init__(self, text: str = "", /, *, report: "Any" = None, **more: "Any") -> None:
         super().__init__(text, **more)
         self.report = report
 
