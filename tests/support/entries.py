@@ -167,6 +167,7 @@ class Workplace:
         dividend, row = ("dividends", [("symbol", "HK.00700")]), dict(self.records[0])
         return {
             "_application_limit": ((10.0, self.url, "application"), {}),
+            "_authorize_reading": ((20, "fills", "code"), {}),
             "_check_profile_address": ((self.url, self.url), {}),
             "_did_you_mean": (("boardlto", ["boardlot"]), {}),
             "_environment_proxy": ((self.url,), {}),
