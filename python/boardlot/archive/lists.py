@@ -47,7 +47,8 @@ class ListSpec:
         """Records without rows that have, between them, all declared fields."""
         if self.endpoint is not None:
             # Without the arguments, for which there are no values to choose.
-            record = Endpoint(self.name, "GET", "/rows", rows="rows", record=self.endpoint.record)
+            declared: Any = self.endpoint.record
+            record = Endpoint(self.name, "GET", "/rows", rows="rows", record=declared)
             return [_core._stored_records(record, [], [], observed)]
         examples = {"account": "0", "symbol": "HK.00700", "plate": "HK.BK1"}
         keys = ("hk", "us", "cn", "sg", "my") if self.name == "ipos" else (examples[self.column],)

@@ -72,7 +72,7 @@ def events(market: str, records: Any) -> Iterator[tuple[Any, ...]]:
         currency = CURRENCIES.get(market) or ipo.text("currency") or None
         bounds = (ipo.price("ipo_price_min"), ipo.price("ipo_price_max"))
         fixed = ipo.price("ipo_price") or ipo.price("list_price")
-        days = {event: _day(ipo, *fields) for event, *fields in DATES[market]}
+        days = {event: _day(ipo, stated, at) for event, stated, at in DATES[market]}
         subscription = [days.get(event, (None,))[0] for event in ("opening", "closing")]
         for event, (day, time, source) in days.items():
             if day is not None:

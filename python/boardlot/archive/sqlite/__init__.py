@@ -221,7 +221,7 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
             found is not None and found in map(identity_of, own)
         )
 
-    typed = staticmethod(sqlite_types.typed)
+    typed = staticmethod(sqlite_types.typed)  # type: ignore[assignment]
     timestamp_sql = staticmethod(sqlite_types.timestamp_sql)
 
 
