@@ -113,7 +113,7 @@ class ApiError(BoardlotError):
         error_code: The service's `error.code`, such as `"invalid_symbol"`, or `None`.
         message: The service's message as sent, which `str(error)` escapes for a terminal; may be
             `""`.
-        headers: Headers of the response, names in lower case, secrets redacted.
+        headers: Headers of the response by their names in any case, secrets redacted.
         body: The first 2 KiB of the response, secrets redacted.
     """
 
@@ -142,7 +142,7 @@ class ApiError(BoardlotError):
         self.code = code
         self.error_code = error_code
         self.message = text if message is None else message
-        self.headers = {} if headers is None else dict(headers)
+        self.headers = Headers({} if headers is None else headers)
         self.body = body
 
 
@@ -216,6 +216,7 @@ class StoreError(BoardlotError):
 def _default_hint(kind: type[BoardlotError]) -> str:
     """The hint of the class, or of the nearest base class that has one."""
     from boardlot._hints import HINTS
+from boardlot._support.headers import Headers
 
     return next(HINTS[base.__name__] for base in kind.__mro__ if base.__name__ in HINTS)
 

@@ -8,6 +8,7 @@ use super::{
     parse_page,
     records::RecordRef,
     rows::Rows,
+    scalars::parse_whole,
 };
 use crate::{
     api::{Envelope, RecordsLocation},
@@ -115,7 +116,7 @@ fn identity_of(
 /// A number of at most 19 digits, limited to what a database stores; 0 for anything else.
 fn whole_number(text: &str) -> i64 {
     if text.is_empty() || text.len() > 19 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return 0;
+        return parse_whole(text).unwrap_or_default().max(0);
     }
     text.parse().unwrap_or(i64::MAX)
 }

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from boardlot._core import _expand_user
 from boardlot.archive.database import Database
 from boardlot.archive.lists import ListSpec, Series, custom_list, listed
 from boardlot.errors import ConfigError
@@ -130,4 +131,4 @@ def path_of(name: str, given: Any) -> str:
         raise ConfigError(
             f"{name} is empty or has characters that a path cannot have; expected a path"
         )
-    return path
+    return _expand_user(path)

@@ -48,19 +48,17 @@ fn simple_escape(letter: u8) -> Option<char> {
     })
 }
 
-/// The character of a `\uXXXX` or of a surrogate pair of them, and where the escape ends.
+/// The character of a `\uXXXX` or of a surrogate pair of them, and where the escape ends. A lone surrogate,
+/// which no text can have, is U+FFFD.
 fn unicode_escape(bytes: &[u8], start: usize) -> Option<(char, usize)> {
     let first = code_unit(bytes, start)?;
-    if !(0xd800..0xdc00).contains(&first) {
-        // `from_u32` rejects a lone low surrogate.
-        return char::from_u32(first).map(|character| (character, start + 6));
+    if (0xd800..0xdc00).contains(&first)
+        && let Some(second @ 0xdc00..0xe000) = code_unit(bytes, start + 6)
+    {
+        let code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+        return char::from_u32(code).map(|character| (character, start + 12));
     }
-    let second = code_unit(bytes, start + 6)?;
-    if !(0xdc00..0xe000).contains(&second) {
-        return None;
-    }
-    let code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
-    char::from_u32(code).map(|character| (character, start + 12))
+    Some((char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), start + 6))
 }
 
 fn code_unit(bytes: &[u8], start: usize) -> Option<u32> {

@@ -33,8 +33,7 @@ class _File(click.types.StringParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if server_address(str(value)) is not None:
             return str(value)
-        UserPath().convert(value, param, ctx)
-        return str(value)
+        return str(UserPath().convert(value, param, ctx))
 
 
 def _account(text: str) -> tuple[str, str]:
