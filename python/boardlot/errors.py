@@ -142,6 +142,8 @@ class ApiError(BoardlotError):
         self.code = code
         self.error_code = error_code
         self.message = text if message is None else message
+        from boardlot._support.headers import Headers
+
         self.headers = Headers({} if headers is None else headers)
         self.body = body
 
@@ -216,7 +218,6 @@ class StoreError(BoardlotError):
 def _default_hint(kind: type[BoardlotError]) -> str:
     """The hint of the class, or of the nearest base class that has one."""
     from boardlot._hints import HINTS
-from boardlot._support.headers import Headers
 
     return next(HINTS[base.__name__] for base in kind.__mro__ if base.__name__ in HINTS)
 

@@ -47,7 +47,10 @@ impl EnvironmentProxy {
         let exceptions: Vec<&str> = exceptions.map(|name| name.trim_end_matches('.')).collect();
         let exceptions = exceptions.join(",");
         let matcher = Matcher::builder().all("http://proxy").no(exceptions).build();
-        let service = base.as_str().parse().ok()?;
+        let mut service = Url::parse(base.as_str()).ok()?;
+        let host = service.host_str()?.trim_end_matches('.').to_owned();
+        service.set_host(Some(&host)).ok()?;
+        let service = service.as_str().parse().ok()?;
         matcher.intercept(&service).map(|_| EnvironmentProxy { variable, address })
     }
 }

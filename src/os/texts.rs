@@ -38,16 +38,29 @@ const EXTENSIONS: [&str; 22] = [
 /// The path of a file with a secret, for an error. What was passed may be the secret itself: a name that
 /// neither exists nor looks like that of a file is not shown.
 pub fn shown_path(path: &Path) -> String {
+    let text = path.to_string_lossy();
     let extension = path.extension().and_then(|extension| extension.to_str());
-    let is_path = extension.is_some_and(|extension| EXTENSIONS.contains(&extension));
-    if path.exists() || (is_path && !path.to_string_lossy().contains(char::is_control)) {
-        return path.display().to_string();
+    let is_path = extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
+        // A name in a folder that exists may have been put there: of a relative path, by a program.
+        || (path.parent().is_some_and(|folder| !folder.as_os_str().is_empty() && !folder.is_dir())
+            && text.split(['/', '\\']).all(is_of_words));
+    if path.exists() || (is_path && !text.contains(char::is_control)) {
+        return text.into_owned();
     }
     // Not the root alone: a secret in Base64 may begin with a slash.
     let is_told = |folder: &&Path| folder.file_name().is_some() && folder.is_dir();
     let folder = path.ancestors().skip(1).find(is_told);
     let within = folder.map_or_else(String::new, |folder| format!(" in {}", folder.display()));
-    format!("(a file{within} whose name may be a secret and is not shown)")
+    format!("(a file{within}; its name is not shown, as it looks like a key or another secret)")
+}
+
+/// Returns true for a name of a path such as `live-keys` or `Users`, and false for a part of a Base64 text.
+fn is_of_words(name: &str) -> bool {
+    name.split(['-', '_', '.', ' ', ':']).all(|word| {
+        let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        let mut rest = letters.chars().skip(1);
+        word.len() - letters.len() <= 4 && rest.all(|c| c.is_lowercase())
+    })
 }
 
 #[cfg(test)]
@@ -58,7 +71,14 @@ mod tests {
     fn a_path_is_shown_and_a_secret_is_not() {
         let here = std::env::temp_dir();
         let at = |name: &str| here.join(name).display().to_string();
-        for shown in ["kye.pem", "keys/paper.pem", "/nowhere/my key.key", &at(""), &at("no.txt")] {
+        for shown in [
+            "kye.pem",
+            "no/such/key",
+            "/Users/me/live-keys/key2",
+            "/nowhere/my key.key",
+            &at(""),
+            &at("no.txt"),
+        ] {
             assert_eq!(shown_path(Path::new(shown)), shown);
         }
         for secret in [

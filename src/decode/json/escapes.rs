@@ -1,5 +1,7 @@
 //! The escapes within JSON strings.
 
+use std::borrow::Cow;
+
 use super::byte_scanner::find_special;
 
 /// The text of a string with escapes, from what is between its quotes.
@@ -32,6 +34,25 @@ pub(super) fn escape_end(bytes: &[u8], start: usize) -> Option<usize> {
         b'u' => Some(unicode_escape(bytes, start)?.1),
         letter => simple_escape(*letter).map(|_| start + 2),
     }
+}
+
+/// The same JSON with U+FFFD for lone surrogates, which databases do not accept.
+pub(in crate::decode) fn without_lone_surrogates(json: &str) -> Cow<'_, str> {
+    if !json.contains("\\ud") && !json.contains("\\uD") {
+        return Cow::Borrowed(json);
+    }
+    let (mut text, mut rest) = (String::with_capacity(json.len()), json);
+    while let Some(start) = rest.find('\\') {
+        let (escape, end) = match unicode_escape(rest.as_bytes(), start) {
+            Some((char::REPLACEMENT_CHARACTER, end)) => ("\\ufffd", end),
+            Some((_, end)) => (rest.get(start..end).unwrap_or_default(), end),
+            None => (rest.get(start..start + 2).unwrap_or_default(), start + 2),
+        };
+        text.push_str(rest.get(..start).unwrap_or_default());
+        text.push_str(escape);
+        rest = rest.get(end..).unwrap_or_default();
+    }
+    Cow::Owned(text + rest)
 }
 
 fn simple_escape(letter: u8) -> Option<char> {

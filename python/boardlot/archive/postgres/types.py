@@ -49,7 +49,11 @@ def typed(field: str, kind: str, unit: str) -> str:
         "v",
         value,
         f"case when v ~ '^[+-]?[0-9]+$' and length(v) <= {DIGITS_MAX} then case when v::numeric "
-        "between -9223372036854775808 and 9223372036854775807 then v::bigint end end",
+        "between -9223372036854775808 and 9223372036854775807 then v::bigint end "
+        # Such as 5.0 and 1e3.
+        f"when v ~ '{NUMBER}' and v !~ '{LONG_EXPONENT}' and length(v) <= {DIGITS_MAX} then "
+        + _of("n", "v::numeric", "case when n = trunc(n) and abs(n) <= 2^53 then n::bigint end")
+        + " end",
     )
     if kind == "integer":
         return f"case when {is_scalar} then {integer} end"

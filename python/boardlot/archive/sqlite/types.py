@@ -57,15 +57,25 @@ def timestamp_sql(column: str) -> str:
 
 
 def _integer(field: _Field) -> str:
+    whole = f"(select {_whole('f')} from (select {_number(field, exact=False)} as f))"
     text = (
         "(select case when d <> '' and d not glob '*[^0-9]*' "
-        "and typeof(cast(t as numeric)) = 'integer' then cast(t as numeric) end from "
+        "then case when typeof(cast(t as numeric)) = 'integer' then cast(t as numeric) end "
+        f"else {whole} end from "
         "(select t, case when substr(t, 1, 1) in ('+', '-') then substr(t, 2) else t end as d "
         f"from (select {field.text} as t)))"
     )
     return (
         f"case {field.type} when 'integer' then case when typeof({field.value}) = 'integer' "
-        f"then {field.value} end when 'text' then {text} end"
+        f"then {field.value} end when 'real' then {whole} when 'text' then {text} end"
+    )
+
+
+def _whole(number: str) -> str:
+    """A whole number with a point or an exponent, such as 5.0: exact up to 2^53."""
+    return (
+        f"case when abs({number}) <= 9007199254740992 and {number} = cast({number} as integer) "
+        f"then cast({number} as integer) end"
     )
 
 
