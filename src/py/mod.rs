@@ -28,6 +28,7 @@ mod _core {
 
     #[pymodule_export]
     use super::{
+        arguments::request_arguments::python_number,
         client::cassette::{Recorder, Replay},
         client::client_base::ClientBase,
         client::endpoint::{Endpoint, load_endpoints},

@@ -10,8 +10,11 @@ import boardlot as bl
 import numpy as np
 import pandas as pd
 import pytest
+from boardlot._support.partitions import count
 
 from ..support.service import StandInService, response
+
+URL = "https://api.example.com"
 
 
 class Page(IntEnum):
@@ -25,6 +28,16 @@ NOT_FINITE = [
     *(np.float16("nan"), np.longdouble("-inf")),
 ]
 BOOLS = [True, False, np.True_, np.False_]
+
+
+def test_numbers_of_numpy_are_counts_and_seconds():
+    for number in WHOLE:
+        assert count(number) == 5 and type(count(number)) is int
+        bl.Archive(":memory:", wait=number).close()
+        bl.Client(URL, timeout=number, max_retries=number, rate_limit=number).close()
+    for number in FLOATS:
+        bl.Archive(":memory:", wait=number).close()
+        bl.Client(URL, timeout=number, rate_limit=number).close()
 
 
 @pytest.fixture
@@ -96,9 +109,6 @@ def test_the_command_line_sends_no_such_number_either(text, echo, capsys):
     assert "is not a number" in capsys.readouterr().err and server.received == []
 
 
-URL = "https://api.example.com"
-
-
 @pytest.mark.parametrize("flag", BOOLS, ids=repr)
 def test_a_bool_is_no_number_anywhere(flag, echo):
     server, client = echo
@@ -152,6 +162,7 @@ def test_a_bool_is_no_number_anywhere(flag, echo):
         lambda: client.sim_positions("1", market=flag),
         lambda: client.request("GET", "/x", query={"a": flag}),
         lambda: bl.Archive(":memory:", wait=flag),
+        lambda: count(flag),
     ]
     for number, call in enumerate(calls):
         with pytest.raises((TypeError, ValueError)):

@@ -49,7 +49,9 @@ class Passphrase:
             StoreError: It cannot be read.
         """
         if self.file is not None:
-            return _only_line(_content(self.file), f"passphrase_file {_core._shown_path(self.file)}")
+            return _only_line(
+                _content(self.file), f"passphrase_file {_core._shown_path(self.file)}"
+            )
         if self.command is not None:
             return _only_line(_output(self.command), f"passphrase_command {self.command[0]}")
         return self.ask(f"{self.label} of {self.of}: ")
@@ -113,8 +115,7 @@ def _content(file: str | PathLike[str]) -> bytes:
                     )
                 if status.st_mode & 0o077:
                     raise StoreError(
-                        f"{name} can be read or changed by other users; "
-                        f"run: chmod 600 {file}",
+                        f"{name} can be read or changed by other users; run: chmod 600 {file}",
                         hint=hints.PASSPHRASE_FILE,
                     )
             return opened.read(MAX_BYTES + 1)
@@ -132,6 +133,7 @@ def _open_at_once(path: str, flags: int) -> int:
 
 def _output(command: Sequence[str]) -> bytes:
     """The output of a command. Its arguments are not shown in errors: one may be a secret."""
+    command = (_core._expand_user(command[0]), *command[1:])
     # A program that is not found may be the passphrase itself.
     known = shutil.which(command[0]) is not None
     name = f"passphrase_command {command[0] if known else _core._shown_path(command[0])}"

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class Headers(dict[str, str]):
-    """A dict that finds `Retry-After` and `retry-after` alike; it has the names as they are listed."""
+    """A dict that finds `Retry-After` and `retry-after` alike, and lists the names as they are."""
 
     def __getitem__(self, name: str) -> str:
         return super().__getitem__(self._listed(name))

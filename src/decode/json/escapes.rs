@@ -1,5 +1,6 @@
 //! The escapes within JSON strings.
 
+#[cfg(feature = "python")]
 use std::borrow::Cow;
 
 use super::byte_scanner::find_special;
@@ -37,6 +38,7 @@ pub(super) fn escape_end(bytes: &[u8], start: usize) -> Option<usize> {
 }
 
 /// The same JSON with U+FFFD for lone surrogates, which databases do not accept.
+#[cfg(feature = "python")]
 pub(in crate::decode) fn without_lone_surrogates(json: &str) -> Cow<'_, str> {
     if !json.contains("\\ud") && !json.contains("\\uD") {
         return Cow::Borrowed(json);

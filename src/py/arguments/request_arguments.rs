@@ -96,6 +96,14 @@ fn json_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     })
 }
 
+/// The int or float that a number is, also one of numpy; None for other values and for bools.
+#[gated]
+#[pyfunction]
+#[pyo3(name = "_plain_number")]
+pub fn python_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    plain_number(value)
+}
+
 /// A value as compact JSON; `name` is the argument, for errors.
 pub fn compact_json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     let py = value.py();

@@ -206,12 +206,12 @@ fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
     /// Far larger than any key: a path to a huge file is a mistake.
     const KEY_FILE_MAX_BYTES: u64 = 1 << 20;
     let shown = shown_path(path);
+    let secret = ", or PEM text with its -----BEGIN line. This service signs requests with a private key, \
+                  and an API secret is not one";
+    let or = if shown.starts_with('(') { secret } else { "" };
     let refuse = |error: std::io::Error| {
-        Error::config(format!(
-            "private_key {shown} cannot be read: {error}; expected the file of a private key, or PEM \
-             text with its -----BEGIN line. This service signs requests with a private key, and an API \
-             secret is not one"
-        ))
+        let expected = format!("expected the file of a private key{or}");
+        Error::config(format!("private_key {shown} cannot be read: {error}; {expected}"))
     };
     let metadata = std::fs::metadata(path).map_err(refuse)?;
     if !metadata.is_file() || metadata.len() > KEY_FILE_MAX_BYTES {
