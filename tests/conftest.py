@@ -31,6 +31,10 @@ def pytest_configure(config):
         from .support.schedule import DurationRecorder
 
         config.pluginmanager.register(DurationRecorder())
+    # Servers of tests are on this machine; tests of proxies set their own.
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        for spelling in (name, name.upper()):
+            os.environ.pop(spelling, None)
     # A shell makes what it starts in the background ignore Ctrl-C, which tests send.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -142,7 +142,7 @@ class ApiError(BoardlotError):
         self.code = code
         self.error_code = error_code
         self.message = text if message is None else message
-        from boardlot._support.headers import Headers
+        from boardlot._headers import Headers
 
         self.headers = Headers({} if headers is None else headers)
         self.body = body

@@ -9,6 +9,7 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
+use tokio::sync::Semaphore;
 use zeroize::Zeroizing;
 
 use super::{
@@ -17,15 +18,16 @@ use super::{
 };
 use crate::{
     api::Argument,
-    error::{ErrorKind, Result},
+    error::{Delivery, ErrorKind, Result},
 };
 
 const ORIGIN: &str = "https://api.example.com";
 
-/// Responds after a delay with numbered tokens, or with a failure.
+/// Responds with numbered tokens, or with a failure, once as many callers wait.
 struct Fake {
     requests: AtomicU32,
     failure: Option<ErrorKind>,
+    callers: Semaphore,
 }
 
 impl TokenEndpoint for Fake {
@@ -36,7 +38,7 @@ impl TokenEndpoint for Fake {
         Box::pin(async move {
             assert!(arguments.contains(&("refresh_token", Argument::secret("refresh"))));
             let number = self.requests.fetch_add(1, Ordering::SeqCst) + 1;
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            let _ = self.callers.acquire().await;
             match &self.failure {
                 Some(failure) => Err(failure.clone().into()),
                 None => Ok(response(&format!("access-{number}"), 3600)),
@@ -67,7 +69,7 @@ async fn credentials(store: &Arc<Memory>, seconds: u64, at_ms: i64) -> Arc<OAuth
 }
 
 fn endpoint(failure: Option<ErrorKind>) -> (Arc<Fake>, Arc<dyn TokenEndpoint>) {
-    let fake = Arc::new(Fake { requests: AtomicU32::new(0), failure });
+    let fake = Arc::new(Fake { requests: AtomicU32::new(0), failure, callers: Semaphore::new(1) });
     (fake.clone(), fake)
 }
 
@@ -76,24 +78,46 @@ fn invalid_grant() -> ErrorKind {
 }
 
 #[tokio::test]
-async fn concurrent_callers_share_one_refresh() {
-    let store = Arc::new(Memory::default());
-    let oauth = credentials(&store, 10, 0).await;
-    // Another object over the same store, as another client would have it.
-    let other = Arc::new(OAuth::new("c".into(), None, store));
-    other.bind(ORIGIN).expect("bound");
-    let (fake, endpoint) = endpoint(None);
-    let mut waiting = tokio::task::JoinSet::new();
-    for number in 0..200 {
-        let oauth = if number % 2 == 0 { oauth.clone() } else { other.clone() };
-        let endpoint = endpoint.clone();
-        waiting.spawn(async move { oauth.token(&endpoint, None).await });
+async fn all_that_wait_share_one_refresh_and_one_failure() {
+    let lost = ErrorKind::Transport { message: "closed".into(), sent: Delivery::Unknown };
+    for failure in [None, Some(invalid_grant()), Some(lost)] {
+        let store = Arc::new(Memory::default());
+        let oauth = credentials(&store, 10, 0).await;
+        // Another object over the same store, as another client would have it. Failures are not stored.
+        let other = if failure.is_none() {
+            let other = Arc::new(OAuth::new("c".into(), None, store));
+            other.bind(ORIGIN).expect("bound");
+            other
+        } else {
+            oauth.clone()
+        };
+        let (fake, endpoint) = endpoint(failure.clone());
+        fake.callers.forget_permits(1);
+        let mut calls = Vec::new();
+        for number in 0..200 {
+            let oauth = if number % 2 == 0 { oauth.clone() } else { other.clone() };
+            let endpoint = endpoint.clone();
+            calls.push(async move { oauth.token(&endpoint, None).await });
+        }
+        // All on one thread, in turn: after so many turns, all of them wait for the response.
+        let respond = async {
+            while fake.requests.load(Ordering::SeqCst) == 0 {
+                tokio::task::yield_now().await;
+            }
+            for _ in 0..1_000 {
+                tokio::task::yield_now().await;
+            }
+            fake.callers.add_permits(1);
+        };
+        let (outcomes, ()) = tokio::join!(futures_util::future::join_all(calls), respond);
+        for outcome in outcomes {
+            match failure {
+                None => assert_eq!(outcome.expect("a token").access_token.as_str(), "access-1"),
+                Some(_) => drop(outcome.expect_err("failed")),
+            }
+        }
+        assert_eq!(fake.requests.load(Ordering::SeqCst), 1);
     }
-    while let Some(token) = waiting.join_next().await {
-        let token = token.expect("no panic").expect("a token");
-        assert_eq!(token.access_token.as_str(), "access-1");
-    }
-    assert_eq!(fake.requests.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]

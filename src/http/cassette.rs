@@ -251,9 +251,8 @@ impl Replay {
         let (mut base_url, mut remaining, mut range_ends) =
             (None, Remaining::default(), HashSet::new());
         // The last line of a recording that was interrupted has no end, or ends within a character.
-        for (number, line) in
-            without_mark(&content).split_inclusive(|byte| *byte == b'\n').enumerate()
-        {
+        let lines = without_mark(&content).split_inclusive(|byte| *byte == b'\n');
+        for (number, line) in lines.enumerate() {
             let Some(line) = line.strip_suffix(b"\n") else { break };
             let line: Line = serde_json::from_slice(line).map_err(|error| {
                 let path = path.display();

@@ -6,6 +6,7 @@ import signal
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -241,4 +242,4 @@ def test_open_prints_the_address_of_the_docs_and_opens_it(monkeypatch, boardlot)
     opened = []
     monkeypatch.setattr(click, "launch", lambda url: opened.append(url) or 0)
     page = boardlot("open", "docs").out.strip()
-    assert opened == [f"file://{page}"]
+    assert opened == [Path(page).as_uri()]

@@ -209,10 +209,12 @@ def test_security_53_what_another_user_wrote_does_not_become_the_users_own() -> 
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777 | stat.S_ISVTX)
         config = Path(folder) / "boardlot" / "config.toml"
-        config.parent.mkdir(mode=0o755)
+        config.parent.mkdir()
+        config.parent.chmod(0o755)
         os.chown(config.parent, user, user)
         planted = "[profiles.live]\nbase_url = 'https://other.example'\n"
         config.write_text(planted)
+        config.chmod(0o644)
         os.chown(config, other, other)
         child = os.fork()
         if child == 0:

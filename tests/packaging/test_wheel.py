@@ -95,7 +95,7 @@ def test_the_package_alone_works_in_an_empty_environment(tmp_path):
     site = Path(
         succeeds(inside, "-c", "import sysconfig; print(sysconfig.get_path('platlib'))").strip()
     )
-    shutil.copytree(Path(boardlot.__file__).parent, site / "boardlot", copy_function=os.link)
+    shutil.copytree(Path(boardlot.__file__).parent, site / "boardlot")
     info = shutil.copytree(
         Path(str(distribution("boardlot").locate_file("")))
         / f"boardlot-{boardlot.__version__}.dist-info",

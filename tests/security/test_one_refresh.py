@@ -118,10 +118,10 @@ def test_security_18_8_processes_make_one_refresh_and_share_its_failure(server, 
 
 
 FAILURES = {
-    "invalid_grant": ({"error": "invalid_grant"}, bl.LoginRequired, 1),
-    "no form of RFC 6749": ({"status": 401, "body": b""}, bl.LoginRequired, 63),
-    "503": ({"status": 503}, bl.ServiceError, 63),
-    "dropped": ({"drop": True}, bl.TransportError, 63),
+    "invalid_grant": ({"error": "invalid_grant"}, bl.LoginRequired),
+    "no form of RFC 6749": ({"status": 401, "body": b""}, bl.LoginRequired),
+    "503": ({"status": 503}, bl.ServiceError),
+    "dropped": ({"drop": True}, bl.TransportError),
 }
 
 
@@ -130,7 +130,7 @@ def test_security_18_those_that_wait_share_the_failure_each_with_an_error_of_its
     server, failure
 ):
     """A shared exception object would grow its traceback in every thread."""
-    fault, kind, most = FAILURES[failure]
+    fault, kind = FAILURES[failure]
     client = client_of(server, expired_login(server, "lifetime"), timeout=90.0)
     begun, failing, errors = threading.Semaphore(0), threading.Event(), []
     server.faults["refresh_token"] = Fault(until=failing, **fault)
@@ -152,6 +152,7 @@ def test_security_18_those_that_wait_share_the_failure_each_with_an_error_of_its
     assert outcomes_of_threads(64, work) == {"refused": 64}
     thread.join()
     assert len({id(error) for error in errors}) == 64 and all(error.hint for error in errors)
-    # One that comes when it has failed already begins another, unless that was final.
-    assert 1 <= server.counts["refresh_token"] <= most
+    # One that comes when it has failed already begins another, unless that was final. That those
+    # who wait make none is shown where their order is known: src/auth/tests.rs.
+    assert failure != "invalid_grant" or server.counts["refresh_token"] == 1
     assert server.counts["api"] == 0

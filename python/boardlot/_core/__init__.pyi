@@ -48,6 +48,7 @@ from ._pager import (
 )
 from ._private import (
     _application_limit,
+    _authorize_reading,
     _check_profile_address,
     _config_file,
     _did_you_mean,
@@ -118,6 +119,7 @@ __all__ = [
     "_FileLock",
     "__version__",
     "_application_limit",
+    "_authorize_reading",
     "_check_profile_address",
     "_config_file",
     "_did_you_mean",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from weakref import WeakValueDictionary
+from weakref import ref
 
 from boardlot._support.per_process import PerProcess
 from boardlot.archive.running import pause
@@ -19,45 +17,34 @@ from boardlot.errors import StoreError
 WAIT = 0.05
 
 
-class _Queue:
-    """A fair lock: the caller that has waited longest is next."""
+class _Queues:
+    """The locks of this process that somebody has or waits for, by name: the first is had, and the
+    one that has waited longest is next. One that is no more was left by an interrupt."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._holder: Lock | None = None
-        self._waiting: deque[tuple[Lock, threading.Event]] = deque()
+        self._by_name: dict[str, list[tuple[ref[Lock], threading.Event]]] = {}
 
-    def acquire(self, lock: Lock, wait: float) -> bool:
+    def acquire(self, name: str, lock: Lock, wait: float) -> bool:
         turn = threading.Event()
         with self._guard:
-            if self._holder is None:
-                self._holder = lock
+            queue = self._by_name.setdefault(name, [])
+            queue[:] = [one for one in queue if one[0]() is not None]
+            queue.append((ref(lock), turn))
+            if len(queue) == 1:
                 return True
-            self._waiting.append((lock, turn))
         # The turn may come when the wait has just ended.
-        return pause(wait, turn) or self._holder is lock
+        return pause(wait, turn) or queue[0][0]() is lock
 
-    def leave(self, lock: Lock) -> None:
+    def leave(self, name: str, lock: Lock) -> None:
         """Let the next one have it, or wait no longer; does nothing if neither is the case."""
         with self._guard:
-            self._waiting = deque(one for one in self._waiting if one[0] is not lock)
-            if self._holder is lock:
-                self._holder = None
-                if self._waiting:
-                    self._holder, turn = self._waiting.popleft()
-                    turn.set()
-
-
-class _Queues:
-    """Those of this process, by name."""
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._by_name: WeakValueDictionary[str, _Queue] = WeakValueDictionary()
-
-    def named(self, name: str) -> _Queue:
-        with self._guard:
-            return self._by_name.setdefault(name, _Queue())
+            queue = self._by_name.get(name, [])
+            queue[:] = [one for one in queue if one[0]() not in (lock, None)]
+            if queue:
+                queue[0][1].set()
+            else:
+                self._by_name.pop(name, None)
 
 
 _QUEUES = PerProcess(_Queues)
@@ -73,8 +60,8 @@ class Lock(ABC):
 
     def __init__(self, name: str, held_by: str) -> None:
         self._name, self._held_by = name, held_by
-        self._queue: _Queue | None = None
-        self._process = 0
+        # Those in which it is.
+        self._queues: _Queues | None = None
 
     @abstractmethod
     def try_acquire(self) -> bool:
@@ -95,11 +82,10 @@ class Lock(ABC):
     def try_for(self, wait: float) -> bool:
         """Wait this many seconds for the lock, and return whether it was acquired."""
         end = time.monotonic() + wait
-        queue = self._queue = _QUEUES.value.named(self._name)
-        self._process = os.getpid()
+        queues = self._queues = _QUEUES.value
         acquired = False
         try:
-            if queue.acquire(self, wait):
+            if queues.acquire(self._name, self, wait):
                 while not (acquired := self.try_acquire()) and time.monotonic() < end:
                     # In short steps, so that Ctrl-C and cancellations take effect.
                     pause(WAIT)
@@ -110,13 +96,13 @@ class Lock(ABC):
 
     def release(self) -> None:
         """Let others have it; does nothing if that was done."""
-        queue, self._queue = self._queue, None
         # A forked child does not have what its parent has.
-        if queue is not None and self._process == os.getpid():
+        if (queues := self._queues) is _QUEUES.value:
             try:
                 self.release_others()
             finally:
-                queue.leave(self)
+                queues.leave(self._name, self)
+        self._queues = None
 
     def in_use(self) -> StoreError:
         """The error of a caller that has waited for it in vain."""
@@ -136,7 +122,11 @@ class Lock(ABC):
                 raise self.in_use()
             yield self
         finally:
-            self.release()
+            try:
+                self.release()
+            finally:
+                # Does nothing, unless an interrupt ended the first.
+                self.release()
 
 
 def held_by(kind: str) -> str:

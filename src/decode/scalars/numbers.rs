@@ -25,9 +25,13 @@ pub(crate) fn parse_whole(text: &str) -> Option<i64> {
 fn parse_whole_float(text: &str) -> Option<i64> {
     const EXACT: f64 = (1_u64 << 53) as f64;
     let number = parse_float(text)?;
-    let digits = text.split(['e', 'E']).next()?.trim_start_matches(['+', '-']).replace('.', "");
-    let is_exact = digits.trim_matches('0').len() <= 16 && number.abs() <= EXACT;
-    (is_exact && number.fract() == 0.0).then_some(number as i64)
+    let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, ""));
+    let digits = digits.trim_start_matches(['+', '-']).replace('.', "");
+    // No reader of decimals accepts a longer one.
+    let is_short = exponent.trim_start_matches(['+', '-']).len() <= 4;
+    let digits = digits.trim_matches('0').len();
+    let is_exact = digits <= 16 && number.abs() <= EXACT && (number != 0.0 || digits == 0);
+    (is_short && is_exact && number.fract() == 0.0).then_some(number as i64)
 }
 
 /// A decimal number, correctly rounded; not `inf`, `nan` and the other words that Rust parses.
@@ -105,6 +109,9 @@ mod tests {
             ("5.5", None),
             ("1e-3", None),
             ("1e16", None),
+            ("0e99999", None),
+            ("1e-400", None),
+            ("0e-400", Some(0)),
             ("5.00000000000000000001", None),
             ("9007199254740993.0", None),
             ("9223372036854775808", None),

@@ -45,7 +45,7 @@ pub fn block_in<T: Send>(
     future: impl Future<Output = Result<T>> + Send,
     on_poll: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync,
 ) -> PyResult<T> {
-    logging::refresh_levels(py);
+    logging::refresh_levels(py)?;
     let future = on_behalf_of(observer::origin(py)?, future);
     let (mut outcome, mut slot) = (None, Some(slot));
     let waited = {

@@ -79,7 +79,7 @@ impl Operation {
         }
         let event_loop = running_loop(py)?;
         let runtime = runtime().map_err(|error| raise(py, error))?;
-        logging::refresh_levels(py);
+        logging::refresh_levels(py)?;
         let queue = CompletionQueue::of(&event_loop)?;
         let waiter = event_loop.invoke_method(intern!(py, "create_future"), ())?.unbind();
         let completion = Arc::new(Completion::default());

@@ -74,7 +74,7 @@ impl Response {
 
 /// The same dict, in which a name is found in any case.
 fn in_any_case(headers: Bound<'_, PyDict>) -> PyResult<Bound<'_, PyAny>> {
-    import(headers.py(), "boardlot._support.headers")?.getattr("Headers")?.invoke((headers,))
+    import(headers.py(), "boardlot._headers")?.getattr("Headers")?.invoke((headers,))
 }
 
 /// A request as it would be sent: signed, but without secrets.

@@ -77,8 +77,9 @@ static ENABLED: AtomicU8 = AtomicU8::new(0);
 
 /// Reads from Python which loggers are enabled. None is in a program that never imported `logging`,
 /// and importing it here would take longer than importing boardlot.
-pub fn refresh_levels(py: Python<'_>) {
-    ENABLED.store(enabled_loggers(py).unwrap_or_default(), Ordering::Relaxed);
+pub fn refresh_levels(py: Python<'_>) -> PyResult<()> {
+    ENABLED.store(enabled_loggers(py)?, Ordering::Relaxed);
+    Ok(())
 }
 
 pub fn is_enabled() -> bool {

@@ -11,6 +11,7 @@ use boardlot_gated::gated;
 use pyo3::{
     exceptions::{PyBlockingIOError, PyFileExistsError, PyOSError},
     prelude::*,
+    types::PyTuple,
 };
 
 use crate::{
@@ -57,6 +58,29 @@ pub fn expand_user(path: PathBuf) -> OsString {
 #[pyo3(name = "_shown_path")]
 pub fn shown_path(path: PathBuf) -> String {
     texts::shown_path(&path)
+}
+
+/// Whether an action that SQLite asks its authorizer about only reads: 0, or 1 to refuse it. A function in
+/// Python would run the handlers of signals, whose exceptions SQLite drops.
+#[gated]
+#[pyfunction]
+#[pyo3(name = "_authorize_reading", signature = (action, _first, second, *_others))]
+pub fn authorize_reading(
+    action: u32,
+    _first: Option<&Bound<'_, PyAny>>,
+    second: Option<&str>,
+    _others: &Bound<'_, PyTuple>,
+) -> u32 {
+    const READ: u32 = 20;
+    const SELECT: u32 = 21;
+    const FUNCTION: u32 = 31;
+    const RECURSIVE: u32 = 33;
+    let reads = match action {
+        READ | SELECT | RECURSIVE => true,
+        FUNCTION => second != Some("load_extension"),
+        _ => false,
+    };
+    u32::from(!reads)
 }
 
 /// A lock between processes, which ends with the process that has it, however that ends: a file that exists

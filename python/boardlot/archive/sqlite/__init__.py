@@ -96,13 +96,13 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         if not tables and self.path is not None:
             connection.execute("pragma journal_mode = wal")
         if not is_ready:
-            connection.execute("begin immediate")
             try:
+                connection.begin("begin immediate")
                 # Another process may have been first.
                 schema.prepare(self, connection, _tables(connection))
                 connection.execute("commit")
             except BaseException:
-                connection.roll_back()
+                connection.reset()
                 raise
         # A commit survives the end of the process, however it ends. It may be lost if the machine
         # loses power, with the position that belongs to it: then it is fetched again.
@@ -149,14 +149,14 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
     def transaction(self, lock: Lock | None = None) -> Iterator[Transaction]:
         with self._using() as connection:
             self._check_file()
-            self._retrying(lambda: connection.execute("begin immediate"))
             try:
+                self._retrying(lambda: connection.begin("begin immediate"))
                 if lock is not None:
                     lock.check()
                 yield connection
                 connection.execute("commit")
             except BaseException:
-                connection.roll_back()
+                connection.reset()
                 raise
 
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
@@ -167,13 +167,13 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
     @contextmanager
     def snapshot(self) -> Iterator[Transaction]:
         with self._reading() as connection:
-            connection.execute("begin")
             try:
+                connection.begin()
                 # Its moment is that of its first query.
                 self._retrying(lambda: connection.execute("select 1 from series limit 1"))
                 yield connection
             finally:
-                connection.roll_back()
+                connection.reset()
 
     @contextmanager
     def _reading(self) -> Iterator[SqliteConnection]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from boardlot._core import _authorize_reading
 from boardlot._support.per_process import ForkGate
 from boardlot.archive.database import Row, Transaction
 from boardlot.archive.locks import WAIT
@@ -63,9 +65,17 @@ class SqliteConnection(Transaction):
     def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
         return f"{column} in (select value from json_each(?))", json.dumps(list(values))
 
-    def roll_back(self) -> None:
-        """End a transaction, if there is one."""
+    def begin(self, how: str = "begin") -> None:
+        """Begin a transaction."""
+        self.reset()
+        self.execute(how)
+
+    def reset(self) -> None:
+        """End a transaction or a user's query, if there is one: perhaps an interrupt left it."""
         with GATE.entered(), suppress(sqlite3.Error):
+            self._driver.set_progress_handler(None, 0)
+            self._driver.set_authorizer(NO_AUTHORIZER)
+            self._driver.execute("pragma query_only = off")
             if self._driver.in_transaction:
                 self._driver.execute("rollback")
 
@@ -77,9 +87,8 @@ class SqliteConnection(Transaction):
 
 # Instructions between two looks for Ctrl-C.
 STEPS = 100_000
-# The actions that read; by SQLite's numbers, as the module has them all since Python 3.11 only.
-FUNCTION, RECURSIVE = 31, 33
-READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, FUNCTION, RECURSIVE}
+# None is accepted since Python 3.11.
+NO_AUTHORIZER: Any = None if sys.version_info >= (3, 11) else lambda *_: sqlite3.SQLITE_OK
 
 
 def run_query(
@@ -90,27 +99,21 @@ def run_query(
     Raises:
         ConfigError: The query is not valid, or would do something else than read.
     """
-    with connection.driver() as driver:
-        return _run(driver, sql, parameters)
-
-
-def _run(
-    driver: sqlite3.Connection, sql: str, parameters: Sequence[Any]
-) -> tuple[list[str], list[Row]]:
     interrupts: list[BaseException] = []
-    # Within it, nothing can be vacuumed into a file.
-    driver.execute("begin")
-    driver.execute("pragma query_only = on")
-    driver.set_authorizer(_reads_only)
     watch = _watch(interrupts)
-    # Begun here: an interrupt before its first step would be lost, as one of a function is.
-    next(watch)
-    driver.set_progress_handler(watch.__next__, STEPS)
     try:
-        cursor = driver.execute(sql, parameters)
-        if cursor.description is None:
-            raise ConfigError("the query failed: it returns nothing; expected a SELECT")
-        return [column[0] for column in cursor.description], cursor.fetchall()
+        # Begun here: an interrupt before its first step would be lost, as one of a function is.
+        next(watch)
+        # Within a transaction, nothing can be vacuumed into a file.
+        connection.begin()
+        with connection.driver() as driver:
+            driver.execute("pragma query_only = on")
+            driver.set_authorizer(_authorize_reading)
+            driver.set_progress_handler(watch.__next__, STEPS)
+            cursor = driver.execute(sql, parameters)
+            if cursor.description is None:
+                raise ConfigError("the query failed: it returns nothing; expected a SELECT")
+            found = [column[0] for column in cursor.description], cursor.fetchall()
     except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError, ValueError) as error:
         if interrupts:
             raise interrupts[0] from None
@@ -119,24 +122,14 @@ def _run(
         hint = "A query can read, but nothing else." if "not authorized" in str(error) else ""
         raise ConfigError(f"the query failed: {error}", hint=hint) from error
     finally:
-        driver.set_progress_handler(None, 0)
-        # None is accepted since Python 3.11.
-        driver.set_authorizer(_allows_all)
-        with suppress(sqlite3.Error):
-            driver.execute("rollback")
-        driver.execute("pragma query_only = off")
+        connection.reset()
+        watch.close()
+    if interrupts:
+        raise interrupts[0]
+    return found
 
 
-def _reads_only(action: int, first: Any, second: Any, *_: Any) -> int:
-    allowed = action in READING and not (action == FUNCTION and second == "load_extension")
-    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
-
-
-def _allows_all(*_: Any) -> int:
-    return sqlite3.SQLITE_OK
-
-
-def _watch(interrupts: list[BaseException]) -> Iterator[int]:
+def _watch(interrupts: list[BaseException]) -> Generator[int, None, None]:
     """A callback for SQLite: yields 0 to continue, 1 to end.
 
     Python runs the handlers of signals when the generator resumes, within the `try`: SQLite would

@@ -1,0 +1,78 @@
+"""Ctrl-C at any line of an update, a follower or a query: it arrives, and harms nothing."""
+
+import itertools
+import signal
+import sys
+
+import boardlot as bl
+import pytest
+
+from .service import HK, ids, take
+
+NUMBERS = itertools.count()
+
+
+def update(archive, client):
+    archive.update(client, fills=[HK])
+    return query(archive)
+
+
+def follow(archive, client):
+    followed = archive.follow(client, fills=HK, every=3600.0, name=f"follower {next(NUMBERS)}")
+    try:
+        return ids(take(followed, 3))
+    finally:
+        followed.close()
+
+
+def query(archive, client=None):
+    return archive.sql("select count(*) as n from fills").to_dicts()
+
+
+class Interrupt:
+    """Sends a Ctrl-C to this process when it runs the line of this number."""
+
+    def __init__(self, at):
+        self.at, self.lines, self.sent_at = at, 0, None
+
+    def __enter__(self):
+        self._before = sys.gettrace()
+        sys.settrace(self._trace)
+        return self
+
+    def __exit__(self, *_):
+        sys.settrace(self._before)
+
+    def _trace(self, frame, event, _):
+        if event == "line":
+            self.lines += 1
+            if self.lines == self.at:
+                self.sent_at = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+                signal.raise_signal(signal.SIGINT)
+        return self._trace
+
+
+@pytest.mark.parametrize("tried", [40, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("stored", ["file", "memory"])
+@pytest.mark.parametrize("operation", [update, follow, query])
+def test_ctrl_c_at_any_line_arrives_and_harms_nothing(
+    operation, stored, tried, book, client, tmp_path
+):
+    book.put_fills(3)
+    with bl.Archive(":memory:") as archive:
+        update(archive, client)
+        with Interrupt(0) as run:
+            expected = operation(archive, client)
+    for at in range(1, run.lines, max(1, run.lines // tried)):
+        with bl.Archive(tmp_path / f"{at}" if stored == "file" else ":memory:") as archive:
+            if operation is query:
+                update(archive, client)
+            interrupt = Interrupt(at)
+            try:
+                with interrupt:
+                    operation(archive, client)
+                assert interrupt.sent_at is None, "no KeyboardInterrupt arrived"
+            except KeyboardInterrupt:
+                pass
+            assert operation(archive, client) == expected, interrupt.sent_at
+            assert update(archive, client) == [{"n": 3}], interrupt.sent_at
