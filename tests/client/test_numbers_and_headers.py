@@ -199,8 +199,8 @@ def same_in_any_case(headers):
 
 def test_headers_are_found_by_their_names_in_any_case():
     sent = {"Retry-After": "7", "X-Two": "a"}
-    answers = [response({"a": 1}, headers=sent), response(b"", 429, sent)]
-    with StandInService(answers) as server, bl.Client(server.base_url, max_retries=0) as client:
+    responses = [response({"a": 1}, headers=sent), response(b"", 429, sent)]
+    with StandInService(responses) as server, bl.Client(server.base_url, max_retries=0) as client:
         headers = client.request("GET", "/x").headers
         with pytest.raises(bl.RateLimited) as caught:
             client.dividends("HK.00700")

@@ -143,7 +143,7 @@ def parts_of(secret):
     return [part for part in secret.replace("\n", "").split("/") if len(part) > 3]
 
 
-def told(error):
+def shown_by(error):
     return f"{error!r} {error} {getattr(error, 'hint', '')}"
 
 
@@ -162,7 +162,7 @@ def test_a_secret_in_place_of_a_path_is_not_shown(secret, tmp_path, monkeypatch,
         with pytest.raises((bl.ConfigError, bl.StoreError)) as caught:
             make()
         for part in parts_of(secret):
-            assert part not in told(caught.value)
+            assert part not in shown_by(caught.value)
     with pytest.raises(bl.ConfigError, match="API secret"):
         bl.ApiKey("id", secret)
 
