@@ -307,6 +307,8 @@ mod tests {
         ) {
             let text = format!("\"{}\"", parts.concat());
             let theirs = serde_json::from_str::<Lossy>(&text).ok().map(|Lossy(text)| text);
+            // As bytes, serde also accepts control characters.
+            let theirs = theirs.filter(|_| serde_accepts(&text));
             let mut reader = JsonReader::new(&text, 0);
             let ours = reader.read_value(0).filter(|range| range.end == text.len());
             let ours = ours.map(|range| range.of(&text).unwrap().text().unwrap().into_owned());

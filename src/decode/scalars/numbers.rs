@@ -20,7 +20,7 @@ pub(crate) fn parse_whole(text: &str) -> Option<i64> {
     parse_integer(text).or_else(|| parse_whole_float(text))
 }
 
-/// With a point or an exponent, up to 2^53: with at most 16 digits, the float is whole only if the number is.
+/// With a point or an exponent, below 2^53: with at most 16 digits, the float is whole only if the number is.
 #[inline(never)]
 fn parse_whole_float(text: &str) -> Option<i64> {
     const EXACT: f64 = (1_u64 << 53) as f64;
@@ -30,7 +30,7 @@ fn parse_whole_float(text: &str) -> Option<i64> {
     // No reader of decimals accepts a longer one.
     let is_short = exponent.trim_start_matches(['+', '-']).len() <= 4;
     let digits = digits.trim_matches('0').len();
-    let is_exact = digits <= 16 && number.abs() <= EXACT && (number != 0.0 || digits == 0);
+    let is_exact = digits <= 16 && number.abs() < EXACT && (number != 0.0 || digits == 0);
     (is_short && is_exact && number.fract() == 0.0).then_some(number as i64)
 }
 
@@ -104,7 +104,8 @@ mod tests {
             ("1.25E2", Some(125)),
             ("120e-1", Some(12)),
             ("1787000000000000.0", Some(1_787_000_000_000_000)),
-            ("9007199254740992.0", Some(1 << 53)),
+            ("9007199254740991.0", Some((1 << 53) - 1)),
+            ("9007199254740992.0", None),
             ("9223372036854775807", Some(i64::MAX)),
             ("5.5", None),
             ("1e-3", None),

@@ -9,11 +9,11 @@ use std::{
 
 use pyo3::{
     conversion::FromPyObjectOwned,
-    exceptions::PyTypeError,
     prelude::*,
-    types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple, PyType},
+    types::{PyDict, PyFloat, PyList, PyString, PyTuple},
 };
 
+pub use super::numbers::{is_bool, number, plain_number};
 use super::request_arguments::compact_json;
 pub use crate::py::interpreter::texts::{optional_text, secret_bytes, secret_text, text, text_of};
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
     },
     py::{
         interpreter::{
-            callback::{Invoke, import, no_stop_iteration},
+            callback::{Invoke, no_stop_iteration},
             errors::{is_error, raise, wrong_type},
             shutdown_gate::detach,
             texts::not_unicode,
@@ -102,48 +102,6 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
         };
     }
     Err(wrong_value(name, value, EXPECTED))
-}
-
-/// Returns true for a bool, also of numpy: it is not a number.
-pub fn is_bool(value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let is_numpy = |class: &Bound<'_, PyType>| {
-        Ok::<_, PyErr>(class.name()?.to_cow()?.starts_with("bool") && class.module()? == "numpy")
-    };
-    Ok(value.is_instance_of::<PyBool>() || is_numpy(&value.get_type())?)
-}
-
-/// A number as an argument of a function: `#[pyo3(from_py_with = number)]`. What is not a number is
-/// converted as it is elsewhere.
-pub fn number<'py, T: FromPyObjectOwned<'py>>(value: &Bound<'py, PyAny>) -> PyResult<T> {
-    if is_bool(value)? {
-        return Err(PyTypeError::new_err("a bool is not a number"));
-    }
-    value.extract().map_err(Into::into)
-}
-
-/// The int or float that a number is, also of other libraries such as numpy; none for other values and for
-/// bools.
-pub fn plain_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let py = value.py();
-    if value.is_instance_of::<PyFloat>() {
-        return Ok(Some(value.clone()));
-    }
-    let converted = if is_bool(value)? {
-        return Ok(None);
-    } else if value.hasattr("__index__")? {
-        value.invoke_method("__index__", ())
-    } else {
-        let numbers = import(py, "numbers")?;
-        let is = |class: &str| value.is_instance(&numbers.getattr(class)?);
-        if !is("Real")? || is("Rational")? {
-            return Ok(None);
-        }
-        value.invoke_method("__float__", ())
-    };
-    match converted {
-        Err(error) if is_error(py, &error) => Ok(None),
-        converted => converted.map(Some),
-    }
 }
 
 /// The error for an argument whose value or type is not supported.

@@ -11,7 +11,7 @@ use pyo3::{
 };
 use serde_json::value::RawValue;
 
-use super::caller_arguments::plain_number;
+use super::numbers::plain_number;
 use crate::{
     error::Error,
     http::{Body, header_pair},
