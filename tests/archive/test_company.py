@@ -282,11 +282,3 @@ def test_a_file_that_was_removed_or_replaced_while_open_is_an_error(file, book, 
             for use in uses:
                 with pytest.raises(bl.StoreError, match="removed or replaced while it was open"):
                     use()
-
-
-def test_a_closed_archive_leaves_no_file_beside_it(file, book, client):
-    book.put_fills(3)
-    with bl.Archive(file) as archive:
-        archive.update(client, fills=[HK])
-        archive.sql("select 1")
-    assert [one.name for one in file.parent.iterdir()] == [file.name]

@@ -5,6 +5,7 @@ import os
 import shutil
 import sqlite3
 import stat
+from functools import partial
 
 import boardlot as bl
 import pytest
@@ -115,6 +116,16 @@ def damages(file):
         yield f"update archive_format set version = {value}"
 
 
+def is_refused(use):
+    """False if it works; any other error than one of the archive is raised."""
+    try:
+        use()
+    except (bl.StoreError, bl.ConfigError) as error:
+        assert error.hint and str(error)
+        return True
+    return False
+
+
 def test_a_damaged_schema_is_an_error_of_the_archive(file, book, client, tmp_path):
     def first_fill(archive, **name):
         with contextlib.closing(archive.follow(client, fills=HK, **name)) as followed:
@@ -125,34 +136,27 @@ def test_a_damaged_schema_is_an_error_of_the_archive(file, book, client, tmp_pat
     with bl.Archive(file) as archive:
         archive.update(client, fills=[HK], ipos=["hk"])
         first_fill(archive)
-    uses = {
-        "fills": lambda archive: archive.fills(*HK),
-        "seen": lambda archive: archive.seen("ipos", "hk"),
-        "changes": lambda archive: archive.changes("ipos", "hk"),
-        "gaps": lambda archive: archive.gaps(*HK),
-        "status": lambda archive: archive.status(),
-        "sql": lambda archive: archive.sql("select * from fills, ipos_history"),
-        "update": lambda archive: archive.update(client, fills=[HK], ipos=["hk"]),
-        "follow": lambda archive: first_fill(archive, name="new"),
-    }
+    uses = [
+        lambda archive: archive.fills(*HK),
+        lambda archive: archive.seen("ipos", "hk"),
+        lambda archive: archive.changes("ipos", "hk"),
+        lambda archive: archive.gaps(*HK),
+        lambda archive: archive.status(),
+        lambda archive: archive.sql("select * from fills, ipos_history"),
+        lambda archive: archive.update(client, fills=[HK], ipos=["hk"]),
+        lambda archive: first_fill(archive, name="new"),
+    ]
     damaged, noticed = tmp_path / "damaged.db", 0
     for statement in list(damages(file)):
         shutil.copy(file, damaged)
         with contextlib.closing(sqlite3.connect(damaged, isolation_level=None)) as connection:
             connection.execute(statement)
-        for name, use in uses.items():
-            try:
-                with bl.Archive(damaged) as archive:
-                    use(archive)
-            except (bl.StoreError, bl.ConfigError) as error:
-                assert error.hint and str(error), (statement, name)
-                noticed += 1
+        try:
+            with bl.Archive(damaged) as archive:
+                noticed += sum(is_refused(partial(use, archive)) for use in uses)
+        except bl.StoreError as error:
+            assert error.hint and str(error), statement
+            noticed += 1
         for left in tmp_path.glob("damaged.db*"):
             left.unlink()
     assert noticed > 100
-
-
-def test_a_follower_has_a_name_that_a_database_can_store(archive, client):
-    for name in ("\ud800", "a\udcffb", "a\0b", "", None, 5, b"x"):
-        with pytest.raises(bl.ConfigError, match="name is"):
-            archive.follow(client, fills=HK, name=name)

@@ -119,10 +119,16 @@ def test_ctrl_c_ends_it_at_once_with_nothing_lost(file, book, service):
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"fills": [HK]}, {"fills": "HK"}, {"every": 0.0}, {"every": "5"}, {"name": ""}, {"name": 5}],
+    [
+        *({"fills": wrong} for wrong in ([HK], "HK")),
+        *({"every": wrong} for wrong in (0.0, -1, float("nan"), 1e10, 10**400, True, "5")),
+        # A name that a database cannot store.
+        *({"name": wrong} for wrong in ("", None, 5, b"x", "\ud800", "a\udcffb", "a\0b")),
+    ],
 )
-def test_invalid_arguments_are_rejected_at_once(arguments, archive, client, service):
-    with pytest.raises(bl.ConfigError):
+def test_invalid_arguments_are_rejected_at_once(arguments, file, client, service):
+    (name,) = arguments
+    with bl.Archive(file) as archive, pytest.raises(bl.ConfigError, match=f"{name}.* is "):
         archive.follow(client, **{"fills": HK, **arguments})
     assert service.received == []
 

@@ -129,8 +129,9 @@ def test_times_never_go_back_when_the_clock_does(archive, book, client, monkeypa
 
 
 def test_unknown_lists_and_keys_are_rejected_and_unread_ones_are_empty(archive):
-    with pytest.raises(bl.ConfigError, match="expected one of crypto_orders"):
-        archive.seen("stocks", "hk")
+    for name in ("stocks", [], None, 5):
+        with pytest.raises(bl.ConfigError, match=r"list is .*expected one of crypto_orders"):
+            archive.seen(name, "hk")
     with pytest.raises(bl.ConfigError, match="did you mean 'plates'"):
         archive.seen("plate", PLATE)
     with pytest.raises(bl.ConfigError, match=r"use archive\.fills"):

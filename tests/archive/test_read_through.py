@@ -178,24 +178,22 @@ def test_another_machine_asks_the_service_for_its_time(archive, book, client, se
         assert read_list(other) == 2
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("dividends", SYMBOL, None),
-        ("dividends", SYMBOL, 5),
-        ("dividends", SYMBOL, timedelta(days=-1)),
-        ("dividends", "../x", HOUR),
-        ("dividend", SYMBOL, HOUR),
-        ("fills", "281756", HOUR),
-        (None, SYMBOL, HOUR),
-        (KLINE, SYMBOL, HOUR),
-        (KLINE, {}, HOUR),
-    ],
-)
-def test_wrong_arguments_are_refused_before_anything_is_sent(arguments, archive, client, service):
-    name, key, max_age = arguments
-    with pytest.raises(bl.ConfigError):
-        archive.get(client, name, key, max_age=max_age)
+def test_wrong_arguments_are_refused_before_anything_is_sent(file, client, service):
+    with bl.Archive(file) as archive:
+        for name, key, max_age in (
+            *(("dividends", SYMBOL, wrong) for wrong in (None, 5, timedelta(days=-1))),
+            *(("dividends", "../x", HOUR), ("dividend", SYMBOL, HOUR), ("fills", "281756", HOUR)),
+            *((None, SYMBOL, HOUR), (KLINE, SYMBOL, HOUR), (KLINE, {}, HOUR)),
+        ):
+            with pytest.raises(bl.ConfigError):
+                archive.get(client, name, key, max_age=max_age)
+        by_name, by_symbol = [("kline", {})], [(KLINE, "HK.00700")]
+        for lists in (KLINE, [KLINE], by_name, by_symbol, [(KLINE, {})], 5, "x"):
+            with pytest.raises(bl.ConfigError):
+                archive.update(client, lists=lists)
+        for name in ("FILLS", "series", "ipos_history", "x" * 51):
+            with pytest.raises(bl.ConfigError, match="cannot be that of a view"):
+                archive.update(client, lists=[(bl.Endpoint(name, "GET", "/x"), {})])
     assert service.received == []
 
 
@@ -286,20 +284,3 @@ def test_new_fields_of_an_endpoint_make_its_views_again(target, book, client):
             row = archive.sql("select * from flow").to_dicts()[0]
             assert row["a"] == ("1" if endpoint is flow else 1.0)
             assert ("b" in row) == (endpoint is flow)
-
-
-@pytest.mark.parametrize("name", ["FILLS", "series", "ipos_history", "x" * 51])
-def test_a_name_that_cannot_be_a_view_is_refused(name, archive, client, service):
-    endpoint = bl.Endpoint(name, "GET", "/x")
-    with pytest.raises(bl.ConfigError, match="cannot be that of a view"):
-        archive.update(client, lists=[(endpoint, {})])
-    assert service.received == []
-
-
-@pytest.mark.parametrize(
-    "lists", [KLINE, [KLINE], [("kline", {})], [(KLINE, "HK.00700")], [(KLINE, {})], 5, "x"]
-)
-def test_wrong_lists_are_refused(lists, archive, client, service):
-    with pytest.raises(bl.ConfigError):
-        archive.update(client, lists=lists)
-    assert service.received == []

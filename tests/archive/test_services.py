@@ -73,8 +73,7 @@ def test_what_was_read_ahead_of_the_service_is_not_covered(archive, book, client
     followed.close()
 
 
-@pytest.mark.parametrize("at_once", [1, 7, 1_000])
-@pytest.mark.parametrize("first", [0, 90, 100])
+@pytest.mark.parametrize(("at_once", "first"), [(7, 0), (1, 20), (1_000, 90)])
 def test_counts_add_up_and_of_two_versions_the_newer_one_counts(
     at_once, first, archive, book, client, monkeypatch
 ):

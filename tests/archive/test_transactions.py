@@ -8,7 +8,7 @@ import pytest
 from boardlot import _core
 from boardlot.archive import fills, update
 
-from .service import HK, fill, fills_path, ids, unavailable
+from .service import HK, fill, ids
 
 
 def stored(file):
@@ -34,15 +34,6 @@ def test_fills_are_stored_a_thousand_at_a_time_and_the_rest_at_the_end(
         archive.update(client, fills=[HK])
         assert archive.fills(*HK) == book.expected()
     assert len(seen) == 23 and seen[0] == 0 and set(seen) == {0, 1000}
-
-
-def test_pages_that_were_read_before_a_failure_are_stored(file, book, client):
-    book.put_fills(250)
-    book.failures[fills_path()] = [None, None, None, unavailable()]
-    with bl.Archive(file) as archive:
-        assert archive.update(client, fills=[HK]).errors
-        assert stored(file) == 150
-        assert archive.fills(*HK) == []
 
 
 @pytest.mark.parametrize("at_once", [1, 1_000])

@@ -111,15 +111,6 @@ def test_a_value_becomes_the_same_in_dicts_frames_and_views(archive, book, clien
     assert min(kept.values()) >= 2, kept
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_what_the_service_does_not_send_is_null_for_every_kind(archive, book, client, name):
-    book.failures[VECTORS.path] = [page_of(['{"place":0}', f'{{"place":1,"{name}":null}}'])]
-    archive.update(client, lists=[(VECTORS, {})])
-    assert len(archive.sql(f"select place from vectors where {name} is null")) == 2
-    counted = archive.sql(f"select count({name}) as known from vectors").to_dicts()
-    assert counted == [{"known": 0}]
-
-
 def test_the_sqlite3_shell_sees_the_views(file, book, client):
     need_program("sqlite3")
     book.put_fills(3)
@@ -151,12 +142,3 @@ def test_views_of_another_version_are_made_again(target, book, client):
             transaction.execute("update archive_views set digest = 'older'")
     with bl.Archive(target) as archive:
         assert len(archive.sql("select deal_id, price from fills")) == 3
-
-
-def test_an_object_is_its_json_in_a_view_and_anything_else_is_null(archive, book, client):
-    pairs = bl.Endpoint("pairs", "GET", VECTORS.path, rows="data.list", record={"pair": "object"})
-    values = ['{"base":"BTC"}', "{}", "1", '"BTC"', "[1]", "true", "null"]
-    book.failures[VECTORS.path] = [page_of(f'{{"pair":{value}}}' for value in values)]
-    archive.update(client, lists=[(pairs, {})])
-    found = archive.sql("select pair from pairs where pair is not null").to_dicts()
-    assert found == [{"pair": '{"base":"BTC"}'}, {"pair": "{}"}]

@@ -1,6 +1,5 @@
 """The command line: its exit statuses, its own commands, and where it writes."""
 
-import csv
 import json
 import signal
 import stat
@@ -10,12 +9,9 @@ from pathlib import Path
 
 import click
 import pytest
-from boardlot import errors, frames
 from boardlot.cli import application as app
 from boardlot.cli import settings
-from boardlot.cli.output import emit as output
 
-from ..support.fake_records import FakeRecords, Field, fills
 from ..support.sandbox_command import running
 
 
@@ -35,26 +31,6 @@ def test_help_of_a_command_has_its_own_options_first(boardlot):
 @pytest.mark.parametrize("name", app.COMMANDS)
 def test_every_command_shows_examples(name, boardlot):
     assert "\nExamples:\n  boardlot" in boardlot(name, "--help").out
-
-
-@pytest.mark.parametrize(
-    ("error", "status"),
-    [
-        (errors.ConfigError("market is 'XX'", hint="Correct it."), 2),
-        (errors.ApiError("no such symbol", hint="Verify the code."), 1),
-        (errors.RequestTimeout("no response"), 1),
-        (OSError("disk full"), 1),
-        (ImportError("needs pyarrow"), 1),
-    ],
-)
-def test_errors_go_to_stderr_with_their_hint(error, status, boardlot, monkeypatch):
-    def fail(*_, **__):
-        raise error
-
-    monkeypatch.setattr(app.app, "main", fail)
-    hint = getattr(error, "hint", "")
-    expected = f"boardlot: {error}\n" + (f"hint: {hint}\n" if hint else "")
-    assert boardlot() == (status, "", expected)
 
 
 def test_without_click_one_line_says_what_to_install():
@@ -141,75 +117,6 @@ def test_demo(tmp_path, boardlot):
     assert [words[0] for words in following] == ["sandbox", "--profile", "open"]
     for words in following:
         assert boardlot(*words, "--help").status == 0
-
-
-class Typed(FakeRecords):
-    def to_arrow(self):
-        return frames.to_arrow(self)
-
-
-def typed(count):
-    rows = fills(count)
-    return Typed(rows, rows.schema)
-
-
-class Pages(list):
-    """A pager over pages that are there already."""
-
-    total = None
-
-    def pages(self):
-        return iter(self)
-
-
-@pytest.mark.parametrize("count", [60, 0])
-@pytest.mark.parametrize("format_", settings.FORMATS)
-def test_data_go_to_a_file_whole_or_not_at_all(format_, count, tmp_path, capsys):
-    if format_ == "parquet":
-        pytest.importorskip("pyarrow")
-    asked, file = settings.Settings(format=format_, out=tmp_path / "data"), tmp_path / "data"
-    output.emit(asked, typed(count))
-    assert capsys.readouterr().err == f"wrote {count} rows to {file}\n"
-    written = file.read_bytes()
-    if format_ == "json":
-        assert json.loads(written) == fills(count)
-    elif format_ == "jsonl":
-        assert [json.loads(line) for line in written.splitlines()] == fills(count)
-    elif format_ == "csv":
-        assert len(list(csv.reader(written.decode().splitlines()))) == count + 1
-    elif format_ == "table":
-        assert b"stock_name" in written
-    else:
-        assert written[:4] == b"PAR1" and b"stock_name" in written
-
-    asked.force = True
-    with pytest.raises((TypeError, AttributeError)):
-        output.emit(asked, None)
-    asked.force = False
-    with pytest.raises(click.UsageError, match="exists: choose another --out, or add --force"):
-        output.emit(asked, typed(1))
-    assert file.read_bytes() == written
-    assert [path.name for path in tmp_path.iterdir()] == ["data"]
-
-
-def test_csv_has_every_field_and_values_as_sent(tmp_path):
-    rows = [{"n": "0.10", "flag": True}, {"n": None, "new": {"a": "长"}, "text": 'a,"b"\n'}]
-    asked = settings.Settings(format="csv", out=tmp_path / "data")
-    output.emit(asked, FakeRecords(rows, (Field("n", "decimal"), Field("gone", "text"))))
-    with (tmp_path / "data").open(encoding="utf-8", newline="") as file:
-        assert file.read() == (
-            'n,gone,flag,new,text\n0.10,,true,,\n,,,"{""a"":""长""}","a,""b""\n"\n'
-        )
-
-
-def test_a_field_that_comes_too_late_for_a_column_is_reported(tmp_path, capsys):
-    first, late = FakeRecords([{"a": 1}]), FakeRecords([{"a": 2, "b": 3}])
-    output.emit(settings.Settings(out=tmp_path / "data.csv"), Pages([first, late, late]))
-    assert (tmp_path / "data.csv").read_text() == "a\n1\n2\n2\n"
-    assert capsys.readouterr().err.splitlines()[:-1] == [
-        "boardlot: the field b first appeared after the header was written and is left out; "
-        "--format jsonl includes it"
-    ]
 
 
 def test_parquet_is_written_in_groups_of_rows(tmp_path, monkeypatch, live):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,7 @@ NOT_RUN = re.compile(
     r" login| logout| --store | profile remove| status CLIENT_ID|boardlot (sandbox|demo|open)|~/"
     r"| mcp\b| archive (status|export|sql|follow) | call "
 )
+COMMAND_ALONE = re.compile(r"(boardlot [^|<>&;$`\\*~]*)?")
 # Acts like `duckdb -c SQL`, for machines that have only the Python package.
 DUCKDB = """
 import sys
@@ -49,27 +51,35 @@ def service(tmp_path_factory):
 
 
 @pytest.fixture
-def run(service, tmp_path):
-    """Runs a script in the test's folder, which is its home, and returns what it prints."""
+def run(service, boardlot, tmp_path, monkeypatch):
+    """Runs a script in the test's folder, which is its home, and returns what it prints: commands
+    alone in this process, and what needs a shell in bash.
+    """
+    environment = {**service.environment, "HOME": str(tmp_path)}
+    for name in ("HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, environment[name])
+    monkeypatch.chdir(tmp_path)
 
-    def bash(script, folder=tmp_path, status=0, **more):
+    def run(script, status=0, **more):
         # The examples name a service of their own, or the profile of a sandbox in another terminal.
         script = script.replace("https://api.example.com", service.sandbox.base_url)
         script = script.replace("--profile demo", "--profile live")
         # `head` would end what writes into it.
         script = script.replace("| head", "| sed -n 1,10p")
         if "--key-file key.pem" in script:
-            (folder / "key.pem").touch(mode=0o600)
-            (folder / "key.pem").write_text(service.key_file.read_text())
+            Path("key.pem").touch(mode=0o600)
+            Path("key.pem").write_text(service.key_file.read_text())
+        lines = script.replace("\\\n", " ").splitlines()
+        if all(COMMAND_ALONE.fullmatch(line) for line in lines):
+            done = [boardlot(*shlex.split(line)[1:]) for line in filter(None, lines)]
+            assert not any(one.status for one in done), done
+            return "".join(one.out for one in done)
         command = ["bash", "-e", "-o", "pipefail", "-c", script]
-        environment = {**service.environment, "HOME": str(folder)}
-        done = subprocess.run(
-            command, env=environment, cwd=folder, capture_output=True, text=True, **more
-        )
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, **more)
         assert (done.returncode != 0) == (status != 0), done.stderr
         return done.stdout
 
-    return bash
+    return run
 
 
 def need(*programs):

@@ -59,9 +59,7 @@ def test_rows_are_written_as_they_come_until_the_reader_goes_away(format_, servi
     [
         (["time"], False),
         (["fills", "--help"], False),
-        ([*FILLS, "--format", "table"], False),
         ([*FILLS, "--format", "json"], False),
-        ([*FILLS, "--format", "csv"], False),
         ([*FILLS, "--format", "jsonl"], True),
         ([*FILLS, "--format", "parquet"], True),
     ],

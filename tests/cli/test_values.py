@@ -80,6 +80,20 @@ def test_csv_has_every_number_as_the_service_sent_it(run, tmp_path):
     assert {row["text"] for row in rows} == {"{}"}
 
 
+def test_csv_has_every_field_of_its_first_page_and_says_which_came_too_late(run, tmp_path):
+    out = tmp_path / "fills.csv"
+    first, later = '{"deal_id":"1","x":{"a":"长"},"f":true}', '{"x":"a,\\"b\\"\\n","late":1}'
+    done = run(first, later, later, options=["--out", out])
+    with out.open(encoding="utf-8", newline="") as file:
+        rows = [{name: row[name] for name in ("deal_id", "x", "f")} for row in csv.DictReader(file)]
+    assert rows == [
+        {"deal_id": "1", "x": '{"a":"长"}', "f": "true"},
+        *[{"deal_id": "", "x": 'a,"b"\n', "f": ""}] * 2,
+    ]
+    assert done.err.count("the field late first appeared after the header was written") == 1
+    assert f"wrote 3 rows to {out}" in done.said
+
+
 @pytest.mark.parametrize("ending", ["jsonl", "csv"])
 def test_a_resumed_file_has_the_same_values(ending, run, tmp_path):
     pages = list(map(record, NUMBERS))

@@ -4,7 +4,6 @@ import math
 import os
 from pathlib import Path
 
-import boardlot as bl
 import click
 import pytest
 from boardlot.cli.application import app
@@ -97,10 +96,6 @@ def test_wrong_usage_is_said_before_a_request(arguments, said, live, sent, folde
     assert (done.status, done.out) == (2, "") and said in done.said
     assert sent() == [] and sorted(folder.iterdir()) == before
     assert Path("there.csv").read_text() == "mine"
-
-
-def test_what_is_far_from_every_command_has_no_suggestion(boardlot):
-    assert "did you mean" not in boardlot("xyzzy").err
 
 
 @pytest.mark.parametrize(
@@ -223,15 +218,6 @@ def test_a_number_ends_a_command_with_nothing_but_a_message(name, live):
             done = live(*name.split(), *ENDING[name], f"{option.split()[-1]}={text}")
             assert done.status == 2 if text == "nan" else done.status in (0, 1, 2), option
             assert not done.status or "Error:" in done.err or "boardlot:" in done.err, done.err
-
-
-@pytest.mark.parametrize("value", [float("nan"), 1e10, 10**400, -1, True, "5"])
-def test_numbers_of_an_archive_are_bounded_in_python_too(value, sandbox):
-    with sandbox.client() as client, bl.Archive(":memory:") as archive:
-        with pytest.raises(bl.ConfigError, match=r"wait is .*expected a number of seconds"):
-            bl.Archive("b.db", wait=value)
-        with pytest.raises(bl.ConfigError, match=r"every is .*expected a number of seconds"):
-            archive.follow(client, fills=(ACCOUNT, "HK"), every=value)
 
 
 def links(*pairs):

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from ..support.clients import MODES, run
-from ..support.keys import KEYS, PRIVATE_PEM, PUBLIC_PEM, api_key
+from ..support.keys import KEYS, PRIVATE_PEM, PUBLIC_PEM
 from ..support.service import StandInService, response
 
 UTC = timezone.utc
@@ -189,12 +189,6 @@ def test_keys_of_every_form_are_read(name, tmp_path):
         assert key.public_key_pem().split() == KEYS[name]["public_pem"].split()
 
 
-def test_nothing_can_be_called_without_an_address():
-    with pytest.raises(bl.ConfigError) as caught:
-        bl.Client(auth=api_key())
-    assert "base_url" in str(caught.value)
-
-
 class Whole:
     """A whole number as other libraries define it."""
 
@@ -205,6 +199,9 @@ class Whole:
         if self.number is None:
             raise TypeError("only a single number can be an index")
         return self.number
+
+    def __str__(self):
+        return f"whole {self.number}"
 
 
 @pytest.mark.parametrize(

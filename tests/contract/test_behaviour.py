@@ -9,9 +9,8 @@ import socket
 import boardlot as bl
 import pytest
 
-from ..support.clients import MODES, run, settled
+from ..support.clients import MODES, run
 from ..support.keys import assert_signed
-from ..support.paged_service import PagedList
 from ..support.service import StandInService, response
 
 modes = pytest.mark.parametrize("mode", MODES)
@@ -177,16 +176,3 @@ def test_a_refused_connection_is_a_transport_error(mode):
     assert not isinstance(caught.value, bl.RequestTimeout)
     assert "reference_futures" in caught.value.endpoint
     assert caught.value.retryable is True and caught.value.hint
-
-
-@modes
-def test_a_page_is_tried_again_in_the_middle_of_an_iteration(mode):
-    book = PagedList("fills_history", [2, 2, 2], {1: [unavailable()], 2: [response(drop=True)]})
-
-    async def all_fills(client):
-        times = {"start": 1780000000000000, "end": 1787000000000000}
-        return list(await settled(client.pager("fills_history", "1", "HK", **times).all()))
-
-    with StandInService(book) as server:
-        assert run(mode, server, all_fills, max_retries=2) == book.rows
-    assert len(server.received) == 5

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 import boardlot as bl
 import pytest
 
-from ..support.clients import MODES, client_of, run, settled
+from ..support.clients import client_of
 from ..support.service import StandInService, response
 
 PATH = "/api/v1.0/quote/HK.00700/history-kline"
@@ -75,20 +75,6 @@ def test_every_row_of_the_range_comes_once_wherever_the_next_end_is(
         assert asked <= COUNT // (limit - 1) + 2
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_rows_before_the_callers_start_do_not_prolong_the_list(mode):
-    query = {"start": FIRST + 600, "end": LAST}
-
-    async def use(client):
-        return await settled(bars(client.client, **query).all())
-
-    with StandInService(Bars(10, counts_all=True)) as server:
-        rows = run(mode, server, use)
-        ends = [int(dict(parse_qsl(one.query))["end"]) for one in server.received]
-    assert [row["time"] for row in rows] == [b["time"] for b in reversed(BARS[10:])]
-    assert all(end >= query["start"] for end in ends)
-
-
 @pytest.mark.parametrize("place", ["query", "body"])
 def test_a_next_end_that_is_the_callers_own_raises_and_no_page_comes_twice(place):
     method = "GET" if place == "query" else "POST"
@@ -141,14 +127,6 @@ def test_a_day_with_more_rows_than_fit_a_page_is_an_error_wherever_the_range_sta
             assert "More rows may have that end" in caught.value.hint
 
 
-def test_a_single_moment_of_which_more_is_said_to_exist_is_an_error():
-    # `has_more` may be about the rows before the range: nothing in the response says so.
-    with StandInService(Bars(1, counts_all=True)) as server, client_of(server) as client:
-        pager = bars(client, start=LAST, end=LAST)
-        with pytest.raises(bl.PaginationError):
-            pager.all()
-
-
 @pytest.mark.parametrize("limit", [2, 8])
 def test_a_checkpoint_anywhere_neither_loses_nor_repeats_a_row(limit):
     query = {"start": FIRST, "end": LAST}
@@ -166,38 +144,6 @@ def test_the_checkpoint_of_a_long_list_stays_small():
         pager = bars(client, start=FIRST, end=FIRST + 20_000)
         sizes = [len(pager.checkpoint()) for _ in pager.pages()]
     assert len(sizes) > 200 and max(sizes) < 4096
-
-
-def test_rows_without_the_field_that_identifies_them_are_rejected():
-    with StandInService(Bars(10)) as server, client_of(server) as client:
-        pager = bars(client, unique="id", start=FIRST, end=LAST)
-        with pytest.raises(bl.ProtocolError, match="has no id"):
-            pager.all()
-
-
-@pytest.mark.parametrize("counts_all", [False, True])
-def test_the_day_before_the_earliest_row_ends_the_range_at_its_start(counts_all):
-    days = [date(2026, 1, 1) + timedelta(days=n) for n in range(90)]
-
-    def service(received):
-        asked = dict(parse_qsl(received.query))
-        known = [day for day in days if str(day) <= asked["end"]]
-        within = [day for day in known if str(day) >= asked["start"]]
-        page = within[-20:]
-        more = len(known if counts_all else within) > len(page)
-        data = {"capital_flow_list": [{"data_date": str(day)} for day in page]}
-        return response({"ret_code": 0, "data": data, "pagination": {"has_more": more}})
-
-    with StandInService(service) as server, client_of(server) as client:
-        rows = client.paginate(
-            "GET",
-            "/any",
-            paging=bl.DateRange(before="data_date"),
-            rows="data.capital_flow_list",
-            query={"start": "2026-01-11", "end": "2026-03-31"},
-        )
-        dates = sorted(row["data_date"] for row in rows)
-    assert dates == [str(day) for day in days[10:]]
 
 
 def test_a_date_range_shows_how_it_was_made_and_rejects_empty_names():

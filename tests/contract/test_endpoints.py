@@ -13,6 +13,7 @@ from ..support.clients import MODES, PAGERS, run, same
 from ..support.keys import KEYS, api_key, assert_signed
 from ..support.service import StandInService, response
 from ..support.vectors import endpoint_vectors, scripted_responses, vector_case
+from .test_bad_input import Whole
 
 CASES = endpoint_vectors()
 IDS = [f"{endpoint}-{case['name'].replace(' ', '_')}" for endpoint, case in CASES]
@@ -141,19 +142,6 @@ def test_an_rsa_key_signs_the_same_requests(endpoint):
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-
-
-class Whole:
-    """A whole number as other libraries define it."""
-
-    def __init__(self, number):
-        self.number = number
-
-    def __index__(self):
-        return self.number
-
-    def __str__(self):
-        return f"whole {self.number}"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from ..support.clients import MODES, client_of, run, settled
 from ..support.keys import PRIVATE_PEM
-from ..support.paged_service import CALLS, END, RANGE, START, PagedList, cursor_of, page
+from ..support.paged_service import CALLS, END, RANGE, START, PagedList, page
 from ..support.service import StandInService, response
 
 modes = pytest.mark.parametrize("mode", MODES)
@@ -36,15 +36,6 @@ def test_iteration_returns_every_row_in_order(method, mode):
     assert rest == []
     assert requests == len(LENGTHS) == len(server.received)
     assert total == (len(book.rows) if method == "plate_stocks" else None)
-
-
-@methods
-@modes
-def test_the_first_page_is_requested_as_each_endpoint_expects(method, mode):
-    with StandInService(PagedList(method, [1, 1])) as server:
-        run(mode, server, lambda c: c.rows(pager_of(c, method)))
-    first = {"plate_stocks": "", "crypto_orders": None, "fills_history": ""}[method]
-    assert [cursor_of(received) for received in server.received] == [first, "after 1"]
 
 
 @modes
@@ -97,21 +88,6 @@ def test_a_checkpoint_resumes_after_the_last_row_received_with_either_client(met
         assert PRIVATE_PEM.split("\n")[1] not in checkpoint
         tail = run("sync", server, lambda c: c.rows(pager_of(c, method, resume=checkpoint)))
     assert head + tail == book.rows
-
-
-@pytest.mark.parametrize("taken", [0, 1, 3])
-def test_an_open_range_stays_fixed_over_a_checkpoint(taken):
-    book = PagedList("fills_history", [2, 2, 2])
-    with StandInService(book, clock=0.0) as server, client_of(server) as client:
-        pager = client.fills_history("281756", "HK")
-        rows = [next(pager) for _ in range(taken)]
-        rows += client.fills_history("281756", "HK", resume=pager.checkpoint())
-        ranges = {
-            tuple(part for part in received.query.split("&") if part.startswith(("start=", "end=")))
-            for received in server.received
-        }
-    assert rows == book.rows
-    assert len(ranges) == 1
 
 
 FAULTS = {
@@ -198,3 +174,18 @@ def test_what_is_no_checkpoint_is_rejected(text):
         with pytest.raises(bl.ConfigError):
             client.crypto_orders(7, resume=text)
         assert server.received == []
+
+
+@modes
+@pytest.mark.parametrize("limits", [{"max_items": 0}, {"max_pages": 0}, {"max_pages": 1}], ids=str)
+def test_a_result_without_rows_does_not_end_a_list_that_continues(mode, limits):
+    book = PagedList("crypto_orders", [0, 3, 2])
+
+    async def use(client):
+        pager = pager_of(client, "crypto_orders")
+        assert list(await settled(pager.all(**limits))) == []
+        resumed = pager_of(client, "crypto_orders", resume=pager.checkpoint())
+        return list(await settled(pager.all())), list(await settled(resumed.all()))
+
+    with StandInService(book) as server:
+        assert run(mode, server, use) == (book.rows, book.rows)

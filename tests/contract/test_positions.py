@@ -18,7 +18,7 @@ from .test_pagers import LENGTHS, methods, modes, pager_of
 @modes
 @pytest.mark.parametrize(
     ("ended_by", "again"),
-    [("for", "all"), ("pages", "to_arrow"), ("all", "to_pandas"), ("all", "to_polars")],
+    [("for", "all"), ("pages", "to_arrow"), ("all", "to_pandas"), ("for", "batches")],
 )
 def test_an_exhausted_pager_raises_instead_of_returning_nothing(mode, ended_by, again):
     book = PagedList("fills_history", LENGTHS)
@@ -32,25 +32,15 @@ def test_an_exhausted_pager_raises_instead_of_returning_nothing(mode, ended_by, 
         else:
             await settled(pager.all())
         assert await client.rows(pager) == [] and await client.pages(pager) == []
-        await settled(getattr(pager, again)())
+        await settled(
+            pager.to_arrow(batches=True) if again == "batches" else getattr(pager, again)()
+        )
 
     with StandInService(book) as server:
         with pytest.raises(bl.ConfigError, match="exhausted") as caught:
             run(mode, server, use)
         assert len(server.received) == len(LENGTHS)
-    assert json.loads(caught.value.checkpoint)["at"]["done"]
-
-
-@modes
-def test_batches_of_an_exhausted_pager_are_rejected_as_well(mode):
-    async def use(client):
-        pager = pager_of(client, "fills_history")
-        await client.rows(pager)
-        with pytest.raises(bl.ConfigError, match="exhausted"):
-            pager.to_arrow(batches=True)
-
-    with StandInService(PagedList("fills_history", LENGTHS)) as server:
-        run(mode, server, use)
+    assert again == "batches" or json.loads(caught.value.checkpoint)["at"]["done"]
 
 
 @modes
@@ -179,21 +169,6 @@ def test_a_forgotten_await_is_warned_of():
         gc.collect()
         assert server.received == []
     assert [str(one.message) for one in warned] == ["crypto_orders was never awaited"]
-
-
-def test_trio_users_learn_what_to_use_instead():
-    trio = pytest.importorskip("trio")
-
-    async def main(base_url):
-        client = bl.AsyncClient(base_url)
-        with pytest.raises(bl.ConfigError, match="asyncio"):
-            await client.crypto_orders(7).all()
-        with bl.Client(base_url) as blocking:
-            return list(await trio.to_thread.run_sync(blocking.crypto_orders(7).all))
-
-    book = PagedList("crypto_orders", [2])
-    with StandInService(book) as server:
-        assert trio.run(main, server.base_url) == book.rows
 
 
 def test_awaitables_beside_each_other_get_their_rows_in_the_order_of_the_awaits():

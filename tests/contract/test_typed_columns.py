@@ -130,73 +130,36 @@ def test_an_empty_result_has_every_declared_column_with_its_type(endpoint, name,
         assert set(result.to_polars(decimals=decimals).columns) == set(kinds)
 
 
-@shapes
-def test_pandas_columns_have_the_declared_types_and_values(endpoint, name, kinds):
-    result, rows = records(endpoint, name)
-    frame = result.to_pandas()
-    assert set(frame.columns[: len(kinds)]) == set(kinds)
-    assert len(frame) == len(rows)
-    for field, kind in kinds.items():
-        column, values = frame[field], column_of(rows, field, kind)
-        if kind == "any":
-            continue
-        assert list(column.isna()) == [value is None for value in values], field
-        got = [value for value in column if not pd.isna(value)]
-        values = [value for value in values if value is not None]
-        if kind in ("ms", "us"):
-            arrow = getattr(column.dtype, "pyarrow_dtype", None)
-            assert (arrow or column.dtype).unit == kind
-            assert [pd.Timestamp(value).to_pydatetime() for value in got] == values
-        elif kind == "date":
-            assert [pd.Timestamp(value).date() for value in got] == values
-        elif kind in ("decimal", "float"):
-            assert pd.api.types.is_float_dtype(column.dtype), field
-            assert got == [float(value) for value in values]
-        else:
-            assert got == values, field
+POLARS = {
+    **{"decimal": pl.Float64, "float": pl.Float64, "bool": pl.Boolean, "date": pl.Date},
+    **{"int": pl.Int64, "ms": pl.Datetime("ms", "UTC"), "us": pl.Datetime("us", "UTC")},
+}
 
 
 @shapes
-def test_polars_columns_have_the_declared_types_and_values(endpoint, name, kinds):
+def test_frames_and_typed_dicts_have_the_same_values(endpoint, name, kinds):
     result, rows = records(endpoint, name)
-    frame = result.to_polars()
-    assert set(frame.columns[: len(kinds)]) == set(kinds)
-    assert frame.height == len(rows)
-    plain = {"decimal": pl.Float64, "float": pl.Float64, "bool": pl.Boolean, "date": pl.Date}
-    for field, kind in kinds.items():
-        dtype, values = frame.schema[field], column_of(rows, field, kind)
-        if kind == "any":
-            continue
-        if kind in ("ms", "us"):
-            assert dtype == pl.Datetime(kind, "UTC"), field
-        elif kind == "int":
-            assert dtype.is_integer(), field
-        elif kind in plain:
-            assert dtype == plain[kind], field
-        if kind == "decimal":
-            values = [None if value is None else float(value) for value in values]
-        assert frame[field].to_list() == values, field
-
-
-@shapes
-def test_typed_dicts_hold_decimals_times_dates_and_none(endpoint, name, kinds):
-    result, rows = records(endpoint, name)
+    table, pandas, polars = result.to_arrow(), result.to_pandas(), result.to_polars()
+    assert table.column_names == list(pandas.columns) == polars.columns
     typed = result.to_dicts(typed=True)
     assert len(typed) == len(rows)
-    for got, row in zip(typed, rows, strict=True):
-        for field, kind in kinds.items():
+    for field, kind in kinds.items():
+        if kind == "any":
+            continue
+        values, column = table[field].to_pylist(), pandas[field]
+        assert polars[field].to_list() == values, field
+        assert polars.schema[field] == POLARS.get(kind, polars.schema[field]), field
+        shown = [None if pd.isna(value) else value for value in column]
+        if kind == "date":
+            shown = [value and value.date() for value in shown]
+        assert shown == values, field
+        if kind in ("ms", "us"):
+            assert getattr(column.dtype, "pyarrow_dtype", column.dtype).unit == kind
+        assert kind not in ("decimal", "float") or pd.api.types.is_float_dtype(column.dtype), field
+        for got, row in zip(typed, rows, strict=True):
             value = expected(kind, row.get(field))
-            if kind == "any":
-                continue
-            assert got.get(field) == value, field
-            if kind == "decimal" and value is not None:
-                assert isinstance(got[field], Decimal)
-                assert str(got[field]) == row[field]
-            elif kind in ("ms", "us") and value is not None:
-                assert isinstance(got[field], datetime)
-                assert got[field].utcoffset() == timedelta(0)
-            elif kind == "date" and value is not None:
-                assert type(got[field]) is date
+            assert same(got.get(field), value), field
+            assert kind != "decimal" or value is None or str(got[field]) == row[field]
 
 
 def test_the_times_of_crypto_orders_stay_integers_for_their_unit_is_not_shown():

@@ -4,7 +4,6 @@ The document does not say whether the ends of a range belong to it; here both do
 seam is in two parts and has to be received once.
 """
 
-from itertools import pairwise
 from urllib.parse import parse_qsl
 
 import boardlot as bl
@@ -96,17 +95,6 @@ def test_an_iteration_keeps_at_most_a_page_of_each_window_ahead(mode):
     assert requests == 4 and len(server.received) <= 4
 
 
-def test_frames_of_windows_are_those_of_one_cursor():
-    ledger = Ledger(LEDGERS["on every seam"])
-    ask = {"start": START, "end": END}
-    with StandInService(ledger) as server, client_of(server) as client:
-        whole, parts = (
-            client.fills_history("281756", "HK", **ask, windows=windows).to_arrow().to_pylist()
-            for windows in (1, 4)
-        )
-    assert parts == whole and len(whole) == len(ledger.fills)
-
-
 @pytest.mark.parametrize("moment", [None, "soon", START - 1])
 def test_a_fill_that_no_window_can_own_is_an_error_and_not_lost(moment):
     fills = [fill(1, moment) if moment is not None else {"deal_id": "1"}]
@@ -124,16 +112,3 @@ def test_windows_are_1_to_64(windows):
         with pytest.raises(bl.ConfigError, match="1 to 64"):
             client.fills_history("281756", "HK", windows=windows)
         assert server.received == []
-
-
-def test_an_open_range_in_windows_is_fixed_once():
-    ledger = Ledger([])
-    with StandInService(ledger, clock=0.0) as server, client_of(server) as client:
-        assert client.fills_history("281756", "HK", windows=4).all() == []
-    ranges = sorted(
-        tuple(int(dict(parse_qsl(one.query))[name]) for name in ("start", "end"))
-        for one in server.received
-    )
-    assert len(ranges) == 4
-    assert ranges[-1][1] - ranges[0][0] == 90 * 86_400_000_000
-    assert all(earlier[1] == later[0] + 1 for earlier, later in pairwise(ranges))

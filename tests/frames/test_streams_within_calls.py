@@ -72,5 +72,5 @@ print("ends")
 
 @engines
 def test_the_program_ends_with_streams_that_were_not_read_to_their_end(engine):
-    for _ in range(3):
+    for _ in range(2):
         assert run_python(AT_EXIT, engine, seconds=120.0, env={"PYTHONDEVMODE": "1"})[0] == "ends\n"

@@ -4,7 +4,7 @@ import datetime
 
 import boardlot as bl
 import pytest
-from boardlot._endpoints import ENDPOINTS
+from boardlot._endpoints import ENDPOINTS, Account
 
 from ..support.own_endpoints import KLINE
 
@@ -23,18 +23,7 @@ FILL = {
     "counter_broker_name": "",
     "status": "OK",
 }
-# Each built-in method with the path of its rows: arguments, and a row.
-PUT = {
-    "trading_days": (("HK", "2026-01-01", "2026-01-31"), {"time": "2026-01-05"}),
-    "reference_futures": (("HK.HSImain",), {"code": "HK.HSI2601"}),
-    "ipo_list": (("hk",), {"code": "HK.09999"}),
-    "dividends": (("HK.00700",), {"dividend_per_share": 1.5}),
-    "plate_stocks": (("HK.BK1001",), {"code": "HK.00700"}),
-    "crypto_orders": (("7",), {"order_id": "1"}),
-    "sim_orders": (("7",), {"order_id": "1"}),
-    "sim_positions": (("7",), {"pstn_id": "1"}),
-    "fills_history": (("7", "HK"), FILL),
-}
+ROWS = [{**FILL, "index": index, "ünï": [None, 1.10, "x"]} for index in range(120)]
 
 
 @pytest.fixture(scope="module")
@@ -51,21 +40,20 @@ def sandbox(shared):
     shared.reset()
 
 
-def test_every_method_with_rows_is_in_the_list():
-    assert PUT.keys() == {endpoint.method for endpoint in ENDPOINTS} - {"server_time"}
-
-
-@pytest.mark.parametrize("name", PUT)
-def test_put_replaces_the_rows_of_every_method(sandbox, name):
-    arguments, row = PUT[name]
-    rows = [{**row, "index": index, "ünï": [None, 1.10, "x"]} for index in range(120)]
-    sandbox.put(name, rows)
-    with sandbox.client() as client:
-        result = getattr(client, name)(*arguments)
-        assert list(result) == rows
-    sandbox.put(name, [])
-    with sandbox.client() as client:
-        assert list(getattr(client, name)(*arguments)) == []
+@pytest.mark.parametrize(
+    "endpoint",
+    [one for one in ENDPOINTS if one.method != "server_time"],
+    ids=lambda one: one.method,
+)
+def test_put_replaces_the_rows_of_every_method(sandbox, endpoint):
+    arguments = [
+        sandbox.accounts[one.kind][0] if isinstance(one, Account) else one
+        for one in endpoint.arguments
+    ]
+    for rows in (ROWS, []):
+        sandbox.put(endpoint.method, rows)
+        with sandbox.client() as client:
+            assert list(getattr(client, endpoint.method)(*arguments)) == rows
 
 
 def test_put_for_one_account_leaves_the_others(sandbox):

@@ -44,6 +44,13 @@ def test_the_release_checklist_names_every_file_with_a_placeholder():
     )
 
 
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "ARCHITECTURE.md"])
+def test_every_path_that_a_page_for_contributors_names_exists(page):
+    folders = "src|crates|python|tests|docs|tools|benches|fuzz|notebooks|examples|requirements"
+    named = re.findall(rf"`((?:{folders})/[\w./-]+)`", read(page))
+    assert len(named) > 10 and [path for path in named if not (ROOT / path).exists()] == []
+
+
 def test_every_address_of_the_project_is_a_placeholder_or_none_is():
     urls = read("pyproject.toml").partition("[project.urls]")[2].partition("\n[")[0]
     addresses = re.findall(r'= "(https://\S+)"', urls)

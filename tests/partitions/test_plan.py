@@ -187,11 +187,17 @@ def test_a_partition_and_its_reference_have_no_secret(client):
 
 
 @pytest.mark.parametrize(
-    "auth", [bl.BearerToken("canary-1"), bl.ApiKey("key", bl.generate_key().private_pem)]
+    "credentials",
+    [
+        lambda _: bl.ApiKey("key", bl.generate_key().private_pem),
+        lambda _: bl.BearerToken("canary-1"),
+        lambda _: bl.OAuth("client", store=bl.MemoryStore()),
+        lambda path: bl.OAuth("client", store=bl.EncryptedFileStore(path, lambda: "canary-2")),
+    ],
 )
-def test_credentials_without_a_reference_are_rejected(auth):
+def test_credentials_without_a_reference_are_rejected(credentials, tmp_path):
     with (
-        bl.Client("https://api.example.com", auth=auth) as client,
+        bl.Client("https://api.example.com", auth=credentials(tmp_path / "tokens")) as client,
         pytest.raises(bl.ConfigError) as refused,
     ):
         refer(client)

@@ -42,6 +42,7 @@ Price = NewType("Price", Decimal)
         ("create_time", int, "1790000000123456", 1790000000123456),
         ("create_time", int, "0", 0),
         ("new", datetime, "2026-09-21T16:13:20.123456+02:00", TIME),
+        ("new", datetime, "9999-12-31T23:59:59Z", datetime(9999, 12, 31, 23, 59, 59, 0, UTC)),
         ("text", date, "2024-02-29", date(2024, 2, 29)),
         ("text", date | None, "--", None),
         ("text", date | None, "", None),
@@ -90,6 +91,9 @@ def test_each_annotation_has_its_conversion(name, annotation, sent, expected):
         # Only the schema tells the unit of a number.
         ("side", datetime, "2026-01-01T00:00:00Z", 1790000000, "is 1790000000; expected datetime"),
         ("text", datetime, "2026-01-01T00:00:00Z", "2026-09-21T16:13:20", "expected datetime"),
+        # A leap second.
+        ("text", datetime, "2016-12-31T23:59:59Z", "2016-12-31T23:59:60Z", "expected datetime"),
+        ("text", datetime, "2016-12-31T23:59:59Z", "2016-12-31T23:59:60.5+00:00", "expected"),
         ("text", date, "2026-01-01", "2026-02-30", "expected date"),
         ("create_time", date, "2026-01-01", "1790000000123456", "expected date"),
         ("side", Side, 1, 2, "side of record 1 is 2; expected Side"),

@@ -58,6 +58,9 @@ class Postgres:
             "port": self.port,
             "unix_socket_directories": "",
             "fsync": "off",
+            "full_page_writes": "off",
+            "autovacuum": "off",
+            "jit": "off",
             "max_connections": 40,
             "shared_buffers": "16MB",
         }

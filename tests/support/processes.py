@@ -69,14 +69,6 @@ def has_libraries_of(words):
     return all(find_spec(library) for word, library in LIBRARIES.items() if word in words)
 
 
-def needs_libraries_of(words):
-    """Skips a test of frames where their library is not there."""
-    if not has_libraries_of(words):
-        import pytest  # Children need not load it.
-
-        pytest.skip(f"the library of {words} is not installed")
-
-
 def options_of(*names):
     """The options of a child, which ends itself with all stacks where it takes too long."""
     parser = argparse.ArgumentParser()
