@@ -121,7 +121,6 @@ stubs: $(BIN)/.built ## Writes the docstrings of the compiled module into its st
 	$(BIN)/ruff format --quiet python/boardlot/_core
 
 test-long: $(BIN)/.built system-packages ## The long forms of the tests: an hour.
-	BOARDLOT_TEST_EXITS=500 $(BIN)/pytest --timeout 3600 tests/processes/test_exits.py
 	BOARDLOT_TEST_LISTS=100000 $(CARGO) test --locked --no-default-features --features sandbox --test core moving_service
 	$(BIN)/pytest -m slow --ignore tests/packaging
 

@@ -19,9 +19,9 @@ use crate::{
     auth::{Attempt, KeyPair},
     decode::{
         ColumnOptions, Columns, Decimals, InvalidValues, Page, PageSlice, PushError, Raw, Strings,
-        TypedValue, Value, find_member, parse_fast_path, parse_members, parse_page,
-        parse_registration, parse_server_time, parse_slow_path, parse_token_response, parse_typed,
-        success_members,
+        Value, date, decimal_text, find_member, flag, integer, is_null, number, parse_fast_path,
+        parse_members, parse_page, parse_registration, parse_server_time, parse_slow_path,
+        parse_token_response, success_members, text, timestamp,
     },
     error::Result,
     http::HttpResponse,
@@ -55,8 +55,8 @@ pub fn page(data: &[u8]) {
             Err(error) => unreachable!("the fast path accepts what is an error: {error}"),
         }
     }
-    if let Ok(page) = parse_page(Envelope::Status, &at, &response) {
-        columns(page);
+    if let (Ok(page), Ok(general)) = (parse_page(Envelope::Status, &at, &response), general) {
+        columns(page, general);
     }
 }
 
@@ -75,7 +75,7 @@ fn same(ours: &Page, theirs: &Page) {
     assert_eq!(meta(ours), meta(theirs), "the same metadata");
 }
 
-fn columns(page: Page) {
+fn columns(page: Page, general: Page) {
     let Some(ResponseShape::Rows(_, Schema::One(record))) =
         endpoint("fills_history").map(|row| row.response.clone())
     else {
@@ -83,11 +83,13 @@ fn columns(page: Page) {
     };
     let fields: Vec<&Field> = record.fields().collect();
     let options = ColumnOptions { invalid: InvalidValues::Null, ..ColumnOptions::default() };
-    let mut slow = Columns::new(fields.iter().copied(), None, options);
-    let parsed = (0..page.len()).try_for_each(|index| slow.push(None, &page.row(index)?));
-    let mut fast = Columns::new(fields.iter().copied(), None, options);
-    let range = 0..page.len();
-    let scanned = fast.push_slice(&PageSlice { page: Arc::new(page), range, key: None });
+    let columns = |page: Page| {
+        let mut columns = Columns::new(fields.iter().copied(), None, None, options);
+        let range = 0..page.len();
+        let pushed = columns.push_slice(&PageSlice { page: Arc::new(page), range, key: None });
+        (columns, pushed)
+    };
+    let ((fast, scanned), (slow, parsed)) = (columns(page), columns(general));
     assert_eq!(scanned.is_ok(), parsed.is_ok(), "both or neither");
     if scanned.is_ok() {
         assert_eq!(fast.finish().ok(), slow.finish().ok(), "the same columns");
@@ -118,7 +120,7 @@ pub fn columns_of_parts(data: &[u8]) {
     let rows = page.len();
     let page = Arc::new(page);
     let slice = |range| PageSlice { page: page.clone(), range, key: key.map(Arc::from) };
-    let make = || Columns::new(fields.iter().copied(), key, options);
+    let make = || Columns::new(fields.iter().copied(), key, None, options);
     within_budget(data.len(), || {
         let (mut whole, mut parts) = (make(), vec![make(), make()]);
         let taken = whole.push_slice(&slice(0..rows));
@@ -147,10 +149,9 @@ pub fn columns_of_parts(data: &[u8]) {
 /// and as one value. They agree on which values have the type of their field.
 pub fn shapes(data: &[u8]) {
     let Some((endpoint, _, Some(page))) = chosen(data) else { return };
-    let fields = fields_of(endpoint);
+    let (fields, page) = (fields_of(endpoint), Arc::new(page));
     within_budget(data.len(), || {
-        let keys: Option<Vec<String>> =
-            page.uniform_keys().map(|keys| keys.map(str::to_owned).collect());
+        let keys: Option<Vec<&str>> = page.uniform_names().map(Iterator::collect);
         for index in 0..page.len() {
             let Ok(members) = page.row(index) else { continue };
             let parsed: Vec<Option<Value<'_>>> =
@@ -163,24 +164,37 @@ pub fn shapes(data: &[u8]) {
             let fit = fields.iter().all(|field| {
                 find_member(&members, &field.name).is_none_or(|raw| fits(field.kind, raw.get()))
             });
-            let mut columns = Columns::new(fields.iter().copied(), None, ColumnOptions::default());
-            assert_eq!(columns.push(None, &members).is_ok(), fit, "its type in both or neither");
+            let mut columns =
+                Columns::new(fields.iter().copied(), None, None, ColumnOptions::default());
+            let slice = PageSlice { page: page.clone(), range: index..index + 1, key: None };
+            assert_eq!(columns.push_slice(&slice).is_ok(), fit, "its type in both or neither");
         }
     });
 }
 
 /// Returns true if a value and its members have the types of their fields.
 fn fits(kind: Kind, json: &str) -> bool {
-    match parse_typed(kind, Raw::new(json)) {
-        Ok(TypedValue::Object) => {
-            let Kind::Object(fields) = kind else { return false };
+    let raw = Raw::new(json);
+    let checked = match kind {
+        _ if is_null(raw) => Ok(()),
+        Kind::Text => text(raw).map(drop),
+        Kind::Integer => integer(raw).map(drop),
+        Kind::Number => number(raw).map(drop),
+        Kind::Flag => flag(raw).map(drop),
+        Kind::Decimal => decimal_text(raw).map(drop),
+        Kind::Timestamp(unit, _) => timestamp(raw, unit).map(drop),
+        Kind::Date => date(raw).map(drop),
+        Kind::Object(fields) => {
+            if !json.starts_with('{') {
+                return false;
+            }
             let Ok(members) = parse_members(json) else { return false };
-            fields.iter().all(|field| {
+            return fields.iter().all(|field| {
                 find_member(&members, &field.name).is_none_or(|raw| fits(field.kind, raw.get()))
-            })
+            });
         }
-        outcome => !matches!(outcome, Err(PushError::Invalid)),
-    }
+    };
+    checked != Err(PushError::Invalid)
 }
 
 /// An endpoint with records and a byte of choices, from the first two bytes; the others are its records,

@@ -67,7 +67,7 @@ fn decoding(criterion: &mut Criterion) {
         let options = ColumnOptions { decimals, ..ColumnOptions::default() };
         group.bench_function(format!("page to columns, {name}"), |bencher| {
             bencher.iter(|| {
-                let mut columns = Columns::new(fields.iter().copied(), None, options);
+                let mut columns = Columns::new(fields.iter().copied(), None, None, options);
                 let slice = PageSlice { page: page.clone(), range: 0..ROWS, key: None };
                 columns.push_slice(&slice).expect("columns");
                 columns.finish().expect("a batch")

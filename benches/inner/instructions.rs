@@ -47,7 +47,7 @@ fn columns() -> Columns {
         unreachable!("fills have one record")
     };
     let fields: Vec<_> = record.fields().collect();
-    Columns::new(fields.iter().copied(), None, ColumnOptions::default())
+    Columns::new(fields.iter().copied(), None, None, ColumnOptions::default())
 }
 
 #[library_benchmark]

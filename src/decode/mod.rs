@@ -27,25 +27,19 @@ pub use json::{Members, Raw, Value};
 pub use parse_page::parse_page;
 pub use records::{Page, PageSlice, RecordNumber, RecordRef, RowValues};
 pub use rows::Rows;
-pub use scalars::{PushError, TypedValue, parse_typed};
 pub use selection::Selection;
 pub use undeclared_names::UndeclaredNames;
 
 pub(crate) use envelope::check_credentials;
-#[cfg(feature = "fuzzing")]
-pub(crate) use json::parse_members;
 pub(crate) use oauth::{parse_registration, parse_token_response};
 pub(crate) use scalars::parse_date;
 pub(crate) use server_time::parse_server_time;
 #[cfg(feature = "python")]
 pub(crate) use {
     arrow::type_mismatch,
-    json::{JsonReader, short_eq},
-    records::{MemberScanner, field_name},
-    scalars::{
-        date, date_of_days, decimal_text, flag, integer, is_null, number, parse_float,
-        parse_integer, text, timestamp,
-    },
+    json::short_eq,
+    records::field_name,
+    scalars::{date_of_days, parse_float, parse_integer},
     stored::{StoredFill, StoredRecord, page_of_texts},
 };
 #[cfg(feature = "fuzzing")]
@@ -53,4 +47,9 @@ pub(crate) use {
     envelope::success_members,
     json::find_member,
     parse_page::{parse_fast_path, parse_slow_path},
+};
+#[cfg(any(feature = "fuzzing", feature = "python"))]
+pub(crate) use {
+    json::parse_members,
+    scalars::{PushError, date, decimal_text, flag, integer, is_null, number, text, timestamp},
 };

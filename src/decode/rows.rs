@@ -176,8 +176,7 @@ impl Rows {
     ) -> Result<Vec<Columns>> {
         let fields = || self.fields.iter();
         let selection = self.selection.as_ref();
-        let new_part =
-            || Columns::of_selection(fields(), self.key_name(), selection, options).of_whole();
+        let new_part = || Columns::new(fields(), self.key_name(), selection, options).of_whole();
         let mut parts = BatchBuilder::new(new_part);
         for slice in &self.slices {
             if !is_wanted() {

@@ -79,7 +79,7 @@ impl Rows {
     }
 }
 
-/// The fields of a record in their order; of duplicate names, the last value.
+/// The fields of a record in their order.
 struct Record<'a> {
     fields: Vec<(Cow<'a, str>, Value<'a>)>,
     indices: HashMap<Cow<'a, str>, usize>,
@@ -87,37 +87,24 @@ struct Record<'a> {
 
 impl<'a> Record<'a> {
     fn read(rows: &'a Rows, row: RecordRef<'a>) -> Result<Self> {
-        let mut record = Record { fields: Vec::new(), indices: HashMap::new() };
         let is_selected = |name: &str| rows.selection().is_none_or(|all| all.contains(name));
-        if let (Some(name), Some(key)) = (rows.key_name(), row.key)
-            && is_selected(name)
-        {
-            record.set(name.into(), Value::Text(key.into()));
-        }
+        let key = rows.key_name().zip(row.key).filter(|(name, _)| is_selected(name));
+        let mut fields: Vec<_> =
+            key.map(|(name, key)| (name.into(), Value::Text(key.into()))).into_iter().collect();
         for (name, raw) in row.members()? {
             let name = match field_name(rows.key_name(), &name) {
                 Cow::Owned(renamed) => renamed.into(),
                 Cow::Borrowed(_) => name,
             };
             if is_selected(&name) {
-                let value = Value::parse(raw.get()).map_err(|error| row.invalid(&error))?;
-                record.set(name, value);
+                fields.push((name, Value::parse(raw.get()).map_err(|error| row.invalid(&error))?));
             }
         }
         if let Some(selection) = rows.selection() {
-            record.fields.sort_by_key(|(name, _)| selection.position(name));
-            let names = record.fields.iter().enumerate();
-            record.indices = names.map(|(index, (name, _))| (name.clone(), index)).collect();
+            fields.sort_by_key(|(name, _)| selection.position(name));
         }
-        Ok(record)
-    }
-
-    fn set(&mut self, name: Cow<'a, str>, value: Value<'a>) {
-        let index = *self.indices.entry(name.clone()).or_insert(self.fields.len());
-        match self.fields.get_mut(index) {
-            Some(field) => field.1 = value,
-            None => self.fields.push((name, value)),
-        }
+        let indices = fields.iter().enumerate().map(|(index, (name, _))| (name.clone(), index));
+        Ok(Record { indices: indices.collect(), fields })
     }
 
     fn get(&self, name: &str) -> &Value<'a> {

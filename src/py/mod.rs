@@ -53,7 +53,7 @@ mod _core {
         login::client_registration::{Registration, register_client},
         login::login_flow::{LoginFlow, begin_login, login},
         login::oauth_app::{AsyncOAuthApp, AuthorizationRequest, OAuthApp, OAuthAppBase},
-        pager::page_iterator::{AsyncPageIterator, AsyncRowIterator, PageIterator, RowIterator},
+        pager::item_iterator::{AsyncItemIterator, ItemIterator, ItemIteratorBase},
         pager::pager_base::{AsyncPager, Pager, PagerBase},
         rows::arrow::ArrowStream,
         rows::frame::{import_frame_library, to_frame},

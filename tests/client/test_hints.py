@@ -1,45 +1,43 @@
-"""Hints that help: an error suggests no correction of an argument that is not wrong."""
+"""Hints that help: what to call or correct instead, and nothing that is not wrong."""
 
 import asyncio
 
 import boardlot as bl
 import pytest
 
-from ..support.certificates import Authority
-from ..support.proxy import Proxy
-
-ARGUMENT = "Correct the argument; nothing was sent."
-
 
 @pytest.fixture(scope="module")
 def sandbox():
-    with bl.Sandbox(seed=7) as sandbox:
+    with bl.Sandbox(seed=7, fills=60) as sandbox:
         yield sandbox
 
 
-@pytest.fixture(scope="module")
-def account(sandbox):
-    return sandbox.accounts["trade"][0]
-
-
-def test_an_invalid_argument_is_what_the_hint_is_about(sandbox):
-    with sandbox.client() as client, pytest.raises(bl.ConfigError) as caught:
-        client.ipo_list("HK")
-    assert caught.value.hint == ARGUMENT
-
-
-def test_a_used_pager_needs_a_new_one(sandbox, account):
+@pytest.fixture
+def client(sandbox):
     with sandbox.client() as client:
-        pager = client.fills_history(account, "HK")
+        yield client
+
+
+@pytest.fixture
+def pager(client):
+    return client.fills_history("281756", "HK")
+
+
+def test_an_invalid_argument_is_what_the_hint_is_about(client):
+    with pytest.raises(bl.ConfigError) as caught:
+        client.ipo_list("HK")
+    assert caught.value.hint == "Correct the argument; nothing was sent."
+
+
+def test_a_used_pager_needs_a_new_one(pager):
+    pager.all()
+    with pytest.raises(bl.ConfigError, match="exhausted") as caught:
         pager.all()
-        with pytest.raises(bl.ConfigError, match="exhausted") as caught:
-            pager.all()
     assert "make a new one" in caught.value.hint
 
 
-def test_a_closed_client_needs_another_place(sandbox):
-    with sandbox.client() as client:
-        client.close()
+def test_a_closed_client_needs_another_place(client):
+    client.close()
     with pytest.raises(bl.ConfigError, match="closed") as caught:
         client.server_time()
     assert "`with` block" in caught.value.hint
@@ -51,10 +49,10 @@ def test_a_mistake_in_sql_is_not_an_argument_that_was_not_sent(tmp_path):
     assert "sent" not in caught.value.hint
 
 
-def test_a_forgotten_await_of_a_frame_is_named(sandbox, account):
+def test_a_forgotten_await_of_a_frame_is_named(sandbox):
     async def forget():
         async with sandbox.async_client() as client:
-            frame = client.fills_history(account, "HK").to_pandas()
+            frame = client.fills_history("281756", "HK").to_pandas()
             with pytest.raises(AttributeError, match=r"'groupby': fills_history .* write `await`"):
                 _ = frame.groupby("code")
             with pytest.raises(TypeError, match="write `await`"):
@@ -71,39 +69,8 @@ def test_verification_cannot_be_turned_off_and_the_error_says_what_to_do(option)
         bl.Client("https://api.example.com", **{option: False})
 
 
-def test_a_port_without_tls(sandbox):
-    address = sandbox.base_url.replace("http://", "https://")
-    with bl.Client(address, max_retries=0) as client, pytest.raises(bl.TransportError) as caught:
-        client.server_time()
-    assert "does not speak TLS on this port" in caught.value.hint
-
-
-@pytest.mark.parametrize(
-    ("context", "hint"),
-    [
-        ({}, "`ca_file=`"),
-        ({"self_signed": True}, "`ca_file=`"),
-        ({"names": ("other.test",), "trusted": True}, "Check the host in the base URL"),
-        ({"expired": True, "trusted": True}, "renew its certificate"),
-    ],
-)
-def test_a_certificate_that_is_not_accepted(sandbox, context, hint):
-    own = Authority()
-    how = {key: value for key, value in context.items() if key not in ("trusted", "expired")}
-    if "expired" in context:
-        from ..support.certificates import DAY, NOW
-
-        how["ends"] = NOW - DAY
-    options = {"ca_file": own.ca_file} if "trusted" in context else {}
-    port = int(sandbox.base_url.rpartition(":")[2])
-    with Proxy(port, own.context(**how)) as tls, pytest.raises(bl.TransportError) as caught:
-        bl.Client(tls.base_url, max_retries=0, **options).server_time()
-    assert hint in caught.value.hint
-
-
-def test_keys_that_failed_are_named_where_a_result_is_shown(sandbox):
-    with sandbox.client() as client:
-        some = client.fetch_many("dividends", ["HK.00700", "HK.99999"], on_error="collect")
+def test_keys_that_failed_are_named_where_a_result_is_shown(client):
+    some = client.fetch_many("dividends", ["HK.00700", "HK.99999"], on_error="collect")
     for shown in (repr(some), repr(some[:2]), some._repr_html_()):
         assert "1 key failed, see .errors:" in shown and "HK.99999" in shown
 
@@ -120,7 +87,95 @@ def test_keys_that_failed_are_named_where_a_result_is_shown(sandbox):
         ("nonsense", "has no attribute 'nonsense'"),
     ],
 )
-def test_a_method_of_another_client(sandbox, name, said):
-    with sandbox.client() as client, pytest.raises(AttributeError) as caught:
+def test_a_method_of_another_client(client, name, said):
+    with pytest.raises(AttributeError) as caught:
         getattr(client, name)
     assert str(caught.value).endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("to_df", "; call `to_pandas()`, `to_polars()` or `to_arrow()`"),
+        ("head", "; frames have it: call `to_pandas()` or `to_polars()` first"),
+        ("append", "; records cannot be changed: `to_dicts()` returns a list that can"),
+        ("ex_date", "; it is a field: write `records[0]['ex_date']`, or `to_pandas()['ex_date']`"),
+        ("to_pandsa", "; did you mean 'to_pandas'?"),
+        ("unheard_of", ""),
+        ("__dataframe__", ""),
+    ],
+)
+def test_records_say_what_to_call(client, name, instead):
+    with pytest.raises(AttributeError) as caught:
+        getattr(client.dividends("HK.00700"), name)
+    assert str(caught.value) == f"'Records' object has no attribute {name!r}{instead}"
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("to_df", "; call `to_pandas()`, `to_polars()` or `to_arrow()`"),
+        ("check_point", "; did you mean 'checkpoint'?"),
+        ("append", ""),
+    ],
+)
+def test_a_pager_says_what_to_call(pager, name, instead):
+    with pytest.raises(AttributeError) as caught:
+        getattr(pager, name)
+    assert str(caught.value) == f"'Pager' object has no attribute {name!r}{instead}"
+    assert not hasattr(pager, name) and getattr(pager, name, 7) == 7
+
+
+def test_an_async_pager_says_where_await_belongs(sandbox):
+    pager = bl.AsyncClient(sandbox.base_url).fills_history("281756", "HK")
+    with pytest.raises(AttributeError, match=r"call `await to_pandas\(\)`"):
+        pager.to_df()
+    with pytest.raises(TypeError, match=r"write `async for`, or `await pager.all\(\)`"):
+        list(pager)
+
+
+def test_a_pager_has_neither_length_nor_indices_and_reads_all_the_same(pager):
+    # Without even a method for it: what has one is taken for a sequence.
+    assert not hasattr(pager, "__len__")
+    for key in (0, -1, "code", slice(3)):
+        with pytest.raises(TypeError, match=r"`next\(pager\)`"):
+            pager[key]
+    assert bool(pager) and pager.requests == 0
+    assert len(list(pager)) == 60
+
+
+def test_a_field_is_no_index_of_records(client):
+    records = client.dividends("HK.00700")
+    for key in ("ex_date", 1.0, None):
+        with pytest.raises(TypeError, match=r"indexed by integers or slices, not \w+; for a field"):
+            records[key]
+    with pytest.raises(IndexError):
+        records[10**30]
+
+
+@pytest.mark.parametrize(
+    ("options", "meant"),
+    [({"proxies": {}}, "proxy"), ({"api_key": "x"}, "auth"), ({"cert": "x"}, "ca_file")],
+)
+def test_options_of_other_libraries_lead_to_those_of_the_client(sandbox, options, meant):
+    with pytest.raises(TypeError, match=f"did you mean '{meant}'"):
+        bl.Client(sandbox.base_url, **options)
+
+
+def test_words_in_another_case_have_a_suggestion(sandbox, client):
+    for call, meant in [
+        (lambda: bl.generate_key("ed25519"), "Ed25519"),
+        (lambda: sandbox.client(auth="ed25519"), "Ed25519"),
+        (lambda: client.dividends("HK.00700").to_pandas(decimals="Decimal"), "decimal"),
+        (lambda: client.dividends("HK.00700").to_pandas(invalid="nul"), "null"),
+        (lambda: client.fetch_many("fills", ["281756"]), "fills_history"),
+    ]:
+        with pytest.raises(bl.ConfigError, match=f"did you mean '{meant}'"):
+            call()
+
+
+def test_a_token_with_its_scheme_and_a_checkpoint_that_is_none(pager, client):
+    with pytest.raises(bl.ConfigError, match="without the word 'Bearer'"):
+        bl.BearerToken("Bearer abc")
+    with pytest.raises(bl.ConfigError, match=r"pass what checkpoint\(\) returned"):
+        client.fills_history("281756", "HK", resume="{}").all()

@@ -117,13 +117,6 @@ def test_the_level_may_change_between_two_calls(caplog):
     assert [record.name for record in caplog.records] == [HTTP]
 
 
-def test_requests_are_not_logged_above_debug(caplog):
-    caplog.set_level("INFO")
-    with StandInService(lambda _: OK) as server:
-        called("sync", server.base_url, lambda client: client.dividends("HK.00700"))
-    assert [record for record in caplog.records if record.name == HTTP] == []
-
-
 SILENT = """
     import asyncio, sys
     if sys.argv[2] == "imported":
@@ -183,21 +176,6 @@ def test_hooks_are_called_for_every_page_and_every_key(mode):
             assert len(called(mode, sandbox.base_url, work, **options)) > 0
         until_there_are(2 * len(sandbox.requests), hooks.events)
     assert [one.method for one in hooks.responses()] == ["POST"] * 3 + ["GET"] * 2
-
-
-@pytest.mark.parametrize("hook", ["on_request", "on_response"])
-def test_a_hook_may_call_its_client_if_one_connection_is_all_there_is(hook):
-    times = []
-
-    def ask(_event):
-        if not times:
-            times.append(None)
-            times[0] = client.server_time()
-
-    options = {"max_connections": 1, "timeout": 60.0, hook: ask}
-    with bl.Sandbox() as sandbox, sandbox.client(**options) as client:
-        assert client.dividends("HK.00700")
-    assert times[0] is not None
 
 
 async def never_awaited(_event):

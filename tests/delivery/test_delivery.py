@@ -9,7 +9,7 @@ from . import awaiting, interrupted
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and loops of POSIX")
 # For each way to read.
-TIMES = [0.3, pytest.param(60.0, marks=pytest.mark.slow)]
+TIMES = [0.15, pytest.param(60.0, marks=pytest.mark.slow)]
 
 
 def delivered(module, modes, seconds, **options):

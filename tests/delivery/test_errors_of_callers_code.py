@@ -1,9 +1,13 @@
 """Whatever the caller's code raises while boardlot calls it is an error: never the end of a list,
-never a row, and no row is lost by it."""
+never a row, and no row is lost by it. After an error of a hook or a log handler, the call has its
+result; that of a store is a StoreError."""
 
+import asyncio
 import dataclasses
 import enum
+import logging
 import signal
+import sys
 import threading
 
 import boardlot as bl
@@ -11,20 +15,13 @@ import pytest
 
 from ..support.clients import MODES, run
 from ..support.paged_service import CALLS, PagedList, cursor_of
-from ..support.service import StandInService
+from ..support.service import StandInService, response
 
 # The rows whose code raises: the first of the list, one in the middle of a page, the first and the
 # last of a page, and the last of the list.
 WRONG = [0, 17, 30, 69, 74]
 LENGTHS = [30, 0, 40, 5]
-RAISED = [
-    StopIteration,
-    StopAsyncIteration,
-    KeyboardInterrupt,
-    SystemExit,
-    RecursionError,
-    LookupError,
-]
+RAISED = [StopIteration, StopAsyncIteration, KeyboardInterrupt, LookupError]
 
 
 class Armed:
@@ -50,20 +47,6 @@ def of_constructor(armed):
     return Row
 
 
-def of_default_factory(armed):
-    def number():
-        armed(armed.calls)
-        armed.calls += 1
-        return ""
-
-    @dataclasses.dataclass
-    class Row:
-        n: int
-        note: str = dataclasses.field(default_factory=number)
-
-    return Row
-
-
 def of_enum(armed):
     class Code(enum.Enum):
         NONE = ""
@@ -81,7 +64,7 @@ def of_enum(armed):
     return Row
 
 
-CLASSES = [of_constructor, of_default_factory, of_enum]
+CLASSES = [of_constructor, of_enum]
 
 
 def expected(error):
@@ -164,3 +147,101 @@ def test_security_48_a_signal_handler_does_not_end_a_list_early():
             assert rows + list(pager) == book.rows
     finally:
         signal.signal(signal.SIGALRM, before)
+
+
+DIVIDENDS = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
+
+
+@pytest.fixture
+def reported(monkeypatch):
+    """The exceptions that were reported to `sys.unraisablehook`."""
+    seen = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda report: seen.append(report.exc_value))
+    return seen
+
+
+@pytest.fixture
+def server():
+    with StandInService(lambda _received: DIVIDENDS) as server:
+        yield server
+
+
+def raising(error):
+    def callback(*_):
+        raise error("from the caller's code")
+
+    return callback
+
+
+def origins(errors):
+    """The exceptions of the caller's code: themselves, or as the cause of a RuntimeError."""
+    return [type(error.__cause__ or error) for error in errors]
+
+
+@pytest.mark.parametrize("error", RAISED, ids=lambda error: error.__name__)
+@pytest.mark.parametrize("hook", ["on_request", "on_response"])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_hook_that_raises_is_reported_and_the_call_has_its_result(
+    server, reported, mode, hook, error
+):
+    async def use(client):
+        return [len(await client.call("dividends", "HK.00700")) for _ in range(3)]
+
+    assert run(mode, server, use, **{hook: raising(error)}) == [0, 0, 0]
+    assert origins(reported) == [error] * 3
+
+
+@pytest.mark.parametrize("error", RAISED, ids=lambda error: error.__name__)
+@pytest.mark.parametrize("mode", MODES)
+def test_a_log_handler_that_raises_is_reported_and_the_call_has_its_result(
+    server, reported, mode, error, caplog, monkeypatch
+):
+    async def use(client):
+        return len(await client.call("dividends", "HK.00700"))
+
+    caplog.set_level(logging.DEBUG, "boardlot.http")
+    monkeypatch.setattr(caplog.handler, "emit", raising(error))
+    assert run(mode, server, use) == 0
+    assert origins(reported) == [error]
+
+
+class Store:
+    def __init__(self, method, error):
+        setattr(self, method, raising(error))
+
+    def load(self, key): ...
+
+    def save(self, key, value): ...
+
+    def delete(self, key): ...
+
+
+@pytest.mark.parametrize("error", RAISED, ids=lambda error: error.__name__)
+@pytest.mark.parametrize("mode", MODES)
+def test_a_token_store_that_raises_is_a_store_error(server, mode, error):
+    # The error of a mapping without the key means that there are no tokens.
+    expected = bl.LoginRequired if issubclass(error, KeyError) else bl.StoreError
+    auth = bl.OAuth("client", store=Store("load", error))
+
+    async def use(client):
+        with pytest.raises(expected, match="load raised"):
+            await client.call("dividends", "HK.00700")
+
+    run(mode, server, use, auth=auth)
+    assert server.received == []
+
+
+@pytest.mark.parametrize("error", [StopIteration, KeyboardInterrupt, LookupError])
+def test_a_callable_for_a_passphrase_that_raises_is_a_store_error(tmp_path, error):
+    store = bl.EncryptedFileStore(tmp_path / "tokens", "words")
+    store.save("http://127.0.0.1 client", b"tokens")
+    asked = bl.EncryptedFileStore(tmp_path / "tokens", raising(error))
+
+    async def call():
+        async with bl.AsyncClient(
+            "http://127.0.0.1:1", auth=bl.OAuth("client", store=asked)
+        ) as client:
+            await client.dividends("HK.00700")
+
+    with pytest.raises(bl.StoreError, match="raised"):
+        asyncio.run(call())

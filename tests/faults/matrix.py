@@ -21,6 +21,7 @@ from ..support.addresses import port_of
 from ..support.certificates import authority
 from ..support.operations import operations, plain, settled
 from ..support.running_time import RunningTime
+from ..support.stores import DictStore
 from ..support.threads import wait_until
 from .exchanges import FaultProxy
 from .kinds import KINDS, contexts
@@ -35,22 +36,15 @@ DEADLINE = 8.0
 SIDE_BY_SIDE = 24
 
 
-class DictStore:
+class Store(DictStore):
     """A store of tokens that can be made unwritable."""
 
-    def __init__(self):
-        self.kept, self.unwritable = {}, False
-
-    def load(self, key):
-        return self.kept.get(key)
+    unwritable = False
 
     def save(self, key, value):
         if self.unwritable:
             raise OSError("no space left on device")
-        self.kept[key] = value
-
-    def delete(self, key):
-        self.kept.pop(key, None)
+        super().save(key, value)
 
 
 @dataclass(frozen=True)
@@ -130,7 +124,7 @@ class CaseRun:
             self.options["ca_file"] = authority().ca_file
         target = port_of(self.world.sandbox.base_url)
         with FaultProxy(target, self.kind, self.plan, self.dice, context) as self.proxy:
-            self.proxy.store = DictStore()
+            self.proxy.store = Store()
             self.make_client()
             asyncio.run(self.use_client())
             assert not self.proxy.followed, "a redirect was followed"

@@ -22,7 +22,7 @@ from ..support.threads import wait_until
 fcntl = pytest.importorskip("fcntl", reason="locks, links and modes of POSIX")
 
 URL = "https://api.example.com"
-ROUNDS = 5
+ROUNDS = 2
 KEEP = """
 import sys
 from boardlot import _core
@@ -59,7 +59,7 @@ def test_profiles_that_are_written_at_once_are_all_kept(config: Path) -> None:
 
 def test_a_process_that_dies_while_it_writes_loses_nothing(config: Path) -> None:
     keep("first")
-    for number in range(10):
+    for number in range(3):
         names = [f"n{number}-{place}" for place in range(100)]
         with subprocess.Popen([sys.executable, "-c", KEEP, *names]) as process:
             wait_until(partial(has_profile, config, names[3]))

@@ -1,7 +1,6 @@
 """Code that a call waits for, such as a signal handler, a hook or a log handler, makes calls of its
 own: at once, whatever the call that waits for it holds."""
 
-import asyncio
 import contextlib
 import logging
 import signal
@@ -13,7 +12,7 @@ import pytest
 
 from ..support.clients import client_of
 from ..support.logins import quotes, sign_in
-from ..support.paged_service import CALLS, page
+from ..support.paged_service import page
 from ..support.service import StandInService, response
 from ..support.stores import DictStore
 
@@ -145,16 +144,6 @@ def test_a_log_handler_calls_the_client_whose_call_it_logs(log, service, within)
     ]
 
 
-def test_a_log_handler_calls_a_client_that_is_awaited_elsewhere(log, service):
-    async def main():
-        async with bl.AsyncClient(service.base_url, timeout=60.0) as client:
-            return await asyncio.gather(*(client.dividends("HK.00001") for _ in range(20)))
-
-    handler = Calling(client_of(service, timeout=60.0), CALLS_WITHIN["dividends"])
-    log.addHandler(handler)
-    assert len(asyncio.run(main())) == len(handler.records) == 20
-
-
 class CallingStore(DictStore):
     """Calls a client of the same login each time that the tokens are loaded."""
 
@@ -191,40 +180,3 @@ def test_code_that_a_refresh_waits_for_calls_a_client_of_the_same_login(server, 
     quotes(client)
     assert outcomes == ["ended"]
     assert server.counts["refresh_token"] == 1
-
-
-def test_a_loop_takes_over_from_one_that_stopped_while_it_fetched():
-    """Two event loops share a pager; the one whose page is under way stops forever."""
-    service = Service()
-    args, kwargs = CALLS["fills_history"]
-
-    waiting = threading.Event()
-
-    async def fetch(pager):
-        return await pager.__anext__()
-
-    async def wait_for(pager):
-        row = asyncio.ensure_future(fetch(pager))
-        await asyncio.sleep(0)
-        # By now it has begun to wait for the other loop's page.
-        waiting.set()
-        return await row
-
-    with StandInService(service) as server:
-        pager = bl.AsyncClient(server.base_url, timeout=60.0).fills_history(*args, **kwargs)
-        stopped, taken = asyncio.new_event_loop(), []
-        task = stopped.create_task(fetch(pager))
-        first = threading.Thread(target=stopped.run_forever)
-        first.start()
-        service.arrived.wait(90)
-        second = threading.Thread(target=lambda: taken.append(asyncio.run(wait_for(pager))))
-        second.start()
-        assert waiting.wait(90)
-        stopped.call_soon_threadsafe(stopped.stop)
-        first.join()
-        service.go_on.set()
-        second.join()
-        assert [row["n"] for row in taken] == [1]
-        task.cancel()
-        stopped.run_until_complete(asyncio.gather(task, return_exceptions=True))
-        stopped.close()

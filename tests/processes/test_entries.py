@@ -8,7 +8,7 @@ import pytest
 from ..support.entries import Workplace, entries
 
 # As many threads as entries call each other's slices of time; more of them only take longer.
-TOGETHER = 10
+TOGETHER = 16
 
 
 @pytest.fixture(autouse=True)

@@ -1,9 +1,12 @@
-"""Promise 32: forks, spawned processes, threads, event loops and scripts that end: no deadlock."""
+"""Promise 32: forks, spawned processes, threads, event loops and scripts that end: no deadlock.
+And what an import does."""
 
 import asyncio
 import itertools
 import multiprocessing
 import os
+import subprocess
+import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,7 +17,7 @@ from ..support.keys import uploaded_key
 from ..support.processes import run_python
 from ..support.threads import outcomes_of_threads
 
-ROUNDS = 20
+ROUNDS = 10
 LONG = 500
 
 
@@ -217,10 +220,19 @@ ENDINGS = {
         loop.call_later(wait, loop.stop)
         loop.run_forever()
         """,
-    "sys.exit in the middle": """
-        for n, _ in enumerate(client.fills_history("281756", "HK")):
-            if n == number % 60:
-                sys.exit()
+    "the middle of an iteration": """
+        for seen, _ in enumerate(client.fills_history("281756", "HK")):
+            if seen == number * 7 % 120:
+                break
+        """,
+    "the middle of an asynchronous iteration": """
+        async def main():
+            seen = 0
+            async for _ in awaited.fills_history("281756", "HK"):
+                seen += 1
+                if seen > number * 7 % 120:
+                    break
+        asyncio.run(main())
         """,
     "calls at exit": """
         import atexit
@@ -252,3 +264,29 @@ def test_security_32_a_script_may_end_at_any_moment(sandbox, key_file, ending, r
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(end, range(rounds)))
+
+
+def test_importing_loads_no_heavy_module():
+    heavy = ["asyncio", "dataclasses", "typing", "enum", "decimal", "datetime", "pandas", "polars"]
+    script = f"import sys, boardlot; print([m for m in {heavy!r} if m in sys.modules])"
+    paths = [path for path in sys.path if path]
+    command = [sys.executable, "-S", "-c", f"import sys; sys.path[:0] = {paths!r}; {script}"]
+    assert subprocess.check_output(command, text=True) == "[]\n"
+
+
+SUBINTERPRETER = """
+    import sys
+    try:
+        import _interpreters as interpreters
+    except ImportError:
+        import _xxsubinterpreters as interpreters
+    source = f"import sys; sys.path[:] = {sys.path!r}\\nimport boardlot"
+    try:
+        print(interpreters.run_string(interpreters.create(), source))
+    except Exception as error:
+        print(error)
+    """
+
+
+def test_a_subinterpreter_is_rejected_by_the_import():
+    assert "subinterpreter" in run_python(SUBINTERPRETER)[0]

@@ -14,11 +14,11 @@ BUTTONS = "button, input[type=submit]"
 TAB, ENTER = "\ue004", "\ue007"
 
 
-@pytest.fixture(params=[True, False], ids=["script", "no script"])
-def page(tmp_path, request):
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
     from ..support.chromium import Browser
 
-    with Browser(tmp_path, request.param) as running:
+    with Browser(tmp_path_factory.mktemp("browser"), script=False) as running:
         yield running
 
 

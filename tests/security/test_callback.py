@@ -3,12 +3,11 @@
 import math
 import socket
 from pathlib import Path
-from urllib.parse import urlencode
 
 import boardlot as bl
 import pytest
 
-from ..support.callbacks import call, closed, listener_address, listens, query_of, send_raw, visit
+from ..support.callbacks import call, closed, listener_address, listens, query_of
 from ..support.clients import client_of
 from ..support.logins import begin, callback_query, finish_for_real, quotes, waiting
 
@@ -55,23 +54,6 @@ def test_security_02_after_1000_forged_callbacks_the_real_one_logs_in(login):
         assert call(login, query=query).status == 400
 
 
-@pytest.mark.parametrize("by_hand", [False, True])
-def test_security_44_a_callback_with_another_issuer_ends_the_login_and_names_both(server, by_hand):
-    flow = begin(server)
-    login = None if by_hand else waiting(flow)
-    url = server.authorize(flow.url) + "&iss=https%3A%2F%2Fother.example"
-    expected = (
-        rf"iss is 'https://other\.example'; expected the service of this login, {server.base_url}"
-    )
-    with pytest.raises(bl.OAuthError, match=expected):
-        if login is None:
-            flow.finish(url)
-        else:
-            visit(url)
-            login.get()
-    assert server.counts["authorization_code"] == 0
-
-
 def test_security_02_other_paths_get_404_and_other_methods_405_and_use_nothing_up(server, login):
     _, path = listener_address(login)
     query = callback_query(server, login)
@@ -82,17 +64,6 @@ def test_security_02_other_paths_get_404_and_other_methods_405_and_use_nothing_u
     for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH", "HEAD", "TRACE"):
         reply = call(login, f"{path}?{query}", method=method, headers=headers)
         assert reply.status == 405, method
-
-
-def test_security_02_what_is_not_http_does_not_end_the_login(login):
-    port, path = listener_address(login)
-    odd = [b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(60) + b"\r\n\r\n"]
-    odd += [b"\r\n\r\n", b"GET\r\n\r\n", b"\xff\xfe\r\n\r\n", b"GET  HTTP/1.1\r\n\r\n"]
-    odd += [f"GET {path} HTTP/9.9\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()]
-    for data in odd:
-        assert send_raw(port, data).status in (0, *range(400, 506)), data
-    # Somebody hangs up.
-    assert listens(port)
 
 
 def listening_addresses(port):
@@ -140,25 +111,6 @@ def test_security_03_a_port_that_is_taken_means_a_new_client(server):
     assert list(quotes(client_of(server, oauth))) == []
 
 
-HOSTS = [
-    *("evil.example", "localhost:{port}", "127.0.0.1", "127.0.0.1:1", "[::1]:{port}"),
-    *("127.0.0.1:{port}.evil.example", "evil.example:{port}", "0.0.0.0:{port}", "127.1:{port}"),
-]
-
-
-def test_security_04_another_missing_or_doubled_host_is_rejected(server, login):
-    port, path = listener_address(login)
-    query = callback_query(server, login)
-    for host in HOSTS:
-        reply = call(login, query=query, host=host.format(port=port))
-        assert 400 <= reply.status < 500, host
-    line = f"GET {path}?{query} HTTP/1."
-    doubled = f"1\r\nHost: 127.0.0.1:{port}\r\nHost: evil.example\r\n"
-    for lines in (line + "1\r\n", line + "0\r\n", line + doubled):
-        reply = send_raw(port, (lines + "\r\n").encode())
-        assert reply.status == 0 or 400 <= reply.status < 500, lines
-
-
 def responses_of_every_kind(server, flow):
     """(what, response) with a mark in all that a page could reflect; the last one logs in."""
     state = query_of(flow.url)["state"]
@@ -178,7 +130,9 @@ def test_security_04_every_response_is_static_and_closed_to_other_sites(server):
     flow = begin(server)
     login = waiting(flow)
     state = query_of(flow.url)["state"]
+    statuses = []
     for what, reply in responses_of_every_kind(server, flow):
+        statuses.append(reply.status)
         assert not [name for name in reply.headers if name.startswith("access-control-")], what
         text = reply.raw.decode("utf-8", "replace")
         assert "mark" not in text.lower() and state not in text, what
@@ -189,7 +143,7 @@ def test_security_04_every_response_is_static_and_closed_to_other_sites(server):
         assert reply.headers["referrer-policy"] == "no-referrer", what
         assert "no-store" in reply.headers["cache-control"], what
         assert "<script" not in text.lower(), what
-    assert what == "right" and reply.status == 200
+    assert statuses == [400, 400, 404, 404, 400, 200]
     assert reply.headers["content-type"] == "text/html; charset=utf-8"
     assert "You are logged in" in text and "close" in text
     assert list(quotes(client_of(server, login.get()))) == []
@@ -222,35 +176,3 @@ def test_security_06_a_missing_or_doubled_code_or_state_is_rejected(server, logi
     right = query_of(server.authorize(login.url))
     for query in MALFORMED:
         assert call(login, query=query.format(**right)).status == 400, query
-
-
-def test_security_06_a_malformed_pasted_callback_is_rejected_and_uses_nothing_up(server):
-    flow = begin(server)
-    url = server.authorize(flow.url)
-    place, right = url.partition("?")[0], query_of(url)
-    code, state = right["code"], right["state"]
-    queries = [query.format(**right) for query in (*MALFORMED, "#code={code}&state={state}")]
-    queries += [
-        f"code={code}&state={wrong}" for wrong in (state + "x", state[:-1], state.swapcase())
-    ]
-    queries += ["error=access_denied&error_description=forged&state=foreign"]
-    pasted = ["", "x", "http://", "\x00", "https://evil.example/", "é" * 9999]
-    for wrong in [*pasted, *(f"{place}?{query}" for query in queries)]:
-        with pytest.raises((bl.OAuthError, bl.ConfigError)) as caught:
-            flow.finish(wrong)
-        assert state not in str(caught.value) and "forged" not in str(caught.value), wrong
-        assert getattr(caught.value, "error", "") != "access_denied"
-    assert server.counts["authorization_code"] == 0
-    assert list(quotes(client_of(server, flow.finish(url)))) == []
-
-
-@pytest.mark.parametrize("name", ["error", "error_description"])
-def test_security_14_an_error_in_a_callback_shows_no_secret_of_the_client(server, name):
-    flow = begin(server, confidential=True)
-    (client,) = server.clients.values()
-    query = query_of(flow.url)
-    error = {"error": "x", name: f"it was {client.secret}", "state": query["state"]}
-    with pytest.raises(bl.OAuthError, match="it was") as caught:
-        flow.finish(f"{query['redirect_uri']}?{urlencode(error)}")
-    shown = [str(caught.value), caught.value.error, caught.value.description]
-    assert client.secret not in "".join(shown)

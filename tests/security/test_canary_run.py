@@ -194,12 +194,18 @@ COMMAND = """
     import logging, sys
     logging.basicConfig(level=1)
     from boardlot.cli import main
-    sys.exit(main())
+    # Several commands, each after a comma.
+    words, statuses = sys.argv[1:], []
+    while words:
+        end = words.index(",") if "," in words else len(words)
+        statuses.append(main(words[:end]))
+        words = words[end + 1 :]
+    sys.exit(max(statuses))
     """
 
 
 def run_command(*arguments, words=()):
-    """One command with every switch for noise; all that it printed."""
+    """Commands with every switch for noise; all that they printed."""
     with python(COMMAND, *arguments, env=NOISY, stderr=subprocess.STDOUT) as child:
         out, _ = child.communicate("".join(f"{word}\n" for word in words), timeout=60)
     return out
@@ -228,16 +234,18 @@ def test_security_14_the_command_line_shows_no_secret(server, place, tmp_path, w
     stored = (*service, "--client-id", client_id, "--store", str(place))
     signed = (*service, "--key-id", "id", "--key-file", str(key))
     out = []
+    futures = ("futures", "HK.HSImain")
     for fault in ({}, {"api": Fault(echo=True, status=403)}, {"refresh_token": Fault(echo=True)}):
         server.expire()
         server.faults = fault
-        for options, words_ in ((stored, [PASSPHRASE] * 3), (signed, [known["key passphrase"]])):
-            out.append(run_command(*options, "futures", "HK.HSImain", words=words_))
-    out.append(run_command(*stored, "futures", "HK.HSImain", words=[CANARY] * 3))
-    out.append(run_command(*signed, "futures", "HK.HSImain", words=[CANARY]))
+        out.append(run_command(*stored, *futures, words=[PASSPHRASE] * 3))
+    server.faults = {"api": Fault(echo=True, status=403)}
+    out.append(run_command(*signed, *futures, words=[known["key passphrase"]]))
+    wrong = [*stored, *futures, ",", *signed, *futures]
+    out.append(run_command(*wrong, words=[CANARY] * 6))
     server.faults = {}
-    out.append(run_command(*stored, "status", client_id, words=[PASSPHRASE] * 3))
-    out.append(run_command(*stored, "logout", client_id, words=[PASSPHRASE] * 3))
+    rest = [*stored, "status", client_id, ",", *stored, "logout", client_id]
+    out.append(run_command(*rest, words=[PASSPHRASE] * 6))
     text = "".join(lines) + "\n".join(out)
     assert "boardlot.http" in text and server.counts["refresh_token"] >= 2
     secrets |= {word for word in server.secrets if word}

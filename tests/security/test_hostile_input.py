@@ -128,7 +128,7 @@ def client():
         yield client
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @example(tail="..%2f")
 @example(tail="a/..%5Cb")
 @given(tail=st.lists(st.sampled_from(PARTS) | st.text(max_size=3), max_size=6).map("".join))
@@ -143,17 +143,3 @@ def test_security_25_a_custom_path_is_sent_as_it_is_or_rejected(client, tail):
     assert unquote(url.path) == "/gateway" + unquote(path)
     assert not {".", ".."} & set(unquote(url.path).replace("\\", "/").split("/"))
     assert url.query == url.fragment == ""
-
-
-@pytest.mark.parametrize("method", ROUTES)
-def test_security_25_each_parameter_of_a_path_rejects_them(method):
-    more, _ = ROUTES[method]
-    with StandInService(lambda _: response({})) as server:
-        client = client_of(server)
-        for bad in ("..", ".", "a/b", "a\\b", "%2e%2e", "a%2fb", "a\nb", "\x00", ""):
-            with pytest.raises(bl.ConfigError):
-                list(getattr(client, method)(bad, *more))
-            if not more:
-                with pytest.raises(bl.ConfigError):
-                    client.fetch_many(method, [bad])
-        assert server.received == []

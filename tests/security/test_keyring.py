@@ -80,21 +80,6 @@ def test_a_value_is_saved_seen_by_another_process_and_deleted(tmp_path, canary):
         assert in_plain_text(tmp_path, canary) == []
 
 
-def test_values_of_any_size_and_any_bytes_under_keys_that_do_not_meet(tmp_path):
-    keys = [KEY, KEY + "2", KEY.replace(":1 ", ":2 "), "Größe \u202e"]
-    sizes = [0, 2_561, 70_000, 1_000_000]
-    kept = {key: secrets.token_bytes(size) for key, size in zip(keys, sizes, strict=True)}
-    with session(tmp_path, UNLOCKED) as bus:
-        outcomes(bus, *(("save", key, value) for key, value in kept.items()))
-        assert outcomes(bus, *(("load", key) for key in keys)) == list(kept.values())
-        outcomes(bus, ("delete", keys[1]))
-        assert [found is None for found in outcomes(bus, *(("load", key) for key in keys))] == [
-            *(False, True, False, False)
-        ]
-        for value in list(kept.values())[1:]:
-            assert in_plain_text(tmp_path, value[:32], value[-32:]) == []
-
-
 @pytest.mark.parametrize("state", [ABSENT, LOCKED])
 def test_a_keyring_that_cannot_be_used_is_a_store_error(tmp_path, state, canary):
     with session(tmp_path, state) as bus:

@@ -61,9 +61,8 @@ async def outcomes_of_tasks(server, oauth, number):
     return Counter(type(each).__name__ for each in results)
 
 
-@ends
-def test_security_18_1000_tasks_make_one_refresh(server, end):
-    oauth = expired_login(server, end)
+def test_security_18_1000_tasks_make_one_refresh(server):
+    oauth = expired_login(server, "found out")
     assert asyncio.run(outcomes_of_tasks(server, oauth, 1000)) == {"Records": 1000}
     assert server.counts["refresh_token"] == 1
 
@@ -95,9 +94,9 @@ def round_of(children):
     return Counter(child.stdout.readline().strip() for child in children)
 
 
-@ends
-def test_security_18_8_processes_make_one_refresh_and_share_its_failure(server, end, place):
-    expired_login(server, end, bl.EncryptedFileStore(place, PASSPHRASE))
+def test_security_18_8_processes_make_one_refresh_and_share_its_failure(server, place):
+    # Each later round finds out by a 401.
+    expired_login(server, "lifetime", bl.EncryptedFileStore(place, PASSPHRASE))
     (client_id,) = server.clients
     with contextlib.ExitStack() as stack:
         children = []

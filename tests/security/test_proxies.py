@@ -3,6 +3,7 @@
 import boardlot as bl
 import pytest
 from boardlot import _core
+from boardlot.cli.application import run
 
 from ..support.addresses import Untouched
 from ..support.certificates import Authority, authority
@@ -91,22 +92,26 @@ def test_security_21_a_proxy_does_not_lower_what_certificates_are_held_to(servic
     assert service.received == []
 
 
+NONE = b"\r\nContent-Length: 0\r\n\r\n"
+
+
 @pytest.mark.parametrize(
-    "refusal",
+    ("refusal", "hint"),
     [
-        b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n",
-        b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n",
-        b"<html>sign in to the Wi-Fi</html>\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+        (b"HTTP/1.1 407 Proxy Authentication Required" + NONE, "http://NAME:PASSWORD@HOST:PORT"),
+        (b"HTTP/1.1 403 Forbidden" + NONE, "what the proxy allows"),
+        (b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/" + NONE, ""),
+        (b"<html>sign in to the Wi-Fi</html>\r\n\r\n", ""),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", ""),
     ],
-    ids=["407", "302", "a page", "a body"],
+    ids=["407", "403", "302", "a page", "a body"],
 )
-def test_security_21_a_proxy_that_makes_no_tunnel_is_a_transport_error(service, refusal):
+def test_security_21_a_proxy_that_makes_no_tunnel_is_a_transport_error(service, refusal, hint):
     with Proxy(tunnels=service.known, refusal=refusal) as proxy:
         options = {"proxy": proxy.base_url, "timeout": 3.0, **TRUSTING}
         with pytest.raises(bl.TransportError) as caught:
             quotes(client_of(service, bl.BearerToken("token"), **options))
-        assert caught.value.hint
+        assert caught.value.hint and hint in caught.value.hint
     assert service.received == []
 
 
@@ -142,13 +147,22 @@ def hint_of(**options):
     return caught.value.hint
 
 
-def test_the_proxy_of_the_environment_carries_the_requests_when_it_is_asked_for(service, named):
+def test_the_proxy_of_the_environment_carries_the_requests_when_it_is_asked_for(
+    service, named, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     with Proxy(tunnels=service.known) as proxy:
         # As curl reads it, without a scheme.
         named(https_proxy=proxy.base_url.removeprefix("http://"))
         options = {"proxy": "environment", **TRUSTING}
         assert list(quotes(client_of(service, sign_in(service, **options), **options))) == []
         assert set(proxy.asked) == {f"CONNECT {NAME}:443 HTTP/1.1"}
+        # A profile keeps the way, and not the address of the proxy.
+        way = ["--base-url", service.base_url, "--proxy", "environment", "--ca-file"]
+        assert run(["profile", "add", "office", *way, str(TRUSTING["ca_file"])]) == 0
+        assert run(["--profile", "office", "time"]) == 0
+    kept = (tmp_path / "boardlot" / "config.toml").read_text()
+    assert 'proxy = "environment"' in kept and proxy.base_url not in kept
 
 
 @pytest.mark.parametrize(
@@ -191,22 +205,18 @@ def test_a_proxy_that_does_not_run_is_what_the_hint_is_about(named):
     assert hint_of(proxy="http://127.0.0.1:9").startswith("Check the address of the proxy")
 
 
-@pytest.mark.parametrize("value", ["socks5://user:hunter2@p:1", "http://"])
-def test_a_variable_without_a_usable_proxy_is_rejected_without_its_value(named, value):
-    named(ALL_PROXY=value)
-    with pytest.raises(
-        bl.ConfigError, match="the value of ALL_PROXY is not a valid proxy"
-    ) as caught:
-        bl.Client(f"https://{NAME}", proxy="environment")
-    assert "hunter2" not in f"{caught.value!r} {caught.value.hint}"
-
-
 @pytest.mark.parametrize(
-    "address", ["http://user:12/hunter2@proxy", "http://user:12#hunter2@proxy"]
+    "value",
+    [
+        *("socks5://user:hunter2@p:1", "http://"),
+        # Not taken for a port.
+        *("http://user:12/hunter2@proxy", "http://user:12#hunter2@proxy"),
+    ],
 )
-def test_security_21_a_password_with_a_slash_is_not_taken_for_a_port(address, monkeypatch):
-    monkeypatch.setenv("HTTPS_PROXY", address)
-    for proxy in (address, "environment"):
-        with pytest.raises(bl.ConfigError, match=r"valid proxy|not valid") as caught:
-            bl.Client("https://service.invalid", proxy=proxy)
-        assert "hunter2" not in str(caught.value) and "user:" not in str(caught.value)
+def test_security_21_a_proxy_that_is_not_valid_is_rejected_without_its_value(named, value):
+    named(HTTPS_PROXY=value)
+    for proxy in (value, "environment"):
+        with pytest.raises(bl.ConfigError, match=r"valid|expected a URL") as caught:
+            bl.Client(f"https://{NAME}", proxy=proxy)
+        assert "hunter2" not in f"{caught.value!r} {caught.value.hint}"
+        assert "user:" not in str(caught.value)

@@ -1,20 +1,14 @@
-"""Promise 17: when a token is refreshed, and how it ends when it cannot be."""
+"""Promise 17: when a token is refreshed, and how it ends when it cannot be. A rejected token is
+recognised by what the service says, whatever its status is."""
 
-from datetime import datetime, timedelta, timezone
+import json
 
 import boardlot as bl
 import pytest
 
 from ..support.clients import client_of
-from ..support.logins import (
-    expired_client,
-    expired_login,
-    quotes,
-    scopes_of,
-    sign_in,
-    tells_to_log_in,
-)
-from ..support.service import Fault
+from ..support.logins import expired_client, quotes, sign_in, tells_to_log_in
+from ..support.service import Fault, StandInService, response
 from ..support.stores import DictStore
 
 COMMAND = "boardlot login"
@@ -35,13 +29,6 @@ def test_security_17_a_call_bears_the_token_and_nothing_else(server):
     assert client_id.encode() not in seen.everything
 
 
-def test_security_17_a_token_is_refreshed_ahead_of_its_end(server):
-    client = client_of(server, expired_login(server, "lifetime"))
-    assert list(quotes(client)) == list(quotes(client)) == []
-    # It was not even tried with the old token.
-    assert counts(server) == (2, 1)
-
-
 def test_security_17_a_refresh_without_refresh_token_keeps_the_old(server):
     store = DictStore()
     client = client_of(server, sign_in(server, store))
@@ -60,16 +47,6 @@ def test_security_17_a_refresh_without_refresh_token_keeps_the_old(server):
     assert server.counts["refresh_token"] == 4
 
 
-def test_security_17_the_refreshed_token_is_stored(server):
-    store = DictStore()
-    assert list(quotes(expired_client(server, store))) == []
-    (client_id,) = server.clients
-    oauth = bl.OAuth(client_id, store=store)
-    assert list(quotes(client_of(server, oauth))) == []
-    assert oauth.base_url == server.base_url
-    assert server.counts["refresh_token"] == 1
-
-
 def test_security_17_no_refresh_token_at_all_means_to_log_in(server):
     server.faults["authorization_code"] = Fault(change={"refresh_token": None})
     client = client_of(server, sign_in(server))
@@ -79,19 +56,6 @@ def test_security_17_no_refresh_token_at_all_means_to_log_in(server):
         quotes(client)
     assert server.counts["refresh_token"] == 0
     assert COMMAND in f"{caught.value} {caught.value.hint}"
-
-
-def test_security_17_scopes_and_end_follow_the_refresh(server):
-    oauth = sign_in(server, scopes=["quote:read", "trade:read"])
-    ends = oauth.expires_at
-    assert isinstance(ends, datetime) and ends.tzinfo is not None
-    assert ends > datetime.now(timezone.utc)
-    server.token_lifetime = 30_000
-    server.faults["refresh_token"] = Fault(change={"scope": "quote:read"})
-    server.expire()
-    assert list(quotes(client_of(server, oauth))) == []
-    assert scopes_of(oauth) == {"quote:read"}
-    assert oauth.expires_at - ends > timedelta(seconds=20_000)
 
 
 def test_security_17_a_login_of_a_confidential_client_refreshes_with_its_secret(server):
@@ -125,3 +89,209 @@ def test_security_17_after_logout_one_has_to_log_in(server):
     assert counts(server) == (1, 0)
     assert store.kept == {}
     oauth.logout()
+
+
+FUTURES = "/api/v1.0/quote/HK.HSImain/reference-future"
+PLATE = "/api/v1.0/quote/plate/HK.BK1/stock"
+REJECTIONS = {
+    "401 with a page": (401, {}, b"<html>who are you?</html>"),
+    "200 and RFC 6750": (200, {}, {"error": "invalid_token", "error_description": "x"}),
+    "200 and a code of its own": (200, {}, {"code": 10001, "msg": "access token expired"}),
+    "200 and error.code": (200, {}, {"ret_code": -9, "error": {"code": "token_expired"}}),
+    "400 and a text": (400, {}, b"access token expired"),
+    "403 and a challenge": (403, {"WWW-Authenticate": 'Bearer error="invalid_token"'}, b""),
+}
+rejections = pytest.mark.parametrize("rejection", REJECTIONS)
+CALLS = {
+    "call": lambda client: client.reference_futures("HK.HSImain"),
+    "request": lambda client: client.request("GET", FUTURES),
+    "request with POST": lambda client: client.request("POST", PLATE, body={"limit": 7}),
+    "pages": lambda client: client.plate_stocks("HK.BK1001").all(),
+    "many": lambda client: client.fetch_many("reference_futures", ["HK.HSImain"]),
+}
+
+
+@rejections
+def test_security_17_a_rejected_token_causes_one_refresh_and_one_retry(server, rejection):
+    client = client_of(server, sign_in(server), max_retries=2)
+    server.rejection = REJECTIONS[rejection]
+    for name, call in CALLS.items():
+        server.expire()
+        server.counts.clear()
+        assert getattr(call(client), "status", 200) == 200, name
+        assert (server.counts["api"], server.counts["refresh_token"]) == (2, 1), name
+
+
+@rejections
+def test_security_17_a_rejection_that_stays_is_an_authentication_error(server, rejection):
+    status, headers, body = REJECTIONS[rejection]
+    body = body if isinstance(body, bytes) else json.dumps(body).encode()
+    client = client_of(server, sign_in(server), max_retries=3)
+    server.faults["api"] = Fault(status=status, headers=headers, body=body)
+    for call in CALLS.values():
+        server.received.clear()
+        with pytest.raises(bl.AuthenticationError) as caught:
+            call(client)
+        assert caught.value.http_status == status and not caught.value.retryable
+        assert caught.value.hint
+        # The same request with another token.
+        first, second = server.of("api")
+        assert (first.line, first.body) == (second.line, second.body)
+        assert first.header("Authorization") != second.header("Authorization")
+    with StandInService(lambda _: response(body, status, headers)) as service:
+        with pytest.raises(bl.AuthenticationError):
+            quotes(client_of(service, bl.BearerToken("token")))
+        assert len(service.received) == 1
+
+
+NO_REJECTIONS = {
+    "documented": (200, {"ret_code": -3, "ret_msg": "access token expired"}, bl.InvalidParameter),
+    "named": (
+        400,
+        {"ret_code": -8, "ret_msg": "invalid token", "error": {"code": "invalid_parameter"}},
+        bl.InvalidParameter,
+    ),
+    "cursor": (200, {"ret_code": 1, "ret_msg": "next_token is invalid"}, bl.ApiError),
+    "scope": (403, {"ret_code": 1, "ret_msg": "insufficient_scope"}, bl.PermissionDenied),
+    "clock": (200, {"ret_code": -12006, "ret_msg": "token expired"}, bl.ClockSkewError),
+    "throttled": (429, {"ret_code": 1, "ret_msg": "token expired"}, bl.RateLimited),
+}
+
+
+@pytest.mark.parametrize("case", NO_REJECTIONS)
+def test_security_17_what_merely_mentions_a_token_is_not_refreshed(server, case):
+    status, body, kind = NO_REJECTIONS[case]
+    client = client_of(server, sign_in(server))
+    server.faults["api"] = Fault(status=status, body=json.dumps(body).encode())
+    with pytest.raises(kind) as caught:
+        quotes(client)
+    assert type(caught.value) is kind
+    assert (server.counts["api"], server.counts["refresh_token"]) == (1, 0)
+
+
+def test_security_17_a_raw_request_leaves_all_other_responses_to_the_caller(server):
+    client = client_of(server, sign_in(server))
+    for status, body in [
+        (400, {"error": {"code": "invalid_parameter"}, "message": "invalid token"}),
+        (200, {"s": "ok", "message": "access token expired"}),
+        (200, {"data": [{"message": "access token expired"}]}),
+        (404, {"code": 404, "msg": "no such path"}),
+    ]:
+        sent = json.dumps(body).encode()
+        server.faults["api"] = Fault(status=status, body=sent)
+        result = client.request("GET", "/api/v1.0/other")
+        assert (result.status, result.content) == (status, sent)
+    assert server.counts["refresh_token"] == 0
+
+
+def json_fault(status, body):
+    return Fault(status=status, body=json.dumps(body).encode())
+
+
+# RFC 6749, section 5.2.
+FINAL = {
+    "invalid_grant": Fault(error="invalid_grant", description="revoked"),
+    "invalid_client": Fault(error="invalid_client", status=401),
+}
+# Responses that read like a rejection. Proxies and firewalls send such responses too.
+OTHERS = {
+    "401 without a body": Fault(status=401, body=b""),
+    "code and message": json_fault(200, {"code": 400, "message": "refresh token expired"}),
+    "a sentence": json_fault(400, {"error": "Refresh token is no longer valid"}),
+    "RFC 6749 with 404": Fault(error="invalid_grant", status=404),
+    "RFC 6749 with 200": json_fault(200, {"error": "invalid_grant"}),
+}
+PROXIES = {
+    "AWS, expired": json_fault(403, {"message": "The security token included is expired"}),
+    "Envoy, JWT": Fault(status=401, body=b"Jwt is expired"),
+}
+# Trouble of the service, which says nothing of the refresh token.
+TROUBLE = {
+    "503 in words of a rejection": json_fault(503, {"error": "invalid_grant"}),
+    "lost": Fault(lost=True),
+    "no token": Fault(change={"access_token": None}),
+    "429": json_fault(429, {"error": "invalid_grant"}),
+    "a page with 401": Fault(status=401, body=b"<html>proxy</html>"),
+    "server_error": Fault(error="server_error"),
+    "a redirect": Fault(status=302, headers={"Location": "/login"}, body=b""),
+}
+NOT_FINAL = {**OTHERS, **PROXIES, **TROUBLE}
+
+
+@pytest.mark.parametrize("response", NOT_FINAL)
+def test_security_51_what_rfc_6749_does_not_define_ends_no_login(server, response):
+    store = DictStore()
+    client = expired_client(server, store, NOT_FINAL[response])
+    kept = dict(store.kept)
+    for n in (1, 2):
+        with pytest.raises(bl.BoardlotError) as caught:
+            quotes(client)
+        required = isinstance(caught.value, bl.LoginRequired)
+        expected = "Call again: the stored login is unchanged" if required else ""
+        assert caught.value.hint.startswith(expected) and caught.value.hint
+        assert response in PROXIES or required == (response in OTHERS)
+        # The refresh token is good, and it is tried again.
+        assert server.counts["refresh_token"] == n
+    assert store.kept == kept
+    server.faults.clear()
+    assert list(quotes(client)) == []
+
+
+@pytest.mark.parametrize("refusal", FINAL)
+def test_security_17_a_rejected_refresh_is_remembered_until_a_new_login(server, refusal):
+    store = DictStore()
+    client = expired_client(server, store, FINAL[refusal], max_retries=2)
+    (client_id,) = server.clients
+    for n in range(20):
+        with pytest.raises(bl.LoginRequired) as caught:
+            quotes(client)
+        error, hint = caught.value.error, caught.value.hint
+        assert n > 0 or error == (FINAL[refusal].error or "invalid_grant")
+        assert isinstance(caught.value, bl.OAuthError) and caught.value.retryable is False
+        # A client that is not authenticated needs its secret; otherwise a new login helps.
+        assert ("client_secret" if error == "invalid_client" else "boardlot login") in hint
+    # Nothing is requested again: no refresh, and no call with a token that is known to be rejected.
+    assert (server.counts["api"], server.counts["refresh_token"]) == (1, 1)
+    again = client_of(server, bl.OAuth(client_id, store=store))
+    with pytest.raises(bl.LoginRequired):
+        quotes(again)
+    assert server.counts["refresh_token"] == 1
+    server.faults.clear()
+    sign_in(server, store)
+    for each in (client, again):
+        assert list(quotes(each)) == []
+
+
+def test_security_17_a_new_login_may_have_the_same_refresh_token(server):
+    store = DictStore()
+    client = expired_client(server, store, Fault(error="invalid_grant"))
+    with pytest.raises(bl.LoginRequired):
+        quotes(client)
+    (old,) = {seen.form["refresh_token"] for seen in server.of("refresh_token")}
+    server.faults = {"authorization_code": Fault(change={"refresh_token": old})}
+    sign_in(server, store)
+    assert list(quotes(client)) == []
+    server.expire()
+    assert list(quotes(client)) == []
+
+
+def test_security_51_a_refresh_token_that_comes_with_a_refresh_replaces_the_old_one(server):
+    store = DictStore()
+    client = expired_client(server, store)
+    server.refresh["refresh-rotated-1"] = server.scopes
+    server.faults["refresh_token"] = [Fault(change={"refresh_token": "refresh-rotated-1"})]
+    for _ in range(2):
+        assert list(quotes(client)) == []
+        server.expire()
+    used = [seen.form["refresh_token"] for seen in server.of("refresh_token")]
+    assert used[1] == "refresh-rotated-1" != used[0]
+    assert any(b"refresh-rotated-1" in value for value in store.kept.values())
+
+
+@pytest.mark.parametrize("status", [400, 404, 422])
+def test_a_success_mark_beside_an_error_status_is_reported_as_it_is(status):
+    body = {"ret_code": 0, "ret_msg": "success", "data": {"reference_list": []}}
+    refused = pytest.raises(bl.ProtocolError, match=f"status {status}")
+    with StandInService([response(body, status)]) as service, refused as caught:
+        quotes(client_of(service))
+    assert "no success mark" not in str(caught.value)

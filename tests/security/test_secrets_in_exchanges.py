@@ -12,7 +12,7 @@ from ..support.echoes import BODY_LIMIT, ECHOES, response, secrets_in
 from ..support.http2 import Http2
 from ..support.logins import begin, quotes, sign_in
 from ..support.proxy import Proxy
-from ..support.secret_search import SPELLINGS, LogCapture, appearances, crash_report, hits
+from ..support.secret_search import LogCapture, appearances, crash_report, hits
 from ..support.service import Fault, Response, StandInService
 from ..support.stores import DictStore
 
@@ -85,7 +85,7 @@ def witness(tmp_path):
 FREE_TEXTS = ("message", "rejected token", "wait", "page")
 
 
-def echo_with(echo, hidden, fresh=(), spelling="exactly"):
+def echo_with(echo, hidden, fresh=()):
     """Repeats the secrets of each request, with tokens of its own; adds them to `hidden`."""
     if echo in FREE_TEXTS:
         fresh = ()
@@ -93,7 +93,7 @@ def echo_with(echo, hidden, fresh=(), spelling="exactly"):
     def respond(received):
         found = [*secrets_in(received), *fresh]
         hidden.update(found)
-        return ECHOES[echo](" ".join(map(SPELLINGS[spelling], found)).encode())
+        return ECHOES[echo](" ".join(found).encode())
 
     return respond
 
@@ -104,13 +104,16 @@ AUTH = {
 }
 
 
+# One of each layer that can fail. Which secrets an exchange has makes no difference to it.
+LAYERS = ["status line", "header", "wait", "message", "no JSON", "too large", "size of a chunk"]
+
+
 @pytest.mark.parametrize(
-    ("auth", "spelling"), [("a signature", "exactly"), *product(["a token"], SPELLINGS)]
+    ("auth", "echo"), [*product(["a token"], ECHOES), *product(["a signature"], LAYERS)]
 )
-@pytest.mark.parametrize("echo", ECHOES)
-def test_security_47_a_call_that_fails_shows_no_secret(witness, echo, auth, spelling):
+def test_security_47_a_call_that_fails_shows_no_secret(witness, echo, auth):
     hidden = set()
-    respond = echo_with(echo, hidden, spelling=spelling)
+    respond = echo_with(echo, hidden)
     with StandInService(lambda received: Response(raw=respond(received))) as service:
         client = witness.client(service.base_url, AUTH[auth]())
         witness.catch(lambda: quotes(client))
@@ -123,7 +126,7 @@ def test_security_47_a_call_that_fails_shows_no_secret(witness, echo, auth, spel
     witness.assert_silent(hidden)
 
 
-@pytest.mark.parametrize("echo", ECHOES)
+@pytest.mark.parametrize("echo", LAYERS)
 def test_security_47_a_refresh_that_fails_shows_no_secret(witness, server, echo):
     fresh = "access-" + secrets.token_urlsafe(24)
     hidden = set()
@@ -164,7 +167,7 @@ def test_security_47_new_tokens_of_a_response_that_is_rejected_are_not_shown(
     witness.assert_silent({*fresh, *server.secrets})
 
 
-@pytest.mark.parametrize("echo", ECHOES)
+@pytest.mark.parametrize("echo", LAYERS)
 def test_security_47_a_login_that_fails_shows_no_secret(witness, server, echo):
     fresh = "access-" + secrets.token_urlsafe(24)
     hidden = set()
@@ -187,7 +190,7 @@ def test_security_47_the_debug_data_of_http2_is_not_shown(witness):
     witness.assert_silent({token, fresh})
 
 
-@pytest.mark.parametrize("echo", ECHOES)
+@pytest.mark.parametrize("echo", LAYERS)
 def test_security_47_a_proxy_that_repeats_its_password_is_not_quoted(witness, echo):
     password = "pa55-word/with+signs"
     hidden = [password, "bWU6cGE1NS13b3JkL3dpdGgrc2lnbnM"]

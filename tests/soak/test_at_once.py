@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 
 import boardlot as bl
@@ -69,14 +68,6 @@ def test_security_50_many_frames_at_once(options, count, how, caplog):
     made = asyncio.run(frames([options] * clients, count))
     assert made == [FILLS] * count
     assert len(seen) >= (count if clients == 1 else 0)
-
-
-def test_many_frames_of_threads_at_once(options):
-    count = 150
-    with bl.Client(**options) as client, ThreadPoolExecutor(count) as threads:
-        pagers = [client.fills_history("281756", "HK") for _ in range(count)]
-        made = list(threads.map(lambda pager: len(pager.to_polars()), pagers))
-    assert made == [FILLS] * count
 
 
 @pytest.mark.parametrize("count", MANY)

@@ -54,15 +54,15 @@ def calls_of(workplace, kind):
 
 
 def call(thing, name, positional, named):
-    async def awaited():
+    def called():
         attribute = getattr(thing, name)
-        result = attribute(*positional, **named) if callable(attribute) else attribute
+        return attribute(*positional, **named) if callable(attribute) else attribute
+
+    async def awaited():
+        result = called()
         return await result if inspect.isawaitable(result) else result
 
-    if "Async" in type(thing).__name__:
-        return asyncio.run(awaited())
-    attribute = getattr(thing, name)
-    return attribute(*positional, **named) if callable(attribute) else attribute
+    return asyncio.run(awaited()) if "Async" in type(thing).__name__ else called()
 
 
 def outcome_of(operation):

@@ -40,27 +40,23 @@ def wait_for_the_end(reference):
 
 def tied(tie, sandbox, path):
     owner = Owner()
+    path.mkdir()
     tie(*[owner, sandbox, path][: len(inspect.signature(tie).parameters)])
     return owner
 
 
 # A warning about a coroutine holds it, and pytest keeps the warning.
 pytestmark = pytest.mark.filterwarnings("ignore:.* was never awaited:RuntimeWarning")
-every_cycle = pytest.mark.parametrize("tie", CYCLES, ids=lambda tie: tie.__name__)
 
 
-@every_cycle
+@pytest.mark.parametrize("tie", CYCLES, ids=lambda tie: tie.__name__)
 def test_security_41_an_owner_and_what_refers_back_to_it_are_collected(sandbox, tmp_path, tie):
-    wait_for_the_end(weakref.ref(tied(tie, sandbox, tmp_path)))
-
-
-@every_cycle
-def test_security_41_an_owner_that_lets_go_by_itself_wait_for_the_end(sandbox, tmp_path, tie):
-    owner = tied(tie, sandbox, tmp_path)
-    reference = weakref.ref(owner)
-    owner.let_go()
-    del owner
-    wait_for_the_end(reference)
+    kept, freed = (tied(tie, sandbox, tmp_path / name) for name in ("kept", "freed"))
+    freed.let_go()
+    references = [weakref.ref(kept), weakref.ref(freed)]
+    del kept, freed
+    for reference in references:
+        wait_for_the_end(reference)
 
 
 def test_security_41_an_object_in_use_is_not_collected(sandbox):

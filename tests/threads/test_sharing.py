@@ -18,7 +18,7 @@ from ..support.threads import outcomes_of_threads
 from .sharing import kinds
 
 # To start a child takes longer than to share an object.
-CLASSES_OF_A_CHILD = 8
+CLASSES_OF_A_CHILD = 12
 
 
 def groups():
@@ -28,7 +28,7 @@ def groups():
     return [["FirstUse"], *(names[first::count] for first in range(count))]
 
 
-@pytest.mark.parametrize("seconds", [0.2, pytest.param(30.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seconds", [0.1, pytest.param(30.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("shared", groups(), ids=",".join)
 def test_security_39_threads_share_an_object_of_every_class(shared, seconds):
     found = run_child("threads.sharing", shared=",".join(shared), seconds=seconds * len(shared))

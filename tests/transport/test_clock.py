@@ -1,6 +1,5 @@
 """Promise 30: a clock that is wrong is put right, once for all, and again when it changes."""
 
-import asyncio
 import collections
 import itertools
 
@@ -8,7 +7,6 @@ import boardlot as bl
 import pytest
 
 from ..support.clients import client_of
-from ..support.keys import api_key
 from ..support.service import StandInService, response
 from ..support.threads import outcomes_of_threads
 
@@ -58,19 +56,6 @@ def test_security_30_64_threads_at_once_each_succeed_in_at_most_two_attempts(off
         for number in range(64):
             client.dividends(f"US.{number:05}")
         assert attempts(server, since) == ([1] * 64, 0)
-
-
-@offsets
-def test_security_30_64_tasks_at_once_each_succeed_in_at_most_two_attempts(offset):
-    async def use(base_url):
-        async with bl.AsyncClient(base_url, auth=api_key(), max_retries=0) as client:
-            calls = (client.dividends(f"HK.{number:05}") for number in range(64))
-            return await asyncio.gather(*calls)
-
-    with StandInService(Service(offset)) as server:
-        assert [list(one) for one in asyncio.run(use(server.base_url))] == [[]] * 64
-        each, _ = attempts(server)
-    assert len(each) == 64 and max(each) <= 2
 
 
 @offsets

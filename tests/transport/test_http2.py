@@ -35,10 +35,10 @@ async def ask_many(client, count, at_once):
 
 
 @pytest.mark.parametrize("at_once", [1, 64])
-def test_security_28_a_goaway_every_100_requests_fails_none_of_1500_calls(at_once):
+def test_security_28_a_goaway_every_100_requests_fails_none_of_600_calls(at_once):
     async def use():
         async with bl.AsyncClient(server.base_url, **OPTIONS) as client:
-            return await ask_many(client, 1500, at_once)
+            return await ask_many(client, 600, at_once)
 
     http2 = Http2(streams_each=100)
     with serving(http2) as server:
@@ -46,8 +46,8 @@ def test_security_28_a_goaway_every_100_requests_fails_none_of_1500_calls(at_onc
     assert [one for one in results if isinstance(one, BaseException)] == []
     assert all(one.status == 200 for one in results)
     # Each was processed once, and the connections really ended.
-    assert http2.processed == 1500
-    assert http2.connections >= 15
+    assert http2.processed == 600
+    assert http2.connections >= 6
 
 
 def test_security_28_threads_fail_no_call_either():

@@ -62,13 +62,8 @@ def test_a_callback_completes_the_login_in_another_worker(server, kind, part):
 
 WRONG = {
     "a wrong state": lambda q: {**q, "state": "x" * 43},
-    "a cut state": lambda q: {**q, "state": q["state"][:-1]},
-    "no state": lambda q: {"code": q["code"]},
-    "two states": lambda q: [*q.items(), ("state", q["state"])],
     "no code": lambda q: {"state": q["state"]},
-    "an empty code": lambda q: {**q, "code": ""},
     "two codes": lambda q: [*q.items(), ("code", "another")],
-    "another parameter twice": lambda q: [*q.items(), ("x", "1"), ("x", "2")],
     "a code and an error": lambda q: {**q, "error": "access_denied"},
     "an error with another state": lambda q: {"error": "access_denied", "state": "x"},
 }
@@ -89,32 +84,6 @@ def test_security_44_a_callback_that_does_not_match_sends_nothing(server, kind, 
     assert server.counts == {"register": 1}
     # The real one still works: nothing was used up.
     assert fetch(app, f"{REDIRECT}?{urlencode(query)}", begun).user == "alice"
-
-
-def test_security_44_a_callback_at_another_place_sends_nothing(server):
-    app = application(server)
-    begun = app.authorization_url()
-    query = urlsplit(consent(server, begun.url)).query
-    for place in (
-        *("https://app.example.com/other", "https://app.example.com/callback/", "/other", ""),
-        *("https://evil.example/callback", "http://app.example.com/callback", "callback"),
-        *("https://app.example.com:444/callback", "//evil.example/callback"),
-        "https://app.example.com@evil.example/callback",
-    ):
-        for forged in (f"{place}?{query}", f"{place}#{query}", place):
-            with pytest.raises(bl.OAuthError, match=re.escape(f"expected {REDIRECT}?code=")):
-                fetch(app, forged, begun)
-    assert server.counts == {"register": 1}
-
-
-def test_an_error_of_the_service_is_raised_as_it_is_and_sends_nothing(server):
-    app = application(server)
-    begun = app.authorization_url()
-    error = {"error": "access_denied", "error_description": "no way", "state": begun.state}
-    with pytest.raises(bl.OAuthError) as caught:
-        fetch(app, f"{REDIRECT}?{urlencode(error)}", begun)
-    assert (caught.value.error, caught.value.description) == ("access_denied", "no way")
-    assert server.counts == {"register": 1}
 
 
 @kinds
@@ -200,17 +169,6 @@ def test_security_9_a_code_is_sent_once_even_if_the_response_is_lost(server):
     assert server.counts["authorization_code"] == 1
     assert "authorization_url()" in caught.value.hint
     assert not hits(server.secrets, f"{caught.value} {caught.value.hint}")
-
-
-def test_a_store_that_fails_ends_the_login_with_its_error(server):
-    class Full(DictStore):
-        def save(self, key, value):
-            raise OSError("disk full")
-
-    app = application(server, Full())
-    begun = app.authorization_url()
-    with pytest.raises(bl.StoreError, match="disk full"):
-        fetch(app, consent(server, begun.url), begun)
 
 
 @pytest.mark.parametrize("user", ["", "a\nb", "x" * 257, 7, None, "\ud800"])

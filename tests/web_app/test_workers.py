@@ -8,7 +8,7 @@ import threading
 import boardlot as bl
 import pytest
 
-from ..support.applications import REDIRECT, application, awaited, log_in
+from ..support.applications import application, awaited, log_in
 from ..support.logins import quotes
 from ..support.processes import run_python
 from ..support.service import Fault
@@ -110,15 +110,3 @@ def test_credentials_of_a_user_are_pickled_with_the_user_and_no_secret(server):
     again = pickle.loads(pickle.dumps(auth))
     assert repr(again) == repr(auth) == "OAuth('c', 'https://api.example.com', user='alice')"
     assert again.user == "alice" and bl.OAuth("c", store=bl.MemoryStore()).user is None
-
-
-def test_an_application_belongs_to_one_service(server):
-    app = application(server)
-    auth = log_in(server, app)
-    with pytest.raises(bl.ConfigError, match="are not sent to"):
-        bl.Client("https://api.example.com", auth=auth)
-    elsewhere = bl.OAuthApp(
-        "https://api.example.com", app.client_id, redirect_uri=REDIRECT, store=DictStore()
-    )
-    with pytest.raises(bl.LoginRequired):
-        elsewhere.auth(user="alice")

@@ -57,22 +57,12 @@ impl Faults {
             Err(Error::argument("latency", &shown, "a number of seconds from 0 to 3600"))
         }
     }
-
-    /// Returns true if no response is delayed or faulty.
-    pub fn is_none(&self) -> bool {
-        *self == Faults { seed: self.seed, ..Faults::default() }
-    }
-
-    /// The latency, if there is one.
-    pub fn delay(&self) -> Option<Duration> {
-        Duration::try_from_secs_f64(self.latency).ok().filter(|delay| !delay.is_zero())
-    }
 }
 
 /// Samples the fault of each response.
 #[derive(Debug)]
 pub struct FaultSampler {
-    faults: Faults,
+    pub faults: Faults,
     rng: SeededRng,
 }
 
@@ -82,13 +72,9 @@ impl FaultSampler {
         FaultSampler { faults, rng }
     }
 
-    pub fn faults(&self) -> &Faults {
-        &self.faults
-    }
-
-    /// The fault of the next response. Every rate is sampled each time, so that the sequence of one
-    /// fault does not depend on the rates of the others.
-    pub fn next(&mut self) -> Option<Fault> {
+    /// The delay and the fault of the next response. Every rate is sampled each time, so that the
+    /// sequence of one fault does not depend on the rates of the others.
+    pub fn next(&mut self) -> (Duration, Option<Fault>) {
         let faults = &self.faults;
         let which = self.rng.below(1 << 32) as usize;
         let candidates = [
@@ -98,7 +84,8 @@ impl FaultSampler {
             (Fault::Truncate, self.rng.chance(faults.truncate_rate)),
             (Fault::Error(which), self.rng.chance(faults.error_rate)),
         ];
-        candidates.into_iter().find(|(_, hit)| *hit).map(|(fault, _)| fault)
+        let fault = candidates.into_iter().find(|(_, hit)| *hit).map(|(fault, _)| fault);
+        (Duration::try_from_secs_f64(faults.latency).unwrap_or_default(), fault)
     }
 }
 
@@ -121,7 +108,7 @@ mod tests {
         let faults = Faults { html_rate: 0.25, seed: 3, ..Faults::default() };
         let course = |faults: &Faults| {
             let mut sampler = FaultSampler::new(faults.clone());
-            (0..2000).map(|_| sampler.next()).collect::<Vec<_>>()
+            (0..2000).map(|_| sampler.next().1).collect::<Vec<_>>()
         };
         let first = course(&faults);
         assert_eq!(first, course(&faults));

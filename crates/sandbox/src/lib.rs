@@ -13,23 +13,26 @@
 //!   with code -10 in the endpoint's own envelope. A signature may do everything.
 //! - OAuth: a registration returns HTTP 201. `registration_client_uri` does not exist, and
 //!   `registration_access_token` is not accepted anywhere. A confidential client also gets a
-//!   `client_secret`. Redirect URIs are https, or http to a loopback address written as a number,
-//!   without a fragment. At most 10,000 clients; the next is rejected with HTTP 503.
+//!   `client_secret`. Redirect URIs are https, or http to 127.0.0.1 or [::1], without a fragment. A member
+//!   that is not sent has the default of RFC 7591, but `client_secret_post`: the service has no HTTP Basic,
+//!   which the token endpoint rejects as `invalid_client`.
 //! - Errors of the registration and token endpoints have the form of RFC 6749, section 5.2: `error`
 //!   and `error_description`, with HTTP 400, and 401 for `invalid_client`; the two error codes of a
 //!   registration are those of RFC 7591. Faults are `temporarily_unavailable` with HTTP 429 or 503.
 //!   The consent page has latency, but no faults.
 //! - `client_secret` is required to refresh, as the document says. In a code exchange, for which the
 //!   document does not name it, it is checked if it is sent.
+//! - `scope` of an authorization request is what the page ticks at first, by default all but single
+//!   accounts; that of a refresh may only narrow what was granted. Otherwise: `invalid_scope`.
 //! - A client that did not register for `refresh_token` gets none. Refresh tokens do not expire.
 //! - The page is a mock: it asks for no password, has no defence against forgery or framing, and says that
 //!   it is a sandbox. An unknown client or redirect URI gets a page with HTTP 400. Any other error of the
-//!   request is returned to the client, as `invalid_request` or `unsupported_response_type`, a denial by the
-//!   user as `access_denied`. HTTP 401 comes with `WWW-Authenticate: Bearer`.
+//!   request is returned to the client, as `invalid_request`, `invalid_scope` or
+//!   `unsupported_response_type`, a denial by the user as `access_denied`. HTTP 401
+//!   comes with `WWW-Authenticate: Bearer`.
 //! - Business errors have HTTP 200. Invalid arguments have the code -3, 1 for crypto orders and -1200
 //!   for fills; an unknown plate -7. A repeated argument is rejected.
-//! - Throttling: HTTP 429, `Retry-After` and code -11. Unknown paths: 404; other methods: 405; a path
-//!   and query over 8 KiB: 414; a body over 1 MiB: 413.
+//! - Throttling: HTTP 429, `Retry-After` and code -11. Unknown paths and other methods: 404.
 //! - Markets trade from Monday to Friday, but on 1 January. Trading days: `data.trading_days[]` with `time`,
 //!   `trade_date_type`, `trade_second`; ranges of at most 3,660 days.
 //! - Plates: `data.stock_list[]`; `limit` is 50 by default and at most 1,000. The header
@@ -67,10 +70,10 @@ mod testing;
 mod tests;
 
 use std::{
-    collections::BTreeMap,
+    collections::HashSet,
     fmt,
     net::SocketAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, mpsc},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
     time::Duration,
 };
 
@@ -83,14 +86,17 @@ use tokio::task::JoinHandle;
 
 pub use faults::Faults;
 pub use options::Options;
-pub use service::{
-    planned_failures::{FailureTarget, PlannedFailure},
-    request_log::RecordedRequest,
-};
+pub use service::{planned_failures::PlannedFailure, request_log::RecordedRequest};
 
+use credentials::verify::Credentials;
 use data::{ACCOUNTS, Data, endpoints, rows::CustomRows};
+use faults::FaultSampler;
 use login::OAuth;
-use service::server::{Shared, serve};
+use service::{
+    planned_failures::PlannedFailures,
+    request_log::RequestLog,
+    server::{Shared, date_offset_ms, serve},
+};
 
 /// The longest that `stop` waits for the sockets to be closed.
 const STOP_WAIT: Duration = Duration::from_secs(2);
@@ -99,7 +105,6 @@ const STOP_WAIT: Duration = Duration::from_secs(2);
 pub struct Sandbox {
     base_url: String,
     shared: Arc<Shared>,
-    accounts: BTreeMap<&'static str, Vec<String>>,
     token_lifetime: Duration,
     running: Mutex<Option<Running>>,
 }
@@ -128,28 +133,26 @@ impl Sandbox {
         let today =
             options.today.unwrap_or_else(|| Timestamp::now().to_zoned(TimeZone::UTC).date());
         let token_lifetime = Duration::from_secs_f64(options.token_lifetime);
-        let shared = Arc::new(Shared::new(
-            Data::new(&options, today),
-            OAuth::new(base_url.clone(), token_lifetime),
-            (options.clock_offset * 1_000.0).round() as i64,
-            options.today,
-            options.faults,
-        ));
+        let oauth = OAuth { base_url: base_url.clone(), token_lifetime, clients: Mutex::default() };
+        let shared = Arc::new(Shared {
+            data: Data::new(&options, today),
+            credentials: Credentials::new()?,
+            oauth,
+            clock_offset_ms: (options.clock_offset * 1_000.0).round() as i64,
+            date_offset_ms: options.today.map_or(0, date_offset_ms),
+            requests: RequestLog::default(),
+            failures: PlannedFailures::default(),
+            custom: Mutex::new(Arc::new([])),
+            sampler: Mutex::new(FaultSampler::new(options.faults)),
+        });
         let (open, closed) = mpsc::channel();
         let listener = {
             let _guard = runtime.enter();
             tokio::net::TcpListener::from_std(socket).map_err(listening)?
         };
         let task = runtime.spawn(serve(listener, Arc::clone(&shared), open));
-        let own = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
-        let accounts = ACCOUNTS.into_iter().map(|(kind, ids)| (kind, own(ids)));
-        Ok(Sandbox {
-            base_url,
-            shared,
-            accounts: accounts.collect(),
-            token_lifetime,
-            running: Mutex::new(Some(Running { task, closed })),
-        })
+        let running = Mutex::new(Some(Running { task, closed }));
+        Ok(Sandbox { base_url, shared, token_lifetime, running })
     }
 
     /// `http://127.0.0.1:PORT`
@@ -198,8 +201,8 @@ impl Sandbox {
     }
 
     /// The account ids of `crypto`, `sim` and `trade`.
-    pub fn accounts(&self) -> &BTreeMap<&'static str, Vec<String>> {
-        &self.accounts
+    pub fn accounts(&self) -> [(&'static str, &'static [&'static str]); 3] {
+        ACCOUNTS
     }
 
     /// The last 10,000 requests.
@@ -216,7 +219,14 @@ impl Sandbox {
     /// requests, used nonces, OAuth clients and their grants, and restarts the sequence of faults.
     /// Uploaded keys and the tokens of `add_bearer_token` stay.
     pub fn reset(&self) {
-        self.shared.reset();
+        let Shared { requests, credentials, oauth, failures, custom, sampler, .. } = &*self.shared;
+        requests.clear();
+        credentials.forget();
+        lock(&oauth.clients).clear();
+        failures.clear();
+        *lock(custom) = Arc::new([]);
+        let mut sampler = lock(sampler);
+        *sampler = FaultSampler::new(sampler.faults.clone());
     }
 
     /// Answers the requests of an endpoint with these rows, a JSON list of objects, paged as the
@@ -245,7 +255,9 @@ impl Sandbox {
     /// Fails the next requests. Planned failures come before `Faults`.
     pub fn fail_next(&self, failure: PlannedFailure) -> Result<()> {
         failure.validate()?;
-        if let Some(FailureTarget::Endpoint(name)) = &failure.target {
+        if let Some(name) = &failure.target
+            && !name.starts_with('/')
+        {
             let oauth = OAUTH_ENDPOINTS.iter().map(|endpoint| EndpointRef::from(*endpoint));
             let custom = self.shared.custom();
             let custom = custom.iter().map(|rows| rows.endpoint.clone());
@@ -260,13 +272,13 @@ impl Sandbox {
 
     /// The faults that are injected.
     pub fn faults(&self) -> Faults {
-        self.shared.faults()
+        lock(&self.shared.sampler).faults.clone()
     }
 
     /// Replaces the faults and restarts their sequence.
     pub fn set_faults(&self, faults: Faults) -> Result<()> {
         faults.validate()?;
-        self.shared.set_faults(faults);
+        *lock(&self.shared.sampler) = FaultSampler::new(faults);
         Ok(())
     }
 
@@ -280,13 +292,9 @@ impl Sandbox {
 
 /// The names of endpoints, each once.
 fn names(endpoints: impl Iterator<Item = EndpointRef>) -> Vec<String> {
-    let mut names = Vec::new();
-    for endpoint in endpoints {
-        if !names.iter().any(|name| *name == endpoint.name) {
-            names.push(endpoint.name.clone().into_owned());
-        }
-    }
-    names
+    let mut seen = HashSet::new();
+    let names = endpoints.map(|endpoint| endpoint.name.clone().into_owned());
+    names.filter(|name| seen.insert(name.clone())).collect()
 }
 
 /// The error for a name that is not one of these.
@@ -299,14 +307,6 @@ fn unknown_endpoint(argument: &str, name: &str, known: Vec<String>) -> Error {
 // A panic elsewhere does not poison these locks: no holder leaves its data half changed.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
-    lock.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
-    lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Sandbox {

@@ -70,21 +70,14 @@ impl Options {
                 return Err(Error::argument(name, &count.to_string(), &expected));
             }
         }
-        if !(0.0..=Self::OFFSET_MAX_SECONDS).contains(&self.token_lifetime) {
-            let shown = self.token_lifetime.to_string();
-            return Err(Error::argument(
-                "token_lifetime",
-                &shown,
-                "a number of seconds from 0 to 1e9",
-            ));
-        }
-        if !(-Self::OFFSET_MAX_SECONDS..=Self::OFFSET_MAX_SECONDS).contains(&self.clock_offset) {
-            let shown = self.clock_offset.to_string();
-            return Err(Error::argument(
-                "clock_offset",
-                &shown,
-                "a number of seconds from -1e9 to 1e9",
-            ));
+        for (name, seconds, min) in [
+            ("token_lifetime", self.token_lifetime, 0.0),
+            ("clock_offset", self.clock_offset, -Self::OFFSET_MAX_SECONDS),
+        ] {
+            if !(min..=Self::OFFSET_MAX_SECONDS).contains(&seconds) {
+                let expected = format!("a number of seconds from {min:e} to 1e9");
+                return Err(Error::argument(name, &seconds.to_string(), &expected));
+            }
         }
         if let Some(today) = self.today
             && !(Self::YEARS.0..=Self::YEARS.1).contains(&today.year())

@@ -1,6 +1,8 @@
-//! Seeded random numbers: each part of the data has a stream of its own, named by a label, so that
+//! Random numbers. Each part of the data has a seeded stream of its own, named by a label, so that
 //! it does not depend on the order of requests.
 
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use boardlot_service::error::{Error, Result};
 use chacha20::{
     ChaCha8Rng,
     rand_core::{Rng, SeedableRng},
@@ -19,6 +21,22 @@ impl SeededRng {
         SeededRng(ChaCha8Rng::from_seed(hasher.finalize().into()))
     }
 
+    /// A stream for secrets, seeded by the operating system.
+    pub fn unpredictable() -> Result<Self> {
+        let mut seed = [0; 32];
+        getrandom::fill(&mut seed).map_err(|error| {
+            Error::config(format!("the operating system returned no random bytes: {error}"))
+        })?;
+        Ok(SeededRng(ChaCha8Rng::from_seed(seed)))
+    }
+
+    /// A secret of 256 random bits.
+    pub fn secret(&mut self) -> String {
+        let mut bytes = [0; 32];
+        self.0.fill_bytes(&mut bytes);
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
     /// A number from 0 to `count - 1`; 0 if `count` is 0.
     pub fn below(&mut self, count: u64) -> u64 {
         ((u128::from(self.0.next_u64()) * u128::from(count)) >> 64) as u64
@@ -29,12 +47,8 @@ impl SeededRng {
         low + self.below((high - low).max(0) as u64 + 1) as i64
     }
 
-    /// A number from 0 to just under 1.
-    pub fn unit(&mut self) -> f64 {
-        (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
     pub fn chance(&mut self, probability: f64) -> bool {
-        self.unit() < probability
+        let unit = (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+        unit < probability
     }
 }

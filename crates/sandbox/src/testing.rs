@@ -14,10 +14,7 @@ use rsa::{pkcs1v15, signature::SignatureEncoding};
 use serde_json::Value;
 use sha2::Sha256;
 
-use super::{
-    Options, Sandbox,
-    credentials::{random_secret, verify::SignedRequest},
-};
+use super::{Options, Sandbox, credentials::verify::SignedRequest, seeded_rng::SeededRng};
 
 /// A private key of the vectors.
 pub enum KeyPair {
@@ -136,7 +133,7 @@ impl Rig {
 
     /// A request with the four headers, made with an offset of the clock.
     pub fn signed(&self, method: &str, target: &str, body: &[u8], offset_ms: i64) -> Got {
-        let nonce = random_secret().expect("random");
+        let nonce = SeededRng::unpredictable().expect("random").secret();
         let headers = self.signature(method, target, body, offset_ms, &nonce);
         self.send(method, target, &headers, body).expect("a response")
     }

@@ -125,11 +125,11 @@ class Pager(PagerBase[_Row_co], Iterator[_Row_co]):
         A name that the endpoint does not declare raises `ConfigError`. With `undeclared=True`, or if the
         endpoint declares no fields, it is looked up in the first page that has records, and rejected then.
         """
-    def as_type(self, cls: type[_T]) -> RowIterator[_T]:
+    def as_type(self, cls: type[_T]) -> ItemIterator[_T]:
         """An iterator over the rows as instances of `cls`, each field converted to its annotation; see
         `Records.as_type`, also for the errors. It shares the position with this pager.
         """
-    def pages(self) -> PageIterator[_Row_co]:
+    def pages(self) -> ItemIterator[Records[_Row_co]]:
         """An iterator over the pages, each as `Records`."""
     def all(
         self, max_items: int | None = None, max_pages: int | None = None, *, progress: bool = False
@@ -208,11 +208,11 @@ class AsyncPager(PagerBase[_Row_co], AsyncIterator[_Row_co]):
         A name that the endpoint does not declare raises `ConfigError`. With `undeclared=True`, or if the
         endpoint declares no fields, it is looked up in the first page that has records, and rejected then.
         """
-    def as_type(self, cls: type[_T]) -> AsyncRowIterator[_T]:
+    def as_type(self, cls: type[_T]) -> AsyncItemIterator[_T]:
         """An iterator over the rows as instances of `cls`, each field converted to its annotation; see
         `Records.as_type`, also for the errors. It shares the position with this pager.
         """
-    def pages(self) -> AsyncPageIterator[_Row_co]:
+    def pages(self) -> AsyncItemIterator[Records[_Row_co]]:
         """An iterator over the pages, each as `Records`."""
     async def all(
         self, max_items: int | None = None, max_pages: int | None = None, *, progress: bool = False
@@ -264,64 +264,38 @@ class AsyncPager(PagerBase[_Row_co], AsyncIterator[_Row_co]):
         batches: Literal[True],
     ) -> AsyncIterator[_RecordBatch]: ...
 
-@final
-class PageIterator(Iterator[Records[_Row_co]]):
-    """An iterator over the pages of a pager, from its current position."""
+@disjoint_base
+class ItemIteratorBase(Generic[_Row_co]):
+    """The base class of `ItemIterator` and `AsyncItemIterator`."""
 
     @classmethod
     def __class_getitem__(cls, key: Any) -> Any: ...
-    def __iter__(self) -> Self: ...
-    def __next__(self) -> Records[_Row_co]: ...
+    def checkpoint(self) -> str:
+        """The exact position of the pager; see `Pager.checkpoint`."""
+    @property
+    def total(self) -> int | None:
+        """The total number of items, or `None` if the service does not report it."""
+    @property
+    def range(self) -> tuple[datetime, datetime] | None:
+        """The time range that is read; see `Pager.range`."""
+    @property
+    def requests(self) -> int:
+        """How many pages were requested."""
 
 @final
-class AsyncPageIterator(AsyncIterator[Records[_Row_co]]):
-    """An async iterator over the pages of a pager, from its current position."""
-
-    @classmethod
-    def __class_getitem__(cls, key: Any) -> Any: ...
-    def __aiter__(self) -> Self: ...
-    async def __anext__(self) -> Records[_Row_co]: ...
-
-@final
-class RowIterator(Iterator[_Row_co]):
-    """An iterator over the rows of a pager as instances of a class, from the pager's current position.
-    It moves the position of the pager.
+class ItemIterator(ItemIteratorBase[_Row_co], Iterator[_Row_co]):
+    """An iterator over the pages of a pager, or over its rows as instances of a class, from the pager's
+    current position. It moves the position of the pager.
     """
 
-    @classmethod
-    def __class_getitem__(cls, key: Any) -> Any: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> _Row_co: ...
-    def checkpoint(self) -> str:
-        """The exact position of the pager; see `Pager.checkpoint`."""
-    @property
-    def total(self) -> int | None:
-        """The total number of items, or `None` if the service does not report it."""
-    @property
-    def range(self) -> tuple[datetime, datetime] | None:
-        """The time range that is read; see `Pager.range`."""
-    @property
-    def requests(self) -> int:
-        """How many pages were requested."""
 
 @final
-class AsyncRowIterator(AsyncIterator[_Row_co]):
-    """An async iterator over the rows of a pager as instances of a class, from the pager's current
-    position. It moves the position of the pager.
+class AsyncItemIterator(ItemIteratorBase[_Row_co], AsyncIterator[_Row_co]):
+    """An async iterator over the pages of a pager, or over its rows as instances of a class, from the
+    pager's current position. It moves the position of the pager.
     """
 
-    @classmethod
-    def __class_getitem__(cls, key: Any) -> Any: ...
     def __aiter__(self) -> Self: ...
     async def __anext__(self) -> _Row_co: ...
-    def checkpoint(self) -> str:
-        """The exact position of the pager; see `Pager.checkpoint`."""
-    @property
-    def total(self) -> int | None:
-        """The total number of items, or `None` if the service does not report it."""
-    @property
-    def range(self) -> tuple[datetime, datetime] | None:
-        """The time range that is read; see `Pager.range`."""
-    @property
-    def requests(self) -> int:
-        """How many pages were requested."""

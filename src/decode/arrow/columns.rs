@@ -17,8 +17,8 @@ use super::{
 use crate::{
     api::{Field, Kind},
     decode::{
-        json::{Members, Raw},
-        records::{Page, PageSlice, RecordNumber},
+        json::Raw,
+        records::{PageSlice, RecordNumber},
         scalars::PushError,
         selection::Selection,
     },
@@ -47,17 +47,9 @@ pub struct Columns {
 const MAX_PAGE_BYTES: usize = i32::MAX as usize;
 
 impl Columns {
-    /// Columns for these fields. All of them will be present, even without any record.
+    /// Columns for those of these fields that are selected. All of them will be present, even without any
+    /// record.
     pub fn new<'a>(
-        fields: impl Iterator<Item = &'a Field> + Clone,
-        key_name: Option<&str>,
-        options: ColumnOptions,
-    ) -> Self {
-        Self::of_selection(fields, key_name, None, options)
-    }
-
-    /// Columns for those of these fields that are selected.
-    pub fn of_selection<'a>(
         fields: impl Iterator<Item = &'a Field> + Clone,
         key_name: Option<&str>,
         selection: Option<&Selection>,
@@ -87,17 +79,18 @@ impl Columns {
     /// Continues from an earlier part of the same result.
     #[must_use]
     pub(super) fn following(mut self, previous: &Columns) -> Self {
-        self.rows_before = previous.rows_before + previous.rows();
-        let columns = self.fields.table.columns.iter_mut();
-        for (column, previous) in columns.zip(&previous.fields.table.columns) {
-            column.reserve_like(previous);
+        let rows = previous.rows();
+        self.rows_before = previous.rows_before + rows;
+        let columns = self.fields.columns.iter_mut();
+        for (column, previous) in columns.zip(&previous.fields.columns) {
+            column.reserve_like(previous, rows, self.options);
         }
         self
     }
 
     /// The number of records.
     pub fn rows(&self) -> usize {
-        self.fields.table.rows
+        self.fields.rows
     }
 
     /// The length of the text of all records.
@@ -113,7 +106,7 @@ impl Columns {
         }
         self.bytes += bytes;
         let in_window = slice.page.is_window() && !self.is_whole;
-        let layout = slice.page.uniform_keys().and_then(|keys| self.fields.layout(keys));
+        let layout = slice.page.uniform_names().and_then(|names| self.fields.layout(names));
         for index in slice.range.clone() {
             let number = self.rows_before + self.rows();
             let number = match in_window {
@@ -126,8 +119,8 @@ impl Columns {
                 (Some(layout), Some(values)) => self.fields.push_uniform(&values, layout, push),
                 _ => self
                     .fields
-                    .push_object(&mut slice.page.row_reader(index), push)
-                    .map_err(|_| self.unreadable_record(&slice.page, index))?,
+                    .push_members(&slice.page.row(index)?, push)
+                    .map_err(|_| self.too_many_fields())?,
             }
             outcome?;
             self.push_key(slice.key.as_deref());
@@ -135,24 +128,10 @@ impl Columns {
         Ok(())
     }
 
-    /// Appends a record by its members: the simple implementation, to compare `push_slice` with.
-    pub fn push(&mut self, key: Option<&str>, record: &Members<'_>) -> Result<()> {
-        let number = RecordNumber::Whole(self.rows_before + self.rows());
-        let mut outcome = Ok(());
-        let push = checked_push(number, self.options.invalid, &mut outcome);
-        self.fields.push_members(record, push).map_err(|_| self.too_many_fields())?;
-        self.push_key(key);
-        outcome
-    }
-
     fn push_key(&mut self, key: Option<&str>) {
         if let Some(column) = &mut self.key {
             column.push_text(key.unwrap_or_default());
         }
-    }
-
-    fn unreadable_record(&self, page: &Page, index: usize) -> Error {
-        page.row(index).err().unwrap_or_else(|| self.too_many_fields())
     }
 
     fn too_many_fields(&self) -> Error {
@@ -199,8 +178,7 @@ impl Columns {
     /// A batch that shares the schema of the earlier parts.
     fn into_batch(self, schema: Option<Arc<Schema>>) -> Result<RecordBatch, ArrowError> {
         let rows = self.rows();
-        let mut columns: Vec<Column> =
-            self.key.into_iter().chain(self.fields.table.columns).collect();
+        let mut columns: Vec<Column> = self.key.into_iter().chain(self.fields.columns).collect();
         if let Some(selection) = &self.selection {
             // A selected field that no schema declares and no record has is null everywhere.
             for name in selection.names() {
@@ -247,13 +225,14 @@ fn checked_push<'t>(
 
 #[cfg(test)]
 mod tests {
+    use ::http::Response;
     use arrow_array::{Array, cast::AsArray, types::Decimal128Type};
     use arrow_schema::DataType;
 
     use super::*;
-    use crate::decode::{
-        arrow::options::{Decimals, InvalidValues},
-        json::parse_members,
+    use crate::{
+        api::{Envelope, RecordsLocation},
+        decode::{arrow::options::Decimals, parse_page},
     };
 
     const PAIR: &[Field] = &[Field::text("base", "")];
@@ -266,10 +245,16 @@ mod tests {
     ];
 
     fn batch(options: ColumnOptions, records: &[&str]) -> Result<RecordBatch> {
-        let mut columns = Columns::new(FIELDS.iter(), None, options);
-        for record in records {
-            columns.push(None, &parse_members(record).expect("json"))?;
-        }
+        batch_of(FIELDS, options, records)
+    }
+
+    fn batch_of(fields: &[Field], options: ColumnOptions, records: &[&str]) -> Result<RecordBatch> {
+        let body = format!("{{\"rows\":[{}]}}", records.join(","));
+        let at = RecordsLocation::at("rows");
+        let page = parse_page(Envelope::Field("rows"), &at, &Response::new(body.into()))?;
+        let mut columns = Columns::new(fields.iter(), None, None, options);
+        let range = 0..page.len();
+        columns.push_slice(&PageSlice { page: Arc::new(page), range, key: None })?;
         columns.finish()
     }
 
@@ -322,9 +307,7 @@ mod tests {
         const NESTED: &[Field] = &[Field::object("pair", SINCE, "")];
         let columns = |invalid| {
             let options = ColumnOptions { invalid, ..Default::default() };
-            let mut columns = Columns::new(NESTED.iter(), None, options);
-            columns.push(None, &parse_members(r#"{"pair":{"since":"soon"}}"#).expect("json"))?;
-            columns.finish()
+            batch_of(NESTED, options, &[r#"{"pair":{"since":"soon"}}"#])
         };
         let error = columns(InvalidValues::Raise).expect_err("invalid").to_string();
         assert!(error.contains("pair of record 0"), "{error}");

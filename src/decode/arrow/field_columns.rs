@@ -14,23 +14,17 @@ use super::{
 use crate::{
     api::{Field, Kind},
     decode::{
-        json::{JsonReader, Members, Raw},
+        json::{Members, Raw, parse_members},
         records::{RowValues, field_name},
         scalars::{PushError, is_null},
         selection::Selection,
     },
 };
 
-/// Assigns the values of records to the columns of their fields.
+/// The columns of the declared fields, and the values of all others.
 #[derive(Debug)]
 pub(super) struct FieldColumns {
     matcher: FieldMatcher,
-    pub table: Table,
-}
-
-/// The columns of the declared fields, and the values of all others.
-#[derive(Debug)]
-pub(super) struct Table {
     pub columns: Vec<Column>,
     pub undeclared: UndeclaredValues,
     pub rows: usize,
@@ -40,6 +34,7 @@ pub(super) struct Table {
 #[derive(Debug)]
 pub(super) struct Column {
     pub name: String,
+    kind: Kind,
     builder: ColumnBuilder,
 }
 
@@ -95,11 +90,9 @@ impl FieldColumns {
                 key_name,
                 selection,
             ),
-            table: Table {
-                columns: fields.map(column).collect(),
-                undeclared: UndeclaredValues::default(),
-                rows: 0,
-            },
+            columns: fields.map(column).collect(),
+            undeclared: UndeclaredValues::default(),
+            rows: 0,
         }
     }
 
@@ -109,10 +102,11 @@ impl FieldColumns {
     }
 
     /// The layout of records with these keys; `None` if there are too many fields.
-    pub fn layout<'k>(&mut self, keys: impl Iterator<Item = &'k str>) -> Option<Layout> {
-        let declared = self.table.columns.len();
+    pub fn layout<'k>(&mut self, names: impl Iterator<Item = &'k str>) -> Option<Layout> {
+        let declared = self.columns.len();
         let mut layout = Layout { declared: vec![None; declared], undeclared: Vec::new() };
-        for (index, field) in self.matcher.fields_of(keys)?.into_iter().enumerate() {
+        for (index, name) in names.enumerate() {
+            let field = self.matcher.field(name)?;
             match layout.declared.get_mut(field) {
                 Some(value) => *value = Some(index),
                 None if field == UNSELECTED => {}
@@ -133,38 +127,19 @@ impl FieldColumns {
         let declared = layout.declared.iter().map(|index| values.get((*index)?));
         let undeclared =
             layout.undeclared.iter().map(|(field, index)| (*field, values.get(*index)));
-        self.table.push_row(declared, undeclared, push);
+        self.push_row(declared, undeclared, push);
     }
 
-    /// Appends the record that the reader is at.
-    #[inline(always)]
-    pub fn push_object<'t>(
-        &mut self,
-        reader: &mut JsonReader<'t>,
-        push: impl PushValue<'t>,
-    ) -> Result<(), PushError> {
-        if self.matcher.read_object(reader).is_none() {
-            let is_full = self.matcher.is_full();
-            return Err(if is_full { PushError::TooManyFields } else { PushError::Invalid });
-        }
-        let text = reader.text();
-        let declared = self.matcher.declared_values().iter().map(|range| (*range)?.of(text));
-        let undeclared = self.matcher.undeclared_values().iter();
-        let undeclared = undeclared.map(|(field, range)| (*field, range.of(text)));
-        self.table.push_row(declared, undeclared, push);
-        Ok(())
-    }
-
-    /// Appends a record by its members: the simple implementation to compare the others with.
+    /// Appends a record by its members.
     pub fn push_members<'t>(
         &mut self,
         members: &'t Members<'t>,
         push: impl PushValue<'t>,
     ) -> Result<(), PushError> {
-        let mut declared = vec![None; self.table.columns.len()];
+        let mut declared = vec![None; self.columns.len()];
         let mut undeclared = Vec::new();
-        for (name, json) in members {
-            let field = self.matcher.field(name.as_ref().into()).ok_or(PushError::TooManyFields)?;
+        for (index, (name, json)) in members.iter().enumerate() {
+            let field = self.matcher.field_at(index, name).ok_or(PushError::TooManyFields)?;
             let value = Some(Raw::new(json.get()));
             match declared.get_mut(field) {
                 Some(declared) => *declared = value,
@@ -172,18 +147,16 @@ impl FieldColumns {
                 None => undeclared.push((field - declared.len(), value)),
             }
         }
-        self.table.push_row(declared.into_iter(), undeclared.into_iter(), push);
+        self.push_row(declared.into_iter(), undeclared.into_iter(), push);
         Ok(())
     }
 
     /// Appends records without any values.
     fn push_nulls(&mut self, count: usize) {
-        self.table.columns.iter_mut().for_each(|column| column.push_nulls(count));
-        self.table.rows += count;
+        self.columns.iter_mut().for_each(|column| column.push_nulls(count));
+        self.rows += count;
     }
-}
 
-impl Table {
     /// Appends a record: `push` appends a value, or null for none, to each declared column.
     #[inline(always)]
     fn push_row<'t>(
@@ -213,7 +186,7 @@ impl Column {
             })),
             _ => ColumnBuilder::Scalar(ScalarBuilder::new(kind, options, capacity)),
         };
-        Column { name, builder }
+        Column { name, kind, builder }
     }
 
     /// The columns of an object's members.
@@ -225,11 +198,12 @@ impl Column {
     }
 
     /// Reserves as much memory in an empty column as another one of the same kind uses.
-    pub fn reserve_like(&mut self, other: &Column) {
-        if let (ColumnBuilder::Scalar(builder), ColumnBuilder::Scalar(other)) =
-            (&mut self.builder, &other.builder)
-        {
-            builder.reserve_like(other);
+    pub fn reserve_like(&mut self, other: &Column, rows: usize, options: ColumnOptions) {
+        if let ColumnBuilder::Scalar(other) = &other.builder {
+            let bytes = other.text_length();
+            // Texts may be a little longer.
+            let capacity = Capacity { rows, bytes: bytes + bytes / 16 };
+            self.builder = ColumnBuilder::Scalar(ScalarBuilder::new(self.kind, options, capacity));
         }
     }
 
@@ -298,7 +272,8 @@ impl ObjectBuilder {
             Err(_) if outcome.is_ok() => outcome = Err(PushError::InvalidMember),
             _ => {}
         };
-        self.fields.push_object(&mut JsonReader::new(raw.json, 0), push)?;
+        let members = parse_members(raw.json).map_err(|_| PushError::Invalid)?;
+        self.fields.push_members(&members, push)?;
         self.valid.push(true);
         outcome
     }
@@ -310,7 +285,7 @@ impl ObjectBuilder {
 
     fn finish(self) -> Result<ArrayRef, ArrowError> {
         let rows = self.valid.len();
-        let (fields, arrays) = finish_all(self.fields.table.columns)?;
+        let (fields, arrays) = finish_all(self.fields.columns)?;
         let nulls = Some(self.valid.into());
         Ok(Arc::new(StructArray::try_new_with_length(Fields::from(fields), arrays, nulls, rows)?))
     }

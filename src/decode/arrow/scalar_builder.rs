@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow_array::{
     ArrayRef, Int64Array,
     builder::{
-        ArrayBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Float64Builder,
-        Int64Builder, LargeStringBuilder, StringBuilder, StringViewBuilder,
+        BooleanBuilder, Date32Builder, Decimal128Builder, Float64Builder, Int64Builder,
+        LargeStringBuilder, StringBuilder, StringViewBuilder,
     },
     types::{
         ArrowTimestampType, TimestampMicrosecondType, TimestampMillisecondType, TimestampSecondType,
@@ -83,35 +83,12 @@ impl ScalarBuilder {
         }
     }
 
-    /// Reserves as much memory in an empty column as another one of the same kind uses.
-    pub fn reserve_like(&mut self, other: &Self) {
-        // Texts may be a little longer.
-        let with_reserve = |bytes: usize| bytes + bytes / 16;
-        match (self, other) {
-            (Self::Utf8(builder), Self::Utf8(other)) => {
-                let bytes = with_reserve(other.values_slice().len());
-                *builder = StringBuilder::with_capacity(other.len(), bytes);
-            }
-            (Self::LargeUtf8(builder), Self::LargeUtf8(other)) => {
-                let bytes = with_reserve(other.values_slice().len());
-                *builder = LargeStringBuilder::with_capacity(other.len(), bytes);
-            }
-            (Self::Utf8View(builder), Self::Utf8View(other)) => {
-                *builder = StringViewBuilder::with_capacity(other.len());
-            }
-            (
-                Self::Integer(builder) | Self::Timestamp(_, builder),
-                Self::Integer(other) | Self::Timestamp(_, other),
-            ) => *builder = Int64Builder::with_capacity(other.len()),
-            (
-                Self::Number(builder) | Self::DecimalAsFloat(builder),
-                Self::Number(other) | Self::DecimalAsFloat(other),
-            ) => *builder = Float64Builder::with_capacity(other.len()),
-            (Self::Decimal(builder), Self::Decimal(other)) => {
-                *builder = Decimal128Builder::with_capacity(other.len()).with_data_type(DECIMAL);
-            }
-            // Columns of these kinds are few or small.
-            _ => {}
+    /// The length of all texts with 32-bit or 64-bit offsets.
+    pub fn text_length(&self) -> usize {
+        match self {
+            Self::Utf8(builder) => builder.values_slice().len(),
+            Self::LargeUtf8(builder) => builder.values_slice().len(),
+            _ => 0,
         }
     }
 

@@ -36,19 +36,19 @@ impl StreamColumns {
     /// Those of a stream that begins with these records. A selected field that none of them has is text.
     pub(super) fn of(fields: &mut FieldColumns, selection: Option<&Selection>) -> Self {
         let known = |name: &Arc<str>, index: usize| {
-            let values = fields.table.undeclared.get(index)?;
+            let values = fields.undeclared.get(index)?;
             let kind = infer_kind(|| values.iter().filter_map(|(_, json)| json));
             Some((name.clone(), kind))
         };
         let names = fields.undeclared_names().iter().enumerate();
         let mut known: Vec<_> = names.filter_map(|(index, name)| known(name, index)).collect();
         for name in selection.iter().flat_map(|selection| selection.names()) {
-            let is_declared = fields.table.columns.iter().any(|column| column.name == name);
+            let is_declared = fields.columns.iter().any(|column| column.name == name);
             if !is_declared && known.iter().all(|(other, _)| other.as_ref() != name) {
                 known.push((name.into(), Kind::Text));
             }
         }
-        let objects = fields.table.columns.iter_mut().filter_map(Column::members_mut);
+        let objects = fields.columns.iter_mut().filter_map(Column::members_mut);
         let objects = objects.map(|members| StreamColumns::of(members, None)).collect();
         StreamColumns { fields: known, objects }
     }
@@ -60,24 +60,24 @@ impl StreamColumns {
         options: ColumnOptions,
         page: StreamPage,
     ) -> Result<()> {
-        let objects = fields.table.columns.iter_mut().filter_map(Column::members_mut);
+        let objects = fields.columns.iter_mut().filter_map(Column::members_mut);
         for (members, columns) in objects.zip(&self.objects) {
             columns.add_to(members, options, page)?;
         }
-        let rows = fields.table.rows;
+        let rows = fields.rows;
         if is_too_sparse(self.fields.len(), rows, page.bytes) {
             return Err(too_sparse(self.fields.len(), rows));
         }
         let names = fields.undeclared_names().to_vec();
         for (name, kind) in &self.fields {
             let index = names.iter().position(|other| other == name);
-            let values = index.map(|index| fields.table.undeclared.take(index));
+            let values = index.map(|index| fields.undeclared.take(index));
             let column = column_of(&values.unwrap_or_default(), name, *kind, rows, options, page)?;
-            fields.table.columns.push(column);
+            fields.columns.push(column);
         }
         for (index, name) in names.iter().enumerate() {
             // A field that is always null says nothing that a missing one does not.
-            let values = fields.table.undeclared.get(index);
+            let values = fields.undeclared.get(index);
             if values.is_some_and(|values| values.iter().any(|(_, json)| json.is_some())) {
                 return Err(missing_column(name, page.number));
             }

@@ -27,23 +27,23 @@ pub(super) fn add_undeclared_columns(
     key_name: Option<&str>,
     options: ColumnOptions,
 ) -> Result<()> {
-    let declared = parts.first().map_or(0, |part| part.table.columns.len());
+    let declared = parts.first().map_or(0, |part| part.columns.len());
     for index in 0..declared {
-        let columns = parts.iter_mut().filter_map(|part| part.table.columns.get_mut(index));
+        let columns = parts.iter_mut().filter_map(|part| part.columns.get_mut(index));
         let mut objects: Vec<&mut FieldColumns> = columns.filter_map(Column::members_mut).collect();
         if !objects.is_empty() {
             add_undeclared_columns(&mut objects, bytes, None, options)?;
         }
     }
     let fields = all_undeclared_fields(parts);
-    let rows: usize = parts.iter().map(|part| part.table.rows).sum();
+    let rows: usize = parts.iter().map(|part| part.rows).sum();
     if is_too_sparse(fields.len(), rows, bytes) {
         return Err(too_sparse(fields.len(), rows));
     }
     for (name, indices) in fields {
         let values = || {
             let parts = parts.iter().zip(&indices);
-            let values = parts.filter_map(|(part, index)| part.table.undeclared.get((*index)?));
+            let values = parts.filter_map(|(part, index)| part.undeclared.get((*index)?));
             values.flat_map(FieldValues::iter).filter_map(|(_, json)| json)
         };
         let kind = match options.undeclared {
@@ -52,17 +52,16 @@ pub(super) fn add_undeclared_columns(
         };
         let name = field_name(key_name, &name);
         for (part, index) in parts.iter_mut().zip(&indices) {
-            let table = &mut part.table;
             // Frees the values of each field once it has its column.
-            let values = index.map(|index| table.undeclared.take(index)).unwrap_or_default();
-            let capacity = Capacity { rows: table.rows, bytes: values.byte_length() };
+            let values = index.map(|index| part.undeclared.take(index)).unwrap_or_default();
+            let capacity = Capacity { rows: part.rows, bytes: values.byte_length() };
             let column = Column::new(name.as_ref().to_owned(), kind, options, capacity);
             // The kind was inferred from these values, so none of them is invalid.
-            let filled = filled(column, &values, table.rows, |column, _, json| {
+            let filled = filled(column, &values, part.rows, |column, _, json| {
                 let _ = column.push(json.map(Raw::new));
                 Ok(())
             });
-            table.columns.push(filled?);
+            part.columns.push(filled?);
         }
     }
     Ok(())
@@ -79,7 +78,7 @@ fn all_undeclared_fields(parts: &[&mut FieldColumns]) -> Vec<(Arc<str>, Vec<Opti
     let mut known: HashMap<Arc<str>, usize> = HashMap::new();
     for (number, part) in parts.iter().enumerate() {
         for (index, name) in part.undeclared_names().iter().enumerate() {
-            if part.table.undeclared.get(index).is_none() {
+            if part.undeclared.get(index).is_none() {
                 continue;
             }
             let field = *known.entry(name.clone()).or_insert_with(|| {

@@ -1,15 +1,13 @@
 //! Keys that are expected to come next.
 
-/// A key through its colon, with what is before it in a record without white space: a comma or the
-/// opening brace. It is compared in one step, whatever its length.
+/// A key with what is around it in a record, from the value or brace before it to its own value. It is
+/// compared in one step, whatever its length.
 #[derive(Debug)]
 pub(in crate::decode) struct KnownKey<'a> {
     /// The first bytes, filled up with zeros, and the bits of them that count.
     bytes: [u64; WORDS],
     mask: [u64; WORDS],
-    /// The bytes after them in a longer key.
-    rest: &'a [u8],
-    length: usize,
+    text: &'a [u8],
 }
 
 const WORDS: usize = 4;
@@ -17,12 +15,16 @@ const BYTES: usize = 8 * WORDS;
 
 impl<'a> KnownKey<'a> {
     pub fn new(text: &'a str) -> Self {
-        let (first, rest) = text.as_bytes().split_at(text.len().min(BYTES));
+        let text = text.as_bytes();
         let (mut bytes, mut mask) = ([0; BYTES], [0; BYTES]);
-        for ((byte, mask), from) in bytes.iter_mut().zip(&mut mask).zip(first) {
+        for ((byte, mask), from) in bytes.iter_mut().zip(&mut mask).zip(text) {
             (*byte, *mask) = (*from, u8::MAX);
         }
-        KnownKey { bytes: words(&bytes), mask: words(&mask), rest, length: text.len() }
+        KnownKey { bytes: words(&bytes), mask: words(&mask), text }
+    }
+
+    pub fn text(&self) -> &'a [u8] {
+        self.text
     }
 
     /// The end of the key, if it begins at `start`. Not within the last bytes of the text.
@@ -31,9 +33,9 @@ impl<'a> KnownKey<'a> {
         let chunk = words(text.get(start..)?.first_chunk::<BYTES>()?);
         let known = chunk.iter().zip(&self.bytes).zip(&self.mask);
         let differs = known.fold(0, |all, ((ours, theirs), mask)| all | ((ours ^ theirs) & mask));
-        let end = start + self.length;
+        let end = start + self.text.len();
         let is_equal = differs == 0
-            && (self.rest.is_empty() || text.get(start + BYTES..end) == Some(self.rest));
+            && (self.text.len() <= BYTES || text.get(start + BYTES..end) == self.text.get(BYTES..));
         is_equal.then_some(end)
     }
 }

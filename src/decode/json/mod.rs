@@ -21,7 +21,7 @@ pub(super) use object::is_too_deep;
 pub(crate) use object::{find_member, parse_members};
 pub(super) use raw::ByteRange;
 pub use raw::Raw;
-pub(crate) use reader::{JsonReader, Key};
+pub(super) use reader::JsonReader;
 pub(super) use special_bytes::SpecialBytes;
 pub use value::Value;
 pub(super) use writer::{write_object, write_value};

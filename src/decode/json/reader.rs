@@ -19,13 +19,6 @@ pub(crate) struct JsonReader<'a> {
     position: usize,
 }
 
-/// A key: its text through the colon, and the key alone.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Key<'a> {
-    pub token: &'a str,
-    pub name: Raw<'a>,
-}
-
 impl<'a> JsonReader<'a> {
     pub fn new(text: &'a str, position: usize) -> Self {
         JsonReader { text, position }
@@ -90,12 +83,12 @@ impl<'a> JsonReader<'a> {
     }
 
     /// Reads a key and its colon.
-    pub fn read_key(&mut self) -> Option<Key<'a>> {
+    pub fn read_key(&mut self) -> Option<Raw<'a>> {
         let start = self.position;
         let escaped = self.read_string()?;
         let name = ByteRange { start, end: self.position, escaped }.of(self.text)?;
         self.expect(b':')?;
-        Some(Key { token: self.text.get(start..self.position)?, name })
+        Some(name)
     }
 
     /// Reads any value that is nested `depth` levels deep.

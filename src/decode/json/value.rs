@@ -56,7 +56,7 @@ impl<'a> Value<'a> {
                 let mut members = UniqueMembers::new();
                 let mut has_next = reader.begin_container(b'{', b'}')?;
                 while has_next {
-                    let name = reader.read_key()?.name.text()?;
+                    let name = reader.read_key()?.text()?;
                     members.set(name, Value::read(reader, depth)?);
                     has_next = reader.has_next(b'}')?;
                 }

@@ -1,42 +1,60 @@
-//! Records that have the keys of the first one, in the same order and without white space: nearly all
-//! of them. Each key is compared in one step, and most values end at a special byte that has been found.
-//!
-//! Any other record is left to the scanner, which reads these as well.
+//! Records that have the keys of the first one, in the same order and with the same white space: nearly
+//! all of them. Each key is compared in one step, and most values end at a special byte that has been
+//! found.
 
-use std::ops::Range;
-
-use super::grid::marked_start;
-use crate::decode::json::{ByteRange, JsonReader, KnownKey, SpecialBytes, count_digits};
+use super::grid::{Grid, marked_start};
+use crate::decode::json::{ByteRange, JsonReader, KnownKey, SpecialBytes, count_digits, short_eq};
 
 /// The keys of the first record, and the special bytes of the text after it.
 #[derive(Debug)]
 pub(super) struct KnownLayout<'a> {
-    /// Each with the brace or comma before it.
     keys: Vec<KnownKey<'a>>,
+    /// The text after the last value.
+    tail: &'a [u8],
     /// The text from here on.
     start: usize,
     special_bytes: SpecialBytes,
 }
 
 impl<'a> KnownLayout<'a> {
-    /// Creates it for the records from `start` on, with these keys of the first record through
-    /// their colons, each right after a brace or comma.
-    pub fn new(
-        text: &'a str,
-        tokens: impl Iterator<Item = Range<usize>>,
-        start: usize,
-    ) -> Option<Self> {
-        let key = |token: Range<usize>| {
-            text.get(token.start.checked_sub(1)?..token.end).map(KnownKey::new)
-        };
-        let keys = tokens.map(key).collect::<Option<_>>()?;
+    /// The layout of the first record, for the records from `start` on.
+    pub fn new(text: &'a str, first: &Grid, start: usize) -> Option<Self> {
+        let keys = first.tokens(text).map(KnownKey::new).collect();
         let special_bytes = SpecialBytes::new(text.as_bytes().get(start..)?);
-        Some(KnownLayout { keys, start, special_bytes })
+        Some(KnownLayout { keys, tail: first.tail(text).as_bytes(), start, special_bytes })
     }
 
-    /// Reads a record of this layout, and sets where its values begin. Of any other it reads nothing.
-    #[inline(never)]
+    /// Reads a record of this layout, and sets where its values begin.
+    #[inline(always)]
     pub fn read(
+        &self,
+        reader: &mut JsonReader<'_>,
+        starts: &mut [u32],
+        depth: usize,
+    ) -> Option<()> {
+        self.read_in_steps(reader, starts, depth).or_else(|| self.read_parts(reader, starts, depth))
+    }
+
+    /// The same without searching for special bytes: for the end of the text.
+    #[inline(never)]
+    fn read_parts(
+        &self,
+        reader: &mut JsonReader<'_>,
+        starts: &mut [u32],
+        depth: usize,
+    ) -> Option<()> {
+        for (key, start) in self.keys.iter().zip(starts) {
+            let position = reader.position() + key.text().len();
+            let value = reader.read_if(key.text()).then(|| reader.read_value(depth))??;
+            *start = marked_start(value);
+            (value.start == position).then_some(())?;
+        }
+        reader.read_if(self.tail).then_some(())
+    }
+
+    /// Reads the record, or nothing if it may be of another layout.
+    #[inline(never)]
+    fn read_in_steps(
         &self,
         reader: &mut JsonReader<'_>,
         starts: &mut [u32],
@@ -50,7 +68,7 @@ impl<'a> KnownLayout<'a> {
             *start = (self.start + value) as u32;
             position = match (text.get(value)?, special) {
                 (b'"', Some(end)) if text.get(end) == Some(&b'"') => end + 1,
-                // The next special byte is the quote of the next key: before it is a comma.
+                // The next special byte is mostly the quote of the next key: before it is a comma.
                 (b'1'..=b'9', Some(quote)) if is_integer(text, value, quote - 1) => quote - 1,
                 (b'n' | b't' | b'f', Some(quote)) if is_literal(text, value, quote - 1) => {
                     quote - 1
@@ -62,10 +80,11 @@ impl<'a> KnownLayout<'a> {
                 }
             };
         }
-        if text.get(position) != Some(&b'}') {
+        let end = position + self.tail.len();
+        if !short_eq(text.get(position..end)?, self.tail) {
             return None;
         }
-        reader.continue_at(self.start + position + 1);
+        reader.continue_at(self.start + end);
         Some(())
     }
 }

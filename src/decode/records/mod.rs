@@ -3,8 +3,6 @@
 mod grid;
 mod key_column;
 mod known_layout;
-#[cfg(feature = "python")]
-mod member_scanner;
 mod page;
 mod page_slice;
 mod scan;
@@ -13,8 +11,6 @@ mod utf8;
 
 pub use grid::RowValues;
 pub(crate) use key_column::field_name;
-#[cfg(feature = "python")]
-pub(crate) use member_scanner::MemberScanner;
 pub use page::Page;
 pub use page_slice::{PageSlice, RecordNumber, RecordRef};
 pub(super) use scan::scan;

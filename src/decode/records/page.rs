@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     decode::{
-        json::{JsonReader, Members, Raw, Value, find_member, parse_members},
+        json::{Members, Raw, Value, find_member, parse_members},
         scalars,
     },
     error::{Error, Result},
@@ -81,24 +81,9 @@ impl Page {
         parse_members(self.row_text(index)).map_err(|error| self.invalid_record(index, &error))
     }
 
-    /// A reader at the beginning of a record, which is faster than `row`.
-    pub(crate) fn row_reader(&self, index: usize) -> JsonReader<'_> {
-        let start = self.rows.get(index).map_or(0, |range| range.start);
-        JsonReader::new(self.body.as_str(), start)
-    }
-
-    /// The keys of every record through their colons, if the records have a uniform layout.
-    pub fn uniform_keys(&self) -> Option<impl ExactSizeIterator<Item = &str>> {
-        self.grid.as_ref().map(|grid| grid.keys(self.body.as_str()))
-    }
-
-    /// The same keys as plain names.
-    pub(crate) fn uniform_names(&self) -> Option<impl ExactSizeIterator<Item = &str>> {
-        // A grid has no keys with escapes, and nothing between a key and its colon.
-        fn name(token: &str) -> &str {
-            token.get(1..token.len().saturating_sub(2)).unwrap_or_default()
-        }
-        self.uniform_keys().map(|keys| keys.map(name))
+    /// The names of the keys of every record, if the records have a uniform layout.
+    pub fn uniform_names(&self) -> Option<impl ExactSizeIterator<Item = &str> + Clone> {
+        self.grid.as_ref().map(|grid| grid.names(self.body.as_str()))
     }
 
     /// The values of a record in the order of those keys.

@@ -2,7 +2,7 @@
 //!
 //! Every byte is checked once, and the positions of records and values are stored. The scan accepts
 //! nothing that the slow path would reject, and finds the same records. Whatever is out of the
-//! ordinary (duplicate names on the way to the list, null for the list, invalid JSON) it leaves to the
+//! ordinary (records whose keys differ, duplicate names, a list that is null, invalid JSON) it leaves to the
 //! slow path, which also produces the error messages.
 
 use std::{borrow::Cow, ops::Range};
@@ -10,7 +10,7 @@ use std::{borrow::Cow, ops::Range};
 use bytes::Bytes;
 
 use super::{
-    grid::{Grid, GridBuilder},
+    grid::Grid,
     known_layout::KnownLayout,
     page::{MemberRanges, Page, PageMetadata},
     utf8::Utf8Bytes,
@@ -98,20 +98,13 @@ struct List<'a> {
     siblings: Option<Vec<Member<'a>>>,
 }
 
-/// A key of the previous record.
-struct PreviousKey<'a> {
-    /// Through its colon.
-    token: &'a str,
-    range: Range<usize>,
-}
-
 impl<'a> Scanner<'a> {
     /// An object that is nested `depth` levels deep.
     fn object(&mut self, target: Target<'_>, depth: usize) -> Option<Object<'a>> {
         let mut object = Object { members: Vec::with_capacity(8), list: None };
         let mut has_next = self.reader.begin_container(b'{', b'}')?;
         while has_next {
-            let name = self.reader.read_key()?.name.text()?;
+            let name = self.reader.read_key()?.text()?;
             let first = self.reader.peek()?;
             let start = self.reader.position();
             let list = self.member(target, &name, first, depth + 1)?;
@@ -180,83 +173,29 @@ impl<'a> Scanner<'a> {
         Some(List { siblings: Some(siblings), ..list })
     }
 
-    /// A list of objects.
+    /// A list of objects with a uniform layout.
     fn list(&mut self, depth: usize) -> Option<List<'a>> {
         let list_start = self.reader.position();
         let text = self.reader.text();
-        let mut rows = Vec::new();
-        let mut keys = Vec::with_capacity(16);
-        let mut layout = None;
-        let mut grid = GridBuilder::new(text.len());
-        let mut has_next = self.reader.begin_container(b'[', b']')?;
-        while has_next {
-            let start = self.reader.position();
-            if !self.record_of_layout(layout.as_ref(), &mut grid, depth + 1) {
-                let members = self.record(&mut keys, &mut grid, rows.is_empty(), depth + 1)?;
-                grid.end_record(&(start..self.reader.position()), members);
+        let (mut rows, mut grid) = (Vec::new(), None);
+        if self.reader.begin_container(b'[', b']')? {
+            let mut start = self.reader.position();
+            let mut uniform = Grid::of_first(&mut self.reader, depth + 2)?;
+            rows.push(start..self.reader.position());
+            let mut has_next = self.reader.has_next(b']')?;
+            let layout = KnownLayout::new(text, &uniform, self.reader.position())?;
+            // As many records like the first as fit into the text.
+            let estimate = (text.len() - start) / rows.first().map_or(1, Range::len);
+            rows.reserve(estimate.min(MAX_RESERVED));
+            uniform.reserve(estimate.min(MAX_RESERVED));
+            while has_next {
+                start = self.reader.position();
+                layout.read(&mut self.reader, uniform.add_record(), depth + 2)?;
+                rows.push(start..self.reader.position());
+                has_next = self.reader.has_next(b']')?;
             }
-            let row = start..self.reader.position();
-            has_next = self.reader.has_next(b']')?;
-            if rows.is_empty() {
-                // As many records like the first as fit into the text.
-                let estimate = (text.len() - start) / row.len().max(1);
-                rows.reserve(estimate.min(MAX_RESERVED));
-                grid.reserve(estimate.min(MAX_RESERVED));
-                if has_next && grid.is_uniform() {
-                    let tokens = keys.iter().map(|key| key.range.clone());
-                    layout = KnownLayout::new(text, tokens, self.reader.position());
-                }
-            }
-            rows.push(row);
+            grid = Some(uniform);
         }
-        let grid = grid.finish(text, keys.into_iter().map(|key| key.range));
         Some(List { rows, grid, range: list_start..self.reader.position(), siblings: None })
-    }
-
-    /// Reads a record of this layout; whether it is one.
-    #[inline(always)]
-    fn record_of_layout(
-        &mut self,
-        layout: Option<&KnownLayout<'a>>,
-        grid: &mut GridBuilder,
-        depth: usize,
-    ) -> bool {
-        let Some(layout) = layout else { return false };
-        let Some(starts) = grid.add_record() else { return false };
-        let is_of_layout = layout.read(&mut self.reader, starts, depth + 1).is_some();
-        if !is_of_layout {
-            grid.remove_record();
-        }
-        is_of_layout
-    }
-
-    /// A record; returns the number of its members. The keys are mostly those of the previous record, so
-    /// each is first compared with the key there.
-    fn record(
-        &mut self,
-        keys: &mut Vec<PreviousKey<'a>>,
-        grid: &mut GridBuilder,
-        is_first_record: bool,
-        depth: usize,
-    ) -> Option<usize> {
-        let mut has_next = self.reader.begin_container(b'{', b'}')?;
-        let mut index = 0;
-        while has_next {
-            let expected = keys.get(index).map_or("", |key| key.token);
-            if !self.reader.read_if(expected.as_bytes()) {
-                let start = self.reader.position();
-                let key = self.reader.read_key()?;
-                grid.add_key(&key, is_first_record);
-                let key = PreviousKey { token: key.token, range: start..self.reader.position() };
-                match keys.get_mut(index) {
-                    Some(previous) => *previous = key,
-                    None => keys.push(key),
-                }
-            }
-            index += 1;
-            grid.add_value(self.reader.read_value(depth + 1)?);
-            has_next = self.reader.has_next(b'}')?;
-        }
-        Some(index)
     }
 }

@@ -1,4 +1,4 @@
-//! Columns straight from a page's text compared with those of its members.
+//! Columns of a page that the scan accepts compared with those of the same page through serde.
 
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use crate::{
     decode::{
         BatchBuilder, ColumnOptions, Columns, Decimals, InvalidValues, Page, PageSlice, Rows,
         Strings, parse_page,
+        parse_page::{parse_fast_path, parse_slow_path},
     },
     error::Result,
 };
@@ -66,30 +67,27 @@ fn options() -> impl Strategy<Value = ColumnOptions> {
     })
 }
 
-fn page(rows: Vec<Node>, spaces: &[&str]) -> Option<Arc<Page>> {
+fn response(rows: Vec<Node>, spaces: &[&str]) -> Response<Bytes> {
     let top = Node::Object(vec![
         ("code".into(), Node::Plain("0".into())),
         ("data".into(), Node::List(rows)),
     ]);
-    let response = Response::new(Bytes::from(top.to_json(spaces)));
-    parse_page(Envelope::Code, &RecordsLocation::OnlyListOf("data"), &response).ok().map(Arc::new)
+    Response::new(Bytes::from(top.to_json(spaces)))
 }
 
-fn by_text(page: &Arc<Page>, key: Option<&str>, options: ColumnOptions) -> Result<RecordBatch> {
-    let mut columns = Columns::new(FIELDS.iter(), key.map(|_| "symbol"), options);
+const LIST: RecordsLocation = RecordsLocation::OnlyListOf("data");
+
+fn page(rows: Vec<Node>, spaces: &[&str]) -> Option<Arc<Page>> {
+    parse_page(Envelope::Code, &LIST, &response(rows, spaces)).ok().map(Arc::new)
+}
+
+fn columns(page: &Arc<Page>, key: Option<&str>, options: ColumnOptions) -> Result<RecordBatch> {
+    let mut columns = Columns::new(FIELDS.iter(), key.map(|_| "symbol"), None, options);
     columns.push_slice(&PageSlice {
         page: page.clone(),
         range: 0..page.len(),
         key: key.map(Arc::from),
     })?;
-    columns.finish()
-}
-
-fn by_members(page: &Page, key: Option<&str>, options: ColumnOptions) -> Result<RecordBatch> {
-    let mut columns = Columns::new(FIELDS.iter(), key.map(|_| "symbol"), options);
-    for index in 0..page.len() {
-        columns.push(key, &page.row(index)?)?;
-    }
     columns.finish()
 }
 
@@ -99,14 +97,14 @@ fn an_error_says_which_records_its_number_counts() {
     let options = ColumnOptions::default();
     let rows = || vec![row("1"), row("2"), row("much"), row("3")];
     let whole = page(rows(), &[""]).expect("a page");
-    let error = by_text(&whole, None, options).expect_err("invalid").to_string();
+    let error = columns(&whole, None, options).expect_err("invalid").to_string();
     assert!(error.contains("price of record 2 is"), "{error}");
 
     let mut windowed = Arc::into_inner(page(rows(), &[""]).expect("a page")).expect("the only one");
     windowed.retain(&[false, true, true, false]);
     let windowed = Arc::new(windowed);
     let slice = PageSlice { page: windowed.clone(), range: 0..2, key: None };
-    let mut parts = BatchBuilder::new(|| Columns::new(FIELDS.iter(), None, options));
+    let mut parts = BatchBuilder::new(|| Columns::new(FIELDS.iter(), None, None, options));
     let error = parts.push_slice(&slice).expect_err("invalid").to_string();
     assert!(error.contains("price of record 1 of its window is"), "{error}");
     // In a sequence, records are counted from its beginning.
@@ -124,9 +122,11 @@ proptest! {
     fn any_records_give_the_same_columns_or_the_same_error(
         rows in records(valid_value()), spaces in spaces(), options in options(), keyed in any::<bool>(),
     ) {
-        let Some(page) = page(rows, &spaces) else { return Ok(()) };
+        let response = response(rows, &spaces);
+        let Some(fast) = parse_fast_path(Envelope::Code, &LIST, &response) else { return Ok(()) };
+        let slow = parse_slow_path(Envelope::Code, &LIST, &response).expect("a page");
         let key = keyed.then_some("HK.00700");
-        match (by_text(&page, key, options), by_members(&page, key, options)) {
+        match (columns(&Arc::new(fast), key, options), columns(&Arc::new(slow), key, options)) {
             (Ok(ours), Ok(theirs)) => prop_assert_eq!(ours, theirs),
             (Err(ours), Err(theirs)) => prop_assert_eq!(ours.to_string(), theirs.to_string()),
             (ours, theirs) => prop_assert!(false, "{:?}, not {:?}", ours, theirs),
@@ -140,12 +140,12 @@ proptest! {
         let options = ColumnOptions { invalid: InvalidValues::Null, ..ColumnOptions::default() };
         let odd = vec![Node::Object(vec![(name, text)])];
         let pages: Vec<_> = [rows, more, Vec::new(), odd].into_iter().filter_map(|r| page(r, &[""])).collect();
-        let mut whole = Columns::new(FIELDS.iter(), None, options);
-        let mut parts = vec![Columns::new(FIELDS.iter(), None, options)];
+        let mut whole = Columns::new(FIELDS.iter(), None, None, options);
+        let mut parts = vec![Columns::new(FIELDS.iter(), None, None, options)];
         for page in &pages {
             let slice = PageSlice { page: page.clone(), range: 0..page.len(), key: None };
             whole.push_slice(&slice).expect("no error");
-            let mut part = Columns::new(FIELDS.iter(), None, options);
+            let mut part = Columns::new(FIELDS.iter(), None, None, options);
             part.push_slice(&slice).expect("no error");
             parts.push(part);
         }

@@ -26,19 +26,11 @@ pub fn block<T: Send>(
     py: Python<'_>,
     future: impl Future<Output = Result<T>> + Send,
 ) -> PyResult<T> {
-    block_polling(py, future, |_| Ok(()))
+    block_in(py, PoolSlot::shared, future, |_| Ok(()))
 }
 
-/// The same; `on_poll` is called each time that signals were checked.
-pub fn block_polling<T: Send>(
-    py: Python<'_>,
-    future: impl Future<Output = Result<T>> + Send,
-    on_poll: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync,
-) -> PyResult<T> {
-    block_in(py, PoolSlot::shared, future, on_poll)
-}
-
-/// The same in a slot of the blocking pool, which is taken once the thread is detached.
+/// The same in a slot of the blocking pool, which is taken once the thread is detached. `on_poll` is
+/// called each time that signals were checked.
 pub fn block_in<T: Send>(
     py: Python<'_>,
     slot: impl FnOnce() -> Result<PoolSlot> + Send,

@@ -9,17 +9,19 @@ use boardlot_gated::gated;
 use pyo3::prelude::*;
 
 use super::{
-    blocking::block_polling,
+    blocking::block_in,
     call::{Call, CallMode},
 };
-use crate::py::interpreter::{
-    callback::{Invoke, import},
-    fork_safe_cell::intern,
+use crate::{
+    http::PoolSlot,
+    py::interpreter::{
+        callback::{Invoke, import},
+        fork_safe_cell::intern,
+    },
 };
 
 /// A progress bar for one call.
 pub struct Progress<'a> {
-    pub shown: bool,
     pub label: &'a str,
     pub unit: &'static str,
     /// The number that there will be, as far as it is known by now.
@@ -31,16 +33,13 @@ pub struct Progress<'a> {
 pub type CountFn = Box<dyn Fn() -> Option<u64> + Send + Sync>;
 
 impl Progress<'_> {
-    /// Runs a call, with the bar if it is to be shown.
+    /// Runs a call with the bar.
     pub fn run<'py, T: Send + 'static>(
         self,
         py: Python<'py>,
         mode: CallMode,
         call: Call<T>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if !self.shown {
-            return mode.run_shared(py, call);
-        }
         match mode {
             CallMode::Async => {
                 let bar = self.bar(py)?;
@@ -53,7 +52,7 @@ impl Progress<'_> {
                 let draw = |py: Python<'_>| {
                     bar.bind(py).invoke_method(intern!(py, "draw"), ()).map(|_| ())
                 };
-                let outcome = block_polling(py, future, draw);
+                let outcome = block_in(py, PoolSlot::shared, future, draw);
                 bar.bind(py).invoke_method(intern!(py, "close"), ())?;
                 finish(py, outcome?).map(|object| object.into_bound(py))
             }

@@ -15,7 +15,7 @@ use crate::{
         arguments::caller_arguments::argument,
         calls::{
             call::{Call, CallMode},
-            progress::Progress,
+            progress::{CountFn, Progress},
         },
         interpreter::errors::{exception, is_error, raise, wrong_type},
         rows::records::Records,
@@ -59,14 +59,7 @@ impl<'py> ManyKeys<'_, 'py> {
         };
         let keys = keys?.map(|key| argument("keys", &key?)).collect::<PyResult<Vec<_>>>()?;
         let count = Arc::new(AtomicU64::new(0));
-        let total = keys.len() as u64;
-        let progress = Progress {
-            shown: self.progress,
-            label: &name,
-            unit: "keys",
-            total: Box::new(move || Some(total)),
-            count: count.clone(),
-        };
+        let (total, counted) = (keys.len() as u64, count.clone());
         let future = async move {
             core.fetch_many(endpoint, keys, fixed, concurrency, collect, count).await
         };
@@ -79,7 +72,11 @@ impl<'py> ManyKeys<'_, 'py> {
         };
         let owner = Some(owner.clone().unbind());
         let call = Call::new("fetch_many", future, Box::new(finish)).owned_by(owner);
-        progress.run(py, mode, call)
+        if !self.progress {
+            return mode.run_shared(py, call);
+        }
+        let total: CountFn = Box::new(move || Some(total));
+        Progress { label: &name, unit: "keys", total, count: counted }.run(py, mode, call)
     }
 
     fn collect(&self, py: Python<'_>) -> PyResult<bool> {

@@ -11,12 +11,12 @@ use super::{
 use crate::{
     auth::OAuth as Core,
     error::{Error, Result},
-    http::BaseUrl,
+    http::{BaseUrl, PoolSlot},
     login::{Flow, Options},
     py::{
         arguments::caller_arguments::{number, seconds, text_of, user_path},
         calls::{
-            blocking::{block, block_polling},
+            blocking::{block, block_in},
             call::{Call, CallMode},
         },
         credentials::{oauth::OAuth, store_argument::StoreObject},
@@ -186,7 +186,7 @@ pub fn login<'py>(
     )?;
     let opened = open_browser && detach(py, || flow.open_browser());
     let prompt = if opened { None } else { Some(Prompt::show(py, flow.clone())?) };
-    let core = block_polling(py, wait(flow), |py| {
+    let core = block_in(py, PoolSlot::shared, wait(flow), |py| {
         prompt.as_ref().map_or(Ok(()), |prompt| prompt.poll(py))
     })?;
     Ok(OAuth::new_logged_in(core, store))

@@ -15,8 +15,8 @@ use pyo3::{
 use tokio::sync::OwnedMutexGuard;
 
 use super::{
+    item_iterator::iterate,
     missing_attribute::no_index,
-    page_iterator::iterate,
     page_reader::stream_capsule,
     pager_state::{ItemKind, PagerState},
     row_view::RowView,
@@ -150,13 +150,9 @@ impl PagerBase {
         };
         let count = Arc::new(AtomicU64::new(0));
         let label = self.state.call().plan.request.label();
-        let progress = Progress {
-            shown: progress,
-            label,
-            unit: "rows",
-            total: self.state.expected_rows(py, limits)?,
-            count: count.clone(),
-        };
+        let total = progress.then(|| self.state.expected_rows(py, limits)).transpose()?;
+        let counted = count.clone();
+        self.state.delivery(py)?;
         let (state, names) = (self.state.clone(), self.view.undeclared().cloned());
         let is_sync = self.mode == CallMode::Sync;
         let start: Start<_> = Box::new(move |py| {
@@ -192,7 +188,12 @@ impl PagerBase {
         };
         let owner = self.owner.as_ref().map(|owner| owner.clone_ref(py));
         let call = Call::deferred(label, start, Box::new(finish)).owned_by(owner);
-        progress.run(py, self.mode, call)
+        match total {
+            Some(total) => {
+                Progress { label, unit: "rows", total, count: counted }.run(py, self.mode, call)
+            }
+            None => self.mode.run_shared(py, call),
+        }
     }
 
     /// The remaining rows as a frame, whose columns are built page by page.
@@ -211,7 +212,7 @@ impl PagerBase {
             let (fields, view) = (fields.clone(), view.clone());
             BatchBuilder::new(move || {
                 let fields = fields.iter();
-                Columns::of_selection(fields, None, view.selection(), frame.options)
+                Columns::new(fields, None, view.selection(), frame.options)
             })
         };
         let mode = self.mode;

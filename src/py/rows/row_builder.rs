@@ -2,11 +2,10 @@
 //!
 //! So what a record becomes is decided once for records with the same keys (`Layout`), and each record is
 //! only its values. If a whole page has a uniform layout, its keys are compared once and its values
-//! are cut out where the scan found them; other records are scanned one by one, each key compared with
-//! that of the record before. A dict is a copy of that of the previous record, in which only the values
+//! are cut out where the scan found them; other records are split into their members. A dict is a copy of that of the previous record, in which only the values
 //! that differ are replaced: no key is created. (Fields whose values rarely repeat are not compared.)
 
-use std::{mem, sync::Arc};
+use std::sync::Arc;
 
 use pyo3::{exceptions::PySystemError, prelude::*};
 
@@ -16,7 +15,7 @@ use super::{
     row_spec::{Construction, RowSpec, Target},
 };
 use crate::{
-    decode::{JsonReader, MemberScanner, Raw, RecordRef, Value, type_mismatch},
+    decode::{Members, Raw, RecordRef, Value, parse_members, type_mismatch},
     py::{
         interpreter::{callback::Invoke, errors::raise, signals::check_by_count},
         values::{
@@ -40,7 +39,6 @@ pub struct RowBuilder {
     uniform_page: Option<(u64, usize)>,
     /// The last record, if its page has a uniform layout.
     last: Option<LastRow>,
-    scanner: MemberScanner,
     /// The last key of `fetch_many`, and its JSON.
     key: (String, String),
     /// The number of objects it has made.
@@ -73,7 +71,6 @@ impl RowBuilder {
             known: Vec::new(),
             uniform_page: None,
             last: None,
-            scanner: MemberScanner::default(),
             key: Default::default(),
             count: 0,
         }
@@ -109,7 +106,7 @@ impl RowBuilder {
         }
         if page.row_values(first.index).is_none() {
             for number in 0..count {
-                receive(self.scanned_object(py, key_name, first.following(number))?);
+                receive(self.object_of_members(py, key_name, first.following(number))?);
             }
             return Ok(());
         }
@@ -153,8 +150,8 @@ impl RowBuilder {
         key_name: Option<&str>,
         row: RecordRef<'_>,
     ) -> PyResult<usize> {
-        let keys: Vec<&str> = row.page.uniform_keys().into_iter().flatten().collect();
-        let index = self.layout_of(py, key_name, keys.iter().copied());
+        let Some(names) = row.page.uniform_names() else { return Err(unreadable(py, row)) };
+        let index = self.layout_of(py, key_name, names);
         let index = index.map_err(|error| self.layout_error(py, key_name, row, error))?;
         self.uniform_page = Some((row.page.id(), index));
         Ok(index)
@@ -162,24 +159,20 @@ impl RowBuilder {
 
     /// The object of a record of a page whose records differ.
     #[inline(never)]
-    fn scanned_object<'py>(
+    fn object_of_members<'py>(
         &mut self,
         py: Python<'py>,
         key_name: Option<&str>,
         row: RecordRef<'_>,
     ) -> PyResult<Bound<'py, PyAny>> {
         check_by_count(py, &mut self.count)?;
-        let mut reader = row.page.row_reader(row.index);
-        let text = reader.text();
-        if self.scanner.read(&mut reader).is_none() {
-            return Err(unreadable(py, row));
-        }
-        let index = self.scanned_layout(py, key_name);
+        let members = row.members().map_err(|error| raise(py, error))?;
+        let index = self.layout_of(py, key_name, names_of(&members));
         let index = index.map_err(|error| self.layout_error(py, key_name, row, error))?;
         let Some(known) = self.known.get_mut(index) else { return Err(unreadable(py, row)) };
         let key = key_name.map(|_| Raw::new(&self.key.1));
-        known.scanned_object(py, &self.spec, &self.scanner, text, key).map_err(|error| {
-            known.error(py, &self.spec, row, error, |index| self.scanner.value(text, index))
+        known.object_of_members(py, &self.spec, &members, key).map_err(|error| {
+            known.error(py, &self.spec, row, error, |index| value_of(&members, index))
         })
     }
 
@@ -207,13 +200,13 @@ impl RowBuilder {
         json: &str,
     ) -> Result<Bound<'py, PyAny>, Failure> {
         check_by_count(py, &mut self.count)?;
-        self.scanner.read(&mut JsonReader::new(json, 0)).ok_or(Reason::Invalid)?;
-        let index = self.scanned_layout(py, None).map_err(|error| match error {
+        let members = parse_members(json).map_err(|_| Reason::Invalid)?;
+        let index = self.layout_of(py, None, names_of(&members)).map_err(|error| match error {
             LayoutError::Python(error) => Failure::from(error),
-            LayoutError::InvalidKey | LayoutError::MissingField(_) => Reason::Invalid.into(),
+            LayoutError::MissingField(_) => Reason::Invalid.into(),
         })?;
         let known = self.known.get_mut(index).ok_or(Reason::Invalid)?;
-        known.scanned_object(py, &self.spec, &self.scanner, json, None)
+        known.object_of_members(py, &self.spec, &members, None)
     }
 
     /// The index of the layout of records with these keys.
@@ -221,14 +214,14 @@ impl RowBuilder {
         &mut self,
         py: Python<'_>,
         key_name: Option<&str>,
-        tokens: impl ExactSizeIterator<Item = &'k str> + Clone,
+        names: impl ExactSizeIterator<Item = &'k str> + Clone,
     ) -> Result<usize, LayoutError> {
         let found =
-            self.known.iter().position(|known| known.layout.matches(key_name, tokens.clone()));
+            self.known.iter().position(|known| known.layout.matches(key_name, names.clone()));
         if let Some(index) = found {
             return Ok(index);
         }
-        let layout = Layout::new(py, &self.spec, key_name, tokens)?;
+        let layout = Layout::new(py, &self.spec, key_name, names)?;
         (self.uniform_page, self.last) = (None, None);
         self.known.retain(|known| known.layout.width() <= MAX_KEYS);
         if self.known.len() >= MAX_LAYOUTS {
@@ -238,33 +231,28 @@ impl RowBuilder {
         self.known.push(KnownLayout { layout, inner, items: None });
         Ok(self.known.len() - 1)
     }
+}
 
-    /// The same for the record that was scanned last.
-    fn scanned_layout(
-        &mut self,
-        py: Python<'_>,
-        key_name: Option<&str>,
-    ) -> Result<usize, LayoutError> {
-        let scanner = mem::take(&mut self.scanner);
-        let index = self.layout_of(py, key_name, scanner.tokens());
-        self.scanner = scanner;
-        index
-    }
+fn names_of<'a>(members: &'a Members<'_>) -> impl ExactSizeIterator<Item = &'a str> + Clone {
+    members.iter().map(|(name, _)| name.as_ref())
+}
+
+fn value_of<'a>(members: &Members<'a>, index: usize) -> Option<Raw<'a>> {
+    members.get(index).map(|(_, value)| Raw::new(value.get()))
 }
 
 impl KnownLayout {
-    /// The object of a record that the scanner has just read. There is one copy of the code for it: the
-    /// other one is for pages whose values are known by their positions.
+    /// The object of a record with these members. There is one copy of the code for it: the other one
+    /// is for pages whose values are known by their positions.
     #[inline(never)]
-    fn scanned_object<'py>(
+    fn object_of_members<'py>(
         &mut self,
         py: Python<'py>,
         spec: &RowSpec,
-        scanner: &MemberScanner,
-        text: &str,
+        members: &Members<'_>,
         key: Option<Raw<'_>>,
     ) -> Result<Bound<'py, PyAny>, Failure> {
-        self.object(py, spec, |index| scanner.value(text, index), |_| None, key)
+        self.object(py, spec, |index| value_of(members, index), |_| None, key)
     }
 
     /// The object of a record with these values. `previous` are those of the record that the template

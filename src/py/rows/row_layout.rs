@@ -9,7 +9,7 @@ use pyo3::{
 
 use super::row_spec::{ClassField, Construction, FieldDefault, RowClass, RowSpec, Target};
 use crate::{
-    decode::{JsonReader, field_name},
+    decode::field_name,
     py::values::{
         converter::{Conversion, Converter},
         hit_rate::HitRate,
@@ -19,8 +19,8 @@ use crate::{
 /// The parts of the objects that records with the same keys become.
 pub struct Layout {
     key_name: Option<String>,
-    /// The keys of the records through their colons.
-    tokens: Vec<Box<str>>,
+    /// The names of the records' members, each once.
+    names: Vec<Box<str>>,
     pub columns: Vec<Column>,
     /// The dict to fill and copy, of a dict or of keywords. No other code can reach it.
     pub template: Option<Py<PyDict>>,
@@ -52,8 +52,6 @@ pub enum Source {
 
 /// Reasons why there is no layout.
 pub enum LayoutError {
-    /// A key is not valid JSON.
-    InvalidKey,
     /// The records lack this required field of the class.
     MissingField(usize),
     Python(PyErr),
@@ -66,34 +64,26 @@ impl From<PyErr> for LayoutError {
 }
 
 impl Layout {
-    /// The layout of records with these keys, given through their colons.
+    /// The layout of records whose members have these names.
     pub fn new<'k>(
         py: Python<'_>,
         spec: &RowSpec,
         key_name: Option<&str>,
-        tokens: impl ExactSizeIterator<Item = &'k str>,
+        own_names: impl Iterator<Item = &'k str>,
     ) -> Result<Self, LayoutError> {
-        let tokens: Vec<Box<str>> = tokens.map(Box::from).collect();
-        // The names in their order. Of duplicate names, the first position and the last value count.
-        let mut names: Vec<(String, Source)> = Vec::with_capacity(tokens.len() + 1);
-        let mut places = HashMap::new();
-        names.extend(key_name.map(|name| (name.to_owned(), Source::Key)));
-        for (index, token) in tokens.iter().enumerate() {
-            let name = JsonReader::new(token, 0).read_key().and_then(|key| key.name.text());
-            let name = field_name(key_name, &name.ok_or(LayoutError::InvalidKey)?).into_owned();
-            let place = *places.entry(name.clone()).or_insert(names.len());
-            match names.get_mut(place) {
-                Some((_, source)) => *source = Source::Value(index),
-                None => names.push((name, Source::Value(index))),
-            }
-        }
+        let own_names: Vec<Box<str>> = own_names.map(Box::from).collect();
+        let key = key_name.map(|name| (name.to_owned(), Source::Key));
+        let values = own_names.iter().enumerate();
+        let values = values
+            .map(|(index, name)| (field_name(key_name, name).into_owned(), Source::Value(index)));
+        let mut names: Vec<(String, Source)> = key.into_iter().chain(values).collect();
         if let Some(selection) = &spec.selection {
             names.retain(|(name, _)| selection.contains(name));
             names.sort_by_key(|(name, _)| selection.position(name));
         }
         let mut layout = Layout {
             key_name: key_name.map(str::to_owned),
-            tokens,
+            names: own_names,
             columns: Vec::with_capacity(names.len()),
             template: None,
             construction: None,
@@ -167,20 +157,20 @@ impl Layout {
         Ok(())
     }
 
-    /// Returns true if records with these keys have this layout.
+    /// Returns true if records whose members have these names have this layout.
     pub fn matches<'k>(
         &self,
         key_name: Option<&str>,
-        mut tokens: impl ExactSizeIterator<Item = &'k str>,
+        mut names: impl ExactSizeIterator<Item = &'k str>,
     ) -> bool {
         self.key_name.as_deref() == key_name
-            && tokens.len() == self.tokens.len()
-            && self.tokens.iter().all(|token| tokens.next() == Some(token))
+            && names.len() == self.names.len()
+            && self.names.iter().all(|name| names.next() == Some(name))
     }
 
     /// The number of keys of each record.
     pub fn width(&self) -> usize {
-        self.tokens.len()
+        self.names.len()
     }
 }
 

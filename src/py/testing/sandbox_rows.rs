@@ -16,7 +16,6 @@ use crate::{
         client::endpoint::Endpoint,
         interpreter::errors::{is_error, raise, wrong_type},
     },
-    sandbox::FailureTarget,
 };
 
 /// Rows as JSON: dicts, as `Records` or in any other iterable.
@@ -65,15 +64,11 @@ pub fn account(name: &str, account: &Bound<'_, PyAny>) -> PyResult<Option<(Strin
 }
 
 /// Parses the requests that fail: those of an endpoint, or to a path.
-pub fn failure_target(value: &Bound<'_, PyAny>) -> PyResult<FailureTarget> {
+pub fn failure_target(value: &Bound<'_, PyAny>) -> PyResult<String> {
     if let Ok(endpoint) = value.cast::<Endpoint>() {
-        return Ok(FailureTarget::Endpoint(endpoint.get().row.name.to_string()));
+        return Ok(endpoint.get().row.name.to_string());
     }
-    match value.extract::<String>() {
-        Ok(path) if path.starts_with('/') => Ok(FailureTarget::Path(path)),
-        Ok(name) => Ok(FailureTarget::Endpoint(name)),
-        Err(_) => {
-            Err(wrong_type("endpoint", value, "the name of an endpoint, an Endpoint or a path"))
-        }
-    }
+    value.extract().map_err(|_| {
+        wrong_type("endpoint", value, "the name of an endpoint, an Endpoint or a path")
+    })
 }

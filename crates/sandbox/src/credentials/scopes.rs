@@ -1,22 +1,19 @@
 //! The scopes of an access token. The service document shows the scopes, but not which endpoint
 //! needs which: this is the sandbox's choice, documented in [`super`].
 
-use std::sync::Arc;
-
 use boardlot_service::api::{Endpoint, ParameterKind, SCOPES};
 
 use crate::{data::ACCOUNTS, wire::envelope::Rejection};
 
 /// The sandbox's choice, with HTTP 403.
 pub const PERMISSION_DENIED: i64 = -10;
-const ACCOUNT_PREFIX: &str = "accid:";
 const ALL_ACCOUNTS: &str = "accid:*";
 const QUOTE: &str = "quote:read";
 const TRADE: &str = "trade:read";
 
-/// The scopes of a grant, in the order in which they are offered.
+/// The scopes of a grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scopes(Arc<[String]>);
+pub struct Scopes(Vec<String>);
 
 /// The kind of each account, and its own scope.
 pub fn account_scopes() -> impl Iterator<Item = (&'static str, String)> {
@@ -25,11 +22,7 @@ pub fn account_scopes() -> impl Iterator<Item = (&'static str, String)> {
 }
 
 fn own_scope(id: &str) -> String {
-    format!("{ACCOUNT_PREFIX}{id}")
-}
-
-fn is_account(scope: &str) -> bool {
-    scope.starts_with(ACCOUNT_PREFIX)
+    format!("accid:{id}")
 }
 
 impl Scopes {
@@ -37,31 +30,33 @@ impl Scopes {
         Scopes(SCOPES.iter().map(|(scope, _)| (*scope).to_owned()).collect())
     }
 
-    /// The scopes that the user has ticked, or what is wrong with them.
-    pub fn chosen(ticked: &[String]) -> Result<Self, String> {
-        let on_offer: Vec<String> = SCOPES
-            .iter()
-            .map(|(scope, _)| (*scope).to_owned())
-            .chain(account_scopes().map(|(_, scope)| scope))
-            .collect();
-        if let Some(unknown) = ticked.iter().find(|scope| !on_offer.contains(scope)) {
-            let shown: String = unknown.chars().take(64).collect();
-            return Err(format!(
+    /// These scopes, or what is wrong with them.
+    pub fn of(wanted: Vec<String>) -> Result<Self, String> {
+        let is_offered = |scope: &String| {
+            Scopes::all().has(scope) || account_scopes().any(|(_, account)| account == *scope)
+        };
+        match wanted.iter().find(|scope| !is_offered(scope)) {
+            Some(unknown) => Err(format!(
                 "'{}' is not a permission that can be granted.",
-                shown.escape_debug()
-            ));
+                unknown.escape_debug()
+            )),
+            None if wanted.is_empty() => Err("Tick at least one permission, or deny.".to_owned()),
+            None => Ok(Scopes(wanted)),
         }
-        if ticked.is_empty() {
-            return Err("Tick at least one permission, or deny.".to_owned());
-        }
-        let all_accounts = ticked.iter().any(|scope| scope == ALL_ACCOUNTS);
-        Ok(Scopes(
-            on_offer
-                .into_iter()
-                .filter(|scope| ticked.contains(scope))
-                .filter(|scope| !all_accounts || !is_account(scope) || scope == ALL_ACCOUNTS)
-                .collect(),
-        ))
+    }
+
+    /// The scopes of a text in which spaces separate them (RFC 6749, section 3.3).
+    pub fn parse(text: &str) -> Result<Self, String> {
+        Scopes::of(text.split(' ').map(str::to_owned).collect())
+    }
+
+    pub fn has(&self, scope: &str) -> bool {
+        self.0.iter().any(|granted| granted == scope)
+    }
+
+    /// Returns true if they have all of these scopes.
+    pub fn cover(&self, narrower: &Scopes) -> bool {
+        narrower.0.iter().all(|scope| self.has(scope))
     }
 
     /// Separated by spaces.
@@ -83,7 +78,7 @@ impl Scopes {
     }
 
     fn need(&self, scope: &str) -> Result<(), Rejection> {
-        if self.0.iter().any(|granted| granted == scope) {
+        if self.has(scope) {
             return Ok(());
         }
         let message = format!("the granted scope does not cover {}", scope.escape_debug());
@@ -99,7 +94,7 @@ mod tests {
 
     fn chosen(scopes: &[&str]) -> Scopes {
         let scopes: Vec<String> = scopes.iter().map(|scope| (*scope).to_owned()).collect();
-        Scopes::chosen(&scopes).expect("on offer")
+        Scopes::of(scopes).expect("on offer")
     }
 
     #[test]
@@ -132,17 +127,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ticked_is_put_in_order_and_held_against_the_offer() {
-        let scopes = chosen(&["accid:5001", "trade:read", "quote:read", "trade:read"]);
-        assert_eq!(scopes.to_text(), "quote:read trade:read accid:5001");
-        assert_eq!(chosen(&["accid:5001", "accid:*"]).to_text(), "accid:*");
+    fn only_scopes_on_offer_are_granted() {
+        let scopes = Scopes::parse("accid:5001 trade:read quote:read").expect("on offer");
+        assert_eq!(scopes.to_text(), "accid:5001 trade:read quote:read");
         assert_eq!(
             Scopes::all().to_text(),
             "quote:read quote:write trade:read trade:write accid:*"
         );
-        for wrong in ["", "quote", "accid:1", "accid:", "quote:read trade:read", "Quote:read"] {
-            assert!(Scopes::chosen(&[wrong.to_owned()]).is_err(), "{wrong}");
+        for wrong in ["", "quote", "accid:1", "accid:", "quote:read  trade:read", "Quote:read"] {
+            assert!(Scopes::parse(wrong).is_err(), "{wrong}");
         }
-        assert!(Scopes::chosen(&[]).is_err());
+        assert!(Scopes::of(Vec::new()).is_err());
     }
 }

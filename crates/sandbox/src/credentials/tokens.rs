@@ -3,34 +3,31 @@
 
 use std::{
     collections::HashMap,
-    sync::Mutex,
+    sync::{Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use boardlot_service::error::Result;
 use sha2::{Digest, Sha256};
 
-use super::{random_secret, scopes::Scopes};
-use crate::lock;
+use super::scopes::Scopes;
+use crate::{lock, seeded_rng::SeededRng};
 
 /// A code is valid for 5 minutes.
 pub const CODE_LIFETIME_MS: i64 = 300_000;
-/// Access tokens beyond which those that have expired are forgotten.
-const ACCESS_MAX: usize = 10_000;
 /// RFC 7636, section 4.1.
 const VERIFIER_CHARACTERS: std::ops::RangeInclusive<usize> = 43..=128;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Tokens(Mutex<State>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
+    rng: SeededRng,
     /// Kept after their use, so that a second use is detected.
     codes: HashMap<String, Code>,
-    refresh: HashMap<String, Refresh>,
-    access: HashMap<String, Access>,
-    grants: u64,
+    refresh: HashMap<String, Grant>,
+    access: HashMap<String, (Grant, Instant)>,
 }
 
 /// The scopes that the user has allowed, bound to the client's authorization request.
@@ -47,23 +44,16 @@ pub struct Consent {
 struct Code {
     consent: Consent,
     until_ms: i64,
-    /// The grant of the first use.
-    used: Option<u64>,
+    is_used: bool,
 }
 
-#[derive(Debug)]
-struct Refresh {
+/// The rights of a token.
+#[derive(Debug, Clone)]
+struct Grant {
+    /// The code that was exchanged; none for a token without a login.
+    code: Option<String>,
     client_id: String,
     scopes: Scopes,
-    grant: u64,
-}
-
-#[derive(Debug)]
-struct Access {
-    scopes: Scopes,
-    until: Instant,
-    /// `None` if it was issued without a login.
-    grant: Option<u64>,
 }
 
 /// A client's request to exchange a code.
@@ -78,38 +68,54 @@ pub struct Exchange<'a> {
 }
 
 /// Tokens in the clear, on their way to the client.
+#[derive(Debug)]
 pub struct Issued {
     pub access_token: String,
     pub refresh_token: Option<String>,
     pub scopes: Scopes,
 }
 
-/// Reasons why a grant is invalid.
-pub type Invalid = &'static str;
+/// Reasons why a grant is rejected, after the error of RFC 6749, section 5.2.
+pub type Invalid = (&'static str, &'static str);
+
+const fn invalid_grant(why: &'static str) -> Invalid {
+    ("invalid_grant", why)
+}
 
 impl Tokens {
+    pub fn new(rng: SeededRng) -> Self {
+        let (codes, refresh, access) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Tokens(Mutex::new(State { rng, codes, refresh, access }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.0)
+    }
+
+    /// A secret of 256 random bits.
+    pub fn secret(&self) -> String {
+        self.state().rng.secret()
+    }
+
     /// A new access token with all scopes, without a login.
     pub fn add(&self, lifetime: Duration) -> String {
-        let token = random_secret().unwrap_or_default();
-        if !token.is_empty() {
-            // Without randomness nothing is stored, so that an empty token is not valid.
-            lock(&self.0).add_access(token.clone(), Scopes::all(), lifetime, None);
-        }
-        token
+        let grant = Grant { code: None, client_id: String::new(), scopes: Scopes::all() };
+        self.state().issue(grant, lifetime).access_token
     }
 
     /// The scopes of a valid access token.
     pub fn scopes(&self, token: &str) -> Option<Scopes> {
-        let state = lock(&self.0);
-        let access = state.access.get(token)?;
-        (access.until > Instant::now()).then(|| access.scopes.clone())
+        let state = self.state();
+        let (grant, until) = state.access.get(token)?;
+        (*until > Instant::now()).then(|| grant.scopes.clone())
     }
 
-    pub fn add_code(&self, consent: Consent, now_ms: i64) -> Result<String> {
-        let code = random_secret()?;
+    pub fn add_code(&self, consent: Consent, now_ms: i64) -> String {
+        let mut state = self.state();
+        let code = state.rng.secret();
         let until_ms = now_ms.saturating_add(CODE_LIFETIME_MS);
-        lock(&self.0).codes.insert(code.clone(), Code { consent, until_ms, used: None });
-        Ok(code)
+        state.codes.insert(code.clone(), Code { consent, until_ms, is_used: false });
+        code
     }
 
     /// Tokens for a code, once. A second use revokes those of the first; a use that does not match
@@ -120,103 +126,93 @@ impl Tokens {
         lifetime: Duration,
         now_ms: i64,
     ) -> Result<Issued, Invalid> {
-        let (access_token, refresh_token) = (random()?, random()?);
-        let mut state = lock(&self.0);
-        let grant = state.grants.saturating_add(1);
+        let mut state = self.state();
         let Some(code) = state.codes.get_mut(exchange.code) else {
-            return Err("the code is unknown");
+            return Err(invalid_grant("the code is unknown"));
         };
-        if let Some(first) = code.used {
-            state.access.retain(|_, access| access.grant != Some(first));
-            state.refresh.retain(|_, refresh| refresh.grant != first);
-            return Err("the code was used before; the tokens of its first use are revoked");
+        if code.is_used {
+            let is_other = |grant: &Grant| grant.code.as_deref() != Some(exchange.code);
+            state.access.retain(|_, (grant, _)| is_other(grant));
+            state.refresh.retain(|_, grant| is_other(grant));
+            let why = "the code was used before; the tokens of its first use are revoked";
+            return Err(invalid_grant(why));
         }
         if now_ms >= code.until_ms {
-            return Err("the code has expired");
+            return Err(invalid_grant("the code has expired"));
         }
         let consent = &code.consent;
         if consent.client_id != exchange.client_id {
-            return Err("the code belongs to another client");
+            return Err(invalid_grant("the code belongs to another client"));
         }
         if consent.redirect_uri != exchange.redirect_uri {
-            return Err("redirect_uri differs from that of the authorization request");
+            let why = "redirect_uri differs from that of the authorization request";
+            return Err(invalid_grant(why));
         }
         if !fits(exchange.verifier, &consent.challenge) {
-            return Err("code_verifier does not match the challenge");
+            return Err(invalid_grant("code_verifier does not match the challenge"));
         }
-        let scopes = consent.scopes.clone();
-        code.used = Some(grant);
-        state.grants = grant;
-        state.add_access(access_token.clone(), scopes.clone(), lifetime, Some(grant));
-        let refresh_token = exchange.refreshes.then_some(refresh_token);
+        code.is_used = true;
+        let grant = Grant {
+            code: Some(exchange.code.to_owned()),
+            client_id: exchange.client_id.to_owned(),
+            scopes: consent.scopes.clone(),
+        };
+        let refresh_token = exchange.refreshes.then(|| state.rng.secret());
         if let Some(token) = &refresh_token {
-            let client_id = exchange.client_id.to_owned();
-            let scopes = scopes.clone();
-            state.refresh.insert(token.clone(), Refresh { client_id, scopes, grant });
+            state.refresh.insert(token.clone(), grant.clone());
         }
-        Ok(Issued { access_token, refresh_token, scopes })
+        Ok(Issued { refresh_token, ..state.issue(grant, lifetime) })
     }
 
-    /// A new access token; the refresh token stays valid.
+    /// A new access token, for the granted scopes or some of them; the refresh token stays valid.
     pub fn refresh(
         &self,
         refresh_token: &str,
         client_id: &str,
+        narrower: Option<Scopes>,
         lifetime: Duration,
     ) -> Result<Issued, Invalid> {
-        let access_token = random()?;
-        let mut state = lock(&self.0);
-        let Some(refresh) = state.refresh.get(refresh_token) else {
-            return Err("the refresh token is unknown or revoked");
+        let mut state = self.state();
+        let Some(grant) = state.refresh.get(refresh_token) else {
+            return Err(invalid_grant("the refresh token is unknown or revoked"));
         };
-        if refresh.client_id != client_id {
-            return Err("the refresh token belongs to another client");
+        if grant.client_id != client_id {
+            return Err(invalid_grant("the refresh token belongs to another client"));
         }
-        let (scopes, grant) = (refresh.scopes.clone(), refresh.grant);
-        state.add_access(access_token.clone(), scopes.clone(), lifetime, Some(grant));
-        Ok(Issued { access_token, refresh_token: None, scopes })
+        let scopes = narrower.unwrap_or_else(|| grant.scopes.clone());
+        if !grant.scopes.cover(&scopes) {
+            return Err(("invalid_scope", "scope has more than was granted"));
+        }
+        let grant = Grant { scopes, ..grant.clone() };
+        Ok(state.issue(grant, lifetime))
     }
 
     pub fn revoke_access(&self) {
-        lock(&self.0).access.clear();
+        self.state().access.clear();
     }
 
     pub fn revoke_grants(&self) {
-        let mut state = lock(&self.0);
-        state.access.clear();
-        state.refresh.clear();
-        state.codes.clear();
+        self.forget_grants();
+        self.revoke_access();
     }
 
     /// Removes all grants; tokens issued without a login stay.
     pub fn forget_grants(&self) {
-        let mut state = lock(&self.0);
-        state.access.retain(|_, access| access.grant.is_none());
+        let mut state = self.state();
+        state.access.retain(|_, (grant, _)| grant.code.is_none());
         state.refresh.clear();
         state.codes.clear();
     }
 }
 
 impl State {
-    fn add_access(
-        &mut self,
-        token: String,
-        scopes: Scopes,
-        lifetime: Duration,
-        grant: Option<u64>,
-    ) {
-        if self.access.len() > ACCESS_MAX {
-            let now = Instant::now();
-            self.access.retain(|_, access| access.until > now);
-        }
+    fn issue(&mut self, grant: Grant, lifetime: Duration) -> Issued {
+        let (access_token, scopes) = (self.rng.secret(), grant.scopes.clone());
         if let Some(until) = Instant::now().checked_add(lifetime) {
-            self.access.insert(token, Access { scopes, until, grant });
+            self.access.insert(access_token.clone(), (grant, until));
         }
+        Issued { access_token, refresh_token: None, scopes }
     }
-}
-
-fn random() -> Result<String, Invalid> {
-    random_secret().map_err(|_| "the operating system returned no random bytes")
 }
 
 /// The challenge of a client, decoded; `None` if it is not a SHA-256 hash.
@@ -244,6 +240,10 @@ mod tests {
     const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
     const REDIRECT: &str = "http://127.0.0.1:8765/callback";
 
+    fn tokens() -> Tokens {
+        Tokens::new(SeededRng::new(0, "tokens"))
+    }
+
     fn consent() -> Consent {
         Consent {
             client_id: "c1".to_owned(),
@@ -270,16 +270,16 @@ mod tests {
     #[test]
     fn security_35_a_code_lives_for_300_seconds_to_the_millisecond() {
         for (after, good) in [(0, true), (299_999, true), (300_000, false), (1 << 40, false)] {
-            let tokens = Tokens::default();
-            let code = tokens.add_code(consent(), NOW).expect("random");
+            let tokens = tokens();
+            let code = tokens.add_code(consent(), NOW);
             assert_eq!(exchange(&tokens, with(&code), NOW + after).is_ok(), good, "{after}");
         }
     }
 
     #[test]
     fn security_35_a_code_is_bound_to_client_redirect_and_challenge() {
-        let tokens = Tokens::default();
-        let code = tokens.add_code(consent(), NOW).expect("random");
+        let tokens = tokens();
+        let code = tokens.add_code(consent(), NOW);
         let good = with(&code);
         let long = "a".repeat(129);
         let (cut, short) = (code.get(1..).expect("text"), VERIFIER.get(..42).expect("text"));
@@ -303,9 +303,9 @@ mod tests {
     #[test]
     fn security_35_a_verifier_outside_the_grammar_is_rejected_though_its_hash_fits() {
         for verifier in ["short".to_owned(), "a".repeat(129), format!("{} ", "a".repeat(43))] {
-            let tokens = Tokens::default();
+            let tokens = tokens();
             let challenge = Sha256::digest(&verifier).into();
-            let code = tokens.add_code(Consent { challenge, ..consent() }, NOW).expect("random");
+            let code = tokens.add_code(Consent { challenge, ..consent() }, NOW);
             let wrong = Exchange { verifier: &verifier, ..with(&code) };
             assert!(exchange(&tokens, wrong, NOW).is_err(), "{verifier}");
         }
@@ -313,12 +313,12 @@ mod tests {
 
     #[test]
     fn security_35_a_second_use_revokes_what_the_first_got() {
-        let tokens = Tokens::default();
-        let code = tokens.add_code(consent(), NOW).expect("random");
-        let other = tokens.add_code(consent(), NOW).expect("random");
+        let tokens = tokens();
+        let code = tokens.add_code(consent(), NOW);
+        let other = tokens.add_code(consent(), NOW);
         let first = exchange(&tokens, with(&code), NOW).expect("issued");
         let refresh_token = first.refresh_token.expect("for refreshing");
-        let renewed = tokens.refresh(&refresh_token, "c1", HOUR).expect("issued");
+        let renewed = tokens.refresh(&refresh_token, "c1", None, HOUR).expect("issued");
         let kept = exchange(&tokens, with(&other), NOW).expect("issued");
         // Also long after it has expired, and from another client.
         let late = Exchange { client_id: "thief", ..with(&code) };
@@ -326,23 +326,23 @@ mod tests {
         for token in [&first.access_token, &renewed.access_token] {
             assert_eq!(tokens.scopes(token), None);
         }
-        assert!(tokens.refresh(&refresh_token, "c1", HOUR).is_err());
+        assert!(tokens.refresh(&refresh_token, "c1", None, HOUR).is_err());
         assert_eq!(tokens.scopes(&kept.access_token), Some(Scopes::all()));
     }
 
     #[test]
     fn revoking_and_forgetting_reach_what_they_say() {
-        let tokens = Tokens::default();
-        let code = tokens.add_code(consent(), NOW).expect("random");
+        let tokens = tokens();
+        let code = tokens.add_code(consent(), NOW);
         let issued = exchange(&tokens, with(&code), NOW).expect("issued");
         let refresh_token = issued.refresh_token.expect("one");
-        let refreshed = || tokens.refresh(&refresh_token, "c1", HOUR).is_ok();
+        let refreshed = || tokens.refresh(&refresh_token, "c1", None, HOUR).is_ok();
         let (handed, short) = (tokens.add(HOUR), tokens.add(Duration::ZERO));
         assert!(tokens.scopes(&handed).is_some() && tokens.scopes(&short).is_none());
         tokens.revoke_access();
         assert!(tokens.scopes(&handed).is_none() && tokens.scopes(&issued.access_token).is_none());
         assert!(refreshed());
-        assert!(tokens.refresh(&refresh_token, "c2", HOUR).is_err());
+        assert!(tokens.refresh(&refresh_token, "c2", None, HOUR).is_err());
         let handed = tokens.add(HOUR);
         tokens.forget_grants();
         assert!(!refreshed() && tokens.scopes(&handed).is_some());

@@ -3,25 +3,23 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, RwLock},
+    sync::{Arc, Mutex},
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use boardlot_service::{
     canonical_request::payload,
-    error::{CLOCK_OFFSET_CODE, Result, THROTTLED_CODE},
+    error::{CLOCK_OFFSET_CODE, Result},
 };
 use http::HeaderMap;
 
-use super::{keys::UploadedKey, random_id, scopes::Scopes, tokens::Tokens};
-use crate::{lock, read, wire::envelope::Rejection, write};
+use super::{keys::UploadedKey, scopes::Scopes, tokens::Tokens};
+use crate::{lock, seeded_rng::SeededRng, wire::envelope::Rejection};
 
 /// The largest difference between the clocks, either way.
 pub const WINDOW_MS: u64 = 5_000;
 /// The sandbox's choice: the document does not show the response to a wrong credential.
 pub const UNAUTHENTICATED: i64 = -1;
-/// Nonces of one key within the window. More than this is throttled.
-const NONCES_MAX: usize = 1 << 20;
 // Repeated here on purpose, so that a slip in the client's names is detected.
 const AUTHORIZATION: &str = "authorization";
 const X_API_KEY: &str = "x-api-key";
@@ -30,23 +28,19 @@ const X_NONCE: &str = "x-nonce";
 const NONCE_MAX_CHARACTERS: usize = 64;
 const SWEEP_MS: i64 = 1_000;
 
-/// The uploaded keys with their nonces, and the tokens.
-#[derive(Debug, Default)]
+/// The uploaded keys, their nonces, and the tokens.
+#[derive(Debug)]
 pub struct Credentials {
-    keys: RwLock<HashMap<String, Arc<Known>>>,
+    keys: Mutex<HashMap<String, Arc<UploadedKey>>>,
+    nonces: Mutex<Nonces>,
     pub tokens: Tokens,
 }
 
-#[derive(Debug)]
-struct Known {
-    key: UploadedKey,
-    nonces: Mutex<Nonces>,
-}
-
-/// Used nonces, each with the time after which the clock window rejects it anyway.
+/// Used nonces behind the ids of their keys, each with the time after which the clock window rejects it
+/// anyway.
 #[derive(Debug, Default)]
 struct Nonces {
-    until_ms: HashMap<Box<str>, i64>,
+    until_ms: HashMap<String, i64>,
     next_sweep_ms: i64,
 }
 
@@ -60,39 +54,38 @@ pub struct SignedRequest<'a> {
 }
 
 impl Credentials {
+    pub fn new() -> Result<Self> {
+        let tokens = Tokens::new(SeededRng::unpredictable()?);
+        Ok(Credentials { keys: Mutex::default(), nonces: Mutex::default(), tokens })
+    }
+
     /// Stores a public key under a fresh id.
     pub fn upload(&self, public_pem: &str) -> Result<String> {
-        let key = UploadedKey::read(public_pem)?;
-        let id = random_id("app-")?;
-        let known = Arc::new(Known { key, nonces: Mutex::default() });
-        write(&self.keys).insert(id.clone(), known);
+        let key = Arc::new(UploadedKey::read(public_pem)?);
+        let id = format!("app-{}", self.tokens.secret());
+        lock(&self.keys).insert(id.clone(), key);
         Ok(id)
     }
 
     /// Removes nonces and grants; keys stay, and tokens issued without a login.
     pub fn forget(&self) {
         self.tokens.forget_grants();
-        let known: Vec<Arc<Known>> = read(&self.keys).values().cloned().collect();
-        for key in known {
-            *lock(&key.nonces) = Nonces::default();
-        }
+        *lock(&self.nonces) = Nonces::default();
     }
 
-    /// The scopes of an authenticated request; `None` for a signature, which may do everything.
+    /// The scopes of an authenticated request; a signature may do everything.
     pub fn check(
         &self,
         headers: &HeaderMap,
         request: SignedRequest<'_>,
         now_ms: i64,
-    ) -> Result<Option<Scopes>, Rejection> {
+    ) -> Result<Scopes, Rejection> {
         let authorization = header(headers, AUTHORIZATION)?;
         if let Some(token) = authorization.strip_prefix("Bearer ") {
-            return match self.tokens.scopes(token) {
-                Some(scopes) => Ok(Some(scopes)),
-                None => Err(unauthenticated("the access token is unknown, expired or revoked")),
-            };
+            let why = "the access token is unknown, expired or revoked";
+            return self.tokens.scopes(token).ok_or_else(|| unauthenticated(why));
         }
-        self.check_signature(headers, authorization, request, now_ms).map(|()| None)
+        self.check_signature(headers, authorization, request, now_ms).map(|()| Scopes::all())
     }
 
     fn check_signature(
@@ -110,8 +103,8 @@ impl Credentials {
                 "X-Nonce is not 1 to 64 letters, digits, underscores or hyphens",
             ));
         }
-        let known = read(&self.keys).get(key_id).cloned();
-        let Some(known) = known else {
+        let key = lock(&self.keys).get(key_id).cloned();
+        let Some(key) = key else {
             return Err(unauthenticated("X-Api-Key is not known"));
         };
         if now_ms.abs_diff(timestamp_ms) > WINDOW_MS {
@@ -127,30 +120,25 @@ impl Credentials {
         }
         let SignedRequest { method, path, query, body } = request;
         let payload = payload(timestamp_ms, method, path, query, body);
-        let passed = STANDARD
-            .decode(signature)
-            .is_ok_and(|signature| known.key.verifies(&payload, &signature));
+        let passed =
+            STANDARD.decode(signature).is_ok_and(|signature| key.verifies(&payload, &signature));
         if !passed {
             return Err(unauthenticated("the signature does not match the request and the key"));
         }
-        lock(&known.nonces).use_up(nonce, timestamp_ms, now_ms)
+        lock(&self.nonces).use_up(format!("{key_id} {nonce}"), timestamp_ms, now_ms)
     }
 }
 
 impl Nonces {
-    fn use_up(&mut self, nonce: &str, timestamp_ms: i64, now_ms: i64) -> Result<(), Rejection> {
+    fn use_up(&mut self, nonce: String, timestamp_ms: i64, now_ms: i64) -> Result<(), Rejection> {
         if now_ms >= self.next_sweep_ms {
             self.until_ms.retain(|_, until_ms| *until_ms >= now_ms);
             self.next_sweep_ms = now_ms.saturating_add(SWEEP_MS);
         }
-        if self.until_ms.contains_key(nonce) {
+        if self.until_ms.contains_key(&nonce) {
             return Err(unauthenticated("X-Nonce was used before"));
         }
-        if self.until_ms.len() >= NONCES_MAX {
-            return Err(Rejection::new(THROTTLED_CODE, "rate_limited", "too many requests"));
-        }
-        let until_ms = timestamp_ms.saturating_add(WINDOW_MS as i64);
-        self.until_ms.insert(nonce.into(), until_ms);
+        self.until_ms.insert(nonce, timestamp_ms.saturating_add(WINDOW_MS as i64));
         Ok(())
     }
 }
@@ -199,7 +187,7 @@ mod tests {
     fn security_34_the_window_is_held_both_ways_to_the_millisecond() {
         for name in ["ed25519", "rsa2048_pkcs8"] {
             let (pair, public) = key(name);
-            let credentials = Credentials::default();
+            let credentials = Credentials::new().expect("random");
             let id = credentials.upload(&public).expect("uploaded");
             for (offset, code) in [
                 (-5_001, Some(CLOCK_OFFSET_CODE)),
@@ -220,7 +208,7 @@ mod tests {
     #[test]
     fn security_34_a_nonce_is_used_up_only_by_a_signature_that_passed() {
         let (pair, public) = key("ed25519");
-        let credentials = Credentials::default();
+        let credentials = Credentials::new().expect("random");
         let id = credentials.upload(&public).expect("uploaded");
         let headers = sign_headers(&pair, &id, NOW, "once", REQUEST);
         let other = SignedRequest { query: "a=%20+&b=2", ..REQUEST };
@@ -241,17 +229,17 @@ mod tests {
         for round in 0..30_000 {
             let nonce = format!("n{round}");
             let ahead = if round % 2 == 0 { 5_000 } else { -5_000 };
-            nonces.use_up(&nonce, NOW + round + ahead, NOW + round).expect("fresh");
-            assert!(nonces.use_up(&nonce, NOW + round + ahead, NOW + round).is_err());
+            nonces.use_up(nonce.clone(), NOW + round + ahead, NOW + round).expect("fresh");
+            assert!(nonces.use_up(nonce, NOW + round + ahead, NOW + round).is_err());
         }
         assert!(nonces.until_ms.len() <= 11_000, "{}", nonces.until_ms.len());
-        assert!(nonces.use_up("n29998", NOW, NOW + 29_999).is_err());
+        assert!(nonces.use_up("n29998".to_owned(), NOW, NOW + 29_999).is_err());
     }
 
     #[test]
     fn malformed_headers_are_rejected_by_name() {
         let (pair, public) = key("ed25519");
-        let credentials = Credentials::default();
+        let credentials = Credentials::new().expect("random");
         let id = credentials.upload(&public).expect("uploaded");
         let long = "n".repeat(65);
         let table: &[(&str, Option<&str>)] = &[
@@ -285,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_bearer_token_passes_alone() {
-        let credentials = Credentials::default();
+        let credentials = Credentials::new().expect("random");
         let token = credentials.tokens.add(std::time::Duration::from_secs(60));
         let mut headers = HeaderMap::new();
         let value = format!("Bearer {token}").parse().expect("a header value");

@@ -1,7 +1,7 @@
 //! Days, counted from 1970: the sandbox's markets trade from Monday to Friday, but on 1 January.
 
-use boardlot_service::api::{MARKETS, MICROS_PER_DAY};
-use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use boardlot_service::api::MARKETS;
+use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 use serde_json::json;
 
 use super::rows::Row;
@@ -10,7 +10,7 @@ use crate::wire::{arguments::Arguments, envelope::Rejection};
 /// Both mainland markets.
 const MAINLAND: &str = "CN";
 /// The longest range of one request, in days: the sandbox's choice.
-const RANGE_MAX_DAYS: i64 = 3_660;
+const RANGE_MAX_DAYS: usize = 3_660;
 
 /// The day that contains an instant.
 pub fn date_of(micros: i64) -> Date {
@@ -50,38 +50,26 @@ pub fn trading_days(arguments: &Arguments) -> Result<Vec<Row>, Rejection> {
             "market '{market}' is not a known market; expected one of {expected}, {MAINLAND}"
         )));
     }
-    let day = |name: &str| {
-        let text = arguments.text(name);
-        text.parse::<Date>().map(|date| midnight(date) / MICROS_PER_DAY).map_err(|_| {
-            Rejection::invalid(format!("{name} '{text}' is not a valid date; expected yyyy-MM-dd"))
-        })
+    let day = |name: &str| arguments.text(name).parse::<Date>().unwrap_or(Date::ZERO);
+    let (start, end) = (day("start"), day("end"));
+    let dates: Vec<Date> =
+        start.series(1.day()).take_while(|day| *day <= end).take(RANGE_MAX_DAYS + 1).collect();
+    if dates.is_empty() || dates.len() > RANGE_MAX_DAYS {
+        let expected = format!("expected 1 to {RANGE_MAX_DAYS} days");
+        return Err(Rejection::invalid(format!("start and end are not a valid range; {expected}")));
+    }
+    let is_open = |day: &Date| {
+        day.weekday().to_monday_zero_offset() < 5 && (day.month(), day.day()) != (1, 1)
     };
-    let (start, end) = (day("start")?, day("end")?);
-    if start > end {
-        return Err(Rejection::invalid("start is after end"));
-    }
-    if end - start > RANGE_MAX_DAYS {
-        let most = format!("the range is too long; expected at most {RANGE_MAX_DAYS} days");
-        return Err(Rejection::invalid(most));
-    }
-    let dates = (start..=end).filter(|day| weekday(*day, 0, true) == *day);
-    let dates = dates.map(|day| date_of(day * MICROS_PER_DAY));
-    let open = dates.filter(|date| (date.month(), date.day()) != (1, 1));
-    Ok(open
-        .map(|date| {
-            // The markets close at noon on the last days of the year.
-            let (kind, seconds) = match (date.month(), date.day()) {
-                (12, 24 | 31) => ("MORNING", 9_000),
-                _ => ("WHOLE", 19_800),
-            };
-            let time = date.to_string();
-            Row::of(&[
-                ("time", json!(time)),
-                ("trade_date_type", json!(kind)),
-                ("trade_second", json!(seconds)),
-            ])
-        })
-        .collect())
+    let row = |day: Date| {
+        let time = day.to_string();
+        Row::of(&[
+            ("time", json!(time)),
+            ("trade_date_type", json!("WHOLE")),
+            ("trade_second", json!(19_800)),
+        ])
+    };
+    Ok(dates.into_iter().filter(is_open).map(row).collect())
 }
 
 #[cfg(test)]

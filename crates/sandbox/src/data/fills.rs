@@ -2,12 +2,12 @@
 //! for, so that there can be millions.
 
 use boardlot_service::api::MICROS_PER_DAY;
-use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
+use serde_json::json;
 
 use super::{
     calendar::weekday,
-    securities::{Security, stocks},
+    rows::Row,
+    securities::{Words, stocks},
     templates::Basis,
 };
 use crate::{
@@ -55,7 +55,7 @@ struct Fills {
     number: u64,
     /// The number of fills in the default range, and as many before it.
     half: usize,
-    stocks: Vec<Security>,
+    stocks: Vec<Words>,
     noise: u64,
     today: i64,
 }
@@ -66,21 +66,20 @@ pub fn history(basis: Basis, count: usize, arguments: &Arguments) -> HandlerResu
     let (start, end) = span(arguments)?;
     let latest = fills.older_than(end.saturating_add(1));
     let range = latest..fills.older_than(start).max(latest);
-    let body = Body::new(&arguments.endpoint);
-    let records = |places: &[usize]| -> Vec<Fill<'_>> {
-        places.iter().map(|place| Fill(&fills, *place)).collect()
+    let (body, code) = (Body::new(&arguments.endpoint), arguments.text("code"));
+    // Only with a code are all fills of the range looked at.
+    let is_of_code = |place: &usize| {
+        fills.stock(*place).is_some_and(|stock| stock.get("code").is_some_and(|own| own == code))
     };
-    let code = arguments.text("code");
-    if code.is_empty() {
-        return page(body, basis.seed, arguments, range.len(), |part| {
-            let places: Vec<usize> = range.skip(part.start).take(part.len()).collect();
-            records(&places)
-        });
-    }
-    let is_of_code = |place: &usize| fills.stock(*place).is_some_and(|stock| stock.code == code);
-    let places: Vec<usize> = range.filter(is_of_code).collect();
-    page(body, basis.seed, arguments, places.len(), |part| {
-        records(places.get(part).unwrap_or_default())
+    let of_code: Option<Vec<usize>> =
+        (!code.is_empty()).then(|| range.clone().filter(is_of_code).collect());
+    let count = of_code.as_ref().map_or(range.len(), Vec::len);
+    page(body, basis.seed, arguments, count, |part| {
+        let place = |index: usize| match &of_code {
+            Some(places) => places.get(index).copied(),
+            None => Some(range.start + index),
+        };
+        part.filter_map(|index| fills.record(place(index)?)).collect::<Vec<Row>>()
     })
 }
 
@@ -169,47 +168,42 @@ impl Fills {
         (self.half * 2 - 1 - place) / OF_ORDER
     }
 
-    fn stock(&self, place: usize) -> Option<&Security> {
+    fn stock(&self, place: usize) -> Option<&Words> {
         let which = self.random(1, self.order(place)) % self.stocks.len().max(1) as u64;
         self.stocks.get(which as usize)
     }
 
-    /// The record of a fill as JSON.
-    fn record(&self, place: usize) -> Option<String> {
+    fn record(&self, place: usize) -> Option<Row> {
         let stock = self.stock(place)?;
+        let word = |name: &str| stock.get(name).map_or("", String::as_str);
+        let (lot, price) = (word("lot").parse::<u64>().ok()?, word("price").parse::<f64>().ok()?);
         let order = self.random(2, self.order(place));
         let side = if order.is_multiple_of(2) { "BUY" } else { "SELL" };
         let (broker_id, broker) = BROKERS.get((order / 2 % 4) as usize)?;
         let random = self.random(3, place);
         let status = if random.is_multiple_of(CANCELLED) { "CANCELLED" } else { "OK" };
-        let most = if stock.lot_size == 1 { 500 } else { 20 };
-        let quantity = u64::from(stock.lot_size) * (1 + random / CANCELLED % most);
+        let most = if lot == 1 { 500 } else { 20 };
         let decimals = if self.market == "HK" { 3 } else { 2 };
         // Within two in a hundred of the rough price, in cents.
         let share = (random >> 20) as i64 % 401 - 200;
-        let price = (stock.price * (1.0 + share as f64 / 10_000.0) * 100.0).round() / 100.0;
+        let price = (price * (1.0 + share as f64 / 10_000.0) * 100.0).round() / 100.0;
         let updated = self.time(place);
-        let created = updated - ((random >> 30) % 1_500_000) as i64;
         let ids = self.number * 1_000_000_000_000;
         let deal = DEAL_IDS_FROM + ids + (self.half * 2 - place) as u64 * 7;
         let order_id = ORDER_IDS_FROM + ids + self.order(place) as u64;
-        let (code, name) = (&stock.code, &stock.name);
-        let ids = format!(r#""deal_id":"{deal}","order_id":"{order_id}""#);
-        let what = format!(r#""code":"{code}","stock_name":"{name}","qty":"{quantity}""#);
-        let price = format!(r#""price":"{price:.decimals$}""#);
-        let times = format!(r#""create_time":{created},"updated_time":{updated}"#);
-        let by = format!(r#""counter_broker_id":{broker_id},"counter_broker_name":"{broker}""#);
-        Some(format!(
-            r#"{{"trd_side":"{side}",{ids},{what},{price},{times},{by},"status":"{status}"}}"#
-        ))
-    }
-}
-
-struct Fill<'a>(&'a Fills, usize);
-
-impl Serialize for Fill<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let record = self.0.record(self.1).unwrap_or_default();
-        RawValue::from_string(record).map_err(serde::ser::Error::custom)?.serialize(serializer)
+        Some(Row::of(&[
+            ("trd_side", json!(side)),
+            ("deal_id", json!(deal.to_string())),
+            ("order_id", json!(order_id.to_string())),
+            ("code", json!(word("code"))),
+            ("stock_name", json!(word("name"))),
+            ("qty", json!((lot * (1 + random / CANCELLED % most)).to_string())),
+            ("price", json!(format!("{price:.decimals$}"))),
+            ("create_time", json!(updated - ((random >> 30) % 1_500_000) as i64)),
+            ("updated_time", json!(updated)),
+            ("counter_broker_id", json!(broker_id)),
+            ("counter_broker_name", json!(broker)),
+            ("status", json!(status)),
+        ]))
     }
 }

@@ -22,9 +22,9 @@ use crate::{
     },
 };
 use calendar::{midnight, trading_days};
-use rows::{Lists, Row};
-use securities::security;
-use templates::{Basis, Words, expand, futures, words_of};
+use rows::{CustomRows, Lists, Row};
+use securities::{Words, security};
+use templates::{Basis, expand};
 
 /// Section 8.
 const DIVIDENDS_MAX: usize = 100;
@@ -60,47 +60,45 @@ impl Data {
     pub fn new(options: &Options, today: Date) -> Self {
         let Options { seed, fills, orders, plate_stocks, .. } = *options;
         let basis = Basis { seed, midnight: midnight(today), orders, plate_stocks };
-        Data { basis, fills, lists: Lists::default() }
+        Data { basis, fills, lists: Lists::new(DIVIDENDS_MAX) }
     }
 
-    pub fn seed(&self) -> u64 {
-        self.basis.seed
-    }
-
-    /// Answers a request.
-    pub fn respond(&self, arguments: &Arguments) -> HandlerResult {
-        let rows = match &*arguments.endpoint.name {
-            "server_time" => return Ok(envelope::server_time(arguments.now_ms)),
-            "fills_history" => return fills::history(self.basis, self.fills, arguments),
-            "trading_days" => trading_days(arguments)?.into(),
-            _ => self.lists.of((arguments.identity(), false), || self.rows(arguments))?,
-        };
-        rows::respond(self.seed(), &rows, arguments, DIVIDENDS_MAX)
+    /// Answers a request with these rows of a test, or with the built-in ones.
+    pub fn respond(&self, custom: Option<&CustomRows>, arguments: &Arguments) -> HandlerResult {
+        let (seed, name) = (self.basis.seed, &*arguments.endpoint.name);
+        match (custom, name) {
+            (Some(custom), _) => custom.lists.respond(seed, arguments, || Ok(custom.rows.clone())),
+            (None, "server_time") => Ok(envelope::server_time(arguments.now_ms)),
+            (None, "fills_history") => fills::history(self.basis, self.fills, arguments),
+            (None, "trading_days") => {
+                self.lists.respond(seed, arguments, || trading_days(arguments))
+            }
+            (None, _) => self.lists.respond(seed, arguments, || self.rows(arguments)),
+        }
     }
 
     fn rows(&self, arguments: &Arguments) -> Result<Vec<Row>, Rejection> {
         let names = ["symbol", "acc_id", "plate_code", "market", "request_type"];
-        let sent = names.iter().filter_map(|name| Some((*name, arguments.sent(name)?)));
-        let mut words: Words = sent.map(|(name, text)| (name.to_owned(), text)).collect();
-        let symbol = arguments.text("symbol");
-        match security(symbol, self.basis.plate_stocks) {
-            Some(security) => words.extend(words_of(&security)),
-            None if symbol.is_empty() => {}
-            None if futures(self.basis).iter().any(|code| code == symbol) => {}
-            None => return Err(Rejection::invalid_symbol(symbol)),
+        let sent = names.iter().filter_map(|name| Some((*name, arguments.get(name)?)));
+        let orders = self.basis.orders.to_string();
+        let words = sent.chain([("orders", orders.as_str())]);
+        let mut words: Words =
+            words.map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
+        let [symbol, account, plate] =
+            ["symbol", "acc_id", "plate_code"].map(|n| arguments.text(n));
+        if !symbol.is_empty() {
+            let known = security(symbol, self.basis.plate_stocks);
+            words.extend(known.ok_or_else(|| Rejection::invalid_symbol(symbol))?);
         }
-        let (account, plate) = (arguments.text("acc_id"), arguments.text("plate_code"));
-        let mut rows = match expand(&arguments.endpoint, &words, self.basis) {
-            Some(rows) => rows,
-            None if !account.is_empty() => return Err(Rejection::unknown_account(account)),
-            None if !plate.is_empty() => return Err(Rejection::invalid_symbol(plate)),
+        if let Some((market, _)) = plate.split_once('.') {
+            words.insert("market".to_owned(), market.to_owned());
+        }
+        match expand(&arguments.endpoint, &words, self.basis) {
+            Some(rows) => Ok(rows),
+            None if !account.is_empty() => Err(Rejection::unknown_account(account)),
+            None if !plate.is_empty() => Err(Rejection::invalid_symbol(plate)),
             // A security for which the endpoint has no records.
-            None => Vec::new(),
-        };
-        rows.retain(|row| rows::is_wanted(row, arguments, false));
-        if arguments.endpoint.paging.as_ref().is_some_and(rows::is_ascending) {
-            rows.reverse();
+            None => Ok(Vec::new()),
         }
-        Ok(rows)
     }
 }

@@ -14,14 +14,14 @@ use boardlot_service::{
     },
     error::{Error, Result},
 };
-use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::{
     lock,
     wire::{
         arguments::Arguments,
-        envelope::{Body, HandlerResult},
+        envelope::{Body, HandlerResult, Rejection},
         paging::{page, page_size},
     },
 };
@@ -42,23 +42,14 @@ pub struct Row(Arc<(Box<RawValue>, Map<String, Value>)>);
 impl Row {
     /// The record of these members, in their order.
     pub fn of(members: &[(&str, Value)]) -> Self {
-        struct InOrder<'a>(&'a [(&'a str, Value)]);
-        impl Serialize for InOrder<'_> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let mut map = serializer.serialize_map(Some(self.0.len()))?;
-                self.0.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))?;
-                map.end()
-            }
-        }
-        let json = serde_json::value::to_raw_value(&InOrder(members)).unwrap_or_default();
+        let json = members.iter().map(|(name, value)| format!("{}:{value}", json!(name)));
+        let json = format!("{{{}}}", json.collect::<Vec<_>>().join(","));
         let read = members.iter().filter(|(name, _)| READ.contains(name));
-        Row(Arc::new((
-            json,
-            read.map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
-        )))
+        let read = read.map(|(name, value)| ((*name).to_owned(), value.clone()));
+        Row(Arc::new((RawValue::from_string(json).unwrap_or_default(), read.collect())))
     }
 
-    pub fn get(&self, field: &str) -> Option<&Value> {
+    fn get(&self, field: &str) -> Option<&Value> {
         self.0.1.get(field)
     }
 
@@ -68,34 +59,48 @@ impl Row {
 }
 
 impl Serialize for Row {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         self.0.0.serialize(serializer)
     }
+}
+
+/// The rows of the last lists, so that not every page of a list looks through all rows.
+#[derive(Debug)]
+pub struct Lists {
+    last: Mutex<VecDeque<(List, Arc<[Row]>)>>,
+    /// The largest number of dividends in a response.
+    dividends: usize,
 }
 
 /// Identifies the rows of a list: the arguments, and whether they are for the default range.
 type List = (Vec<String>, bool);
 
-/// The rows of the last lists, so that not every page of a list looks through all rows.
-#[derive(Debug, Default)]
-pub struct Lists(Mutex<VecDeque<(List, Arc<[Row]>)>>);
-
 impl Lists {
-    /// The rows of this list, made if they are not remembered.
-    pub fn of<E>(
+    pub fn new(dividends: usize) -> Self {
+        Lists { last: Mutex::default(), dividends }
+    }
+
+    /// Answers a request with those of these rows that its filters leave in.
+    pub fn respond(
         &self,
-        list: List,
-        make: impl FnOnce() -> std::result::Result<Vec<Row>, E>,
-    ) -> std::result::Result<Arc<[Row]>, E> {
-        let known = lock(&self.0).iter().find(|(known, _)| *known == list).cloned();
+        seed: u64,
+        arguments: &Arguments,
+        all: impl FnOnce() -> std::result::Result<Vec<Row>, Rejection>,
+    ) -> HandlerResult {
+        let is_default = is_default_range(arguments);
+        let list = (arguments.identity(), is_default);
+        let known = lock(&self.last).iter().find(|(known, _)| *known == list).cloned();
         if let Some((_, rows)) = known {
-            return Ok(rows);
+            return respond(seed, &rows, arguments, self.dividends);
         }
-        let rows: Arc<[Row]> = make()?.into();
-        let mut lists = lock(&self.0);
+        let mut rows = all()?;
+        rows.retain(|row| is_wanted(row, arguments, is_default));
+        let rows: Arc<[Row]> = rows.into();
+        let mut lists = lock(&self.last);
         lists.truncate(LISTS_MAX - 1);
         lists.push_front((list, Arc::clone(&rows)));
-        Ok(rows)
+        drop(lists);
+        respond(seed, &rows, arguments, self.dividends)
     }
 }
 
@@ -105,8 +110,8 @@ pub struct CustomRows {
     pub endpoint: EndpointRef,
     /// The arguments of the requests that get these rows.
     only: Vec<(String, String)>,
-    rows: Vec<Row>,
-    lists: Lists,
+    pub rows: Vec<Row>,
+    pub lists: Lists,
 }
 
 impl CustomRows {
@@ -141,7 +146,7 @@ impl CustomRows {
         if let Some(field) = time_field {
             sort(&mut rows, &field)?;
         }
-        Ok(CustomRows { endpoint, only, rows, lists: Lists::default() })
+        Ok(CustomRows { endpoint, only, rows, lists: Lists::new(usize::MAX) })
     }
 
     /// Returns true if these are the rows of the same requests.
@@ -153,22 +158,9 @@ impl CustomRows {
 
     /// Returns true if a request gets these rows.
     pub fn is_for(&self, arguments: &Arguments) -> bool {
-        self.only.iter().all(|(name, value)| arguments.has(name, value))
-    }
-
-    /// The name of the built-in endpoint; none for one that the user declared, whatever its name is.
-    pub fn built_in_name(&self) -> Option<&str> {
-        matches!(self.endpoint, EndpointRef::BuiltIn(_)).then(|| &*self.endpoint.name)
-    }
-
-    /// Answers a request.
-    pub fn respond(&self, seed: u64, arguments: &Arguments) -> HandlerResult {
-        let is_default = is_default_range(arguments);
-        let rows = self.lists.of((arguments.identity(), is_default), || {
-            let wanted = |row: &&Row| is_wanted(row, arguments, is_default);
-            Ok(self.rows.iter().filter(wanted).cloned().collect())
-        })?;
-        respond(seed, &rows, arguments, usize::MAX)
+        self.endpoint.path == arguments.endpoint.path
+            && self.endpoint.method == arguments.endpoint.method
+            && self.only.iter().all(|(name, value)| arguments.get(name) == Some(value))
     }
 }
 
@@ -188,7 +180,7 @@ fn sort(rows: &mut [Row], field: &str) -> Result<()> {
 }
 
 /// The page of a list that a request asks for; of dividends, at most this many.
-pub fn respond(seed: u64, rows: &[Row], arguments: &Arguments, most: usize) -> HandlerResult {
+fn respond(seed: u64, rows: &[Row], arguments: &Arguments, dividends: usize) -> HandlerResult {
     let endpoint = &arguments.endpoint;
     let mut body = Body::new(endpoint);
     match &endpoint.paging {
@@ -197,7 +189,7 @@ pub fn respond(seed: u64, rows: &[Row], arguments: &Arguments, most: usize) -> H
             let money: f64 = amounts.filter_map(Value::as_f64).sum();
             body.beside("total_dividend_count", json!(rows.len()));
             body.beside("total_dividend_money", json!(money));
-            Ok(body.rows(&rows.get(..most).unwrap_or(rows)))
+            Ok(body.rows(&rows.get(..dividends).unwrap_or(rows)))
         }
         None => {
             let limit = arguments.integer("limit").map_or(rows.len(), |limit| limit as usize);
@@ -235,20 +227,16 @@ fn date_page(
     Ok(body.rows(&rows.get(first..).unwrap_or_default()))
 }
 
-/// Returns true if the earliest row of a list comes first.
-pub const fn is_ascending(paging: &Paging) -> bool {
-    matches!(paging, Paging::DateRange(_))
-}
-
 /// Returns true if the filters of the request leave a row in.
-pub fn is_wanted(row: &Row, arguments: &Arguments, is_default_range: bool) -> bool {
+fn is_wanted(row: &Row, arguments: &Arguments, is_default_range: bool) -> bool {
     let endpoint = &arguments.endpoint;
     let within = |field: &str, start: &str, end: &str| {
         let Some(value) = row.get(field) else { return true };
-        let bound = |name: &str| arguments.sent(name).filter(|bound| !bound.is_empty());
-        let is_after = |bound: String| compare_text(value, &bound) == Some(Ordering::Greater);
-        let is_before = |bound: String| compare_text(value, &bound) == Some(Ordering::Less);
-        !bound(start).is_some_and(is_before) && !bound(end).is_some_and(is_after)
+        let bound = |name: &str, beyond: Ordering| {
+            let bound = arguments.get(name).filter(|bound| !bound.is_empty());
+            bound.and_then(|bound| compare_text(value, bound)) != Some(beyond)
+        };
+        bound(start, Ordering::Less) && bound(end, Ordering::Greater)
     };
     if let (Ok(Some(field)), Some(Paging::DateRange(range))) =
         (time_field(endpoint), &endpoint.paging)

@@ -1,56 +1,50 @@
-//! The securities that the sandbox knows: public names with rough prices, and invented stocks in Hong
-//! Kong if a plate has more constituents than there are names.
+//! The securities that the sandbox knows: public names with rough prices, continuous futures, and invented
+//! stocks in Hong Kong if a plate has more constituents than there are names.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{collections::BTreeMap, iter::zip, sync::LazyLock};
 
-/// Code, English, Simplified and Traditional Chinese name, lot, rough price, kind.
-type Listed = (String, String, String, String, u32, f64, String);
+/// The values known of a request or a security, by name.
+pub type Words = BTreeMap<String, String>;
 
-static LISTED: LazyLock<BTreeMap<String, Vec<Listed>>> =
+/// Those of a row of the file: the code without its market, English, Simplified and Traditional Chinese
+/// name, lot, rough price, and the kind: `stock`, `reit`, `etf`, `index`, `warrant` or `future`.
+const COLUMNS: [&str; 7] = ["bare", "name", "sc", "tc", "lot", "price", "kind"];
+
+static LISTED: LazyLock<BTreeMap<String, Vec<[String; 7]>>> =
     LazyLock::new(|| serde_json::from_str(include_str!("securities.json")).unwrap_or_default());
 
 /// The first code of an invented stock.
 const INVENTED_FROM: usize = 100_001;
 
-/// A security of a market.
-#[derive(Debug, Clone)]
-pub struct Security {
-    pub market: String,
-    /// The code with its market: `HK.00700`.
-    pub code: String,
-    pub name: String,
-    pub sc_name: String,
-    pub tc_name: String,
-    pub lot_size: u32,
-    pub price: f64,
-    /// `stock`, `reit`, `etf`, `index` or `warrant`.
-    pub kind: String,
-}
-
 /// The security with this code; `hong_kong` is how many stocks that market has.
-pub fn security(code: &str, hong_kong: usize) -> Option<Security> {
-    let (market, own) = code.split_once('.')?;
+pub fn security(code: &str, hong_kong: usize) -> Option<Words> {
+    let (market, bare) = code.split_once('.')?;
     let rows = LISTED.get(market)?;
-    if let Some(row) = rows.iter().find(|row| row.0 == own) {
-        return Some(listed(market, row));
+    if let Some(row) = rows.iter().find(|[own, ..]| own == bare) {
+        return Some(words(market, row));
     }
-    let number = own.parse::<usize>().ok()?.checked_sub(INVENTED_FROM)?;
+    // A contract with a month, of a continuous one.
+    let continuous = format!("{}main", bare.get(..bare.len().saturating_sub(4))?);
+    if rows.iter().any(|[own, ..]| *own == continuous) {
+        return Some(Words::from([("kind".to_owned(), "contract".to_owned())]));
+    }
+    let number = bare.parse::<usize>().ok()?.checked_sub(INVENTED_FROM)?;
     (market == "HK" && number < invented_count(hong_kong)).then(|| invented(number))
 }
 
 /// The stocks of a market, in Hong Kong this many; the listed names first.
-pub fn stocks(market: &str, hong_kong: usize) -> impl Iterator<Item = Security> + use<'_> {
+pub fn stocks(market: &str, hong_kong: usize) -> impl Iterator<Item = Words> + use<> {
     let (most, more) = match market {
         "HK" => (hong_kong, invented_count(hong_kong)),
         _ => (usize::MAX, 0),
     };
-    let rows = LISTED.get(market).into_iter().flatten();
-    let names = rows.filter(|row| is_stock(row)).map(move |row| listed(market, row));
-    names.take(most).chain((0..more).map(invented))
+    let rows = LISTED.get(market).into_iter().flatten().filter(|row| is_stock(row));
+    let names: Vec<Words> = rows.take(most).map(|row| words(market, row)).collect();
+    names.into_iter().chain((0..more).map(invented))
 }
 
-fn is_stock(row: &Listed) -> bool {
-    ["stock", "reit"].contains(&row.6.as_str())
+fn is_stock([.., kind]: &[String; 7]) -> bool {
+    kind == "stock" || kind == "reit"
 }
 
 fn invented_count(hong_kong: usize) -> usize {
@@ -58,21 +52,28 @@ fn invented_count(hong_kong: usize) -> usize {
     hong_kong.saturating_sub(names)
 }
 
-fn listed(market: &str, row: &Listed) -> Security {
-    let (code, name, sc_name, tc_name, lot_size, price, kind) = row.clone();
-    let code = format!("{market}.{code}");
-    Security { market: market.to_owned(), code, name, sc_name, tc_name, lot_size, price, kind }
+fn words(market: &str, row: &[String; 7]) -> Words {
+    let [bare, ..] = row;
+    let root = bare.trim_end_matches("main");
+    let known = [
+        ("market", market.to_owned()),
+        ("code", format!("{market}.{bare}")),
+        ("root", format!("{market}.{root}")),
+    ];
+    let columns = zip(COLUMNS, row.iter().cloned());
+    known.into_iter().chain(columns).map(|(name, word)| (name.to_owned(), word)).collect()
 }
 
-fn invented(number: usize) -> Security {
-    Security {
-        market: "HK".to_owned(),
-        code: format!("HK.{}", INVENTED_FROM + number),
-        name: format!("EXAMPLE {}", number + 1),
-        sc_name: format!("示例{}", number + 1),
-        tc_name: format!("範例{}", number + 1),
-        lot_size: 500,
-        price: 10.0,
-        kind: "stock".to_owned(),
-    }
+fn invented(number: usize) -> Words {
+    let (code, nth) = (INVENTED_FROM + number, number + 1);
+    let row = [
+        &*format!("{code}"),
+        &format!("EXAMPLE {nth}"),
+        &format!("示例{nth}"),
+        &format!("範例{nth}"),
+        "500",
+        "10.0",
+        "stock",
+    ];
+    words("HK", &row.map(str::to_owned))
 }

@@ -2,32 +2,32 @@
 //! that the endpoint's row declares. In a template
 //!
 //! - `only` says which requests get its rows, by their arguments (`""` for one that is not sent) and by what
-//!   is known of their symbol; `each` repeats it with other words in braces.
-//! - `for` repeats a row: a number, `orders`, or the stocks of a market (`HK`, the first six of them as
-//!   `HK:6`), of which `/4` takes a quarter.
+//!   is known of their symbol.
+//! - `for` repeats a row: a number, or the stocks of a market, but `most` of them.
 //! - `{"range": [low, high, decimals]}` is a number by the seed, `{"pick": [...]}` one of these by the seed,
 //!   `{"cycle": [...]}` one by the number of the row.
 //! - A time is counted from the midnight with which the sandbox's today begins: `+3` or `-3` days, hours and
-//!   minutes as `04:30`, `-7n` seven days more for each row, `-720x` spread over 720 hours, `-1w` one weekday
-//!   more for each row, `+0w` the next weekday. Before a number of undeclared kind there is an `@`.
-//! - In a text, `{n}` is the number of the row, `{-7:%Y}` a part of a date, `{name}` an argument, a word of
-//!   `each` or what is known of the security.
+//!   minutes as `04:30`, `-7n` seven days more for each row, `-60m` sixty minutes, `-1w` one weekday, `+0w`
+//!   the next weekday. Before a number of undeclared kind there is an `@`.
+//! - In a text, `{n}` is the number of the row, `{-7:%Y}` a part of a date, `{name}` an argument or what is
+//!   known of the security, `{orders}` the option.
 //!
 //! A declared field without a value has the empty value of its kind.
 
-use std::{collections::BTreeMap, fmt, sync::LazyLock};
+use std::{
+    collections::BTreeMap,
+    iter::{repeat_n, zip},
+    sync::LazyLock,
+};
 
 use boardlot_service::api::{self, Endpoint, Field, Kind, MICROS_PER_DAY, ResponseShape, Wire};
-use serde::{
-    Deserialize, Deserializer,
-    de::{MapAccess, Visitor},
-};
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
 use super::{
     calendar::{date_of, weekday},
     rows::Row,
-    securities::{Security, stocks},
+    securities::{Words, stocks},
 };
 use crate::seeded_rng::SeededRng;
 
@@ -41,6 +41,8 @@ macro_rules! templates {
 
 /// The arguments on which the random numbers of a template depend.
 const PATH_WORDS: [&str; 3] = ["symbol", "acc_id", "plate_code"];
+/// The members of a row that say how often it is repeated.
+const REPEAT: [&str; 2] = ["for", "most"];
 
 const SOURCES: &[(&str, &str)] = templates!(
     "reference_futures" "ipo_list" "dividends" "plate_stocks" "crypto_orders" "sim_orders"
@@ -58,46 +60,9 @@ static TEMPLATES: LazyLock<BTreeMap<&str, Vec<Template>>> = LazyLock::new(|| {
 #[serde(deny_unknown_fields)]
 struct Template {
     #[serde(default)]
-    each: Vec<BTreeMap<String, String>>,
-    #[serde(default)]
     only: BTreeMap<String, Vec<String>>,
-    rows: Vec<Members>,
+    rows: Vec<Map<String, Value>>,
 }
-
-/// The members of an object, in their order.
-#[derive(Debug, Clone, Default)]
-struct Members(Vec<(String, Value)>);
-
-impl Members {
-    fn get(&self, name: &str) -> Option<&Value> {
-        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value)
-    }
-}
-
-impl<'de> Deserialize<'de> for Members {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Members;
-
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(InOrder)
-    }
-}
-
-/// The values known of a request, by name.
-pub type Words = BTreeMap<String, String>;
 
 /// The values on which all rows depend.
 #[derive(Debug, Clone, Copy)]
@@ -110,84 +75,55 @@ pub struct Basis {
     pub plate_stocks: usize,
 }
 
-/// The rows of a request; `None` if no template is for it.
+/// The rows of a request, of which these words are known; `None` if no template is for it.
 pub fn expand(endpoint: &Endpoint, words: &Words, basis: Basis) -> Option<Vec<Row>> {
     let fields = match &endpoint.response {
         ResponseShape::Rows(_, schema) => schema.choose(|name| words.get(name).map(String::as_str)),
         _ => [].into(),
     };
     let mut found = None;
-    let none = [Words::new()];
+    // The same for every `request_type`: a row of two lists is the same in both.
+    let of_path: Vec<&String> = PATH_WORDS.iter().filter_map(|name| words.get(*name)).collect();
     for (number, template) in TEMPLATES.get(&*endpoint.name)?.iter().enumerate() {
-        // The same for every `request_type`: a row of two lists is the same in both.
-        let of_path: Vec<&String> = PATH_WORDS.iter().filter_map(|name| words.get(*name)).collect();
-        let label = format!("{} {number} {of_path:?}", endpoint.name);
-        let mut rng = SeededRng::new(basis.seed, &label);
-        for own in if template.each.is_empty() { &none } else { template.each.as_slice() } {
-            let mut words = words.clone();
-            words.extend(own.clone());
-            let mut one = Expansion { basis, words, number: 0, count: 1, rng: &mut rng };
-            if one.is_meant(template) {
-                let rows: &mut Vec<Row> = found.get_or_insert_default();
-                template.rows.iter().for_each(|row| one.repeat(&fields, row, rows));
-            }
+        let is_meant = |(name, values): (&String, &Vec<String>)| {
+            values.contains(words.get(name).unwrap_or(&String::new()))
+        };
+        if template.only.iter().all(is_meant) {
+            let label = format!("{} {number} {of_path:?}", endpoint.name);
+            let rng = SeededRng::new(basis.seed, &label);
+            let mut one = Expansion { basis, words: words.clone(), number: 0, rng };
+            let rows: &mut Vec<Row> = found.get_or_insert_default();
+            template.rows.iter().for_each(|row| one.repeat(&fields, row, rows));
         }
     }
     found
 }
 
-/// Every code of the contracts that the template of futures names.
-pub fn futures(basis: Basis) -> Vec<String> {
-    let Some(endpoint) = api::endpoint("reference_futures") else { return Vec::new() };
-    let roots = TEMPLATES.get("reference_futures").into_iter().flatten();
-    let roots = roots.flat_map(|template| &template.each).filter_map(|words| words.get("root"));
-    roots
-        .flat_map(|root| {
-            let words = Words::from([("symbol".to_owned(), format!("{root}main"))]);
-            expand(endpoint, &words, basis).unwrap_or_default()
-        })
-        .filter_map(|row| row.get("code")?.as_str().map(str::to_owned))
-        .collect()
-}
-
-/// The expansion of one row.
-struct Expansion<'a> {
+/// The expansion of one template.
+struct Expansion {
     basis: Basis,
     words: Words,
     number: usize,
-    count: usize,
-    rng: &'a mut SeededRng,
+    rng: SeededRng,
 }
 
-impl Expansion<'_> {
-    fn is_meant(&self, template: &Template) -> bool {
-        template.only.iter().all(|(name, values)| {
-            let sent = self.words.get(name).map_or("", String::as_str);
-            values.iter().any(|value| self.filled(value) == sent)
-        })
-    }
-
-    fn repeat(&mut self, fields: &[Field], row: &Members, rows: &mut Vec<Row>) {
+impl Expansion {
+    fn repeat(&mut self, fields: &[Field], row: &Map<String, Value>, rows: &mut Vec<Row>) {
         let often = match row.get("for") {
             Some(Value::String(text)) => self.filled(text),
             Some(number) => number.to_string(),
             None => "1".to_owned(),
         };
-        let (what, part) = often.split_once('/').unwrap_or((&often, "1"));
-        let (what, most) = what.split_once(':').unwrap_or((what, ""));
         let hong_kong = self.basis.plate_stocks;
-        let of_market: Vec<Security> = stocks(what, hong_kong).collect();
-        let count = match what {
-            "orders" => self.basis.orders,
-            _ => what.parse().unwrap_or(of_market.len()),
+        let each: Box<dyn Iterator<Item = Words>> = match often.parse() {
+            Ok(count) => Box::new(repeat_n(Words::new(), count)),
+            Err(_) => Box::new(stocks(&often, hong_kong)),
         };
-        self.count = (count / part.parse().unwrap_or(1)).min(most.parse().unwrap_or(usize::MAX));
-        for number in 0..self.count {
+        let most = row.get("most").and_then(Value::as_u64).map_or(usize::MAX, |most| most as usize);
+        for (number, words) in zip(0..most, each) {
             self.number = number;
-            if let Some(security) = of_market.get(number) {
-                self.words.extend(words_of(security));
-            }
-            rows.push(Row::of(&self.members(fields, |name| row.get(name), &row.0)));
+            self.words.extend(words);
+            rows.push(Row::of(&self.members(fields, row)));
         }
     }
 
@@ -195,16 +131,15 @@ impl Expansion<'_> {
     fn members<'t>(
         &mut self,
         fields: &'t [Field],
-        given: impl Fn(&str) -> Option<&'t Value>,
-        undeclared: &'t [(String, Value)],
+        object: &'t Map<String, Value>,
     ) -> Vec<(&'t str, Value)> {
         if fields.is_empty() {
-            let own = undeclared.iter().filter(|(name, _)| name != "for");
+            let own = object.iter().filter(|(name, _)| !REPEAT.contains(&name.as_str()));
             return own.map(|(name, value)| (name.as_str(), self.value(None, value))).collect();
         }
         let mut members = Vec::with_capacity(fields.len());
         for field in fields {
-            let value = match given(&field.name) {
+            let value = match object.get(field.name.as_ref()) {
                 Some(value) => self.value(Some(&field.kind), value),
                 None if !field.required => continue,
                 None => empty(field),
@@ -229,8 +164,8 @@ impl Expansion<'_> {
         }
         match (kind, value) {
             (Some(Kind::Object(fields)), Value::Object(object)) => {
-                let members = self.members(fields, |name| object.get(name), &[]);
-                members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+                let members = self.members(fields, object).into_iter();
+                members.map(|(name, value)| (name.to_owned(), value)).collect()
             }
             (_, Value::String(text)) => self.text(kind, text),
             _ => value.clone(),
@@ -292,45 +227,26 @@ impl Expansion<'_> {
 
     /// The microsecond of a time.
     fn instant(&self, text: &str) -> Option<i64> {
-        let (mut day, mut micros) = (self.basis.midnight / MICROS_PER_DAY, 0);
-        let (row, count) = (self.number as i64, self.count.max(1) as i64);
+        let (mut day, mut minutes) = (self.basis.midnight / MICROS_PER_DAY, 0);
+        let row = self.number as i64;
         for term in text.split(' ') {
-            if let Some((hours, minutes)) = term.split_once(':') {
-                let minutes = hours.parse::<i64>().ok()? * 60 + minutes.parse::<i64>().ok()?;
-                micros += minutes * MICROS_PER_MINUTE;
+            if let Some((hour, minute)) = term.split_once(':') {
+                minutes += hour.parse::<i64>().ok()? * 60 + minute.parse::<i64>().ok()?;
                 continue;
             }
             if !term.starts_with(['+', '-']) {
                 return None;
             }
-            let number: i64 = term.trim_end_matches(['n', 'w', 'x']).parse().ok()?;
+            let number: i64 = term.trim_end_matches(['m', 'n', 'w']).parse().ok()?;
             match term.chars().last() {
+                Some('m') => minutes += number * row,
                 Some('n') => day += number * row,
                 Some('w') => day = weekday(day, number * row, term.starts_with('-')),
-                Some('x') => micros += number * 60 * MICROS_PER_MINUTE / count * row,
                 _ => day += number,
             }
         }
-        Some(day * MICROS_PER_DAY + micros)
+        Some(day * MICROS_PER_DAY + minutes * MICROS_PER_MINUTE)
     }
-}
-
-/// The values known of a security, by name.
-pub fn words_of(security: &Security) -> [(String, String); 8] {
-    let Security { market, code, name, sc_name, tc_name, lot_size, kind, .. } = security;
-    let bare = code.split_once('.').map_or("", |(_, bare)| bare);
-    let lot = lot_size.to_string();
-    [
-        ("market", market.as_str()),
-        ("code", code),
-        ("bare", bare),
-        ("name", name),
-        ("sc", sc_name),
-        ("tc", tc_name),
-        ("lot", &lot),
-        ("kind", kind),
-    ]
-    .map(|(name, word)| (name.to_owned(), word.to_owned()))
 }
 
 /// The value of a field that a template leaves out.
@@ -362,7 +278,7 @@ mod tests {
             let ResponseShape::Rows(_, schema) = &endpoint.response else { unreachable!("{name}") };
             let declared = schema.all_fields();
             let rows = templates.iter().flat_map(|template| &template.rows);
-            for (member, _) in rows.flat_map(|row| &row.0).filter(|(name, _)| name != "for") {
+            for (member, _) in rows.flatten().filter(|(name, _)| !REPEAT.contains(&name.as_str())) {
                 let is_declared = declared.iter().any(|field| field.name == *member);
                 assert!(declared.is_empty() || is_declared, "{name}: {member}");
             }
@@ -373,14 +289,14 @@ mod tests {
     fn times_are_counted_from_midnight() {
         // Friday, 2 January 1970.
         let basis = Basis { seed: 0, midnight: MICROS_PER_DAY, orders: 0, plate_stocks: 0 };
-        let mut rng = SeededRng::new(0, "");
-        let one = Expansion { basis, words: Words::new(), number: 2, count: 4, rng: &mut rng };
+        let rng = SeededRng::new(0, "");
+        let one = Expansion { basis, words: Words::new(), number: 2, rng };
         let minute = |text: &str| one.instant(text).map(|micros| micros / MICROS_PER_MINUTE);
         for (text, day, minutes) in [
             ("+0", 1, 0),
             ("-3 04:30", -2, 270),
             ("-1 -7n", -14, 0),
-            ("-10x", 1, -300),
+            ("-150m", 1, -300),
             ("+1 +0w", 4, 0),
             ("+1 -0w 01:00", 1, 60),
             ("+1 -1w", -1, 0),

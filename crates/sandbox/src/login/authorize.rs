@@ -1,5 +1,7 @@
 //! The page on which a user decides (section 4.1), and the redirect back to the client.
 
+use std::sync::Arc;
+
 use boardlot_service::{
     api::{AUTHORIZE, SCOPES},
     error::{Error, ErrorKind, Result},
@@ -7,10 +9,7 @@ use boardlot_service::{
 use http::{HeaderValue, StatusCode, header::LOCATION};
 use url::form_urlencoded;
 
-use super::{
-    fields::Fields,
-    service::{OAuth, OAuthRequest, Response},
-};
+use super::{Client, OAuth, OAuthRequest, Response, fields::Fields};
 use crate::{
     credentials::{
         scopes::{Scopes, account_scopes},
@@ -25,11 +24,10 @@ const DECISION: &str = "decision";
 /// An authorization request with a known client and one of its redirect URIs.
 #[derive(Debug)]
 struct Authorization {
-    client_id: String,
-    client_name: String,
-    redirect_uri: String,
-    challenge: [u8; 32],
+    client: Arc<Client>,
     state: String,
+    /// The scopes that are ticked at first: those that the client requests, or all.
+    consent: Consent,
 }
 
 /// Reasons why a request is not shown to the user.
@@ -43,9 +41,9 @@ enum Invalid {
 
 impl Authorization {
     /// Checks the query by its row and the registered client.
-    fn read(oauth: &OAuth, query: &str) -> Result<Self, Invalid> {
-        let fields = Fields::read(&AUTHORIZE, query.as_bytes());
-        let client = fields.required("client_id").ok().and_then(|id| oauth.clients.get(id));
+    fn read(oauth: &OAuth, query: &str) -> std::result::Result<Self, Invalid> {
+        let fields = Fields::read(query.as_bytes());
+        let client = fields.required("client_id").ok().and_then(|id| oauth.client(id));
         let Some(client) = client else {
             return Err(Invalid::Page("The application that sent you here is not registered."));
         };
@@ -55,48 +53,45 @@ impl Authorization {
                 "The address to which you would return is not one that the application registered.",
             ));
         }
-        let mut authorization = Authorization {
+        let consent = Consent {
             client_id: client.id.clone(),
-            client_name: client.name.clone(),
             redirect_uri: redirect_uri.to_owned(),
             challenge: [0; 32],
-            // Returned even if something else is wrong.
-            state: fields.all("state").next().unwrap_or_default().to_owned(),
+            scopes: Scopes::all(),
         };
-        let response_type = fields.all("response_type").next().unwrap_or("code");
-        let checked = AUTHORIZE
-            .parameters
-            .iter()
-            .try_for_each(|parameter| fields.required(&parameter.name).map(|_| ()))
-            .and_then(|()| {
-                challenge(fields.required("code_challenge")?).ok_or_else(|| {
-                    "code_challenge is not valid; expected a SHA-256 hash in BASE64URL".to_owned()
-                })
-            });
-        match checked {
-            Ok(challenge) => {
-                authorization.challenge = challenge;
-                Ok(authorization)
-            }
-            Err(invalid) => {
-                let error = match response_type {
-                    "code" | "" => "invalid_request",
-                    _ => "unsupported_response_type",
-                };
-                Err(Invalid::Callback(authorization.denied(error, &invalid)))
-            }
+        // Returned even if something else is wrong.
+        let state = fields.all("state").next().unwrap_or_default().to_owned();
+        let mut authorization = Authorization { client, state, consent };
+        match authorization.check(&fields) {
+            Ok(()) => Ok(authorization),
+            Err((error, why)) => Err(Invalid::Callback(authorization.denied(error, &why))),
         }
     }
 
+    /// Reads the other fields, or returns what is wrong with them (RFC 6749, section 4.1.2.1).
+    fn check(&mut self, fields: &Fields) -> std::result::Result<(), (&'static str, String)> {
+        let invalid = |why: String| ("invalid_request", why);
+        for parameter in AUTHORIZE.parameters.iter() {
+            fields.required(&parameter.name).map_err(invalid)?;
+        }
+        if !fields.all("response_type").eq(["code"]) {
+            return Err(("unsupported_response_type", "expected code".to_owned()));
+        }
+        let is_s256 = fields.all("code_challenge_method").eq(["S256"]);
+        let decoded = fields.all("code_challenge").next().and_then(challenge);
+        self.consent.challenge = decoded.filter(|_| is_s256).ok_or_else(|| {
+            invalid("code_challenge is not valid; expected S256, a hash in BASE64URL".to_owned())
+        })?;
+        if let Some(requested) = fields.optional(SCOPE).map_err(invalid)? {
+            self.consent.scopes = Scopes::parse(requested).map_err(|why| ("invalid_scope", why))?;
+        }
+        Ok(())
+    }
+
     /// The callback URL with a new code.
-    fn allowed(&self, tokens: &Tokens, scopes: Scopes, now_ms: i64) -> Result<String> {
-        let consent = Consent {
-            client_id: self.client_id.clone(),
-            redirect_uri: self.redirect_uri.clone(),
-            challenge: self.challenge,
-            scopes,
-        };
-        Ok(self.callback(&[("code", &tokens.add_code(consent, now_ms)?)]))
+    fn allowed(&self, tokens: &Tokens, scopes: Scopes, now_ms: i64) -> String {
+        let consent = Consent { scopes, ..self.consent.clone() };
+        self.callback(&[("code", &tokens.add_code(consent, now_ms))])
     }
 
     /// The callback URL with an error.
@@ -110,17 +105,9 @@ impl Authorization {
         if !self.state.is_empty() {
             query.append_pair("state", &self.state);
         }
-        let joint = if self.redirect_uri.contains('?') { '&' } else { '?' };
-        format!("{}{joint}{}", self.redirect_uri, query.finish())
-    }
-}
-
-impl Invalid {
-    fn response(self) -> HttpResponse {
-        match self {
-            Invalid::Page(reason) => failure(reason),
-            Invalid::Callback(url) => redirect(&url),
-        }
+        let redirect_uri = &self.consent.redirect_uri;
+        let joint = if redirect_uri.contains('?') { '&' } else { '?' };
+        format!("{redirect_uri}{joint}{}", query.finish())
     }
 }
 
@@ -128,25 +115,22 @@ impl Invalid {
 pub fn show(oauth: &OAuth, _: &Tokens, request: &OAuthRequest<'_>) -> Response {
     Ok(match Authorization::read(oauth, request.query) {
         Ok(authorization) => page(&authorization),
-        Err(invalid) => invalid.response(),
+        Err(Invalid::Page(reason)) => failure(reason),
+        Err(Invalid::Callback(url)) => redirect(&url),
     })
 }
 
 /// POST to the same address: what the user has decided.
 pub fn decide(oauth: &OAuth, tokens: &Tokens, request: &OAuthRequest<'_>) -> Response {
-    let authorization = match Authorization::read(oauth, request.query) {
-        Ok(authorization) => authorization,
-        Err(invalid) => return Ok(invalid.response()),
+    let fields = Fields::read(request.body);
+    let decision = |_: &Authorization| match fields.all(DECISION).next() {
+        Some("allow") => Scopes::of(fields.all(SCOPE).map(str::to_owned).collect()).map(Some),
+        Some("deny") => Ok(None),
+        _ => Err("The form has no decision.".to_owned()),
     };
-    let fields = Fields::read(&AUTHORIZE, request.body);
-    let ticked: Vec<String> = fields.all(SCOPE).map(str::to_owned).collect();
-    Ok(match fields.all(DECISION).next() {
-        Some("allow") => match Scopes::chosen(&ticked) {
-            Ok(scopes) => redirect(&authorization.allowed(tokens, scopes, request.now_ms)?),
-            Err(message) => failure(&message),
-        },
-        Some("deny") => redirect(&authorization.denied("access_denied", "the user denied it")),
-        _ => failure("The form has no decision."),
+    Ok(match callback(oauth, tokens, request.query, decision, request.now_ms) {
+        Ok(url) => redirect(&url),
+        Err(reason) => failure(&reason),
     })
 }
 
@@ -159,24 +143,36 @@ pub fn allow_as_demo_user(
     now_ms: i64,
 ) -> Result<String> {
     let page = format!("{}{}", oauth.base_url, AUTHORIZE.path);
-    let query = url.strip_prefix(&page).map(|rest| rest.strip_prefix('?').unwrap_or(rest));
-    let Some(query) = query else {
+    let Some(query) = url.strip_prefix(&page) else {
         return Err(Error::config(format!("the URL does not lead to {page}")));
     };
-    let authorization = match Authorization::read(oauth, query) {
-        Ok(authorization) => authorization,
-        Err(Invalid::Page(reason)) => {
-            let error = "invalid_request".to_owned();
-            return Err(ErrorKind::OAuth { error, description: reason.to_owned() }.into());
-        }
-        // A browser would go there, and the client would learn it.
-        Err(Invalid::Callback(url)) => return Ok(url),
+    let decision = |authorization: &Authorization| match scopes {
+        None => Ok(Some(authorization.consent.scopes.clone())),
+        Some(scopes) => Scopes::of(scopes.to_vec()).map(Some),
     };
-    let scopes = match scopes {
-        None => Scopes::all(),
-        Some(scopes) => Scopes::chosen(scopes).map_err(Error::config)?,
-    };
-    authorization.allowed(tokens, scopes, now_ms)
+    let query = query.strip_prefix('?').unwrap_or(query);
+    callback(oauth, tokens, query, decision, now_ms).map_err(|description| {
+        ErrorKind::OAuth { error: "invalid_request".to_owned(), description }.into()
+    })
+}
+
+/// The callback URL of a decision, which is the scopes that are allowed; or the reason why the browser goes
+/// nowhere.
+fn callback(
+    oauth: &OAuth,
+    tokens: &Tokens,
+    query: &str,
+    decision: impl FnOnce(&Authorization) -> std::result::Result<Option<Scopes>, String>,
+    now_ms: i64,
+) -> std::result::Result<String, String> {
+    match Authorization::read(oauth, query) {
+        Ok(authorization) => Ok(match decision(&authorization)? {
+            Some(scopes) => authorization.allowed(tokens, scopes, now_ms),
+            None => authorization.denied("access_denied", "the user denied it"),
+        }),
+        Err(Invalid::Page(reason)) => Err(reason.to_owned()),
+        Err(Invalid::Callback(url)) => Ok(url),
+    }
 }
 
 /// 303, so that the browser goes there with a GET.
@@ -190,11 +186,18 @@ fn redirect(url: &str) -> HttpResponse {
 
 /// The page that says what is asked for.
 fn page(authorization: &Authorization) -> HttpResponse {
-    let (client, target) =
-        (escaped(&authorization.client_name), escaped(&authorization.redirect_uri));
-    let offered = SCOPES.iter().map(|(scope, meaning)| choice(scope, meaning, " checked"));
+    let Consent { redirect_uri, scopes, .. } = &authorization.consent;
+    let (client, target) = (escaped(&authorization.client.name), escaped(redirect_uri));
+    let choice = |scope: &str, meaning: &str| {
+        let checked = if scopes.has(scope) { " checked" } else { "" };
+        format!(
+            "<p><label><input type=\"checkbox\" name=\"{SCOPE}\" value=\"{scope}\"{checked}> \
+             {meaning} <code>{scope}</code></label></p>\n"
+        )
+    };
+    let offered = SCOPES.iter().map(|(scope, meaning)| choice(scope, meaning));
     let accounts =
-        account_scopes().map(|(kind, scope)| choice(&scope, &format!("One account: {kind}"), ""));
+        account_scopes().map(|(kind, scope)| choice(&scope, &format!("One account: {kind}")));
     let choices: String = offered.chain(accounts).collect();
     let body = format!(
         "<h1>Allow <bdi>{client}</bdi> to use your account?</h1>\n\
@@ -207,13 +210,6 @@ fn page(authorization: &Authorization) -> HttpResponse {
          </form>"
     );
     document(StatusCode::OK, &body)
-}
-
-fn choice(scope: &str, meaning: &str, checked: &str) -> String {
-    format!(
-        "<p><label><input type=\"checkbox\" name=\"{SCOPE}\" value=\"{scope}\"{checked}> {meaning} \
-         <code>{scope}</code></label></p>\n"
-    )
 }
 
 /// A page that says why the login ends here, without a link.

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use boardlot_service::api::TOKEN;
-use http::{StatusCode, header::CONTENT_TYPE};
+use http::{
+    HeaderValue, StatusCode,
+    header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE},
+};
 use serde_json::json;
 
-use super::{
-    fields::Fields,
-    service::{Client, OAuth, OAuthError, OAuthRequest, Response},
-};
+use super::{Client, OAuth, OAuthError, OAuthRequest, Response, fields::Fields};
 use crate::{
-    credentials::tokens::{Exchange, Tokens},
+    credentials::{
+        scopes::Scopes,
+        tokens::{Exchange, Tokens},
+    },
     wire::http_response::HttpResponse,
 };
 
@@ -21,18 +23,20 @@ pub fn grant(oauth: &OAuth, tokens: &Tokens, request: &OAuthRequest<'_>) -> Resp
     if !is_form(request) {
         return Err(format!("the content type is not {FORM}").into());
     }
-    let fields = Fields::read(&TOKEN, request.body);
-    if let Some(name) = fields.doubled() {
-        let shown: String = name.chars().take(64).collect();
-        return Err(format!("{} is given twice", shown.escape_debug()).into());
+    if request.headers.contains_key(AUTHORIZATION) {
+        // RFC 6749, section 5.2: with the scheme that the client used.
+        let why = "a client authenticates with client_secret in the body, as it registered";
+        let response = invalid_client(why).into_response();
+        return Ok(response.with(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"\"")));
     }
-    let is_refresh = match fields.required("grant_type") {
-        Ok(grant_type) => grant_type == "refresh_token",
-        Err(_) if fields.all("grant_type").any(|text| !text.is_empty()) => {
+    let fields = Fields::read(request.body);
+    let is_refresh = match fields.required("grant_type")? {
+        "authorization_code" => false,
+        "refresh_token" => true,
+        _ => {
             let message = "the grant type is not supported";
             return Err(OAuthError::new("unsupported_grant_type", message));
         }
-        Err(missing) => return Err(missing.into()),
     };
     let client = authenticated(oauth, &fields, is_refresh)?;
     let issued = if is_refresh {
@@ -41,7 +45,9 @@ pub fn grant(oauth: &OAuth, tokens: &Tokens, request: &OAuthRequest<'_>) -> Resp
             let message = "the client did not register for refresh_token";
             return Err(OAuthError::new("unauthorized_client", message));
         }
-        tokens.refresh(refresh_token, &client.id, oauth.token_lifetime)
+        let narrower = fields.optional("scope")?.map(Scopes::parse).transpose();
+        let narrower = narrower.map_err(|message| OAuthError::new("invalid_scope", message))?;
+        tokens.refresh(refresh_token, &client.id, narrower, oauth.token_lifetime)
     } else {
         let exchange = Exchange {
             code: fields.required("code")?,
@@ -52,7 +58,7 @@ pub fn grant(oauth: &OAuth, tokens: &Tokens, request: &OAuthRequest<'_>) -> Resp
         };
         tokens.exchange(exchange, oauth.token_lifetime, request.now_ms)
     };
-    let issued = issued.map_err(|invalid| OAuthError::new("invalid_grant", invalid))?;
+    let issued = issued.map_err(|(error, why)| OAuthError::new(error, why))?;
     let mut body = json!({
         "access_token": issued.access_token,
         "token_type": "Bearer",
@@ -72,22 +78,21 @@ fn authenticated(
     fields: &Fields,
     is_refresh: bool,
 ) -> Result<Arc<Client>, OAuthError> {
-    let id = fields.required("client_id")?;
     let presented = fields.optional("client_secret")?;
-    let invalid_client = |description: &str| {
-        let status = StatusCode::UNAUTHORIZED;
-        Err(OAuthError { status, ..OAuthError::new("invalid_client", description) })
-    };
-    let Some(client) = oauth.clients.get(id) else {
-        return invalid_client("the client is unknown");
+    let Some(client) = oauth.client(fields.required("client_id")?) else {
+        return Err(invalid_client("the client is unknown"));
     };
     match (presented, &client.secret) {
         (Some(_), own) if own.as_deref() != presented => {
-            invalid_client("client_secret is not the client's")
+            Err(invalid_client("client_secret is not the client's"))
         }
-        (None, Some(_)) if is_refresh => invalid_client("client_secret is missing"),
+        (None, Some(_)) if is_refresh => Err(invalid_client("client_secret is missing")),
         _ => Ok(client),
     }
+}
+
+fn invalid_client(why: &str) -> OAuthError {
+    OAuthError { status: StatusCode::UNAUTHORIZED, ..OAuthError::new("invalid_client", why) }
 }
 
 /// Returns true if the body is a form; parameters of the content type, such as a charset, are

@@ -14,8 +14,8 @@ use crate::{
 /// The failure of the next requests.
 #[derive(Clone, Debug)]
 pub struct PlannedFailure {
-    /// The requests that fail; `None` for any.
-    pub target: Option<FailureTarget>,
+    /// The name of an endpoint or a path, beginning with `/`, whose requests fail; `None` for any.
+    pub target: Option<String>,
     /// The number of failures; `None` for all until the sandbox is reset.
     pub times: Option<u64>,
     /// The HTTP status of the response; 0 closes the connection without one.
@@ -24,15 +24,6 @@ pub struct PlannedFailure {
     pub code: Option<i64>,
     /// The message.
     pub message: Option<String>,
-}
-
-/// The requests that fail.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FailureTarget {
-    /// Those of this endpoint.
-    Endpoint(String),
-    /// Those to this path.
-    Path(String),
 }
 
 impl PlannedFailure {
@@ -61,17 +52,17 @@ impl PlannedFailure {
     pub(crate) fn response(&self, found: &RouteMatch) -> Option<HttpResponse> {
         let status = StatusCode::from_u16(self.status).ok().filter(|status| status.as_u16() > 0)?;
         let message = self.message.as_deref().unwrap_or("a failure that the test planned");
-        let (RouteMatch::Route(route, _), Some(code)) = (found, self.code) else {
+        let (RouteMatch::Route(endpoint, _), Some(code)) = (found, self.code) else {
             return Some(HttpResponse::plain(status, message));
         };
-        let documented = route.endpoint.failures.iter().find(|failure| failure.code == code);
+        let documented = endpoint.failures.iter().find(|failure| failure.code == code);
         let error_code = match documented {
             Some(failure) => failure.error_code,
             None if code == THROTTLED_CODE => "rate_limited",
             None => "planned",
         };
         let rejection = Rejection::new(code, error_code, message);
-        Some(HttpResponse::json(status, rejection.body(route.endpoint.envelope)))
+        Some(HttpResponse::json(status, rejection.body(endpoint.envelope)))
     }
 }
 
@@ -95,14 +86,13 @@ impl PlannedFailures {
             return None;
         }
         let name = match found {
-            RouteMatch::Route(route, _) => Some(route.endpoint.name.as_ref()),
+            RouteMatch::Route(endpoint, _) => Some(endpoint.name.as_ref()),
             RouteMatch::OAuth(route) => Some(route.endpoint.name.as_ref()),
-            RouteMatch::OtherMethod(_) | RouteMatch::Nothing => None,
+            RouteMatch::Nothing => None,
         };
-        let index = planned.iter().position(|failure| match &failure.target {
+        let index = planned.iter().position(|failure| match failure.target.as_deref() {
             None => true,
-            Some(FailureTarget::Endpoint(wanted)) => name == Some(wanted),
-            Some(FailureTarget::Path(wanted)) => path == wanted,
+            wanted => wanted == name || wanted == Some(path),
         })?;
         let failure = planned.get_mut(index)?;
         let taken = failure.clone();

@@ -2,102 +2,38 @@
 
 use std::sync::Arc;
 
-use boardlot_service::api::{EndpointRef, ResponseShape};
+use boardlot_service::api::EndpointRef;
 
 use crate::{
-    data::{Data, endpoints, rows::CustomRows},
+    data::{endpoints, rows::CustomRows},
     login,
-    wire::{
-        arguments::{Arguments, percent_decoded},
-        envelope::{HandlerResult, INVALID, Rejection},
-    },
+    wire::arguments::percent_decoded,
 };
-
-/// One endpoint of the sandbox.
-#[derive(Debug)]
-pub struct Route {
-    pub endpoint: EndpointRef,
-    /// True if there are built-in data for it.
-    is_built_in: bool,
-    /// The rows that a test brought along for it, the newest first.
-    custom: Vec<Arc<CustomRows>>,
-}
 
 /// The result of matching a request line.
 #[derive(Debug)]
 pub enum RouteMatch {
-    Route(Route, Vec<(String, String)>),
+    /// An endpoint, with the values of its path parameters.
+    Route(EndpointRef, Vec<(String, String)>),
     OAuth(&'static login::Route),
-    /// The path exists, with these other methods.
-    OtherMethod(Vec<&'static str>),
     Nothing,
 }
 
 /// The route of a method and a raw path. `custom` are the rows that a test brought along, the newest last:
 /// their endpoints come before those of the table.
 pub fn find(method: &str, path: &str, custom: &[Arc<CustomRows>]) -> RouteMatch {
-    let mut others = Vec::new();
-    let newest = || custom.iter().rev();
-    let declared = newest().filter(|rows| rows.built_in_name().is_none());
-    let declared = declared.map(|rows| (rows.endpoint.clone(), false));
-    for (endpoint, is_built_in) in declared.chain(endpoints().map(|endpoint| (endpoint, true))) {
-        let Some(values) = path_values(&endpoint.path, path) else { continue };
-        if endpoint.method.as_str() == method {
-            let is_same = |rows: &&Arc<CustomRows>| {
-                rows.endpoint.path == endpoint.path && rows.endpoint.method == endpoint.method
-            };
-            let custom = newest().filter(is_same).cloned().collect();
-            return RouteMatch::Route(Route { endpoint, is_built_in, custom }, values);
-        }
-        others.push(endpoint.method.as_str());
-    }
-    for route in login::ROUTES.iter().filter(|route| route.endpoint.path == path) {
-        if route.method.as_str() == method {
-            return RouteMatch::OAuth(route);
-        }
-        others.push(route.method.as_str());
-    }
-    if others.is_empty() { RouteMatch::Nothing } else { RouteMatch::OtherMethod(others) }
-}
-
-impl Route {
-    /// Returns true if it needs no credentials: only the clock, by which a client corrects its own.
-    pub fn is_open(&self) -> bool {
-        matches!(self.endpoint.response, ResponseShape::ServerTime(_))
-    }
-
-    /// Answers a request; invalid arguments get the endpoint's own code.
-    pub fn respond(
-        &self,
-        data: &Data,
-        path: &[(String, String)],
-        query: &str,
-        body: &[u8],
-        now_ms: i64,
-    ) -> HandlerResult {
-        Arguments::read(&self.endpoint, path, query, body, now_ms)
-            .and_then(|arguments| match self.custom.iter().find(|rows| rows.is_for(&arguments)) {
-                Some(rows) => rows.respond(data.seed(), &arguments),
-                None if self.is_built_in => data.respond(&arguments),
-                None => {
-                    let what = "no rows are served for these arguments";
-                    Err(Rejection::new(-7, "invalid_symbol", what))
-                }
-            })
-            .map_err(|rejection| match rejection.code {
-                INVALID => Rejection { code: self.invalid_code(), ..rejection },
-                _ => rejection,
-            })
-    }
-
-    /// The endpoint's code for an invalid argument, as the document's error examples show it.
-    fn invalid_code(&self) -> i64 {
-        match self.endpoint.name.as_ref() {
-            "crypto_orders" => 1,
-            "fills_history" => -1200,
-            _ => INVALID,
+    let declared = custom.iter().rev().map(|rows| rows.endpoint.clone());
+    let declared = declared.filter(|endpoint| matches!(endpoint, EndpointRef::UserDefined(_)));
+    for endpoint in declared.chain(endpoints()) {
+        if endpoint.method.as_str() == method
+            && let Some(values) = path_values(&endpoint.path, path)
+        {
+            return RouteMatch::Route(endpoint, values);
         }
     }
+    let is_asked =
+        |route: &&login::Route| route.endpoint.path == path && route.method.as_str() == method;
+    login::ROUTES.iter().find(is_asked).map_or(RouteMatch::Nothing, RouteMatch::OAuth)
 }
 
 /// The values of the path parameters if the path matches the template.
@@ -138,22 +74,17 @@ mod tests {
         ];
         for (method, path, name) in table {
             match find(method, path, &[]) {
-                RouteMatch::Route(route, _) => assert_eq!(route.endpoint.name, name),
+                RouteMatch::Route(endpoint, _) => assert_eq!(endpoint.name, name),
                 other => unreachable!("{path}: {other:?}"),
             }
         }
         for path in ["/", "/api/v1.0", "/api/v1.0/server-time/", "/api/v1.0/quote/a/b/c", ""] {
             assert!(matches!(find("GET", path, &[]), RouteMatch::Nothing), "{path}");
         }
-        for (method, path, allowed) in [
-            ("POST", "/api/v1.0/server-time", &["GET"][..]),
-            ("GET", "/oauth2/register", &["POST"]),
-            ("PUT", "/oauth2/authorize/confirm", &["GET", "POST"]),
-        ] {
-            let RouteMatch::OtherMethod(others) = find(method, path, &[]) else {
-                unreachable!("{path}")
-            };
-            assert_eq!(others, allowed);
+        for (method, path) in
+            [("POST", "/api/v1.0/server-time"), ("PUT", "/oauth2/authorize/confirm")]
+        {
+            assert!(matches!(find(method, path, &[]), RouteMatch::Nothing), "{path}");
         }
         for (method, path, name) in [
             ("POST", "/oauth2/register", "register"),

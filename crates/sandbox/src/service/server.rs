@@ -2,12 +2,15 @@
 
 use std::{
     io,
-    sync::{Arc, Mutex, RwLock, mpsc},
+    sync::{Arc, Mutex, mpsc},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use boardlot_service::error::THROTTLED_CODE;
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header::ALLOW, request::Parts};
+use boardlot_service::{
+    api::{EndpointRef, ResponseShape},
+    error::THROTTLED_CODE,
+};
+use http::{HeaderMap, Request, Response, StatusCode, request::Parts};
 use http_body_util::BodyExt;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
@@ -20,30 +23,24 @@ use tokio::{
 use super::{
     planned_failures::PlannedFailures,
     request_log::{RecordedRequest, RequestLog},
-    routes::{Route, RouteMatch, find},
+    routes::{RouteMatch, find},
 };
 use crate::{
     credentials::{
         scopes::PERMISSION_DENIED,
         verify::{Credentials, SignedRequest, X_TIMESTAMP},
     },
-    data::{Data, calendar::midnight, rows::CustomRows},
-    faults::{Fault, FaultSampler, Faults},
+    data::{Data, calendar::midnight, endpoints, rows::CustomRows},
+    faults::{Fault, FaultSampler},
     lock,
     login::{OAuth, OAuthRequest},
-    read,
     wire::{
-        envelope::Rejection,
+        arguments::Arguments,
+        envelope::{HandlerResult, INVALID, Rejection},
         http_response::{Body, HttpResponse},
     },
-    write,
 };
 
-const BODY_MAX_BYTES: usize = 1 << 20;
-/// The number of bytes that are read of a body that is too large.
-const DISCARDED_MAX_BYTES: usize = 64 << 20;
-/// A longer path with its query is rejected, and recorded only up to here.
-const TARGET_MAX_BYTES: usize = 8 << 10;
 const HTML_PAGE: &str = "<!DOCTYPE html>\n<html><head><title>Sign in</title></head>\
                          <body><h1>Sign in to the network</h1></body></html>\n";
 
@@ -57,66 +54,14 @@ pub struct Shared {
     pub requests: RequestLog,
     pub failures: PlannedFailures,
     /// The rows that the user brought along, the newest last.
-    custom: RwLock<Arc<[Arc<CustomRows>]>>,
+    pub custom: Mutex<Arc<[Arc<CustomRows>]>>,
     /// The lead of the service's clock over the one that checks signatures: the sandbox's date
     /// was fixed.
-    date_offset_ms: i64,
-    sampler: Mutex<FaultSampler>,
-    /// The delay of each response; `None` without any fault, which skips the sampler and its lock.
-    fault_delay: RwLock<Option<Duration>>,
+    pub date_offset_ms: i64,
+    pub sampler: Mutex<FaultSampler>,
 }
 
 impl Shared {
-    pub fn new(
-        data: Data,
-        oauth: OAuth,
-        clock_offset_ms: i64,
-        today: Option<Date>,
-        faults: Faults,
-    ) -> Self {
-        let shared = Shared {
-            data,
-            credentials: Credentials::default(),
-            oauth,
-            clock_offset_ms,
-            requests: RequestLog::default(),
-            failures: PlannedFailures::default(),
-            custom: RwLock::new(Arc::new([])),
-            date_offset_ms: today.map_or(0, |date| noon_ms(date).saturating_sub(local_ms())),
-            sampler: Mutex::new(FaultSampler::new(Faults::default())),
-            fault_delay: RwLock::new(None),
-        };
-        shared.set_faults(faults);
-        shared
-    }
-
-    pub fn faults(&self) -> Faults {
-        lock(&self.sampler).faults().clone()
-    }
-
-    /// Sets the faults and restarts their random sequence.
-    pub fn set_faults(&self, faults: Faults) {
-        let fault_delay = (!faults.is_none()).then(|| faults.delay().unwrap_or_default());
-        let mut sampler = lock(&self.sampler);
-        *sampler = FaultSampler::new(faults);
-        *write(&self.fault_delay) = fault_delay;
-    }
-
-    pub fn reset(&self) {
-        self.requests.clear();
-        self.credentials.forget();
-        self.oauth.clear();
-        self.failures.clear();
-        *write(&self.custom) = Arc::new([]);
-        self.set_faults(self.faults());
-    }
-
-    fn record(&self, method: &str, path: &str, query: &str, status: u16) {
-        let kept = |text: &str| text.get(..TARGET_MAX_BYTES).unwrap_or(text).to_owned();
-        let (path, query) = (kept(path), kept(query));
-        self.requests.record(RecordedRequest { method: method.to_owned(), path, query, status });
-    }
-
     /// The time by which credentials are checked.
     pub fn now_ms(&self) -> i64 {
         local_ms().saturating_add(self.clock_offset_ms)
@@ -140,22 +85,13 @@ impl Shared {
 
     /// Adds rows, replacing those for the same requests.
     pub fn add_custom(&self, rows: CustomRows) {
-        let mut custom = write(&self.custom);
+        let mut custom = lock(&self.custom);
         let others = custom.iter().filter(|known| !rows.replaces(known)).cloned();
         *custom = others.collect::<Vec<_>>().into_iter().chain([Arc::new(rows)]).collect();
     }
 
     pub fn custom(&self) -> Arc<[Arc<CustomRows>]> {
-        read(&self.custom).clone()
-    }
-
-    /// The delay and the fault of the next response.
-    fn next_fault(&self) -> (Duration, Option<Fault>) {
-        let fault_delay = *read(&self.fault_delay);
-        match fault_delay {
-            None => (Duration::ZERO, None),
-            Some(delay) => (delay, lock(&self.sampler).next()),
-        }
+        lock(&self.custom).clone()
     }
 }
 
@@ -164,9 +100,9 @@ fn local_ms() -> i64 {
     i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Noon UTC: a sandbox that starts then stays on that date for half a day.
-fn noon_ms(date: Date) -> i64 {
-    midnight(date) / 1_000 + 12 * 3_600_000
+/// The lead of noon UTC of a date: a sandbox that starts then stays on that date for half a day.
+pub fn date_offset_ms(date: Date) -> i64 {
+    (midnight(date) / 1_000 + 12 * 3_600_000).saturating_sub(local_ms())
 }
 
 /// Serves until the future is dropped. Each connection holds `open` until it is closed.
@@ -202,69 +138,47 @@ async fn handle(shared: &Shared, request: Request<Incoming>) -> io::Result<Respo
     let query = parts.uri.query().unwrap_or_default();
     let found = find(method, path, &shared.custom());
     let planned = shared.failures.next(&found, path);
-    let (delay, fault) = shared.next_fault();
+    let (delay, fault) = lock(&shared.sampler).next();
     // The browser's page has no faults: they would test nothing of a client.
     let fault = fault.filter(|_| !matches!(&found, RouteMatch::OAuth(route) if route.is_page()));
     if !delay.is_zero() {
         tokio::time::sleep(delay).await;
     }
     // Read before any response, so that the connection can be reused.
-    let body = read_body(body).await;
+    let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
     let response = match (planned, fault) {
         // Planned failures come before random faults.
         (Some(planned), _) => planned.response(&found),
         (None, Some(Fault::Drop)) => None,
         (None, Some(Fault::Html)) => Some(HttpResponse::html(StatusCode::OK, HTML_PAGE)),
         (None, fault) => {
-            let mut response = answer(shared, found, &parts, body.as_deref(), fault);
+            let mut response = answer(shared, found, &parts, &body, fault);
             response.is_cut = fault == Some(Fault::Truncate);
             Some(response)
         }
     };
     let status = response.as_ref().map_or(0, |response| response.status.as_u16());
-    shared.record(method, path, query, status);
+    let [method, path, query] = [method, path, query].map(str::to_owned);
+    shared.requests.record(RecordedRequest { method, path, query, status });
     response.map(HttpResponse::into_response).ok_or(io::ErrorKind::ConnectionAborted.into())
-}
-
-/// The whole body; `None` if it is too large. Its rest is read, for a client may lose the response of a
-/// socket that is closed with unread bytes.
-async fn read_body(mut body: Incoming) -> Option<Vec<u8>> {
-    let (mut bytes, mut length) = (Vec::new(), 0);
-    while let Some(Ok(frame)) = body.frame().await
-        && length < DISCARDED_MAX_BYTES
-    {
-        let data = frame.into_data().unwrap_or_default();
-        length += data.len();
-        if length <= BODY_MAX_BYTES {
-            bytes.extend_from_slice(&data);
-        }
-    }
-    (length <= BODY_MAX_BYTES).then_some(bytes)
 }
 
 fn answer(
     shared: &Shared,
     found: RouteMatch,
     parts: &Parts,
-    body: Option<&[u8]>,
+    body: &[u8],
     fault: Option<Fault>,
 ) -> HttpResponse {
     let (method, path) = (parts.method.as_str(), parts.uri.path());
     let query = parts.uri.query().unwrap_or_default();
-    if path.len() + query.len() > TARGET_MAX_BYTES {
-        return HttpResponse::plain(StatusCode::URI_TOO_LONG, "the path or query is too long");
-    }
-    let Some(body) = body else {
-        return HttpResponse::plain(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large");
-    };
     match found {
         RouteMatch::Nothing => {
-            HttpResponse::plain(StatusCode::NOT_FOUND, "the path does not exist")
+            HttpResponse::plain(StatusCode::NOT_FOUND, "no endpoint has this method and path")
         }
-        RouteMatch::OtherMethod(others) => other_method(&others),
-        RouteMatch::Route(route, values) => {
+        RouteMatch::Route(endpoint, values) => {
             let signed = SignedRequest { method, path, query, body };
-            respond(shared, (&route, &values), &parts.headers, signed, fault)
+            respond(shared, (&endpoint, &values), &parts.headers, signed, fault)
         }
         RouteMatch::OAuth(route) => {
             let now_ms = shared.now_ms();
@@ -274,52 +188,37 @@ fn answer(
     }
 }
 
-fn other_method(allowed: &[&str]) -> HttpResponse {
-    let response = HttpResponse::plain(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "the method is not allowed for this path",
-    );
-    match HeaderValue::from_str(&allowed.join(", ")) {
-        Ok(allowed) => response.with(ALLOW, allowed),
-        Err(_) => response,
-    }
-}
-
 /// The response of a known endpoint.
 fn respond(
     shared: &Shared,
-    (route, values): (&Route, &[(String, String)]),
+    (endpoint, values): (&EndpointRef, &[(String, String)]),
     headers: &HeaderMap,
     request: SignedRequest<'_>,
     fault: Option<Fault>,
 ) -> HttpResponse {
     let rejected = |status: StatusCode, rejection: &Rejection| {
-        HttpResponse::json(status, rejection.body(route.endpoint.envelope))
+        HttpResponse::json(status, rejection.body(endpoint.envelope))
     };
     if fault == Some(Fault::Throttle) {
         let rejection = Rejection::new(THROTTLED_CODE, "rate_limited", "too many requests");
         return rejected(StatusCode::TOO_MANY_REQUESTS, &rejection);
     }
-    if !route.is_open()
+    // The clock, by which a client corrects its own, needs no credentials.
+    if !matches!(endpoint.response, ResponseShape::ServerTime(_))
         && let Err(rejection) = shared
             .credentials
             .check(headers, request, shared.signature_ms(headers))
-            .and_then(|scopes| match scopes {
-                Some(scopes) => scopes.check(&route.endpoint, values),
-                None => Ok(()),
-            })
+            .and_then(|scopes| scopes.check(endpoint, values))
     {
         let status = match rejection.code {
-            THROTTLED_CODE => StatusCode::TOO_MANY_REQUESTS,
             PERMISSION_DENIED => StatusCode::FORBIDDEN,
             _ => StatusCode::UNAUTHORIZED,
         };
         return rejected(status, &rejection);
     }
     if let Some(Fault::Error(which)) = fault {
-        let errors = || {
-            route.endpoint.failures.iter().filter(|failure| failure.error_code == "internal_error")
-        };
+        let errors =
+            || endpoint.failures.iter().filter(|failure| failure.error_code == "internal_error");
         return match errors().nth(which % errors().count().max(1)) {
             Some(failure) => rejected(StatusCode::OK, &Rejection::documented(failure)),
             None => {
@@ -327,8 +226,35 @@ fn respond(
             }
         };
     }
-    match route.respond(&shared.data, values, request.query, request.body, shared.service_ms()) {
+    let invalid = |rejection| with_code_of(endpoint, rejection);
+    match Arguments::read(endpoint, values, request.query, request.body, shared.service_ms())
+        .and_then(|arguments| rows(shared, &arguments))
+        .map_err(invalid)
+    {
         Ok(body) => HttpResponse::json(StatusCode::OK, body),
         Err(rejection) => rejected(StatusCode::OK, &rejection),
     }
+}
+
+/// The rows that a test brought along for these arguments, the newest first, or the built-in ones.
+fn rows(shared: &Shared, arguments: &Arguments) -> HandlerResult {
+    let endpoint = &arguments.endpoint;
+    let custom = shared.custom();
+    let own = custom.iter().rev().find(|rows| rows.is_for(arguments));
+    let is_same =
+        |known: EndpointRef| known.path == endpoint.path && known.method == endpoint.method;
+    if own.is_none() && !endpoints().any(is_same) {
+        return Err(Rejection::new(-7, "invalid_symbol", "no rows are served for these arguments"));
+    }
+    shared.data.respond(own.map(AsRef::as_ref), arguments)
+}
+
+/// An invalid argument has the endpoint's code, as the document's error examples show it.
+fn with_code_of(endpoint: &EndpointRef, rejection: Rejection) -> Rejection {
+    let code = match (rejection.code, &*endpoint.name) {
+        (INVALID, "crypto_orders") => 1,
+        (INVALID, "fills_history") => -1200,
+        (code, _) => code,
+    };
+    Rejection { code, ..rejection }
 }

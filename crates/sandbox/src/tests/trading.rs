@@ -107,12 +107,6 @@ fn unknown_paths_and_other_methods() {
     let got = rig.get("/api/v1.0/nothing");
     assert_eq!(got.status, 404);
     assert!(got.json().is_object());
-    let got = rig.post("/api/v1.0/quote/trading-days", "{}");
-    assert_eq!(got.status, 405);
-    assert!(got.head.contains("allow: GET"), "{}", got.head);
-    assert_eq!(rig.get("/api/v1.0/quote/plate/HK.BK1001/stock").status, 405);
-    let got = rig.get(&format!("/api/v1.0/server-time?{}", "x".repeat(9_000)));
-    assert_eq!(got.status, 414);
-    assert!(got.head.contains("content-type: application/json"));
-    assert_eq!(rig.post("/api/v1.0/server-time", &"x".repeat(1 << 21)).status, 413);
+    assert_eq!(rig.post("/api/v1.0/quote/trading-days", "{}").status, 404);
+    assert_eq!(rig.get("/api/v1.0/quote/plate/HK.BK1001/stock").status, 404);
 }

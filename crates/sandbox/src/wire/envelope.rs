@@ -1,8 +1,8 @@
 //! Responses in the envelope of each endpoint (section 7).
 
 use boardlot_service::api::{Endpoint, Envelope, Failure, RecordsLocation, ResponseShape};
-use serde::{Serialize, ser::SerializeMap};
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 /// The body of a success, or why the request is rejected.
 pub type HandlerResult = Result<Vec<u8>, Rejection>;
@@ -64,7 +64,10 @@ const WITHOUT_MESSAGE: [&str; 3] = ["plate_stocks", "sim_orders", "sim_positions
 /// Stands for the endpoint's own code for invalid arguments.
 pub const INVALID: i64 = -3;
 
-/// The body of a success that is built part by part, as a JSON object.
+/// Stands for the rows in a body, which are JSON already.
+const ROWS: &str = "\u{0}rows";
+
+/// The body of a success, as a JSON object.
 #[derive(Debug)]
 pub struct Body {
     /// The members that lead to the list.
@@ -76,34 +79,30 @@ impl Body {
     /// The success mark of an endpoint. One whose envelope is unknown has that of the member that its
     /// list is in; at a location that is undocumented, the list is named as the endpoint is.
     pub fn new(endpoint: &Endpoint) -> Self {
-        let path: Vec<String> = match &endpoint.response {
-            ResponseShape::Rows(RecordsLocation::At(path), _) => {
-                path.split('.').map(str::to_owned).collect()
-            }
+        let location = match &endpoint.response {
+            ResponseShape::Rows(RecordsLocation::At(path), _) => path.to_string(),
             ResponseShape::Rows(RecordsLocation::OnlyListOf(member), _) => {
                 let list =
                     if endpoint.name == "plate_stocks" { "stock_list" } else { &endpoint.name };
-                vec![(*member).to_owned(), list.to_owned()]
+                format!("{member}.{list}")
             }
-            ResponseShape::Rows(RecordsLocation::OnlyList, _) => {
-                vec!["data".to_owned(), endpoint.name.to_string()]
-            }
-            _ => Vec::new(),
+            ResponseShape::Rows(RecordsLocation::OnlyList, _) => format!("data.{}", endpoint.name),
+            _ => String::new(),
         };
-        let mark = match endpoint.envelope {
-            Envelope::Code => serde_json::json!({ "code": 0, "msg": "success" }),
-            Envelope::Status => serde_json::json!({ "s": "ok" }),
-            _ if path.first().is_some_and(|first| first == "d") => serde_json::json!({ "s": "ok" }),
-            _ => serde_json::json!({ "ret_code": 0, "ret_msg": "success" }),
+        let path: Vec<String> = location.split('.').map(str::to_owned).collect();
+        let is_status = path.first().is_some_and(|first| first == "d");
+        let mut body = Body { path, object: Map::new() };
+        let (mark, value, message) = match endpoint.envelope {
+            Envelope::Code => ("code", json!(0), "msg"),
+            Envelope::Status => ("s", json!("ok"), ""),
+            _ if is_status => ("s", json!("ok"), ""),
+            _ => ("ret_code", json!(0), "ret_msg"),
         };
-        let mut object = match mark {
-            Value::Object(object) => object,
-            _ => Map::new(),
-        };
-        if WITHOUT_MESSAGE.contains(&&*endpoint.name) {
-            object.retain(|name, _| !name.ends_with("msg"));
+        body.top(mark, value);
+        if !message.is_empty() && !WITHOUT_MESSAGE.contains(&&*endpoint.name) {
+            body.top(message, json!("success"));
         }
-        Body { path, object }
+        body
     }
 
     /// A member at the top.
@@ -132,34 +131,12 @@ impl Body {
     }
 
     /// The body with these rows.
-    pub fn rows(self, rows: &impl Serialize) -> Vec<u8> {
-        json(&WithList { object: &self.object, path: &self.path, rows })
-    }
-}
-
-/// An object, with a list at the end of a path.
-struct WithList<'a, T> {
-    object: &'a Map<String, Value>,
-    path: &'a [String],
-    rows: &'a T,
-}
-
-impl<T: Serialize> Serialize for WithList<'_, T> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Some((name, rest)) = self.path.split_first() else {
-            return self.rows.serialize(serializer);
-        };
-        let empty = Map::new();
-        let inner = match self.object.get(name) {
-            Some(Value::Object(inner)) => inner,
-            _ => &empty,
-        };
-        let mut map = serializer.serialize_map(None)?;
-        for (other, value) in self.object.iter().filter(|(other, _)| *other != name) {
-            map.serialize_entry(other, value)?;
-        }
-        map.serialize_entry(name, &WithList { object: inner, path: rest, rows: self.rows })?;
-        map.end()
+    pub fn rows(mut self, rows: &impl Serialize) -> Vec<u8> {
+        let path = std::mem::take(&mut self.path);
+        self.at(&path, Value::from(ROWS));
+        let rows = serde_json::to_string(rows).unwrap_or_default();
+        let body = Value::Object(self.object).to_string();
+        body.replacen(&Value::from(ROWS).to_string(), &rows, 1).into_bytes()
     }
 }
 
@@ -168,7 +145,7 @@ pub fn server_time(now_ms: i64) -> Vec<u8> {
     format!(r#"{{"server_time_ms":"{now_ms}"}}"#).into_bytes()
 }
 
-pub fn json(value: &impl Serialize) -> Vec<u8> {
+pub fn to_json(value: &impl Serialize) -> Vec<u8> {
     // Structures of this crate, whose serialization cannot fail.
     serde_json::to_vec(value).unwrap_or_default()
 }

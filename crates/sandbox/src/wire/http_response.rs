@@ -13,8 +13,6 @@ use hyper::body::Frame;
 
 pub type Body = UnsyncBoxBody<Bytes, io::Error>;
 
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 /// The time that the first half of a truncated body gets to be sent before the connection is
 /// closed.
 const TRUNCATION_PAUSE: Duration = Duration::from_millis(20);
@@ -30,14 +28,18 @@ pub struct HttpResponse {
 }
 
 impl HttpResponse {
-    pub fn json(status: StatusCode, body: Vec<u8>) -> Self {
+    fn new(status: StatusCode, kind: HeaderValue, body: Vec<u8>) -> Self {
         HttpResponse { status, headers: HeaderMap::new(), body, is_cut: false }
-            .with(CONTENT_TYPE, JSON)
+            .with(CONTENT_TYPE, kind)
+    }
+
+    pub fn json(status: StatusCode, body: Vec<u8>) -> Self {
+        HttpResponse::new(status, HeaderValue::from_static("application/json"), body)
     }
 
     pub fn html(status: StatusCode, body: impl Into<Vec<u8>>) -> Self {
-        HttpResponse { status, headers: HeaderMap::new(), body: body.into(), is_cut: false }
-            .with(CONTENT_TYPE, HTML)
+        let kind = HeaderValue::from_static("text/html; charset=utf-8");
+        HttpResponse::new(status, kind, body.into())
     }
 
     /// A response that does not come from an endpoint.
@@ -65,7 +67,7 @@ impl HttpResponse {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
         if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            headers.entry(WWW_AUTHENTICATE).or_insert(HeaderValue::from_static("Bearer"));
         }
         response
     }

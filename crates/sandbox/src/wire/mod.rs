@@ -1,7 +1,6 @@
-//! Requests and responses as bytes: arguments, envelopes and cursors.
+//! Requests and responses as bytes: arguments, envelopes and pages.
 
 pub mod arguments;
-pub mod cursor;
 pub mod envelope;
 pub mod http_response;
 pub mod paging;

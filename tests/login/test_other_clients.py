@@ -1,0 +1,260 @@
+"""OAuth clients of other authors log in to the sandbox: Authlib and requests-oauthlib."""
+
+import secrets
+from html.parser import HTMLParser
+from urllib.parse import parse_qs, urlsplit
+
+import authlib.integrations.requests_client as authlib
+import boardlot as bl
+import pytest
+import requests
+import requests_oauthlib
+from authlib.integrations.base_client import OAuthError
+from oauthlib.oauth2 import InvalidClientError, OAuth2Error
+
+REDIRECT = "http://127.0.0.1:8765/callback"
+SCOPE = "trade:read accid:281756"
+ALL_SCOPES = {"quote:read", "quote:write", "trade:read", "trade:write", "accid:*"}
+FILLS = "/api/v1.0/accounts/281756/fills_history?trd_market=HK&page_flag="
+QUOTES = "/api/v1.0/quote/HK.HSImain/reference-future"
+METHODS = ["none", "client_secret_post"]
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with bl.Sandbox(seed=7, fills=20) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(autouse=True)
+def loopback_without_tls(monkeypatch):
+    """oauthlib rejects every http address, also of the machine itself, unless it is told so."""
+    monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
+
+
+class Authlib:
+    """Authlib's session."""
+
+    error = OAuthError
+
+    def __init__(self, sandbox, client, **options):
+        options = {"token_endpoint_auth_method": client["token_endpoint_auth_method"], **options}
+        self.base_url = sandbox.base_url
+        self.session = authlib.OAuth2Session(
+            client["client_id"],
+            client.get("client_secret"),
+            redirect_uri=REDIRECT,
+            code_challenge_method="S256",
+            token_endpoint=f"{self.base_url}/oauth2/token",
+            **options,
+        )
+        self.verifier = secrets.token_urlsafe(48)
+
+    def authorization_url(self):
+        page = f"{self.base_url}/oauth2/authorize/confirm"
+        url, self.state = self.session.create_authorization_url(page, code_verifier=self.verifier)
+        return url
+
+    def fetch_token(self, callback):
+        return self.session.fetch_token(
+            authorization_response=callback, state=self.state, code_verifier=self.verifier
+        )
+
+    def refresh(self):
+        return self.session.refresh_token()
+
+
+class RequestsOAuthlib:
+    """The session of requests-oauthlib."""
+
+    error = OAuth2Error
+
+    def __init__(self, sandbox, client, **options):
+        self.base_url, self.token_url = sandbox.base_url, f"{sandbox.base_url}/oauth2/token"
+        self.client = client
+        self.session = requests_oauthlib.OAuth2Session(
+            client["client_id"], redirect_uri=REDIRECT, pkce="S256", **options
+        )
+
+    def authorization_url(self):
+        page = f"{self.base_url}/oauth2/authorize/confirm"
+        url, _ = self.session.authorization_url(page)
+        return url
+
+    def fetch_token(self, callback):
+        # Its documented way for a client that does not use HTTP Basic.
+        return self.session.fetch_token(
+            self.token_url,
+            authorization_response=callback,
+            client_secret=self.client.get("client_secret"),
+            include_client_id=True,
+        )
+
+    def refresh(self):
+        known = ("client_id", "client_secret")
+        client = {name: self.client[name] for name in known if name in self.client}
+        return self.session.refresh_token(self.token_url, **client)
+
+
+@pytest.fixture(params=[Authlib, RequestsOAuthlib])
+def library(request):
+    """Makes sessions, which are closed after the test."""
+    sessions = []
+
+    def make(*arguments, **options):
+        client = request.param(*arguments, **options)
+        sessions.append(client.session)
+        return client
+
+    yield make
+    for session in sessions:
+        session.close()
+
+
+def register(sandbox, **metadata):
+    """RFC 7591: a registration with these members."""
+    metadata = {"redirect_uris": [REDIRECT], **metadata}
+    response = requests.post(f"{sandbox.base_url}/oauth2/register", json=metadata, timeout=60)
+    assert response.status_code == 201, response.text
+    return response.json()
+
+
+def refreshing_client(sandbox, method):
+    return register(
+        sandbox,
+        token_endpoint_auth_method=method,
+        grant_types=["authorization_code", "refresh_token"],
+        response_types=["code"],
+        client_name="Kestrel Notes",
+        client_uri="https://kestrel.example/",
+    )
+
+
+class Form(HTMLParser):
+    """The form of a page: how it is sent, and what is in it before a person changes anything."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.fields = []
+        self.buttons = {}
+        self.method = self.action = None
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        if tag == "form":
+            self.method, self.action = attributes["method"], attributes.get("action", "")
+        elif tag == "input" and (attributes["type"] != "checkbox" or "checked" in attributes):
+            self.fields.append((attributes["name"], attributes["value"]))
+        elif tag == "button":
+            self.buttons[attributes["value"]] = attributes["name"]
+
+
+def press(url, button):
+    """Opens the login page, presses one of its buttons and returns the callback's URL."""
+    with requests.Session() as browser:
+        page = browser.get(url, timeout=60)
+        assert page.status_code == 200, page.text
+        form = Form(page.text)
+        assert (form.method, form.action) == ("post", "")
+        fields = [*form.fields, (form.buttons[button], button)]
+        sent = browser.post(url, data=fields, allow_redirects=False, timeout=60)
+    assert sent.status_code == 303, sent.text
+    callback = sent.headers["location"]
+    assert callback.startswith(f"{REDIRECT}?")
+    return callback
+
+
+def scopes(token):
+    """The granted scopes: in Authlib a text, in oauthlib a list."""
+    scope = token["scope"]
+    return set(scope.split() if isinstance(scope, str) else scope)
+
+
+def parameters(url):
+    return parse_qs(urlsplit(url).query)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_login_yields_tokens_that_open_the_service_and_can_be_refreshed(sandbox, library, method):
+    client = library(sandbox, refreshing_client(sandbox, method))
+    first = client.fetch_token(press(client.authorization_url(), "allow"))
+    assert scopes(first) == ALL_SCOPES
+    opened = client.session.get(f"{sandbox.base_url}{FILLS}")
+    assert (opened.status_code, opened.json()["s"]) == (200, "ok")
+    renewed = client.refresh()
+    assert renewed["access_token"] != first["access_token"]
+    assert renewed["refresh_token"] == first["refresh_token"]
+    sandbox.revoke_tokens()
+    assert client.session.get(f"{sandbox.base_url}{FILLS}").status_code == 401
+    client.refresh()
+    assert client.session.get(f"{sandbox.base_url}{FILLS}").status_code == 200
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_scope_that_is_requested_is_granted_and_no_other(sandbox, library, method):
+    client = library(sandbox, refreshing_client(sandbox, method), scope=SCOPE)
+    client.fetch_token(press(client.authorization_url(), "allow"))
+    for _ in range(2):
+        assert client.session.get(f"{sandbox.base_url}{FILLS}").status_code == 200
+        assert client.session.get(f"{sandbox.base_url}{QUOTES}").status_code == 403
+        client.refresh()
+
+
+def test_a_scope_that_does_not_exist_is_rejected_by_name(sandbox, library):
+    client = library(sandbox, refreshing_client(sandbox, "none"), scope="trade:everything")
+    url = client.authorization_url()
+    answer = requests.get(url, allow_redirects=False, timeout=60)
+    assert parameters(answer.headers["location"])["error"] == ["invalid_scope"]
+    assert parameters(answer.headers["location"])["state"] == parameters(url)["state"]
+
+
+def test_a_refresh_cannot_widen_the_scope(sandbox, library):
+    client = library(sandbox, refreshing_client(sandbox, "none"), scope=SCOPE)
+    client.fetch_token(press(client.authorization_url(), "allow"))
+    client.session.scope = "quote:read trade:read accid:281756"
+    with pytest.raises(client.error, match="invalid_scope"):
+        client.refresh()
+
+
+def test_a_user_who_denies_is_reported_with_the_state(sandbox, library):
+    client = library(sandbox, refreshing_client(sandbox, "none"))
+    url = client.authorization_url()
+    callback = press(url, "deny")
+    assert parameters(callback)["error"] == ["access_denied"]
+    assert parameters(callback)["state"] == parameters(url)["state"]
+
+
+def test_a_registration_with_redirect_uris_alone_has_the_defaults_of_the_rfc(sandbox, library):
+    registered = register(sandbox)
+    assert registered["redirect_uris"] == [REDIRECT]
+    assert registered["grant_types"] == ["authorization_code"]
+    assert registered["response_types"] == ["code"]
+    # The service has no client_secret_basic, the default: RFC 7591 lets it choose another.
+    assert registered["token_endpoint_auth_method"] == "client_secret_post"
+    client = library(sandbox, registered)
+    assert "refresh_token" not in client.fetch_token(press(client.authorization_url(), "allow"))
+    assert client.session.get(f"{sandbox.base_url}{FILLS}").status_code == 200
+
+
+def test_http_basic_is_rejected_as_the_authentication_of_a_client(sandbox):
+    """RFC 6749, section 5.2: 401, with the scheme that was used."""
+    registered = refreshing_client(sandbox, "client_secret_post")
+    basic = Authlib(sandbox, registered, token_endpoint_auth_method="client_secret_basic")
+    with basic.session, pytest.raises(OAuthError, match="invalid_client"):
+        basic.fetch_token(press(basic.authorization_url(), "allow"))
+    default = RequestsOAuthlib(sandbox, registered)
+    with default.session, pytest.raises(InvalidClientError):
+        default.session.fetch_token(
+            default.token_url,
+            authorization_response=press(default.authorization_url(), "allow"),
+            client_secret=registered["client_secret"],
+        )
+    answer = requests.post(
+        f"{sandbox.base_url}/oauth2/token",
+        data={"grant_type": "refresh_token", "refresh_token": "x"},
+        auth=(registered["client_id"], registered["client_secret"]),
+        timeout=60,
+    )
+    assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
+    assert answer.headers["www-authenticate"].startswith("Basic ")
