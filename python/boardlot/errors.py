@@ -114,7 +114,7 @@ class ApiError(BoardlotError):
         error_code: The service's `error.code`, such as `"invalid_symbol"`, or `None`.
         message: The service's message as sent, which `str(error)` escapes for a terminal; may be
             `""`.
-        headers: Headers of the response, names in lower case, secrets redacted.
+        headers: Headers of the response by their names in any case, secrets redacted.
         body: The first 2 KiB of the response, secrets redacted.
     """
 
@@ -143,7 +143,9 @@ class ApiError(BoardlotError):
         self.code = code
         self.error_code = error_code
         self.message = text if message is None else message
-        self.headers = {} if headers is None else dict(headers)
+        from boardlot._headers import Headers
+
+        self.headers = Headers({} if headers is None else headers)
         self.body = body
 
 

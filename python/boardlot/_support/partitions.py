@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from boardlot import AsyncClient, Client, Endpoint, RateLimit
-from boardlot._core import _stored_records, _time_range
+from boardlot._core import _plain_number, _stored_records, _time_range
 from boardlot._endpoints import ENDPOINTS
 from boardlot._support.per_process import PerProcess
 from boardlot.errors import ConfigError
@@ -309,9 +309,10 @@ def count(partitions: object, name: str = "partitions") -> int:
     Raises:
         ConfigError: It is not a positive integer.
     """
-    if type(partitions) is not int or partitions < 1:
+    number = _plain_number(partitions)
+    if not isinstance(number, int) or number < 1:
         raise ConfigError(f"{name} is {partitions!r}; expected a positive integer")
-    return partitions
+    return number
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from boardlot._core import _expand_user, _plain_number
 from boardlot.archive.database import Database
 from boardlot.archive.lists import ListSpec, Series, custom_list, listed
 from boardlot.errors import ConfigError
@@ -37,12 +38,12 @@ def custom_lists(given: Iterable[Any]) -> list[tuple[ListSpec, str]]:
 
 
 def seconds(name: str, value: float, least: float) -> float:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not is_number or not least <= value <= SECONDS_MAX:
+    number = _plain_number(value)
+    if number is None or not least <= number <= SECONDS_MAX:
         raise ConfigError(
             f"{name} is {value!r}; expected a number of seconds from {least:g} to {SECONDS_MAX}"
         )
-    return float(value)
+    return float(number)
 
 
 def follower_name(name: str) -> str:
@@ -132,4 +133,4 @@ def path_of(name: str, given: Any) -> str:
         raise ConfigError(
             f"{name} is empty or has characters that a path cannot have; expected a path"
         )
-    return path
+    return _expand_user(path)

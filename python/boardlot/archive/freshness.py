@@ -78,7 +78,7 @@ def _local_clock() -> tuple[str, int]:
     if sys.platform == "linux":
         # It is never set, and runs while the machine is suspended.
         with suppress(OSError):
-            boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+            boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
             return boot, time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
     return socket.gethostname(), time.time_ns() // 1000
 

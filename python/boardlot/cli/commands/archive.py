@@ -36,8 +36,7 @@ class _File(click.types.StringParamType):
             return str(value)
         if value == ":memory:":
             self.fail("':memory:' is lost when the command ends; expected a file", param, ctx)
-        UserPath().convert(value, param, ctx)
-        return str(value)
+        return str(UserPath().convert(value, param, ctx))
 
 
 def _account(text: str) -> tuple[str, str]:
