@@ -201,7 +201,8 @@ class Client(_core.ClientBase):
     ) -> Records[records.TradingDay]:
         """The trading days of a market between two dates.
 
-        The service does not document the fields of the response: they are returned unchanged.
+        The service does not document the response: the records are the only list in it,
+        unchanged. What is not an object becomes one with the field `value`.
 
         - `market`: Market prefix such as `HK`.
         - `start`: First date, in the market's time zone. A `date`, an aware `datetime` (the
@@ -780,7 +781,8 @@ class AsyncClient(_core.ClientBase):
     ) -> Records[records.TradingDay]:
         """The trading days of a market between two dates.
 
-        The service does not document the fields of the response: they are returned unchanged.
+        The service does not document the response: the records are the only list in it,
+        unchanged. What is not an object becomes one with the field `value`.
 
         - `market`: Market prefix such as `HK`.
         - `start`: First date, in the market's time zone. A `date`, an aware `datetime` (the

@@ -77,7 +77,7 @@ ENDPOINTS = (
         ),
         command="trading-days",
         summary="The trading days of a market between two dates.",
-        notes="The service does not document the fields of the response: they are returned unchanged.",
+        notes="The service does not document the response: the records are the only list in it, unchanged. What is not an object becomes one with the field value.",
         parameters=(
             Parameter("market", "market", "Market prefix such as HK.", required=True),
             Parameter("start", "day", "First date, in the market's time zone. As yyyy-MM-dd.", required=True),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ApiError",
+    "ArchiveUpdateError",
     "AuthenticationError",
     "BoardlotError",
     "ClockSkewError",
@@ -113,7 +114,7 @@ class ApiError(BoardlotError):
         error_code: The service's `error.code`, such as `"invalid_symbol"`, or `None`.
         message: The service's message as sent, which `str(error)` escapes for a terminal; may be
             `""`.
-        headers: Headers of the response, names in lower case, secrets redacted.
+        headers: Headers of the response by their names in any case, secrets redacted.
         body: The first 2 KiB of the response, secrets redacted.
     """
 
@@ -142,7 +143,9 @@ class ApiError(BoardlotError):
         self.code = code
         self.error_code = error_code
         self.message = text if message is None else message
-        self.headers = {} if headers is None else dict(headers)
+        from boardlot._headers import Headers
+
+        self.headers = Headers({} if headers is None else headers)
         self.body = body
 
 
@@ -211,6 +214,20 @@ class LoginRequired(OAuthError):
 
 class StoreError(BoardlotError):
     """A token store or an archive cannot be read or written; it is unchanged."""
+
+
+class ArchiveUpdateError(BoardlotError):
+    """Some lists of an archive's update could not be read; what the others contain is stored.
+
+    Attributes:
+        report: The `archive.UpdateReport`; its `errors` has the error of each list that failed.
+    """
+
+    report: "Any"
+
+    def __init__(self, text: str = "", /, *, report: "Any" = None, **more: "Any") -> None:
+        super().__init__(text, **more)
+        self.report = report
 
 
 def _default_hint(kind: type[BoardlotError]) -> str:

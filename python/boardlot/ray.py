@@ -22,16 +22,7 @@ except ImportError as _missing:
     ) from _missing
 
 from boardlot._support import partition_tables as tables
-from boardlot._support.partitions import (
-    Condition,
-    Filters,
-    Partition,
-    Query,
-    Reference,
-    count,
-    plan,
-    refer,
-)
+from boardlot._support import partitions as parts
 
 if TYPE_CHECKING:
     from boardlot import AsyncClient, Client, Endpoint, RateLimit
@@ -90,9 +81,9 @@ def read(
         >>> import boardlot.ray
         >>> dividends = boardlot.ray.read("live", "dividends", symbol="HK.00700")  # doctest: +SKIP
     """
-    reference = refer(client_or_profile, rate_limit)
-    count(partitions)
-    query = Query.of(method, arguments)
+    reference = parts.refer(client_or_profile, rate_limit)
+    parts.count(partitions)
+    query = parts.Query.of(method, arguments)
     source = Datasource(reference, query, partitions, decimals)
     options = {"override_num_blocks": len(source.plan()) or 1, **(ray_options or {})}
     return ray.data.read_datasource(source, **options)
@@ -102,7 +93,7 @@ class Datasource(ray.data.Datasource):  # type: ignore[misc]
     """A source that Ray reads; made by `read`."""
 
     def __init__(
-        self, reference: Reference, query: Query, partitions: int, decimals: Decimals
+        self, reference: parts.Reference, query: parts.Query, partitions: int, decimals: Decimals
     ) -> None:
         super().__init__()
         self._projection_map: dict[str, str] | None = None
@@ -127,11 +118,11 @@ class Datasource(ray.data.Datasource):  # type: ignore[misc]
         # The service does not say how many rows a range has.
         return None
 
-    def plan(self) -> list[Partition]:
+    def plan(self) -> list[parts.Partition]:
         """The partitions that have rows, as far as the filters say."""
         pushed = filters(self._predicate_expr)
         with self._reference.open() as client:
-            return plan(client, self._query, self._partitions, pushed)
+            return parts.plan(client, self._query, self._partitions, pushed)
 
     def get_read_tasks(
         self, parallelism: int, per_task_row_limit: int | None = None, data_context: Any = None
@@ -145,21 +136,18 @@ class Datasource(ray.data.Datasource):  # type: ignore[misc]
         predicate = self._predicate_expr
         used = "" if predicate is None else str(predicate.to_pyarrow())
         needed = [name for name in self._schema.names if name in names or name in used]
+        metadata = BlockMetadata(num_rows=None, size_bytes=None, input_files=None, exec_stats=None)
         tasks = []
         for partition in self.plan():
             read = _Read(
                 self._reference, partition, tuple(names), tuple(needed), self._decimals, predicate,
                 self._processes,
             )  # fmt: skip
-            metadata = BlockMetadata(
-                num_rows=None, size_bytes=None, input_files=None, exec_stats=None
-            )
             tasks.append(
                 ReadTask(read, metadata, schema=shown, per_task_row_limit=per_task_row_limit)
             )
         if not tasks:
             empty = shown.empty_table()
-            metadata = BlockMetadata(num_rows=0, size_bytes=0, input_files=None, exec_stats=None)
             tasks.append(ReadTask(lambda: iter([empty]), metadata, schema=shown))
         return tasks
 
@@ -172,8 +160,8 @@ class _Read:
     what another one reads, which may have other rows on its pages.
     """
 
-    reference: Reference
-    partition: Partition
+    reference: parts.Reference
+    partition: parts.Partition
     columns: tuple[str, ...]
     needed: tuple[str, ...]
     decimals: Decimals
@@ -198,12 +186,12 @@ OPERATORS = {
 MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def filters(expression: Any) -> Filters:
+def filters(expression: Any) -> parts.Filters:
     """The part of an expression that the service can apply."""
-    return Filters.of(_conditions(expression))
+    return parts.Filters.of(_conditions(expression))
 
 
-def _conditions(expression: Any) -> Iterator[Condition]:
+def _conditions(expression: Any) -> Iterator[parts.Condition]:
     if not isinstance(expression, BinaryExpr):
         return
     left, operator, right = expression.left, expression.op, expression.right
@@ -211,6 +199,6 @@ def _conditions(expression: Any) -> Iterator[Condition]:
         yield from _conditions(left)
         yield from _conditions(right)
     elif operator in OPERATORS and isinstance(left, ColumnExpr) and isinstance(right, LiteralExpr):
-        yield Condition(left.name, OPERATORS[operator], right.value)
+        yield parts.Condition(left.name, OPERATORS[operator], right.value)
     elif operator in OPERATORS and isinstance(left, LiteralExpr) and isinstance(right, ColumnExpr):
-        yield Condition(right.name, MIRRORED[OPERATORS[operator]], left.value)
+        yield parts.Condition(right.name, MIRRORED[OPERATORS[operator]], left.value)

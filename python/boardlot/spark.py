@@ -24,15 +24,7 @@ except (ImportError, AttributeError) as _missing:
 
 from boardlot import ApiKey, Client
 from boardlot._support import partition_tables as tables
-from boardlot._support.partitions import (
-    Condition,
-    Filters,
-    Partition,
-    Query,
-    Reference,
-    plan,
-    refer,
-)
+from boardlot._support import partitions as parts
 from boardlot.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -74,7 +66,7 @@ def options(client_or_profile: Client | AsyncClient | str) -> dict[str, str]:
         >>> import boardlot.spark
         >>> options = boardlot.spark.options("live")  # doctest: +SKIP
     """
-    pickled = pickle.dumps(refer(client_or_profile))
+    pickled = pickle.dumps(parts.refer(client_or_profile))
     return {"client": base64.b64encode(pickled).decode("ascii")}
 
 
@@ -125,8 +117,8 @@ class DataSource(spark.DataSource):  # type: ignore[misc]
 class _Call:
     """The options, read."""
 
-    reference: Reference
-    query: Query
+    reference: parts.Reference
+    query: parts.Query
     partitions: int
     columns: tuple[str, ...] | None
     decimals: Decimals
@@ -147,7 +139,7 @@ class _Call:
         partitions = _number(given, "partitions", PARTITIONS)
         return cls(
             _reference(given),
-            Query.of(given["method"], arguments),
+            parts.Query.of(given["method"], arguments),
             partitions,
             columns or None,
             cast("Decimals", given.get("decimals", "float64")),
@@ -168,18 +160,18 @@ class _Call:
 class _Part(spark.InputPartition):  # type: ignore[misc]
     """A partition that Spark passes to a task."""
 
-    partition: Partition | None
+    partition: parts.Partition | None
 
 
 class _Reader(spark.DataSourceReader):  # type: ignore[misc]
     def __init__(self, call: _Call, schema: StructType) -> None:
         self._call, self._schema = call, schema
-        self._pushed: list[Condition] = []
+        self._pushed: list[parts.Condition] = []
 
     def partitions(self) -> list[spark.InputPartition]:
         call = self._call
         with call.reference.open() as client:
-            found = plan(client, call.query, call.partitions, Filters.of(self._pushed))
+            found = parts.plan(client, call.query, call.partitions, parts.Filters.of(self._pushed))
         # Without any partition, Spark would ask for one that is None.
         return [_Part(partition) for partition in found] or [_Part(None)]
 
@@ -201,19 +193,20 @@ class _PushingReader(_Reader):
         for condition in filters:
             operator = OPERATORS.get(type(condition))
             if operator is not None and len(condition.attribute) == 1:
-                self._pushed.append(Condition(condition.attribute[0], operator, condition.value))
+                (column,) = condition.attribute
+                self._pushed.append(parts.Condition(column, operator, condition.value))
         # Spark applies all of them to the rows.
         return filters
 
 
-def _reference(given: dict[str, str]) -> Reference:
+def _reference(given: dict[str, str]) -> parts.Reference:
     """The client that the options name."""
     limit = float(given["rate_limit"]) if "rate_limit" in given else None
     if "client" in given:
-        reference: Reference = pickle.loads(base64.b64decode(given["client"]))
+        reference: parts.Reference = pickle.loads(base64.b64decode(given["client"]))
         return reference if limit is None else replace(reference, rate_limit=limit)
     if "profile" in given:
-        return refer(given["profile"], limit)
+        return parts.refer(given["profile"], limit)
     if not {"base_url", "key_id", "key_file"} <= given.keys():
         raise ConfigError(
             "there is no client: pass boardlot.spark.options(client), the option 'profile', or "
@@ -221,7 +214,7 @@ def _reference(given: dict[str, str]) -> Reference:
         )
     auth = ApiKey(given["key_id"], given["key_file"])
     with Client(given["base_url"], auth=auth) as client:
-        return refer(client, limit)
+        return parts.refer(client, limit)
 
 
 def _value(name: str, text: str) -> Any:

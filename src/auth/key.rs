@@ -12,10 +12,14 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use ed25519_dalek::{SigningKey, pkcs8::KeypairBytes};
 use pkcs8::{
     DecodePrivateKey, Document, EncodePrivateKey, EncryptedPrivateKeyInfoRef, LineEnding,
-    ObjectIdentifier, PrivateKeyInfoRef, SecretDocument, pkcs5::pbes2::Kdf,
+    ObjectIdentifier, PrivateKeyInfoRef, SecretDocument,
+    der::{Decode, Header, SliceReader},
+    pkcs5::{self, pbes2::Kdf},
+    spki::AlgorithmIdentifierRef,
 };
 use zeroize::Zeroizing;
 
+use super::pem;
 use crate::{
     error::{Error, Result, did_you_mean},
     os::fork_gate,
@@ -99,15 +103,15 @@ impl KeyPair {
             Error::config("private_key is encrypted; pass its password as `password=`")
         })?;
         let info = EncryptedPrivateKeyInfoRef::try_from(document.as_bytes())
-            .map_err(|error| Error::config(format!("private_key cannot be read: {error}")))?;
+            .map_err(|_| unknown_encryption(document))?;
         if let Some(scheme) = info.encryption_algorithm.pbes2() {
             check_cost(&scheme.kdf)?;
         }
-        let opened = info.decrypt(password).map_err(|_| {
-            Error::config(
-                "private_key cannot be decrypted: the password is wrong, or the encryption is \
-                 not PBES2 with AES",
-            )
+        let opened = info.decrypt(password).map_err(|error| match error {
+            pkcs8::Error::EncryptedPrivateKey(
+                pkcs5::Error::NoPbes1CryptSupport | pkcs5::Error::UnsupportedAlgorithm { .. },
+            ) => unknown_encryption(document),
+            _ => Error::config("private_key cannot be decrypted: the password is wrong"),
         })?;
         Self::from_pkcs8(&opened)
     }
@@ -256,66 +260,75 @@ fn check_cost(derivation: &Kdf) -> Result<()> {
     }
 }
 
-/// The PEM label and the DER content; bare DER is labelled by what it parses as.
-fn read_document(bytes: &[u8]) -> Result<(String, SecretDocument)> {
-    if let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| text.contains("-----BEGIN")) {
-        if text.contains("Proc-Type:") {
-            return Err(Error::config(
-                "private_key is encrypted in the traditional OpenSSL format; convert it with \
-                 `openssl pkcs8 -topk8`",
-            ));
-        }
-        let block = private_block(text);
-        let other = [
-            (
-                "OPENSSH PRIVATE KEY",
-                "an OpenSSH key; convert it with `ssh-keygen -p -m PKCS8 -f FILE`",
-            ),
-            ("CERTIFICATE", "a certificate; expected its private key"),
-        ];
-        let first = block.lines().next().unwrap_or_default();
-        if let Some((_, what)) = other.iter().find(|(label, _)| first.contains(label)) {
-            return Err(Error::config(format!("private_key is {what}")));
-        }
-        if text.contains("\\n") {
-            return Err(Error::config(
-                "private_key has the two characters \\n instead of line breaks; replace them with \
-                 line breaks",
-            ));
-        }
-        return SecretDocument::from_pem(&block)
-            .map(|(label, document)| (label.to_owned(), document))
-            .map_err(|error| Error::config(format!("private_key is not valid PEM: {error}")));
-    }
-    let label = if PrivateKeyInfoRef::try_from(bytes).is_ok() {
-        "PRIVATE KEY"
-    } else if EncryptedPrivateKeyInfoRef::try_from(bytes).is_ok() {
-        "ENCRYPTED PRIVATE KEY"
-    } else {
-        "RSA PRIVATE KEY"
+/// The error for an encryption that is not read, by its name.
+fn unknown_encryption(document: &SecretDocument) -> Error {
+    const NAMES: [(&str, &str); 8] = [
+        ("1.2.840.113549.1.5.1", "PBE-MD2-DES"),
+        ("1.2.840.113549.1.5.3", "PBE-MD5-DES"),
+        ("1.2.840.113549.1.5.10", "PBE-SHA1-DES"),
+        ("1.2.840.113549.1.5.13", "PBES2 with a cipher or hash function that is not read"),
+        ("1.2.840.113549.1.12.1.1", "PBE-SHA1-RC4-128"),
+        ("1.2.840.113549.1.12.1.3", "PBE-SHA1-3DES"),
+        ("1.2.840.113549.1.12.1.4", "PBE-SHA1-2DES"),
+        ("1.2.840.113549.1.12.1.6", "PBE-SHA1-RC2-40"),
+    ];
+    let scheme = SliceReader::new(document.as_bytes()).and_then(|mut reader| {
+        Header::decode(&mut reader)?;
+        AlgorithmIdentifierRef::decode(&mut reader)
+    });
+    let scheme = match scheme {
+        Ok(scheme) => scheme.oid.to_string(),
+        Err(error) => return Error::config(format!("private_key cannot be read: {error}")),
     };
-    SecretDocument::try_from(bytes).map(|document| (label.to_owned(), document)).map_err(|_| {
-        Error::config("private_key is neither PEM nor DER; expected a path, PEM text or key bytes")
-    })
+    let name = NAMES.iter().find(|(oid, _)| *oid == scheme).map_or(&*scheme, |(_, name)| name);
+    Error::config(format!(
+        "private_key is encrypted with {name}; expected PBES2 with AES. Convert it with `openssl pkcs8 \
+         -topk8 -in FILE -out NEW`, with OpenSSL 3 also `-provider legacy -provider default`"
+    ))
 }
 
-/// The PEM block of the private key, without indentation; the file may contain certificates too.
-fn private_block(text: &str) -> Zeroizing<String> {
-    let mut blocks: Vec<Zeroizing<String>> = Vec::new();
-    for line in text.lines().map(str::trim) {
-        if line.starts_with("-----BEGIN") {
-            blocks.push(Zeroizing::new(String::with_capacity(text.len())));
-        }
-        if let Some(block) = blocks.last_mut().filter(|block| !block.contains("-----END")) {
-            block.push_str(line);
-            block.push('\n');
-        }
-    }
-    let is_private = |block: &Zeroizing<String>| {
-        block.lines().next().is_some_and(|line| line.contains("PRIVATE KEY"))
+/// The PEM label and the DER content; bare DER is labelled by what it parses as. A file may contain
+/// certificates besides its key.
+fn read_document(bytes: &[u8]) -> Result<(String, SecretDocument)> {
+    let unreadable = || {
+        Error::config("private_key is neither PEM nor DER; expected a path, PEM text or key bytes")
     };
-    let place = blocks.iter().position(is_private).unwrap_or_default();
-    blocks.into_iter().nth(place).unwrap_or_default()
+    let mut blocks = pem::blocks("private_key", bytes)?;
+    if blocks.is_empty() {
+        let label = if PrivateKeyInfoRef::try_from(bytes).is_ok() {
+            "PRIVATE KEY"
+        } else if EncryptedPrivateKeyInfoRef::try_from(bytes).is_ok() {
+            "ENCRYPTED PRIVATE KEY"
+        } else {
+            "RSA PRIVATE KEY"
+        };
+        let document = SecretDocument::try_from(bytes).map_err(|_| unreadable())?;
+        return Ok((label.to_owned(), document));
+    }
+    let private = blocks.iter().position(|block| block.label.contains("PRIVATE KEY"));
+    let pem::Block { label, content } = blocks.swap_remove(private.unwrap_or_default());
+    let refuse = |what: &str| Err(Error::config(format!("private_key {what}")));
+    match label.as_str() {
+        "OPENSSH PRIVATE KEY" => {
+            return refuse("is an OpenSSH key; convert it with `ssh-keygen -p -m PKCS8 -f FILE`");
+        }
+        "CERTIFICATE" => return refuse("is a certificate; expected its private key"),
+        _ => {}
+    }
+    let has = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+    match content {
+        Some(content) => SecretDocument::try_from(content.as_slice())
+            .map(|document| (label, document))
+            .map_err(|error| Error::config(format!("private_key is not valid PEM: {error}"))),
+        None if has("Proc-Type:") => refuse(
+            "is encrypted in the traditional OpenSSL format; convert it with `openssl pkcs8 -topk8 \
+             -in FILE -out NEW`",
+        ),
+        None if has("\\n") => refuse(
+            "has the two characters \\n instead of line breaks; replace them with line breaks",
+        ),
+        None => refuse("is not valid PEM: its content is not Base64"),
+    }
 }
 
 fn too_small() -> Error {

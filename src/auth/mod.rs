@@ -4,6 +4,7 @@
 mod key;
 mod oauth;
 mod origin;
+pub mod pem;
 mod pkce;
 mod refresh;
 mod sign;

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     error::{Error, ErrorKind, Result},
-    os::simulated,
+    os::{simulated, texts::without_mark},
 };
 
 /// Incremented with every change that an older release would misread.
@@ -179,7 +179,7 @@ pub struct Registration {
     pub client_secret: Option<Zeroizing<String>>,
     /// The port of its redirect URI.
     pub redirect_port: u16,
-    /// Registered with `client_secret_post`; the service may issue the secret elsewhere.
+    /// A confidential client was asked for; the service may issue the secret elsewhere, and decides.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     confidential: bool,
 }
@@ -201,15 +201,15 @@ impl Registration {
         }
     }
 
-    /// The same client, registered as a confidential one whether or not its secret is known.
+    /// The same client, for which a confidential one was asked for, whatever the service registered.
     #[must_use]
     pub fn confidential(self) -> Self {
         Registration { confidential: true, ..self }
     }
 
-    /// Returns true if the client is confidential.
-    pub fn is_confidential(&self) -> bool {
-        self.confidential || self.client_secret.is_some()
+    /// Returns true if a confidential client was asked for.
+    pub fn asked_confidential(&self) -> bool {
+        self.confidential
     }
 
     /// The registration as a store holds it: JSON.
@@ -293,6 +293,7 @@ fn read_json<'a, T: Deserialize<'a>>(bytes: &'a [u8], what: &str) -> Result<T> {
         version: u32,
     }
     // A parser's message may quote secrets, so it is not shown.
+    let bytes = without_mark(bytes);
     let versioned: Versioned = serde_json::from_slice(bytes).map_err(|_| unreadable(what))?;
     check_version(versioned.version, what)?;
     serde_json::from_slice(bytes).map_err(|_| unreadable(what))

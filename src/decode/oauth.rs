@@ -61,8 +61,9 @@ fn scopes(json: &str) -> Option<Vec<String>> {
     Some(scopes.map(|scope| printable(scope).into_owned()).collect())
 }
 
-/// The client in the response to a registration, with the secret that the service issued to a
-/// confidential one (section 2.1 shows none). Nothing else in the response is trusted.
+/// The client in the response to a registration, with the secret that the service issued (section 2.1
+/// shows none). The service may replace what was asked for (RFC 7591, section 3.2.1), so a secret belongs
+/// to the client unless the response says that it authenticates with none.
 pub(crate) fn parse_registration(response: &Response<Bytes>) -> Result<RegisteredClient> {
     let top = success_members(REGISTER.contract(), response)
         .map_err(|error| oauth_error(error, response))?;
@@ -70,8 +71,10 @@ pub(crate) fn parse_registration(response: &Response<Bytes>) -> Result<Registere
     let client_id = text(&top, "client_id")
         .filter(|id| !id.is_empty() && printable(id) == id.as_str())
         .ok_or_else(|| invalid("no valid client_id"))?;
+    let is_public =
+        text(&top, "token_endpoint_auth_method").is_some_and(|method| method.as_str() == "none");
     let client_secret = match find_member(&top, "client_secret") {
-        Some(raw) if !matches!(raw.get(), "null" | "\"\"") => Some(
+        Some(raw) if !is_public && !matches!(raw.get(), "null" | "\"\"") => Some(
             text(&top, "client_secret")
                 .filter(|secret| !secret.chars().any(char::is_control))
                 .ok_or_else(|| invalid("no valid client_secret"))?,

@@ -5,7 +5,8 @@ use bytes::Bytes;
 
 use super::{
     envelope::{is_success, success_members},
-    records::{Page, find_page, scan},
+    json::is_too_deep,
+    records::{Page, check_utf8, find_page, scan},
 };
 use crate::{
     api::{Contract, Envelope, RecordsLocation},
@@ -23,6 +24,11 @@ pub fn parse_page(
         Some(page) => Ok(page),
         None => parse_slow_path(contract, at, response),
     }
+}
+
+/// Returns true if the body is a JSON array, and not an object with the records in it.
+fn is_list(body: &Bytes) -> bool {
+    check_utf8(body).is_ok_and(|text| text.trim_start().starts_with('[') && !is_too_deep(text))
 }
 
 /// The records, if the scan accepts the response.
@@ -43,5 +49,10 @@ pub(crate) fn parse_slow_path(
     at: &RecordsLocation,
     response: &Response<Bytes>,
 ) -> Result<Page> {
-    find_page(response.body(), &success_members(contract, response)?, at)
+    let contract = contract.into();
+    let is_list = *at == RecordsLocation::OnlyList
+        && response.status().is_success()
+        && is_list(response.body());
+    let top = if is_list { Vec::new() } else { success_members(contract, response)? };
+    find_page(response.body(), &top, at)
 }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use super::{
     envelope::success_members,
     json::{Value, find_member},
+    scalars::parse_whole,
 };
 use crate::{
     api::{ResponseShape, SERVER_TIME},
@@ -21,9 +22,9 @@ pub(crate) fn parse_server_time(response: &Response<Bytes>) -> Result<i64> {
     };
     let top = success_members(SERVER_TIME.contract(), response)?;
     let value = find_member(&top, field).and_then(|raw| Value::parse(raw.get()).ok());
-    let text = value.as_ref().and_then(Value::as_text);
-    text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
-        .and_then(|text| text.parse().ok())
+    let text = value.as_ref().and_then(Value::as_token);
+    text.filter(|text| text.starts_with(|first: char| first.is_ascii_digit()))
+        .and_then(parse_whole)
         .filter(|millis| PLAUSIBLE.contains(millis))
         .ok_or_else(|| {
             let text = format!(

@@ -1,13 +1,16 @@
 //! Records as an archive stores them: the text of each, and pages made of such texts.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 
 use super::{
     Page,
-    json::{Members, Value, find_member, write_value},
+    json::{Members, Value, find_member, without_lone_surrogates, write_value},
     parse_page,
     records::RecordRef,
     rows::Rows,
+    scalars::parse_whole,
 };
 use crate::{
     api::{Envelope, RecordsLocation},
@@ -18,8 +21,8 @@ use crate::{
 /// A record of a list as it is stored.
 #[derive(Debug)]
 pub struct StoredRecord<'a> {
-    /// The text of the record, as the service sent it.
-    pub text: &'a str,
+    /// The text of the record, as the service sent it but for lone surrogates.
+    pub text: Cow<'a, str>,
     /// Identifies the record in its list: the values of these fields as JSON, or the digest if
     /// the record lacks one of them.
     pub identity: String,
@@ -30,8 +33,8 @@ pub struct StoredRecord<'a> {
 /// A fill as it is stored.
 #[derive(Debug)]
 pub struct StoredFill<'a> {
-    /// The text of the record, as the service sent it.
-    pub text: &'a str,
+    /// The text of the record, as the service sent it but for lone surrogates.
+    pub text: Cow<'a, str>,
     /// Identifies the fill, as for other records.
     pub identity: String,
     /// The time of its update, in microseconds; 0 if that is not a time.
@@ -54,7 +57,7 @@ impl Rows {
             let (text, members) = (row.page.row_text(row.index), row.members()?);
             let digest = digest_of(text, &members, ignored);
             let identity = identity_of(&row, &members, identity)?.unwrap_or_else(|| digest.clone());
-            Ok(StoredRecord { text, identity, digest })
+            Ok(StoredRecord { text: without_lone_surrogates(text), identity, digest })
         });
         stored.collect()
     }
@@ -76,7 +79,7 @@ impl Rows {
                 Value::Number(text) => Some(text.to_owned()),
                 _ => None,
             };
-            Ok(StoredFill { text, identity, updated, code })
+            Ok(StoredFill { text: without_lone_surrogates(text), identity, updated, code })
         });
         stored.collect()
     }
@@ -115,7 +118,7 @@ fn identity_of(
 /// A number of at most 19 digits, limited to what a database stores; 0 for anything else.
 fn whole_number(text: &str) -> i64 {
     if text.is_empty() || text.len() > 19 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return 0;
+        return parse_whole(text).unwrap_or_default().max(0);
     }
     text.parse().unwrap_or(i64::MAX)
 }

@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     error::{Delivery, Error, ErrorKind, Redactor, Result, Unredacted},
-    os::atomic_file::check_regular,
+    os::{atomic_file::check_regular, texts::without_mark},
 };
 
 /// Records the traffic of a client, or replaces the network.
@@ -251,7 +251,8 @@ impl Replay {
         let (mut base_url, mut remaining, mut range_ends) =
             (None, Remaining::default(), HashSet::new());
         // The last line of a recording that was interrupted has no end, or ends within a character.
-        for (number, line) in content.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let lines = without_mark(&content).split_inclusive(|byte| *byte == b'\n');
+        for (number, line) in lines.enumerate() {
             let Some(line) = line.strip_suffix(b"\n") else { break };
             let line: Line = serde_json::from_slice(line).map_err(|error| {
                 let path = path.display();

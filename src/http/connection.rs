@@ -120,7 +120,22 @@ pub fn transport_error(
 /// Advice on a failed connection, if its error tells more than its class. The texts are those of
 /// rustls and of the HTTP library, whose types are private or behind several others.
 fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
-    const KNOWN: [(&str, &str); 7] = [
+    const KNOWN: [(&str, &str); 12] = [
+        (
+            "CaUsedAsEndEntity",
+            "The server uses the certificate of an authority (CA:TRUE) as its own, which `ca_file` does not \
+             change: give it one with CA:FALSE, of that authority or signed by itself.",
+        ),
+        (
+            "UnsupportedCertVersion",
+            "The server's certificate is of X.509 version 1: give it one of version 3, with the host as its \
+             subjectAltName.",
+        ),
+        ("Revoked", "The service must replace its certificate, which its authority has revoked."),
+        (
+            "certificate not valid yet",
+            "Check this machine's date; if it is right, the service must replace its certificate.",
+        ),
         (
             "certificate expired",
             "The service must renew its certificate, unless this machine's date is wrong.",
@@ -130,10 +145,15 @@ fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
             "Check the host in the base URL; if it is right, another server is responding in its place.",
         ),
         (
-            "invalid peer certificate",
+            "UnknownIssuer",
             "If the certificate belongs to your network's proxy or to your own server, trust its \
              authority: pass `ca_file=` (`--ca-file FILE`). Otherwise another server is responding in \
              the service's place.",
+        ),
+        (
+            "invalid peer certificate",
+            "The server must replace its certificate, which is not valid whoever issued it; if `ca_file` is \
+             set, check that it is of the authority that issued this certificate.",
         ),
         (
             "InvalidContentType",

@@ -42,9 +42,15 @@ impl EnvironmentProxy {
         let address = if value.contains("://") { value } else { format!("http://{value}") };
         // The library is asked about the exceptions only: it ignores a URL that it cannot read.
         let exceptions = first(EXCEPTIONS).map(|(_, list)| list).unwrap_or_default();
-        let exceptions = exceptions.split_whitespace().collect::<Vec<_>>().join(",");
+        // curl takes a name with a dot at its end for the same name.
+        let exceptions = exceptions.split(|c: char| c == ',' || c.is_whitespace());
+        let exceptions: Vec<&str> = exceptions.map(|name| name.trim_end_matches('.')).collect();
+        let exceptions = exceptions.join(",");
         let matcher = Matcher::builder().all("http://proxy").no(exceptions).build();
-        let service = base.as_str().parse().ok()?;
+        let mut service = Url::parse(base.as_str()).ok()?;
+        let host = service.host_str()?.trim_end_matches('.').to_owned();
+        service.set_host(Some(&host)).ok()?;
+        let service = service.as_str().parse().ok()?;
         matcher.intercept(&service).map(|_| EnvironmentProxy { variable, address })
     }
 }

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use rustls::{
-    ClientConfig,
+    ClientConfig, RootCertStore,
     crypto::aws_lc_rs,
-    pki_types::{CertificateDer, pem::PemObject},
+    pki_types::CertificateDer,
     version::{TLS12, TLS13},
 };
 use rustls_platform_verifier::Verifier;
 
-use crate::error::{Error, Result};
+use crate::{
+    auth::pem,
+    error::{Error, Result},
+};
 
 /// The TLS configuration of HTTP clients that share their connections: read once for all of them,
 /// since Linux has a file for each authority, which takes milliseconds. Clones share the sessions
@@ -36,16 +39,46 @@ pub fn tls_config(ca_bundle: Option<&[u8]>) -> Result<ClientConfig> {
     Ok(config)
 }
 
-fn own_authorities(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
-    match CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>() {
-        Ok(own) if own.is_empty() => {
-            Err(Error::config("ca_file has no certificate; expected a PEM bundle"))
-        }
-        Ok(own) => Ok(own),
-        Err(error) => {
-            Err(Error::config(format!("ca_file is not a PEM bundle of certificates: {error}")))
+/// All certificates of a PEM bundle. One that cannot be trusted as it is would be missing without a word.
+fn own_authorities(text: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
+    let refuse = |what: String| Err(Error::config(format!("ca_file {what}")));
+    let mut own = Vec::new();
+    for pem::Block { label, content } in pem::blocks("ca_file", text)? {
+        let number = own.len() + 1;
+        match (label.as_str(), content) {
+            ("CERTIFICATE" | "X509 CERTIFICATE", Some(content)) => {
+                let certificate = CertificateDer::from(content.to_vec());
+                if let Err(error) = RootCertStore::empty().add(certificate.clone()) {
+                    return refuse(format!("has an invalid certificate, number {number}: {error}"));
+                }
+                own.push(certificate);
+            }
+            ("CERTIFICATE" | "X509 CERTIFICATE", None) => {
+                return refuse(format!("has certificate {number}, which is not Base64"));
+            }
+            ("TRUSTED CERTIFICATE", _) => {
+                return refuse(
+                    "has a TRUSTED CERTIFICATE, in OpenSSL's own format; convert it with `openssl x509 \
+                     -in FILE -out NEW`"
+                        .to_owned(),
+                );
+            }
+            ("PKCS7" | "CMS", _) => {
+                return refuse(
+                    "has PKCS#7; convert it with `openssl pkcs7 -print_certs -in FILE -out NEW`"
+                        .to_owned(),
+                );
+            }
+            // Keys, parameters and revocations that are kept with certificates.
+            _ => {}
         }
     }
+    if own.is_empty() {
+        let what = "has no certificate; expected a PEM bundle (convert DER with `openssl x509 -inform \
+                    DER -in FILE -out NEW`)";
+        return refuse(what.to_owned());
+    }
+    Ok(own)
 }
 
 fn unusable(error: rustls::Error) -> Error {

@@ -67,7 +67,7 @@ async fn stored_client(transport: &Transport, options: &Options) -> Result<Optio
         let port = options.redirect_port;
         options.client_id.as_ref().is_none_or(|wanted| *wanted == stored.client_id)
             && (port == 0 || port == stored.redirect_port)
-            && (options.client_id.is_some() || options.confidential == stored.is_confidential())
+            && (options.client_id.is_some() || options.confidential == stored.asked_confidential())
     }))
 }
 
@@ -89,8 +89,6 @@ pub async fn register(
     ];
     let client = send(transport, &REGISTER, &arguments, parse_registration).await?;
     Ok(RegisteredClient {
-        // A public client that was given a secret would have to keep it.
-        client_secret: client.client_secret.filter(|_| confidential),
         redirect_uris: client.redirect_uris.or_else(|| Some(redirect_uris.to_vec())),
         ..client
     })

@@ -6,3 +6,4 @@ pub(crate) mod fork_gate;
 pub mod lock;
 pub(crate) mod process;
 pub mod simulated;
+pub mod texts;

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     auth::body_hash,
     error::{Error, Result},
+    os::texts::without_mark,
 };
 
 #[derive(Serialize, Deserialize)]
@@ -73,9 +74,10 @@ pub fn write(position: &Position, call: &PagedCall, origin: &str) -> String {
 
 /// The position in a checkpoint of this call.
 pub fn read(text: &str, call: &PagedCall, origin: &str) -> Result<Position> {
-    let mut checkpoint: Checkpoint = serde_json::from_str(text).map_err(|_| {
-        Error::config("resume is not a checkpoint; pass what checkpoint() returned")
-    })?;
+    let mut checkpoint: Checkpoint = serde_json::from_slice(without_mark(text.as_bytes()))
+        .map_err(|_| {
+            Error::config("resume is not a checkpoint; pass what checkpoint() returned")
+        })?;
     if checkpoint.boardlot != VERSION {
         return Err(Error::config(format!(
             "resume is a checkpoint of format {}; expected format {VERSION}: start from the \

@@ -173,7 +173,7 @@ impl PagedCall {
     fn next_cursor(&self, page: &Page) -> Result<String> {
         let (_, name) = self.cursor_parameter();
         let value = self.metadata(page, name);
-        value.as_ref().and_then(Value::as_text).map(str::to_owned).ok_or_else(|| {
+        value.as_ref().and_then(Value::as_token).map(str::to_owned).ok_or_else(|| {
             Error::protocol(format!("the page has no {name} for the next page"), page.body())
         })
     }

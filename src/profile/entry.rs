@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    os::texts::expand_user,
+};
 
 /// One profile of `config.toml`.
 #[derive(Debug, Clone, Deserialize)]
@@ -72,18 +75,18 @@ impl Profile {
         let mut profile: Profile =
             value.try_into().map_err(|error: toml::de::Error| at(error.message()))?;
         profile.check().map_err(at)?;
-        profile.ca_file = profile.ca_file.map(|file| folder.join(file));
-        profile.endpoints = profile.endpoints.map(|file| folder.join(file));
-        match &mut profile.auth {
+        let of_auth = match &mut profile.auth {
             ProfileAuth::ApiKey { private_key, passphrase_file, .. } => {
-                *private_key = folder.join(&private_key);
-                *passphrase_file = passphrase_file.as_ref().map(|file| folder.join(file));
+                [Some(private_key), passphrase_file.as_mut()]
             }
             ProfileAuth::OAuth { store, passphrase_file, .. } => {
-                *store = store.as_ref().map(|file| folder.join(file));
-                *passphrase_file = passphrase_file.as_ref().map(|file| folder.join(file));
+                [store.as_mut(), passphrase_file.as_mut()]
             }
-            ProfileAuth::None => {}
+            ProfileAuth::None => [None, None],
+        };
+        let others = [profile.ca_file.as_mut(), profile.endpoints.as_mut()];
+        for file in of_auth.into_iter().chain(others).flatten() {
+            *file = folder.join(expand_user(file));
         }
         Ok(profile)
     }

@@ -16,6 +16,7 @@ use crate::{
     error::Error,
     os::atomic_file::{self, folder_of},
     os::lock::FileLock,
+    os::texts::text,
 };
 
 /// The time to wait for another process to finish its change.
@@ -83,9 +84,9 @@ impl Config {
     pub fn read(folder: &Path) -> io::Result<Option<Self>> {
         match Self::open(folder) {
             Ok((mut file, looked_at)) => {
-                let mut text = String::new();
-                file.read_to_string(&mut text)?;
-                Ok(Some(Config { text, looked_at }))
+                let mut bytes = Vec::new();
+                file.read_to_end(&mut bytes)?;
+                Ok(Some(Config { text: text(&bytes)?, looked_at }))
             }
             Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(None),
             Err(error) => Err(error),
@@ -209,7 +210,7 @@ pub fn change(
             Err(Stopped::Interrupted) => return Err(ChangeError::Interrupted),
             Err(Stopped::Io(error)) => return Err(failed(error)),
         };
-    let before = match atomic_file::when_not_in_use(&path, || fs::read_to_string(&path)) {
+    let before = match atomic_file::when_not_in_use(&path, || text(&fs::read(&path)?)) {
         Ok(text) => text,
         Err(error) if error.kind() == NotFound => String::new(),
         Err(error) => return Err(failed(error)),

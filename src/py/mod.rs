@@ -28,6 +28,7 @@ mod _core {
 
     #[pymodule_export]
     use super::{
+        arguments::request_arguments::python_number,
         client::cassette::{Recorder, Replay},
         client::client_base::ClientBase,
         client::endpoint::{Endpoint, load_endpoints},
@@ -46,7 +47,9 @@ mod _core {
         credentials::static_credentials::{ApiKey, BearerToken},
         credentials::stores::{EncryptedFileStore, KeyringStore, MemoryStore, TokenStoreBase},
         hooks::request_events::{RequestEvent, ResponseEvent},
-        interpreter::files::{FileLock, authorize_reading, remove_file, replace_file},
+        interpreter::files::{
+            FileLock, authorize_reading, expand_user, remove_file, replace_file, shown_path,
+        },
         login::client_registration::{Registration, register_client},
         login::login_flow::{LoginFlow, begin_login, login},
         login::oauth_app::{AsyncOAuthApp, AuthorizationRequest, OAuthApp, OAuthAppBase},

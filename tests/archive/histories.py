@@ -144,7 +144,7 @@ class History:
     async def failing_update(self):
         path = self.chosen.choice([fills_path(self.key[0]), self.path])
         self.book.failures[path] = [*[None] * self.chosen.randrange(2), unavailable()]
-        await self.world.archive.update(self.world.client, **self.lists())
+        await self.world.archive.update(self.world.client, **self.lists(), on_error="collect")
         self.book.failures[path] = []
         self.expect(surely=False)
 

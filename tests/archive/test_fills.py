@@ -79,7 +79,8 @@ def test_accounts_and_markets_with_the_same_ids_do_not_mix(archive, book, client
     archive.update(client, fills=pairs)
     for account, market in pairs:
         assert archive.fills(account, market) == book.expected(account, market)
-    assert archive.fills("99", "US") == []
+    with pytest.warns(UserWarning, match="has no update of fills 99 US"):
+        assert archive.fills("99", "US") == []
 
 
 def test_fills_are_filtered_by_code_and_by_time_including_both_ends(archive, book, client):
@@ -99,7 +100,7 @@ def test_fills_are_filtered_by_code_and_by_time_including_both_ends(archive, boo
 def test_an_interrupted_update_continues_after_the_last_stored_page(archive, book, client, service):
     expected = book.put_fills(230)
     book.failures[fills_path()] = [None, None, unavailable()]
-    report = archive.update(client, fills=[HK])
+    report = archive.update(client, fills=[HK], on_error="collect")
     assert isinstance(report.errors[("fills", HK)], bl.ServiceError)
     # A reader sees complete updates only.
     assert archive.fills(*HK) == []
@@ -116,7 +117,7 @@ def test_an_interrupted_update_continues_after_the_last_stored_page(archive, boo
 def test_a_forgotten_cursor_starts_the_range_again(archive, book, client):
     expected = book.put_fills(130)
     book.failures[fills_path()] = [None, unavailable()]
-    archive.update(client, fills=[HK])
+    archive.update(client, fills=[HK], on_error="collect")
     book.failures[fills_path()] = [response({"s": "error", "errcode": -3, "errmsg": "page_flag"})]
     assert not archive.update(client, fills=[HK]).errors
     assert archive.fills(*HK) == expected
@@ -141,7 +142,7 @@ def test_one_failing_list_does_not_stop_the_others(archive, book, client):
     book.put_fills(3)
     book.put_fills(2, "99", "HK")
     book.failures[fills_path("99")] = [unavailable()]
-    report = archive.update(client, fills=[("99", "HK"), HK])
+    report = archive.update(client, fills=[("99", "HK"), HK], on_error="collect")
     assert list(report.errors) == [("fills", ("99", "HK"))]
     assert len(archive.fills(*HK)) == 3
     assert "99 HK" in str(report)

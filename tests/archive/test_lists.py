@@ -8,7 +8,7 @@ import boardlot as bl
 import pytest
 from boardlot.archive.lists import LISTS, ListName
 
-from .service import PLATE, path_of
+from .service import HK, PLATE, path_of
 
 PATH = path_of("plates", PLATE)
 
@@ -113,7 +113,7 @@ def test_every_list_is_stored_under_its_own_key(archive, book, client):
     assert not report.errors
     for name, key in keys.items():
         assert archive.seen(name, key) == book.lists[path_of(name, key)]
-        assert archive.seen(name, "5002" if key == "5001" else key, at="2000-01-01") == []
+        assert archive.seen(name, key, at="2000-01-01") == []
     assert {row["list"]: row["records"] for row in archive.status()} == dict.fromkeys(keys, 1)
 
 
@@ -140,9 +140,12 @@ def test_unknown_lists_and_keys_are_rejected_and_unread_ones_are_empty(archive):
         archive.seen("ipos", "xx")
     with pytest.raises(bl.ConfigError, match="naive"):
         archive.seen("ipos", "hk", at=datetime(2026, 1, 1))
-    assert archive.seen("ipos", "hk") == []
-    assert len(archive.changes("plates", PLATE).schema) == 2
-    assert list(archive.seen("ipos", "hk").to_pandas().columns)[:2] == ["code", "name"]
+    with pytest.warns(UserWarning, match="has no update of") as warned:
+        assert archive.seen("ipos", "hk") == []
+        assert len(archive.changes("plates", PLATE).schema) == 2
+        assert list(archive.seen("ipos", "hk").to_pandas().columns)[:2] == ["code", "name"]
+        assert archive.gaps(*HK) == []
+    assert {one.filename for one in warned} == {__file__}
 
 
 def test_types_name_the_lists_that_exist():

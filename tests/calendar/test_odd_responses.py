@@ -7,6 +7,7 @@ from datetime import date, datetime, timezone
 import boardlot as bl
 import pytest
 from boardlot.calendar import IpoCalendar, ipo_calendar
+from boardlot.calendar.events import DATES, local
 
 from ..support.service import StandInService, response
 
@@ -184,3 +185,28 @@ def test_icalendar_is_what_another_reader_of_rfc_5545_takes():
 def test_a_stamp_that_is_not_an_aware_datetime_is_rejected_with_what_to_write(stamp, words):
     with pytest.raises(bl.ConfigError, match=words):
         IpoCalendar([]).to_ical(stamp)
+
+
+@pytest.mark.parametrize("market", ["hk", "us", "cn", "sg", "my"])
+def test_the_rows_and_icalendar_show_an_event_on_the_same_day(market):
+    """Whether or not the time is of the day that the service states."""
+    draw = random.Random(market)
+    stated = {field for _, field, _ in DATES[market] if field}
+    for _ in range(40):
+        ipo = {"code": f"{market.upper()}.1", "name": "x"}
+        for _, _, time in DATES[market]:
+            ipo[time] = draw.choice([0, 1_790_208_000_000 + draw.randrange(-60, 60) * 1_800_000])
+        ipo |= {field: draw.choice(["", f"2026-09-{draw.randrange(22, 27)}"]) for field in stated}
+        calendar = fetched(ipo, market=market)
+        for event, row in zip(events(calendar), calendar, strict=True):
+            shown = event["dtstart"].dt
+            day = local(market, shown).date() if isinstance(shown, datetime) else shown
+            assert day == row["date"]
+            assert row["time"] is None or local(market, row["time"]).date() == row["date"]
+            assert row["date"].isoformat() == ipo[row["field"]] or row["field"] not in stated
+
+
+def test_a_time_of_another_day_than_the_stated_one_is_left_out():
+    late = {**IPO, "list_time": "2026-09-24", "list_timestamp": 1_790_300_000_000}
+    (listing,) = [row for row in fetched(late) if row["event"] == "listing"]
+    assert (listing["date"], listing["time"]) == (date(2026, 9, 24), None)

@@ -96,7 +96,9 @@ def test_all_arguments_but_the_keys_follow_by_name(mode):
         records = run(
             mode,
             server,
-            lambda c: c.call("fetch_many", "fills_history", [7, "8"], trd_market="HK", **RANGE),
+            lambda c: c.call(
+                "fetch_many", "fills_history", [7, "8", "7", 8], trd_market="HK", **RANGE
+            ),
         )
     assert [(row["acc_id"], row["deal_id"]) for row in records] == [
         ("7", "7-1"), ("7", "7-2"), ("8", "8-1"), ("8", "8-2"),

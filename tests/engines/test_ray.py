@@ -122,3 +122,11 @@ def test_a_shared_rate_limit_holds_for_all_workers(service, read):
     assert len(seen) > 40
     # time: the rate is what is promised
     assert seen[-1] - seen[0] >= 0.8 * (len(seen) - 1) / 10
+
+
+def test_keys_are_a_set_and_none_are_no_rows(service):
+    twice = boardlot.ray.read(service.client, "dividends", symbol=["HK.00700"] * 2, partitions=2)
+    assert twice.count() == 21
+    asked = {"trd_market": "HK", "partitions": 2}
+    none = boardlot.ray.read(service.client, "fills_history", acc_id=[], **asked)
+    assert none.count() == 0 and none.schema().names[:2] == ["acc_id", "trd_side"]

@@ -130,3 +130,11 @@ def test_a_shared_rate_limit_holds_for_all_workers(service, load):
     assert len(seen) > 40
     # time: the rate is what is promised
     assert seen[-1] - seen[0] >= 0.8 * (len(seen) - 1) / 10
+
+
+def test_keys_are_a_set_and_none_are_no_rows(service, spark):
+    reader = spark.read.format("boardlot").options(**boardlot.spark.options(service.client))
+    twice = reader.options(method="dividends", symbol='["HK.00700", "HK.00700"]').load()
+    assert twice.count() == 21
+    none = reader.options(method="dividends", symbol="[]").load()
+    assert none.count() == 0 and none.columns[:2] == ["symbol", "fiscal_year"]

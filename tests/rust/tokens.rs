@@ -92,11 +92,10 @@ fn a_stored_access_token_is_one_that_can_be_sent() {
 fn a_registration_is_read_as_it_was_written() {
     let secret = || Some(Zeroizing::new("secret".to_owned()));
     let public = Registration::new("c".to_owned(), None, 4000);
-    assert!(!public.is_confidential());
     let known = Registration::new("c".to_owned(), secret(), 4000);
-    assert!(known.is_confidential());
+    assert!(!public.asked_confidential() && !known.asked_confidential());
     let unknown = public.clone().confidential();
-    assert!(unknown.is_confidential() && unknown.client_secret.is_none());
+    assert!(unknown.asked_confidential() && unknown.client_secret.is_none());
     for registration in [public, known, unknown] {
         let written = registration.write().expect("written");
         assert!(Registration::read(&written, "it").expect("read") == registration);

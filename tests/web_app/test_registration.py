@@ -9,7 +9,7 @@ import pytest
 
 from ..support.applications import KINDS, REDIRECT, application, log_in
 from ..support.clients import client_of
-from ..support.logins import quotes
+from ..support.logins import quotes, sign_in
 from ..support.secret_search import appearances, hits
 from ..support.service import Fault
 from ..support.stores import DictStore
@@ -169,3 +169,46 @@ def test_redirect_uris_that_are_none_are_not_shown(server, uri):
     server.faults["register"] = Fault(change={"redirect_uris": [REDIRECT, uri]})
     registered = bl.register_client(server.base_url, redirect_uris=[REDIRECT])
     assert registered.redirect_uris == [REDIRECT], "those that were asked for"
+
+
+def registered_as(server, change):
+    """Registers as the service decides: with these members of its response changed."""
+    secret = change.get("client_secret")
+    known = server._registered({"token_endpoint_auth_method": "none", "redirect_uris": []})
+    client = server.clients[known["client_id"]]
+    client.secret = secret if change.get("token_endpoint_auth_method") != "none" else None
+    server.secrets.update(filter(None, [secret]))
+    server.faults["register"] = Fault(
+        change={"client_id": client.client_id, **({"client_secret": None} | change)}
+    )
+
+
+SECRET = "secret-of-the-service-0123456789"
+REPLACED = [
+    ({"token_endpoint_auth_method": "client_secret_post", "client_secret": SECRET}, SECRET),
+    ({"token_endpoint_auth_method": None, "client_secret": SECRET}, SECRET),
+    ({"token_endpoint_auth_method": "client_secret_post", "client_secret": None}, None),
+    ({"token_endpoint_auth_method": "none", "client_secret": None}, None),
+    ({"token_endpoint_auth_method": "none", "client_secret": SECRET}, None),
+]
+
+
+@pytest.mark.parametrize("confidential", [False, True])
+@pytest.mark.parametrize("change, secret", REPLACED)
+def test_what_was_registered_is_what_the_response_says(server, change, secret, confidential):
+    registered_as(server, change)
+    asked = {"redirect_uris": [REDIRECT], "confidential": confidential}
+    registered = bl.register_client(server.base_url, **asked)
+    assert registered.client_secret == secret
+    if change["client_secret"] is None and change["token_endpoint_auth_method"] != "none":
+        return
+    store = DictStore()
+    oauth = sign_in(server, store, confidential=confidential)
+    client = client_of(server, oauth)
+    server.expire()
+    assert list(quotes(client)) == []
+    for kind in ("authorization_code", "refresh_token"):
+        assert {request.form.get("client_secret") for request in server.of(kind)} == {secret}
+    asked = server.counts["register"]
+    sign_in(server, store, confidential=confidential)
+    assert server.counts["register"] == asked, "the next login uses the same client"

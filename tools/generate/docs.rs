@@ -98,7 +98,7 @@ fn envelope(envelope: Envelope) -> String {
         Envelope::Code => "`code: 0`".into(),
         Envelope::Status => "`s: \"ok\"`".into(),
         Envelope::Field(name) => format!("none; `{name}`"),
-        Envelope::Undocumented => "not shown".into(),
+        Envelope::Undocumented | Envelope::Unknown => "not shown".into(),
     }
 }
 

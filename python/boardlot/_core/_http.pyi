@@ -203,7 +203,8 @@ class Response:
         """The HTTP status."""
     @property
     def headers(self) -> dict[str, str]:
-        """The headers, with names in lower case; the values of a repeated header are joined by commas."""
+        """The headers by their names in any case, listed in lower case; the values of a repeated header are
+        joined by commas."""
     @property
     def content(self) -> bytes:
         """The body as bytes, decompressed."""

@@ -3,8 +3,10 @@ file, a command or the terminal; never the environment."""
 
 from __future__ import annotations
 
+import codecs
 import getpass
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -15,6 +17,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from boardlot import _core
 from boardlot._support import hints
 from boardlot.errors import StoreError
 
@@ -46,7 +49,9 @@ class Passphrase:
             StoreError: It cannot be read.
         """
         if self.file is not None:
-            return _only_line(_content(self.file), f"passphrase_file {self.file}")
+            return _only_line(
+                _content(self.file), f"passphrase_file {_core._shown_path(self.file)}"
+            )
         if self.command is not None:
             return _only_line(_output(self.command), f"passphrase_command {self.command[0]}")
         return self.ask(f"{self.label} of {self.of}: ")
@@ -86,36 +91,37 @@ def _line_of_stdin() -> str | None:
         line = sys.stdin.readline()
     except (AttributeError, OSError, ValueError):
         return None
-    return line.removesuffix("\n") if line else None
+    return line.removeprefix("\ufeff").removesuffix("\n") if line else None
 
 
 def _content(file: str | PathLike[str]) -> bytes:
     """The content of a file that only its owner can read."""
+    file = _core._expand_user(file)
+    name = f"passphrase_file {_core._shown_path(file)}"
     try:
         with open(file, "rb", opener=_open_at_once) as opened:
             status = os.fstat(opened.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise StoreError(
-                    f"passphrase_file {file} is not a regular file; for the output of a program, "
+                    f"{name} is not a regular file; for the output of a program, "
                     "such as <(...) in a shell, use passphrase_command",
                     hint=hints.PASSPHRASE_FILE,
                 )
             if sys.platform != "win32":
                 if status.st_uid not in (os.geteuid(), 0):
                     raise StoreError(
-                        f"passphrase_file {file} belongs to another user; expected one of yours",
+                        f"{name} belongs to another user; expected one of yours",
                         hint=hints.PASSPHRASE_FILE,
                     )
                 if status.st_mode & 0o077:
                     raise StoreError(
-                        f"passphrase_file {file} can be read or changed by other users; "
-                        f"run: chmod 600 {file}",
+                        f"{name} can be read or changed by other users; run: chmod 600 {file}",
                         hint=hints.PASSPHRASE_FILE,
                     )
             return opened.read(MAX_BYTES + 1)
     except OSError as error:
         raise StoreError(
-            f"passphrase_file {file} cannot be read: {error.strerror or error}",
+            f"{name} cannot be read: {error.strerror or error}",
             hint=hints.PASSPHRASE_FILE,
         ) from None
 
@@ -127,7 +133,10 @@ def _open_at_once(path: str, flags: int) -> int:
 
 def _output(command: Sequence[str]) -> bytes:
     """The output of a command. Its arguments are not shown in errors: one may be a secret."""
-    name = f"passphrase_command {command[0]}"
+    command = (_core._expand_user(command[0]), *command[1:])
+    # A program that is not found may be the passphrase itself.
+    known = shutil.which(command[0]) is not None
+    name = f"passphrase_command {command[0] if known else _core._shown_path(command[0])}"
     try:
         done = subprocess.run(
             command,
@@ -149,7 +158,7 @@ def _output(command: Sequence[str]) -> bytes:
 
 def _only_line(text: bytes, name: str) -> str:
     """The passphrase, without the line break at its end."""
-    line = text.removesuffix(b"\n").removesuffix(b"\r")
+    line = text.removeprefix(codecs.BOM_UTF8).removesuffix(b"\n").removesuffix(b"\r")
     hint = hints.PASSPHRASE_COMMAND if "command" in name else hints.PASSPHRASE_FILE
     if not line or b"\n" in line or len(text) > MAX_BYTES:
         what = "no passphrase" if not line else "more than a line of at most 4 KiB"
@@ -195,8 +204,6 @@ def check_address(entry: Mapping[str, Any], base_url: str | None) -> None:
     Raises:
         ConfigError: It is of another service.
     """
-    from boardlot import _core
-
     own = entry.get("base_url")
     if own is not None and base_url is not None and entry["kind"] != "none":
         _core._check_profile_address(own, base_url)

@@ -10,13 +10,14 @@ from __future__ import annotations
 import pickle
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from boardlot import AsyncClient, Client, Endpoint, RateLimit
-from boardlot._core import _stored_records, _time_range
+from boardlot._core import _plain_number, _stored_records, _time_range
 from boardlot._endpoints import ENDPOINTS
 from boardlot._support.per_process import PerProcess
 from boardlot.errors import ConfigError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from boardlot import Client, Records
 
 Key = str | int
+K = TypeVar("K")
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 METHODS = {endpoint.method: endpoint for endpoint in ENDPOINTS}
 
@@ -54,11 +56,10 @@ class Query:
         lists = [name for name, value in given.items() if is_list(value)]
         if len(lists) > 1:
             raise ConfigError(f"{' and '.join(lists)} are lists; expected at most one")
-        keys = tuple(given.pop(lists[0])) if lists else ()
+        keys = _each_once(given.pop(lists[0])) if lists else ()
         query = cls(method, tuple(given.items()), lists[0] if lists else None, keys)
-        for key in keys or (None,):
-            if lists and key is None:
-                continue
+        query.sample()
+        for key in keys[1:]:
             query.empty_records(key)
         return query
 
@@ -108,7 +109,13 @@ class Query:
 
     def sample(self) -> Records[dict[str, Any]]:
         """Records without rows, for the schema that all calls of the query have."""
-        return self.empty_records(self.keys[0] if self.keys else None)
+        if self.key is None or self.keys:
+            return self.empty_records(self.keys[0] if self.keys else None)
+        # No keys: any that is valid has the schema.
+        for example in ("HK.00700", "hk", "2026-01-01"):
+            with suppress(ConfigError):
+                return self.empty_records(example)
+        return self.empty_records("1")
 
     def within(self, start: int, end: int) -> Query:
         """The same with these bounds of its time range, in microseconds since 1970."""
@@ -119,7 +126,9 @@ class Query:
 
     def fixed(self, client: Any) -> Query:
         """The same with a time range that has both bounds, if it has one."""
-        return self.within(*self.time_range(client)) if self.has_range else self
+        if not self.has_range or (self.key is not None and not self.keys):
+            return self
+        return self.within(*self.time_range(client))
 
     def time_range(self, client: Any) -> tuple[int, int]:
         """The range of time that is read, in microseconds since 1970: an open one ends now, by the
@@ -127,6 +136,11 @@ class Query:
         arguments = list(self.arguments_for(self.keys[0] if self.keys else None).items())
         span = _time_range(self.method, arguments)
         return span or _time_range(self.method, arguments, client._service_now())
+
+
+def _each_once(keys: Iterable[K]) -> tuple[K, ...]:
+    """The keys in their order, each once: an account is the same as text and as a number."""
+    return tuple({str(key): key for key in keys}.values())
 
 
 def is_list(value: object) -> bool:
@@ -263,8 +277,10 @@ def plan(
     """
     count(partitions)
     keys: tuple[Key | None, ...] = query.keys if query.key is not None else (None,)
+    if not keys:
+        return []
     parts = 1
-    if query.has_range and keys:
+    if query.has_range:
         filters = filters or Filters()
         span = filters.narrowed(*query.time_range(client))
         if span is None:
@@ -280,6 +296,7 @@ def plan(
 
 def by_keys(query: Query, keys: Sequence[Key | None], partitions: int) -> list[Partition]:
     """About this many partitions, each of a part of the keys."""
+    keys = _each_once(keys)
     groups = max(1, min(partitions, len(keys)))
     cuts = [len(keys) * index // groups for index in range(groups + 1)]
     chunks = (tuple(keys[cuts[index] : cuts[index + 1]]) for index in range(groups))
@@ -292,9 +309,10 @@ def count(partitions: object, name: str = "partitions") -> int:
     Raises:
         ConfigError: It is not a positive integer.
     """
-    if type(partitions) is not int or partitions < 1:
+    number = _plain_number(partitions)
+    if not isinstance(number, int) or number < 1:
         raise ConfigError(f"{name} is {partitions!r}; expected a positive integer")
-    return partitions
+    return number
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from boardlot import AsyncClient, Client, _core
 from boardlot._support.progress import Bar
@@ -31,7 +31,7 @@ from boardlot.errors import ConfigError
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    from typing_extensions import Self, Unpack
+    from typing_extensions import Required, Self, Unpack
 
     from boardlot import Endpoint, Records
     from boardlot._records import Fill
@@ -56,7 +56,17 @@ if TYPE_CHECKING:
         since: Time | None
         overlap: timedelta
         max_age: timedelta | None
+        on_error: Literal["raise", "collect"]
         progress: bool
+
+    class FollowOptions(TypedDict, total=False):
+        """The arguments of `Archive.follow` besides the client."""
+
+        fills: Required[Account]
+        every: float
+        name: str
+        overlap: timedelta
+        since: Time | None
 
 
 OVERLAP = timedelta(days=7)
@@ -152,6 +162,7 @@ class Archive(Reader):
         since: Time | None = None,
         overlap: timedelta = OVERLAP,
         max_age: timedelta | None = None,
+        on_error: Literal["raise", "collect"] = "raise",
         progress: bool = False,
     ) -> UpdateReport | Awaitable[UpdateReport]:
         """Read lists, and store what is new, changed or gone. Awaited with an `AsyncClient`.
@@ -179,17 +190,23 @@ class Archive(Reader):
                 arrived late.
             max_age: Nothing is sent for a list that was read completely less than this ago, by the
                 service's clock. By default, all lists are read.
+            on_error: `"raise"` an `ArchiveUpdateError` with the report, once all lists were tried,
+                or `"collect"` the errors in the report, which is then false.
             progress: Whether a bar is shown (tqdm, if it is installed).
 
         Returns:
             What happened to each list.
 
         Raises:
+            ArchiveUpdateError: Lists could not be read, and `on_error` is `"raise"`; the others
+                are stored.
             ConfigError: An argument is not valid, or a list in the archive is of another service;
                 nothing was sent.
             StoreError: The archive cannot be written, or another process updates the same list for
                 longer than `wait`; what was stored before is kept.
         """
+        if on_error not in ("raise", "collect"):
+            raise ConfigError(f"on_error is {on_error!r}; expected 'raise' or 'collect'")
         keys = {
             "crypto_orders": crypto_orders,
             "sim_orders": sim_orders,
@@ -206,7 +223,10 @@ class Archive(Reader):
 
         def run(runner: Runner) -> UpdateReport:
             with bar:
-                return update(work, runner)
+                report = update(work, runner)
+            if on_error == "raise":
+                report._raise()
+            return report
 
         return run_async(run) if isinstance(client, AsyncClient) else run(HERE)
 
@@ -298,26 +318,12 @@ class Archive(Reader):
 
     @overload
     def follow(
-        self,
-        client: Client,
-        *,
-        fills: Account,
-        every: float = 5.0,
-        name: str = "default",
-        overlap: timedelta = OVERLAP,
-        since: Time | None = None,
+        self, client: Client, **options: Unpack[FollowOptions]
     ) -> Generator[Fill, None, None]: ...
 
     @overload
     def follow(
-        self,
-        client: AsyncClient,
-        *,
-        fills: Account,
-        every: float = 5.0,
-        name: str = "default",
-        overlap: timedelta = OVERLAP,
-        since: Time | None = None,
+        self, client: AsyncClient, **options: Unpack[FollowOptions]
     ) -> AsyncGenerator[Fill, None]: ...
 
     def follow(

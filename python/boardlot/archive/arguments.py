@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from boardlot._core import _expand_user, _plain_number
 from boardlot.archive.database import Database
 from boardlot.archive.lists import ListSpec, Series, custom_list, listed
 from boardlot.errors import ConfigError
@@ -27,20 +28,22 @@ def custom_lists(given: Iterable[Any]) -> list[tuple[ListSpec, str]]:
     """The lists of custom endpoints that a caller passed; each once."""
     example = "[(KLINE, {'symbol': 'HK.00700'})]"
     found: dict[tuple[str, str], tuple[ListSpec, str]] = {}
+    named: dict[str, ListSpec] = {}
     for spec, key in map(custom_list, listed("lists", given, example)):
-        other = found.setdefault((spec.name, key), (spec, key))[0].endpoint
-        if other != spec.endpoint:
+        # Databases distinguish no upper and lower case.
+        if named.setdefault(spec.name.lower(), spec) != spec:
             raise ConfigError(f"lists has two different endpoints with the name {spec.name!r}")
+        found[spec.name, key] = spec, key
     return list(found.values())
 
 
 def seconds(name: str, value: float, least: float) -> float:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not is_number or not least <= value <= SECONDS_MAX:
+    number = _plain_number(value)
+    if number is None or not least <= number <= SECONDS_MAX:
         raise ConfigError(
             f"{name} is {value!r}; expected a number of seconds from {least:g} to {SECONDS_MAX}"
         )
-    return float(value)
+    return float(number)
 
 
 def follower_name(name: str) -> str:
@@ -130,4 +133,4 @@ def path_of(name: str, given: Any) -> str:
         raise ConfigError(
             f"{name} is empty or has characters that a path cannot have; expected a path"
         )
-    return path
+    return _expand_user(path)

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from boardlot.archive.database import Database
+from boardlot.archive.database import Database, canonical
 from boardlot.archive.fills import FillStore, gaps
-from boardlot.archive.lists import Series
+from boardlot.archive.lists import LISTS, Series
 from boardlot.archive.times import micros, time_of
+
+# How far this machine's clock may be behind the one by which a list was read.
+FUTURE_US = 3600 * 1_000_000
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class Finding:
     """Something that is wrong with what an archive has.
 
     Attributes:
-        kind: `"gap"`, `"twice"`, `"restated"` or `"unread"`.
+        kind: `"gap"`, `"twice"`, `"restated"`, `"unread"` or `"future"`.
         list: The name of the list.
         key: Its key; of fills, the account and the market.
         text: What it is, for people.
@@ -42,6 +45,7 @@ def check(database: Database, unread: timedelta) -> list[Finding]:
         *_records_twice(database),
         *_restated(database),
         *_unread(database, unread),
+        *_in_the_future(database),
     ]
 
 
@@ -60,32 +64,39 @@ def _gaps(database: Database) -> Iterator[Finding]:
 
 
 def _fills_twice(database: Database) -> Iterator[Finding]:
-    """Versions of a fill of the same time with different texts."""
+    """Versions of a fill of the same time with different contents."""
     rows = database.read(
-        "select s.account, s.market, f.identity, count(distinct f.record) from fill_versions f "
-        "join series s on s.id = f.series where f.run <= s.published "
+        "select s.account || ' ' || s.market, f.identity, f.updated, f.record "
+        "from fill_versions f join series s on s.id = f.series where f.run <= s.published "
         "and exists (select 1 from fill_versions o where o.series = f.series "
         "and o.identity = f.identity and o.updated = f.updated and o.run <> f.run "
-        "and o.run <= s.published and o.record <> f.record) "
-        "group by s.account, s.market, f.series, f.identity order by f.series, f.identity"
+        "and o.run <= s.published and o.record <> f.record) order by f.series, f.identity"
     )
-    for account, market, identity, count in rows:
-        text = f"the fill {identity} was sent with {count} contents and one updated_time"
-        yield Finding("twice", "fills", f"{account} {market}", text)
+    found: dict[tuple[Any, ...], set[str]] = {}
+    for *version, record in rows:
+        found.setdefault(tuple(version), set()).add(canonical(record))
+    for (key, identity, _), contents in found.items():
+        if (count := len(contents)) > 1:
+            text = f"the fill {identity} was sent with {count} contents and one updated_time"
+            yield Finding("twice", "fills", key, text)
 
 
 def _records_twice(database: Database) -> Iterator[Finding]:
     """Records of one read with the same identity: the second one has a number behind it."""
     rows = database.read(
-        "select l.list, l.key, v.identity from lists l join snapshot_records r on r.list = l.id "
+        "select l.list, l.key, v.identity, v.record, o.record from lists l "
+        "join snapshot_records r on r.list = l.id "
         "and r.snapshot = l.snapshot join versions v on v.list = r.list and v.id = r.version "
         "join versions o on o.list = v.list and o.identity = substr(v.identity, 1, "
-        "length(v.identity) - 2) where v.identity like '%] 2' and o.digest <> v.digest "
-        "group by l.id, l.list, l.key, v.identity order by l.id, v.identity"
+        "length(v.identity) - 2) join snapshot_records p on p.list = l.id "
+        "and p.snapshot = l.snapshot and p.version = o.id "
+        "where v.identity like '%] 2' and o.digest <> v.digest order by l.id, v.identity"
     )
-    for name, key, identity in rows:
-        text = f"the last read has {identity[:-2]} more than once, with different contents"
-        yield Finding("twice", name, key, text)
+    for name, key, identity, *records in rows:
+        ignored = LISTS[name].ignored if name in LISTS else ()
+        if canonical(records[0], ignored) != canonical(records[1], ignored):
+            text = f"the last read has {identity[:-2]} more than once, with different contents"
+            yield Finding("twice", name, key, text)
 
 
 def _restated(database: Database) -> Iterator[Finding]:
@@ -111,6 +122,22 @@ def _unread(database: Database, unread: timedelta) -> Iterator[Finding]:
     for name, key, read_at in rows:
         when = "it was never read completely" if read_at is None else f"read {_shown(read_at)}"
         yield Finding("unread", name, key, f"{when}; nothing has updated it since")
+
+
+def _in_the_future(database: Database) -> Iterator[Finding]:
+    """Reads after now, or after a later read, by a clock that was wrong."""
+    latest = time.time_ns() // 1000 + FUTURE_US
+    rows = database.read(
+        "select list, key, max(at) from (select l.id, l.list, l.key, s.seen_at as at from lists l "
+        "join snapshots s on s.list = l.id where s.seen_at > ? or s.seen_at > l.read_at "
+        "union all select id, list, key, read_at from lists where read_at > ? "
+        "union all select id, 'fills', account || ' ' || market, read_at from series "
+        "where read_at > ?) found group by id, list, key order by id, list",
+        (latest, latest, latest),
+    )
+    for name, key, at in rows:
+        text = f"seen at {_shown(at)}, which is in the future: a clock was wrong"
+        yield Finding("future", name, key, text)
 
 
 def _shown(at: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -97,6 +98,20 @@ class Database(Protocol):
 
 def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def canonical(text: str, ignored: Sequence[str] = ()) -> str:
+    """The content of a record, however it is spelled: members in order, numbers as sent."""
+
+    def ordered(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {name: value for name, value in sorted(dict(members).items()) if name not in ignored}
+
+    try:
+        # Of JSON, only numbers become tuples: of their digits.
+        found = json.loads(text, object_pairs_hook=ordered, parse_int=tuple, parse_float=tuple)
+    except ValueError:  # It was damaged.
+        return text
+    return ascii(found)
 
 
 def store_error(name: str, what: str, *, retryable: bool = False, hint: str) -> StoreError:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from boardlot import _core
-from boardlot.archive.database import Database, Row, Transaction
+from boardlot.archive.database import Database, Row, Transaction, canonical, digest
 from boardlot.archive.freshness import Fetch
 from boardlot.archive.lists import Series
 from boardlot.archive.locks import Lock
@@ -216,7 +216,7 @@ class FillStore:
             _, updated, code, text = fill
             version, of_run, of_time, of_text = before
             counted = identity in self._counted
-            if text == of_text or updated < of_time:
+            if updated < of_time or text == of_text or canonical(text) == canonical(of_text):
                 counts.unchanged += not counted
                 continue
             counts.changed += not counted
@@ -329,8 +329,10 @@ class FillStore:
 
 def add(fills: Fills, page: Any) -> None:
     """Add the fills of a page that are new, or newer."""
-    for fill in _core._fill_rows(page):
-        identity = fill[0]
+    for found, updated, code, text in _core._fill_rows(page):
+        # Without an id, it is identified by all of its values.
+        identity = found if found.startswith("[") else digest(canonical(text))
+        fill = (identity, updated, code, text)
         if identity not in fills or fills[identity][1] <= fill[1]:
             fills[identity] = fill
 

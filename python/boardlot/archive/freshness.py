@@ -78,7 +78,7 @@ def _local_clock() -> tuple[str, int]:
     if sys.platform == "linux":
         # It is never set, and runs while the machine is suspended.
         with suppress(OSError):
-            boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+            boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
             return boot, time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
     return socket.gethostname(), time.time_ns() // 1000
 
@@ -92,9 +92,9 @@ def service_of(client: Any) -> str:
 Place = tuple[str, dict[str, str]]
 
 
-def _row(database: Database, place: Place, columns: str) -> Row | None:
+def row_of(database: Database, place: Place, columns: str) -> Row | None:
     table, names = place
-    condition = " and ".join(f"{name} = ?" for name in names)
+    condition = " and ".join(["1 = 1", *(f"{name} = ?" for name in names)])
     rows = database.read(f"select {columns} from {table} where {condition}", list(names.values()))
     return rows[0] if rows else None
 
@@ -105,7 +105,7 @@ def check_service(database: Database, place: Place, what: str, client: Any) -> N
     Raises:
         ConfigError: The archive has it of another one.
     """
-    found = _row(database, place, "service")
+    found = row_of(database, place, "service")
     if found is not None and found[0] is not None and found[0] != service_of(client):
         raise ConfigError(
             f"{what} in the archive {database.name} is of the service {found[0]}; the client's is "
@@ -123,7 +123,7 @@ def is_fresh(
     On the machine that read it, its clock and the difference then tell the service's time, so that
     nothing is requested.
     """
-    found = _row(database, place, "fetched_at, ahead, clock")
+    found = row_of(database, place, "fetched_at, ahead, clock")
     if found is None or found[0] is None:
         return False
     fetched_at, ahead, of_clock = found

@@ -43,15 +43,16 @@ class ListSpec:
     endpoint: Endpoint | None = None
     fields: list[tuple[str, str, str]] | None = None
 
-    @property
-    def examples(self) -> tuple[str, ...]:
-        """Keys whose lists have, between them, all declared fields."""
+    def samples(self, observed: bool = False) -> list[Any]:
+        """Records without rows that have, between them, all declared fields."""
         if self.endpoint is not None:
-            # Any valid arguments would do, but there are none to choose.
-            return ()
-        if self.name == "ipos":
-            return ("hk", "us", "cn", "sg", "my")
-        return ({"account": "0", "symbol": "HK.00700", "plate": "HK.BK1"}[self.column],)
+            # Without the arguments, for which there are no values to choose.
+            declared: Any = self.endpoint.record
+            record = Endpoint(self.name, "GET", "/rows", rows="rows", record=declared)
+            return [_core._stored_records(record, [], [], observed)]
+        examples = {"account": "0", "symbol": "HK.00700", "plate": "HK.BK1"}
+        keys = ("hk", "us", "cn", "sg", "my") if self.name == "ipos" else (examples[self.column],)
+        return [self.records(key, [], observed) for key in keys]
 
     def place(self, key: str) -> tuple[str, dict[str, str]]:
         """The location of the list in the database."""
@@ -201,11 +202,17 @@ LISTS = {
 
 # The name of a custom endpoint whose lists are archived: its views are named after it.
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,49}", re.ASCII)
-TAKEN = {
-    "fills", "series", "fill_versions", "coverage", "followers", "lists", "versions", "snapshots",
-    "snapshot_records", "endpoints", "archive_views", "archive_format",
-    *LISTS, *(f"{name}_history" for name in LISTS),
-}  # fmt: skip
+# Names of views and tables, of what the databases create with a table, and those that the databases
+# have reserved or define themselves.
+TAKEN = re.compile(
+    rf"fills|{'|'.join(LISTS)}|.*_history|(sqlite|pg|json|jsonb|pragma)_.*|"
+    "bytecode|completion|dbstat|fts[0-9].*|generate_series|tables_used|"
+    "(archive|coverage|endpoints|fill_versions|followers|lists|series|snapshots|snapshot_records"
+    "|versions)(_.*)?"
+)
+# The columns of views and changes besides the fields, and the longest name of one in PostgreSQL.
+COLUMNS = {"key", "seen_at", "change", "record"}
+COLUMN_MAX = 63
 
 
 def custom_list(given: Any) -> tuple[ListSpec, str]:
@@ -222,7 +229,7 @@ def custom_list(given: Any) -> tuple[ListSpec, str]:
         )
     spec = custom_spec(pair[0])
     key = spec.key_of(pair[1])
-    return replace(spec, fields=columns_of(spec.records(key, []))), key
+    return spec, key
 
 
 def columns_of(records: Any) -> list[tuple[str, str, str]]:
@@ -231,19 +238,37 @@ def columns_of(records: Any) -> list[tuple[str, str, str]]:
 
 
 def custom_spec(endpoint: Endpoint) -> ListSpec:
-    """The archive's description of a custom endpoint."""
+    """The archive's description of a custom endpoint.
+
+    Raises:
+        ConfigError: Its name cannot be that of a view, or a field's name that of a column.
+    """
     name = endpoint.name
-    if not NAME.fullmatch(name) or name.lower() in TAKEN or name.lower().endswith("_history"):
+    if not NAME.fullmatch(name) or TAKEN.fullmatch(name.lower()):
         raise ConfigError(
             f"the endpoint's name is {name!r}, which cannot be that of a view; expected at most 50 "
-            "characters, and none of the archive's own names"
+            "letters, digits, _ and -, and no name of the archive or of a database's own"
         )
     # Without one, a record is identified by all of its values, as one without a code is.
     paging = endpoint.paging
     # It is pickled with the arguments that it was made of.
     options = paging.__getnewargs_ex__()[1] if isinstance(paging, DateRange) else {}
     identity = (options.get("unique") or "",)
-    return ListSpec(name, "", "", "key", identity, paged=paging is not None, endpoint=endpoint)
+    spec = ListSpec(name, "", "", "key", identity, paged=paging is not None, endpoint=endpoint)
+    fields = columns_of(spec.samples()[0])
+    columns = set(COLUMNS)
+    for field, _, _ in fields:
+        # Databases distinguish no upper and lower case.
+        if field.lower() in columns or len(field.encode()) > COLUMN_MAX or "\0" in field:
+            raise ConfigError(
+                f"the field {field!r} of the endpoint {name!r} cannot be a column of an archive; "
+                f"expected at most {COLUMN_MAX} bytes without U+0000, another name than "
+                f"{', '.join(sorted(COLUMNS))}, and one that differs from those of other fields by "
+                "more than upper and lower case",
+                hint="Leave it out of the endpoint's `record`: the column `record` has all fields.",
+            )
+        columns.add(field.lower())
+    return replace(spec, fields=fields)
 
 
 def list_named(name: str | Endpoint, *others: str) -> ListSpec:

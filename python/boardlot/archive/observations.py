@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from boardlot import _core
-from boardlot.archive.database import Database, Row, Transaction
+from boardlot.archive.database import Database, Row, Transaction, canonical, digest
 from boardlot.archive.freshness import Fetch
 from boardlot.archive.lists import ListSpec
 from boardlot.archive.locks import Lock
 from boardlot.archive.report import Counts
 from boardlot.archive.views import define_custom
 
+# A list that was read this much after the service's time was not: it was a clock that was wrong.
+AHEAD_MAX_US = 24 * 3600 * 1_000_000
 # The identity and digest of a record, and its text.
 Record = tuple[str, str, str]
 
@@ -26,7 +29,7 @@ class Read:
     Attributes:
         complete: Whether the list is all there is. Otherwise a record that is missing may still
             exist, so none is gone.
-        now: When it was read, in microseconds.
+        now: When it was read, in microseconds: by the service's clock, if it told its time.
         fetch: Where, and when by the service's clock.
     """
 
@@ -47,12 +50,14 @@ def stored(spec: ListSpec, pages: Iterable[Any]) -> list[Record]:
     records: list[Record] = []
     seen_before: Counter[str] = Counter()
     for page in pages:
-        for identity, digest, text in _core._record_texts(
+        for found, hashed, text in _core._record_texts(
             page, list(spec.identity), list(spec.ignored)
         ):
+            # Without these fields, it is identified by all of its values.
+            identity = digest(canonical(text, spec.ignored)) if found == hashed else found
             seen_before[identity] += 1
             number = seen_before[identity]
-            records.append((identity if number == 1 else f"{identity} {number}", digest, text))
+            records.append((identity if number == 1 else f"{identity} {number}", hashed, text))
     return records
 
 
@@ -61,14 +66,16 @@ def store_read(
 ) -> Counts:
     """Store what a list contained, in one transaction.
 
-    The times of one list never go back, whatever the clock does.
+    The times of one list never go back, unless they are so far ahead of the service's time that
+    another clock must have been wrong.
     """
     records, complete = read.records, read.complete
     with database.transaction(lock) as transaction:
         if spec.fields is not None:
             define_custom(database, transaction, spec.name, spec.fields)
         row, read_at, snapshot = _list_row(transaction, spec, key)
-        now = max(read.now, (read_at or 0) + 1)
+        is_wrong = read.fetch.at is not None and (read_at or 0) > read.now + AHEAD_MAX_US
+        now = read.now if is_wrong else max(read.now, (read_at or 0) + 1)
         read.fetch.store(transaction, "lists", row)
         transaction.execute("update lists set read_at = ? where id = ?", (now, row))
         before = _records_of(transaction, row, snapshot)
@@ -88,9 +95,11 @@ def store_read(
             return int(version)
 
         for record in records:
-            identity, digest, _ = record
+            identity, hashed, text = record
             old = before.get(identity)
-            if old is not None and old[1] == digest:
+            if old is not None and (
+                old[1] == hashed or canonical(old[2], spec.ignored) == canonical(text, spec.ignored)
+            ):
                 counts.unchanged += 1
                 current.append(old[0])
             elif old is not None:
@@ -99,12 +108,12 @@ def store_read(
             else:
                 counts.new += 1
                 current.append(add("new", record))
-        for identity, (version, digest, text) in missing.items():
+        for identity, (version, hashed, text) in missing.items():
             if complete:
-                add("gone", (identity, digest, text))
+                add("gone", (identity, hashed, text))
             else:
                 current.append(version)
-        if snapshot is None or current != [version for version, _, _ in before.values()]:
+        if is_wrong or snapshot is None or current != [one[0] for one in before.values()]:
             transaction.execute_many(
                 "insert into versions (list, id, seen_at, change, identity, digest, record) "
                 "values (?, ?, ?, ?, ?, ?, ?)",
@@ -134,7 +143,7 @@ def _records_of(
         "where r.list = ? and r.snapshot = ? order by r.position",
         (row, snapshot or 0),
     )
-    return {identity: (version, digest, text) for identity, version, digest, text in rows}
+    return {identity: (version, hashed, text) for identity, version, hashed, text in rows}
 
 
 def _store_snapshot(
@@ -189,6 +198,9 @@ def changes(database: Database, spec: ListSpec, key: str) -> list[str]:
 
 def _observed(text: str, seen_at: int, change: str) -> str:
     """A record with two more members, which come last: of duplicate names, the last one counts."""
+    added = {"seen_at": seen_at, "change": change}
+    if any(f'"{name}"' in text for name in added):
+        record = json.loads(text)
+        added |= {f"{name}_2": record[name] for name in [*added] if name in record}
     members = text[:-1].rstrip()
-    comma = "" if members == "{" else ","
-    return f'{members}{comma}"seen_at":{seen_at},"change":"{change}"}}'
+    return f"{members}{'' if members == '{' else ','}{json.dumps(added)[1:]}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import date, datetime, timedelta
@@ -14,6 +15,7 @@ from boardlot.archive import observations
 from boardlot.archive.check import Finding, check
 from boardlot.archive.database import Database
 from boardlot.archive.fills import FillStore, gaps
+from boardlot.archive.freshness import Place, row_of
 from boardlot.archive.lists import AnyListName, ListName, Series, list_named
 from boardlot.archive.tables import QueryResult, export
 from boardlot.archive.times import time_of
@@ -53,7 +55,8 @@ class Reader:
             end: End of the update time; both ends are included.
 
         Returns:
-            The service's own values; empty if the archive has none.
+            The service's own values; empty if the archive has none, with a warning if no update
+            has read these fills.
 
         Raises:
             ConfigError: An argument is not valid.
@@ -68,7 +71,14 @@ class Reader:
         # Closed even if a text cannot be read: the exception would keep the transaction open.
         with closing(FillStore(self._database, series).texts(code, *bounds)) as texts:
             records: Records[Fill] = series.records(texts)
+        self._warn(records, series.place, f"fills {series}")
         return records
+
+    def _warn(self, found: Sequence[Any], place: Place, what: str) -> None:
+        if not found and row_of(self._database, place, "id") is None:
+            text = f"the archive {self._database.name} has no update of {what}"
+            # For the line of the caller.
+            warnings.warn(text, stacklevel=3)
 
     def seen(
         self,
@@ -87,7 +97,8 @@ class Reader:
                 microseconds since 1970.
 
         Returns:
-            The records in the service's order; empty if the list had not been read yet.
+            The records in the service's order; empty if the list had not been read yet, with a
+            warning if no update has.
 
         Raises:
             ConfigError: There is no list of this name, or `key` or `at` is not valid.
@@ -97,6 +108,7 @@ class Reader:
         at_micros = None if at is None else _core._micros("at", at)
         texts = observations.seen(self._database, spec, checked, at_micros)
         records: Records[Any] = spec.records(checked, texts)
+        self._warn(records, spec.place(checked), f"{spec.name} {checked}")
         return records
 
     def changes(
@@ -119,6 +131,7 @@ class Reader:
         checked = spec.key_of(key)
         texts = observations.changes(self._database, spec, checked)
         records: Records[Any] = spec.records(checked, texts, observed=True)
+        self._warn(records, spec.place(checked), f"{spec.name} {checked}")
         return records
 
     def gaps(self, account: str | int, market: str) -> list[tuple[datetime, datetime]]:
@@ -134,16 +147,19 @@ class Reader:
         Raises:
             ConfigError: An argument is not valid.
         """
-        state = FillStore(self._database, Series.checked((account, market))).state()
-        now = time.time_ns() // 1000
-        return [(time_of(start), time_of(end)) for start, end in gaps(state, now)]
+        series = Series.checked((account, market))
+        state = FillStore(self._database, series).state()
+        found = list(gaps(state, time.time_ns() // 1000))
+        self._warn(found, series.place, f"fills {series}")
+        return [(time_of(start), time_of(end)) for start, end in found]
 
     def check(self, *, unread: timedelta = UNREAD) -> list[Finding]:
         """What is wrong with what the archive has.
 
         Spans of fills that were not read (`"gap"`), ids that were sent twice with different
-        contents (`"twice"`), dividends that were restated (`"restated"`), and lists that no update
-        has read completely for long (`"unread"`).
+        contents (`"twice"`), dividends that were restated (`"restated"`), lists that no update has
+        read completely for long (`"unread"`), and reads in the future, by a clock that was wrong
+        (`"future"`).
 
         Args:
             unread: After how long a list counts as unread, by this machine's clock.
@@ -236,4 +252,8 @@ class Reader:
                 the archive itself.
             StoreError: The file cannot be written; an existing one is unchanged.
         """
-        return export(self._database, list, path)
+        rows = export(self._database, list, path)
+        name = list if isinstance(list, str) else list.name
+        place: Place = ("series", {}) if name == "fills" else ("lists", {"list": name})
+        self._warn(range(rows), place, name)
+        return rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from boardlot.errors import BoardlotError
+from boardlot.errors import ArchiveUpdateError, BoardlotError
 
 # The name of a list and its key: text, or an account and a market.
 Name = tuple[str, "str | tuple[str, str]"]
@@ -21,20 +21,18 @@ class Counts:
     unchanged: int = 0
 
     def _add(self, other: Counts) -> None:
-        self.new += other.new
-        self.changed += other.changed
-        self.gone += other.gone
-        self.unchanged += other.unchanged
+        for name, count in vars(other).items():
+            setattr(self, name, getattr(self, name) + count)
 
     @property
     def total(self) -> int:
         """How many records there are of any kind."""
-        return self.new + self.changed + self.gone + self.unchanged
+        return sum(vars(self).values())
 
 
 @dataclass
 class UpdateReport:
-    """What an update did to each list.
+    """What an update did to each list; true if no list failed.
 
     Attributes:
         lists: The counts of each list by its name and key, such as `("ipos", "hk")` or
@@ -75,13 +73,27 @@ class UpdateReport:
         """How many records are as before, over all lists."""
         return sum(counts.unchanged for counts in self.lists.values())
 
+    def __bool__(self) -> bool:
+        return not self.errors
+
+    def _reasons(self) -> list[str]:
+        return [f"{name} {_shown(key)}: {error}" for (name, key), error in self.errors.items()]
+
+    def _raise(self) -> None:
+        if not self.errors:
+            return
+        errors = list(self.errors.values())
+        text = f"{len(errors)} of {len(self.lists)} lists failed: {'; '.join(self._reasons())}"
+        passing = [error.retryable for error in errors]
+        hint = "Run the same update again: it reads the rest." if any(passing) else errors[0].hint
+        error = ArchiveUpdateError(text, report=self, retryable=all(passing), hint=hint)
+        raise error from errors[0]
+
     def rows(self) -> Iterator[dict[str, str | int]]:
         """A row for each list: its name, key, counts and error. Raises nothing."""
         for name, counts in self.lists.items():
-            row: dict[str, str | int] = {"list": name[0], "key": _shown(name[1])}
-            row |= {"new": counts.new, "changed": counts.changed, "gone": counts.gone}
-            row |= {"unchanged": counts.unchanged}
-            yield row | {"error": str(self.errors.get(name, ""))}
+            error = str(self.errors.get(name, ""))
+            yield {"list": name[0], "key": _shown(name[1]), **vars(counts), "error": error}
 
     def __str__(self) -> str:
         rows = list(self.rows())

@@ -175,8 +175,7 @@ def _declaring() -> Iterator[Any]:
     """Empty records that have, between them, the columns of all views."""
     yield Series("0", "-").records([])
     for spec in LISTS.values():
-        for key in spec.examples:
-            yield spec.records(key, [], observed=True)
+        yield from spec.samples(observed=True)
 
 
 # Users who open such a file do not expect Parquet in it.
@@ -226,20 +225,18 @@ def arrow_table(database: Database, name: str | Endpoint) -> Any:
         parts = parts or [({"account": "", "market": ""}, Series("0", "-").records([]))]
     else:
         spec = list_named(name, "fills")
-        parts = list(_changes(database, spec)) or [
-            ({spec.column: key}, spec.records(key, [], observed=True)) for key in spec.examples
-        ]
+        parts = list(_changes(database, spec))
+        parts = parts or [({spec.column: ""}, records) for records in spec.samples(observed=True)]
     columns = [_with_keys(pa, file_columns(records, "null"), keys) for keys, records in parts]
     return pa.concat_tables(columns, promote_options="permissive")
 
 
 def _with_keys(pa: Any, table: Any, keys: dict[str, str]) -> Any:
-    """The table with a leading column for each key."""
+    """The table with a leading column for each key; a field of that name ends in `_2`."""
+    names = _unique([*keys, *table.column_names])
     for place, (name, value) in enumerate(keys.items()):
-        if name in table.column_names:
-            table = table.drop_columns([name])
         table = table.add_column(place, name, pa.repeat(pa.scalar(value, pa.string()), len(table)))
-    return table
+    return table.rename_columns(names)
 
 
 def _fills(database: Database) -> Iterator[tuple[dict[str, str], Any]]:

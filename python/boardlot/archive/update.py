@@ -18,6 +18,7 @@ from boardlot.archive.lists import ListSpec, Series
 from boardlot.archive.report import Counts, UpdateReport
 from boardlot.archive.running import Runner
 from boardlot.archive.times import time_of
+from boardlot.archive.views import check_name
 from boardlot.errors import ApiError, BoardlotError, ConfigError, PaginationError, StoreError
 
 # How many fills are read before they are stored, and for how long: a transaction for each page
@@ -56,6 +57,8 @@ def update(work: Update, runner: Runner) -> UpdateReport:
     for series in work.fills:
         check_service(work.database, series.place, f"fills {series}", work.client)
     for spec, key in work.lists:
+        if spec.endpoint is not None:
+            check_name(work.database.read, spec.name)
         check_service(work.database, spec.place(key), f"{spec.name} {key}", work.client)
 
     def read(name: Any, read_list: Callable[[Counts], bool]) -> None:
@@ -111,7 +114,7 @@ class ListReader:
             read = observations.Read(
                 observations.stored(spec, pages),
                 complete=observations.is_complete(spec, pages),
-                now=time.time_ns() // 1000,
+                now=time.time_ns() // 1000 if fetch.at is None else self.clock.now(),
                 fetch=fetch,
             )
             counts._add(observations.store_read(database, spec, key, read, lock))
@@ -187,7 +190,12 @@ class FillReader:
             self._read_span(store, span, now, counts, whole_overlap=not_before is None)
 
     def _spans(self, state: State, now: int, not_before: int | None) -> Iterator[tuple[int, int]]:
-        """The ranges to read: what is new, and what `since` requests and was never read."""
+        """The ranges to read: what is new, and what `since` requests and was never read.
+
+        The service's documentation does not say whether a range includes its bounds: one that
+        adjoins what was read reaches a microsecond into it.
+        """
+        ends = {end for _, end in state.covered}
         since = self.work.since
         newest = state.newest or (state.covered[-1][1] if state.covered else None)
         if newest is None:
@@ -196,15 +204,15 @@ class FillReader:
         else:
             # A time in the future must not hide what comes until then.
             start = max(1, min(newest, now) - self.work.overlap, since or 0, not_before or 0)
-        yield start, max(now, start + 1)
+        yield start - (start in ends), max(now, start + 1)
         at = since
         if at is not None and newest is not None:
             for covered_from, covered_to in state.covered:
                 if at < min(covered_from, start):
-                    yield at, min(covered_from, start)
+                    yield at - (at in ends), min(covered_from, start) + 1
                 at = max(at, covered_to)
             if at < start:
-                yield at, start
+                yield at - (at in ends), start + 1
 
     def _read_span(
         self,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from boardlot.archive.database import Database, Row, Transaction, digest
 from boardlot.archive.fills import CURRENT
 from boardlot.archive.lists import LISTS, Series, columns_of
+from boardlot.errors import ConfigError
 
 # Fields with other names are in `record` alone.
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -42,10 +44,25 @@ def _wanted(database: Database, transaction: Transaction) -> tuple[dict[str, str
     return statements, digest(json.dumps(statements))
 
 
+def check_name(rows: Callable[[str, Sequence[Any]], list[Row]], name: str) -> None:
+    """Refuse the name of a custom endpoint that another one has but for upper and lower case.
+
+    Raises:
+        ConfigError: The archive has it.
+    """
+    query = "select name from endpoints where lower(name) = ? and name <> ?"
+    for (other,) in rows(query, (name.lower(), name)):
+        raise ConfigError(
+            f"the endpoint's name is {name!r}, but the archive has one with the name {other!r}; "
+            "expected a name that differs by more than upper and lower case"
+        )
+
+
 def define_custom(
     database: Database, transaction: Transaction, name: str, fields: list[Column]
 ) -> None:
     """Create the views of a custom endpoint, if its fields are new."""
+    check_name(transaction.execute, name)
     text = json.dumps(fields)
     if transaction.execute("select fields from endpoints where name = ?", (name,)) == [(text,)]:
         return
@@ -68,7 +85,7 @@ def _statements(database: Database, custom: Iterable[Row]) -> dict[str, str]:
         f"from fill_versions f join series s on s.id = f.series where {CURRENT}"
     }
     for spec in LISTS.values():
-        schemas = [columns_of(spec.records(key, [])) for key in spec.examples]
+        schemas = [columns_of(records) for records in spec.samples()]
         by_name = {field[0]: field for schema in reversed(schemas) for field in schema}
         statements |= _of_list(database, spec.name, spec.column, list(by_name.values()))
     for name, text in custom:

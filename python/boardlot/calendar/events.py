@@ -72,44 +72,24 @@ def events(market: str, records: Any) -> Iterator[tuple[Any, ...]]:
         currency = CURRENCIES.get(market) or ipo.text("currency") or None
         bounds = (ipo.price("ipo_price_min"), ipo.price("ipo_price_max"))
         fixed = ipo.price("ipo_price") or ipo.price("list_price")
-        opens, closes = (_day_of(ipo, market, event) for event in ("opening", "closing"))
-        for event, date_field, time_field in DATES[market]:
-            stated, derived = _days(ipo, date_field, time_field)
-            day = stated or derived
-            if day is None:
-                continue
-            time = ipo.value(time_field)
-            source = time_field if stated is None else date_field
-            event_key = (day, market, ipo.code, event, ipo.name)
-            yield (
-                *event_key,
-                time,
-                currency,
-                *bounds,
-                fixed,
-                source,
-                opens,
-                closes,
-                _uid(market, ipo, event, entry),
-            )
+        days = {event: _day(ipo, stated, at) for event, stated, at in DATES[market]}
+        subscription = [days.get(event, (None,))[0] for event in ("opening", "closing")]
+        for event, (day, time, source) in days.items():
+            if day is not None:
+                shown = (time, currency, *bounds, fixed, source, *subscription)
+                uid = _uid(market, ipo, event, entry)
+                yield (day, market, ipo.code, event, ipo.name, *shown, uid)
 
 
-def _days(ipo: _Ipo, date_field: str | None, time_field: str) -> tuple[date | None, date | None]:
-    """The day that the service states, and that of its time.
-
-    The latter also where a day is stated: `local` must work for every time of a calendar.
-    """
-    stated = ipo.value(date_field) if date_field else None
-    return stated, None if ipo.value(time_field) is None else ipo.day(time_field)
-
-
-def _day_of(ipo: _Ipo, market: str, wanted: str) -> date | None:
-    """The day of an event, if the market's list has it."""
-    for event, date_field, time_field in DATES[market]:
-        if event == wanted:
-            stated, derived = _days(ipo, date_field, time_field)
-            return stated or derived
-    return None
+def _day(ipo: _Ipo, date_field: str | None, time_field: str) -> tuple[date | None, Any, str]:
+    """An event's day, its time, and the field of the day: the one that the service states, and
+    otherwise that of its time. A time of another day than the stated one is not the event's."""
+    stated, time = ipo.value(date_field) if date_field else None, ipo.value(time_field)
+    # Also where a day is stated: `local` must work for every time of a calendar.
+    derived = None if time is None else ipo.day(time_field)
+    if date_field is None or stated is None:
+        return derived, time, time_field
+    return stated, time if stated == derived else None, date_field
 
 
 class _Ipo:

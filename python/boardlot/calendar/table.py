@@ -30,8 +30,8 @@ class IpoCalendar(Sequence[dict[str, Any]]):
       Malaysia only), `ballot` (its result is announced), `grey_market` (Hong Kong only),
       `listing`; A-shares have no `closing`, Singapore no `ballot`
     - `name`
-    - `time`: an aware UTC `datetime`, exact to the millisecond, or `None`; midnight in the market
-      if the service knows only the day
+    - `time`: an aware UTC `datetime` of that date, exact to the millisecond, or `None`; midnight in
+      the market if the service knows only the day
     - `currency`; `price_min` and `price_max` if there is a range; `price` if there is one price
       (Hong Kong: once it is fixed); a price of 0 is `None`
     - `field`: the field of the service's record that contains the date

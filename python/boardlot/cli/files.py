@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from boardlot._core import _remove_file
+from boardlot._core import _expand_user, _remove_file
 
 
 class UserPath(click.Path):
@@ -31,7 +31,8 @@ class UserPath(click.Path):
                 param,
                 ctx,
             )
-        path: Path = super().convert(value, param, ctx)  # type: ignore[assignment]
+        # Not by the shell in --key-file=~/key.pem.
+        path: Path = super().convert(_expand_user(value), param, ctx)  # type: ignore[assignment]
         return path
 
 

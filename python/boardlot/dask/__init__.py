@@ -122,7 +122,7 @@ def from_range(
     }  # fmt: skip
     query = Query.of(method, arguments)
     with clients.reference.open() as local:
-        partitions = plan(local, query, npartitions)
+        partitions = plan(local, query, npartitions) or [Partition(query, ())]
     columns = empty(query.sample(), decimals, None, None)
     if query.key is not None:
         columns.insert(0, query.key, [])
@@ -144,8 +144,10 @@ class _Fetch:
     whole: bool = False
 
     def __call__(self, partition: Partition, columns: list[str] | None = None) -> pd.DataFrame:
-        client = self.clients.client(self.partitions)
         wanted = self.columns if columns is None else self.columns[columns]
+        if not partition.keys:
+            return wanted
+        client = self.clients.client(self.partitions)
         names = list(wanted.columns)
         key, rows = partition.read(client, names, concurrency=self.concurrency, whole=self.whole)
         frame = rows.to_pandas(decimals=self.decimals)

@@ -49,7 +49,7 @@ def write_missing(frame: dd.DataFrame, folder: str | os.PathLike[str]) -> list[P
         >>> boardlot.dask.write_missing(frame, folder)
         []
     """
-    folder = Path(folder).absolute()
+    folder = Path(_core._expand_user(folder)).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     digest = _identity(frame.expr)[:12]
     names = [f"part-{index:05d}-{digest}.parquet" for index in range(frame.npartitions)]

@@ -1,5 +1,8 @@
 //! The escapes within JSON strings.
 
+#[cfg(feature = "python")]
+use std::borrow::Cow;
+
 use super::byte_scanner::find_special;
 
 /// The text of a string with escapes, from what is between its quotes.
@@ -34,6 +37,26 @@ pub(super) fn escape_end(bytes: &[u8], start: usize) -> Option<usize> {
     }
 }
 
+/// The same JSON with U+FFFD for lone surrogates, which databases do not accept.
+#[cfg(feature = "python")]
+pub(in crate::decode) fn without_lone_surrogates(json: &str) -> Cow<'_, str> {
+    if !json.contains("\\ud") && !json.contains("\\uD") {
+        return Cow::Borrowed(json);
+    }
+    let (mut text, mut rest) = (String::with_capacity(json.len()), json);
+    while let Some(start) = rest.find('\\') {
+        let (escape, end) = match unicode_escape(rest.as_bytes(), start) {
+            Some((char::REPLACEMENT_CHARACTER, end)) => ("\\ufffd", end),
+            Some((_, end)) => (rest.get(start..end).unwrap_or_default(), end),
+            None => (rest.get(start..start + 2).unwrap_or_default(), start + 2),
+        };
+        text.push_str(rest.get(..start).unwrap_or_default());
+        text.push_str(escape);
+        rest = rest.get(end..).unwrap_or_default();
+    }
+    Cow::Owned(text + rest)
+}
+
 fn simple_escape(letter: u8) -> Option<char> {
     Some(match letter {
         b'"' => '"',
@@ -48,19 +71,17 @@ fn simple_escape(letter: u8) -> Option<char> {
     })
 }
 
-/// The character of a `\uXXXX` or of a surrogate pair of them, and where the escape ends.
+/// The character of a `\uXXXX` or of a surrogate pair of them, and where the escape ends. A lone surrogate,
+/// which no text can have, is U+FFFD.
 fn unicode_escape(bytes: &[u8], start: usize) -> Option<(char, usize)> {
     let first = code_unit(bytes, start)?;
-    if !(0xd800..0xdc00).contains(&first) {
-        // `from_u32` rejects a lone low surrogate.
-        return char::from_u32(first).map(|character| (character, start + 6));
+    if (0xd800..0xdc00).contains(&first)
+        && let Some(second @ 0xdc00..0xe000) = code_unit(bytes, start + 6)
+    {
+        let code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+        return char::from_u32(code).map(|character| (character, start + 12));
     }
-    let second = code_unit(bytes, start + 6)?;
-    if !(0xdc00..0xe000).contains(&second) {
-        return None;
-    }
-    let code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
-    char::from_u32(code).map(|character| (character, start + 12))
+    Some((char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), start + 6))
 }
 
 fn code_unit(bytes: &[u8], start: usize) -> Option<u32> {

@@ -13,6 +13,8 @@ mod writer;
 
 pub(crate) use byte_scanner::short_eq;
 pub(super) use byte_scanner::{all_digits, count_digits};
+#[cfg(feature = "python")]
+pub(super) use escapes::without_lone_surrogates;
 pub(super) use known_key::KnownKey;
 pub use object::Members;
 pub(super) use object::is_too_deep;

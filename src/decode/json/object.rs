@@ -4,11 +4,11 @@ use std::{borrow::Cow, collections::HashMap, fmt};
 
 use serde::{
     Deserialize, Deserializer,
-    de::{MapAccess, Visitor},
+    de::{Error as _, MapAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
-use super::reader::MAX_NESTING;
+use super::{raw::Raw, reader::MAX_NESTING};
 
 /// The members of a JSON object in their order, each name once and each value as its own JSON text.
 pub type Members<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
@@ -44,28 +44,6 @@ pub(in crate::decode) fn is_too_deep(json: &str) -> bool {
         }
     }
     false
-}
-
-/// Text that borrows if it has no escapes; serde's own `Cow` always copies.
-struct Text<'a>(Cow<'a, str>);
-
-impl<'de> Deserialize<'de> for Text<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextVisitor;
-        impl<'de> Visitor<'de> for TextVisitor {
-            type Value = Text<'de>;
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("a string")
-            }
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Borrowed(text)))
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Owned(text.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(TextVisitor)
-    }
 }
 
 struct Object<'a>(Members<'a>);
@@ -117,8 +95,10 @@ impl<'de> Deserialize<'de> for Object<'de> {
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = UniqueMembers::new();
-                while let Some((Text(name), value)) = map.next_entry::<Text<'de>, &RawValue>()? {
-                    members.set(name, value);
+                // Names as JSON: serde would not accept those with a lone surrogate.
+                while let Some((name, value)) = map.next_entry::<&RawValue, &RawValue>()? {
+                    let name = Raw::new(name.get()).text();
+                    members.set(name.ok_or_else(|| A::Error::custom("expected a string"))?, value);
                 }
                 Ok(Object(members.list))
             }

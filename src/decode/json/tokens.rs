@@ -5,8 +5,7 @@ use super::{
     escapes::escape_end,
 };
 
-/// The end of the string whose opening quote is at `start`, and whether it has escapes. A lone
-/// surrogate is an error.
+/// The end of the string whose opening quote is at `start`, and whether it has escapes.
 #[inline(always)]
 pub(super) fn string_end(bytes: &[u8], start: usize) -> Option<(usize, bool)> {
     if *bytes.get(start)? != b'"' {

@@ -10,7 +10,10 @@ use super::{
     utf8::Utf8Bytes,
 };
 use crate::{
-    decode::json::{Members, Value, find_member, parse_members},
+    decode::{
+        json::{Members, Raw, Value, find_member, parse_members},
+        scalars,
+    },
     error::{Error, Result},
 };
 
@@ -114,8 +117,8 @@ impl Page {
 
     /// A member of a record, if it is an integer.
     pub fn integer(&self, index: usize, name: &str) -> Result<Option<i64>> {
-        let value = find_member(&self.row(index)?, name).map(|raw| Value::parse(raw.get()));
-        Ok(value.and_then(|value| value.ok()?.as_integer()))
+        let row = self.row(index)?;
+        Ok(find_member(&row, name).and_then(|raw| scalars::integer(Raw::new(raw.get())).ok()))
     }
 
     /// The members next to the list, and those of the `pagination` object.
@@ -156,25 +159,6 @@ impl Page {
     /// The error for a record that is not valid JSON.
     pub fn invalid_record(&self, index: usize, error: &serde_json::Error) -> Error {
         Error::protocol(format!("record {index} is not valid JSON: {error}"), self.body())
-    }
-
-    /// Checks the escapes of all values, which splitting a response into records does not do: a lone
-    /// surrogate is an error of this page, not of a later access to the record.
-    pub(super) fn check_escapes(&self) -> Result<()> {
-        if !self.body.as_str().contains("\\u") {
-            return Ok(());
-        }
-        for (name, range) in &self.meta {
-            Value::parse(self.text(range)).map_err(|error| {
-                let text = format!("'{name}' in the response is not valid JSON: {error}");
-                Error::protocol(text, self.body())
-            })?;
-        }
-        for index in 0..self.len() {
-            Value::parse(self.row_text(index))
-                .map_err(|error| self.invalid_record(index, &error))?;
-        }
-        Ok(())
     }
 
     /// The text of a record, as it was received.

@@ -2,7 +2,7 @@
 //!
 //! Every byte is checked once, and the positions of records and values are stored. The scan accepts
 //! nothing that the slow path would reject, and finds the same records. Whatever is out of the
-//! ordinary (records whose keys differ, duplicate names, lone surrogates, invalid JSON) it leaves to the
+//! ordinary (records whose keys differ, duplicate names, a list that is null, invalid JSON) it leaves to the
 //! slow path, which also produces the error messages.
 
 use std::{borrow::Cow, ops::Range};
@@ -34,6 +34,7 @@ pub(in crate::decode) fn scan(
     let target = match at {
         RecordsLocation::At(path) => Target::Path(path),
         RecordsLocation::OnlyListOf(name) => Target::OnlyListOf(name),
+        RecordsLocation::OnlyList => return None,
     };
     let mut top = scanner.object(target, 0)?;
     if scanner.reader.peek().is_some() {

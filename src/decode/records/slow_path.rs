@@ -28,26 +28,28 @@ pub(in crate::decode) fn find_page(
     let body = Utf8Bytes::new(body)?;
     let (text, bytes) = (body.as_str(), body.bytes());
     let found = match at {
-        RecordsLocation::At(path) => find_by_path(top, path),
-        RecordsLocation::OnlyListOf(name) => find_only_list(top, name).map_err(|lists| {
-            let places: Vec<String> = lists
-                .iter()
-                .take(LISTS_SHOWN)
-                .map(|list| format!("\"{name}.{}\"", excerpt(list)))
-                .collect();
-            let text = format!(
-                "the response has {} lists {at}: {}; expected one",
-                lists.len(),
-                places.join(", ")
-            );
-            let first = places.first().map_or("", String::as_str);
-            let advice = format!(
-                "If you declared this endpoint, say which list has the records, such as rows={first}; \
-                 otherwise report the response."
-            );
-            Error::protocol(text, bytes).with_advice(advice)
-        })?,
+        RecordsLocation::At(path) => Ok(find_by_path(top, path)),
+        RecordsLocation::OnlyListOf(name) => find_only_list_of(top, name),
+        RecordsLocation::OnlyList => match text.trim_start().starts_with('[') {
+            true => Ok(serde_json::from_str(text).ok().map(|list| (list, Members::new()))),
+            false => only_list(top, true, ""),
+        },
     };
+    let found = found.map_err(|lists| {
+        let places: Vec<String> =
+            lists.iter().take(LISTS_SHOWN).map(|list| format!("\"{}\"", excerpt(list))).collect();
+        let text = format!(
+            "the response has {} lists {at}: {}; expected one",
+            lists.len(),
+            places.join(", ")
+        );
+        let first = places.first().map_or("", String::as_str);
+        let advice = format!(
+            "If you declared this endpoint, say which list has the records, such as rows={first}; \
+                 otherwise report the response."
+        );
+        Error::protocol(text, bytes).with_advice(advice)
+    })?;
     let no_list = |what: String| {
         let advice = "The response does not have this list: check `rows` if you set it; \
                       otherwise report the response.";
@@ -55,16 +57,23 @@ pub(in crate::decode) fn find_page(
     };
     let (list, siblings) =
         found.ok_or_else(|| no_list(format!("the response has no list of records {at}")))?;
-    let items: Vec<&RawValue> = serde_json::from_str(list.get())
+    // What the document does not show may be null, or a list of other values than objects.
+    let items: Option<Vec<&RawValue>> = serde_json::from_str(list.get())
         .map_err(|_| no_list(format!("the value {at} is not a list; expected a JSON array")))?;
-    let mut rows = Vec::with_capacity(items.len());
-    for (index, item) in items.into_iter().enumerate() {
-        if !item.get().starts_with('{') {
+    let mut rows = Vec::new();
+    let mut wrapped = String::new();
+    for (index, item) in items.into_iter().flatten().enumerate() {
+        if item.get().starts_with('{') {
+            rows.push(range_of(text, item.get()));
+        } else if matches!(at, RecordsLocation::At(_)) {
             let advice = "Report the response: each record should be a JSON object.";
             let text = format!("record {index} is not a JSON object");
             return Err(Error::protocol(text, bytes).with_advice(advice.to_owned()));
+        } else {
+            let start = text.len() + wrapped.len();
+            wrapped += &format!("{{\"value\":{}}}", item.get());
+            rows.push(start..text.len() + wrapped.len());
         }
-        rows.push(range_of(text, item.get()));
     }
     let ranges = |members: Members<'_>| -> MemberRanges {
         let others = members.into_iter().filter(|(_, value)| !std::ptr::eq(*value, list));
@@ -75,9 +84,11 @@ pub(in crate::decode) fn find_page(
         (range_of(text, value.get()), ranges(members))
     });
     let metadata = PageMetadata { siblings: ranges(siblings), pagination };
-    let page = Page::new(body.clone(), rows, None, metadata);
-    page.check_escapes()?;
-    Ok(page)
+    let body = match wrapped.is_empty() {
+        true => body,
+        false => Utf8Bytes::new(&Bytes::from(format!("{text}{wrapped}")))?,
+    };
+    Ok(Page::new(body, rows, None, metadata))
 }
 
 /// The position of a part of the text.
@@ -98,24 +109,45 @@ fn find_by_path<'a>(top: &Members<'a>, path: &str) -> Option<(&'a RawValue, Memb
     Some((list, members))
 }
 
-/// The only list in a member, or the member itself, and the members of its object; or the names of the
-/// lists if there are several.
-fn find_only_list<'a>(
-    top: &Members<'a>,
-    name: &str,
-) -> Result<Option<(&'a RawValue, Members<'a>)>, Vec<String>> {
+/// A list with the members of its object; or the places of the lists if there are several.
+type OnlyList<'a> = Result<Option<(&'a RawValue, Members<'a>)>, Vec<String>>;
+
+/// The only list in a member, or the member itself.
+fn find_only_list_of<'a>(top: &Members<'a>, name: &str) -> OnlyList<'a> {
     let Some(data) = find_member(top, name) else { return Ok(None) };
-    if data.get().starts_with('[') {
+    if data.get().starts_with('[') || data.get() == "null" {
         return Ok(Some((data, Members::new())));
     }
     let Ok(members) = parse_members(data.get()) else { return Ok(None) };
-    let mut lists = members.iter().filter(|(_, value)| value.get().starts_with('['));
-    match (lists.next(), lists.next()) {
-        (None, _) => Ok(None),
-        (Some((_, list)), None) => Ok(Some((list, members))),
-        (Some(first), Some(second)) => {
-            let all = [first, second].into_iter().chain(lists);
-            Err(all.map(|(name, _)| name.to_string()).collect())
+    let prefix = format!("{name}.");
+    match only_list(&members, false, &prefix)? {
+        Some(found) => Ok(Some(found)),
+        None => only_list(&members, true, &prefix),
+    }
+}
+
+/// The only list among the members, or with `deep` in the objects within them, too. A null is an empty list
+/// if it is the only one and there is no list.
+fn only_list<'a>(members: &Members<'a>, deep: bool, prefix: &str) -> OnlyList<'a> {
+    let (mut lists, mut nulls) = (Vec::new(), Vec::new());
+    let mut pending = vec![(prefix.to_owned(), members.clone())];
+    while let Some((prefix, members)) = pending.pop() {
+        for (name, value) in &members {
+            match value.get().as_bytes().first() {
+                Some(b'[') => lists.push((format!("{prefix}{name}"), *value, members.clone())),
+                Some(b'n') => nulls.push((String::new(), *value, members.clone())),
+                Some(b'{') if deep => {
+                    let inner = parse_members(value.get()).unwrap_or_default();
+                    pending.push((format!("{prefix}{name}."), inner));
+                }
+                _ => {}
+            }
         }
+    }
+    let found = if lists.is_empty() && nulls.len() == 1 { nulls } else { lists };
+    match <[_; 1]>::try_from(found) {
+        Ok([(_, list, siblings)]) => Ok(Some((list, siblings))),
+        Err(none) if none.is_empty() => Ok(None),
+        Err(several) => Err(several.into_iter().map(|(place, ..)| place).collect()),
     }
 }

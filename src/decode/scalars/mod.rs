@@ -13,7 +13,7 @@ pub(crate) use dates::date_of_days;
 pub(super) use dates::days_since_1970;
 pub(crate) use dates::parse_date;
 pub(super) use decimals::{DECIMAL_PRECISION, DECIMAL_SCALE, parse_decimal};
-pub(crate) use numbers::{parse_float, parse_integer};
+pub(crate) use numbers::{parse_float, parse_integer, parse_whole};
 pub(crate) use values::{
     PushError, date, decimal_float, decimal_text, flag, integer, is_null, number, text, timestamp,
 };

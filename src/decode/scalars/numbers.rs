@@ -14,6 +14,26 @@ pub(crate) fn parse_integer(text: &str) -> Option<i64> {
     Some(if negative { -number } else { number })
 }
 
+/// A whole number of 64 bits, however it is written: also `5.0` and `1e3`.
+#[inline(always)]
+pub(crate) fn parse_whole(text: &str) -> Option<i64> {
+    parse_integer(text).or_else(|| parse_whole_float(text))
+}
+
+/// With a point or an exponent, below 2^53: with at most 16 digits, the float is whole only if the number is.
+#[inline(never)]
+fn parse_whole_float(text: &str) -> Option<i64> {
+    const EXACT: f64 = (1_u64 << 53) as f64;
+    let number = parse_float(text)?;
+    let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, ""));
+    let digits = digits.trim_start_matches(['+', '-']).replace('.', "");
+    // No reader of decimals accepts a longer one.
+    let is_short = exponent.trim_start_matches(['+', '-']).len() <= 4;
+    let digits = digits.trim_matches('0').len();
+    let is_exact = digits <= 16 && number.abs() < EXACT && (number != 0.0 || digits == 0);
+    (is_short && is_exact && number.fract() == 0.0).then_some(number as i64)
+}
+
 /// A decimal number, correctly rounded; not `inf`, `nan` and the other words that Rust parses.
 #[inline(always)]
 pub(crate) fn parse_float(text: &str) -> Option<f64> {
@@ -72,6 +92,35 @@ mod tests {
     #[test]
     fn edge_cases_match_std() {
         NUMBERS.iter().for_each(|text| assert_parsed_like_std(text));
+    }
+
+    #[test]
+    fn a_whole_number_is_whole_however_it_is_written() {
+        for (text, number) in [
+            ("5.0", Some(5)),
+            ("-5.000", Some(-5)),
+            ("0.0", Some(0)),
+            ("1e3", Some(1000)),
+            ("1.25E2", Some(125)),
+            ("120e-1", Some(12)),
+            ("1787000000000000.0", Some(1_787_000_000_000_000)),
+            ("9007199254740991.0", Some((1 << 53) - 1)),
+            ("9007199254740992.0", None),
+            ("9223372036854775807", Some(i64::MAX)),
+            ("5.5", None),
+            ("1e-3", None),
+            ("1e16", None),
+            ("0e99999", None),
+            ("1e-400", None),
+            ("0e-400", Some(0)),
+            ("5.00000000000000000001", None),
+            ("9007199254740993.0", None),
+            ("9223372036854775808", None),
+            (".", None),
+            ("1e", None),
+        ] {
+            assert_eq!(parse_whole(text), number, "{text}");
+        }
     }
 
     proptest! {

@@ -9,7 +9,7 @@ use jiff::civil::Date;
 
 use super::{
     dates::parse_date,
-    numbers::{parse_float, parse_integer},
+    numbers::{parse_float, parse_whole},
 };
 use crate::{api::TimeUnit, decode::json::Raw};
 
@@ -58,7 +58,7 @@ fn non_empty_text(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
 
 #[inline(always)]
 pub(crate) fn integer(raw: Raw<'_>) -> Result<i64, PushError> {
-    parse_integer(&non_empty_text(raw)?).ok_or(PushError::Invalid)
+    parse_whole(&non_empty_text(raw)?).ok_or(PushError::Invalid)
 }
 
 #[inline(always)]
@@ -176,7 +176,7 @@ mod tests {
                 assert_eq!(check(kind, json), Err(PushError::Invalid), "{json} as {}", kind.name());
             }
         }
-        for json in ["1.0", "1e3", "9223372036854775808", "\"1.0\""] {
+        for json in ["1.5", "1e-3", "9223372036854775808", "\"1.5\""] {
             assert_eq!(check(Kind::Integer, json), Err(PushError::Invalid), "{json}");
         }
         assert_eq!(check(Kind::Decimal, "1e-12345"), Err(PushError::Invalid));

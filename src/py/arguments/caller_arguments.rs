@@ -10,15 +10,19 @@ use std::{
 use pyo3::{
     conversion::FromPyObjectOwned,
     prelude::*,
-    types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple},
+    types::{PyDict, PyFloat, PyList, PyString, PyTuple},
 };
 
+pub use super::numbers::{is_bool, number, plain_number};
 use super::request_arguments::compact_json;
 pub use crate::py::interpreter::texts::{optional_text, secret_bytes, secret_text, text, text_of};
 use crate::{
     api::Argument,
     error::Error,
-    os::atomic_file,
+    os::{
+        atomic_file,
+        texts::{expand_user, shown_path, without_mark},
+    },
     py::{
         interpreter::{
             callback::{Invoke, no_stop_iteration},
@@ -36,8 +40,8 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
     let py = value.py();
     let refuse =
         |shown: &str, expected: &str| Err(raise(py, Error::argument(name, shown, expected)));
-    if let Ok(flag) = value.cast::<PyBool>() {
-        return Ok(Argument::Flag(flag.is_true()));
+    if is_bool(value)? {
+        return value.is_truthy().map(Argument::Flag);
     }
     if let Ok(text) = value.cast::<PyString>() {
         return match text.to_str() {
@@ -45,18 +49,13 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
             Err(_) => Err(not_unicode(name, value)),
         };
     }
-    // Also the integers of other libraries, such as numpy's.
-    if value.hasattr("__index__")? {
-        return match value.invoke_method("__index__", ()) {
-            Ok(number) => match number.extract::<i128>() {
+    if let Some(number) = plain_number(value)? {
+        let Ok(number) = number.cast::<PyFloat>() else {
+            return match number.extract::<i128>() {
                 Ok(number) => Ok(Argument::Integer(number)),
                 Err(_) => refuse("out of range", "an integer of at most 127 bits"),
-            },
-            Err(error) if is_error(py, &error) => Err(wrong_value(name, value, EXPECTED)),
-            Err(interrupt) => Err(interrupt),
+            };
         };
-    }
-    if let Ok(number) = value.cast::<PyFloat>() {
         let number = number.value();
         return match number.is_finite() {
             true => Ok(Argument::Number(format!("{number:?}"))),
@@ -71,6 +70,10 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
     }
     let classes = DateClasses::get(py)?;
     if value.is_instance(classes.datetime.bind(py))? {
+        // A missing time of pandas, which is a datetime that equals nothing.
+        if value.ne(value)? {
+            return refuse("NaT, a missing time", "an aware datetime");
+        }
         if value.getattr("tzinfo")?.is_none() || value.invoke_method("utcoffset", ())?.is_none() {
             return refuse(
                 &format!("{value}, a naive datetime"),
@@ -116,7 +119,7 @@ fn wrong_value(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
 /// Converts a value, such as by its `__index__`; none if it cannot be. An interrupt meanwhile is
 /// raised.
 pub fn read<'py, T: FromPyObjectOwned<'py>>(value: &Bound<'py, PyAny>) -> PyResult<Option<T>> {
-    match value.extract().map_err(Into::into) {
+    match number(value).map_err(Into::into) {
         Ok(read) => Ok(Some(read)),
         Err(error) if is_error(value.py(), &error) => Ok(None),
         Err(interrupt) => Err(interrupt),
@@ -160,16 +163,43 @@ pub fn limit(py: Python<'_>, name: &str, value: Option<i64>) -> PyResult<Option<
 
 /// A path.
 pub fn path(name: &str, value: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
-    value.extract().map_err(|error| match is_error(value.py(), &error) {
+    user_path(value).map_err(|error| match is_error(value.py(), &error) {
         true => wrong_type(name, value, "a path"),
         false => error,
     })
 }
 
-/// The contents of the regular file with this path.
+/// A path, or an `Option` of one, as an argument of a function:
+/// `#[pyo3(from_py_with = user_path)]`.
+pub fn user_path<T: UserPath>(value: &Bound<'_, PyAny>) -> PyResult<T> {
+    T::given(value)
+}
+
+/// A Rust type for the path of a user, in which `~` is expanded.
+pub trait UserPath: Sized {
+    /// Converts the argument.
+    fn given(value: &Bound<'_, PyAny>) -> PyResult<Self>;
+}
+
+impl UserPath for PathBuf {
+    fn given(value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        value.extract().map(|path: PathBuf| expand_user(&path))
+    }
+}
+
+impl UserPath for Option<PathBuf> {
+    fn given(value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if value.is_none() { Ok(None) } else { PathBuf::given(value).map(Some) }
+    }
+}
+
+/// The contents of the regular file with this path, without a byte order mark.
 pub fn file_contents(py: Python<'_>, name: &str, path: &Path) -> PyResult<Vec<u8>> {
-    detach(py, || atomic_file::check_regular(path).and_then(|()| fs::read(path)))
-        .map_err(|error| raise(py, Error::config(format!("{name} {}: {error}", path.display()))))
+    let content = detach(py, || atomic_file::check_regular(path).and_then(|()| fs::read(path)));
+    let content = content.map_err(|error| {
+        raise(py, Error::config(format!("{name} {}: {error}", shown_path(path))))
+    })?;
+    Ok(without_mark(&content).to_vec())
 }
 
 /// The names of fields, passed one by one.

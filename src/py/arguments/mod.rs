@@ -1,4 +1,5 @@
 //! Arguments of Python callers, checked.
 
 pub mod caller_arguments;
+mod numbers;
 pub mod request_arguments;

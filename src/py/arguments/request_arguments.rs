@@ -1,13 +1,17 @@
 //! The query, body and headers of a custom request.
 
 use ::http::HeaderMap;
+use boardlot_gated::gated;
 use bytes::Bytes;
 use pyo3::{
+    exceptions::PyTypeError,
     prelude::*,
-    types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple},
+    types::{PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple},
+    wrap_pyfunction,
 };
 use serde_json::value::RawValue;
 
+use super::numbers::plain_number;
 use crate::{
     error::Error,
     http::{Body, header_pair},
@@ -36,17 +40,19 @@ pub fn query(value: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, String)>
             return refuse("a list with an entry that is not a pair");
         };
         let name = text("a name in query", &name)?;
-        let plain = !item.is_instance_of::<PyBool>()
-            && (item.is_instance_of::<PyString>()
-                || item.is_instance_of::<PyInt>()
-                || item.is_instance_of::<PyFloat>());
-        if !plain {
+        let item = if item.is_instance_of::<PyString>() {
+            // Of an enum member, its value.
+            item.getattr("value").unwrap_or(item)
+        } else if let Some(number) = plain_number(&item)? {
+            if number.extract::<f64>().is_ok_and(|number| !number.is_finite()) {
+                return refuse(&format!("invalid: '{}' is {number}", name.escape_debug()));
+            }
+            number
+        } else {
             let class = item.get_type().name()?;
             let shown = format!("invalid: '{}' is of type {class}", name.escape_debug());
             return refuse(&shown);
-        }
-        // Of an enum member, its value.
-        let item = item.getattr("value").unwrap_or(item);
+        };
         let value =
             text(&format!("query: the value of '{}'", name.escape_debug()), item.str()?.as_any())?;
         pairs.push((name, value));
@@ -80,6 +86,24 @@ pub fn body_members(value: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
     Ok(Body::Json(members))
 }
 
+/// What `json` writes for a value that it does not know: for a number, also of numpy, that number.
+#[gated]
+#[pyfunction]
+fn json_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let class = value.get_type().name()?;
+    plain_number(value)?.ok_or_else(|| {
+        PyTypeError::new_err(format!("Object of type {class} is not JSON serializable"))
+    })
+}
+
+/// The int or float that a number is, also one of numpy; None for other values and for bools.
+#[gated]
+#[pyfunction]
+#[pyo3(name = "_plain_number")]
+pub fn python_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    plain_number(value)
+}
+
 /// A value as compact JSON; `name` is the argument, for errors.
 pub fn compact_json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     let py = value.py();
@@ -87,6 +111,7 @@ pub fn compact_json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     options.set_item("separators", (",", ":"))?;
     options.set_item("ensure_ascii", false)?;
     options.set_item("allow_nan", false)?;
+    options.set_item("default", wrap_pyfunction!(json_number, py)?)?;
     let text = import(py, "json")?.getattr("dumps")?.invoke_named((value,), Some(&options));
     text.and_then(|text| text.extract()).map_err(|error| {
         if !is_error(py, &error) {

@@ -7,9 +7,12 @@ use pyo3::{prelude::*, types::PyTuple};
 
 use crate::{
     http::{Cassette, Recorder as CoreRecorder, Replay as CoreReplay},
-    py::interpreter::{
-        errors::{cannot_pickle, raise, wrong_type},
-        shutdown_gate::detach,
+    py::{
+        arguments::caller_arguments::user_path,
+        interpreter::{
+            errors::{cannot_pickle, raise, wrong_type},
+            shutdown_gate::detach,
+        },
     },
 };
 
@@ -40,7 +43,7 @@ pub struct Recorder {
 #[pymethods]
 impl Recorder {
     #[new]
-    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+    fn new(py: Python<'_>, #[pyo3(from_py_with = user_path)] path: PathBuf) -> PyResult<Self> {
         let recorder = CoreRecorder::create(&path).map_err(|error| raise(py, error))?;
         Ok(Recorder { cassette: Arc::new(Cassette::Recorder(recorder)), path })
     }
@@ -88,7 +91,7 @@ pub struct Replay {
 #[pymethods]
 impl Replay {
     #[new]
-    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+    fn new(py: Python<'_>, #[pyo3(from_py_with = user_path)] path: PathBuf) -> PyResult<Self> {
         let replay = CoreReplay::open(&path).map_err(|error| raise(py, error))?;
         let base_url = replay.base_url().map(str::to_owned);
         Ok(Replay { cassette: Arc::new(Cassette::Replay(replay)), path, base_url })

@@ -26,7 +26,7 @@ use crate::{
     pages::PagedCall,
     py::{
         arguments::{
-            caller_arguments::{optional_text, text, text_of},
+            caller_arguments::{number, optional_text, text, text_of},
             request_arguments,
         },
         calls::{
@@ -247,7 +247,7 @@ impl ClientBase {
         this: &Bound<'py, Self>,
         endpoint: &Bound<'py, PyAny>,
         arguments: Arguments<'py>,
-        windows: Option<i64>,
+        #[pyo3(from_py_with = number)] windows: Option<i64>,
         resume: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
@@ -349,7 +349,7 @@ impl ClientBase {
         this: &Bound<'py, Self>,
         endpoint: &Bound<'py, PyAny>,
         keys: &Bound<'py, PyAny>,
-        concurrency: i64,
+        #[pyo3(from_py_with = number)] concurrency: i64,
         #[pyo3(from_py_with = text_of::on_error)] on_error: &str,
         progress: bool,
         arguments: Arguments<'py>,

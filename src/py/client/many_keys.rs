@@ -1,6 +1,9 @@
 //! `fetch_many`: its arguments, and its result.
 
-use std::sync::{Arc, atomic::AtomicU64};
+use std::{
+    collections::HashSet,
+    sync::{Arc, atomic::AtomicU64},
+};
 
 use pyo3::{
     prelude::*,
@@ -9,6 +12,7 @@ use pyo3::{
 
 use super::endpoint_arguments::{Arguments, endpoint_arguments};
 use crate::{
+    api::EncodedValue,
     client::{BatchOutcome, Client},
     error::Error,
     py::{
@@ -57,7 +61,10 @@ impl<'py> ManyKeys<'_, 'py> {
             )),
             false => keys,
         };
-        let keys = keys?.map(|key| argument("keys", &key?)).collect::<PyResult<Vec<_>>>()?;
+        let mut keys = keys?.map(|key| argument("keys", &key?)).collect::<PyResult<Vec<_>>>()?;
+        // `1` and `"1"` are one key: its rows come once.
+        let mut texts = HashSet::new();
+        keys.retain(|key| texts.insert(EncodedValue::from(key.clone()).into_text()));
         let count = Arc::new(AtomicU64::new(0));
         let (total, counted) = (keys.len() as u64, count.clone());
         let future = async move {

@@ -34,9 +34,10 @@ impl Response {
         self.0.status().as_u16()
     }
 
-    /// The headers, with names in lower case; the values of a repeated header are joined by commas.
+    /// The headers by their names in any case, listed in lower case; the values of a repeated header are
+    /// joined by commas.
     #[getter]
-    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let headers = PyDict::new(py);
         for name in self.0.headers().keys() {
             let values: Vec<_> = self
@@ -48,7 +49,7 @@ impl Response {
                 .collect();
             headers.set_item(name.as_str(), values.join(", "))?;
         }
-        Ok(headers)
+        in_any_case(headers)
     }
 
     /// The body as bytes, decompressed.
@@ -69,6 +70,11 @@ impl Response {
     fn __repr__(&self) -> String {
         format!("<Response {}, {} bytes>", self.status(), self.0.body().len())
     }
+}
+
+/// The same dict, in which a name is found in any case.
+fn in_any_case(headers: Bound<'_, PyDict>) -> PyResult<Bound<'_, PyAny>> {
+    import(headers.py(), "boardlot._headers")?.getattr("Headers")?.invoke((headers,))
 }
 
 /// A request as it would be sent: signed, but without secrets.
@@ -110,12 +116,12 @@ impl Explanation {
 
     /// The headers that authorize and describe the request; tokens are redacted.
     #[getter]
-    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let headers = PyDict::new(py);
         for (name, value) in self.0.headers.iter().chain(&self.0.authorization) {
             headers.set_item(name, value)?;
         }
-        Ok(headers)
+        in_any_case(headers)
     }
 
     /// Which rate limit applies to the request, and how much of it is free now; None without a limit.

@@ -38,7 +38,8 @@ pub fn record_texts(
     ignored: Vec<String>,
 ) -> PyResult<Vec<(String, String, String)>> {
     let rows = records.get().rows();
-    let owned = |record: StoredRecord<'_>| (record.identity, record.digest, record.text.to_owned());
+    let owned =
+        |record: StoredRecord<'_>| (record.identity, record.digest, record.text.into_owned());
     detach(py, || Ok(rows.to_stored(&identity, &ignored)?.into_iter().map(owned).collect()))
         .map_err(|error| raise(py, error))
 }
@@ -53,7 +54,7 @@ type Fill = (String, i64, Option<String>, String);
 pub fn fill_rows(py: Python<'_>, records: &Bound<'_, Records>) -> PyResult<Vec<Fill>> {
     let rows = records.get().rows();
     let owned =
-        |fill: StoredFill<'_>| (fill.identity, fill.updated, fill.code, fill.text.to_owned());
+        |fill: StoredFill<'_>| (fill.identity, fill.updated, fill.code, fill.text.into_owned());
     detach(py, || Ok(rows.to_stored_fills()?.into_iter().map(owned).collect()))
         .map_err(|error| raise(py, error))
 }

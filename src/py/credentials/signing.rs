@@ -11,7 +11,9 @@ use crate::{
     auth::{Algorithm, blocking, generate, payload},
     error::Error,
     py::{
-        arguments::caller_arguments::text_of, calls::blocking::block, interpreter::errors::raise,
+        arguments::caller_arguments::{number, text_of},
+        calls::blocking::block,
+        interpreter::errors::raise,
     },
 };
 
@@ -31,7 +33,7 @@ use crate::{
 )]
 pub fn signature_payload<'py>(
     py: Python<'py>,
-    timestamp_ms: i64,
+    #[pyo3(from_py_with = number)] timestamp_ms: i64,
     #[pyo3(from_py_with = text_of::method)] method: &str,
     #[pyo3(from_py_with = text_of::path)] path: &str,
     #[pyo3(from_py_with = text_of::query)] query: &str,
@@ -51,7 +53,7 @@ pub fn signature_payload<'py>(
 pub fn generate_key(
     py: Python<'_>,
     #[pyo3(from_py_with = text_of::algorithm)] algorithm: &str,
-    bits: i64,
+    #[pyo3(from_py_with = number)] bits: i64,
 ) -> PyResult<GeneratedKey> {
     let refuse = |error| raise(py, error);
     let algorithm = Algorithm::parse(algorithm).map_err(refuse)?;

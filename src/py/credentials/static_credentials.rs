@@ -14,10 +14,11 @@ use pyo3::{
 use zeroize::Zeroizing;
 
 use crate::{
-    auth::{Credentials, KeyPair, blocking},
+    auth::{Credentials, KeyPair, blocking, pem},
     error::{Error, Result},
+    os::texts::shown_path,
     py::{
-        arguments::caller_arguments::{secret_bytes, secret_text, text_of},
+        arguments::caller_arguments::{secret_bytes, secret_text, text_of, user_path},
         calls::blocking::block,
         interpreter::{
             callback::{Invoke, import},
@@ -102,14 +103,15 @@ impl ApiKey {
             let key = read_key(py, Zeroizing::new(bytes.as_bytes().to_vec()), password)?;
             return ApiKey::from_key(key_id, key).map_err(refuse);
         }
+        // A text with undecodable bytes may be a path.
         if let Ok(text) = private_key.cast::<PyString>()
-            && let text = secret_text("private_key", text)?
-            && text.contains("-----BEGIN")
+            && let Ok(text) = secret_text("private_key", text)
+            && text.contains(pem::BEGIN)
         {
             let key = read_key(py, Zeroizing::new(text.as_bytes().to_vec()), password)?;
             return ApiKey::from_key(key_id, key).map_err(refuse);
         }
-        let path: PathBuf = private_key.extract().map_err(|error| match is_error(py, &error) {
+        let path: PathBuf = user_path(private_key).map_err(|error| match is_error(py, &error) {
             true => wrong_type("private_key", private_key, "a path, PEM text or bytes"),
             false => error,
         })?;
@@ -198,39 +200,25 @@ fn read_key(
     block(py, blocking(move || KeyPair::read(&bytes, Some(&password))))
 }
 
-/// The contents of a key file, and whether other users can read it.
+/// The contents of a key file, and whether other users can read it. What was passed may be a secret: an
+/// error shows it only if it looks like a path.
 fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
     /// Far larger than any key: a path to a huge file is a mistake.
     const KEY_FILE_MAX_BYTES: u64 = 1 << 20;
-    if looks_like_a_key(&path.to_string_lossy()) && !path.exists() {
-        return Err(Error::config(
-            "private_key is neither the path of a file nor PEM text; it is not shown, since it \
-             looks like a key itself. Pass a path, or PEM text with its -----BEGIN line",
-        ));
-    }
+    let shown = shown_path(path);
+    let secret = ", or PEM text with its -----BEGIN line. This service signs requests with a private key, \
+                  and an API secret is not one";
+    let or = if shown.starts_with('(') { secret } else { "" };
     let refuse = |error: std::io::Error| {
-        Error::config(format!(
-            "private_key {} cannot be read: {error}; expected the file of a private key",
-            path.display()
-        ))
+        let expected = format!("expected the file of a private key{or}");
+        Error::config(format!("private_key {shown} cannot be read: {error}; {expected}"))
     };
     let metadata = std::fs::metadata(path).map_err(refuse)?;
     if !metadata.is_file() || metadata.len() > KEY_FILE_MAX_BYTES {
-        return Err(Error::config(format!("private_key {} is not a key file", path.display())));
+        return Err(Error::config(format!("private_key {shown} is not a key file")));
     }
     let bytes = std::fs::read(path).map_err(refuse)?;
     Ok((Zeroizing::new(bytes), readable_by_others(&metadata)))
-}
-
-/// Returns true if a string that should be a path may be the key itself, which no error message may
-/// show.
-fn looks_like_a_key(text: &str) -> bool {
-    /// 32 bytes as Base64 without padding: the shortest key.
-    const SHORTEST: usize = 43;
-    let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/-_=".contains(c);
-    // However it was pasted: with spaces around it, or in groups.
-    let mut letters = text.chars().filter(|c| !c.is_whitespace());
-    text.contains('\n') || (letters.clone().count() >= SHORTEST && letters.all(is_base64))
 }
 
 #[cfg(unix)]

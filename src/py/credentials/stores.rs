@@ -20,7 +20,7 @@ use crate::{
     },
     error::{Error, Result},
     py::{
-        arguments::caller_arguments::{secret_text, text_of},
+        arguments::caller_arguments::{secret_text, text_of, user_path},
         calls::blocking::block,
         interpreter::{
             callback::Invoke,
@@ -178,7 +178,7 @@ impl EncryptedFileStore {
     #[new]
     fn new(
         py: Python<'_>,
-        path: PathBuf,
+        #[pyo3(from_py_with = user_path)] path: PathBuf,
         passphrase: &Bound<'_, PyAny>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let (callable, passphrase) = if passphrase.is_instance_of::<PyString>() {

@@ -1,6 +1,7 @@
 //! Files that Python code locks, replaces or removes, in the way in which the core does with its own.
 
 use std::{
+    ffi::OsString,
     io,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
@@ -14,8 +15,7 @@ use pyo3::{
 };
 
 use crate::{
-    os::atomic_file,
-    os::lock::LockFile,
+    os::{atomic_file, lock::LockFile, texts},
     py::interpreter::{
         callback::{Invoke, import},
         shutdown_gate::detach,
@@ -42,6 +42,22 @@ pub fn replace_file(py: Python<'_>, new: PathBuf, path: PathBuf, force: bool) ->
 #[pyo3(name = "_remove_file")]
 pub fn remove_file(py: Python<'_>, path: PathBuf) -> PyResult<()> {
     detach(py, || atomic_file::remove(&path)).map_err(|error| os_error(py, &path, &error))
+}
+
+/// The path with the home folder for a `~` at its start.
+#[gated]
+#[pyfunction]
+#[pyo3(name = "_expand_user")]
+pub fn expand_user(path: PathBuf) -> OsString {
+    texts::expand_user(&path).into_os_string()
+}
+
+/// The path of a file with a secret as an error may show it: what was passed may be the secret itself.
+#[gated]
+#[pyfunction]
+#[pyo3(name = "_shown_path")]
+pub fn shown_path(path: PathBuf) -> String {
+    texts::shown_path(&path)
 }
 
 /// Whether an action that SQLite asks its authorizer about only reads: 0, or 1 to refuse it. A function in

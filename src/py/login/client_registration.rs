@@ -12,7 +12,7 @@ use crate::{
     http::{BaseUrl, Transport},
     login::{check_redirect_uri, register},
     py::{
-        arguments::caller_arguments::{optional_text, read, text_of},
+        arguments::caller_arguments::{number, optional_text, read, text_of, user_path},
         calls::blocking::block,
         interpreter::{
             errors::{cannot_pickle, raise, wrong_type},
@@ -94,9 +94,9 @@ pub fn register_client<'py>(
     redirect_uris: &Bound<'py, PyAny>,
     client_name: Option<&Bound<'py, PyAny>>,
     confidential: bool,
-    timeout: f64,
+    #[pyo3(from_py_with = number)] timeout: f64,
     #[pyo3(from_py_with = text_of::proxy)] proxy: Option<String>,
-    ca_file: Option<PathBuf>,
+    #[pyo3(from_py_with = user_path)] ca_file: Option<PathBuf>,
 ) -> PyResult<Registration> {
     let refuse = |error| raise(py, error);
     let base = BaseUrl::parse(base_url).map_err(refuse)?;

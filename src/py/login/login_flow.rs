@@ -14,7 +14,7 @@ use crate::{
     http::{BaseUrl, PoolSlot},
     login::{Flow, Options},
     py::{
-        arguments::caller_arguments::{seconds, text_of},
+        arguments::caller_arguments::{number, seconds, text_of, user_path},
         calls::{
             blocking::{block, block_in},
             call::{Call, CallMode},
@@ -125,11 +125,11 @@ pub fn begin_login<'py>(
     store: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = text_of::client_id)] client_id: Option<String>,
     client_name: Option<&Bound<'py, PyAny>>,
-    redirect_port: i64,
-    timeout: f64,
+    #[pyo3(from_py_with = number)] redirect_port: i64,
+    #[pyo3(from_py_with = number)] timeout: f64,
     confidential: bool,
     #[pyo3(from_py_with = text_of::proxy)] proxy: Option<String>,
-    ca_file: Option<PathBuf>,
+    #[pyo3(from_py_with = user_path)] ca_file: Option<PathBuf>,
 ) -> PyResult<LoginFlow> {
     let refuse = |error| raise(py, error);
     let base = BaseUrl::parse(base_url).map_err(refuse)?;
@@ -165,12 +165,12 @@ pub fn login<'py>(
     store: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = text_of::client_id)] client_id: Option<String>,
     client_name: Option<&Bound<'py, PyAny>>,
-    redirect_port: i64,
+    #[pyo3(from_py_with = number)] redirect_port: i64,
     open_browser: bool,
-    timeout: f64,
+    #[pyo3(from_py_with = number)] timeout: f64,
     confidential: bool,
     #[pyo3(from_py_with = text_of::proxy)] proxy: Option<String>,
-    ca_file: Option<PathBuf>,
+    #[pyo3(from_py_with = user_path)] ca_file: Option<PathBuf>,
 ) -> PyResult<OAuth> {
     let LoginFlow { flow, store } = begin_login(
         py,

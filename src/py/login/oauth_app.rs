@@ -15,7 +15,9 @@ use crate::{
     http::{BaseUrl, TransportOptions},
     login::{App, AppOptions, AuthorizationRequest as Core},
     py::{
-        arguments::caller_arguments::{file_contents, seconds, secret_text, text, text_of},
+        arguments::caller_arguments::{
+            file_contents, number, seconds, secret_text, text, text_of, user_path,
+        },
         calls::{
             blocking::block,
             call::{Call, CallMode},
@@ -211,9 +213,9 @@ macro_rules! app_class {
                 #[pyo3(from_py_with = text_of::redirect_uri)] redirect_uri: String,
                 store: Option<&Bound<'py, PyAny>>,
                 client_secret: Option<&Bound<'py, PyAny>>,
-                timeout: f64,
+                #[pyo3(from_py_with = number)] timeout: f64,
                 #[pyo3(from_py_with = text_of::proxy)] proxy: Option<String>,
-                ca_file: Option<PathBuf>,
+                #[pyo3(from_py_with = user_path)] ca_file: Option<PathBuf>,
             ) -> PyResult<PyClassInitializer<Self>> {
                 let base = new_base(
                     py, base_url, client_id, redirect_uri, store, client_secret, timeout, proxy, ca_file,

@@ -29,7 +29,7 @@ use crate::{
     os::process::AbortOnDrop,
     pages::{CheckedSink, Fetcher, Gathering, Limits, Pages, Sink, exhausted},
     py::{
-        arguments::caller_arguments::{self, text_of},
+        arguments::caller_arguments::{self, number, text_of},
         calls::{
             call::{Call, CallMode, Finish, Start},
             progress::Progress,
@@ -315,8 +315,8 @@ impl PagerBase {
     fn all<'py>(
         &self,
         py: Python<'py>,
-        max_items: Option<i64>,
-        max_pages: Option<i64>,
+        #[pyo3(from_py_with = number)] max_items: Option<i64>,
+        #[pyo3(from_py_with = number)] max_pages: Option<i64>,
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let items = caller_arguments::limit(py, "max_items", max_items)?;

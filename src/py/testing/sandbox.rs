@@ -17,7 +17,7 @@ use crate::{
     error::{Error, Result, did_you_mean},
     os::process::runtime,
     py::{
-        arguments::caller_arguments::{argument, text, text_of},
+        arguments::caller_arguments::{argument, number, text, text_of},
         client::endpoint::Endpoint,
         credentials::static_credentials::ApiKey,
         interpreter::{
@@ -74,13 +74,13 @@ impl Sandbox {
     #[expect(clippy::too_many_arguments, reason = "the public signature")]
     fn new(
         py: Python<'_>,
-        seed: i128,
-        port: i128,
-        fills: i128,
-        orders: i128,
-        plate_stocks: i128,
-        token_lifetime: f64,
-        clock_offset: f64,
+        #[pyo3(from_py_with = number)] seed: i128,
+        #[pyo3(from_py_with = number)] port: i128,
+        #[pyo3(from_py_with = number)] fills: i128,
+        #[pyo3(from_py_with = number)] orders: i128,
+        #[pyo3(from_py_with = number)] plate_stocks: i128,
+        #[pyo3(from_py_with = number)] token_lifetime: f64,
+        #[pyo3(from_py_with = number)] clock_offset: f64,
         faults: Option<&Bound<'_, Faults>>,
         today: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = text_of::host)] host: &str,
@@ -203,9 +203,9 @@ impl Sandbox {
         &self,
         py: Python<'_>,
         endpoint: Option<&Bound<'_, PyAny>>,
-        times: Option<i128>,
-        status: Option<i128>,
-        code: Option<i64>,
+        #[pyo3(from_py_with = number)] times: Option<i128>,
+        #[pyo3(from_py_with = number)] status: Option<i128>,
+        #[pyo3(from_py_with = number)] code: Option<i64>,
         #[pyo3(from_py_with = text_of::message)] message: Option<String>,
     ) -> PyResult<()> {
         let refuse = |error| raise(py, error);
@@ -406,13 +406,13 @@ impl Faults {
     #[expect(clippy::too_many_arguments, reason = "the public signature")]
     fn new(
         py: Python<'_>,
-        latency: f64,
-        error_rate: f64,
-        drop_rate: f64,
-        truncate_rate: f64,
-        throttle_rate: f64,
-        html_rate: f64,
-        seed: i128,
+        #[pyo3(from_py_with = number)] latency: f64,
+        #[pyo3(from_py_with = number)] error_rate: f64,
+        #[pyo3(from_py_with = number)] drop_rate: f64,
+        #[pyo3(from_py_with = number)] truncate_rate: f64,
+        #[pyo3(from_py_with = number)] throttle_rate: f64,
+        #[pyo3(from_py_with = number)] html_rate: f64,
+        #[pyo3(from_py_with = number)] seed: i128,
     ) -> PyResult<Self> {
         let seed = seed_of(seed).map_err(|error| raise(py, error))?;
         let faults = sandbox::Faults {

@@ -46,9 +46,11 @@ impl Rejection {
         let Rejection { code, error_code, .. } = self;
         let message = Value::from(self.message.as_str());
         let body = match envelope {
-            Envelope::RetCode | Envelope::Undocumented | Envelope::Field(_) => format!(
-                r#"{{"ret_code":{code},"ret_msg":{message},"error":{{"code":"{error_code}"}}}}"#
-            ),
+            Envelope::RetCode | Envelope::Undocumented | Envelope::Unknown | Envelope::Field(_) => {
+                format!(
+                    r#"{{"ret_code":{code},"ret_msg":{message},"error":{{"code":"{error_code}"}}}}"#
+                )
+            }
             Envelope::Code => format!(r#"{{"code":{code},"msg":{message}}}"#),
             Envelope::Status => format!(r#"{{"s":"error","errcode":{code},"errmsg":{message}}}"#),
         };
@@ -84,6 +86,7 @@ impl Body {
                     if endpoint.name == "plate_stocks" { "stock_list" } else { &endpoint.name };
                 format!("{member}.{list}")
             }
+            ResponseShape::Rows(RecordsLocation::OnlyList, _) => format!("data.{}", endpoint.name),
             _ => String::new(),
         };
         let path: Vec<String> = location.split('.').map(str::to_owned).collect();

@@ -46,7 +46,8 @@ pub static TRADING_DAYS: Endpoint = Endpoint {
     path: Cow::Borrowed("/api/v1.0/quote/trading-days"),
     section: "4.2",
     summary: "The trading days of a market between two dates.",
-    notes: "The service does not document the fields of the response: they are returned unchanged.",
+    notes: "The service does not document the response: the records are the only list in it, unchanged. \
+            What is not an object becomes one with the field `value`.",
     python_notes: "",
     parameters: Cow::Borrowed(&[
         Parameter::query("market", ParameterKind::Market, "Market prefix such as `HK`.").required(),
@@ -55,8 +56,8 @@ pub static TRADING_DAYS: Endpoint = Endpoint {
         Parameter::query("end", ParameterKind::Date, "Last date, in the market's time zone.")
             .required(),
     ]),
-    envelope: Envelope::Undocumented,
-    response: ResponseShape::Rows(RecordsLocation::OnlyListOf("data"), Schema::One(&TRADING_DAY)),
+    envelope: Envelope::Unknown,
+    response: ResponseShape::Rows(RecordsLocation::OnlyList, Schema::One(&TRADING_DAY)),
     paging: None,
     failures: &[],
     undeclared: None,

@@ -18,6 +18,8 @@ pub enum Envelope {
     Field(&'static str),
     /// Undocumented: whichever of the first three marks the response carries decides.
     Undocumented,
+    /// Nothing of the response is documented, not even a mark: any JSON that reports no failure is a success.
+    Unknown,
 }
 
 /// The content of a successful response.
@@ -40,6 +42,8 @@ pub enum RecordsLocation {
     At(Cow<'static, str>),
     /// The shape below this member is undocumented: the only list in it, or the member itself.
     OnlyListOf(&'static str),
+    /// The shape of the whole response is undocumented: the only list in it.
+    OnlyList,
 }
 
 impl RecordsLocation {
@@ -54,6 +58,7 @@ impl fmt::Display for RecordsLocation {
         match self {
             RecordsLocation::At(path) => write!(out, "at '{path}'"),
             RecordsLocation::OnlyListOf(name) => write!(out, "in '{name}'"),
+            RecordsLocation::OnlyList => out.write_str("in it"),
         }
     }
 }

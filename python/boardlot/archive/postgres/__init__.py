@@ -182,11 +182,8 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     def reads(self, path: str) -> bool:
         return False
 
-    def typed(self, field: str, kind: str, unit: str) -> str:
-        return postgres_types.typed(field, kind, unit)
-
-    def timestamp_sql(self, column: str) -> str:
-        return postgres_types.timestamp_sql(column)
+    typed = staticmethod(postgres_types.typed)
+    timestamp_sql = staticmethod(postgres_types.timestamp_sql)
 
 
 def _shown(given: dict[str, Any]) -> str:

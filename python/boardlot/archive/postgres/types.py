@@ -15,6 +15,8 @@ NUMBER = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
 LONG_EXPONENT = "[eE][+-]?0*[1-9][0-9]{4}"
 LONG_DECIMAL = "[eE][+-]?[0-9]{5}"
 DIGITS_MAX = 4_000
+# Whole numbers with a point or an exponent are read below this one: 2^53.
+EXACT = 9_007_199_254_740_992
 # Halves of the largest float's last place and of the smallest float: the bounds of rounding.
 TOO_LARGE = "1.797693134862315807e308"
 TOO_SMALL = "2.47032822920623272e-324"
@@ -49,7 +51,11 @@ def typed(field: str, kind: str, unit: str) -> str:
         "v",
         value,
         f"case when v ~ '^[+-]?[0-9]+$' and length(v) <= {DIGITS_MAX} then case when v::numeric "
-        "between -9223372036854775808 and 9223372036854775807 then v::bigint end end",
+        "between -9223372036854775808 and 9223372036854775807 then v::bigint end "
+        # Such as 5.0 and 1e3.
+        f"when v ~ '{NUMBER}' and v !~ '{LONG_DECIMAL}' and length(v) <= {DIGITS_MAX} then "
+        + _of("n", "v::numeric", f"case when n = trunc(n) and abs(n) < {EXACT} then n::bigint end")
+        + " end",
     )
     if kind == "integer":
         return f"case when {is_scalar} then {integer} end"

@@ -59,13 +59,26 @@ def timestamp_sql(column: str) -> str:
 def _integer(field: _Field) -> str:
     text = (
         "(select case when d <> '' and d not glob '*[^0-9]*' "
-        "and typeof(cast(t as numeric)) = 'integer' then cast(t as numeric) end from "
+        "then case when typeof(cast(t as numeric)) = 'integer' then cast(t as numeric) end "
+        f"else {_whole(field, field.text)} end from "
         "(select t, case when substr(t, 1, 1) in ('+', '-') then substr(t, 2) else t end as d "
         f"from (select {field.text} as t)))"
     )
     return (
         f"case {field.type} when 'integer' then case when typeof({field.value}) = 'integer' "
-        f"then {field.value} end when 'text' then {text} end"
+        f"then {field.value} end when 'real' then {_whole(field, field.json)} "
+        f"when 'text' then {text} end"
+    )
+
+
+def _whole(field: _Field, text: str) -> str:
+    """A whole number with a point or an exponent, such as 5.0: exact below 2^53."""
+    # One that is too small for a float is not 0.
+    is_zero = "substr(t, 1, instr(lower(t) || 'e', 'e') - 1) not glob '*[1-9]*'"
+    return (
+        "(select case when abs(f) < 9007199254740992 and f = cast(f as integer) "
+        f"and (f <> 0 or {is_zero}) then cast(f as integer) end "
+        f"from (select {_number(field, exact=True)} as f, {text} as t))"
     )
 
 

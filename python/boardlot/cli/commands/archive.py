@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import click
 
+from boardlot._support.cell_format import escaped
 from boardlot.archive import Archive
 from boardlot.archive.arguments import EVERY_MIN, SECONDS_MAX, server_address
 from boardlot.archive.lists import LISTS, ListName
@@ -33,8 +34,9 @@ class _File(click.types.StringParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if server_address(str(value)) is not None:
             return str(value)
-        UserPath().convert(value, param, ctx)
-        return str(value)
+        if value == ":memory:":
+            self.fail("':memory:' is lost when the command ends; expected a file", param, ctx)
+        return str(UserPath().convert(value, param, ctx))
 
 
 def _account(text: str) -> tuple[str, str]:
@@ -151,11 +153,14 @@ def update(
             since=start,
             overlap=timedelta(days=overlap_days),
             max_age=None if max_age_minutes is None else timedelta(minutes=max_age_minutes),
+            on_error="collect",
             progress=settings.out is not None,
             **keys,
         )
     emit(settings, list(report.rows()))
-    return 1 if report.errors else 0
+    for reason in report._reasons():
+        click.echo(f"boardlot: {escaped(reason)}", err=True)
+    return 0 if report else 1
 
 
 @archive.command(

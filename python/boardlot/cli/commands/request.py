@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 
 import click
 
+from boardlot._core import _expand_user
 from boardlot.cli.click_classes import Argument, DataCommand
 from boardlot.cli.files import UserPath
 from boardlot.cli.output.emit import check_destination, emit_bytes
@@ -56,7 +58,7 @@ def request(
     goes to stdout, with JSON indented on a terminal; the HTTP status goes to stderr. The exit
     status is 1 from HTTP 400 on; the service may also report an error with HTTP 200.
     """
-    reads = [Path(body[1:])] if body is not None and body.startswith("@") else []
+    reads = [Path(_expand_user(body[1:]))] if body is not None and body.startswith("@") else []
     check_destination(settings, reads)
     pairs = [_query_pair(text) for text in query]
     content = None if body is None else _body(body)
@@ -78,14 +80,18 @@ def _query_pair(text: str) -> tuple[str, str]:
 
 def _body(text: str) -> bytes:
     if text == "@-":
-        return sys.stdin.buffer.read()
+        return sys.stdin.buffer.read().removeprefix(codecs.BOM_UTF8)
     if text.startswith("@"):
-        return Path(text[1:]).read_bytes()
+        return Path(_expand_user(text[1:])).read_bytes().removeprefix(codecs.BOM_UTF8)
     try:
-        json.loads(text)
+        json.loads(text, parse_constant=_reject_constant)
     except ValueError as wrong:
         raise click.UsageError(f"--body is not JSON: {wrong}; write a file as @FILE") from None
     return text.encode()
+
+
+def _reject_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number of JSON")
 
 
 def _readable(content: bytes, *, colours: bool = False) -> bytes:

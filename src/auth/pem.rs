@@ -1,0 +1,71 @@
+//! PEM (RFC 7468), in every layout that OpenSSL reads: the one reader of keys and certificates.
+
+use base64::{
+    Engine, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
+use zeroize::Zeroizing;
+
+use crate::error::{Error, Result};
+
+/// The beginning of a block.
+pub const BEGIN: &str = "-----BEGIN ";
+const DASHES: &str = "-----";
+
+/// A block: its label, and what its Base64 stands for.
+pub struct Block {
+    /// The text after `BEGIN`.
+    pub label: String,
+    /// The content; an error if it is not Base64, as with the headers of a traditionally encrypted key.
+    pub content: Option<Zeroizing<Vec<u8>>>,
+}
+
+impl std::fmt::Debug for Block {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Block({})", self.label)
+    }
+}
+
+/// Base64 with or without its padding.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// The blocks of a text, whatever its white space, and whatever is between them. `name` is the argument;
+/// a block without its end is an error, so that none is lost.
+pub fn blocks(name: &str, text: &[u8]) -> Result<Vec<Block>> {
+    let refuse = |what: String| Err(Error::config(format!("{name} is not valid PEM: {what}")));
+    let (mut found, mut rest) = (Vec::new(), text);
+    while let Some((_, after)) = split_once(rest, BEGIN) {
+        let Some((label, after)) = split_once(after, DASHES) else {
+            return refuse("a BEGIN line without its end".to_owned());
+        };
+        // Of what is not text, nothing is shown.
+        let label = std::str::from_utf8(label).unwrap_or_default().trim().to_owned();
+        let is_label = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == ' ';
+        if label.is_empty() || label.len() > 64 || !label.chars().all(is_label) {
+            return refuse("a BEGIN line without a label".to_owned());
+        }
+        let end = format!("-----END {label}-----");
+        let content = split_once(after, &end).filter(|(text, _)| split_once(text, BEGIN).is_none());
+        let Some((content, after)) = content else {
+            return refuse(format!("BEGIN {label} has no END {label}; is a part missing?"));
+        };
+        found.push(Block { label, content: decoded(content) });
+        rest = after;
+    }
+    Ok(found)
+}
+
+fn decoded(text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    let mut packed = Zeroizing::new(Vec::with_capacity(text.len()));
+    packed.extend(text.iter().filter(|byte| !byte.is_ascii_whitespace()));
+    let content = Zeroizing::new(BASE64.decode(packed.as_slice()).ok()?);
+    (!content.is_empty()).then_some(content)
+}
+
+fn split_once<'a>(text: &'a [u8], separator: &str) -> Option<(&'a [u8], &'a [u8])> {
+    let start = text.windows(separator.len()).position(|part| part == separator.as_bytes())?;
+    Some((text.get(..start)?, text.get(start + separator.len()..)?))
+}

@@ -1,0 +1,128 @@
+//! Texts and paths as users have them.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// The byte order mark that editors of Windows put before UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// A text that was read, without the byte order mark at its start. Every text is read through this.
+pub fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(MARK).unwrap_or(bytes)
+}
+
+/// The text of a file, without that mark.
+pub fn text(bytes: &[u8]) -> io::Result<String> {
+    let text = str::from_utf8(without_mark(bytes));
+    text.map(str::to_owned)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
+}
+
+/// The path with the user's home folder for a `~` at its start. Every path that a user wrote goes through
+/// this.
+pub fn expand_user(path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), std::env::home_dir()) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path.to_owned(),
+    }
+}
+
+/// The extensions of the files that users name, by which a path is told from a secret.
+const EXTENSIONS: [&str; 22] = [
+    "pem", "key", "der", "p8", "pk8", "crt", "cer", "txt", "text", "md", "enc", "json", "jsonl",
+    "toml", "conf", "cfg", "ini", "env", "yaml", "yml", "db", "secret",
+];
+
+/// The path of a file with a secret, for an error. What was passed may be the secret itself: a name that
+/// neither exists nor looks like that of a file is not shown.
+pub fn shown_path(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let is_path = extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
+        // A name in a folder that exists may have been put there: of a relative path, by a program.
+        || (path.parent().is_some_and(|folder| !folder.as_os_str().is_empty() && !folder.is_dir())
+            && text.split(['/', '\\']).all(is_of_words));
+    if path.exists() || (is_path && !text.contains(char::is_control)) {
+        return text.into_owned();
+    }
+    // Not the root alone: a secret in Base64 may begin with a slash.
+    let is_told = |folder: &&Path| folder.file_name().is_some() && folder.is_dir();
+    let folder = path.ancestors().skip(1).find(is_told);
+    let within = folder.map_or_else(String::new, |folder| format!(" in {}", folder.display()));
+    format!("(a file{within}; its name is not shown, as it looks like a key or another secret)")
+}
+
+/// Returns true for a name of a path such as `live-keys` or `Users`, and false for a part of a Base64 text.
+fn is_of_words(name: &str) -> bool {
+    name.split(['-', '_', '.', ' ', ':']).all(|word| {
+        let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        let mut rest = letters.chars().skip(1);
+        word.len() - letters.len() <= 4 && rest.all(|c| c.is_lowercase())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_shown_and_a_secret_is_not() {
+        let here = std::env::temp_dir();
+        let at = |name: &str| here.join(name).display().to_string();
+        for shown in [
+            "kye.pem",
+            "no/such/key",
+            "/Users/me/live-keys/key2",
+            "/nowhere/my key.key",
+            &at(""),
+            &at("no.txt"),
+        ] {
+            assert_eq!(shown_path(Path::new(shown)), shown);
+        }
+        for secret in [
+            "hunter22",
+            "correct horse battery staple",
+            "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+            "/wJalrXUtnFEMI+K7MDENG/bPxRfiCYEXAMPLEKEY=",
+            "0b9c2a3e-5d1f-4c7b-8e6a-9f2d4b1c3a5e",
+            "eyJhbGciOi.eyJzdWIiOi.SflKxwRJSM",
+            "sk_live.4eC39HqLyjWD",
+            "first line\nsecond line.pem",
+        ] {
+            for given in [secret.to_owned(), at(secret)] {
+                let shown = shown_path(Path::new(&given));
+                let parts = secret.split(['/', '\n']).filter(|part| !part.is_empty());
+                for part in parts {
+                    assert!(!shown.contains(part), "{given}: {shown}");
+                }
+            }
+        }
+        assert!(shown_path(&here.join("hunter22")).contains(&*here.to_string_lossy()));
+    }
+
+    #[test]
+    fn only_a_tilde_that_is_the_first_name_is_the_home_folder() {
+        let home = std::env::home_dir().expect("a home folder");
+        for (given, expected) in [
+            ("~", home.clone()),
+            ("~/keys/a.pem", home.join("keys/a.pem")),
+            ("./~/a", "./~/a".into()),
+            ("a/~", "a/~".into()),
+            ("a~b", "a~b".into()),
+            ("/~", "/~".into()),
+        ] {
+            assert_eq!(expand_user(Path::new(given)), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn one_byte_order_mark_is_left_out() {
+        for (text, expected) in
+            [("\u{feff}a", "a"), ("a", "a"), ("", ""), ("\u{feff}\u{feff}a", "\u{feff}a")]
+        {
+            assert_eq!(without_mark(text.as_bytes()), expected.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,124 @@
+"""Borders between two reads, wherever they come from, and clocks that are wrong."""
+
+import itertools
+import time
+from datetime import datetime, timedelta, timezone
+
+import boardlot as bl
+import pytest
+
+from .service import DAY, HK, HOUR, PLATE, fill, path_of, unavailable
+
+YEAR = 365 * DAY
+# What a service may mean by a range.
+BOUNDS = list(itertools.product((True, False), repeat=2))
+
+
+# Days before the first read's start, and microseconds from there.
+AROUND = list(itertools.product((0, 1, 3), (-1, 0, 1)))
+
+
+def excluding(bounds):
+    """A range that includes its start, or not, and its end, or not."""
+    with_start, with_end = bounds
+
+    def in_range(one, start, end):
+        at = one["updated_time"]
+        return start < at < end or (with_start and at == start) or (with_end and at == end)
+
+    return in_range
+
+
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_no_border_of_two_reads_loses_a_fill(file, book, client, bounds):
+    book.in_range = excluding(bounds)
+    since = book.now() - DAY
+    book.fills[HK] = [fill(n, since - DAY * day + by) for n, (day, by) in enumerate(AROUND)]
+    with bl.Archive(file) as archive:
+        for day in (0, 1, 3, 4):
+            archive.update(client, fills=[HK], since=since - day * DAY, overlap=timedelta(0))
+        assert archive.gaps(*HK) == []
+        assert len(archive.fills(*HK)) == len(AROUND)
+
+
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_what_happens_in_the_microsecond_in_which_a_read_ends_comes_with_the_next(
+    file, book, client, bounds
+):
+    book.in_range = excluding(bounds)
+    with bl.Archive(file) as archive:
+        archive.update(client, fills=[HK])
+        ((end,),) = archive._database.read("select end_at from coverage")
+        book.fills[HK] = [fill(n, end + n) for n in range(2)]
+        archive.update(client, fills=[HK], overlap=timedelta(0))
+        assert len(archive.fills(*HK)) == 2
+
+
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_a_gap_is_filled_with_both_of_its_borders(file, book, client, service, bounds):
+    book.in_range = excluding(bounds)
+    with bl.Archive(file) as archive:
+        archive.update(client, fills=[HK])
+        start = book.now() + HOUR
+        book.ahead = 2 * 3600.0
+        with bl.Client(service.base_url, max_retries=0) as later:
+            archive.update(later, fills=[HK], since=start)
+            ((first, last),) = archive._database.read(
+                "select min(end_at), max(start_at) from coverage"
+            )
+            book.fills[HK] = [
+                fill(n, at) for n, at in enumerate((first, first + 1, last - 1, last))
+            ]
+            archive.update(later, fills=[HK], since=first - DAY, overlap=timedelta(0))
+        assert archive.gaps(*HK) == []
+        assert len(archive.fills(*HK)) == 4
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """The clock of this machine, which is set."""
+    true = time.time_ns
+
+    def ahead(micros):
+        monkeypatch.setattr(time, "time_ns", lambda: true() + micros * 1000)
+
+    return ahead
+
+
+@pytest.mark.parametrize("wrong", [-YEAR, -HOUR, HOUR, YEAR])
+def test_a_clock_of_a_machine_that_is_wrong_changes_no_time(archive, book, client, machine, wrong):
+    path = path_of("plates", PLATE)
+    before = book.now()
+    for turn, ahead in enumerate((0, wrong, 0)):
+        machine(ahead)
+        book.lists[path] = [{"code": f"HK.{turn}"}]
+        archive.update(client, plates=[PLATE])
+        assert archive.seen("plates", PLATE, at=book.now() + HOUR) == book.lists[path]
+    seen = [change["seen_at"] for change in archive.changes("plates", PLATE)]
+    assert seen == sorted(seen) and before - HOUR < seen[0] and seen[-1] < book.now() + HOUR
+    assert archive.check() == []
+
+
+def test_a_time_that_cannot_be_is_reported_and_does_not_hide_what_is_read_later(
+    archive, book, client, machine
+):
+    """As of an older version, or of a machine that did not learn the service's time."""
+    path = path_of("plates", PLATE)
+    book.lists[path] = [{"code": "HK.1"}]
+    machine(YEAR)
+    book.failures["/api/v1.0/server-time"] = [unavailable() for _ in range(9)]
+    archive.update(client, plates=[PLATE])
+    book.failures.clear()
+    machine(0)
+    ((found),) = archive.check()
+    assert (found.kind, found.list, found.key) == ("future", "plates", PLATE)
+    assert str(datetime.now(timezone.utc).year + 1) in found.text
+    soon = book.now() + HOUR
+    assert archive.seen("plates", PLATE, at=soon) == []
+    # Of the same content, and of another one.
+    for code in ("HK.1", "HK.2"):
+        book.lists[path] = [{"code": code}]
+        archive.update(client, plates=[PLATE])
+        assert archive.seen("plates", PLATE, at=soon) == [{"code": code}]
+        assert archive.status()[0]["read_at"] < datetime.now(timezone.utc) + timedelta(hours=1)
+    assert [one.kind for one in archive.check()] == ["future"]

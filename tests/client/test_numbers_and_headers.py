@@ -1,0 +1,215 @@
+"""Arguments as users hold them: numbers of numpy, bools, NaN; names of headers in any case."""
+
+import copy
+import json
+import pickle
+from decimal import Decimal
+from enum import IntEnum
+
+import boardlot as bl
+import numpy as np
+import pandas as pd
+import pytest
+from boardlot._support.partitions import count
+
+from ..support.service import StandInService, response
+
+URL = "https://api.example.com"
+
+
+class Page(IntEnum):
+    FIRST = 1
+
+
+WHOLE = [5, np.int64(5), np.uint8(5), np.int32(5), np.array(5), pd.Series([5])[0]]
+FLOATS = [2.5, np.float64(2.5), np.float32(2.5), np.float16(2.5), np.longdouble(2.5)]
+NOT_FINITE = [
+    *(float("nan"), float("inf"), -float("inf"), np.float64("nan"), np.float32("inf")),
+    *(np.float16("nan"), np.longdouble("-inf")),
+]
+BOOLS = [True, False, np.True_, np.False_]
+
+
+def test_numbers_of_numpy_are_counts_and_seconds():
+    for number in WHOLE:
+        assert count(number) == 5 and type(count(number)) is int
+        bl.Archive(":memory:", wait=number).close()
+        bl.Client(URL, timeout=number, max_retries=number, rate_limit=number).close()
+    for number in FLOATS:
+        bl.Archive(":memory:", wait=number).close()
+        bl.Client(URL, timeout=number, rate_limit=number).close()
+
+
+@pytest.fixture
+def echo():
+    """A service that agrees to everything, and a client of it."""
+    listed = {"ret_code": 0, "code": 0, "data": {"list": [], "orders": []}}
+    with StandInService(lambda _: response(listed)) as server, bl.Client(server.base_url) as client:
+        yield server, client
+
+
+@pytest.mark.parametrize("number, text", [(n, "5") for n in WHOLE] + [(n, "2.5") for n in FLOATS])
+def test_numbers_of_numpy_are_sent_like_those_of_python(number, text, echo):
+    server, client = echo
+    client.request("GET", "/x", query={"a": number})
+    client.request("GET", "/x", query=[("a", number)])
+    assert [request.query for request in server.received] == [f"a={text}"] * 2
+    client.request("POST", "/x", body={"a": number, "b": [number]})
+    client.request("POST", "/x", body=[{"a": number}])
+    assert [request.body.decode() for request in server.received[2:]] == [
+        f'{{"a":{text},"b":[{text}]}}',
+        f'[{{"a":{text}}}]',
+    ]
+    lister = bl.Endpoint("lister", "GET", "/y", rows="data.list")
+    client.call(lister, a=number)
+    assert server.received[-1].query == f"a={text}"
+    if text == "5":
+        client.ipo_list("hk", request_type=number + 4)
+        assert server.received[-1].query == "request_type=9"
+
+
+def test_the_value_of_an_enum_is_sent(echo):
+    server, client = echo
+    client.request("GET", "/x", query={"a": Page.FIRST, "b": bl.IpoOfferType.PUBLIC_OFFER_ONLY})
+    assert server.received[0].query == "a=1&b=PUBLIC_OFFER_ONLY"
+
+
+@pytest.mark.parametrize("number", NOT_FINITE, ids=repr)
+def test_no_way_sends_a_number_that_is_not_finite(number, echo):
+    server, client = echo
+    lister = bl.Endpoint("lister", "GET", "/y", rows="data.list")
+    poster = bl.Endpoint("poster", "POST", "/y", rows="data.list")
+    paging = {"paging": "next_key", "rows": "data.list"}
+    for call in (
+        lambda: client.request("GET", "/x", query={"a": number}),
+        lambda: client.request("GET", "/x", query=[("a", number)]),
+        lambda: client.request("POST", "/x", body={"a": [number]}),
+        lambda: client.request("POST", "/x", body=[number]),
+        lambda: client.paginate("GET", "/x", query={"a": number}, **paging).all(),
+        lambda: client.paginate("POST", "/x", body={"a": number}, **paging).all(),
+        lambda: client.explain("GET", "/x", query={"a": number}),
+        lambda: client.call(lister, a=number),
+        lambda: client.call(poster, a=number),
+        lambda: client.call(poster, a={"b": number}),
+        lambda: client.fetch_many(lister, ["1"], a=number),
+        lambda: client.sim_positions("1", market=number),
+        lambda: client.fills_history("1", "HK", start=number).all(),
+    ):
+        with pytest.raises(bl.ConfigError):
+            call()
+    assert server.received == []
+
+
+@pytest.mark.parametrize("text", ['{"a": NaN}', "[Infinity]", "-Infinity"])
+def test_the_command_line_sends_no_such_number_either(text, echo, capsys):
+    from boardlot.cli import main
+
+    server, _ = echo
+    assert main(["--base-url", server.base_url, "request", "POST", "/x", "--body", text]) == 2
+    assert "is not a number" in capsys.readouterr().err and server.received == []
+
+
+@pytest.mark.parametrize("flag", BOOLS, ids=repr)
+def test_a_bool_is_no_number_anywhere(flag, echo):
+    server, client = echo
+    store = {"store": bl.MemoryStore()}
+    app = {**store, "redirect_uri": "https://app.example.com/callback"}
+    pager = client.fills_history("1", "HK", start=1_780_000_000_000_000)
+    calls = [
+        *(
+            lambda name=name: bl.Client(URL, **{name: flag})
+            for name in (
+                "timeout",
+                "connect_timeout",
+                "max_retries",
+                "rate_limit",
+                "max_connections",
+                "max_body_bytes",
+            )
+        ),
+        lambda: bl.RateLimit(flag),
+        lambda: bl.RateLimit(5, burst=flag),
+        lambda: bl.generate_key("RSA-SHA256", bits=flag),
+        lambda: bl.signature_payload(flag, "GET", "/x"),
+        lambda: bl.begin_login(URL, redirect_port=flag, **store),
+        lambda: bl.begin_login(URL, timeout=flag, **store),
+        lambda: bl.login(URL, timeout=flag, **store),
+        lambda: bl.register_client(URL, redirect_uris=[app["redirect_uri"]], timeout=flag),
+        lambda: bl.OAuthApp(URL, "c", timeout=flag, **app),
+        lambda: bl.AsyncOAuthApp(URL, "c", timeout=flag, **app),
+        *(
+            lambda name=name: bl.Sandbox(**{name: flag})
+            for name in (
+                "seed",
+                "port",
+                "fills",
+                "orders",
+                "plate_stocks",
+                "token_lifetime",
+                "clock_offset",
+            )
+        ),
+        *(lambda name=name: bl.Faults(**{name: flag}) for name in ("latency", "html_rate", "seed")),
+        lambda: pager.all(max_items=flag),
+        lambda: pager.all(max_pages=flag),
+        lambda: client.fetch_many("dividends", ["HK.00700"], concurrency=flag),
+        lambda: client.fills_history("1", "HK", start=1_780_000_000_000_000, windows=flag),
+        lambda: client.fills_history("1", "HK", page_size=flag),
+        lambda: client.fills_history(flag, "HK"),
+        lambda: client.fills_history("1", "HK", start=flag),
+        lambda: client.ipo_list("hk", request_type=flag),
+        lambda: client.plate_stocks("HK.BK1", limit=flag),
+        lambda: client.sim_positions("1", market=flag),
+        lambda: client.request("GET", "/x", query={"a": flag}),
+        lambda: bl.Archive(":memory:", wait=flag),
+        lambda: count(flag),
+    ]
+    for number, call in enumerate(calls):
+        with pytest.raises((TypeError, ValueError)):
+            call()
+            pytest.fail(f"call {number} takes {flag!r}")
+    assert server.received == []
+
+
+def test_a_missing_time_is_named_as_missing(echo):
+    _, client = echo
+    for missing in (pd.NaT, pd.Series([pd.NaT])[0]):
+        with pytest.raises(bl.ConfigError, match="NaT, a missing time") as caught:
+            client.fills_history("1", "HK", start=missing)
+        assert "naive" not in str(caught.value)
+
+
+def test_what_is_no_number_is_refused_by_its_type(echo):
+    _, client = echo
+    with pytest.raises(bl.ConfigError, match="Object of type Decimal is not JSON serializable"):
+        client.request("POST", "/x", body={"a": Decimal("1.5")})
+    with pytest.raises(bl.ConfigError, match="of type complex"):
+        client.request("GET", "/x", query={"a": 1j})
+
+
+def same_in_any_case(headers):
+    for name in ("Retry-After", "retry-after", "RETRY-AFTER"):
+        assert headers[name] == headers.get(name) == "7" and name in headers
+    assert headers.get("X-None") is None and headers.get("x", "y") == "y" and "X" not in headers
+    assert 5 not in headers
+    with pytest.raises(KeyError, match="X-None"):
+        headers["X-None"]
+    assert "retry-after" in list(headers) and isinstance(headers, dict)
+
+
+def test_headers_are_found_by_their_names_in_any_case():
+    sent = {"Retry-After": "7", "X-Two": "a"}
+    responses = [response({"a": 1}, headers=sent), response(b"", 429, sent)]
+    with StandInService(responses) as server, bl.Client(server.base_url, max_retries=0) as client:
+        headers = client.request("GET", "/x").headers
+        with pytest.raises(bl.RateLimited) as caught:
+            client.dividends("HK.00700")
+        shown = client.explain("GET", "/x").headers
+    for found in (headers, caught.value.headers):
+        same_in_any_case(found)
+        for again in (copy.copy(found), copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
+            same_in_any_case(again)
+        assert json.loads(json.dumps(found)) == found == dict(found)
+    assert all(shown[name.upper()] == shown[name.lower()] for name in shown)
+    error = pickle.loads(pickle.dumps(caught.value))
+    same_in_any_case(error.headers)

@@ -1,0 +1,191 @@
+"""What the document does not rule out is read: other spellings, and forms that it does not show."""
+
+import codecs
+import json
+
+import boardlot as bl
+import pytest
+from boardlot import _core
+
+from ..support.paged_service import page
+from ..support.service import StandInService, response
+
+TIME = 1_780_000_000_123
+RANGE = {"start": 1_780_000_000_000_000, "end": 1_787_000_000_000_000}
+DAYS = ("trading_days", "HK", "2026-01-01", "2026-01-31")
+LISTS = {
+    "ipo_list": ({"ret_code": 0}, "data.list", ("hk",)),
+    "reference_futures": ({"ret_code": 0}, "data.reference_list", ("HK.HSImain",)),
+    "dividends": ({"ret_code": 0}, "data.dividend_list", ("HK.00700",)),
+    "sim_orders": ({"ret_code": 0}, "data.orders", ("1",)),
+    "sim_positions": ({"ret_code": 0}, "data.positions", ("1",)),
+    "trading_days": ({"ret_code": 0}, "data", DAYS[1:]),
+    "crypto_orders": ({"code": 0}, "data.orders", ("1",)),
+    "fills_history": ({"s": "ok"}, "d.order_fills", ("1", "HK")),
+    "plate_stocks": ({"code": 0}, "data", ("HK.BK1",)),
+}
+
+
+def body_of(method, rows):
+    mark, place, _ = LISTS[method]
+    *parents, last = place.split(".")
+    inner = {last: rows, "page_flag": "", "completed": True}
+    body = {**mark, **({parents[0]: inner} if parents else inner)}
+    if method == "plate_stocks":
+        body["pagination"] = {"has_more": False, "next_key": "-1"}
+    return body
+
+
+def read(raw, method, *arguments, **named):
+    with StandInService([response(raw)]) as server, bl.Client(server.base_url) as client:
+        result = getattr(client, method)(*arguments, **named)
+        return result.all() if isinstance(result, bl.Pager) else result
+
+
+def named(method):
+    return RANGE if method == "fills_history" else {}
+
+
+@pytest.mark.parametrize("method", LISTS)
+def test_a_list_that_is_null_is_empty(method):
+    records = read(body_of(method, None), method, *LISTS[method][2], **named(method))
+    assert records == [] and records.to_arrow().num_rows == 0
+
+
+@pytest.mark.parametrize("method", LISTS)
+def test_a_byte_order_mark_changes_nothing(method):
+    raw = codecs.BOM_UTF8 + json.dumps(body_of(method, [{"code": "é"}])).encode()
+    assert read(raw, method, *LISTS[method][2], **named(method)) == [{"code": "é"}]
+
+
+def test_a_byte_order_mark_changes_neither_the_clock_nor_a_custom_response():
+    raw = codecs.BOM_UTF8 + b'{"server_time_ms":"%d"}' % TIME
+    assert int(read(raw, "server_time").timestamp() * 1000) == TIME
+    assert read(raw, "request", "GET", "/x").json() == {"server_time_ms": str(TIME)}
+
+
+@pytest.mark.parametrize("time", [f"{TIME}", f'"{TIME}"', f"{TIME}.0", f'"{TIME}.000"'])
+def test_the_clock_may_be_a_number(time):
+    raw = f'{{"server_time_ms":{time}}}'.encode()
+    assert int(read(raw, "server_time").timestamp() * 1000) == TIME
+
+
+@pytest.mark.parametrize("time", ["null", "true", "[]", '""', f"-{TIME}", f"{TIME}.5", '"soon"'])
+def test_what_is_no_time_is_no_clock(time):
+    with pytest.raises(bl.ProtocolError):
+        read(f'{{"server_time_ms":{time}}}'.encode(), "server_time")
+
+
+@pytest.mark.parametrize("cursor", [7, 12345678901234567890123, "7"])
+def test_a_cursor_may_be_a_number_and_is_sent_back_unchanged(cursor):
+    pages = [
+        page("fills_history", [{"deal_id": "1"}], cursor),
+        page("fills_history", [{"deal_id": "2"}], None),
+    ]
+    with StandInService(pages) as server, bl.Client(server.base_url) as client:
+        fills = client.fills_history("1", "HK", **RANGE).all()
+        assert [fill["deal_id"] for fill in fills] == ["1", "2"]
+        assert f"page_flag={cursor}&" in server.received[1].target + "&"
+
+
+SURROGATES = [(r"\ud800", "\ufffd"), (r"a\uDC00b", "a\ufffdb"), (r"\ud800\ud83d\ude00", "\ufffd😀")]
+
+
+@pytest.mark.parametrize("sent, text", SURROGATES)
+@pytest.mark.parametrize("method", ["ipo_list", "plate_stocks", "trading_days"])
+def test_a_lone_surrogate_is_replaced_in_its_text_alone(method, sent, text):
+    raw = json.dumps(body_of(method, [{"name": "@"}, {"name": "x"}])).replace("@", sent)
+    records = read(raw.encode(), method, *LISTS[method][2])
+    assert records == [{"name": text}, {"name": "x"}]
+    assert records.to_arrow()["name"].to_pylist() == [text, "x"]
+
+
+def test_a_lone_surrogate_may_be_in_a_name_beside_the_list_and_in_an_archive(tmp_path):
+    raw = rb'{"ret_code":0,"ret_msg":"\ud800","data":{"list":[{"\ud800":"\udfff","code":"HK.1"}]}}'
+    assert read(raw, "ipo_list", "hk") == [{"\ufffd": "\ufffd", "code": "HK.1"}]
+    raw = body_of("ipo_list", [{"code": "HK.1", "name": "@"}])
+    with (
+        StandInService([response(json.dumps(raw).replace("@", r"\ud800"))], clock=0) as server,
+        bl.Client(server.base_url) as client,
+        bl.Archive(tmp_path / "a.db") as archive,
+    ):
+        archive.update(client, ipos=["hk"])
+        assert archive.seen("ipos", "hk")[0]["name"] == "\ufffd"
+        assert archive.sql("select name from ipos").to_arrow()["name"].to_pylist() == ["\ufffd"]
+
+
+@pytest.mark.parametrize(
+    "sent, number",
+    [("5.0", 5), ("5e0", 5), ('"5.00"', 5), ("1.5e1", 15), ("50e-1", 5), ("0.0", 0), ("-0.0", 0)],
+)
+def test_a_whole_number_is_whole_however_it_is_written(sent, number):
+    raw = f'{{"ret_code":0,"data":{{"list":[{{"lot_size":{sent},"other":{sent}}}]}}}}'.encode()
+    records = read(raw, "ipo_list", "hk")
+    lots = records.to_arrow()["lot_size"]
+    assert str(lots.type) == "int64" and lots.to_pylist() == [number]
+    typed = records.to_dicts(typed=True)[0]["lot_size"]
+    assert typed == number and type(typed) is int
+    # Nothing is known of the other: it stays as it was sent.
+    assert records[0]["other"] == json.loads(sent) and records[0]["lot_size"] == json.loads(sent)
+    assert type(records[0]["other"]) is type(json.loads(sent))
+
+
+@pytest.mark.parametrize("sent", ["5.5", "1e-1", '"5.01"', "5.00000000000000000001", "1e19"])
+def test_what_is_not_whole_is_no_integer(sent):
+    raw = f'{{"ret_code":0,"data":{{"list":[{{"lot_size":{sent}}}]}}}}'.encode()
+    with pytest.raises(bl.ProtocolError, match="lot_size of record 0"):
+        read(raw, "ipo_list", "hk").to_arrow()
+
+
+DATES = ["2026-01-02", "2026-01-05"]
+OBJECTS = [{"time": day, "type": 1} for day in DATES]
+
+
+@pytest.mark.parametrize("days", [DATES, OBJECTS, [], [20260102, None, OBJECTS[0]]])
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda days: days,
+        lambda days: {"data": days},
+        lambda days: {"ret_code": 0, "ret_msg": "success", "data": days},
+        lambda days: {"code": 0, "data": {"trading_day_list": days, "count": 2}},
+        lambda days: {"s": "ok", "d": {"days": days}},
+        lambda days: {"HK": days},
+        lambda days: {"result": {"HK": {"list": days}}, "message": "fine"},
+    ],
+)
+def test_any_json_with_one_list_has_the_trading_days(form, days):
+    records = read(form(days), *DAYS)
+    expected = [day if isinstance(day, dict) else {"value": day} for day in days]
+    assert records == expected and list(records) == expected
+    assert records.to_arrow().num_rows == len(days)
+    if days == DATES:
+        assert records.to_arrow()["value"].to_pylist() == DATES
+
+
+@pytest.mark.parametrize(
+    "wrong, error",
+    [
+        ({"ret_code": -3, "ret_msg": "no", "error": {"code": "invalid_parameter"}}, bl.ApiError),
+        ({"code": 5, "msg": "no", "data": DATES}, bl.ApiError),
+        ({"s": "error", "errcode": -1200, "errmsg": "no"}, bl.ApiError),
+        ({"a": DATES, "b": DATES}, bl.ProtocolError),
+        ({"data": {}}, bl.ProtocolError),
+        ("2026-01-02", bl.ProtocolError),
+        (b"<html>", bl.ProtocolError),
+        (b'["2026-01-02"', bl.ProtocolError),
+        (b"[" * 100_000, bl.ProtocolError),
+    ],
+)
+def test_a_failure_and_what_has_not_one_list_are_no_trading_days(wrong, error):
+    raw = wrong if isinstance(wrong, bytes) else json.dumps(wrong).encode()
+    with pytest.raises(error):
+        read(raw, *DAYS)
+
+
+def test_the_constituents_of_a_plate_may_be_codes():
+    body = body_of("plate_stocks", {"page": {"codes": ["HK.00700", "HK.00005"]}})
+    assert read(body, "plate_stocks", "HK.BK1") == [{"value": "HK.00700"}, {"value": "HK.00005"}]
+    parser = _core._response_parser("sim_orders", [("acc_id", "1")])
+    with pytest.raises(bl.ProtocolError, match="record 0 is not a JSON object"):
+        parser(json.dumps(body_of("sim_orders", [1])).encode())
