@@ -204,7 +204,8 @@ class Response:
     @property
     def headers(self) -> dict[str, str]:
         """The headers by their names in any case, listed in lower case; the values of a repeated header are
-        joined by commas."""
+        joined by commas.
+        """
     @property
     def content(self) -> bytes:
         """The body as bytes, decompressed."""

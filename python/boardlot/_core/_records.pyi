@@ -61,6 +61,8 @@ class Records(Sequence[_Row_co]):
     [True, True, False]
     >>> type(records + records).__name__, len(sum([records, records], []))
     ('list', 42)
+    >>> records[:1].select("currency").to_json()
+    '[{"currency":"HKD"}]'
     >>> list(records.select("currency", "ex_date")[0])
     ['currency', 'ex_date']
     >>> class Paid(NamedTuple):
