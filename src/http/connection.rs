@@ -120,7 +120,7 @@ pub fn transport_error(
 /// Advice on a failed connection, if its error tells more than its class. The texts are those of
 /// rustls and of the HTTP library, whose types are private or behind several others.
 fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
-    const KNOWN: [(&str, &str); 12] = [
+    const KNOWN: [(&str, &str); 13] = [
         (
             "CaUsedAsEndEntity",
             "The server uses the certificate of an authority (CA:TRUE) as its own, which `ca_file` does not \
@@ -151,9 +151,15 @@ fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
              the service's place.",
         ),
         (
+            // By an authority of the same name as one that is trusted.
+            "BadSignature",
+            "Another key signed the server's certificate than that of the trusted authority: check that \
+             `ca_file=` (`--ca-file FILE`) is of the authority that issued it. Otherwise another server is \
+             responding in the service's place.",
+        ),
+        (
             "invalid peer certificate",
-            "The server must replace its certificate, which is not valid whoever issued it; if `ca_file` is \
-             set, check that it is of the authority that issued this certificate.",
+            "The server must replace its certificate, which is not valid whoever issued it.",
         ),
         (
             "InvalidContentType",

@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use etcetera::{BaseStrategy, HomeDirError};
+
 /// The byte order mark that editors of Windows put before UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -29,29 +31,45 @@ pub fn expand_user(path: &Path) -> PathBuf {
     }
 }
 
+/// The folder of the user's configuration.
+pub fn config_folder() -> Result<PathBuf, HomeDirError> {
+    Ok(etcetera::choose_base_strategy()?.config_dir().join("boardlot"))
+}
+
 /// The extensions of the files that users name, by which a path is told from a secret.
 const EXTENSIONS: [&str; 22] = [
     "pem", "key", "der", "p8", "pk8", "crt", "cer", "txt", "text", "md", "enc", "json", "jsonl",
     "toml", "conf", "cfg", "ini", "env", "yaml", "yml", "db", "secret",
 ];
 
-/// The path of a file with a secret, for an error. What was passed may be the secret itself: a name that
-/// neither exists nor looks like that of a file is not shown.
+/// The path of a file with a secret, for an error. What was passed may be the secret itself: what neither
+/// exists nor looks like a path is not shown.
 pub fn shown_path(path: &Path) -> String {
     let text = path.to_string_lossy();
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    let is_path = extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
-        // A name in a folder that exists may have been put there: of a relative path, by a program.
-        || (path.parent().is_some_and(|folder| !folder.as_os_str().is_empty() && !folder.is_dir())
-            && text.split(['/', '\\']).all(is_of_words));
-    if path.exists() || (is_path && !text.contains(char::is_control)) {
-        return text.into_owned();
-    }
     // Not the root alone: a secret in Base64 may begin with a slash.
     let is_told = |folder: &&Path| folder.file_name().is_some() && folder.is_dir();
     let folder = path.ancestors().skip(1).find(is_told);
+    let missing = folder.and_then(|folder| path.strip_prefix(folder).ok()).unwrap_or(path);
+    let looks_like_path = has_known_extension(path)
+        || (!is_name(path) && missing.to_string_lossy().split(['/', '\\']).all(is_of_words));
+    if path.exists() || (looks_like_path && !text.contains(char::is_control)) {
+        return text.into_owned();
+    }
     let within = folder.map_or_else(String::new, |folder| format!(" in {}", folder.display()));
     format!("(a file{within}; its name is not shown, as it looks like a key or another secret)")
+}
+
+fn has_known_extension(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
+}
+
+/// Returns true for a name alone, also in the folders that a program puts before it: the working folder
+/// and that of the configuration.
+fn is_name(path: &Path) -> bool {
+    let folders = [std::env::current_dir().ok(), config_folder().ok()];
+    let within = folders.iter().flatten().find_map(|folder| path.strip_prefix(folder).ok());
+    within.unwrap_or(path).components().nth(1).is_none()
 }
 
 /// Returns true for a name of a path such as `live-keys` or `Users`, and false for a part of a Base64 text.
@@ -69,15 +87,18 @@ mod tests {
 
     #[test]
     fn a_path_is_shown_and_a_secret_is_not() {
-        let here = std::env::temp_dir();
-        let at = |name: &str| here.join(name).display().to_string();
+        let at = |name: &str| std::env::temp_dir().join(name).display().to_string();
+        let here = std::env::current_dir().expect("a working folder");
         for shown in [
             "kye.pem",
             "no/such/key",
+            "./key",
+            "../keys/key",
             "/Users/me/live-keys/key2",
             "/nowhere/my key.key",
             &at(""),
             &at("no.txt"),
+            &at("no-such-secret"),
         ] {
             assert_eq!(shown_path(Path::new(shown)), shown);
         }
@@ -91,11 +112,11 @@ mod tests {
             "sk_live.4eC39HqLyjWD",
             "first line\nsecond line.pem",
         ] {
-            for given in [secret.to_owned(), at(secret)] {
-                let shown = shown_path(Path::new(&given));
+            for given in [PathBuf::from(secret), here.join(secret)] {
+                let shown = shown_path(&given);
                 let parts = secret.split(['/', '\n']).filter(|part| !part.is_empty());
                 for part in parts {
-                    assert!(!shown.contains(part), "{given}: {shown}");
+                    assert!(!shown.contains(part), "{secret}: {shown}");
                 }
             }
         }

@@ -9,13 +9,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use etcetera::BaseStrategy;
 use serde::Deserialize;
 
 pub use entry::{Profile, ProfileAuth};
 pub use file::ChangeError;
 
-use crate::error::{Error, Result, did_you_mean};
+use crate::{
+    error::{Error, Result, did_you_mean},
+    os::texts::config_folder,
+};
 
 /// The names of the profiles, and the default one.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -177,9 +179,7 @@ pub fn config_file() -> Result<PathBuf> {
 }
 
 fn folder() -> Result<PathBuf> {
-    let strategy = etcetera::choose_base_strategy()
-        .map_err(|error| Error::config(format!("profile: {error}")))?;
-    Ok(strategy.config_dir().join("boardlot"))
+    config_folder().map_err(|error| Error::config(format!("profile: {error}")))
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 const RAISE_STOP_ITERATION: [&str; 3] = ["__next__", "send", "throw"];
 
 /// Arguments that are read by methods of the caller's object, such as `__index__`, before the function begins.
-const READ_BY_METHODS: [&str; 8] =
-    ["f64", "i64", "i128", "isize", "u16", "u64", "usize", "PathBuf"];
+const READ_BY_METHODS: [&str; 9] =
+    ["f64", "i64", "i128", "isize", "u16", "u64", "usize", "PathBuf", "Vec"];
 
 /// Put before `#[pymethods]` or `#[pyfunction]`.
 #[proc_macro_attribute]

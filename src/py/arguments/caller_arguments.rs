@@ -25,7 +25,7 @@ use crate::{
     },
     py::{
         interpreter::{
-            callback::{Invoke, no_stop_iteration},
+            callback::{self, Invoke, no_stop_iteration},
             errors::{is_error, raise, wrong_type},
             shutdown_gate::detach,
             texts::not_unicode,
@@ -183,7 +183,7 @@ pub trait UserPath: Sized {
 
 impl UserPath for PathBuf {
     fn given(value: &Bound<'_, PyAny>) -> PyResult<Self> {
-        value.extract().map(|path: PathBuf| expand_user(&path))
+        callback::argument(value).map(|path: PathBuf| expand_user(&path))
     }
 }
 

@@ -8,7 +8,7 @@ use pyo3::{
 };
 
 use crate::py::interpreter::{
-    callback::{Invoke, import},
+    callback::{self, Invoke, import, no_stop_iteration},
     errors::is_error,
 };
 
@@ -23,10 +23,11 @@ pub fn is_bool(value: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// A number as an argument of a function: `#[pyo3(from_py_with = number)]`. What is not a number is
 /// converted as it is elsewhere.
 pub fn number<'py, T: FromPyObjectOwned<'py>>(value: &Bound<'py, PyAny>) -> PyResult<T> {
-    if is_bool(value)? {
+    // It runs before the body of that function.
+    if is_bool(value).map_err(|error| no_stop_iteration(value.py(), error))? {
         return Err(PyTypeError::new_err("a bool is not a number"));
     }
-    value.extract().map_err(Into::into)
+    callback::argument(value)
 }
 
 /// The int or float that a number is, also of other libraries such as numpy; none for other values and for

@@ -24,6 +24,7 @@ use crate::{
             callback::{Invoke, import},
             errors::{cannot_pickle, cannot_pickle_secret, is_error, raise, wrong_type},
             shutdown_gate::detach,
+            texts::not_unicode,
         },
     },
 };
@@ -103,15 +104,18 @@ impl ApiKey {
             let key = read_key(py, Zeroizing::new(bytes.as_bytes().to_vec()), password)?;
             return ApiKey::from_key(key_id, key).map_err(refuse);
         }
-        // A text with undecodable bytes may be a path.
+        // A text with undecodable bytes may be a path, and cannot be PEM.
         if let Ok(text) = private_key.cast::<PyString>()
-            && let Ok(text) = secret_text("private_key", text)
-            && text.contains(pem::BEGIN)
+            && Zeroizing::new(text.to_string_lossy().into_owned()).contains(pem::BEGIN.trim_end())
         {
+            let text = secret_text("private_key", text)?;
             let key = read_key(py, Zeroizing::new(text.as_bytes().to_vec()), password)?;
             return ApiKey::from_key(key_id, key).map_err(refuse);
         }
         let path: PathBuf = user_path(private_key).map_err(|error| match is_error(py, &error) {
+            true if private_key.is_instance_of::<PyString>() => {
+                not_unicode("private_key", private_key)
+            }
             true => wrong_type("private_key", private_key, "a path, PEM text or bytes"),
             false => error,
         })?;

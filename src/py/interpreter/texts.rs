@@ -6,7 +6,10 @@ use pyo3::{
 };
 use zeroize::Zeroizing;
 
-use super::errors::{raise, wrong_type};
+use super::{
+    callback,
+    errors::{raise, wrong_type},
+};
 use crate::error::Error;
 
 /// A string.
@@ -43,7 +46,7 @@ impl<'a, T: GivenText<'a>> GivenText<'a> for Option<T> {
 
 impl<'a> GivenText<'a> for Vec<String> {
     fn given(name: &str, value: &'a Bound<'_, PyAny>) -> PyResult<Self> {
-        let items: Vec<Bound<'_, PyAny>> = value.extract()?;
+        let items: Vec<Bound<'_, PyAny>> = callback::argument(value)?;
         items.iter().map(|item| String::given(name, item)).collect()
     }
 }
