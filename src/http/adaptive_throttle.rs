@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_throttled_path_settles_near_the_limit_of_the_service() {
+    fn security_28_a_throttled_path_settles_near_the_limit_of_the_service() {
         let (throttle, start) = (AdaptiveThrottle::default(), START);
         simulate(&throttle, start, 10.0, 20.0, 500.0);
         let later = START + nanos(11.0);

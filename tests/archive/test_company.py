@@ -109,7 +109,7 @@ def test_a_task_that_waits_for_a_lock_is_cancelled_at_once(file, service):
                 lock = archive._database.lock("update:ipos hk")
                 with lock.held(0.0):
                     update = asyncio.ensure_future(archive.update(client, ipos=["hk"]))
-                    while not lock._queue._waiting:
+                    while len(lock._queues._by_name[lock._name]) < 2:
                         await asyncio.sleep(0)
                     assert await ended_by_cancelling(update)
                 assert not (await archive.update(client, ipos=["hk"])).errors

@@ -72,7 +72,7 @@ def test_a_follower_whose_lock_was_lost_and_taken_stops_before_it_delivers(
 ):
     monkeypatch.setattr("boardlot.archive.follow.LOST_LOCK_WAIT_S", 0.1)
     # The queue of one process must not keep the second one out.
-    monkeypatch.setattr("boardlot.archive.locks._Queue.acquire", lambda *_: True)
+    monkeypatch.setattr("boardlot.archive.locks._Queues.acquire", lambda *_: True)
     name = {"connection": "address", "file": "file"}[lose]
     target = request.getfixturevalue(name)
     book.put_fills(5)

@@ -32,6 +32,7 @@ TREE = {
     "OAuthError": ("BoardlotError",),
     "LoginRequired": ("OAuthError",),
     "StoreError": ("BoardlotError",),
+    "ArchiveUpdateError": ("BoardlotError",),
 }
 
 COMMON = {

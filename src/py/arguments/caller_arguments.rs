@@ -119,7 +119,7 @@ fn wrong_value(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
 /// Converts a value, such as by its `__index__`; none if it cannot be. An interrupt meanwhile is
 /// raised.
 pub fn read<'py, T: FromPyObjectOwned<'py>>(value: &Bound<'py, PyAny>) -> PyResult<Option<T>> {
-    match number(value).map_err(Into::into) {
+    match number(value) {
         Ok(read) => Ok(Some(read)),
         Err(error) if is_error(value.py(), &error) => Ok(None),
         Err(interrupt) => Err(interrupt),

@@ -7,6 +7,7 @@ pub mod missing_attribute;
 pub mod pickles;
 pub mod records;
 pub mod records_iterator;
+pub mod records_methods;
 pub mod row_builder;
 pub mod row_builder_pool;
 pub mod row_class;

@@ -7,7 +7,9 @@ use boardlot_gated::gated;
 use pyo3::{prelude::*, types::PyDict};
 
 use super::{
-    records::Records, row_builder_pool::RowBuilderPool, row_spec::RowSpec, sequence::out_of_range,
+    records::{Records, out_of_range},
+    row_builder_pool::RowBuilderPool,
+    row_spec::RowSpec,
     web_types::register_encoder,
 };
 use crate::{

@@ -1,12 +1,15 @@
 //! Records as a sequence: their items, slices and sums.
 
 use pyo3::{
-    exceptions::{PyIndexError, PyOverflowError, PyTypeError},
+    exceptions::{PyOverflowError, PyTypeError},
     prelude::*,
     types::{PyList, PySlice},
 };
 
-use super::{missing_attribute::no_index, records::Records};
+use super::{
+    missing_attribute::no_index,
+    records::{Records, out_of_range},
+};
 
 /// The dict at an index, or the records of a slice.
 pub fn item<'py>(
@@ -72,8 +75,4 @@ pub fn sum<'py>(
         (Some(left), Some(right)) => Ok(left.as_sequence().concat(right.as_sequence())?.into_any()),
         _ => Ok(left.py().NotImplemented().into_bound(left.py())),
     }
-}
-
-pub fn out_of_range() -> PyErr {
-    PyIndexError::new_err("record index out of range")
 }

@@ -9,7 +9,10 @@ use boardlot_service::{
 use http::{HeaderValue, StatusCode, header::LOCATION};
 use url::form_urlencoded;
 
-use super::{Client, OAuth, OAuthRequest, Response, fields::Fields};
+use super::{
+    fields::Fields,
+    oauth::{Client, OAuth, OAuthRequest, Response},
+};
 use crate::{
     credentials::{
         scopes::{Scopes, account_scopes},

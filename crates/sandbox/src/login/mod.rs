@@ -4,87 +4,21 @@
 
 mod authorize;
 mod fields;
+mod oauth;
 mod register;
 mod token;
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
-
 use boardlot_service::api::{self, Endpoint, Method, ResponseShape};
 use http::{
-    HeaderMap, HeaderValue, StatusCode,
+    HeaderValue, StatusCode,
     header::{CACHE_CONTROL, PRAGMA},
 };
-use serde_json::json;
 
-use crate::{credentials::tokens::Tokens, faults::Fault, lock, wire::http_response::HttpResponse};
+use crate::{credentials::tokens::Tokens, faults::Fault, wire::http_response::HttpResponse};
 pub use authorize::allow_as_demo_user;
+pub use oauth::{OAuth, OAuthRequest};
+use oauth::{OAuthError, Response};
 
-/// The state of the OAuth endpoints, beside the tokens.
-#[derive(Debug)]
-pub struct OAuth {
-    pub base_url: String,
-    pub token_lifetime: Duration,
-    pub clients: Mutex<HashMap<String, Arc<Client>>>,
-}
-
-/// A registered client.
-#[derive(Debug)]
-pub struct Client {
-    pub id: String,
-    pub name: String,
-    pub redirect_uris: Vec<String>,
-    /// True if it registered for refreshing.
-    pub refreshes: bool,
-    /// The secret of a confidential client.
-    pub secret: Option<String>,
-}
-
-impl OAuth {
-    pub fn client(&self, id: &str) -> Option<Arc<Client>> {
-        lock(&self.clients).get(id).cloned()
-    }
-}
-
-/// A request to one of the endpoints.
-#[derive(Debug, Clone, Copy)]
-pub struct OAuthRequest<'a> {
-    pub headers: &'a HeaderMap,
-    pub query: &'a str,
-    pub body: &'a [u8],
-    pub now_ms: i64,
-}
-
-/// An error in the form of RFC 6749, section 5.2.
-#[derive(Debug)]
-struct OAuthError {
-    status: StatusCode,
-    error: &'static str,
-    description: String,
-}
-
-impl OAuthError {
-    fn new(error: &'static str, description: impl Into<String>) -> Self {
-        OAuthError { status: StatusCode::BAD_REQUEST, error, description: description.into() }
-    }
-
-    fn into_response(self) -> HttpResponse {
-        let body = json!({ "error": self.error, "error_description": self.description });
-        HttpResponse::json(self.status, body.to_string().into_bytes())
-    }
-}
-
-/// Converts a description of an invalid field.
-impl From<String> for OAuthError {
-    fn from(invalid: String) -> Self {
-        OAuthError::new("invalid_request", invalid)
-    }
-}
-
-type Response = Result<HttpResponse, OAuthError>;
 type Handler = fn(&OAuth, &Tokens, &OAuthRequest<'_>) -> Response;
 
 /// One of the endpoints.

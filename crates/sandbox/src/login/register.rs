@@ -7,7 +7,7 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::{Client, OAuth, OAuthError, OAuthRequest, Response};
+use super::oauth::{Client, OAuth, OAuthError, OAuthRequest, Response};
 use crate::{
     credentials::{scopes::Scopes, tokens::Tokens},
     lock,

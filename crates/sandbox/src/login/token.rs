@@ -8,7 +8,10 @@ use http::{
 };
 use serde_json::json;
 
-use super::{Client, OAuth, OAuthError, OAuthRequest, Response, fields::Fields};
+use super::{
+    fields::Fields,
+    oauth::{Client, OAuth, OAuthError, OAuthRequest, Response},
+};
 use crate::{
     credentials::{
         scopes::Scopes,

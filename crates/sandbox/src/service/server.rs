@@ -242,8 +242,12 @@ fn rows(shared: &Shared, arguments: &Arguments) -> HandlerResult {
     let custom = shared.custom();
     let own = custom.iter().rev().find(|rows| rows.is_for(arguments));
     let is_same =
-        |known: EndpointRef| known.path == endpoint.path && known.method == endpoint.method;
-    if own.is_none() && !endpoints().any(is_same) {
+        |known: &EndpointRef| known.path == endpoint.path && known.method == endpoint.method;
+    let is_built_in = |known: &EndpointRef| endpoints().any(|own| std::ptr::eq(&*own, &**known));
+    // A path that a test serves itself has nothing else.
+    let is_served =
+        custom.iter().any(|rows| is_same(&rows.endpoint) && !is_built_in(&rows.endpoint));
+    if own.is_none() && (is_served || !endpoints().any(|known| is_same(&known))) {
         return Err(Rejection::new(-7, "invalid_symbol", "no rows are served for these arguments"));
     }
     shared.data.respond(own.map(AsRef::as_ref), arguments)
