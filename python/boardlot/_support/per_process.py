@@ -34,12 +34,18 @@ class PerProcess(Generic[T]):
             self._leave(before)
 
 
+def _guard() -> tuple[threading.RLock, threading.Condition]:
+    # `with` a condition runs Python code, in which an interrupt would leave the lock locked.
+    lock = threading.RLock()
+    return lock, threading.Condition(lock)
+
+
 class ForkGate:
     """Keeps this process from being forked while another thread is within a library whose own locks
     the child would inherit."""
 
     def __init__(self) -> None:
-        self._changed = PerProcess(threading.Condition)
+        self._guard = PerProcess(_guard)
         # How often each thread has entered.
         self._inside: dict[int, int] = {}
         # The threads that are forking.
@@ -74,8 +80,8 @@ class ForkGate:
     def _set(self, times: int) -> None:
         """Sets the number of times that this thread is inside."""
         me = threading.get_ident()
-        changed = self._changed.value
-        with changed:
+        lock, changed = self._guard.value
+        with lock:
             # A connection may be freed on the thread that forks, which is not to wait for itself.
             while times and self._forking - {me} and me not in self._inside:
                 changed.wait()
@@ -86,16 +92,16 @@ class ForkGate:
 
     def _before(self) -> None:
         me = threading.get_ident()
-        changed = self._changed.value
-        with changed:
+        lock, changed = self._guard.value
+        with lock:
             self._forking.add(me)
             while any(thread != me for thread in self._inside):
                 changed.wait()
 
     def _after(self) -> None:
         me = threading.get_ident()
-        changed = self._changed.value
-        with changed:
+        lock, changed = self._guard.value
+        with lock:
             self._forking.discard(me)
             changed.notify_all()
 
