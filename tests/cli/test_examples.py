@@ -15,6 +15,7 @@ from boardlot.cli import application as app
 from boardlot.cli.commands import endpoints
 
 from ..docs.test_pages import blocks
+from ..support import unusual_fills as unusual
 from ..support.command_line import FORMATS, Service, program
 
 ROOT = Path(__file__).parents[2]
@@ -162,10 +163,42 @@ def test_make_builds_what_is_missing_and_never_half_of_it(run, tmp_path):
     run("make")
     fills = [json.loads(line) for line in (tmp_path / "fills.jsonl").read_text().splitlines()]
     assert len(fills) == 120
-    turnover = sum(float(fill["qty"]) * float(fill["price"]) for fill in fills)
+    turnover = dict.fromkeys((fill["status"] for fill in fills), 0.0)
+    for fill in fills:
+        turnover[fill["status"]] += float(fill["qty"]) * float(fill["price"])
     assert json.loads((tmp_path / "turnover.json").read_text()) == pytest.approx(turnover)
     assert "up to date" in run("make")
     # A download that fails leaves nothing behind.
     (tmp_path / "fills.jsonl").unlink()
     run("make ACCOUNT=no-such-account", status=2)
     assert not (tmp_path / "fills.jsonl").exists()
+
+
+@pytest.fixture
+def unusual_service(service):
+    """Fills that are corrected, late, cancelled, and of a side and a status that nobody knows."""
+    service.sandbox.put("fills_history", unusual.AFTER)
+    yield service
+    service.sandbox.put("fills_history", unusual.AFTER[:0])
+
+
+def test_the_sums_of_the_recipes_are_of_each_status(unusual_service, run, tmp_path):
+    need("make", "jq")
+    (command,) = [line for line in COMMANDS if "add)" in line]
+    sums = {(row["status"], row["code"]): row["qty"] for row in json.loads(run(command))}
+    assert sums == unusual.SHARES
+    (tmp_path / "Makefile").write_text(titled("Makefile"))
+    run("make")
+    turnover = json.loads((tmp_path / "turnover.json").read_text())
+    assert turnover == unusual.TURNOVER_BY_STATUS
+
+
+def test_the_sums_of_duckdb_are_of_each_status(unusual_service, run):
+    pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    (command,) = [line for line in COMMANDS if line.startswith("duckdb")]
+    run(*(line for line in COMMANDS if line.endswith("--out fills.parquet")))
+    printed = run(command)
+    for (status, code), shares in unusual.SHARES.items():
+        turnover = unusual.TURNOVER[status, code]
+        assert re.search(rf"{status}\W+{code}\W+{shares}\.0\W+{turnover}\.0", printed), printed

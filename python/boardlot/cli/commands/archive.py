@@ -210,7 +210,7 @@ def export(settings: Settings, file: str, name: ListName | Literal["fills"], pat
     params=[_file(), Argument("query", "One statement of SQL.", metavar="QUERY")],
     examples=[
         f"{UPDATE} --fills 281756:HK && "
-        'boardlot archive sql trades.db "select code, sum(qty) from fills group by 1"',
+        'boardlot archive sql trades.db "select status, code, sum(qty) from fills group by 1, 2"',
     ],
 )
 @click.pass_obj

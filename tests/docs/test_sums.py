@@ -1,0 +1,261 @@
+"""The numbers of the examples, of fills that are corrected, late, cancelled or unknown, by hand."""
+
+import ast
+import csv
+import sys
+from contextlib import closing
+from itertools import pairwise
+from types import ModuleType
+
+import boardlot as bl
+import nbformat
+import pytest
+from run_notebooks import NOTEBOOKS
+
+from ..support import unusual_fills as unusual
+from ..support.printed import printed_by
+from .test_pages import DOCS, ROOT, blocks
+
+ACCOUNT = "281756"
+
+
+@pytest.fixture
+def sandbox(monkeypatch):
+    with bl.Sandbox(seed=7) as sandbox:
+        sandbox.put("fills_history", unusual.AFTER)
+        # For examples that start one.
+        monkeypatch.setattr(bl, "Sandbox", lambda **_: sandbox)
+        yield sandbox
+
+
+@pytest.fixture
+def client(sandbox):
+    with sandbox.client() as client:
+        yield client
+
+
+def source(page, part):
+    (found,) = [block.source for block in blocks(page) if part in block.source]
+    return found
+
+
+def run(page, part, **names):
+    """The names of the block of the page that has this part, and what it prints."""
+    return names, printed_by(source(page, part), str(page), "exec", names)
+
+
+def test_readme(sandbox):
+    names, _ = run(ROOT / "README.md", "nlargest")
+    with closing(names["client"]):
+        assert names["by_status"].qty.sum().to_dict() == unusual.SHARES
+
+
+def test_duckdb_reads_records(client):
+    pytest.importorskip("duckdb")
+    fills = client.fills_history(ACCOUNT, "HK").all()
+    _, printed = run(DOCS / "frames.md", "duckdb.sql", fills=fills)
+    rows = [line.replace("│", " ").split() for line in printed.splitlines()]
+    assert ["CANCELLED", "HK.00700", "2500.0"] in rows
+    assert ["OK", "HK.00005", "1600.0"] in rows
+
+
+def test_duckdb_reads_a_pager(client):
+    pytest.importorskip("duckdb")
+    names = {"client": client, "account": ACCOUNT, "start": None, "now": None}
+    _, printed = run(DOCS / "scale-out.md", "duckdb.execute", **names)
+    assert ast.literal_eval(printed) == [("CANCELLED", 1, 1000), ("HALTED", 1, 7), ("OK", 4, 370)]
+
+
+def test_narwhals(client):
+    pytest.importorskip("narwhals")
+    names = {"client": client, "sandbox": bl.Sandbox()}
+    names, printed = run(DOCS / "with-other-libraries.md", "IntoDataFrameT", **names)
+    assert printed == "True\n"
+    for frame in (names["fills"].to_pandas(), names["fills"].to_polars().to_pandas()):
+        table = names["turnover"](frame).set_index(["status", "code"])
+        assert table["turnover"].to_dict() == unusual.TURNOVER
+
+
+def test_an_archive(client, tmp_path):
+    with bl.Archive(tmp_path / "fills.db") as archive:
+        for fills in (unusual.BEFORE, unusual.AFTER):
+            bl.Sandbox().put("fills_history", fills)
+            archive.update(client, fills=[(ACCOUNT, "HK")])
+        names, _ = run(DOCS / "archive.md", "frame = archive.sql", archive=archive)
+        statuses = eval(cells("7-archive", "archive.sql(")[-1], {"archive": archive})
+    assert {row[:2]: row[2] for row in names["frame"].rows()} == unusual.SHARES
+    assert statuses.set_index(["status", "code"])["turnover"].to_dict() == unusual.TURNOVER
+
+
+def test_a_loop_over_fills(client):
+    names = {"bl": bl, "BASE_URL": client.base_url, "ACCOUNT": ACCOUNT}
+    names["auth"] = bl.Sandbox().api_key()
+    with pytest.raises(AssertionError):  # of the number of requests
+        run(DOCS / "coming-from.md", "amount =", **names)
+    exec(source(DOCS / "coming-from.md", "amount =").partition("assert")[0], names)
+    assert names["total"] == unusual.TURNOVER_BY_STATUS
+
+
+@pytest.mark.parametrize(
+    ("page", "error"), [("testing.md", AssertionError), ("test-your-own-code.md", ValueError)]
+)
+def test_a_turnover_has_completed_fills_only_and_refuses_what_it_does_not_know(
+    sandbox, client, page, error
+):
+    turnover = run(DOCS / page, "def turnover(client")[0]["turnover"]
+    with pytest.raises(error):
+        turnover(client, ACCOUNT)
+    sandbox.put("fills_history", unusual.USUAL)
+    assert turnover(client, ACCOUNT) == 1470
+
+
+# Frameworks that only `make recipes` installs: what the files use of them.
+
+
+@pytest.fixture
+def of_profile(sandbox, monkeypatch):
+    """A client for each of two runs, as a profile would give it."""
+    clients = [sandbox.client(), sandbox.client()]
+    monkeypatch.setattr(bl, "Client", lambda **_: clients.pop())
+
+
+def test_airflow_writes_each_day_of_trading_with_corrections_and_late_fills(
+    sandbox, of_profile, tmp_path, monkeypatch
+):
+    airflow = ModuleType("airflow.sdk")
+    airflow.dag = lambda **_: lambda function: function
+    airflow.task = lambda function: function
+    monkeypatch.setitem(sys.modules, "airflow", ModuleType("airflow"))
+    monkeypatch.setitem(sys.modules, "airflow.sdk", airflow)
+    monkeypatch.setenv("FILLS_FOLDER", str(tmp_path))
+    for fills in (unusual.BEFORE, unusual.AFTER):
+        sandbox.put("fills_history", fills)
+        run(DOCS / "with-other-libraries.md", "from airflow.sdk")
+    written = {
+        file.stem[6:]: list(csv.DictReader(file.read_text("utf-8").splitlines()))
+        for file in tmp_path.glob("*.csv")
+    }
+    days = {day: [fill["deal_id"] for fill in fills] for day, fills in written.items()}
+    assert days == unusual.BY_DAY
+    (corrected,) = [fill for fills in written.values() for fill in fills if fill["deal_id"] == "1"]
+    assert float(corrected["qty"]) == 300
+
+
+class Incremental:
+    """As dlt's: the largest value of a column, less a lag, from one run to the next."""
+
+    def __class_getitem__(cls, _):
+        return cls
+
+    def __init__(self, column, initial_value, lag=0):
+        self.column, self.initial, self.lag = column, initial_value, lag
+        self.last_value = initial_value
+
+    def next(self, rows):
+        """Keep the largest value; returns the rows that are not before the last one."""
+        new = [row for row in rows if row[self.column] >= self.last_value]
+        largest = max(row[self.column] for row in rows)
+        self.last_value = max(self.initial, largest - self.lag)
+        return new
+
+
+def test_dlt_loads_corrections_and_late_fills(sandbox, of_profile, monkeypatch):
+    dlt = ModuleType("dlt")
+    dlt.resource = lambda **_: lambda function: function
+    dlt.sources = ModuleType("dlt.sources")
+    dlt.sources.incremental = Incremental
+    dlt.pipeline = lambda *_, **__: None
+    monkeypatch.setitem(sys.modules, "dlt", dlt)
+    names, _ = run(DOCS / "with-other-libraries.md", "import dlt", __name__="dlt_pipeline")
+    loaded = {}
+    for fills in (unusual.BEFORE, unusual.AFTER):
+        sandbox.put("fills_history", fills)
+        rows = [row for page in names["fills"](ACCOUNT) for row in page]
+        loaded |= {row["deal_id"]: row for row in names["UPDATED"].next(rows)}
+    assert loaded == {fill["deal_id"]: fill for fill in unusual.AFTER}
+
+
+# Notebooks: the cells up to the number, run against these fills instead of the sandbox's own.
+
+
+def cells(stem, until):
+    (path,) = [path for path in NOTEBOOKS if path.stem == stem]
+    sources = [
+        cell.source
+        for cell in nbformat.read(path, as_version=4).cells
+        if cell.cell_type == "code" and "plt" not in cell.source
+    ]
+    (last,) = [number for number, text in enumerate(sources) if until in text]
+    return sources[: last + 1]
+
+
+def values(stem, until):
+    """The names after these cells, and the value of the last one."""
+    names = {}
+    *first, last = cells(stem, until)
+    for text in first:
+        exec(compile(text, stem, "exec"), names)
+    *statements, value = ast.parse(last).body
+    exec(compile(ast.Module(statements, []), stem, "exec"), names)
+    return names, eval(compile(ast.Expression(value.value), stem, "eval"), names)
+
+
+UNKNOWN = [
+    [*unusual.USUAL, next(fill for fill in unusual.AFTER if fill["deal_id"] == number)]
+    for number in ("4", "5")
+]
+ABSENT = [
+    [{name: value for name, value in fill.items() if name != field} for fill in unusual.USUAL]
+    for field in ("status", "trd_side")
+]
+NUMBERS = [
+    ("4-fills", "exact ="),
+    ("8-profit-and-loss", "cash ="),
+    ("9-exposure", "bought ="),
+]
+# This cell needs prices, and no sides.
+PRICES = ("10-dividend-yield", "last_prices")
+
+
+@pytest.mark.parametrize(("stem", "until"), NUMBERS)
+def test_a_notebook_refuses_sides_and_statuses_that_it_does_not_know(sandbox, stem, until):
+    for fills in (*UNKNOWN, *ABSENT):
+        sandbox.put("fills_history", fills)
+        with pytest.raises((AssertionError, KeyError)):
+            values(stem, until)
+
+
+def test_a_notebook_refuses_prices_of_a_status_that_it_does_not_know(sandbox):
+    sandbox.put("fills_history", UNKNOWN[0])
+    with pytest.raises(AssertionError, match="another status"):
+        values(*PRICES)
+    sandbox.put("fills_history", unusual.USUAL)
+    prices = values(*PRICES)[0]["prices"]
+    # The day of trading is that of Hong Kong.
+    traded = {code: str(day) for code, day in prices["traded"].items()}
+    days = {number: day for day, (number,) in unusual.BY_DAY.items()}
+    assert traded == {"HK.00005": days["6"], "HK.00700": days["2"]}
+    assert prices["price"].to_dict() == {"HK.00005": 60.0, "HK.00700": 3.0}
+
+
+def test_notebooks_sum_up_completed_fills(sandbox):
+    sandbox.put("fills_history", unusual.USUAL)
+    assert values("4-fills", "exact =")[1] == "1,470.00 HKD in 3 fills"
+    profit, is_whole = values("8-profit-and-loss", "cash =")
+    assert is_whole
+    # 40 of the 300 at 2.50 are sold at 3.00.
+    assert profit["realised"].to_dict() == {"HK.00005": 0, "HK.00700": 20}
+    exposure, is_whole = values("9-exposure", "bought =")
+    assert is_whole
+    assert exposure["bought"].to_dict() == {"HK.00005": 10, "HK.00700": 260}
+
+
+def test_notebooks_show_each_status_by_itself(sandbox):
+    assert values("1-quickstart", "nlargest")[1].to_dict() == {
+        key: shares for key, shares in unusual.SHARES.items() if shares > 7
+    }
+    top = {key: money for key, money in unusual.TURNOVER.items() if money > 70}
+    assert values("3-frames", "by_status[")[1].to_dict() == top
+    rows = values("3-frames", "polars_frame =")[1].rows()
+    assert {row[:2]: row[2] for row in rows} == top
+    assert all(one[2] >= next_one[2] for one, next_one in pairwise(rows))
