@@ -185,8 +185,7 @@ class Client(_core.ClientBase):
 
         Returns an aware UTC `datetime`, exact to the millisecond.
 
-        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
-        the others.
+        Raises `ConfigError` for an invalid argument; see `boardlot.errors` for the others.
 
         >>> str(client.server_time().tzinfo)
         'UTC'
@@ -212,8 +211,7 @@ class Client(_core.ClientBase):
 
         Returns `Records` of `TradingDay`.
 
-        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
-        the others.
+        Raises `ConfigError` for an invalid argument; see `boardlot.errors` for the others.
 
         >>> [day["time"] for day in client.trading_days("HK", "2026-01-01", "2026-01-05")]
         ['2026-01-02', '2026-01-05']
@@ -232,9 +230,9 @@ class Client(_core.ClientBase):
         stock_type, lot_size, future_valid, future_main_contract, future_last_trade_time,
         list_time; `.schema` has kinds and units.
 
-        Raises `ConfigError` for an argument that the service rules out, `InvalidParameter`
-        (symbol missing, longer than 32 characters, or format invalid: -3), `InvalidSymbol`
-        (symbol not found (unknown or delisted): -7); see `boardlot.errors` for the others.
+        Raises `ConfigError` for an invalid argument, `InvalidParameter` (symbol missing, longer
+        than 32 characters, or format invalid: -3), `InvalidSymbol` (symbol not found (unknown or
+        delisted): -7); see `boardlot.errors` for the others.
 
         >>> client.reference_futures("HK.HSImain")[0]["stock_type"]
         'FUTURE'
@@ -309,9 +307,9 @@ class Client(_core.ClientBase):
         Returns `Records` of `HkIpo`, `UsIpo`, `CnIpo`, `SgIpo`, `MyIpo`. The record depends on
         `market`.
 
-        Raises `ConfigError` for an argument that the service rules out, `InvalidParameter`
-        (request_type invalid or not an integer: -3), `ServiceError` (Backend call failed or timed
-        out: -5); see `boardlot.errors` for the others.
+        Raises `ConfigError` for an invalid argument, `InvalidParameter` (request_type invalid or
+        not an integer: -3), `ServiceError` (Backend call failed or timed out: -5); see
+        `boardlot.errors` for the others.
 
         >>> client.ipo_list("us")[0]["stock_status"] in list(bl.UsIpoStatus)
         True
@@ -331,9 +329,9 @@ class Client(_core.ClientBase):
         currency, payout_ratio, dividend_type, process, ex_date, record_date,
         dividend_payable_date, pub_date; `.schema` has kinds and units.
 
-        Raises `ConfigError` for an argument that the service rules out, `InvalidParameter`
-        (Invalid symbol format: -3), `InvalidSymbol` (Code cannot be resolved to a security: -7),
-        `ServiceError` (Gateway internal error: -2, -4, -6); see `boardlot.errors` for the others.
+        Raises `ConfigError` for an invalid argument, `InvalidParameter` (Invalid symbol format:
+        -3), `InvalidSymbol` (Code cannot be resolved to a security: -7), `ServiceError` (Gateway
+        internal error: -2, -4, -6); see `boardlot.errors` for the others.
 
         >>> client.dividends("HK.00700")[0]["currency"]
         'HKD'
@@ -349,10 +347,10 @@ class Client(_core.ClientBase):
     ) -> Pager[records.PlateStock]:
         """The constituent stocks of a plate.
 
-        The service documents neither the fields of a constituent nor the bounds of `limit`: both
-        are passed through unchanged. The service's documentation shows a request header
-        `X-Service-Client-Nnid` in its examples without saying whether it is required: pass it
-        with `Client(headers=...)`.
+        The service documents neither the fields of a constituent nor the bounds of `limit`: the
+        fields are passed through unchanged, and a `limit` is at least 1. The service's
+        documentation shows a request header `X-Service-Client-Nnid` in its examples without
+        saying whether it is required: pass it with `Client(headers=...)`.
 
         - `plate_code`: `{market}.BK<digits>`, such as `HK.BK1001`.
         - `limit`: Page size; the service's own default and bounds are not shown.
@@ -360,8 +358,7 @@ class Client(_core.ClientBase):
 
         A pager over `PlateStock`.
 
-        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
-        the others.
+        Raises `ConfigError` for an invalid argument; see `boardlot.errors` for the others.
 
         >>> next(client.plate_stocks("HK.BK1001"))["code"].startswith("HK.")
         True
@@ -389,8 +386,7 @@ class Client(_core.ClientBase):
         update_time, ord_status, order_show_id, is_close, trigger_price, trigger_time,
         cash_order_qty; `.schema` has kinds and units.
 
-        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
-        the others.
+        Raises `ConfigError` for an invalid argument; see `boardlot.errors` for the others.
 
         >>> next(client.crypto_orders(sandbox.accounts["crypto"][0]))["ord_status"] in list(bl.CryptoOrderStatus)
         True
@@ -406,8 +402,7 @@ class Client(_core.ClientBase):
         status, qty, cum_qty, price, avg_fill_price, aux_price, create_time, update_time, text;
         `.schema` has kinds and units.
 
-        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
-        the others.
+        Raises `ConfigError` for an invalid argument; see `boardlot.errors` for the others.
 
         >>> client.sim_orders(sandbox.accounts["sim"][0])[0]["side"] in list(bl.SimSide)
         True
@@ -431,8 +426,7 @@ class Client(_core.ClientBase):
         stock_name, qty, qty_avbl, cost_price, buy_avg_price, cur_price, mv, profit, profit_ratio;
         `.schema` has kinds and units.
 
-        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
-        the others.
+        Raises `ConfigError` for an invalid argument; see `boardlot.errors` for the others.
 
         >>> client.sim_positions(sandbox.accounts["sim"][0])[0]["pstn_type"] in list(bl.PositionType)
         True
@@ -480,8 +474,7 @@ class Client(_core.ClientBase):
         create_time, updated_time, counter_broker_id, counter_broker_name, status; `.schema` has
         kinds and units.
 
-        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
-        the others.
+        Raises `ConfigError` for an invalid argument; see `boardlot.errors` for the others.
 
         >>> len(client.fills_history(sandbox.accounts["trade"][0], "HK").all(max_items=75))
         75
@@ -765,8 +758,7 @@ class AsyncClient(_core.ClientBase):
 
         Returns an aware UTC `datetime`, exact to the millisecond.
 
-        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
-        the others.
+        Raises `ConfigError` for an invalid argument; see `boardlot.errors` for the others.
 
         >>> str((await client.server_time()).tzinfo)
         'UTC'
@@ -792,8 +784,7 @@ class AsyncClient(_core.ClientBase):
 
         Returns `Records` of `TradingDay`.
 
-        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
-        the others.
+        Raises `ConfigError` for an invalid argument; see `boardlot.errors` for the others.
 
         >>> [day["time"] for day in (await client.trading_days("HK", "2026-01-01", "2026-01-05"))]
         ['2026-01-02', '2026-01-05']
@@ -812,9 +803,9 @@ class AsyncClient(_core.ClientBase):
         stock_type, lot_size, future_valid, future_main_contract, future_last_trade_time,
         list_time; `.schema` has kinds and units.
 
-        Raises `ConfigError` for an argument that the service rules out, `InvalidParameter`
-        (symbol missing, longer than 32 characters, or format invalid: -3), `InvalidSymbol`
-        (symbol not found (unknown or delisted): -7); see `boardlot.errors` for the others.
+        Raises `ConfigError` for an invalid argument, `InvalidParameter` (symbol missing, longer
+        than 32 characters, or format invalid: -3), `InvalidSymbol` (symbol not found (unknown or
+        delisted): -7); see `boardlot.errors` for the others.
 
         >>> (await client.reference_futures("HK.HSImain"))[0]["stock_type"]
         'FUTURE'
@@ -889,9 +880,9 @@ class AsyncClient(_core.ClientBase):
         Returns `Records` of `HkIpo`, `UsIpo`, `CnIpo`, `SgIpo`, `MyIpo`. The record depends on
         `market`.
 
-        Raises `ConfigError` for an argument that the service rules out, `InvalidParameter`
-        (request_type invalid or not an integer: -3), `ServiceError` (Backend call failed or timed
-        out: -5); see `boardlot.errors` for the others.
+        Raises `ConfigError` for an invalid argument, `InvalidParameter` (request_type invalid or
+        not an integer: -3), `ServiceError` (Backend call failed or timed out: -5); see
+        `boardlot.errors` for the others.
 
         >>> (await client.ipo_list("us"))[0]["stock_status"] in list(bl.UsIpoStatus)
         True
@@ -911,9 +902,9 @@ class AsyncClient(_core.ClientBase):
         currency, payout_ratio, dividend_type, process, ex_date, record_date,
         dividend_payable_date, pub_date; `.schema` has kinds and units.
 
-        Raises `ConfigError` for an argument that the service rules out, `InvalidParameter`
-        (Invalid symbol format: -3), `InvalidSymbol` (Code cannot be resolved to a security: -7),
-        `ServiceError` (Gateway internal error: -2, -4, -6); see `boardlot.errors` for the others.
+        Raises `ConfigError` for an invalid argument, `InvalidParameter` (Invalid symbol format:
+        -3), `InvalidSymbol` (Code cannot be resolved to a security: -7), `ServiceError` (Gateway
+        internal error: -2, -4, -6); see `boardlot.errors` for the others.
 
         >>> (await client.dividends("HK.00700"))[0]["currency"]
         'HKD'
@@ -929,10 +920,10 @@ class AsyncClient(_core.ClientBase):
     ) -> AsyncPager[records.PlateStock]:
         """The constituent stocks of a plate.
 
-        The service documents neither the fields of a constituent nor the bounds of `limit`: both
-        are passed through unchanged. The service's documentation shows a request header
-        `X-Service-Client-Nnid` in its examples without saying whether it is required: pass it
-        with `Client(headers=...)`.
+        The service documents neither the fields of a constituent nor the bounds of `limit`: the
+        fields are passed through unchanged, and a `limit` is at least 1. The service's
+        documentation shows a request header `X-Service-Client-Nnid` in its examples without
+        saying whether it is required: pass it with `Client(headers=...)`.
 
         - `plate_code`: `{market}.BK<digits>`, such as `HK.BK1001`.
         - `limit`: Page size; the service's own default and bounds are not shown.
@@ -940,8 +931,7 @@ class AsyncClient(_core.ClientBase):
 
         A pager over `PlateStock`.
 
-        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
-        the others.
+        Raises `ConfigError` for an invalid argument; see `boardlot.errors` for the others.
 
         >>> (await anext(client.plate_stocks("HK.BK1001")))["code"].startswith("HK.")
         True
@@ -969,8 +959,7 @@ class AsyncClient(_core.ClientBase):
         update_time, ord_status, order_show_id, is_close, trigger_price, trigger_time,
         cash_order_qty; `.schema` has kinds and units.
 
-        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
-        the others.
+        Raises `ConfigError` for an invalid argument; see `boardlot.errors` for the others.
 
         >>> (await anext(client.crypto_orders(sandbox.accounts["crypto"][0])))["ord_status"] in list(bl.CryptoOrderStatus)
         True
@@ -986,8 +975,7 @@ class AsyncClient(_core.ClientBase):
         status, qty, cum_qty, price, avg_fill_price, aux_price, create_time, update_time, text;
         `.schema` has kinds and units.
 
-        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
-        the others.
+        Raises `ConfigError` for an invalid argument; see `boardlot.errors` for the others.
 
         >>> (await client.sim_orders(sandbox.accounts["sim"][0]))[0]["side"] in list(bl.SimSide)
         True
@@ -1011,8 +999,7 @@ class AsyncClient(_core.ClientBase):
         stock_name, qty, qty_avbl, cost_price, buy_avg_price, cur_price, mv, profit, profit_ratio;
         `.schema` has kinds and units.
 
-        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
-        the others.
+        Raises `ConfigError` for an invalid argument; see `boardlot.errors` for the others.
 
         >>> (await client.sim_positions(sandbox.accounts["sim"][0]))[0]["pstn_type"] in list(bl.PositionType)
         True
@@ -1060,8 +1047,7 @@ class AsyncClient(_core.ClientBase):
         create_time, updated_time, counter_broker_id, counter_broker_name, status; `.schema` has
         kinds and units.
 
-        Raises `ConfigError` for an argument that the service rules out; see `boardlot.errors` for
-        the others.
+        Raises `ConfigError` for an invalid argument; see `boardlot.errors` for the others.
 
         >>> len(await client.fills_history(sandbox.accounts["trade"][0], "HK").all(max_items=75))
         75

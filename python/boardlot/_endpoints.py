@@ -287,7 +287,7 @@ ENDPOINTS = (
         ),
         command="plate",
         summary="The constituent stocks of a plate.",
-        notes="The service documents neither the fields of a constituent nor the bounds of limit: both are passed through unchanged.",
+        notes="The service documents neither the fields of a constituent nor the bounds of limit: the fields are passed through unchanged, and a limit is at least 1.",
         parameters=(
             Parameter("plate_code", "symbol", "{market}.BK<digits>, such as HK.BK1001.", required=True),
             Parameter("limit", "integer", "Page size; the service's own default and bounds are not shown."),

@@ -306,6 +306,6 @@ fn raises(endpoint: &Endpoint) -> String {
     }
     let mut classes: Vec<String> =
         refusals.iter().map(|(what, codes)| what.replace("CODES", &codes.join(", "))).collect();
-    classes.insert(0, "`ConfigError` for an argument that the service rules out".into());
+    classes.insert(0, "`ConfigError` for an invalid argument".into());
     format!("Raises {}; see `boardlot.errors` for the others.", classes.join(", "))
 }

@@ -1,5 +1,5 @@
 //! The checks on arguments, and how they are sent. Everything that the service document rules out is
-//! refused here, before anything is sent (sections 4 and 8).
+//! refused here, before anything is sent (sections 4 and 8), and so is what cannot be meant.
 
 use zeroize::Zeroizing;
 

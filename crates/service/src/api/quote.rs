@@ -241,8 +241,8 @@ pub static PLATE_STOCKS: Endpoint = Endpoint {
     path: Cow::Borrowed("/api/v1.0/quote/plate/{plate_code}/stock"),
     section: "4.2",
     summary: "The constituent stocks of a plate.",
-    notes: "The service documents neither the fields of a constituent nor the bounds of `limit`: both \
-            are passed through unchanged.",
+    notes: "The service documents neither the fields of a constituent nor the bounds of `limit`: the \
+            fields are passed through unchanged, and a `limit` is at least 1.",
     python_notes: "The service's documentation shows a request header `X-Service-Client-Nnid` in its \
                    examples without saying whether it is required: pass it with \
                    `Client(headers=...)`.",
