@@ -147,11 +147,11 @@ def test_a_move_to_postgresql(home, filled, address, book, client):
 
 
 def test_other_tools(home, filled, address, client):
-    assert run(home, block("look at SQLite")) == "code|qty\nHK.00700|6000.0\n"
+    assert run(home, block("look at SQLite")) == "status|code|qty\nOK|HK.00700|6000.0\n"
     need_program("psql")
     with bl.Archive(address) as archive:
         archive.update(client, fills=[HK])
-    assert "HK.00700 | 6000" in run(home, block("look at PostgreSQL"), ARCHIVE=address)
+    assert "OK     | HK.00700 | 6000" in run(home, block("look at PostgreSQL"), ARCHIVE=address)
 
 
 def test_a_service_that_has_moved(home, filled, client, service):
