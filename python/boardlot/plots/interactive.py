@@ -6,6 +6,8 @@ shows; `chart.save("chart.html")` writes a page. Panels and labels are those of 
 
 from __future__ import annotations
 
+import json
+import re
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -16,12 +18,11 @@ except ImportError as _missing:
         "plots.interactive needs altair: pip install 'boardlot[interactive]'", name=_missing.name
     ) from _missing
 
-from boardlot._support.cell_format import counted
 from boardlot.errors import ConfigError
 from boardlot.plots import style
 from boardlot.plots.dividends import dividends_title, payments
 from boardlot.plots.fills import SIDES, fill_points, fills_title
-from boardlot.plots.ipos import MARKERS, SUBSCRIPTION, ipo_lines, ipos_title
+from boardlot.plots.ipos import MARKERS, SUBSCRIPTION, drawn_lines
 from boardlot.plots.positions import NAMES, VALUES, position_bars
 
 __all__ = ["dividends", "fills", "ipos", "positions"]
@@ -93,10 +94,11 @@ def fills(records_or_frame: Any) -> altair.FacetChart:
     tooltip = ["code:N", "side:N", "price:Q", time]
     line = base.mark_line(color="#999999", strokeWidth=0.7).encode(detail="code:N")
     sides = sorted({point.side for point in points})
+    names = [_inert(side) for side in sides]
     colours = [SIDES.get(side, (style.GREY, ""))[0] for side in sides]
     marks = base.mark_point(filled=True, opacity=0.75).encode(
-        color=altair.Color("side:N", title="Side", scale=altair.Scale(domain=sides, range=colours)),
-        shape=altair.Shape("side:N", title="Side", scale=altair.Scale(domain=sides)),
+        color=altair.Color("side:N", title="Side", scale=altair.Scale(domain=names, range=colours)),
+        shape=altair.Shape("side:N", title="Side", scale=altair.Scale(domain=names)),
         tooltip=tooltip,
     )
     chart = (line + marks).properties(width=WIDTH, height=220)
@@ -126,10 +128,7 @@ def positions(
     """
     if value not in VALUES:
         raise ConfigError(f"value is {value!r}; expected one of {', '.join(VALUES)}")
-    bars = position_bars(records_or_frame, value)
-    values = [
-        {**bar._asdict(), "market": "" if value == "profit_ratio" else bar.market} for bar in bars
-    ]
+    bars, found = position_bars(records_or_frame, value)
     sign = altair.condition("datum.value < 0", altair.value(style.ORANGE), altair.value(style.BLUE))
     chart = (
         altair.Chart()
@@ -143,8 +142,8 @@ def positions(
         )
         .properties(width=WIDTH)
     )
-    count = counted(len(bars), "position")
-    return _facet(chart, values, "market", f"{NAMES[value]} of {count}", share_x=False)
+    title = f"{NAMES[value]} of {style.of_all(len(bars), found, 'position')}"
+    return _facet(chart, [bar._asdict() for bar in bars], "market", title, share_x=False)
 
 
 def dividends(records_or_frame: Any) -> altair.FacetChart:
@@ -164,7 +163,7 @@ def dividends(records_or_frame: Any) -> altair.FacetChart:
         >>> interactive.dividends(client.dividends("HK.00700")).to_dict()["title"]
         '21 cash dividends'
     """
-    paid = payments(records_or_frame)
+    paid, found = payments(records_or_frame)
     years: dict[tuple[str, str, int], float] = {}
     for payment in paid:
         key = (payment.symbol, payment.currency or "unknown", payment.year)
@@ -178,7 +177,7 @@ def dividends(records_or_frame: Any) -> altair.FacetChart:
         for currency in {row["currency"] for row in values}
     )
     symbols = list(dict.fromkeys(payment.symbol for payment in paid))
-    scale = altair.Scale(domain=symbols, range=COLOURS)
+    scale = altair.Scale(domain=[_inert(symbol) for symbol in symbols], range=COLOURS)
     legend = altair.Legend(title="Symbol") if any(symbols) else None
     chart = (
         altair.Chart()
@@ -196,7 +195,7 @@ def dividends(records_or_frame: Any) -> altair.FacetChart:
         )
         .properties(width=WIDTH, height=180)
     )
-    return _facet(chart, values, "currency", dividends_title(paid, symbols), share_x=True)
+    return _facet(chart, values, "currency", dividends_title(paid, found, symbols), share_x=True)
 
 
 def ipos(records_or_frame: Any) -> altair.FacetChart:
@@ -217,7 +216,7 @@ def ipos(records_or_frame: Any) -> altair.FacetChart:
         >>> interactive.ipos(client.ipo_calendar(["hk", "us"])).to_dict()["title"]
         '10 IPOs of 2 markets'
     """
-    lines = ipo_lines(records_or_frame)
+    lines, title = drawn_lines(records_or_frame)
     values = [value for line in lines for value in _events(line)]
     names = [SUBSCRIBED, *(name for _, _, name in MARKERS.values())]
     shown = [name for name in names if any(value["event"] == name for value in values)]
@@ -229,14 +228,13 @@ def ipos(records_or_frame: Any) -> altair.FacetChart:
         color=altair.Color("event:N", title="Event", scale=colour),
         tooltip=["ipo:N", "event:N", altair.Tooltip("days:N", title="date")],
     )
-    title = "Date (each market's own time zone)"
-    bars = base.mark_bar(height=10).encode(x=_days("from", title), x2="to:T")
+    bars = base.mark_bar(height=10).encode(x=_days("from"), x2="to:T")
     marks = base.mark_point(filled=True, size=60, opacity=1).encode(
-        x=_days("at", title),
+        x=_days("at"),
         shape=altair.Shape("event:N", title="Event", scale=shape),
     )
     chart = (bars + marks).properties(width=WIDTH)
-    return _facet(chart, values, "market", ipos_title(lines), share_x=True, zoom_y=False)
+    return _facet(chart, values, "market", title, share_x=True, zoom_y=False)
 
 
 def _events(line: Any) -> list[dict[str, Any]]:
@@ -257,7 +255,21 @@ def _events(line: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _days(field: str, title: str) -> altair.X:
+# A page has the specification within a script, which these would end or lengthen.
+_ends_script = re.compile("</|<!").search
+
+
+def _escaped(text: str) -> str:
+    return text.replace("<", r"\u003c")
+
+
+def _inert(text: str) -> Any:
+    """A text outside the data: as an expression if the page would not take it for a text."""
+    return altair.ExprRef(_escaped(json.dumps(text))) if _ends_script(text) else text
+
+
+def _days(field: str) -> altair.X:
+    title = "Date (each market's own time zone)"
     return altair.X(f"{field}:T", title=title, scale=altair.Scale(type="utc", padding=10))
 
 
@@ -281,12 +293,14 @@ def _facet(
     """
     name = by.capitalize() if len({row[by] for row in values}) > 1 else None
     header = altair.Header(labels=name is not None)
-    data = altair.InlineData(values)
+    data: Any = altair.InlineData(values)
+    if _ends_script(text := json.dumps(values)):
+        data = altair.InlineData(_escaped(text), format=altair.JsonDataFormat(type="json"))
     faceted: altair.FacetChart = (
         chart.interactive(bind_y=zoom_y)
         .facet(row=altair.Row(f"{by}:N", title=name, header=header), data=data)
         .resolve_scale(x="shared" if share_x else "independent", y="independent")
-        .properties(title=title)
+        .properties(title=title.replace("<", "‹"))
         .configure(background="transparent", **THEME)
     )
     return faceted
