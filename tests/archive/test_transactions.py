@@ -83,7 +83,7 @@ def test_fills_are_read_in_parts_in_the_order_of_the_service(archive, book, clie
 
 def test_fills_with_an_invalid_time_are_stored_and_come_last(archive, book, client):
     valid = fill(1, book.now() - 10**6)
-    times = [None, "", "soon", -5, 1.5, "1e9", True, [1], "9" * 20, " 1", "\u0661"]
+    times = [None, "", "soon", -5, 1.5, "1e-9", True, [1], "9" * 20, " 1", "\u0661"]
     odd = [{**valid, "deal_id": f"odd {n}", "updated_time": t} for n, t in enumerate(times)]
     text = {**valid, "deal_id": "text", "updated_time": str(valid["updated_time"] - 1)}
     without = {name: value for name, value in valid.items() if name != "updated_time"}
