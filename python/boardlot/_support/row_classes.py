@@ -21,17 +21,8 @@ from typing import Any, NamedTuple
 
 from boardlot.errors import ConfigError
 
-_TYPES = {
-    "str": str,
-    "int": int,
-    "float": float,
-    "bool": bool,
-    "Decimal": Decimal,
-    "datetime": datetime,
-    "date": date,
-    "dict": dict,
-    "list": list,
-}
+_TYPES = {"str": str, "int": int, "float": float, "bool": bool, "dict": dict, "list": list}
+_TYPES |= {"Decimal": Decimal, "datetime": datetime, "date": date}
 _EXPECTED = (
     "str, int, float, bool, Decimal, datetime, date, an Enum, dict, list, Any, "
     "or one of these with '| None'"
@@ -179,12 +170,12 @@ def _conversion(hint: Any) -> str | None:
         return "any"
     if typing.is_typeddict(hint):
         return "dict"
-    if not isinstance(hint, type):
-        return None
     # Not by identity: a library that freezes the time replaces `datetime`, here or in the caller's
     # module, by a class of the same instances.
-    same = (n for n, known in _TYPES.items() if issubclass(hint, known) and issubclass(known, hint))
-    return next(same, None)
+    for name, known in _TYPES.items() if isinstance(hint, type) else ():
+        if issubclass(hint, known) and issubclass(known, hint):
+            return name
+    return None
 
 
 def _plain(hint: Any) -> Any:

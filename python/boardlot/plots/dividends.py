@@ -140,11 +140,7 @@ def _bars(ax: Axes, paid: Sequence[_Payment], _: Sequence[str]) -> None:
     )
     if planned:
         below = [settled.get(year, 0.0) for year in planned]
-        look: dict[str, Any] = {
-            "color": ax.get_facecolor(),
-            "edgecolor": style.BLUE,
-            "hatch": "////",
-        }
+        look: Any = {"color": ax.get_facecolor(), "edgecolor": style.BLUE, "hatch": "////"}
         amounts = list(planned.values())
         ax.bar(list(planned), amounts, width=0.72, bottom=below, label=PLAN, **look)
         style.legend(ax, loc="upper left", ncols=2)
@@ -156,11 +152,9 @@ def _lines(ax: Axes, paid: Sequence[_Payment], symbols: Sequence[str]) -> None:
         years = _by_year([payment for payment in paid if payment.symbol == symbol])
         if not years:
             continue
-        look: dict[str, Any] = {
-            "color": _colour(ax, index),
-            "marker": MARKERS[index // len(style.PALETTE) % len(MARKERS)],
-        }
-        ax.plot(list(years), list(years.values()), markersize=4, linewidth=1.4, **look)
+        marker = MARKERS[index // len(style.PALETTE) % len(MARKERS)]
+        look: Any = {"color": _colour(ax, index), "marker": marker, "markersize": 4}
+        ax.plot(list(years), list(years.values()), linewidth=1.4, **look)
 
 
 def _ends(

@@ -128,10 +128,9 @@ def fill_points(source: Any) -> list[_Point]:
     markets = style.largest(point.market for point in points if point.done)
     sides = style.largest(point.side for point in points if point.done)
     return [
-        point._replace(
-            side=point.side if point.side in sides else OTHER,
-            status=FURTHER_MARKETS if point.done and point.market not in markets else point.status,
-        )
+        point._replace(side=point.side if point.side in sides else OTHER)
+        if point.market in markets or not point.done
+        else point._replace(status=FURTHER_MARKETS)
         for point in points
     ]
 

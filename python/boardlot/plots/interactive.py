@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import timedelta
 from typing import Any, Literal
 
 try:
@@ -22,7 +21,7 @@ from boardlot.errors import ConfigError
 from boardlot.plots import style
 from boardlot.plots.dividends import dividends_title, payments
 from boardlot.plots.fills import SIDES, fill_points, fills_title
-from boardlot.plots.ipos import MARKERS, SUBSCRIPTION, drawn_lines
+from boardlot.plots.ipos import DAY, MARKERS, SUBSCRIPTION, drawn_lines
 from boardlot.plots.positions import NAMES, VALUES, position_bars
 
 __all__ = ["dividends", "fills", "ipos", "positions"]
@@ -91,7 +90,6 @@ def fills(records_or_frame: Any) -> altair.FacetChart:
     )
     # As text: a browser formats a time in its own time zone.
     time = altair.Tooltip("shown_time:N", title="time (UTC)")
-    tooltip = ["code:N", "side:N", "price:Q", time]
     line = base.mark_line(color="#999999", strokeWidth=0.7).encode(detail="code:N")
     sides = sorted({point.side for point in points})
     names = [_inert(side) for side in sides]
@@ -99,7 +97,7 @@ def fills(records_or_frame: Any) -> altair.FacetChart:
     marks = base.mark_point(filled=True, opacity=0.75).encode(
         color=altair.Color("side:N", title="Side", scale=altair.Scale(domain=names, range=colours)),
         shape=altair.Shape("side:N", title="Side", scale=altair.Scale(domain=names)),
-        tooltip=tooltip,
+        tooltip=["code:N", "side:N", "price:Q", time],
     )
     chart = (line + marks).properties(width=WIDTH, height=220)
     return _facet(chart, values, "market", fills_title(found), share_x=True)
@@ -178,6 +176,7 @@ def dividends(records_or_frame: Any) -> altair.FacetChart:
     )
     symbols = list(dict.fromkeys(payment.symbol for payment in paid))
     scale = altair.Scale(domain=[_inert(symbol) for symbol in symbols], range=COLOURS)
+    amount = altair.Tooltip("amount:Q", format=",.6~g")
     legend = altair.Legend(title="Symbol") if any(symbols) else None
     chart = (
         altair.Chart()
@@ -186,12 +185,7 @@ def dividends(records_or_frame: Any) -> altair.FacetChart:
             x=altair.X("year:O", title="Year of the ex-dividend date (market's own time zone)"),
             y=_amount("amount", "Cash dividend per share", log=apart),
             color=altair.Color("symbol:N", scale=scale, legend=legend),
-            tooltip=[
-                "symbol:N",
-                "year:O",
-                altair.Tooltip("amount:Q", format=",.6~g"),
-                "currency:N",
-            ],
+            tooltip=["symbol:N", "year:O", amount, "currency:N"],
         )
         .properties(width=WIDTH, height=180)
     )
@@ -229,10 +223,8 @@ def ipos(records_or_frame: Any) -> altair.FacetChart:
         tooltip=["ipo:N", "event:N", altair.Tooltip("days:N", title="date")],
     )
     bars = base.mark_bar(height=10).encode(x=_days("from"), x2="to:T")
-    marks = base.mark_point(filled=True, size=60, opacity=1).encode(
-        x=_days("at"),
-        shape=altair.Shape("event:N", title="Event", scale=shape),
-    )
+    shapes = altair.Shape("event:N", title="Event", scale=shape)
+    marks = base.mark_point(filled=True, size=60, opacity=1).encode(x=_days("at"), shape=shapes)
     chart = (bars + marks).properties(width=WIDTH)
     return _facet(chart, values, "market", title, share_x=True, zoom_y=False)
 
@@ -243,11 +235,7 @@ def _events(line: Any) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     if line.subscription:
         first, last = line.subscription
-        days = {
-            "from": str(first),
-            "to": str(last + timedelta(days=1)),
-            "days": f"{first} – {last}",
-        }
+        days = {"from": str(first), "to": str(last + DAY), "days": f"{first} – {last}"}
         found.append({**common, "event": SUBSCRIBED, **days})
     for event, place in line.marks.items():
         at = place.isoformat(timespec="minutes")

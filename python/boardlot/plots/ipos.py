@@ -151,10 +151,8 @@ def ipo_lines(source: Any) -> list[_Line]:
         line.subscribed.update(ends - beyond)
         if event_day not in beyond:
             line.days[text(event)] = event_day
-    return sorted(
-        found.values(),
-        key=lambda line: (line.market, min(line.days.values(), default=date.max)),
-    )
+    first = {line.code: min(line.days.values(), default=date.max) for line in found.values()}
+    return sorted(found.values(), key=lambda line: (line.market, first[line.code]))
 
 
 def _draw(ax: Axes, position: int, line: _Line) -> None:
