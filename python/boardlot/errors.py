@@ -71,7 +71,7 @@ class BoardlotError(Exception):
         self.checkpoint = checkpoint
         # `add_note` is new in Python 3.11; on 3.10 the hint is an attribute only.
         add_note = getattr(self, "add_note", None)
-        if add_note is not None:
+        if add_note is not None and self.hint:
             add_note(f"hint: {self.hint}")
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -258,6 +258,30 @@ def test_no_spelling_of_an_address_shows_its_password(address):
     assert not any(part in shown for part in ("s3cret", "word@", "12345"))
 
 
+@pytest.mark.parametrize("user", ["nobody", "barred", "boardlot"])
+def test_a_login_that_the_server_refuses_is_not_a_server_that_is_down(address, user):
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("drop role if exists barred")
+        connection.execute("create role barred nologin")
+    changed = address.replace("//boardlot@", f"//{user}@") + "_" * (user == "boardlot")
+    with pytest.raises(bl.StoreError, match="FATAL") as error:
+        bl.Archive(changed)
+    assert "Correct the user" in error.value.hint and not error.value.retryable
+
+
+def test_a_server_with_too_many_connections_is_tried_again(address):
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("drop role if exists crowded")
+        connection.execute("create role crowded login connection limit 0")
+    with pytest.raises(bl.StoreError, match="too many") as error:
+        bl.Archive(address.replace("//boardlot@", "//crowded@"))
+    assert error.value.retryable
+
+
 def test_an_address_is_shown_as_host_port_and_database():
     pytest.importorskip("psycopg")
     with pytest.raises(bl.StoreError, match=r"archive postgresql://127\.0\.0\.1:1/db cannot"):

@@ -293,3 +293,23 @@ def test_a_full_disk_says_where_it_resumes(service, held, where, tmp_path):
     assert not out.exists()
     assert service.run(*line).returncode == 0
     assert read(out) == held
+
+
+def test_what_the_service_rejects_is_not_to_be_resumed(live, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for more in ([], ["--out", "fills.csv"], ["--out", "fills.csv", "--resume", "where"]):
+        done = live("fills", "999", "HK", *more)
+        assert done.status == 1 and "not a known account" in done.err
+        assert "resume" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("out", "advice"),
+    [
+        ("f.csv", "With --resume FILE, it can"),
+        ("f", "With --resume FILE, and --out as csv or jsonl, it"),
+    ],
+)
+def test_the_advice_to_resume_asks_for_what_is_missing(live, sandbox, out, advice, tmp_path):
+    sandbox.faults = bl.Faults(drop_rate=1.0)
+    assert advice in live(*CALL, "--out", str(tmp_path / out)).said

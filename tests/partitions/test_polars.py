@@ -121,6 +121,19 @@ def test_errors_are_the_clients_own(client, sent):
         boardlot.polars.scan("live", "dividends", symbol="HK.00700")
 
 
+# Codes that the client would not send.
+REFUSED = ["", "x y", " HK.00700", "hk.00700", "HK.00700/..", "é", "A" * 33, "\0", "\n"]
+
+
+@pytest.mark.parametrize("code", REFUSED)
+def test_a_code_that_the_client_refuses_is_a_filter_of_the_engine(listed, code):
+    lazy, eager = listed
+    for condition in (pl.col("code") == code, pl.lit(code) == pl.col("code")):
+        assert lazy.filter(condition).collect().equals(eager.filter(condition))
+        later = condition & (pl.col("updated_time") > at(30))
+        assert lazy.filter(later).select("qty").collect().is_empty()
+
+
 OPERATIONS = st.sampled_from([*COMPARE])
 
 
@@ -135,7 +148,7 @@ def conditions():
         lambda op, n: COMPARE[op](time, pl.lit(at(n)).cast(pl.Datetime("ns", "UTC"))),
         OPERATIONS, st.integers(-2, 45),
     )  # fmt: skip
-    codes = st.builds(lambda value: code == value, st.sampled_from([*CODES, "HK.1"]))
+    codes = st.builds(lambda value: code == value, st.sampled_from([*CODES, "HK.1", *REFUSED]))
     others = st.builds(lambda n: pl.col("qty") < n, st.integers(0, 130))
     one = st.one_of(times, codes, others, nanos)
     return st.recursive(one, lambda inner: st.builds(

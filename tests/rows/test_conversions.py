@@ -8,6 +8,7 @@ from typing import Annotated, Any, NewType
 import boardlot as bl
 import pytest
 
+from ..support.processes import run_python
 from .orders import ORDER, TIME, Side, orders
 
 UTC = timezone.utc
@@ -113,3 +114,58 @@ def test_a_value_that_cannot_be_converted_is_named_with_record_field_and_type(
     with pytest.raises(bl.ProtocolError, match=shown) as caught:
         rows.as_type(cls)
     assert f"{name} of record 1 is" in str(caught.value)
+
+
+FROZEN = """
+import datetime as module
+import sys
+from dataclasses import make_dataclass
+
+import boardlot as bl
+
+date, datetime = module.date, module.datetime
+
+def frozen(known, *bases):
+    # A class of the same instances, as freezegun puts one in the place of `datetime`.
+    class Meta(type(bases[-1])):
+        __instancecheck__ = lambda _, value: isinstance(value, known)
+        __subclasscheck__ = lambda _, other: issubclass(other, known)
+    return Meta("Fake" + known.__name__, bases, {})
+
+fake_date = frozen(date, date)
+fake_datetime = frozen(datetime, datetime, fake_date)
+
+with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
+    fills = client.fills_history(sandbox.accounts["trade"][0], "HK").all(max_items=2)
+    dividends = client.dividends("HK.00700")
+
+def convert(time, day):
+    (fill, _) = fills.as_type(make_dataclass("Fill", [("create_time", time | None)]))
+    assert type(fill.create_time) is datetime, fill
+    dividend = dividends.as_type(make_dataclass("Dividend", [("ex_date", day)]))[0]
+    assert type(dividend.ex_date) is date, dividend
+
+def convert_both():
+    convert(datetime, date)
+    convert(fake_datetime, fake_date)
+    # What a subclass of one's own is made of, only its constructor knows.
+    for known in (datetime, date):
+        try:
+            convert(type("Own", (known,), {}), date)
+        except bl.ConfigError as error:
+            assert "Own" in str(error), error
+        else:
+            raise AssertionError(known)
+
+assert "boardlot._support.row_classes" not in sys.modules
+if sys.argv[1] == "frozen":
+    module.date, module.datetime = fake_date, fake_datetime
+convert_both()
+module.date, module.datetime = date, datetime
+convert_both()
+"""
+
+
+@pytest.mark.parametrize("at_first", ["frozen", "running"])
+def test_a_time_is_a_time_while_a_test_has_frozen_it_and_thereafter(at_first):
+    run_python(FROZEN, at_first)

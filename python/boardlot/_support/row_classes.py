@@ -21,19 +21,8 @@ from typing import Any, NamedTuple
 
 from boardlot.errors import ConfigError
 
-_CONVERSIONS: dict[Any, str] = {
-    Any: "any",
-    object: "any",
-    str: "str",
-    int: "int",
-    float: "float",
-    bool: "bool",
-    Decimal: "Decimal",
-    datetime: "datetime",
-    date: "date",
-    dict: "dict",
-    list: "list",
-}
+_TYPES = {"str": str, "int": int, "float": float, "bool": bool, "dict": dict, "list": list}
+_TYPES |= {"Decimal": Decimal, "datetime": datetime, "date": date}
 _EXPECTED = (
     "str, int, float, bool, Decimal, datetime, date, an Enum, dict, list, Any, "
     "or one of these with '| None'"
@@ -163,11 +152,7 @@ def _field(cls: Any, attribute: str, name: str, annotation: Any) -> Field:
         hint = next(option for option in options if option is not type(None))
     origin = typing.get_origin(hint) or hint
     enum = origin if isinstance(origin, type) and issubclass(origin, Enum) else None
-    conversion = "enum" if enum else "dict" if typing.is_typeddict(origin) else None
-    try:
-        conversion = conversion or _CONVERSIONS.get(origin)
-    except TypeError:  # Not every annotation is hashable.
-        conversion = None
+    conversion = "enum" if enum else _conversion(origin)
     if enum is not None and not enum.__members__:
         text = (
             f"{cls.__qualname__}.{attribute} is annotated as {_shown(enum)}, which has no members"
@@ -177,6 +162,20 @@ def _field(cls: Any, attribute: str, name: str, annotation: Any) -> Field:
         text = f"{cls.__qualname__}.{attribute} is annotated as {_shown(annotation)}"
         raise ConfigError(f"{text}; expected {_EXPECTED}")
     return Field(attribute, name, conversion, enum, nullable, _shown(hint))
+
+
+def _conversion(hint: Any) -> str | None:
+    """How a value becomes one of this type; `None` if it is not supported."""
+    if hint in (Any, object):
+        return "any"
+    if typing.is_typeddict(hint):
+        return "dict"
+    # Not by identity: a library that freezes the time replaces `datetime`, here or in the caller's
+    # module, by a class of the same instances.
+    for name, known in _TYPES.items() if isinstance(hint, type) else ():
+        if issubclass(hint, known) and issubclass(known, hint):
+            return name
+    return None
 
 
 def _plain(hint: Any) -> Any:

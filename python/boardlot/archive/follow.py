@@ -162,7 +162,7 @@ class _Follower:
     def _look(self) -> None:
         """Read what is new: one request, unless there is more than a page of it."""
         clock = ServiceClock(self._update.client, self._runner)
-        now = clock.now()
+        now = clock.reading()
         state = self._store.state()
         read_at = state.overlap_read_at if self._read_overlap else None
         if (

@@ -41,11 +41,13 @@ class ServiceClock:
 
     def __init__(self, client: Any, runner: Runner) -> None:
         self._client, self._runner = client, runner
-        self._reading: tuple[int, float] | None = None
+        self._reading: int | None = None
+        self._read_at = 0.0
         self._error: BoardlotError | None = None
 
-    def now(self) -> int:
-        """The service's time, which it has passed.
+    def reading(self) -> int:
+        """The service's time when it was requested, which it has passed: requests name this one, so
+        that a cassette that has it has them too.
 
         Raises:
             BoardlotError: The service did not tell it.
@@ -54,23 +56,30 @@ class ServiceClock:
             raise self._error
         if self._reading is None:
             try:
-                now = self._runner.request(self._client._service_now)
+                self._reading = self._runner.request(self._client._service_now)
             except BoardlotError as error:
                 self._error = error
                 raise
-            self._reading = (now, time.monotonic())
-        now, read_at = self._reading
-        return now + int((time.monotonic() - read_at) * 1e6)
+            self._read_at = time.monotonic()
+        return self._reading
+
+    def now(self) -> int:
+        """The service's time now.
+
+        Raises:
+            BoardlotError: The service did not tell it.
+        """
+        return self.reading() + int((time.monotonic() - self._read_at) * 1e6)
 
     def fetch(self) -> Fetch:
         """The record to make of a read that begins now."""
         service = service_of(self._client)
         try:
-            now = self.now()
+            at = self.reading()
         except BoardlotError:
             return Fetch(service, None, None, "")
         clock, local = _local_clock()
-        return Fetch(service, now, now - local, clock)
+        return Fetch(service, at, self.now() - local, clock)
 
 
 def _local_clock() -> tuple[str, int]:

@@ -138,7 +138,7 @@ class FillReader:
             return False
         # The service's clock: that of this machine may be wrong.
         # It is past, so nothing arrives in the ranges that are read.
-        now = self.clock.now()
+        now = self.clock.reading()
         with database.lock(f"update:fills {self.series}").held(self.work.wait) as lock:
             if self.work.is_fresh(place, self.clock):
                 return False

@@ -22,7 +22,7 @@ from boardlot.cli.commands import endpoints
 from boardlot.cli.options import global_options
 from boardlot.cli.output.terminal import coloured
 from boardlot.cli.settings import Settings
-from boardlot.errors import AuthenticationError, BoardlotError, ConfigError, StoreError
+from boardlot.errors import ApiError, AuthenticationError, BoardlotError, ConfigError, StoreError
 
 # The module of each command in `boardlot.cli.commands`, where it has its own name, and its line in
 # the list of commands: a module is loaded only when its command is called. The commands of the
@@ -183,7 +183,9 @@ def report_error(error: BaseException, settings: Settings) -> int:
         click.echo(escaped(usage.getvalue(), f"{LINE_FEED}\t"), err=True, nl=False)
         return error.exit_code
     if isinstance(error, BoardlotError):
-        if not (error.retryable or error.checkpoint):
+        # What the service rejects once, it rejects again, unless it was the login.
+        rejected = isinstance(error, ApiError) and not isinstance(error, AuthenticationError)
+        if not error.retryable and (rejected or not error.checkpoint):
             settings.resume_hint = ""
         _write(str(error), _hint_of(error, settings), settings)
         return 2 if isinstance(error, ConfigError) else 1

@@ -290,8 +290,8 @@ class WorkerClients:
     workers: int | None
 
     def __post_init__(self) -> None:
-        if self.workers is not None and (type(self.workers) is not int or self.workers < 1):
-            raise ConfigError(f"workers is {self.workers!r}; expected a positive integer")
+        if self.workers is not None:
+            count(self.workers, "workers")
 
     def client(self, partitions: int) -> Client:
         """This process's client.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from boardlot._support.cell_format import counted
 from boardlot.plots import style
 from boardlot.plots.style import day, number, rows, text
 
@@ -25,7 +24,8 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
 
     One security gets a bar for each year, with planned dividends hatched on top of those paid;
     several get a line each. Amounts in different currencies are not compared: each currency has its
-    own panel, and so do dividends without a currency.
+    own panel, and so do dividends without a currency. Those of currencies beyond the 8 with the
+    most, or before 1900 or after 2199, are not drawn, and the title says so.
 
     Args:
         records_or_frame: Dividends as `Records` of `dividends` or of `fetch_many("dividends")`
@@ -50,7 +50,7 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
         >>> plots.dividends(client.dividends("HK.00700")).get_ylabel()
         'Cash dividend per share (HKD)'
     """
-    paid = payments(records_or_frame)
+    paid, found = payments(records_or_frame)
     symbols = list(dict.fromkeys(payment.symbol for payment in paid))
     # Those without a currency come last.
     currencies = sorted({payment.currency for payment in paid}, key=lambda name: (not name, name))
@@ -67,7 +67,7 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     if len(symbols) > 1:
         amounts = [[x.amount for x in paid if x.currency == currency] for currency in currencies]
         style.spread_values(panels, amounts)
-    ax.set_title(dividends_title(paid, symbols), pad=6, **style.PLAIN)
+    ax.set_title(dividends_title(paid, found, symbols), pad=6, **style.PLAIN)
     _years(panels[-1], empty=not paid)
     if len(symbols) > 1:
         for panel, currency in zip(panels, currencies, strict=True):
@@ -84,8 +84,8 @@ def _unit(part: Sequence[_Payment], currency: str, *, alone: bool) -> str:
     return f"Cash dividend per share ({unit})"
 
 
-def dividends_title(paid: Sequence[_Payment], symbols: Sequence[str]) -> str:
-    count = counted(len(paid), "cash dividend")
+def dividends_title(paid: Sequence[_Payment], found: int, symbols: Sequence[str]) -> str:
+    count = style.of_all(len(paid), found, "cash dividend")
     if not any(symbols):
         return count
     of = style.label(symbols[0]) if len(symbols) == 1 else f"{len(symbols)} securities"
@@ -108,7 +108,8 @@ class _Payment(NamedTuple):
     planned: bool
 
 
-def payments(source: Any) -> list[_Payment]:
+def payments(source: Any) -> tuple[list[_Payment], int]:
+    """Those to draw, and how many there are."""
     paid = []
     for amount, ex_date, symbol, currency, process in rows(
         source,
@@ -119,7 +120,9 @@ def payments(source: Any) -> list[_Payment]:
         if value is not None and when is not None:
             payment = _Payment(text(symbol), when.year, value, text(currency), process == PLAN)
             paid.append(payment)
-    return paid
+    drawn = [payment for payment in paid if payment.year in style.YEARS]
+    currencies = style.largest(payment.currency for payment in drawn)
+    return [payment for payment in drawn if payment.currency in currencies], len(paid)
 
 
 def _by_year(paid: Sequence[_Payment]) -> dict[int, float]:
@@ -137,11 +140,7 @@ def _bars(ax: Axes, paid: Sequence[_Payment], _: Sequence[str]) -> None:
     )
     if planned:
         below = [settled.get(year, 0.0) for year in planned]
-        look: dict[str, Any] = {
-            "color": ax.get_facecolor(),
-            "edgecolor": style.BLUE,
-            "hatch": "////",
-        }
+        look: Any = {"color": ax.get_facecolor(), "edgecolor": style.BLUE, "hatch": "////"}
         amounts = list(planned.values())
         ax.bar(list(planned), amounts, width=0.72, bottom=below, label=PLAN, **look)
         style.legend(ax, loc="upper left", ncols=2)
@@ -153,11 +152,9 @@ def _lines(ax: Axes, paid: Sequence[_Payment], symbols: Sequence[str]) -> None:
         years = _by_year([payment for payment in paid if payment.symbol == symbol])
         if not years:
             continue
-        look: dict[str, Any] = {
-            "color": _colour(ax, index),
-            "marker": MARKERS[index // len(style.PALETTE) % len(MARKERS)],
-        }
-        ax.plot(list(years), list(years.values()), markersize=4, linewidth=1.4, **look)
+        marker = MARKERS[index // len(style.PALETTE) % len(MARKERS)]
+        look: Any = {"color": _colour(ax, index), "marker": marker, "markersize": 4}
+        ax.plot(list(years), list(years.values()), linewidth=1.4, **look)
 
 
 def _ends(

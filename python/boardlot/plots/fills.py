@@ -20,6 +20,9 @@ SIDES = {"BUY": (style.BLUE, "^"), "SELL": (style.ORANGE, "v")}
 OTHER_SIDES = (style.GREY, "o")
 # The status of a completed fill in the service document.
 DONE = "OK"
+# In titles, next to other statuses.
+FURTHER_MARKETS = "of further markets"
+OTHER = "other sides"
 # Further codes are drawn without a label.
 LABELLED_CODES = 12
 
@@ -28,7 +31,8 @@ def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     """Prices of fills over time: a line for each code, a marker for each fill by its side.
 
     Prices of different markets are not compared: each market has its own panel. Only fills with
-    status `OK` are drawn and counted; the title counts the others, such as cancelled ones.
+    status `OK` are drawn and counted; the title counts the others, such as cancelled ones, those of
+    markets beyond the 8 with the most fills, and those before 1900 or after 2199.
 
     Args:
         records_or_frame: Fills as `Records` (or any sequence of the service's dicts), or as a
@@ -119,8 +123,16 @@ def fill_points(source: Any) -> list[_Point]:
     ):
         when, value = time_of(time, unit), number(price)
         if when is not None and value is not None:
-            points.append(_Point(text(code), text(side), when, value, text(status)))
-    return points
+            known = text(status) if when.year in style.YEARS else f"in year {when.year}"
+            points.append(_Point(text(code), text(side), when, value, known))
+    markets = style.largest(point.market for point in points if point.done)
+    sides = style.largest(point.side for point in points if point.done)
+    return [
+        point._replace(side=point.side if point.side in sides else OTHER)
+        if point.market in markets or not point.done
+        else point._replace(status=FURTHER_MARKETS)
+        for point in points
+    ]
 
 
 def fills_title(found: Sequence[_Point]) -> str:

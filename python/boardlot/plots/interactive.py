@@ -6,7 +6,8 @@ shows; `chart.save("chart.html")` writes a page. Panels and labels are those of 
 
 from __future__ import annotations
 
-from datetime import timedelta
+import json
+import re
 from typing import Any, Literal
 
 try:
@@ -16,12 +17,11 @@ except ImportError as _missing:
         "plots.interactive needs altair: pip install 'boardlot[interactive]'", name=_missing.name
     ) from _missing
 
-from boardlot._support.cell_format import counted
 from boardlot.errors import ConfigError
 from boardlot.plots import style
 from boardlot.plots.dividends import dividends_title, payments
 from boardlot.plots.fills import SIDES, fill_points, fills_title
-from boardlot.plots.ipos import MARKERS, SUBSCRIPTION, ipo_lines, ipos_title
+from boardlot.plots.ipos import DAY, MARKERS, SUBSCRIPTION, drawn_lines
 from boardlot.plots.positions import NAMES, VALUES, position_bars
 
 __all__ = ["dividends", "fills", "ipos", "positions"]
@@ -90,14 +90,14 @@ def fills(records_or_frame: Any) -> altair.FacetChart:
     )
     # As text: a browser formats a time in its own time zone.
     time = altair.Tooltip("shown_time:N", title="time (UTC)")
-    tooltip = ["code:N", "side:N", "price:Q", time]
     line = base.mark_line(color="#999999", strokeWidth=0.7).encode(detail="code:N")
     sides = sorted({point.side for point in points})
+    names = [_inert(side) for side in sides]
     colours = [SIDES.get(side, (style.GREY, ""))[0] for side in sides]
     marks = base.mark_point(filled=True, opacity=0.75).encode(
-        color=altair.Color("side:N", title="Side", scale=altair.Scale(domain=sides, range=colours)),
-        shape=altair.Shape("side:N", title="Side", scale=altair.Scale(domain=sides)),
-        tooltip=tooltip,
+        color=altair.Color("side:N", title="Side", scale=altair.Scale(domain=names, range=colours)),
+        shape=altair.Shape("side:N", title="Side", scale=altair.Scale(domain=names)),
+        tooltip=["code:N", "side:N", "price:Q", time],
     )
     chart = (line + marks).properties(width=WIDTH, height=220)
     return _facet(chart, values, "market", fills_title(found), share_x=True)
@@ -126,10 +126,7 @@ def positions(
     """
     if value not in VALUES:
         raise ConfigError(f"value is {value!r}; expected one of {', '.join(VALUES)}")
-    bars = position_bars(records_or_frame, value)
-    values = [
-        {**bar._asdict(), "market": "" if value == "profit_ratio" else bar.market} for bar in bars
-    ]
+    bars, found = position_bars(records_or_frame, value)
     sign = altair.condition("datum.value < 0", altair.value(style.ORANGE), altair.value(style.BLUE))
     chart = (
         altair.Chart()
@@ -143,8 +140,8 @@ def positions(
         )
         .properties(width=WIDTH)
     )
-    count = counted(len(bars), "position")
-    return _facet(chart, values, "market", f"{NAMES[value]} of {count}", share_x=False)
+    title = f"{NAMES[value]} of {style.of_all(len(bars), found, 'position')}"
+    return _facet(chart, [bar._asdict() for bar in bars], "market", title, share_x=False)
 
 
 def dividends(records_or_frame: Any) -> altair.FacetChart:
@@ -164,7 +161,7 @@ def dividends(records_or_frame: Any) -> altair.FacetChart:
         >>> interactive.dividends(client.dividends("HK.00700")).to_dict()["title"]
         '21 cash dividends'
     """
-    paid = payments(records_or_frame)
+    paid, found = payments(records_or_frame)
     years: dict[tuple[str, str, int], float] = {}
     for payment in paid:
         key = (payment.symbol, payment.currency or "unknown", payment.year)
@@ -178,7 +175,8 @@ def dividends(records_or_frame: Any) -> altair.FacetChart:
         for currency in {row["currency"] for row in values}
     )
     symbols = list(dict.fromkeys(payment.symbol for payment in paid))
-    scale = altair.Scale(domain=symbols, range=COLOURS)
+    scale = altair.Scale(domain=[_inert(symbol) for symbol in symbols], range=COLOURS)
+    amount = altair.Tooltip("amount:Q", format=",.6~g")
     legend = altair.Legend(title="Symbol") if any(symbols) else None
     chart = (
         altair.Chart()
@@ -187,16 +185,11 @@ def dividends(records_or_frame: Any) -> altair.FacetChart:
             x=altair.X("year:O", title="Year of the ex-dividend date (market's own time zone)"),
             y=_amount("amount", "Cash dividend per share", log=apart),
             color=altair.Color("symbol:N", scale=scale, legend=legend),
-            tooltip=[
-                "symbol:N",
-                "year:O",
-                altair.Tooltip("amount:Q", format=",.6~g"),
-                "currency:N",
-            ],
+            tooltip=["symbol:N", "year:O", amount, "currency:N"],
         )
         .properties(width=WIDTH, height=180)
     )
-    return _facet(chart, values, "currency", dividends_title(paid, symbols), share_x=True)
+    return _facet(chart, values, "currency", dividends_title(paid, found, symbols), share_x=True)
 
 
 def ipos(records_or_frame: Any) -> altair.FacetChart:
@@ -217,7 +210,7 @@ def ipos(records_or_frame: Any) -> altair.FacetChart:
         >>> interactive.ipos(client.ipo_calendar(["hk", "us"])).to_dict()["title"]
         '10 IPOs of 2 markets'
     """
-    lines = ipo_lines(records_or_frame)
+    lines, title = drawn_lines(records_or_frame)
     values = [value for line in lines for value in _events(line)]
     names = [SUBSCRIBED, *(name for _, _, name in MARKERS.values())]
     shown = [name for name in names if any(value["event"] == name for value in values)]
@@ -229,14 +222,11 @@ def ipos(records_or_frame: Any) -> altair.FacetChart:
         color=altair.Color("event:N", title="Event", scale=colour),
         tooltip=["ipo:N", "event:N", altair.Tooltip("days:N", title="date")],
     )
-    title = "Date (each market's own time zone)"
-    bars = base.mark_bar(height=10).encode(x=_days("from", title), x2="to:T")
-    marks = base.mark_point(filled=True, size=60, opacity=1).encode(
-        x=_days("at", title),
-        shape=altair.Shape("event:N", title="Event", scale=shape),
-    )
+    bars = base.mark_bar(height=10).encode(x=_days("from"), x2="to:T")
+    shapes = altair.Shape("event:N", title="Event", scale=shape)
+    marks = base.mark_point(filled=True, size=60, opacity=1).encode(x=_days("at"), shape=shapes)
     chart = (bars + marks).properties(width=WIDTH)
-    return _facet(chart, values, "market", ipos_title(lines), share_x=True, zoom_y=False)
+    return _facet(chart, values, "market", title, share_x=True, zoom_y=False)
 
 
 def _events(line: Any) -> list[dict[str, Any]]:
@@ -245,11 +235,7 @@ def _events(line: Any) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     if line.subscription:
         first, last = line.subscription
-        days = {
-            "from": str(first),
-            "to": str(last + timedelta(days=1)),
-            "days": f"{first} – {last}",
-        }
+        days = {"from": str(first), "to": str(last + DAY), "days": f"{first} – {last}"}
         found.append({**common, "event": SUBSCRIBED, **days})
     for event, place in line.marks.items():
         at = place.isoformat(timespec="minutes")
@@ -257,7 +243,21 @@ def _events(line: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _days(field: str, title: str) -> altair.X:
+# A page has the specification within a script, which these would end or lengthen.
+_ends_script = re.compile("</|<!").search
+
+
+def _escaped(text: str) -> str:
+    return text.replace("<", r"\u003c")
+
+
+def _inert(text: str) -> Any:
+    """A text outside the data: as an expression if the page would not take it for a text."""
+    return altair.ExprRef(_escaped(json.dumps(text))) if _ends_script(text) else text
+
+
+def _days(field: str) -> altair.X:
+    title = "Date (each market's own time zone)"
     return altair.X(f"{field}:T", title=title, scale=altair.Scale(type="utc", padding=10))
 
 
@@ -281,12 +281,14 @@ def _facet(
     """
     name = by.capitalize() if len({row[by] for row in values}) > 1 else None
     header = altair.Header(labels=name is not None)
-    data = altair.InlineData(values)
+    data: Any = altair.InlineData(values)
+    if _ends_script(text := json.dumps(values)):
+        data = altair.InlineData(_escaped(text), format=altair.JsonDataFormat(type="json"))
     faceted: altair.FacetChart = (
         chart.interactive(bind_y=zoom_y)
         .facet(row=altair.Row(f"{by}:N", title=name, header=header), data=data)
         .resolve_scale(x="shared" if share_x else "independent", y="independent")
-        .properties(title=title)
+        .properties(title=title.replace("<", "‹"))
         .configure(background="transparent", **THEME)
     )
     return faceted

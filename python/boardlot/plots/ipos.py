@@ -23,6 +23,8 @@ MARKERS = {
 }
 SUBSCRIPTION = style.PALETTE[4]
 DAY = timedelta(days=1)
+# More lines than these are unreadable, and take minutes to draw.
+MAX_LINES = 100
 NAME_WIDTH = 26
 
 
@@ -38,7 +40,8 @@ def ipos(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     Returns:
         The Axes, whose x axis has the days of each market's own time zone. A bar has the length of
         the subscription, also if the events were filtered by date. If only one end is known, the
-        bar covers that day.
+        bar covers that day. Of more than 100 IPOs, the 100 with the latest dates are shown; dates
+        before 1900 or after 2199 are not; the title says so.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -49,7 +52,7 @@ def ipos(records_or_frame: Any, ax: Axes | None = None) -> Axes:
         >>> plots.ipos(client.ipo_list("hk")).get_xlabel()
         "Date (each market's own time zone)"
     """
-    lines = ipo_lines(records_or_frame)
+    lines, title = drawn_lines(records_or_frame)
     ax = style.axes(ax, "ipos", (10, 1.6 + 0.25 * max(len(lines), 3)))
     from matplotlib import dates
 
@@ -74,14 +77,21 @@ def ipos(records_or_frame: Any, ax: Axes | None = None) -> Axes:
         ax.margins(x=0.02)
         _legend(ax, lines)
     ax.set_xlabel("Date (each market's own time zone)")
-    style.finish(ax, ipos_title(lines), empty=not lines, grid="x", pad=26)
+    style.finish(ax, title, empty=not lines, grid="x", pad=26)
     ax.spines["left"].set_visible(False)
     return ax
 
 
-def ipos_title(lines: Sequence[_Line]) -> str:
-    markets = len({line.market for line in lines})
-    return f"{counted(len(lines), 'IPO')} of {counted(markets, 'market')}"
+def drawn_lines(source: Any) -> tuple[list[_Line], str]:
+    """The lines to draw, and the title."""
+    found = ipo_lines(source)
+    dated = sorted((line for line in found if line.days), key=lambda line: max(line.days.values()))
+    codes = {line.code for line in dated[-MAX_LINES:]}
+    lines = [line for line in found if line.code in codes]
+    beyond = sum(len(line.beyond) for line in found)
+    dates = f"; not drawn: {counted(beyond, 'date')} of other centuries" if beyond else ""
+    markets = counted(len({line.market for line in lines}), "market")
+    return lines, f"{style.of_all(len(lines), len(found), 'IPO')} of {markets}{dates}"
 
 
 class _Line(NamedTuple):
@@ -90,6 +100,8 @@ class _Line(NamedTuple):
     name: str
     days: dict[str, date]
     subscribed: set[date]
+    # Dates that are not drawn.
+    beyond: set[date]
 
     @property
     def subscription(self) -> tuple[date, date] | None:
@@ -130,11 +142,17 @@ def ipo_lines(source: Any) -> list[_Line]:
         event_day = day(when)
         if event_day is None:
             continue
-        line = found.setdefault(text(code), _Line(text(market), text(code), text(name), {}, set()))
-        line.days[text(event)] = event_day
+        new = _Line(text(market), text(code), text(name), {}, set(), set())
+        line = found.setdefault(text(code), new)
         # Of a calendar that was filtered by date, the row with the other end may be gone.
-        line.subscribed.update(filter(None, map(day, (opens, closes))))
-    return sorted(found.values(), key=lambda line: (line.market, min(line.days.values())))
+        ends = set(filter(None, map(day, (opens, closes))))
+        beyond = {each for each in (event_day, *ends) if each.year not in style.YEARS}
+        line.beyond.update(beyond)
+        line.subscribed.update(ends - beyond)
+        if event_day not in beyond:
+            line.days[text(event)] = event_day
+    first = {line.code: min(line.days.values(), default=date.max) for line in found.values()}
+    return sorted(found.values(), key=lambda line: (line.market, first[line.code]))
 
 
 def _draw(ax: Axes, position: int, line: _Line) -> None:

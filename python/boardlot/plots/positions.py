@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from boardlot._support.cell_format import counted
 from boardlot.errors import ConfigError
 from boardlot.plots import style
 from boardlot.plots.style import number, rows, text
@@ -51,8 +50,8 @@ def positions(
 
     Returns:
         The Axes, with the unit on its x axis; of several panels the topmost, with the others in its
-        figure. Of more than 40 positions, the 40 with the largest
-        absolute values are shown, and the title says so.
+        figure. Of more than 40 positions, the 40 with the largest absolute values are shown, and
+        of amounts the 8 markets with the most positions; the title says so.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -66,14 +65,12 @@ def positions(
     """
     if value not in VALUES:
         raise ConfigError(f"value is {value!r}; expected one of {', '.join(VALUES)}")
-    bars = position_bars(records_or_frame, value)
+    bars, found = position_bars(records_or_frame, value)
     shown = sorted(
         sorted(bars, key=lambda bar: -abs(bar.value))[:MAX_BARS], key=lambda bar: bar.value
     )
-    # Ratios can be compared; amounts only within a market.
-    groups = sorted({bar.market for bar in shown}) if value != "profit_ratio" else []
-    parts = [[bar for bar in shown if bar.market == group] for group in groups]
-    parts = parts if len(parts) > 1 else [shown]
+    groups = sorted({bar.market for bar in shown})
+    parts = [[bar for bar in shown if bar.market == group] for group in groups] or [shown]
     height = 1.4 * len(parts) + 0.27 * sum(max(len(part), 3) for part in parts)
     ax = style.axes(ax, "positions", (9, height))
     panels = style.panels(ax, len(parts), [1.5 + max(len(part), 3) for part in parts])
@@ -81,10 +78,9 @@ def positions(
         _draw(panel, part, value)
         if len(panels) > 1:
             panel.set_xlabel(AMOUNTS[value].format(style.label(part[0].market)), **style.PLAIN)
-    some = f"{len(shown)} of " if len(shown) < len(bars) else ""
     hatched = ", short ones hatched" if any(bar.short for bar in shown) else ""
-    count = counted(len(bars), "position")
-    ax.set_title(f"{NAMES[value]} of {some}{count}{hatched}", **style.PLAIN)
+    count = style.of_all(len(shown), found, "position")
+    ax.set_title(f"{NAMES[value]} of {count}{hatched}", **style.PLAIN)
     return ax
 
 
@@ -118,7 +114,8 @@ class _Bar(NamedTuple):
     market: str
 
 
-def position_bars(source: Any, column: str) -> list[_Bar]:
+def position_bars(source: Any, column: str) -> tuple[list[_Bar], int]:
+    """Those to draw, and how many there are. Ratios can be compared; amounts within a market."""
     found = []
     for symbol, value, name, kind, market in rows(
         source, ("symbol", column), optional=("stock_name", "pstn_type", "market")
@@ -126,5 +123,7 @@ def position_bars(source: Any, column: str) -> list[_Bar]:
         size = number(value)
         if size is not None:
             label = f"{style.drawable(text(name), 24)}  {style.label(text(symbol))}".strip()
-            found.append(_Bar(label, size, kind == SHORT, text(market)))
-    return found
+            group = "" if column == "profit_ratio" else text(market)
+            found.append(_Bar(label, size, kind == SHORT, group))
+    markets = style.largest(bar.market for bar in found)
+    return [bar for bar in found if bar.market in markets], len(found)

@@ -3,14 +3,16 @@ axes, and labels that do not overlap."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
 from boardlot._core import Records
-from boardlot._support.cell_format import MICROSECONDS
+from boardlot._support.cell_format import MICROSECONDS, counted
 from boardlot.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -29,6 +31,10 @@ PLAIN: dict[str, Any] = {"parse_math": False, "usetex": False}
 LABEL_WIDTH = 40
 # Values further apart than this are unreadable on a linear axis.
 LINEAR_RATIO = 8.0
+# More panels than these are unreadable, and take minutes to draw.
+MAX_PANELS = 8
+# An axis that reached beyond would show nothing else. Those of matplotlib end at the year 9999.
+YEARS = range(1900, 2200)
 
 
 def axes(ax: Axes | None, name: str, size: tuple[float, float] = (10, 5.5)) -> Axes:
@@ -103,6 +109,16 @@ def panels(ax: Axes, count: int, heights: Sequence[float] | None = None) -> list
         for upper in [ax, *others[:-1]]:
             upper.tick_params(labelbottom=False)
     return [ax, *others]
+
+
+def largest(groups: Iterable[str]) -> set[str]:
+    """As many as there can be panels: those that occur most often."""
+    return {group for group, _ in Counter(groups).most_common(MAX_PANELS)}
+
+
+def of_all(shown: int, found: int, noun: str) -> str:
+    """The number of what is shown, for a title, which says so if that is not all."""
+    return f"{shown} of {counted(found, noun)}" if shown < found else counted(found, noun)
 
 
 def utc_axis(ax: Axes) -> None:
@@ -250,7 +266,10 @@ def time_of(value: Any, unit: str = "us") -> datetime | None:
         # NaT is a datetime too, the only one that is not equal to itself.
         if value != value:
             return None
-        return value.astimezone(timezone.utc) if value.tzinfo else value
+        # At the ends of the calendar, UTC may be beyond it.
+        with suppress(OverflowError):
+            return value.astimezone(timezone.utc) if value.tzinfo else value
+        return value.replace(tzinfo=timezone.utc)
     if value in (None, "", 0, "0") or value != value:
         return None
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -34,6 +35,11 @@ SETTINGS = {
 # Who may read all tables, and nothing else; since PostgreSQL 14.
 READER = "pg_read_all_data"
 READER_SINCE = 140_000
+
+
+# The server's refusal of a login, which names no code then: it has no such user or database, or
+# another password. That it has too many of them is another matter.
+REFUSED = re.compile(r'FATAL: (?!.*too many)[^"]*\b(role|user|database) "|no password supplied')
 
 
 class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
@@ -103,12 +109,15 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     def _error(self, error: psycopg.Error) -> StoreError:
         text = " ".join(str(error).split())
         lost = isinstance(error, psycopg.OperationalError)
-        hint = (
-            "Check that the server runs and can be reached, then run the same update again: "
-            "nothing that was stored is lost."
-            if lost
-            else "Check the permissions of the database user."
-        )
+        if lost and error.sqlstate is None and REFUSED.search(text):
+            lost, hint = False, "Correct the user, the password or the database of the address."
+        elif lost:
+            hint = (
+                "Check that the server runs and can be reached, then run the same update again: "
+                "nothing that was stored is lost."
+            )
+        else:
+            hint = "Check the permissions of the database user."
         return store_error(self.name, f"cannot be used: {text}", retryable=lost, hint=hint)
 
     @contextmanager

@@ -17,7 +17,8 @@ from boardlot.cli.settings import Settings
 
 # Where the option --page-size is stored for a method that calls it limit.
 PAGE_LIMIT = "page_limit"
-RESUME_HINT = "With --resume FILE, and --out as csv or jsonl, it can be resumed."
+RESUME_HINT = "With --resume FILE{}, it can be resumed."
+RESUMABLE = ", and --out as csv or jsonl"
 
 ENDPOINTS = {endpoint.command: endpoint for endpoint in _endpoints.ENDPOINTS}
 
@@ -65,7 +66,8 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
             result = getattr(client, endpoint.method)(**arguments)
             if not isinstance(result, datetime):
                 if endpoint.resumable and not settings.chooses_rows:
-                    settings.resume_hint = RESUME_HINT
+                    fits = settings.out is not None and settings.data_format in ("csv", "jsonl")
+                    settings.resume_hint = RESUME_HINT.format("" if fits else RESUMABLE)
                 emit(settings, result, endpoint.key_columns)
                 return
             time = result.isoformat(timespec="milliseconds")
