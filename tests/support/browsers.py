@@ -21,8 +21,11 @@ def write_openers(folder):
 
     They write into the folder `<their own folder>.noted`, by the path that they are started by.
     """
+    # A path with a space would end the first line's program there.
     script = f"""\
-        #!{sys.executable} -I
+        #!/bin/sh
+        '''exec' "{sys.executable}" -I "$0" "$@"
+        '''
         import json, os, sys, time
         noted = os.path.dirname(sys.argv[0]) + ".noted"
         place = os.path.join(noted, f"{{time.time_ns()}}-{{os.getpid()}}")
