@@ -5,6 +5,7 @@ was left, and not during a test of another file. Then no thread, socket, child p
 folder may be left that was not there before the file, except those of fixtures that outlive it.
 """
 
+import atexit
 import contextlib
 import gc
 import os
@@ -38,6 +39,8 @@ class LeakGuard:
         self._shared = set()
         self._since = {}
         self._temporary = Path(tempfile.mkdtemp(prefix="boardlot-tests-"))
+        # At the end, after multiprocessing has removed its own within: it is imported later.
+        atexit.register(shutil.rmtree, self._temporary, ignore_errors=True)
         # PostgreSQL, which refuses to be root, has a folder of its own within.
         self._temporary.chmod(0o711)
         # pytest keeps its own folders, for those who look into them after a failure.
@@ -76,9 +79,6 @@ class LeakGuard:
         result = yield
         self._shared |= self._open() - before
         return result
-
-    def pytest_unconfigure(self):
-        shutil.rmtree(self._temporary, ignore_errors=True)
 
     def _left(self):
         """The things that were opened since the file began, and do not end."""
