@@ -6,7 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import click
@@ -39,9 +39,9 @@ for row in duckdb.sql(sys.argv[2]).fetchall():
 """
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("service")
+@contextmanager
+def serving(folder):
+    """A sandbox, and programs that the examples need."""
     with closing(Service(folder, fills=120)) as service:
         service.install(folder / "bin")
         (folder / "run_sql.py").write_text(DUCKDB)
@@ -51,8 +51,18 @@ def service(tmp_path_factory):
         yield service
 
 
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("service")) as service:
+        yield service
+
+
 @pytest.fixture
 def run(service, boardlot, tmp_path, monkeypatch):
+    return runner(service, boardlot, tmp_path, monkeypatch)
+
+
+def runner(service, boardlot, tmp_path, monkeypatch):
     """Runs a script in the test's folder, which is its home, and returns what it prints: commands
     alone in this process, and what needs a shell in bash.
     """
@@ -175,14 +185,16 @@ def test_make_builds_what_is_missing_and_never_half_of_it(run, tmp_path):
 
 
 @pytest.fixture
-def unusual_service(service):
-    """Fills that are corrected, late, cancelled, and of a side and a status that nobody knows."""
-    service.sandbox.put("fills_history", unusual.AFTER)
-    yield service
-    service.sandbox.put("fills_history", unusual.AFTER[:0])
+def run_on_unusual(tmp_path_factory, boardlot, tmp_path, monkeypatch):
+    """The same, with fills that are corrected, late, cancelled, and of a side and a status that
+    nobody knows."""
+    with serving(tmp_path_factory.mktemp("unusual")) as service:
+        service.sandbox.put("fills_history", unusual.AFTER)
+        yield runner(service, boardlot, tmp_path, monkeypatch)
 
 
-def test_the_sums_of_the_recipes_are_of_each_status(unusual_service, run, tmp_path):
+def test_the_sums_of_the_recipes_are_of_each_status(run_on_unusual, tmp_path):
+    run = run_on_unusual
     need("make", "jq")
     (command,) = [line for line in COMMANDS if "add)" in line]
     sums = {(row["status"], row["code"]): row["qty"] for row in json.loads(run(command))}
@@ -193,7 +205,8 @@ def test_the_sums_of_the_recipes_are_of_each_status(unusual_service, run, tmp_pa
     assert turnover == unusual.TURNOVER_BY_STATUS
 
 
-def test_the_sums_of_duckdb_are_of_each_status(unusual_service, run):
+def test_the_sums_of_duckdb_are_of_each_status(run_on_unusual):
+    run = run_on_unusual
     pytest.importorskip("duckdb")
     pytest.importorskip("pyarrow")
     (command,) = [line for line in COMMANDS if line.startswith("duckdb")]
