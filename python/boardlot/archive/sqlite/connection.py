@@ -67,7 +67,9 @@ class SqliteConnection(Transaction):
 
     def begin(self, how: str = "begin") -> None:
         """Begin a transaction."""
-        self.reset()
+        # A query is restricted within a transaction alone, so an interrupt left both or neither.
+        if self._driver.in_transaction:
+            self.reset()
         self.execute(how)
 
     def reset(self) -> None:
