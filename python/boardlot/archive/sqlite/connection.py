@@ -67,10 +67,11 @@ class SqliteConnection(Transaction):
 
     def begin(self, how: str = "begin") -> None:
         """Begin a transaction."""
-        # A query is restricted within a transaction alone, so an interrupt left both or neither.
-        if self._driver.in_transaction:
-            self.reset()
-        self.execute(how)
+        with GATE.entered():
+            # A query is restricted within a transaction alone: an interrupt left both or neither.
+            if self._driver.in_transaction:
+                self.reset()
+            self._driver.execute(how)
 
     def reset(self) -> None:
         """End a transaction or a user's query, if there is one: perhaps an interrupt left it."""
