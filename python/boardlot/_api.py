@@ -23,6 +23,7 @@ from ._core import (
     Response,
     ResponseEvent,
 )
+from ._support.calls import explained
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +85,41 @@ if TYPE_CHECKING:
         on_response: abc.Callable[[ResponseEvent], object] | None
         cassette: Recorder | Replay | None
 
+    class RelatedFutureBySymbol(records.RelatedFuture):
+        symbol: str
 
+    class HkIpoByMarket(records.HkIpo):
+        market: str
+
+    class UsIpoByMarket(records.UsIpo):
+        market: str
+
+    class CnIpoByMarket(records.CnIpo):
+        market: str
+
+    class SgIpoByMarket(records.SgIpo):
+        market: str
+
+    class MyIpoByMarket(records.MyIpo):
+        market: str
+
+    class DividendBySymbol(records.Dividend):
+        symbol: str
+
+    class CryptoOrderByAccount(records.CryptoOrder):
+        acc_id: str
+
+    class SimOrderByAccount(records.SimOrder):
+        acc_id: str
+
+    class SimPositionByAccount(records.SimPosition):
+        acc_id: str
+
+    class FillByAccount(records.Fill):
+        acc_id: str
+
+
+@explained
 class Client(_core.ClientBase):
     """A client of the service whose calls block.
 
@@ -490,10 +525,10 @@ class Client(_core.ClientBase):
 
     def call(
         self,
-        endpoint: Endpoint,
+        endpoint: Endpoint[arguments.Row],
         /,
         **arguments: typing.Any,
-    ) -> Records[dict[str, typing.Any]]:
+    ) -> Records[arguments.Row]:
         """All records of `endpoint`, an `Endpoint` that you declared.
 
         The names in its path are required arguments. The others go into the query or, for POST,
@@ -512,12 +547,12 @@ class Client(_core.ClientBase):
 
     def pages(
         self,
-        endpoint: Endpoint,
+        endpoint: Endpoint[arguments.Row],
         /,
         *,
         resume: str | None = None,
         **arguments: typing.Any,
-    ) -> Pager[dict[str, typing.Any]]:
+    ) -> Pager[arguments.Row]:
         """A pager over the records of `endpoint`, an `Endpoint` that you declared with `paging`.
 
         The arguments are those of `call`. The cursor is sent in the query of a GET, otherwise in
@@ -532,16 +567,138 @@ class Client(_core.ClientBase):
         """
         return self._pages(endpoint, list(arguments.items()), None, resume)
 
+    if TYPE_CHECKING:
+
+        @typing.overload
+        def fetch_many(
+            self,
+            method: typing.Literal["trading_days"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[records.TradingDay]: ...
+
+        @typing.overload
+        def fetch_many(
+            self,
+            method: typing.Literal["reference_futures"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[RelatedFutureBySymbol]: ...
+
+        @typing.overload
+        def fetch_many(
+            self,
+            method: typing.Literal["ipo_list"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[HkIpoByMarket | UsIpoByMarket | CnIpoByMarket | SgIpoByMarket | MyIpoByMarket]: ...
+
+        @typing.overload
+        def fetch_many(
+            self,
+            method: typing.Literal["dividends"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[DividendBySymbol]: ...
+
+        @typing.overload
+        def fetch_many(
+            self,
+            method: typing.Literal["plate_stocks"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[records.PlateStock]: ...
+
+        @typing.overload
+        def fetch_many(
+            self,
+            method: typing.Literal["crypto_orders"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[CryptoOrderByAccount]: ...
+
+        @typing.overload
+        def fetch_many(
+            self,
+            method: typing.Literal["sim_orders"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[SimOrderByAccount]: ...
+
+        @typing.overload
+        def fetch_many(
+            self,
+            method: typing.Literal["sim_positions"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[SimPositionByAccount]: ...
+
+        @typing.overload
+        def fetch_many(
+            self,
+            method: typing.Literal["fills_history"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[FillByAccount]: ...
+
+        @typing.overload
+        def fetch_many(
+            self,
+            method: Endpoint[arguments.Row],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[arguments.Row]: ...
+
     def fetch_many(
         self,
-        method: typing.Literal["trading_days", "reference_futures", "ipo_list", "dividends", "plate_stocks", "crypto_orders", "sim_orders", "sim_positions", "fills_history"] | Endpoint,
+        method: typing.Literal["trading_days", "reference_futures", "ipo_list", "dividends", "plate_stocks", "crypto_orders", "sim_orders", "sim_positions", "fills_history"] | Endpoint[typing.Any],
         keys: abc.Iterable[str | int],
         *,
         concurrency: int = 8,
         on_error: typing.Literal["raise", "collect"] = "raise",
         progress: bool = False,
         **arguments: typing.Any,
-    ) -> Records[dict[str, typing.Any]]:
+    ) -> Records[typing.Any]:
         """One method for many keys, `concurrency` requests at a time.
 
         `method` is the name of a method, such as `"dividends"`, or an `Endpoint`. `keys` are the
@@ -636,7 +793,7 @@ class Client(_core.ClientBase):
 
     def explain(
         self,
-        method: str | Endpoint,
+        method: str | Endpoint[typing.Any],
         path: str | None = None,
         query: arguments.Query | None = None,
         body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None,
@@ -657,6 +814,7 @@ class Client(_core.ClientBase):
         return self._explain(method, path, query, body, list(arguments.items()))
 
 
+@explained
 class AsyncClient(_core.ClientBase):
     """A client of the service whose calls are awaited.
 
@@ -1063,10 +1221,10 @@ class AsyncClient(_core.ClientBase):
 
     async def call(
         self,
-        endpoint: Endpoint,
+        endpoint: Endpoint[arguments.Row],
         /,
         **arguments: typing.Any,
-    ) -> Records[dict[str, typing.Any]]:
+    ) -> Records[arguments.Row]:
         """All records of `endpoint`, an `Endpoint` that you declared.
 
         The names in its path are required arguments. The others go into the query or, for POST,
@@ -1085,12 +1243,12 @@ class AsyncClient(_core.ClientBase):
 
     def pages(
         self,
-        endpoint: Endpoint,
+        endpoint: Endpoint[arguments.Row],
         /,
         *,
         resume: str | None = None,
         **arguments: typing.Any,
-    ) -> AsyncPager[dict[str, typing.Any]]:
+    ) -> AsyncPager[arguments.Row]:
         """A pager over the records of `endpoint`, an `Endpoint` that you declared with `paging`.
 
         The arguments are those of `call`. The cursor is sent in the query of a GET, otherwise in
@@ -1105,16 +1263,138 @@ class AsyncClient(_core.ClientBase):
         """
         return self._pages(endpoint, list(arguments.items()), None, resume)
 
+    if TYPE_CHECKING:
+
+        @typing.overload
+        async def fetch_many(
+            self,
+            method: typing.Literal["trading_days"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[records.TradingDay]: ...
+
+        @typing.overload
+        async def fetch_many(
+            self,
+            method: typing.Literal["reference_futures"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[RelatedFutureBySymbol]: ...
+
+        @typing.overload
+        async def fetch_many(
+            self,
+            method: typing.Literal["ipo_list"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[HkIpoByMarket | UsIpoByMarket | CnIpoByMarket | SgIpoByMarket | MyIpoByMarket]: ...
+
+        @typing.overload
+        async def fetch_many(
+            self,
+            method: typing.Literal["dividends"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[DividendBySymbol]: ...
+
+        @typing.overload
+        async def fetch_many(
+            self,
+            method: typing.Literal["plate_stocks"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[records.PlateStock]: ...
+
+        @typing.overload
+        async def fetch_many(
+            self,
+            method: typing.Literal["crypto_orders"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[CryptoOrderByAccount]: ...
+
+        @typing.overload
+        async def fetch_many(
+            self,
+            method: typing.Literal["sim_orders"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[SimOrderByAccount]: ...
+
+        @typing.overload
+        async def fetch_many(
+            self,
+            method: typing.Literal["sim_positions"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[SimPositionByAccount]: ...
+
+        @typing.overload
+        async def fetch_many(
+            self,
+            method: typing.Literal["fills_history"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[FillByAccount]: ...
+
+        @typing.overload
+        async def fetch_many(
+            self,
+            method: Endpoint[arguments.Row],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[arguments.Row]: ...
+
     async def fetch_many(
         self,
-        method: typing.Literal["trading_days", "reference_futures", "ipo_list", "dividends", "plate_stocks", "crypto_orders", "sim_orders", "sim_positions", "fills_history"] | Endpoint,
+        method: typing.Literal["trading_days", "reference_futures", "ipo_list", "dividends", "plate_stocks", "crypto_orders", "sim_orders", "sim_positions", "fills_history"] | Endpoint[typing.Any],
         keys: abc.Iterable[str | int],
         *,
         concurrency: int = 8,
         on_error: typing.Literal["raise", "collect"] = "raise",
         progress: bool = False,
         **arguments: typing.Any,
-    ) -> Records[dict[str, typing.Any]]:
+    ) -> Records[typing.Any]:
         """One method for many keys, `concurrency` requests at a time.
 
         `method` is the name of a method, such as `"dividends"`, or an `Endpoint`. `keys` are the
@@ -1209,7 +1489,7 @@ class AsyncClient(_core.ClientBase):
 
     def explain(
         self,
-        method: str | Endpoint,
+        method: str | Endpoint[typing.Any],
         path: str | None = None,
         query: arguments.Query | None = None,
         body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None,

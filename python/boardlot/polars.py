@@ -22,6 +22,7 @@ except ImportError as _missing:
 import json
 
 from boardlot import Client
+from boardlot._support.calls import explained
 from boardlot._support.partitions import Condition, Filters, Partition, Query, plan
 from boardlot.errors import ConfigError
 
@@ -38,6 +39,7 @@ BATCH_ROWS = 50_000
 CONCURRENCY = 8
 
 
+@explained
 def scan(
     client: Client,
     method: str | Endpoint,

@@ -23,6 +23,7 @@ except ImportError as _missing:
 
 from boardlot._support import partition_tables as tables
 from boardlot._support import partitions as parts
+from boardlot._support.calls import explained
 
 if TYPE_CHECKING:
     from boardlot import AsyncClient, Client, Endpoint, RateLimit
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Datasource", "read"]
 
 
+@explained
 def read(
     client_or_profile: Client | AsyncClient | str,
     method: str | Endpoint,

@@ -25,6 +25,7 @@ except (ImportError, AttributeError) as _missing:
 from boardlot import ApiKey, Client
 from boardlot._support import partition_tables as tables
 from boardlot._support import partitions as parts
+from boardlot._support.calls import explained
 from boardlot.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ OWN = frozenset(
 PARTITIONS = 64
 
 
+@explained
 def options(client_or_profile: Client | AsyncClient | str) -> dict[str, str]:
     """The options that make the workers use this client, without its secrets.
 

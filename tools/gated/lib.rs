@@ -1,10 +1,12 @@
-//! `#[gated]`: each function enters the gate to the interpreter before anything else, and raises no
-//! `StopIteration` of the caller's code.
+//! `#[gated]`: each function enters the gate to the interpreter before anything else, raises no
+//! `StopIteration` of the caller's code, and says what to write if it is called with wrong arguments.
 //!
 //! Python calls the functions of `#[pymethods]` and `#[pyfunction]` on any thread, and it stops a thread
 //! wherever it is when the program exits. So each of them has to be counted at the gate of
 //! `src/py/interpreter/shutdown_gate.rs`. And each may run code of the caller's, such as an `__eq__`; see
 //! `src/py/interpreter/callback.rs`. Written by hand, both would be forgotten.
+
+mod arguments;
 
 use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 
@@ -19,7 +21,7 @@ const READ_BY_METHODS: [&str; 9] =
 #[proc_macro_attribute]
 pub fn gated(_arguments: TokenStream, item: TokenStream) -> TokenStream {
     let is_function = functions(item.clone()).next().is_some();
-    if is_function { with_gates(item) } else { with_inner_gates(item) }
+    if is_function { with_gates(arguments::with_others(item, "")) } else { with_inner_gates(item) }
 }
 
 /// The functions at this level, without what is in braces.
@@ -29,12 +31,16 @@ fn functions(tokens: TokenStream) -> impl Iterator<Item = TokenTree> {
 
 /// An `impl` block: its functions are in the braces at its end.
 fn with_inner_gates(item: TokenStream) -> TokenStream {
+    let mut class = String::new();
     item.into_iter()
         .map(|token| match token {
             TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
-                regrouped(&group, with_gates(group.stream()))
+                regrouped(&group, with_gates(arguments::with_others(group.stream(), &class)))
             }
-            token => token,
+            token => {
+                class = token.to_string();
+                token
+            }
         })
         .collect()
 }

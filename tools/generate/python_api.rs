@@ -17,7 +17,8 @@ use super::{
 };
 
 pub fn text() -> String {
-    let mut out = include_str!("api_head.txt").to_owned() + &keywords();
+    let mut out =
+        include_str!("api_head.txt").to_owned() + &keywords() + &python_common::keyed_records();
     for face in [Face::Sync, Face::Async] {
         out += &class(face);
     }
@@ -40,7 +41,7 @@ fn class(face: Face) -> String {
     };
     let tag = if face == Face::Sync { "sync" } else { "async" };
     let mut out = format!(
-        "\n\nclass {name}(_core.ClientBase):\n    \"\"\"{opening}\n\n{}    \"\"\"\n\n    \
+        "\n\n@explained\nclass {name}(_core.ClientBase):\n    \"\"\"{opening}\n\n{}    \"\"\"\n\n    \
          __slots__ = (\"_sandbox\",)\n    _call_mode = \"{tag}\"\n\n{}\n{}",
         constructor_doc(),
         constructor(),

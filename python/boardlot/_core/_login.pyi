@@ -88,11 +88,6 @@ class OAuthAppBase:
         """Begins a login and returns an `AuthorizationRequest`: redirect the browser to `.url`, and keep
         `.state` and `.code_verifier` in the user's session on the server. Sends nothing and raises nothing.
         """
-    def auth(self, *, user: str) -> OAuth:
-        """The credentials of `user`, who has logged in, in any process that has the store. Reads the store,
-        so that a logout or a new login in another process takes effect. Raises `LoginRequired` if the
-        store has no tokens of this user, and `StoreError` if it cannot be read.
-        """
     def __getnewargs_ex__(self) -> Any: ...
 
 @final
@@ -143,11 +138,16 @@ class OAuthApp(OAuthAppBase):
         an error; `OAuthError` if the code has expired or was used; `LoginRequired` if the code
         was sent and the tokens were lost. After each of them, start a new login.
         """
+    def auth(self, *, user: str) -> OAuth:
+        """The credentials of `user`, who has logged in, in any process that has the store. Reads the
+        store, so that a logout or a new login in another process takes effect. Raises
+        `LoginRequired` if the store has no tokens of this user, and `StoreError` if it cannot be
+        read.
+        """
 
 @final
 class AsyncOAuthApp(OAuthAppBase):
-    """Like `OAuthApp`, with a `fetch_token` that is awaited; for the arguments, see `OAuthApp`. `auth` waits
-    for the store: if that takes long, call it as `await asyncio.to_thread(app.auth, user=user)`.
+    """Like `OAuthApp`, with `fetch_token` and `auth` that are awaited; for the arguments, see `OAuthApp`.
 
     >>> callback = "https://app.example.com/callback"
     >>> client_id = bl.register_client(sandbox.base_url, redirect_uris=[callback]).client_id
@@ -157,7 +157,7 @@ class AsyncOAuthApp(OAuthAppBase):
     >>> returned = sandbox.authorize_demo_user(request.url)  # what the user does in a browser
     >>> session = {"state": request.state, "code_verifier": request.code_verifier}
     >>> auth = await app.fetch_token(returned, **session, user="alice")
-    >>> app.auth(user="alice").user
+    >>> (await app.auth(user="alice")).user
     'alice'
     """
 
@@ -185,6 +185,12 @@ class AsyncOAuthApp(OAuthAppBase):
         and sends nothing if the state differs, a parameter occurs twice, or the service reports
         an error; `OAuthError` if the code has expired or was used; `LoginRequired` if the code
         was sent and the tokens were lost. After each of them, start a new login.
+        """
+    def auth(self, *, user: str) -> Awaitable[OAuth]:
+        """The credentials of `user`, who has logged in, in any process that has the store. Reads the
+        store, so that a logout or a new login in another process takes effect. Raises
+        `LoginRequired` if the store has no tokens of this user, and `StoreError` if it cannot be
+        read.
         """
 
 @final

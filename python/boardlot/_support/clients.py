@@ -5,10 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from boardlot import _core
 
+Row = TypeVar("Row")
+
+# Names of what this service does not document, though its clients elsewhere have it.
+UNDOCUMENTED = frozenset(
+    {"account", "accounts", "account_info", "balance", "balances", "buying_power", "cash", "equity",
+     "funds", "holdings", "margin", "order", "orders", "portfolio", "position", "positions"}
+)  # fmt: skip
 # Parts of the names of methods that other clients have.
 ABSENT = frozenset(
     {"price", "prices", "quote", "quotes", "ticker", "tickers", "candle", "candles", "kline",
@@ -47,6 +54,11 @@ def missing_attribute(instance: object, name: str) -> AttributeError:
 
 def _nearest(name: str, known: list[str]) -> str:
     """The nearest method; of what other clients have and this service has not, that it has not."""
+    if name.removeprefix("get_").removeprefix("list_").removeprefix("fetch_") in UNDOCUMENTED:
+        return (
+            "; the service documents no list of accounts, no balances, and orders and positions of "
+            "simulated trading and crypto alone"
+        )
     if found := did_you_mean(name, known) or _of_command(name):
         return found
     if any(part in ABSENT for part in name.split("_")):

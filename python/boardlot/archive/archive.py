@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from boardlot import AsyncClient, Client, _core
+from boardlot._support.calls import explained
 from boardlot._support.progress import Bar
 from boardlot.archive.arguments import (
     EVERY_MIN,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
 OVERLAP = timedelta(days=7)
 
 
+@explained
 class Archive(Reader):
     """What was seen at the service, and when, in a SQLite file or a PostgreSQL database.
 
@@ -228,7 +230,7 @@ class Archive(Reader):
                 report._raise()
             return report
 
-        return run_async(run) if isinstance(client, AsyncClient) else run(HERE)
+        return run_async("update", run) if isinstance(client, AsyncClient) else run(HERE)
 
     def _update(
         self,
@@ -314,7 +316,7 @@ class Archive(Reader):
             found: Records[Any] = read_through(work, runner)
             return found
 
-        return run_async(run) if isinstance(client, AsyncClient) else run(HERE)
+        return run_async("get", run) if isinstance(client, AsyncClient) else run(HERE)
 
     @overload
     def follow(

@@ -43,6 +43,7 @@ pub struct Recorder {
 #[pymethods]
 impl Recorder {
     #[new]
+    #[pyo3(signature = (path))]
     fn new(py: Python<'_>, #[pyo3(from_py_with = user_path)] path: PathBuf) -> PyResult<Self> {
         let recorder = CoreRecorder::create(&path).map_err(|error| raise(py, error))?;
         Ok(Recorder { cassette: Arc::new(Cassette::Recorder(recorder)), path })
@@ -91,6 +92,7 @@ pub struct Replay {
 #[pymethods]
 impl Replay {
     #[new]
+    #[pyo3(signature = (path))]
     fn new(py: Python<'_>, #[pyo3(from_py_with = user_path)] path: PathBuf) -> PyResult<Self> {
         let replay = CoreReplay::open(&path).map_err(|error| raise(py, error))?;
         let base_url = replay.base_url().map(str::to_owned);

@@ -8,12 +8,12 @@ use pyo3::{
 use zeroize::Zeroizing;
 
 use crate::{
-    auth::{Algorithm, blocking, generate, payload},
+    auth::{Algorithm, blocking, encrypted, generate, payload},
     error::Error,
     py::{
-        arguments::caller_arguments::{number, text_of},
+        arguments::caller_arguments::{number, secret_text, text_of},
         calls::blocking::block,
-        interpreter::errors::raise,
+        interpreter::{errors::raise, shutdown_gate::detach},
     },
 };
 
@@ -38,8 +38,8 @@ pub fn signature_payload<'py>(
     #[pyo3(from_py_with = text_of::path)] path: &str,
     #[pyo3(from_py_with = text_of::query)] query: &str,
     body: Option<&[u8]>,
-) -> Bound<'py, PyBytes> {
-    PyBytes::new(py, &payload(timestamp_ms, method, path, query, body.unwrap_or_default()))
+) -> PyResult<Bound<'py, PyBytes>> {
+    Ok(PyBytes::new(py, &payload(timestamp_ms, method, path, query, body.unwrap_or_default())))
 }
 
 /// Generates a key pair. `algorithm` is `"Ed25519"` or `"RSA-SHA256"`; `bits` is the size of an RSA
@@ -85,6 +85,13 @@ impl GeneratedKey {
     #[getter]
     fn public_pem(&self) -> &str {
         &self.public_pem
+    }
+
+    /// The private key as PEM, encrypted with a password.
+    fn _encrypted_pem<'py>(&self, password: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
+        let (py, password) = (password.py(), secret_text("password", password)?);
+        let encrypted = detach(py, || encrypted(&self.private_pem, password.as_bytes()));
+        encrypted.map(|pem| PyString::new(py, &pem)).map_err(|error| raise(py, error))
     }
 
     #[expect(clippy::unused_self, reason = "a method of the Python class")]

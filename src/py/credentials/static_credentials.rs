@@ -176,6 +176,7 @@ impl BearerToken {
 #[pymethods]
 impl BearerToken {
     #[new]
+    #[pyo3(signature = (token))]
     fn new(py: Python<'_>, token: &Bound<'_, PyAny>) -> PyResult<Self> {
         let token = secret_text("token", token)?;
         Credentials::bearer(token).map(BearerToken).map_err(|error| raise(py, error))

@@ -176,6 +176,7 @@ pub struct EncryptedFileStore {
 #[pymethods]
 impl EncryptedFileStore {
     #[new]
+    #[pyo3(signature = (path, passphrase))]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = user_path)] path: PathBuf,

@@ -3,7 +3,11 @@
 use std::{path::PathBuf, sync::Arc};
 
 use boardlot_gated::gated;
-use pyo3::{PyTraverseError, PyVisit, prelude::*, types::PyFloat};
+use pyo3::{
+    PyTraverseError, PyVisit,
+    prelude::*,
+    types::{PyFloat, PyTuple},
+};
 
 use super::{
     client_registration::client_name_text, login_prompt::Prompt, oauth_app::transport_options,
@@ -175,6 +179,7 @@ pub fn login<'py>(
     let LoginFlow { flow, store } = begin_login(
         py,
         base_url,
+        &PyTuple::empty(py),
         store,
         client_id,
         client_name,
@@ -183,6 +188,7 @@ pub fn login<'py>(
         confidential,
         proxy,
         ca_file,
+        None,
     )?;
     let opened = open_browser && detach(py, || flow.open_browser());
     let prompt = if opened { None } else { Some(Prompt::show(py, flow.clone())?) };

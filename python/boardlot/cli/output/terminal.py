@@ -1,11 +1,16 @@
-"""Text that may be sent to a terminal: colours, also for JSON."""
+"""Text that may be sent to a terminal: colours, also for JSON, and the lines on stderr."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
+from datetime import datetime, timezone
+from typing import Any
 
 import click
+
+from boardlot.cli.settings import Settings
 
 # A text, with the colon after it if it is a name; or a number or a word.
 TOKEN = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d[\d.eE+-]*|\btrue\b|\bfalse\b|\bnull\b)')
@@ -28,3 +33,42 @@ def _coloured(found: re.Match[str]) -> str:
 def coloured() -> bool:
     """True if a terminal may be sent colours: https://no-color.org."""
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def note(message: str, level: str = "info", text: str | None = None) -> None:
+    """Write a line about what the command does to stderr, where a person may read another text."""
+    context = click.get_current_context(silent=True)
+    settings = context.find_object(Settings) if context else None
+    write(settings or Settings(), level, message, text or message)
+
+
+def write(settings: Settings, level: str, message: str, text: str, **members: Any) -> None:
+    """Write to stderr: with `--log-format json` an object in a line, otherwise `text`.
+
+    With `--quiet`, only errors are written.
+    """
+    if settings.quiet and level != "error":
+        return
+    if settings.log_format == "json":
+        time = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        given = {name: value for name, value in members.items() if value not in (None, "")}
+        text = json.dumps({"time": time, "level": level, "message": message, **given}, default=str)
+    click.echo(text, err=True)
+
+
+def log_requests(settings: Settings) -> None:
+    """Write boardlot's log to stderr, which has no secrets, queries or bodies."""
+    import logging
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            names = ("endpoint", "method", "host", "path", "status", "duration", "attempt")
+            members = {name: getattr(record, name, None) for name in names}
+            level, message = record.levelname.lower(), record.getMessage()
+            text = f"{record.name}: {message}"
+            write(settings, level, message, text, logger=record.name, **members)
+
+    logger = logging.getLogger("boardlot")
+    logger.handlers = [Handler()]
+    logger.setLevel(logging.DEBUG)
+    logger.propagate = False
