@@ -13,7 +13,7 @@ use ed25519_dalek::{SigningKey, pkcs8::KeypairBytes};
 use pkcs8::{
     DecodePrivateKey, Document, EncodePrivateKey, EncryptedPrivateKeyInfoRef, LineEnding,
     ObjectIdentifier, PrivateKeyInfoRef, SecretDocument,
-    der::{Decode, Header, Reader, SliceReader, Tag},
+    der::{Decode, Header, SliceReader, Tag},
     pkcs5::{self, pbes2::Kdf},
     spki::AlgorithmIdentifierRef,
 };
@@ -307,11 +307,11 @@ fn unknown_encryption(document: &SecretDocument) -> Error {
 fn der_label(bytes: &[u8]) -> Option<&'static str> {
     let mut reader = SliceReader::new(bytes).ok()?;
     Header::decode(&mut reader).ok()?;
-    let version = match reader.peek_tag().ok()? {
+    let version = match Tag::peek(&reader).ok()? {
         Tag::Integer => Some(u8::decode(&mut reader).ok()?),
         _ => AlgorithmIdentifierRef::decode(&mut reader).map(|_| None).ok()?,
     };
-    match (version, reader.peek_tag().ok()?) {
+    match (version, Tag::peek(&reader).ok()?) {
         (Some(_), Tag::Integer) => Some("RSA PRIVATE KEY"),
         (Some(_), Tag::OctetString) => Some("EC PRIVATE KEY"),
         (Some(3), Tag::Sequence) => Some("PKCS#12"),
