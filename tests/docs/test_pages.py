@@ -30,6 +30,7 @@ import griffe
 import pytest
 from boardlot.cli.application import app
 from click.testing import CliRunner
+from run_notebooks import NOTEBOOKS
 
 from ..support.printed import printed_by
 
@@ -37,7 +38,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 # Pages for agents are tried like those for people.
 AGENTS = [ROOT / "AGENTS.md", ROOT / "python" / "boardlot" / "SKILL.md"]
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("**/*.md"))]
+PAGES = [ROOT / "README.md", *sorted([*DOCS.glob("*.md"), *DOCS.glob("api/*.md")])]
 # Within tabs, blocks are indented.
 FENCE = re.compile(r"^( *)```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 TAB = re.compile(r'=== "[^"]+"')
@@ -213,7 +214,8 @@ def form(line):
 def test_the_navigation_names_every_page_and_no_other():
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     named = re.findall(r": (\S+\.md)$", text, re.MULTILINE)
-    assert sorted(named) == sorted(page.relative_to(DOCS).as_posix() for page in PAGES[1:])
+    pages = [page.relative_to(DOCS).as_posix() for page in PAGES[1:]]
+    assert sorted(named) == sorted([*pages, *(f"notebooks/{path.stem}.md" for path in NOTEBOOKS)])
 
 
 def test_every_public_name_has_its_place_in_the_api_pages():

@@ -69,7 +69,7 @@ def test_duckdb_reads_a_pager(client):
 def test_narwhals(client):
     pytest.importorskip("narwhals")
     names = {"client": client, "sandbox": bl.Sandbox()}
-    names, printed = run(DOCS / "with-other-libraries.md", "IntoDataFrameT", **names)
+    names, printed = run(DOCS / "cookbook.md", "IntoDataFrameT", **names)
     assert printed == "True\n"
     for frame in (names["fills"].to_pandas(), names["fills"].to_polars().to_pandas()):
         table = names["turnover"](frame).set_index(["status", "code"])
@@ -130,7 +130,7 @@ def test_airflow_writes_each_day_of_trading_with_corrections_and_late_fills(
     monkeypatch.setenv("FILLS_FOLDER", str(tmp_path))
     for fills in (unusual.BEFORE, unusual.AFTER):
         sandbox.put("fills_history", fills)
-        run(DOCS / "with-other-libraries.md", "from airflow.sdk")
+        run(DOCS / "frameworks.md", "from airflow.sdk")
     written = {
         file.stem[6:]: list(csv.DictReader(file.read_text("utf-8").splitlines()))
         for file in tmp_path.glob("*.csv")
@@ -166,7 +166,7 @@ def test_dlt_loads_corrections_and_late_fills(sandbox, of_profile, monkeypatch):
     dlt.sources.incremental = Incremental
     dlt.pipeline = lambda *_, **__: None
     monkeypatch.setitem(sys.modules, "dlt", dlt)
-    names, _ = run(DOCS / "with-other-libraries.md", "import dlt", __name__="dlt_pipeline")
+    names, _ = run(DOCS / "frameworks.md", "import dlt", __name__="dlt_pipeline")
     loaded = {}
     for fills in (unusual.BEFORE, unusual.AFTER):
         sandbox.put("fills_history", fills)
