@@ -59,6 +59,9 @@ with TestClient(app, base_url=origin, follow_redirects=False) as browser:
     assert len(browser.get("/fills/281756").json()) == 100
     sandbox.revoke_tokens()  # as when they expire
     assert len(browser.get("/fills/281756").json()) == 100
+    sandbox.faults = bl.Faults(error_rate=1.0)
+    assert browser.get("/fills/281756").status_code == 503
+    sandbox.faults = None
     sandbox.revoke_grants()
     assert browser.get("/fills/281756").status_code == 401
 """
