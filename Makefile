@@ -89,6 +89,7 @@ target/tools/bin/cargo-deny:
 
 # The documentation as a site, into site/; a broken link is an error.
 docs: $(BIN)/.built $(BIN)/.docs ## The documentation as a site, into site/.
+	$(BIN)/python tools/notebook_pages.py
 	$(BIN)/zensical build --strict --clean
 
 notebooks: $(BIN)/.built ## Runs the notebooks and writes their outputs into them.
@@ -102,7 +103,7 @@ package-docs: $(BIN)/.built $(BIN)/.docs ## Writes the docs that are in the pack
 
 # Frameworks that are too heavy for every run, each as its users have it.
 RECIPES := target/recipes
-recipes: $(BIN)/.built ## Runs the files of docs/with-other-libraries.md with the libraries that they need.
+recipes: $(BIN)/.built ## Runs the files of the cookbook with the libraries that they need.
 	test -x $(RECIPES)/others/bin/python || $(PYTHON) -m venv $(RECIPES)/others
 	test -x $(RECIPES)/airflow/bin/python || $(PYTHON) -m venv $(RECIPES)/airflow
 	$(RECIPES)/others/bin/python -m pip install --quiet --disable-pip-version-check -r tests/recipes/others.txt
