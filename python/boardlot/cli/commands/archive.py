@@ -161,6 +161,8 @@ def update(
     emit(settings, list(report.rows()))
     for reason in report._reasons():
         note(reason, "error", f"boardlot: {escaped(reason)}")
+    for hint in dict.fromkeys(error.hint for error in report.errors.values() if error.hint):
+        note(hint, "error", f"hint: {escaped(hint)}")
     return 0 if report else 1
 
 
