@@ -482,10 +482,10 @@ class Client(_core.ClientBase):
     ) -> Pager[records.Fill]:
         """The historical fills of a trading account, latest first.
 
-        Without `end`, the time range reaches until now, by the service's clock; without `start`,
-        it begins 90 days before its end. Times are update times. The allowed values of
-        `trd_market` are not shown in the service's documentation. The time range is fixed before
-        the first page; the pager's `.range` returns it.
+        Without `start`, only the last 90 days are read: the time range begins 90 days before its
+        end. Without `end`, it reaches until now, by the service's clock. Times are update times.
+        The allowed values of `trd_market` are not shown in the service's documentation. The time
+        range is fixed before the first page; the pager's `.range` returns it.
 
         - `acc_id`: Trading business account id.
         - `trd_market`: Trading market.
@@ -1178,10 +1178,10 @@ class AsyncClient(_core.ClientBase):
     ) -> AsyncPager[records.Fill]:
         """The historical fills of a trading account, latest first.
 
-        Without `end`, the time range reaches until now, by the service's clock; without `start`,
-        it begins 90 days before its end. Times are update times. The allowed values of
-        `trd_market` are not shown in the service's documentation. The time range is fixed before
-        the first page; the pager's `.range` returns it.
+        Without `start`, only the last 90 days are read: the time range begins 90 days before its
+        end. Without `end`, it reaches until now, by the service's clock. Times are update times.
+        The allowed values of `trd_market` are not shown in the service's documentation. The time
+        range is fixed before the first page; the pager's `.range` returns it.
 
         - `acc_id`: Trading business account id.
         - `trd_market`: Trading market.

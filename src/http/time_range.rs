@@ -104,17 +104,23 @@ pub(super) fn check_order(
     end: Option<&EncodedValue>,
     shown: impl Fn(&str) -> String,
 ) -> Result<()> {
-    let backward = match (start, end) {
-        (Some(EncodedValue::Integer(start)), Some(EncodedValue::Integer(end))) => {
-            *start > 0 && *end > 0 && start >= end
+    let refuse = |expected: &str| {
+        Error::argument(
+            "end",
+            &shown("end"),
+            &format!("{expected} start, which is {}", shown("start")),
+        )
+    };
+    match (start, end) {
+        (Some(EncodedValue::Integer(start)), Some(EncodedValue::Integer(end)))
+            if *start > 0 && *end > 0 && start >= end =>
+        {
+            Err(refuse("a time after"))
         }
         // yyyy-MM-dd sorts as text.
-        (Some(EncodedValue::Text(start)), Some(EncodedValue::Text(end))) => start > end,
-        _ => false,
-    };
-    if backward {
-        let expected = format!("a time after start, which is {}", shown("start"));
-        return Err(Error::argument("end", &shown("end"), &expected));
+        (Some(EncodedValue::Text(start)), Some(EncodedValue::Text(end))) if start > end => {
+            Err(refuse("a date not before").of_own_rule())
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }

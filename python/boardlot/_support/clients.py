@@ -37,6 +37,16 @@ OF_FRAMES = frozenset(
 OF_LISTS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "reverse", "update"})
 
 
+# Names of other libraries' responses.
+OF_RESPONSES = {
+    "status_code": "status",
+    "text": "content.decode()",
+    "body": "content",
+    "data": "json()",
+    "ok": "status",
+}
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'dividends'?`, or nothing."""
     return _core._did_you_mean(name, list(known))
@@ -76,7 +86,7 @@ def _of_command(name: str) -> str:
 
 
 def missing_of_rows(rows: object, name: str) -> AttributeError:
-    """The error for a misspelled method of records or a pager, or one that frames have."""
+    """The error for an attribute that records, a pager or a response does not have."""
     kind = type(rows)
     text = f"{kind.__name__!r} object has no attribute {name!r}"
     if not name.startswith("_"):
@@ -85,7 +95,11 @@ def missing_of_rows(rows: object, name: str) -> AttributeError:
 
 
 def _instead(rows: object, name: str) -> str:
-    """Suggests what to call on records or a pager instead of an attribute that they do not have."""
+    """Suggests what to use instead of an attribute that this object does not have."""
+    if isinstance(rows, _core.Response) and name in OF_RESPONSES:
+        return f"; write `.{OF_RESPONSES[name]}`"
+    if isinstance(rows, _core.Response):
+        return did_you_mean(name, [word for word in dir(rows) if not word.startswith("_")])
     wait = "await " if isinstance(rows, _core.AsyncPager) else ""
     if name in AS_FRAME:
         return f"; call `{wait}to_pandas()`, `{wait}to_polars()` or `{wait}to_arrow()`"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from boardlot import AsyncClient, Client, _core
 from boardlot._support.calls import explained
+from boardlot._support.clients import did_you_mean
 from boardlot._support.progress import Bar
 from boardlot.archive.arguments import (
     EVERY_MIN,
@@ -134,6 +135,16 @@ class Archive(Reader):
         # Of one that could not be opened there is no database; a debugger may show it.
         database = getattr(self, "_database", None)
         return "<Archive>" if database is None else f"<Archive {database.name}>"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            text = f"'Archive' object has no attribute {name!r}"
+            if name in LISTS:
+                text += f"; write `archive.seen({name!r}, KEY)`"
+            elif not name.startswith("_"):
+                text += did_you_mean(name, dir(type(self)))
+            raise AttributeError(text)
 
     def __reduce__(self) -> Any:
         raise ConfigError(

@@ -10,9 +10,12 @@ use super::rate_limit::description;
 use crate::{
     error::Error,
     http::{HttpResponse, is_public_header},
-    py::interpreter::{
-        callback::{Invoke, import},
-        errors::raise,
+    py::{
+        interpreter::{
+            callback::{Invoke, import},
+            errors::raise,
+        },
+        rows::missing_attribute::no_attribute,
     },
 };
 
@@ -65,6 +68,10 @@ impl Response {
             // The caller has the body, which may repeat secrets.
             raise(py, Error::protocol(text, b""))
         })
+    }
+
+    fn __getattr__(this: &Bound<'_, Self>, name: &str) -> PyResult<()> {
+        Err(no_attribute(this.as_any(), name))
     }
 
     fn __repr__(&self) -> String {

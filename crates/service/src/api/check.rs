@@ -66,7 +66,30 @@ impl Parameter {
     }
 
     fn refuse(&self, argument: &Argument, expected: &str) -> Error {
-        Error::argument(&self.name, &argument.shown(), expected)
+        let error = Error::argument(&self.name, &argument.shown(), expected);
+        match argument {
+            Argument::Json(_) if self.required => {
+                error.with_advice("For several, call `client.fetch_many` with the list.".to_owned())
+            }
+            _ if self.has_own_rule(argument) => error.of_own_rule(),
+            _ => error,
+        }
+    }
+
+    /// Returns true if the document does not rule out what is refused.
+    fn has_own_rule(&self, argument: &Argument) -> bool {
+        match self.kind {
+            ParameterKind::Symbol { max: Some(max) } => argument.shown().len() <= max + 2,
+            ParameterKind::Integer { min, .. } => {
+                min == 1 && matches!(argument, Argument::Integer(0))
+            }
+            ParameterKind::Symbol { max: None }
+            | ParameterKind::Market
+            | ParameterKind::AccountId
+            | ParameterKind::FreeText
+            | ParameterKind::Segment => true,
+            _ => false,
+        }
     }
 
     fn symbol(&self, argument: &Argument, max: Option<usize>) -> Result<EncodedValue> {

@@ -207,6 +207,16 @@ impl Error {
             .with_advice("Correct the argument; nothing was sent.".to_owned())
     }
 
+    /// The same error of an argument that the service's documentation does not rule out.
+    #[must_use]
+    pub fn of_own_rule(self) -> Self {
+        self.with_advice(
+            "Correct the argument; nothing was sent. The rule is boardlot's own: the service's \
+             documentation has none."
+                .to_owned(),
+        )
+    }
+
     /// A call that this object cannot serve, or not now: the arguments are not to blame.
     pub fn misuse(message: impl Into<String>, advice: &str) -> Self {
         Self::config(message).with_advice(advice.to_owned())

@@ -1,7 +1,7 @@
 //! The word that a caller probably meant.
 
 /// The words of other libraries for an argument.
-const ELSEWHERE: [(&str, &str); 21] = [
+const ELSEWHERE: [(&str, &str); 25] = [
     ("auth", "api_key credentials key token"),
     ("base_url", "url host endpoint"),
     ("ca_file", "ca_bundle cert cafile"),
@@ -23,6 +23,10 @@ const ELSEWHERE: [(&str, &str); 21] = [
     ("passphrase", "password"),
     ("private_key", "key key_file secret secret_key private_key_path"),
     ("max_items", LIMIT),
+    ("record", "fields schema columns"),
+    ("unique", "key unique_key id"),
+    ("dividends", "symbols symbol"),
+    ("fills", "accounts account trades deals"),
 ];
 
 const LIMIT: &str = "limit n count size nrows max_rows max_results";

@@ -119,11 +119,8 @@ def sandbox(
             raise click.UsageError(
                 f"--host {host} can be reached from other machines: add --expose if you intend that"
             )
-        click.secho(
-            f"warning: other machines can reach this sandbox on {host}; anyone there can log in",
-            fg="yellow",
-            err=True,
-        )
+        text = f"warning: other machines can reach this sandbox on {host}; anyone there can log in"
+        note(text, "warning", click.style(text, fg="yellow"))
     if key_file is not None:
         reject_existing(key_file)
 

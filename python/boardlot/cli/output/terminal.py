@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from typing import Any
 
 import click
 
+from boardlot._support.cell_format import escaped
 from boardlot.cli.settings import Settings
 
 # A text, with the colon after it if it is a name; or a number or a word.
@@ -56,7 +59,8 @@ def write(settings: Settings, level: str, message: str, text: str, **members: An
     click.echo(text, err=True)
 
 
-def log_requests(settings: Settings) -> None:
+@contextmanager
+def logged_requests(settings: Settings) -> Iterator[None]:
     """Write boardlot's log to stderr, which has no secrets, queries or bodies."""
     import logging
 
@@ -66,9 +70,15 @@ def log_requests(settings: Settings) -> None:
             members = {name: getattr(record, name, None) for name in names}
             level, message = record.levelname.lower(), record.getMessage()
             text = f"{record.name}: {message}"
-            write(settings, level, message, text, logger=record.name, **members)
+            write(settings, level, message, escaped(text), logger=record.name, **members)
 
-    logger = logging.getLogger("boardlot")
-    logger.handlers = [Handler()]
+    logger, handler = logging.getLogger("boardlot"), Handler()
+    logger.addHandler(handler)
+    before, logger.propagate = (logger.level, logger.propagate), False
     logger.setLevel(logging.DEBUG)
-    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before[0])
+        logger.propagate = before[1]
