@@ -10,6 +10,7 @@ mod hooks;
 mod interpreter;
 mod login;
 mod pager;
+mod prelude;
 mod rows;
 mod testing;
 mod values;

@@ -2,27 +2,18 @@
 
 use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
-use boardlot_gated::gated;
-use pyo3::{
-    PyTraverseError, PyVisit,
-    prelude::*,
-    types::{PyDict, PyMapping, PyTuple, PyType},
-};
+use pyo3::types::PyMapping;
 
 use super::paging::DateRange;
+use crate::py::prelude::*;
 use crate::{
     api::{
         self, Declaration, DeclarationError, DeclaredPaging, ENDPOINTS, Field, Record,
         ResponseShape, declared_field,
     },
     endpoint_file,
-    error::Error,
     py::{
         arguments::caller_arguments::{file_contents, optional_text, path as path_argument, text},
-        interpreter::{
-            callback::{Invoke, import},
-            errors::{raise, wrong_type},
-        },
         rows::row_builder_pool::RowBuilderPool,
     },
 };
@@ -268,7 +259,7 @@ pub fn load_endpoints<'py>(
         raise(py, Error::config(format!("{file} is not valid UTF-8; expected a TOML file")))
     })?;
     let endpoints = PyDict::new(py);
-    let declared = endpoint_file::parse(&file, toml).map_err(|error| raise(py, error))?;
+    let declared = endpoint_file::parse(&file, toml).or_raise(py)?;
     for (name, (declaration, row)) in declared {
         endpoints.set_item(name, Py::new(py, Endpoint::declared(declaration, row, None))?)?;
     }

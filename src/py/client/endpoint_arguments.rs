@@ -1,16 +1,11 @@
 //! The endpoint of a call, and its arguments.
 
-use boardlot_gated::gated;
-use pyo3::{prelude::*, types::PyString};
-
 use super::endpoint::Endpoint;
+use crate::py::prelude::*;
 use crate::{
     api::{Argument, ENDPOINTS, EndpointRef, endpoint},
-    error::{Error, did_you_mean},
-    py::{
-        arguments::caller_arguments::{argument, text},
-        interpreter::errors::{raise, wrong_type},
-    },
+    error::did_you_mean,
+    py::arguments::caller_arguments::{argument, text},
 };
 
 /// The arguments of an endpoint's method by name, unchecked.

@@ -5,17 +5,14 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use boardlot_gated::gated;
 use futures_util::future::BoxFuture;
-use pyo3::{prelude::*, types::PyBytes};
 
+use crate::py::prelude::*;
 use crate::{
-    error::{Delivery, Error, ErrorKind, Result},
+    error::{Delivery, ErrorKind},
     http::redact_named_secrets,
     os::callback_pool,
     py::interpreter::{
-        callback::Invoke,
-        fork_safe_cell::intern,
         shutdown_gate::attach,
         weak_ref::{StrongRef, WeakRef},
     },

@@ -1,17 +1,12 @@
 //! The `paging` argument of `paginate`.
 
 use ::http::Method;
-use boardlot_gated::gated;
-use pyo3::{
-    prelude::*,
-    types::{PyDict, PyString, PyTuple},
-};
 
+use crate::py::prelude::*;
 use crate::{
     api::{FirstPage, NextEnd, ParameterLocation},
-    error::Error,
     pages::PagingStyle,
-    py::{arguments::caller_arguments::optional_text, interpreter::errors::raise},
+    py::arguments::caller_arguments::optional_text,
 };
 
 /// Pages backward by moving the end of a date range.

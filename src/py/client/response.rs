@@ -1,20 +1,8 @@
 //! The results of `request` and `explain`.
 
-use boardlot_gated::gated;
-use pyo3::{
-    prelude::*,
-    types::{PyBytes, PyDict},
-};
-
 use super::rate_limit::description;
-use crate::{
-    error::Error,
-    http::{HttpResponse, is_public_header},
-    py::interpreter::{
-        callback::{Invoke, import},
-        errors::raise,
-    },
-};
+use crate::http::{HttpResponse, is_public_header};
+use crate::py::prelude::*;
 
 /// A response as it was received; the envelope is not checked.
 ///

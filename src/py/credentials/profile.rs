@@ -2,24 +2,15 @@
 
 use std::path::PathBuf;
 
-use boardlot_gated::gated;
-use pyo3::{
-    exceptions::{PyInterruptedError, PyKeyError},
-    prelude::*,
-    types::PyDict,
-};
+use pyo3::exceptions::{PyInterruptedError, PyKeyError};
 
+use crate::py::prelude::*;
 use crate::{
-    error::Error,
     http::{BaseUrl, EnvironmentProxy},
     profile::{self, ChangeError, Profile, ProfileAuth},
     py::{
-        arguments::caller_arguments::{text, text_of},
-        interpreter::{
-            errors::raise,
-            files::os_error,
-            shutdown_gate::{detach, with_interpreter},
-        },
+        arguments::caller_arguments::text,
+        interpreter::{files::os_error, shutdown_gate::with_interpreter},
     },
 };
 
@@ -66,7 +57,7 @@ pub fn set_default_profile(
 #[pyfunction]
 #[pyo3(name = "_profiles")]
 pub fn profile_names(py: Python<'_>) -> PyResult<(Vec<String>, Option<String>)> {
-    let found = profile::names().map_err(|error| raise(py, error))?;
+    let found = profile::names().or_raise(py)?;
     Ok((found.names, found.default))
 }
 
@@ -99,7 +90,7 @@ fn change(
 #[pyfunction]
 #[pyo3(name = "_config_file")]
 pub fn config_file(py: Python<'_>) -> PyResult<PathBuf> {
-    profile::config_file().map_err(|error| raise(py, error))
+    profile::config_file().or_raise(py)
 }
 
 /// A profile of `config.toml` as a dict: `base_url`, `endpoints` (a file, or None), `proxy` and `ca_file`
@@ -114,7 +105,7 @@ pub fn load_profile<'py>(
     may_be_missing: bool,
 ) -> PyResult<Option<Bound<'py, PyDict>>> {
     let found = if may_be_missing { Profile::find(name) } else { Profile::load(name).map(Some) };
-    found.map_err(|error| raise(py, error))?.map(|profile| entry(py, profile)).transpose()
+    found.or_raise(py)?.map(|profile| entry(py, profile)).transpose()
 }
 
 /// Refuses to use the credentials of a profile at another service than its own: it could replay what they
@@ -123,7 +114,7 @@ pub fn load_profile<'py>(
 #[pyfunction]
 #[pyo3(name = "_check_profile_address")]
 pub fn check_profile_address(py: Python<'_>, of_profile: &str, base_url: &str) -> PyResult<()> {
-    let parsed = |url| BaseUrl::parse(url).map_err(|error| raise(py, error));
+    let parsed = |url| BaseUrl::parse(url).or_raise(py);
     let (own, other) = (parsed(of_profile)?, parsed(base_url)?);
     if own.as_str() == other.as_str() {
         return Ok(());
@@ -148,7 +139,7 @@ pub fn environment_proxy(
     py: Python<'_>,
     base_url: &str,
 ) -> PyResult<Option<(&'static str, String)>> {
-    let base = BaseUrl::parse(base_url).map_err(|error| raise(py, error))?;
+    let base = BaseUrl::parse(base_url).or_raise(py)?;
     Ok(EnvironmentProxy::of(&base).map(|named| (named.variable, named.address)))
 }
 

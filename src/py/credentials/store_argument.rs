@@ -1,15 +1,11 @@
 //! The `store` argument of a login: one of boardlot's stores, or a custom object.
 
-use pyo3::{PyTraverseError, PyVisit, prelude::*};
-
 use super::{
     python_store::PythonStore,
     stores::{KeyringStore, TokenStoreBase},
 };
-use crate::{
-    auth::SharedStore,
-    py::interpreter::{errors::wrong_type, weak_ref::StrongRef},
-};
+use crate::py::prelude::*;
+use crate::{auth::SharedStore, py::interpreter::weak_ref::StrongRef};
 
 /// The Python object of a store, kept by the Python classes that use the store.
 pub struct StoreObject {

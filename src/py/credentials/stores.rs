@@ -5,26 +5,18 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use boardlot_gated::gated;
-use pyo3::{
-    PyTraverseError, PyVisit,
-    prelude::*,
-    types::{PyBytes, PyString, PyTuple},
-};
-
 use super::store_call::{call_python, call_store, check_signals};
+use crate::py::prelude::*;
 use crate::{
     auth::{
         SharedStore, blocking,
         store::{EncryptedFile, Keychain, Memory, Passphrase, Secret, TokenStore},
     },
-    error::{Error, Result},
     py::{
-        arguments::caller_arguments::{secret_text, text_of, user_path},
+        arguments::caller_arguments::{secret_text, user_path},
         calls::blocking::block,
         interpreter::{
-            callback::Invoke,
-            errors::{cannot_pickle, raise, wrong_type},
+            errors::cannot_pickle,
             weak_ref::{StrongRef, WeakRef},
         },
     },

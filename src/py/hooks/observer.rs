@@ -10,22 +10,22 @@ use std::{
 
 use ::http::HeaderMap;
 use arc_swap::ArcSwapOption;
-use pyo3::prelude::*;
 
 use super::{
     logging,
     request_events::{RequestEvent, ResponseEvent},
 };
+use crate::py::prelude::*;
 use crate::{
-    error::Error,
     http::{Event, EventKind, Observed, Observer},
-    os::callback_pool,
-    os::process::{self, Origin},
+    os::{
+        callback_pool,
+        process::{self, Origin},
+    },
     py::{
         arguments::request_arguments::headers,
         interpreter::{
             caller_context::CallerContext,
-            errors::{raise, wrong_type},
             shutdown_gate::{self, attach},
             weak_ref::{StrongRef, WeakRef},
         },

@@ -1,9 +1,7 @@
 //! `RequestEvent` and `ResponseEvent`, the arguments of a client's hooks.
 
-use boardlot_gated::gated;
-use pyo3::prelude::*;
-
 use crate::http::{Event, EventKind};
+use crate::py::prelude::*;
 
 /// A class of events with the facts that each event of a request has, and its own.
 macro_rules! event_class {

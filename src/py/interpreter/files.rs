@@ -7,20 +7,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use boardlot_gated::gated;
-use pyo3::{
-    exceptions::{PyBlockingIOError, PyFileExistsError, PyOSError},
-    prelude::*,
-    types::PyTuple,
-};
+use pyo3::exceptions::{PyBlockingIOError, PyFileExistsError, PyOSError};
 
-use crate::{
-    os::{atomic_file, lock::LockFile, texts},
-    py::interpreter::{
-        callback::{Invoke, import},
-        shutdown_gate::detach,
-    },
-};
+use crate::os::{atomic_file, lock::LockFile, texts};
+use crate::py::prelude::*;
 
 /// The number that `FileExistsError` has everywhere.
 const EEXIST: i32 = 17;

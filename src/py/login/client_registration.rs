@@ -2,22 +2,16 @@
 
 use std::path::PathBuf;
 
-use boardlot_gated::gated;
-use pyo3::{prelude::*, types::PyString};
-
 use super::oauth_app::transport_options;
+use crate::py::prelude::*;
 use crate::{
     auth::RegisteredClient,
-    error::Error,
     http::{BaseUrl, Transport},
     login::{check_redirect_uri, register},
     py::{
-        arguments::caller_arguments::{number, optional_text, read, text_of, user_path},
+        arguments::caller_arguments::{number, optional_text, read, user_path},
         calls::blocking::block,
-        interpreter::{
-            errors::{cannot_pickle, raise, wrong_type},
-            shutdown_gate::detach,
-        },
+        interpreter::errors::cannot_pickle,
         values::dates::DateClasses,
     },
 };
@@ -98,8 +92,7 @@ pub fn register_client<'py>(
     #[pyo3(from_py_with = text_of::proxy)] proxy: Option<String>,
     #[pyo3(from_py_with = user_path)] ca_file: Option<PathBuf>,
 ) -> PyResult<Registration> {
-    let refuse = |error| raise(py, error);
-    let base = BaseUrl::parse(base_url).map_err(refuse)?;
+    let base = BaseUrl::parse(base_url).or_raise(py)?;
     let client_name = client_name_text(client_name)?;
     let uris = match read::<Vec<String>>(redirect_uris)? {
         Some(uris) if !redirect_uris.is_instance_of::<PyString>() => uris,
@@ -107,13 +100,13 @@ pub fn register_client<'py>(
     };
     if uris.is_empty() {
         let expected = "at least one callback URL of the application";
-        return Err(refuse(Error::argument("redirect_uris", "empty", expected)));
+        return Err(raise(py, Error::argument("redirect_uris", "empty", expected)));
     }
     for uri in &uris {
-        check_redirect_uri("redirect_uris", uri).map_err(refuse)?;
+        check_redirect_uri("redirect_uris", uri).or_raise(py)?;
     }
     let options = transport_options(py, Some(timeout), proxy, ca_file)?;
-    let transport = detach(py, || Transport::new(base, options)).map_err(refuse)?;
+    let transport = detach(py, || Transport::new(base, options)).or_raise(py)?;
     let work = async move { register(&transport, &uris, &client_name, confidential).await };
     block(py, work).map(Registration)
 }

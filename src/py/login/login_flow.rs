@@ -2,25 +2,23 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use boardlot_gated::gated;
-use pyo3::{PyTraverseError, PyVisit, prelude::*, types::PyFloat};
+use pyo3::types::PyFloat;
 
 use super::{
     client_registration::client_name_text, login_prompt::Prompt, oauth_app::transport_options,
 };
+use crate::py::prelude::*;
 use crate::{
     auth::OAuth as Core,
-    error::{Error, Result},
     http::{BaseUrl, PoolSlot},
     login::{Flow, Options},
     py::{
-        arguments::caller_arguments::{number, seconds, text_of, user_path},
+        arguments::caller_arguments::{number, seconds, user_path},
         calls::{
             blocking::{block, block_in},
             call::{Call, CallMode},
         },
         credentials::{oauth::OAuth, store_argument::StoreObject},
-        interpreter::{callback::Invoke, errors::raise, shutdown_gate::detach},
     },
 };
 
@@ -131,14 +129,13 @@ pub fn begin_login<'py>(
     #[pyo3(from_py_with = text_of::proxy)] proxy: Option<String>,
     #[pyo3(from_py_with = user_path)] ca_file: Option<PathBuf>,
 ) -> PyResult<LoginFlow> {
-    let refuse = |error| raise(py, error);
-    let base = BaseUrl::parse(base_url).map_err(refuse)?;
+    let base = BaseUrl::parse(base_url).or_raise(py)?;
     let (store, object) = StoreObject::from_argument(py, store)?;
     let options = Options {
         store,
         client_id,
         client_name: client_name_text(client_name)?,
-        redirect_port: port(redirect_port).map_err(refuse)?,
+        redirect_port: port(redirect_port).or_raise(py)?,
         confidential,
         deadline: seconds("timeout", &PyFloat::new(py, timeout))?,
         transport: transport_options(py, None, proxy, ca_file)?,

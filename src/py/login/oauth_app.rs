@@ -2,21 +2,17 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use boardlot_gated::gated;
-use pyo3::{
-    PyTraverseError, PyVisit,
-    prelude::*,
-    types::{PyDict, PyFloat, PyString},
-};
+use pyo3::types::PyFloat;
 use zeroize::Zeroizing;
 
+use crate::py::prelude::*;
 use crate::{
     auth::Attempt,
     http::{BaseUrl, TransportOptions},
     login::{App, AppOptions, AuthorizationRequest as Core},
     py::{
         arguments::caller_arguments::{
-            file_contents, number, seconds, secret_text, text, text_of, user_path,
+            file_contents, number, seconds, secret_text, text, user_path,
         },
         calls::{
             blocking::block,
@@ -24,10 +20,7 @@ use crate::{
         },
         credentials::{oauth::OAuth, store_argument::StoreObject},
         hooks::observer::PythonObserver,
-        interpreter::{
-            errors::{cannot_pickle, cannot_pickle_secret, raise},
-            shutdown_gate::detach,
-        },
+        interpreter::errors::{cannot_pickle, cannot_pickle_secret},
     },
 };
 
@@ -106,7 +99,7 @@ impl OAuthAppBase {
     /// `.state` and `.code_verifier` in the user's session on the server. Sends nothing and raises nothing.
     fn authorization_url(&self, py: Python<'_>) -> PyResult<AuthorizationRequest> {
         let begun = self.app.authorization_request();
-        begun.map(AuthorizationRequest).map_err(|error| raise(py, error))
+        begun.map(AuthorizationRequest).or_raise(py)
     }
 
     /// The credentials of `user`, who has logged in, in any process that has the store. Reads the store,
@@ -161,8 +154,7 @@ fn new_base<'py>(
     proxy: Option<String>,
     ca_file: Option<PathBuf>,
 ) -> PyResult<OAuthAppBase> {
-    let refuse = |error| raise(py, error);
-    let base = BaseUrl::parse(base_url).map_err(refuse)?;
+    let base = BaseUrl::parse(base_url).or_raise(py)?;
     let (shared, store) = StoreObject::from_argument(py, store)?;
     let client_secret = match client_secret {
         Some(secret) => kept("client_secret", secret)?,
@@ -170,7 +162,7 @@ fn new_base<'py>(
     };
     let transport = transport_options(py, Some(timeout), proxy.clone(), ca_file.clone())?;
     let options = AppOptions { client_id, client_secret, redirect_uri, store: shared, transport };
-    let app = Arc::new(detach(py, || App::new(base, options)).map_err(refuse)?);
+    let app = Arc::new(detach(py, || App::new(base, options)).or_raise(py)?);
     let connection = Connection { timeout, proxy, ca_file };
     Ok(OAuthAppBase { app, store, connection })
 }

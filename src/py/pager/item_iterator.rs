@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use boardlot_gated::gated;
-use pyo3::{PyTraverseError, PyVisit, prelude::*};
-
 use super::pager_state::{ItemKind, PagerState};
+use crate::py::prelude::*;
 use crate::py::{
     calls::call::CallMode,
     rows::row_spec::Target,

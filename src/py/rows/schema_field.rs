@@ -1,8 +1,6 @@
 //! The declared fields of records.
 
-use boardlot_gated::gated;
-use pyo3::prelude::*;
-
+use crate::py::prelude::*;
 use crate::{
     api::Field,
     decode::{KEY_DOC, Rows, field_name},

@@ -1,8 +1,6 @@
 //! `RecordedRequest`.
 
-use boardlot_gated::gated;
-use pyo3::prelude::*;
-
+use crate::py::prelude::*;
 use crate::sandbox;
 
 /// A request that the sandbox received.
