@@ -1,6 +1,6 @@
 //! Writes what is derived from the table of endpoints: the Python classes with their signatures
 //! and docstrings, the table of commands, the hints of the exception classes, the TypedDicts and enums,
-//! and the docs' page of endpoints.
+//! and in the docs the page of endpoints and the lists of methods, commands and records.
 //!
 //! `make generate` runs it; a test fails if a file is stale.
 
@@ -30,7 +30,10 @@ pub fn files() -> Vec<(&'static str, String)> {
         ("python/boardlot/_endpoints.py", python_endpoints::text()),
         ("python/boardlot/_hints.py", python_hints::text()),
         ("python/boardlot/_records.py", python_records::text()),
+        ("docs/api/records.md", python_records::page()),
+        ("docs/command-line.md", docs::command_line()),
         ("docs/endpoints.md", docs::text()),
+        ("docs/service.md", docs::service()),
     ]
 }
 

@@ -36,6 +36,32 @@ pub fn text() -> String {
     out
 }
 
+/// `docs/service.md`, with a row for each method of the client.
+pub fn service() -> String {
+    let rows = ENDPOINTS.iter().map(|endpoint| {
+        let summary = endpoint.summary.trim_end_matches('.');
+        format!("| {summary} | [`{0}`][boardlot.Client.{0}] |\n", endpoint.name)
+    });
+    let page = include_str!("../../docs/service.md");
+    replaced(page, "| Data | Method |\n|---|---|\n", &rows.collect::<String>(), "")
+}
+
+/// `docs/command-line.md`, with an example of each command.
+pub fn command_line() -> String {
+    let examples = ENDPOINTS.iter().filter_map(|endpoint| endpoint.command?.examples.first());
+    let lines = examples.map(|line| format!("{line}\n")).collect::<String>();
+    let page = include_str!("../../docs/command-line.md");
+    replaced(page, "## Data\n\n```sh\n", &lines, "boardlot --profile live request")
+}
+
+/// A page with other lines after this head, up to a line that begins with `end` or is empty.
+fn replaced(page: &str, head: &str, lines: &str, end: &str) -> String {
+    let (before, rest) = page.split_once(head).unwrap_or((page, ""));
+    let is_end = |line: &str| line.is_empty() || (!end.is_empty() && line.starts_with(end));
+    let old: usize = rest.lines().take_while(|line| !is_end(line)).map(|line| line.len() + 1).sum();
+    [before, head, lines, rest.get(old..).unwrap_or_default()].concat()
+}
+
 fn section(endpoint: &Endpoint) -> String {
     let mut out = format!("\n## {}\n\n{}\n", endpoint.name, endpoint.summary);
     let notes = endpoint.notes_for_python();
@@ -102,12 +128,11 @@ fn envelope(envelope: Envelope) -> String {
     }
 }
 
-fn paging(paging: Option<&Paging>) -> &'static str {
+fn paging(paging: Option<&Paging>) -> String {
     match paging {
-        None => "",
-        Some(Paging::NextKey) => "`next_key`",
-        Some(Paging::PageFlag { .. }) => "`page_flag`",
-        Some(Paging::DateRange(_)) => "date range",
+        None => String::new(),
+        Some(Paging::Cursor(cursor)) => format!("`{}`", cursor.name),
+        Some(Paging::DateRange(_)) => "date range".to_owned(),
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     endpoint::Endpoint,
     endpoint_arguments::{ArgumentName, Arguments, endpoint_arguments},
     many_keys::ManyKeys,
-    paging::style,
+    paging::paging_argument,
     response::{Explanation, Response},
 };
 use crate::py::prelude::*;
@@ -290,8 +290,9 @@ impl ClientBase {
             let shown = plan.method().to_string();
             return Err(raise(py, Error::argument("method", &shown, "GET or POST")));
         }
-        let style = style(paging, plan.method())?;
-        let listing = PagedCall::custom(plan, &rows, style);
+        let paging = paging_argument(paging)?;
+        let paging = paging.map_err(|what| raise(py, Error::config(format!("paging {what}"))))?;
+        let listing = PagedCall::custom(plan, &rows, paging);
         let pages = core.list(listing, resume.as_deref()).or_raise(py)?;
         PagerBase::new_pager(py, base.mode, pages, Some(this.as_any()))
     }

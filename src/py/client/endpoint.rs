@@ -4,12 +4,12 @@ use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
 use pyo3::types::PyMapping;
 
-use super::paging::DateRange;
+use super::paging::{DateRange, paging_argument};
 use crate::py::prelude::*;
 use crate::{
     api::{
-        self, Declaration, DeclarationError, DeclaredPaging, ENDPOINTS, Field, Record,
-        ResponseShape, declared_field,
+        self, Declaration, DeclarationError, ENDPOINTS, Field, Paging, Record, ResponseShape,
+        declared_field,
     },
     endpoint_file,
     py::{
@@ -88,7 +88,13 @@ impl Endpoint {
             method: text("method", method)?,
             path: text("path", path)?,
             rows: optional_text("rows", rows)?,
-            paging: paging.map(declared_paging).transpose()?,
+            paging: match paging {
+                Some(paging) => Some(
+                    paging_argument(paging)?
+                        .map_err(|what| refuse(DeclarationError::new(&["paging"], what)))?,
+                ),
+                None => None,
+            },
             record: match (record, class) {
                 (None, _) => Vec::new(),
                 (Some(_), Some(class)) => class_fields(class)?.map_err(refuse)?,
@@ -133,8 +139,8 @@ impl Endpoint {
     fn paging<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(match &self.declaration.paging {
             None => None,
-            Some(DeclaredPaging::Cursor(name)) => Some(name.into_pyobject(py)?.into_any()),
-            Some(DeclaredPaging::DateRange(range)) => {
+            Some(Paging::Cursor(cursor)) => Some(cursor.name.into_pyobject(py)?.into_any()),
+            Some(Paging::DateRange(range)) => {
                 Some(Bound::new(py, DateRange(range.clone()))?.into_any())
             }
         })
@@ -264,16 +270,6 @@ pub fn load_endpoints<'py>(
         endpoints.set_item(name, Py::new(py, Endpoint::declared(declaration, row, None))?)?;
     }
     Ok(endpoints)
-}
-
-fn declared_paging(paging: &Bound<'_, PyAny>) -> PyResult<DeclaredPaging> {
-    if let Ok(range) = paging.cast::<DateRange>() {
-        return Ok(DeclaredPaging::DateRange(range.get().0.clone()));
-    }
-    match paging.extract::<String>() {
-        Ok(name) => Ok(DeclaredPaging::Cursor(name)),
-        Err(_) => Err(wrong_type("paging", paging, "'next_key', 'page_flag' or a DateRange")),
-    }
 }
 
 /// Names and kinds.

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::{
-    endpoint::{Command, Endpoint, Example, ExampleArgument, Method, Paging},
+    endpoint::{Command, Endpoint, Example, ExampleArgument, Method},
+    paging::{NEXT_KEY, Paging},
     parameter::{Parameter, ParameterKind, ParameterLocation},
     record::{Field, Record, Schema},
     response::{Envelope, Failure, RecordsLocation, ResponseShape},
@@ -261,7 +262,7 @@ pub static PLATE_STOCKS: Endpoint = Endpoint {
     ]),
     envelope: Envelope::Code,
     response: ResponseShape::Rows(RecordsLocation::OnlyListOf("data"), Schema::One(&PLATE_STOCK)),
-    paging: Some(Paging::NextKey),
+    paging: Some(Paging::Cursor(NEXT_KEY)),
     failures: &[],
     undeclared: None,
     idempotent: true,

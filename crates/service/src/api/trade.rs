@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 
 use super::{
-    endpoint::{
-        Command, Endpoint, Example, ExampleArgument, FirstPage, Method, Paging, TimeRangeSpec,
-    },
+    endpoint::{Command, Endpoint, Example, ExampleArgument, Method},
+    paging::{CursorPaging, FirstPage, PAGE_FLAG, Paging, TimeRangeSpec},
     parameter::{Parameter, ParameterKind, ParameterLocation},
     record::{Field, Record, Schema, TimeUnit},
     response::{Envelope, RecordsLocation, ResponseShape},
@@ -32,7 +31,7 @@ pub static CRYPTO_ORDERS: Endpoint = Endpoint {
     ]),
     envelope: Envelope::Code,
     response: ResponseShape::Rows(RecordsLocation::at("data.orders"), Schema::One(&CRYPTO_ORDER)),
-    paging: Some(Paging::PageFlag { first: FirstPage::Omitted, time_range: None }),
+    paging: Some(Paging::Cursor(PAGE_FLAG)),
     failures: &[],
     undeclared: None,
     idempotent: true,
@@ -254,7 +253,7 @@ pub static FILLS_HISTORY: Endpoint = Endpoint {
             "End of the update time, after `start`; without it, now. 0 is the service's own \
              default: 90 days after `start`.",
         ),
-        Parameter::cursor("page_flag", ParameterLocation::Query),
+        Parameter::cursor("page_flag", ParameterLocation::Query).required(),
         Parameter::query(
             "page_size",
             ParameterKind::Integer { min: 10, max: 50 },
@@ -263,10 +262,11 @@ pub static FILLS_HISTORY: Endpoint = Endpoint {
     ]),
     envelope: Envelope::Status,
     response: ResponseShape::Rows(RecordsLocation::at("d.order_fills"), Schema::One(&FILL)),
-    paging: Some(Paging::PageFlag {
+    paging: Some(Paging::Cursor(CursorPaging {
         first: FirstPage::Empty,
         time_range: Some(TimeRangeSpec { default_days: 90, time_field: "updated_time" }),
-    }),
+        ..PAGE_FLAG
+    })),
     failures: &[],
     undeclared: None,
     idempotent: true,
