@@ -11,6 +11,7 @@ with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
 
 from __future__ import annotations
 
+from . import _core
 from . import errors as _errors
 from ._api import RECORDS as _RECORDS
 from ._api import AsyncClient, Client
@@ -21,14 +22,11 @@ from ._core import (
     AuthorizationRequest,
     BearerToken,
     DateRange,
-    EncryptedFileStore,
     Endpoint,
     Explanation,
     Faults,
     GeneratedKey,
-    KeyringStore,
     LoginFlow,
-    MemoryStore,
     OAuth,
     OAuthApp,
     Pager,
@@ -54,6 +52,8 @@ from .errors import *  # noqa: F403
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import _records
+    from ._core import _stores
+    from ._core._stores import *
     from ._records import *  # noqa: F403
     from .archive import Archive
 
@@ -67,14 +67,11 @@ __all__ = [
     "BearerToken",
     "Client",
     "DateRange",
-    "EncryptedFileStore",
     "Endpoint",
     "Explanation",
     "Faults",
     "GeneratedKey",
-    "KeyringStore",
     "LoginFlow",
-    "MemoryStore",
     "OAuth",
     "OAuthApp",
     "Pager",
@@ -99,9 +96,11 @@ __all__ += _errors.__all__
 
 
 if TYPE_CHECKING:
+    __all__ += _stores.__all__
     __all__ += _records.__all__
 else:
-    __all__ += _RECORDS
+    globals().update(_core._STORES)
+    __all__ += [*_core._STORES, *_RECORDS]
 
     # Hidden from type checkers, which would believe that every name exists.
 

@@ -3,16 +3,13 @@
 The other files of this folder are parts of the stub: the module has no submodules.
 """
 
+from . import _stores
 from ._client import ClientBase
 from ._credentials import (
     ApiKey,
     BearerToken,
-    EncryptedFileStore,
     GeneratedKey,
-    KeyringStore,
-    MemoryStore,
     OAuth,
-    TokenStoreBase,
     generate_key,
     signature_payload,
 )
@@ -76,6 +73,8 @@ from ._private import (
 )
 from ._records import ArrowStream, Records, RecordsIterator, SchemaField
 from ._sandbox import Faults, RecordedRequest, Sandbox
+from ._stores import *
+from ._stores import TokenStoreBase
 
 __all__ = [
     "ApiKey",
@@ -87,16 +86,13 @@ __all__ = [
     "BearerToken",
     "ClientBase",
     "DateRange",
-    "EncryptedFileStore",
     "Endpoint",
     "Explanation",
     "Faults",
     "GeneratedKey",
     "ItemIterator",
     "ItemIteratorBase",
-    "KeyringStore",
     "LoginFlow",
-    "MemoryStore",
     "OAuth",
     "OAuthApp",
     "OAuthAppBase",
@@ -116,6 +112,7 @@ __all__ = [
     "SchemaField",
     "TokenStoreBase",
     "_FileLock",
+    "_STORES",
     "__version__",
     "_application_limit",
     "_authorize_reading",
@@ -150,4 +147,6 @@ __all__ = [
     "register_client",
     "signature_payload",
 ]
+__all__ += _stores.__all__
 __version__: str
+_STORES: dict[str, type[TokenStoreBase]]

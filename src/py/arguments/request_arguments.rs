@@ -78,7 +78,6 @@ pub fn body_members(value: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
 
 /// What `json` writes for a value that it does not know: for a number, also of numpy, that number.
 #[gated]
-#[pyfunction]
 fn json_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let class = value.get_type().name()?;
     plain_number(value)?.ok_or_else(|| {
@@ -88,7 +87,6 @@ fn json_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 
 /// The int or float that a number is, also one of numpy; None for other values and for bools.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_plain_number")]
 pub fn python_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     plain_number(value)

@@ -148,7 +148,6 @@ pub struct ResolveFinished {
 }
 
 #[gated]
-#[pymethods]
 impl ResolveFinished {
     fn __call__(&self, py: Python<'_>) -> PyResult<()> {
         #[cfg(unix)]

@@ -115,7 +115,6 @@ enum Step {
 // The iterator that `await` uses. Returning a future of the loop with a callback that notices its
 // cancellation would cost each request one more iteration of the loop.
 #[gated]
-#[pymethods]
 impl Operation {
     fn __await__(this: Py<Self>) -> Py<Self> {
         this

@@ -67,7 +67,6 @@ fn progress_module(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 struct Counter(CountFn);
 
 #[gated]
-#[pymethods]
 impl Counter {
     fn __call__(&self) -> Option<u64> {
         (self.0)()

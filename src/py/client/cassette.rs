@@ -32,7 +32,6 @@ pub struct Recorder {
 }
 
 #[gated]
-#[pymethods]
 impl Recorder {
     #[new]
     fn new(py: Python<'_>, #[pyo3(from_py_with = user_path)] path: PathBuf) -> PyResult<Self> {
@@ -80,7 +79,6 @@ pub struct Replay {
 }
 
 #[gated]
-#[pymethods]
 impl Replay {
     #[new]
     fn new(py: Python<'_>, #[pyo3(from_py_with = user_path)] path: PathBuf) -> PyResult<Self> {

@@ -79,7 +79,6 @@ impl ClientBase {
 }
 
 #[gated]
-#[pymethods]
 impl ClientBase {
     #[new]
     #[classmethod]
@@ -269,7 +268,6 @@ impl ClientBase {
         Self::run(this, Call::new("request", future, Box::new(finish)))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the public signature")]
     fn _paginate<'py>(
         this: &Bound<'py, Self>,
         method: &Bound<'py, PyAny>,

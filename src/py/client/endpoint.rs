@@ -58,13 +58,11 @@ impl Endpoint {
 }
 
 #[gated]
-#[pymethods]
 impl Endpoint {
     #[new]
     #[pyo3(signature = (
         name, method, path, *, rows = None, paging = None, record = None, arguments = None, doc = None,
     ), text_signature = "(name, method, path, *, rows=None, paging=None, record=None, arguments=None, doc='')")]
-    #[expect(clippy::too_many_arguments, reason = "the public signature")]
     fn new(
         py: Python<'_>,
         name: &Bound<'_, PyAny>,
@@ -252,7 +250,6 @@ impl Endpoint {
 /// >>> bl.load_endpoints(folder / "endpoints.toml")["kline"].method
 /// 'GET'
 #[gated]
-#[pyfunction]
 #[pyo3(signature = (path, /))]
 pub fn load_endpoints<'py>(
     py: Python<'py>,

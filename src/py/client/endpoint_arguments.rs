@@ -43,7 +43,6 @@ pub fn endpoint_argument(value: &Bound<'_, PyAny>) -> PyResult<EndpointRef> {
 
 /// `; did you mean 'dividends'?`, or nothing: for names that Python code looks up.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_did_you_mean")]
 pub fn did_you_mean_of(word: &Bound<'_, PyString>, known: Vec<String>) -> String {
     did_you_mean(&word.to_string_lossy(), known.iter().map(String::as_str))

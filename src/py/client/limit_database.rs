@@ -1,9 +1,6 @@
 //! A rate limit whose state is in a database, which Python code reads and writes.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
 
@@ -55,7 +52,6 @@ struct LimitChange {
 }
 
 #[gated]
-#[pymethods]
 impl LimitChange {
     /// The new state, of the state and the microseconds since 1970 of the database.
     fn __call__<'py>(&self, py: Python<'py>, state: &[u8], now: u64) -> Bound<'py, PyBytes> {
@@ -75,11 +71,7 @@ impl DatabaseStorage {
     }
 }
 
-impl fmt::Debug for DatabaseStorage {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("DatabaseStorage(..)")
-    }
-}
+boardlot_service::shown_as!(DatabaseStorage, "DatabaseStorage(..)");
 
 impl Storage for DatabaseStorage {
     fn change(&self, change: Change, allowance: Allowance) -> BoxFuture<'_, Result<Reserved>> {

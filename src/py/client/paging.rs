@@ -22,7 +22,6 @@ use crate::{
 pub struct DateRange(pub crate::api::DateRange);
 
 #[gated]
-#[pymethods]
 impl DateRange {
     #[new]
     #[pyo3(

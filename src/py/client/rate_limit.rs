@@ -54,7 +54,6 @@ struct Database {
 }
 
 #[gated]
-#[pymethods]
 impl RateLimit {
     #[new]
     #[pyo3(signature = (rate, *, burst = None, name = None, database = None))]
@@ -235,7 +234,6 @@ pub fn profile_rate(profile: &Profile) -> crate::error::Result<Option<ClientRate
 /// The limit that all processes of this user share which use the same application at a service, whatever
 /// the profile: the service grants its rate to the application.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_application_limit")]
 pub fn application_limit(
     py: Python<'_>,

@@ -14,7 +14,6 @@ use crate::py::prelude::*;
 pub struct Response(pub HttpResponse);
 
 #[gated]
-#[pymethods]
 impl Response {
     /// The HTTP status.
     #[getter]
@@ -70,7 +69,6 @@ fn in_any_case(headers: Bound<'_, PyDict>) -> PyResult<Bound<'_, PyAny>> {
 pub struct Explanation(pub crate::client::Explanation);
 
 #[gated]
-#[pymethods]
 impl Explanation {
     /// The HTTP method.
     #[getter]

@@ -27,7 +27,6 @@ static OBSERVED: [Field; 2] = [
 /// Each record of a list as an archive stores it: its identity in the list, a digest without the
 /// ignored fields, and its text as the service sent it.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_record_texts")]
 pub fn record_texts(
     py: Python<'_>,
@@ -47,7 +46,6 @@ type Fill = (String, i64, Option<String>, String);
 
 /// Each fill as an archive stores it.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_fill_rows")]
 pub fn fill_rows(py: Python<'_>, records: &Bound<'_, Records>) -> PyResult<Vec<Fill>> {
     let rows = records.get().rows();
@@ -61,7 +59,6 @@ pub fn fill_rows(py: Python<'_>, records: &Bound<'_, Records>) -> PyResult<Vec<F
 /// scanned while the next one is read. With `observed`, the schema has what an archive adds to a change.
 /// `seen_at` is when they were seen, in microseconds: a member of their metadata.
 #[gated]
-#[pyfunction]
 #[pyo3(
     name = "_stored_records",
     signature = (method, arguments, texts, observed = false, seen_at = None)
@@ -125,7 +122,6 @@ fn scanned(py: Python<'_>, scanning: Scanning) -> PyResult<PageSlice> {
 /// A point in time in microseconds since 1970: the argument `name`, with the checks and errors of an
 /// endpoint's times.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_micros")]
 pub fn micros(
     py: Python<'_>,

@@ -8,7 +8,6 @@ use crate::py::prelude::*;
 /// the arguments as the method does, and sends nothing. A range without an end reaches until
 /// `now_micros`; without that the result is None.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_time_range", signature = (method, arguments, now_micros = None))]
 pub fn time_range_of<'py>(
     py: Python<'py>,

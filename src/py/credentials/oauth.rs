@@ -57,7 +57,6 @@ impl OAuth {
 }
 
 #[gated]
-#[pymethods]
 impl OAuth {
     #[new]
     #[pyo3(signature = (client_id, *, store, client_secret = None, base_url = None, user = None))]

@@ -17,7 +17,6 @@ use crate::{
 /// >>> payload.decode().splitlines()[:3]
 /// ['1767571200000', 'GET', '/api/v1.0/server-time']
 #[gated]
-#[pyfunction]
 #[pyo3(
     signature = (timestamp_ms, method, path, query = "", body = None),
     text_signature = "(timestamp_ms, method, path, query='', body=b'')",
@@ -39,7 +38,6 @@ pub fn signature_payload<'py>(
 /// >>> bl.generate_key().private_pem.splitlines()[0]
 /// '-----BEGIN PRIVATE KEY-----'
 #[gated]
-#[pyfunction]
 #[pyo3(signature = (algorithm = "Ed25519", *, bits = 3072))]
 pub fn generate_key(
     py: Python<'_>,
@@ -63,7 +61,6 @@ pub struct GeneratedKey {
 }
 
 #[gated]
-#[pymethods]
 impl GeneratedKey {
     /// The private key as PEM (PKCS#8). Store it where nobody else can read it.
     #[getter]
@@ -77,7 +74,6 @@ impl GeneratedKey {
         &self.public_pem
     }
 
-    #[expect(clippy::unused_self, reason = "a method of the Python class")]
     fn __repr__(&self) -> &'static str {
         "GeneratedKey(...)"
     }

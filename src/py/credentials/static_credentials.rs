@@ -79,7 +79,6 @@ impl ApiKey {
 }
 
 #[gated]
-#[pymethods]
 impl ApiKey {
     #[new]
     #[pyo3(signature = (key_id, private_key, *, password = None))]
@@ -164,7 +163,6 @@ impl BearerToken {
 }
 
 #[gated]
-#[pymethods]
 impl BearerToken {
     #[new]
     fn new(py: Python<'_>, token: &Bound<'_, PyAny>) -> PyResult<Self> {

@@ -1,11 +1,8 @@
 //! The observer of a client: calls its hooks, `on_request` and `on_response`, and logs.
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
 use ::http::HeaderMap;
@@ -118,11 +115,7 @@ impl PythonObserver {
     }
 }
 
-impl fmt::Debug for PythonObserver {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("PythonObserver(..)")
-    }
-}
+boardlot_service::shown_as!(PythonObserver, "PythonObserver(..)");
 
 impl Observer for PythonObserver {
     fn is_listening(&self) -> bool {

@@ -86,7 +86,6 @@ impl ResponseEvent {
 }
 
 #[gated]
-#[pymethods]
 impl RequestEvent {
     fn __repr__(&self) -> String {
         format!("RequestEvent({} {}, attempt {})", self.method, self.path, self.attempt)
@@ -94,7 +93,6 @@ impl RequestEvent {
 }
 
 #[gated]
-#[pymethods]
 impl ResponseEvent {
     fn __repr__(&self) -> String {
         let outcome = match (&self.status, &self.error) {

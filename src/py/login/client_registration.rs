@@ -21,7 +21,6 @@ use crate::{
 pub struct Registration(RegisteredClient);
 
 #[gated]
-#[pymethods]
 impl Registration {
     /// The id of the client.
     #[getter]
@@ -58,7 +57,6 @@ impl Registration {
         format!("Registration('{}')", self.0.client_id.escape_debug())
     }
 
-    #[expect(clippy::unused_self, reason = "a method of the Python class")]
     fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
         let advice = "store its client_id in the configuration, and its client_secret with your other \
                       secrets";
@@ -79,9 +77,7 @@ impl Registration {
 /// >>> bl.register_client(sandbox.base_url, redirect_uris=[callback]).redirect_uris
 /// ['https://app.example.com/callback']
 #[gated]
-#[pyfunction]
 #[pyo3(signature = (base_url, *, redirect_uris, client_name = None, confidential = false, timeout = 30.0, proxy = None, ca_file = None), text_signature = "(base_url, *, redirect_uris, client_name='boardlot', confidential=False, timeout=30.0, proxy=None, ca_file=None)")]
-#[expect(clippy::too_many_arguments, reason = "the public signature")]
 pub fn register_client<'py>(
     py: Python<'py>,
     #[pyo3(from_py_with = text_of::base_url)] base_url: &str,

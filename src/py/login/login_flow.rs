@@ -42,7 +42,6 @@ pub struct LoginFlow {
 }
 
 #[gated]
-#[pymethods]
 impl LoginFlow {
     /// The page where the user logs in and grants access.
     #[getter]
@@ -114,9 +113,7 @@ impl LoginFlow {
 /// Raises `OAuthError` if the service refuses the registration, `StoreError` if the store cannot be used,
 /// and `TransportError` if the service cannot be reached.
 #[gated]
-#[pyfunction]
 #[pyo3(signature = (base_url, *, store = None, client_id = None, client_name = None, redirect_port = 0, timeout = 300.0, confidential = false, proxy = None, ca_file = None), text_signature = "(base_url, *, store=None, client_id=None, client_name='boardlot', redirect_port=0, timeout=300.0, confidential=False, proxy=None, ca_file=None)")]
-#[expect(clippy::too_many_arguments, reason = "the public signature")]
 pub fn begin_login<'py>(
     py: Python<'py>,
     #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
@@ -153,9 +150,7 @@ pub fn begin_login<'py>(
 /// For the other arguments and the errors, see `begin_login`. Raises `OAuthError` also if the login is
 /// refused, or not completed within `timeout`.
 #[gated]
-#[pyfunction]
 #[pyo3(signature = (base_url, *, store = None, client_id = None, client_name = None, redirect_port = 0, open_browser = true, timeout = 300.0, confidential = false, proxy = None, ca_file = None), text_signature = "(base_url, *, store=None, client_id=None, client_name='boardlot', redirect_port=0, open_browser=True, timeout=300.0, confidential=False, proxy=None, ca_file=None)")]
-#[expect(clippy::too_many_arguments, reason = "the public signature")]
 pub fn login<'py>(
     py: Python<'py>,
     #[pyo3(from_py_with = text_of::base_url)] base_url: &str,

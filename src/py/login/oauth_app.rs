@@ -75,7 +75,6 @@ fn kept(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Zeroizing<Strin
 }
 
 #[gated]
-#[pymethods]
 impl OAuthAppBase {
     /// The id from the registration.
     #[getter]
@@ -142,7 +141,6 @@ impl OAuthAppBase {
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "the public signature")]
 fn new_base<'py>(
     py: Python<'py>,
     base_url: &str,
@@ -193,11 +191,9 @@ macro_rules! app_class {
         pub struct $name;
 
         #[gated]
-        #[pymethods]
         impl $name {
             #[new]
             #[pyo3(signature = (base_url, client_id, *, redirect_uri, store = None, client_secret = None, timeout = 30.0, proxy = None, ca_file = None))]
-            #[expect(clippy::too_many_arguments, reason = "the public signature")]
             fn new<'py>(
                 py: Python<'py>,
                 #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
@@ -285,7 +281,6 @@ app_class! {
 pub struct AuthorizationRequest(Core);
 
 #[gated]
-#[pymethods]
 impl AuthorizationRequest {
     /// The page where the user logs in and grants access.
     #[getter]
@@ -305,12 +300,10 @@ impl AuthorizationRequest {
         PyString::new(py, &self.0.attempt.verifier)
     }
 
-    #[expect(clippy::unused_self, reason = "a method of the Python class")]
     fn __repr__(&self) -> &'static str {
         "AuthorizationRequest(...)"
     }
 
-    #[expect(clippy::unused_self, reason = "a method of the Python class")]
     fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
         let advice = "keep its state and code_verifier in the user's session on the server";
         Err(cannot_pickle(py, "an AuthorizationRequest", advice))

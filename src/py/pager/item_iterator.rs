@@ -46,7 +46,6 @@ pub fn iterate<'py>(
 }
 
 #[gated]
-#[pymethods]
 impl ItemIteratorBase {
     /// The exact position of the pager; see `Pager.checkpoint`.
     fn checkpoint(&self, py: Python<'_>) -> PyResult<String> {
@@ -91,7 +90,6 @@ impl ItemIteratorBase {
 }
 
 #[gated]
-#[pymethods]
 impl ItemIterator {
     fn __iter__(this: Py<Self>) -> Py<Self> {
         this
@@ -104,7 +102,6 @@ impl ItemIterator {
 }
 
 #[gated]
-#[pymethods]
 impl AsyncItemIterator {
     fn __aiter__(this: Py<Self>) -> Py<Self> {
         this

@@ -241,7 +241,6 @@ enum FrameResult {
 }
 
 #[gated]
-#[pymethods]
 impl PagerBase {
     /// The total number of items, or `None` if the service does not report it.
     #[getter]
@@ -404,7 +403,6 @@ impl PagerBase {
 }
 
 #[gated]
-#[pymethods]
 impl Pager {
     fn __iter__(this: Py<Self>) -> Py<Self> {
         this
@@ -431,7 +429,6 @@ impl Pager {
 }
 
 #[gated]
-#[pymethods]
 impl AsyncPager {
     fn __aiter__(this: Py<Self>) -> Py<Self> {
         this

@@ -46,7 +46,6 @@ impl ArrowStream {
 }
 
 #[gated]
-#[pymethods]
 impl ArrowStream {
     #[pyo3(signature = (requested_schema = None))]
     #[expect(unused_variables, reason = "the protocol lets a producer ignore the request")]

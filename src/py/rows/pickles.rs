@@ -67,7 +67,6 @@ pub fn deep_copy<'py>(
 
 /// The records of a pickle, without dicts.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_records_of_pickle")]
 pub fn records_of_pickle(
     py: Python<'_>,

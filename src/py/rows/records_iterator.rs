@@ -27,7 +27,6 @@ impl RecordsIterator {
 }
 
 #[gated]
-#[pymethods]
 impl RecordsIterator {
     fn __iter__(this: Py<Self>) -> Py<Self> {
         this

@@ -35,7 +35,6 @@ impl Records {
 }
 
 #[gated]
-#[pymethods]
 impl Records {
     fn __len__(&self) -> usize {
         self.rows.len()

@@ -8,7 +8,6 @@ use crate::sandbox;
 pub struct RecordedRequest(pub sandbox::RecordedRequest);
 
 #[gated]
-#[pymethods]
 impl RecordedRequest {
     /// The HTTP method, in capitals.
     #[getter]

@@ -33,7 +33,6 @@ pub struct ResponseParser {
 
 /// The parser of the method with this name.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_response_parser")]
 pub fn response_parser<'py>(
     py: Python<'py>,
@@ -46,7 +45,6 @@ pub fn response_parser<'py>(
 }
 
 #[gated]
-#[pymethods]
 impl ResponseParser {
     /// The records of a response with this body.
     fn __call__(&self, py: Python<'_>, body: PyBackedBytes) -> PyResult<Py<PyAny>> {
@@ -60,7 +58,6 @@ impl ResponseParser {
 /// A pager whose pages have these bodies; copies of them with `copied`, as a body from the network has
 /// memory of its own.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_pager_from_bodies", signature = (name, arguments, bodies, copied = false))]
 pub fn pager_from_bodies<'py>(
     py: Python<'py>,

@@ -53,7 +53,6 @@ use crate::{
 pub struct Sandbox(sandbox::Sandbox);
 
 #[gated]
-#[pymethods]
 impl Sandbox {
     #[new]
     #[pyo3(signature = (
@@ -61,7 +60,6 @@ impl Sandbox {
         token_lifetime = 7200.0, clock_offset = 0.0, faults = None, *, today = None,
         host = "127.0.0.1",
     ))]
-    #[expect(clippy::too_many_arguments, reason = "the public signature")]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = number)] seed: i128,
@@ -380,14 +378,12 @@ fn seed_of(seed: i128) -> Result<u64> {
 pub struct Faults(sandbox::Faults);
 
 #[gated]
-#[pymethods]
 impl Faults {
     #[new]
     #[pyo3(signature = (
         latency = 0.0, error_rate = 0.0, drop_rate = 0.0, truncate_rate = 0.0,
         throttle_rate = 0.0, html_rate = 0.0, seed = 0,
     ))]
-    #[expect(clippy::too_many_arguments, reason = "the public signature")]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = number)] latency: f64,

@@ -47,6 +47,26 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
+    /// What is the same in most rows: a GET without paging and documented failures.
+    pub const BASE: Endpoint = Endpoint {
+        name: Cow::Borrowed(""),
+        method: Method::Get,
+        path: Cow::Borrowed(""),
+        section: "",
+        summary: "",
+        notes: "",
+        python_notes: "",
+        parameters: Cow::Borrowed(&[]),
+        undeclared: None,
+        envelope: Envelope::Undocumented,
+        response: ResponseShape::Page,
+        paging: None,
+        failures: &[],
+        idempotent: true,
+        example: None,
+        command: None,
+    };
+
     /// The notes with those about Python, for its docstring.
     pub fn notes_for_python(&self) -> String {
         [self.notes, self.python_notes].join(" ").trim().to_owned()
@@ -171,6 +191,6 @@ pub struct Command {
     pub name: &'static str,
     /// Command lines for its help.
     pub examples: &'static [&'static str],
-    /// The columns for a terminal that is too narrow for all, the most important first.
-    pub key_columns: &'static [&'static str],
+    /// The columns for a terminal that is too narrow for all, the most important first, with spaces between.
+    pub key_columns: &'static str,
 }

@@ -7,7 +7,7 @@ use super::{
     paging::{DateRange, NextEnd, Paging},
     parameter::{Parameter, ParameterKind, ParameterLocation},
     record::{Field, Kind, Schema, TimeUnit, Wire},
-    response::{Envelope, RecordsLocation, ResponseShape},
+    response::{RecordsLocation, ResponseShape},
 };
 use crate::error::did_you_mean;
 
@@ -84,20 +84,13 @@ impl Declaration {
             name: Cow::Owned(self.name.clone()),
             method,
             path: Cow::Owned(self.path.clone()),
-            section: "",
-            summary: "",
-            notes: "",
-            python_notes: "",
             parameters: Cow::Owned(self.parameters(&names, rest, self.paging.is_some())?),
             undeclared: Some(rest),
-            envelope: Envelope::Undocumented,
             response,
             // A list changes nothing at the service.
             idempotent: method == Method::Get || self.paging.is_some(),
             paging: self.paging.clone(),
-            failures: &[],
-            example: None,
-            command: None,
+            ..Endpoint::BASE
         };
         match endpoint.undeclared_cursor().filter(|cursor| names.contains(cursor)) {
             Some(cursor) => {
