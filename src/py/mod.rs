@@ -52,6 +52,7 @@ mod _core {
         interpreter::files::{
             FileLock, authorize_reading, expand_user, remove_file, replace_file, shown_path,
         },
+        interpreter::forks::SqliteGate,
         login::client_registration::{Registration, register_client},
         login::login_flow::{LoginFlow, begin_login, login},
         login::oauth_app::{AsyncOAuthApp, AuthorizationRequest, OAuthApp, OAuthAppBase},
@@ -82,7 +83,7 @@ mod _core {
             ));
         }
         create_types(py);
-        super::interpreter::forks::watch();
+        super::interpreter::forks::watch(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         super::credentials::stores::add_to(module)?;
         // Importing `collections.abc` would load more of the standard library.

@@ -147,7 +147,7 @@ def test_security_54_a_child_forked_beside_readers_reads_and_updates(target, boo
             done.set()
             for reader in readers:
                 reader.join()
-        assert not GATE._inside
+        assert not GATE.is_inside
         assert archive.update(client, fills=[HK]).unchanged == 300
 
 
@@ -157,7 +157,7 @@ def test_security_54_no_thread_is_within_sqlite_while_another_one_forks(
     used, connect = [], sqlite3.connect
 
     def note(name):
-        used.append((name, threading.get_ident() in GATE._inside))
+        used.append((name, GATE.is_inside))
 
     class Cursor(sqlite3.Cursor):
         def fetchall(self):

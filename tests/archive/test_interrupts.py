@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import boardlot as bl
 import pytest
+from boardlot.archive.sqlite.connection import GATE
 
 from .service import HK, ids, take
 
@@ -75,6 +76,7 @@ def test_ctrl_c_at_any_moment_arrives_and_harms_nothing(
                 assert interrupt.sent_at is None, "no KeyboardInterrupt arrived"
             except KeyboardInterrupt:
                 pass
+            assert not GATE.is_inside, interrupt.sent_at
             assert operation(archive, client) == expected, interrupt.sent_at
             assert update(archive, client) == [{"n": 3}], interrupt.sent_at
             # No lock of the process is held by the thread that was interrupted.
