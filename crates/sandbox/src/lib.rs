@@ -99,14 +99,8 @@ const STOP_WAIT: Duration = Duration::from_secs(2);
 /// A running sandbox. Dropping it stops it.
 pub struct Sandbox {
     shared: Arc<Shared>,
-    running: Mutex<Option<Running>>,
-}
-
-/// The server's task, and what stops it.
-struct Running {
-    task: JoinHandle<()>,
-    /// Disconnected when all sockets are closed.
-    closed: mpsc::Receiver<()>,
+    /// The server's task, and what is disconnected when all sockets are closed.
+    running: Mutex<Option<(JoinHandle<()>, mpsc::Receiver<()>)>>,
 }
 
 impl Sandbox {
@@ -134,7 +128,7 @@ impl Sandbox {
             date_offset_ms: options.today.map_or(0, date_offset_ms),
             requests: Mutex::default(),
             failures: Mutex::default(),
-            custom: Mutex::new(Arc::new([])),
+            custom: Mutex::default(),
             sampler: Mutex::new(FaultSampler::new(options.faults)),
         });
         let (open, closed) = mpsc::channel();
@@ -143,7 +137,7 @@ impl Sandbox {
             tokio::net::TcpListener::from_std(socket).map_err(listening)?
         };
         let task = runtime.spawn(serve(listener, Arc::clone(&shared), open));
-        let running = Mutex::new(Some(Running { task, closed }));
+        let running = Mutex::new(Some((task, closed)));
         Ok(Sandbox { shared, running })
     }
 
@@ -212,7 +206,7 @@ impl Sandbox {
         *lock(requests) = Default::default();
         credentials.forget();
         lock(failures).clear();
-        *lock(custom) = Arc::new([]);
+        lock(custom).clear();
         let mut sampler = lock(sampler);
         *sampler = FaultSampler::new(sampler.faults.clone());
     }
@@ -272,9 +266,9 @@ impl Sandbox {
 
     /// Closes the socket and every connection. Does nothing the second time.
     pub fn stop(&self) {
-        let Some(running) = lock(&self.running).take() else { return };
-        running.task.abort();
-        let _ = running.closed.recv_timeout(STOP_WAIT);
+        let Some((task, closed)) = lock(&self.running).take() else { return };
+        task.abort();
+        let _ = closed.recv_timeout(STOP_WAIT);
     }
 }
 

@@ -178,49 +178,25 @@ fn page(authorization: &Authorization) -> HttpResponse {
     let (client, target) = (escaped(&authorization.client.name), escaped(redirect_uri));
     let choice = |scope: &str, meaning: &str| {
         let checked = if scopes.has(scope) { " checked" } else { "" };
-        format!(
-            "<p><label><input type=\"checkbox\" name=\"{SCOPE}\" value=\"{scope}\"{checked}> \
-             {meaning} <code>{scope}</code></label></p>\n"
-        )
+        format!(include_str!("choice.html"), scope = scope, checked = checked, meaning = meaning)
     };
     let offered = SCOPES.iter().map(|(scope, meaning)| choice(scope, meaning));
     let accounts =
         account_scopes().map(|(kind, scope)| choice(&scope, &format!("One account: {kind}")));
     let choices: String = offered.chain(accounts).collect();
-    let body = format!(
-        "<h1>Allow <bdi>{client}</bdi> to use your account?</h1>\n\
-         <p>You then return to <code>{target}</code>.</p>\n\
-         <form method=\"post\">\n\
-         <fieldset>\n<legend>What it may do</legend>\n{choices}</fieldset>\n\
-         <p>To allow only some accounts, untick “All accounts” and tick those.</p>\n\
-         <p><button name=\"{DECISION}\" value=\"allow\">Allow</button>\n\
-         <button name=\"{DECISION}\" value=\"deny\">Deny</button></p>\n\
-         </form>"
-    );
+    let body =
+        format!(include_str!("consent.html"), client = client, target = target, choices = choices);
     document(StatusCode::OK, &body)
 }
 
 /// A page that says why the login ends here, without a link.
 fn failure(why: &str) -> HttpResponse {
-    let why = escaped(why);
-    let body = format!(
-        "<h1>This login cannot continue</h1>\n<p>{why}</p>\n\
-         <p>Close this page, go back to the application and start the login again.</p>"
-    );
-    document(StatusCode::BAD_REQUEST, &body)
+    document(StatusCode::BAD_REQUEST, &format!(include_str!("failure.html"), why = escaped(why)))
 }
 
 fn document(status: StatusCode, body: &str) -> HttpResponse {
-    let page = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>boardlot sandbox</title>\n\
-         <style>{}</style>\n</head>\n<body>\n\
-         <p>This is a sandbox of the service on this machine. Nobody has to sign in.</p>\n\
-         {body}\n</body>\n</html>\n",
-        include_str!("page.css")
-    );
-    HttpResponse::html(status, page)
+    let style = include_str!("page.css");
+    HttpResponse::html(status, format!(include_str!("page.html"), style = style, body = body))
 }
 
 /// A text in HTML, between tags or in a quoted attribute.

@@ -54,7 +54,7 @@ pub struct Shared {
     /// In their order.
     pub failures: Mutex<Vec<PlannedFailure>>,
     /// The rows that the user brought along, the newest last.
-    pub custom: Mutex<Arc<[Arc<CustomRows>]>>,
+    pub custom: Mutex<Vec<Arc<CustomRows>>>,
     /// The lead of the service's clock over the one that checks signatures: the sandbox's date
     /// was fixed.
     pub date_offset_ms: i64,
@@ -86,11 +86,11 @@ impl Shared {
     /// Adds rows, replacing those for the same requests.
     pub fn add_custom(&self, rows: CustomRows) {
         let mut custom = lock(&self.custom);
-        let others = custom.iter().filter(|known| !rows.replaces(known)).cloned();
-        *custom = others.collect::<Vec<_>>().into_iter().chain([Arc::new(rows)]).collect();
+        custom.retain(|known| !rows.replaces(known));
+        custom.push(Arc::new(rows));
     }
 
-    pub fn custom(&self) -> Arc<[Arc<CustomRows>]> {
+    pub fn custom(&self) -> Vec<Arc<CustomRows>> {
         lock(&self.custom).clone()
     }
 }
