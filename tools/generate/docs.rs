@@ -8,26 +8,30 @@ use boardlot::api::{
 pub fn text() -> String {
     let mut out = String::from(
         "# Endpoints\n\n\
-         Generated from the table of endpoints by `make generate`.\n\n\
-         | Method of the client | Request | Envelope | Pages |\n|---|---|---|---|\n",
+         The requests that boardlot sends: what each takes, the errors that the service documents \
+         for it,\nand the fields of its records with their kinds and units. Sections are those of the \
+         service's\ndocumentation. The clients check arguments and convert values by this table.\n\n\
+         | Method of the client | Request | Envelope | Pages | Section |\n|---|---|---|---|---|\n",
     );
     for endpoint in ENDPOINTS {
         out += &format!(
-            "| [`{0}`](#{0}) | `{1} {2}` | {3} | {4} |\n",
+            "| [`{0}`](#{0}) | `{1} {2}` | {3} | {4} | {5} |\n",
             endpoint.name,
             endpoint.method.as_str(),
             endpoint.path,
             envelope(endpoint.envelope),
-            paging(endpoint.paging.as_ref())
+            paging(endpoint.paging.as_ref()),
+            endpoint.section
         );
     }
-    out += "\nLogging in uses:\n\n| Request | What it does |\n|---|---|\n";
+    out += "\nLogging in uses:\n\n| Request | What it does | Section |\n|---|---|---|\n";
     for endpoint in OAUTH_ENDPOINTS {
         out += &format!(
-            "| `{} {}` | {} |\n",
+            "| `{} {}` | {} | {} |\n",
             endpoint.method.as_str(),
             endpoint.path,
-            endpoint.summary
+            endpoint.summary,
+            endpoint.section
         );
     }
     for endpoint in ENDPOINTS {
@@ -143,7 +147,7 @@ fn section(endpoint: &Endpoint) -> String {
 }
 
 fn fields(record: &Record) -> String {
-    let mut out = format!("\n### {}\n\n{}\n", record.name, record.doc);
+    let mut out = format!("\n### {}\n\n{} Section {}.\n", record.name, record.doc, record.section);
     if record.groups.is_empty() {
         return out;
     }

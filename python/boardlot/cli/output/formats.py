@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import math
 import re
@@ -122,6 +121,10 @@ class JsonLines:
         pass
 
 
+class _Lines(list[str]):
+    write = list.append
+
+
 class Csv:
     """A header, then the service's own values; flags are true or false, null is empty."""
 
@@ -134,13 +137,15 @@ class Csv:
 
     def write(self, page: Any) -> None:
         names = self._fields.names_for(page)
-        text = io.StringIO(newline="")
-        rows = csv.writer(text, lineterminator="\n")
+        lines = _Lines()
+        # Before Python 3.13, a cell is quoted for the characters of the line's end alone.
+        rows = csv.writer(lines, lineterminator="\r\n")
         if not self._started:
             rows.writerow(self._visible(names))
             self._started = True
         rows.writerows(map(self._visible, _text_rows(page, names)))
-        self._file.write(text.getvalue().encode("utf-8", "backslashreplace"))
+        text = "".join(line[:-2] + "\n" for line in lines)
+        self._file.write(text.encode("utf-8", "backslashreplace"))
 
     def end(self) -> None:
         pass
