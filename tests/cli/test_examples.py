@@ -81,6 +81,9 @@ def runner(service, boardlot, tmp_path, monkeypatch):
         if "--key-file key.pem" in script:
             Path("key.pem").touch(mode=0o600)
             Path("key.pem").write_text(service.key_file.read_text())
+        if "keygen" in script and "--passphrase-file secret" in script:
+            Path("secret").touch(mode=0o600)
+            Path("secret").write_text("words\n")
         lines = script.replace("\\\n", " ").splitlines()
         if all(COMMAND_ALONE.fullmatch(line) for line in lines):
             done = [boardlot(*shlex.split(line)[1:]) for line in filter(None, lines)]
@@ -137,7 +140,7 @@ def test_the_page_names_every_command_and_every_global_option():
 
 def test_the_page_explains_every_format():
     table = PAGE.read_text("utf-8").partition("| `--format` |")[2].partition("\n\n")[0]
-    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == FORMATS
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(FORMATS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

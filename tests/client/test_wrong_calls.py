@@ -1,4 +1,4 @@
-"""Wrong calls of everything that users call: what is said, and that nothing is left without help."""
+"""Wrong calls of everything that users call, and what is said."""
 
 import asyncio
 import inspect
@@ -189,5 +189,5 @@ def test_errors_of_the_caller_are_left_alone(client):
         raise TypeError("fills_history() got an unexpected keyword argument 'limit'")
         yield
 
-    with pytest.raises(TypeError, match="'limit'$"):
+    with pytest.raises(TypeError, match=r"'limit'$"):
         client.fetch_many("dividends", keys())

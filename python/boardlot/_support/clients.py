@@ -96,10 +96,10 @@ def missing_of_rows(rows: object, name: str) -> AttributeError:
 
 def _instead(rows: object, name: str) -> str:
     """Suggests what to use instead of an attribute that this object does not have."""
-    if isinstance(rows, _core.Response) and name in OF_RESPONSES:
-        return f"; write `.{OF_RESPONSES[name]}`"
+    known = [word for word in dir(type(rows)) if not word.startswith("_")]
     if isinstance(rows, _core.Response):
-        return did_you_mean(name, [word for word in dir(rows) if not word.startswith("_")])
+        other = OF_RESPONSES.get(name)
+        return f"; write `.{other}`" if other else did_you_mean(name, known)
     wait = "await " if isinstance(rows, _core.AsyncPager) else ""
     if name in AS_FRAME:
         return f"; call `{wait}to_pandas()`, `{wait}to_polars()` or `{wait}to_arrow()`"
@@ -110,7 +110,6 @@ def _instead(rows: object, name: str) -> str:
             return "; records cannot be changed: `to_dicts()` returns a list that can"
         if name in {field.name for field in rows.schema}:
             return f"; it is a field: write `records[0][{name!r}]`, or `to_pandas()[{name!r}]`"
-    known = [word for word in dir(type(rows)) if not word.startswith("_")]
     return did_you_mean(name, known)
 
 
