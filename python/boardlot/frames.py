@@ -76,8 +76,7 @@ def to_pandas(
         >>> to_pandas(client.dividends("HK.00700")).shape
         (21, 11)
     """
-    frame: pandas.DataFrame = _core._to_frame("to_pandas", records, decimals, invalid)
-    return frame
+    return _core._to_frame("to_pandas", records, decimals, invalid)
 
 
 def to_polars(
@@ -96,8 +95,7 @@ def to_polars(
         >>> to_polars(client.dividends("HK.00700")).shape
         (21, 11)
     """
-    frame: polars.DataFrame = _core._to_frame("to_polars", records, decimals, invalid)
-    return frame
+    return _core._to_frame("to_polars", records, decimals, invalid)
 
 
 def to_arrow(
@@ -116,8 +114,7 @@ def to_arrow(
         >>> to_arrow(client.dividends("HK.00700")).shape
         (21, 11)
     """
-    table: pyarrow.Table = _core._to_frame("to_arrow", records, decimals, invalid)
-    return table
+    return _core._to_frame("to_arrow", records, decimals, invalid)
 
 
 def file_columns(records: Records[Any], invalid: Invalid = "raise") -> pyarrow.Table:
