@@ -76,7 +76,8 @@ def to_pandas(
         >>> to_pandas(client.dividends("HK.00700")).shape
         (21, 11)
     """
-    return _core._to_frame("to_pandas", records, decimals, invalid)
+    frame: pandas.DataFrame = _core._to_frame("to_pandas", records, decimals, invalid)
+    return frame
 
 
 def to_polars(
@@ -95,7 +96,8 @@ def to_polars(
         >>> to_polars(client.dividends("HK.00700")).shape
         (21, 11)
     """
-    return _core._to_frame("to_polars", records, decimals, invalid)
+    frame: polars.DataFrame = _core._to_frame("to_polars", records, decimals, invalid)
+    return frame
 
 
 def to_arrow(
@@ -114,7 +116,8 @@ def to_arrow(
         >>> to_arrow(client.dividends("HK.00700")).shape
         (21, 11)
     """
-    return _core._to_frame("to_arrow", records, decimals, invalid)
+    table: pyarrow.Table = _core._to_frame("to_arrow", records, decimals, invalid)
+    return table
 
 
 def file_columns(records: Records[Any], invalid: Invalid = "raise") -> pyarrow.Table:
