@@ -233,9 +233,11 @@ weights: ## What each part of the extension module weighs, into benches/weights.
 	$(PYTHON) -m benches.weights
 
 # By the oldest CPython that is promised: with 3.15, maturin would take another stable ABI.
+# Profile-guided: compiled twice, and trained by tools/train.py in between.
 wheel: $(BIN)/.maturin ## The wheel that users install, into dist/.
 	rm -f dist/*.whl
-	$(BIN)/maturin build --locked --release --interpreter python3.10 --out dist
+	pgo=$$(tools/profile-option); \
+	$(BIN)/maturin build --locked --release --interpreter $(BIN)/python $$pgo --out dist
 	$(BIN)/python tools/recompress.py dist/*.whl
 
 wheel-test: wheel $(BIN)/.built ## That wheel with every extra and on every CPython: minutes.

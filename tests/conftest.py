@@ -3,6 +3,8 @@
 import gc
 import os
 import signal
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -31,10 +33,17 @@ def pytest_configure(config):
         from .support.schedule import DurationRecorder
 
         config.pluginmanager.register(DurationRecorder())
+    # Otherwise each worker and each child would compile all modules again.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     # Servers of tests are on this machine; tests of proxies set their own.
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         for spelling in (name, name.upper()):
             os.environ.pop(spelling, None)
+    # In a debug build, a client takes 20 ms to read all authorities of a system; here it has one,
+    # whose key nobody has.
+    os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "support" / "system.pem")
+    os.environ.pop("SSL_CERT_DIR", None)
     # A shell makes what it starts in the background ignore Ctrl-C, which tests send.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -26,21 +26,15 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 EXAMPLE = re.compile(r"^( *)>>> .*?(?=\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)
 FENCED = r"\1```pycon\n\g<0>\n\1```"
-# The page that shows a method of the clients at work; the page links back.
+# The page that shows a method of the clients at work, if it is not `service`; the page links back.
 GUIDES = {
-    "server_time": "service",
-    "trading_days": "service",
-    "reference_futures": "service",
     "ipo_list": "ipo-calendar",
     "dividends": "many-symbols",
     "plate_stocks": "paging",
     "crypto_orders": "paging",
-    "sim_orders": "service",
-    "sim_positions": "service",
     "fills_history": "paging",
     "fetch_many": "many-symbols",
     "ipo_calendar": "ipo-calendar",
-    "request": "service",
     "call": "custom-endpoints",
     "pages": "custom-endpoints",
     "paginate": "paging",
@@ -167,7 +161,8 @@ def _parameters(one: griffe.Function | griffe.Class) -> list[str]:
 def _links(name: str, text: str, shown: dict[str, Any]) -> list[str]:
     """What to see also: its guide, its twin, and what its docstring names."""
     first, _, method = name.partition(".")
-    guide = GUIDES.get(method) if first in ("Client", "AsyncClient") else PAGES.get(first)
+    is_client = first in ("Client", "AsyncClient")
+    guide = GUIDES.get(method, "service") if is_client else PAGES.get(first)
     found = [f"[{guide.replace('-', ' ')}](../{guide}.md)"] if guide else []
     twin = name.removeprefix("Async") if name.startswith("Async") else f"Async{name}"
     named = re.findall(r"`(?:boardlot\.)?([\w.]+)(?:\([^`]*\))?`", text)

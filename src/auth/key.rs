@@ -13,7 +13,7 @@ use ed25519_dalek::{SigningKey, pkcs8::KeypairBytes};
 use pkcs8::{
     DecodePrivateKey, Document, EncodePrivateKey, EncryptedPrivateKeyInfoRef, LineEnding,
     ObjectIdentifier, PrivateKeyInfoRef, SecretDocument,
-    der::{Decode, Header, SliceReader},
+    der::{Decode, Header, SliceReader, Tag},
     pkcs5::{self, pbes2::Kdf},
     spki::AlgorithmIdentifierRef,
 };
@@ -91,6 +91,10 @@ impl KeyPair {
             "PUBLIC KEY" | "RSA PUBLIC KEY" => {
                 Err(Error::config("private_key is a public key; expected its private key"))
             }
+            "PKCS#12" => Err(Error::config(
+                "private_key is a PKCS#12 file; convert its key with `openssl pkcs12 -in FILE -nocerts \
+                 -out NEW`",
+            )),
             other => Err(Error::config(format!(
                 "private_key is a '{other}'; expected an Ed25519 or RSA key in PKCS#8 or PKCS#1 \
                  (convert with `openssl pkcs8 -topk8 -nocrypt`)"
@@ -125,7 +129,8 @@ impl KeyPair {
                 .and_then(|key| Self::from_seed(key.as_bytes())),
             RSA_OID => Self::from_rsa(RsaKeyPair::from_pkcs8(document.as_bytes())),
             other => Err(Error::config(format!(
-                "private_key is of algorithm {other}; expected Ed25519 or RSA"
+                "private_key is of algorithm {}; expected Ed25519 or RSA",
+                name(&other)
             ))),
         }
     }
@@ -187,11 +192,7 @@ impl KeyPair {
     }
 }
 
-impl fmt::Debug for KeyPair {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "KeyPair({})", self.algorithm().as_str())
-    }
-}
+boardlot_service::shown_as!(KeyPair, |this| "KeyPair({})", this.algorithm().as_str());
 
 /// A new key pair as PEM: the private key (PKCS#8) and the public key. `bits` is for RSA.
 pub fn generate(algorithm: Algorithm, bits: usize) -> Result<(Zeroizing<String>, String)> {
@@ -260,9 +261,15 @@ fn check_cost(derivation: &Kdf) -> Result<()> {
     }
 }
 
-/// The error for an encryption that is not read, by its name.
-fn unknown_encryption(document: &SecretDocument) -> Error {
-    const NAMES: [(&str, &str); 8] = [
+/// The name of an algorithm that is not read.
+fn name(oid: &ObjectIdentifier) -> String {
+    const NAMES: [(&str, &str); 14] = [
+        ("1.2.840.10040.4.1", "DSA"),
+        ("1.2.840.10045.2.1", "EC"),
+        ("1.2.840.113549.1.1.10", "RSASSA-PSS"),
+        ("1.3.101.110", "X25519"),
+        ("1.3.101.111", "X448"),
+        ("1.3.101.113", "Ed448"),
         ("1.2.840.113549.1.5.1", "PBE-MD2-DES"),
         ("1.2.840.113549.1.5.3", "PBE-MD5-DES"),
         ("1.2.840.113549.1.5.10", "PBE-SHA1-DES"),
@@ -272,36 +279,53 @@ fn unknown_encryption(document: &SecretDocument) -> Error {
         ("1.2.840.113549.1.12.1.4", "PBE-SHA1-2DES"),
         ("1.2.840.113549.1.12.1.6", "PBE-SHA1-RC2-40"),
     ];
+    let oid = oid.to_string();
+    NAMES.iter().find(|(known, _)| *known == oid).map_or(oid, |(_, name)| (*name).to_owned())
+}
+
+/// The error for an encryption that is not read, by its name.
+fn unknown_encryption(document: &SecretDocument) -> Error {
     let scheme = SliceReader::new(document.as_bytes()).and_then(|mut reader| {
         Header::decode(&mut reader)?;
         AlgorithmIdentifierRef::decode(&mut reader)
     });
-    let scheme = match scheme {
-        Ok(scheme) => scheme.oid.to_string(),
+    let name = match scheme {
+        Ok(scheme) => name(&scheme.oid),
         Err(error) => return Error::config(format!("private_key cannot be read: {error}")),
     };
-    let name = NAMES.iter().find(|(oid, _)| *oid == scheme).map_or(&*scheme, |(_, name)| name);
     Error::config(format!(
         "private_key is encrypted with {name}; expected PBES2 with AES. Convert it with `openssl pkcs8 \
          -topk8 -in FILE -out NEW`, with OpenSSL 3 also `-provider legacy -provider default`"
     ))
 }
 
-/// The PEM label and the DER content; bare DER is labelled by what it parses as. A file may contain
-/// certificates besides its key.
+/// The PEM label of bare DER, by its first members.
+fn der_label(bytes: &[u8]) -> Option<&'static str> {
+    let mut reader = SliceReader::new(bytes).ok()?;
+    Header::decode(&mut reader).ok()?;
+    let version = match Tag::peek(&reader).ok()? {
+        Tag::Integer => Some(u8::decode(&mut reader).ok()?),
+        _ => AlgorithmIdentifierRef::decode(&mut reader).map(|_| None).ok()?,
+    };
+    match (version, Tag::peek(&reader).ok()?) {
+        (Some(_), Tag::Integer) => Some("RSA PRIVATE KEY"),
+        (Some(_), Tag::OctetString) => Some("EC PRIVATE KEY"),
+        (Some(3), Tag::Sequence) => Some("PKCS#12"),
+        (Some(_), Tag::Sequence) => Some("PRIVATE KEY"),
+        (None, Tag::OctetString) => Some("ENCRYPTED PRIVATE KEY"),
+        (None, Tag::BitString) => Some("PUBLIC KEY"),
+        _ => None,
+    }
+}
+
+/// The PEM label and the DER content. A file may contain certificates besides its key.
 fn read_document(bytes: &[u8]) -> Result<(String, SecretDocument)> {
     let unreadable = || {
-        Error::config("private_key is neither PEM nor DER; expected a path, PEM text or key bytes")
+        Error::config("private_key is no key in PEM or DER; expected a path, PEM text or key bytes")
     };
     let mut blocks = pem::blocks("private_key", bytes)?;
     if blocks.is_empty() {
-        let label = if PrivateKeyInfoRef::try_from(bytes).is_ok() {
-            "PRIVATE KEY"
-        } else if EncryptedPrivateKeyInfoRef::try_from(bytes).is_ok() {
-            "ENCRYPTED PRIVATE KEY"
-        } else {
-            "RSA PRIVATE KEY"
-        };
+        let label = der_label(bytes).ok_or_else(unreadable)?;
         let document = SecretDocument::try_from(bytes).map_err(|_| unreadable())?;
         return Ok((label.to_owned(), document));
     }

@@ -17,7 +17,15 @@ impl BaseUrl {
             let shown = if text.contains('@') { "not valid" } else { &shown };
             Err(Error::argument("base_url", shown, expected))
         };
-        let Ok(url) = Url::parse(text) else {
+        // A browser leaves these out, or reads them as a slash; other programs read another address.
+        if text.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\') {
+            return refuse("a URL without white space, control characters and backslashes");
+        }
+        let url = Url::parse(text).ok().filter(|url| {
+            let rest = text.get(url.scheme().len()..).and_then(|rest| rest.strip_prefix("://"));
+            rest.is_some_and(|rest| !rest.starts_with('/'))
+        });
+        let Some(url) = url else {
             return refuse("an absolute URL such as https://api.example.com");
         };
         if !url.username().is_empty() || url.password().is_some() {

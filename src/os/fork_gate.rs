@@ -14,8 +14,15 @@ use std::{
     time::Duration,
 };
 
-/// The number of threads inside, and whether the gate is closed.
-static STATE: AtomicUsize = AtomicUsize::new(0);
+/// The gate of the cryptographic library, and of whatever else takes milliseconds at most.
+pub static GATE: ForkGate = ForkGate::new();
+
+/// The number of threads inside, with `CLOSED` if a thread is forking; and which thread that is.
+pub struct ForkGate {
+    state: AtomicUsize,
+    forking: AtomicUsize,
+}
+
 const CLOSED: usize = 1 << (usize::BITS - 1);
 const INTERVAL: Duration = Duration::from_micros(50);
 
@@ -26,58 +33,88 @@ pub fn pass<T>(work: impl FnOnce() -> T) -> T {
 
     impl Drop for Inside {
         fn drop(&mut self) {
-            STATE.fetch_sub(1, Release);
+            GATE.leave();
         }
     }
 
-    let enter = |state| if state & CLOSED == 0 { Some(state + 1) } else { None };
-    while STATE.fetch_update(Acquire, Relaxed, enter).is_err() {
-        thread::sleep(INTERVAL);
-    }
+    GATE.enter();
     let _inside = Inside;
     work()
 }
 
-/// Closes the gate, and waits for the threads inside. The calling thread is about to fork, and is not inside.
-#[cfg(any(all(unix, feature = "python"), test))]
-pub fn close() {
-    use std::time::Instant;
-
-    /// A signature takes milliseconds. To fork beside one is better than never to fork.
-    const TIMEOUT: Duration = Duration::from_secs(5);
-
-    let deadline = Instant::now() + TIMEOUT;
-    let shut = |state| if state & CLOSED == 0 { Some(state | CLOSED) } else { None };
-    // Another thread may be forking.
-    let mut closed = STATE.fetch_update(Acquire, Relaxed, shut).is_ok();
-    while !closed && Instant::now() < deadline {
-        thread::sleep(INTERVAL);
-        closed = STATE.fetch_update(Acquire, Relaxed, shut).is_ok();
+impl ForkGate {
+    /// An open gate.
+    pub const fn new() -> Self {
+        ForkGate { state: AtomicUsize::new(0), forking: AtomicUsize::new(0) }
     }
-    CLOSED_HERE.set(closed);
-    while STATE.load(Acquire) != CLOSED && Instant::now() < deadline {
-        thread::sleep(INTERVAL);
-    }
-}
 
-/// Opens it again, in the process that forked.
-#[cfg(any(all(unix, feature = "python"), test))]
-pub fn open() {
-    // Otherwise it is another thread, which is still forking, that closed it.
-    if CLOSED_HERE.take() {
-        STATE.fetch_and(!CLOSED, Release);
+    /// Enters, unless another thread is forking.
+    pub fn try_enter(&self) -> bool {
+        let enter = |state| {
+            // What the thread that forks runs meanwhile does not wait for itself.
+            let open = state & CLOSED == 0 || self.forking.load(Relaxed) == thread_address();
+            if open { Some(state + 1) } else { None }
+        };
+        self.state.fetch_update(Acquire, Relaxed, enter).is_ok()
+    }
+
+    /// Enters, when no other thread is forking.
+    pub fn enter(&self) {
+        while !self.try_enter() {
+            thread::sleep(INTERVAL);
+        }
+    }
+
+    /// Leaves, after it was entered.
+    pub fn leave(&self) {
+        self.state.fetch_sub(1, Release);
     }
 }
 
 #[cfg(any(all(unix, feature = "python"), test))]
-thread_local! {
-    static CLOSED_HERE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+impl ForkGate {
+    /// Closes the gate, and waits for the threads inside, but no longer than `timeout`: to fork beside one
+    /// is better than never to fork. The calling thread is about to fork, and is not inside.
+    pub fn close(&self, timeout: Duration) {
+        let deadline = std::time::Instant::now() + timeout;
+        let shut = |state| if state & CLOSED == 0 { Some(state | CLOSED) } else { None };
+        // Another thread may be forking.
+        let mut closed = self.state.fetch_update(Acquire, Relaxed, shut).is_ok();
+        while !closed && std::time::Instant::now() < deadline {
+            thread::sleep(INTERVAL);
+            closed = self.state.fetch_update(Acquire, Relaxed, shut).is_ok();
+        }
+        if closed {
+            self.forking.store(thread_address(), Relaxed);
+        }
+        while self.state.load(Acquire) != CLOSED && std::time::Instant::now() < deadline {
+            thread::sleep(INTERVAL);
+        }
+    }
+
+    /// Opens it again, in the process that forked.
+    pub fn open(&self) {
+        // Otherwise it is another thread, which is still forking, that closed it.
+        if self.forking.load(Relaxed) == thread_address() {
+            self.forking.store(0, Relaxed);
+            self.state.fetch_and(!CLOSED, Release);
+        }
+    }
 }
 
-/// Opens it in a forked child, in which no other thread exists.
 #[cfg(all(unix, feature = "python"))]
-pub fn reset() {
-    STATE.store(0, Release);
+impl ForkGate {
+    /// Opens it in a forked child, in which no other thread exists.
+    pub fn reset(&self) {
+        self.forking.store(0, Relaxed);
+        self.state.store(0, Release);
+    }
+}
+
+/// The address of what belongs to this thread alone, which tells it from all others.
+fn thread_address() -> usize {
+    thread_local!(static OWN: u8 = const { 0 });
+    OWN.with(|own| std::ptr::from_ref(own).addr())
 }
 
 #[cfg(test)]
@@ -102,11 +139,11 @@ mod tests {
                 });
             }
             for _ in 0..200 {
-                close();
+                GATE.close(Duration::from_secs(5));
                 assert_eq!(inside.load(Acquire), 0);
                 thread::yield_now();
                 assert_eq!(inside.load(Acquire), 0);
-                open();
+                GATE.open();
             }
             ended.store(true, Release);
         });

@@ -137,7 +137,7 @@ def test_the_page_names_every_command_and_every_global_option():
 
 def test_the_page_explains_every_format():
     table = PAGE.read_text("utf-8").partition("| `--format` |")[2].partition("\n\n")[0]
-    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == FORMATS
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(FORMATS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -82,8 +82,9 @@ def test_the_site_has_the_version_of_the_package():
 
 def test_every_method_links_to_its_guide_and_back():
     methods = {name for name in vars(bl.Client) if not name.startswith("_")} - {"close"}
-    assert set(documented.GUIDES) == methods
-    for method, guide in documented.GUIDES.items():
+    assert set(documented.GUIDES) <= methods
+    for method in methods:
+        guide = documented.GUIDES.get(method, "service")
         assert f"[boardlot.Client.{method}]" in (DOCS / f"{guide}.md").read_text("utf-8"), method
 
 

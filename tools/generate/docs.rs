@@ -40,6 +40,76 @@ pub fn text() -> String {
     out
 }
 
+/// `docs/service.md`, with a row for each method of the client.
+pub fn service() -> String {
+    let rows = ENDPOINTS.iter().map(|endpoint| {
+        let summary = endpoint.summary.trim_end_matches('.');
+        format!("| {summary} | [`{0}`][boardlot.Client.{0}] |\n", endpoint.name)
+    });
+    let page = include_str!("../../docs/service.md");
+    replaced(page, "| Data | Method |\n|---|---|\n", &rows.collect::<String>(), "")
+}
+
+/// `docs/command-line.md`, with an example of each command.
+pub fn command_line() -> String {
+    let examples = ENDPOINTS.iter().filter_map(|endpoint| endpoint.command?.examples.first());
+    let lines = examples.map(|line| format!("{line}\n")).collect::<String>();
+    let page = include_str!("../../docs/command-line.md");
+    let page = replaced(page, "## Data\n\n```sh\n", &lines, "boardlot --profile live request");
+    replaced(&page, "| `--format` | |\n|---|---|\n", &formats(), "")
+}
+
+/// A row for each format in `settings.py`: in its table, a comment describes the one below it.
+fn formats() -> String {
+    let source = include_str!("../../python/boardlot/cli/settings.py");
+    let (_, table) = source.split_once("\nFORMATS = {\n").unwrap_or_default();
+    let lines: Vec<&str> = table.lines().take_while(|line| *line != "}").map(str::trim).collect();
+    let row = |pair: &[&str]| match pair {
+        [doc, row] => format!(
+            "| `{}` | {} |\n",
+            row.split('"').nth(1).unwrap_or_default(),
+            doc.trim_start_matches("# ")
+        ),
+        _ => String::new(),
+    };
+    lines.chunks(2).map(row).collect()
+}
+
+/// The token stores with the first paragraph of their docstrings, in the order of the stub.
+fn token_stores() -> Vec<(&'static str, String)> {
+    let classes = include_str!("../../python/boardlot/_core/_stores.pyi").split("\nclass ").skip(2);
+    let store = |class: &'static str| {
+        let doc = class.split("\"\"\"").nth(1).unwrap_or_default();
+        let paragraph = doc.split("\n\n").next().unwrap_or_default();
+        let words: Vec<&str> = paragraph.split_whitespace().collect();
+        (class.split('(').next().unwrap_or_default(), words.join(" "))
+    };
+    classes.map(store).collect()
+}
+
+/// `docs/login.md`, with a row for each token store.
+pub fn login() -> String {
+    let rows = token_stores().into_iter().map(|(name, doc)| format!("| `{name}` | {doc} |\n"));
+    let page = include_str!("../../docs/login.md");
+    replaced(page, "| Store | |\n|---|---|\n", &rows.collect::<String>(), "")
+}
+
+/// `docs/api/stores.md`, with a section for each token store.
+pub fn stores() -> String {
+    let page = include_str!("../../docs/api/stores.md");
+    let head = page.split("::: ").next().unwrap_or_default();
+    let sections = token_stores().into_iter().map(|(name, _)| format!("::: boardlot.{name}\n"));
+    head.to_owned() + &sections.collect::<Vec<_>>().join("\n")
+}
+
+/// A page with other lines after this head, up to a line that begins with `end` or is empty.
+fn replaced(page: &str, head: &str, lines: &str, end: &str) -> String {
+    let (before, rest) = page.split_once(head).unwrap_or((page, ""));
+    let is_end = |line: &str| line.is_empty() || (!end.is_empty() && line.starts_with(end));
+    let old: usize = rest.lines().take_while(|line| !is_end(line)).map(|line| line.len() + 1).sum();
+    [before, head, lines, rest.get(old..).unwrap_or_default()].concat()
+}
+
 fn section(endpoint: &Endpoint) -> String {
     let mut out = format!("\n## {}\n\n{}\n", endpoint.name, endpoint.summary);
     let notes = endpoint.notes_for_python();
@@ -106,12 +176,11 @@ fn envelope(envelope: Envelope) -> String {
     }
 }
 
-fn paging(paging: Option<&Paging>) -> &'static str {
+fn paging(paging: Option<&Paging>) -> String {
     match paging {
-        None => "",
-        Some(Paging::NextKey) => "`next_key`",
-        Some(Paging::PageFlag { .. }) => "`page_flag`",
-        Some(Paging::DateRange(_)) => "date range",
+        None => String::new(),
+        Some(Paging::Cursor(cursor)) => format!("`{}`", cursor.name),
+        Some(Paging::DateRange(_)) => "date range".to_owned(),
     }
 }
 

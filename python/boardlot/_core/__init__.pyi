@@ -3,16 +3,13 @@
 The other files of this folder are parts of the stub: the module has no submodules.
 """
 
+from . import _stores
 from ._client import ClientBase
 from ._credentials import (
     ApiKey,
     BearerToken,
-    EncryptedFileStore,
     GeneratedKey,
-    KeyringStore,
-    MemoryStore,
     OAuth,
-    TokenStoreBase,
     generate_key,
     signature_payload,
 )
@@ -70,12 +67,15 @@ from ._private import (
     _save_profile,
     _set_default_profile,
     _shown_path,
+    _SqliteGate,
     _stored_records,
     _time_range,
     _to_frame,
 )
 from ._records import ArrowStream, Records, RecordsIterator, SchemaField
 from ._sandbox import Faults, RecordedRequest, Sandbox
+from ._stores import *
+from ._stores import TokenStoreBase
 
 __all__ = [
     "ApiKey",
@@ -87,16 +87,13 @@ __all__ = [
     "BearerToken",
     "ClientBase",
     "DateRange",
-    "EncryptedFileStore",
     "Endpoint",
     "Explanation",
     "Faults",
     "GeneratedKey",
     "ItemIterator",
     "ItemIteratorBase",
-    "KeyringStore",
     "LoginFlow",
-    "MemoryStore",
     "OAuth",
     "OAuthApp",
     "OAuthAppBase",
@@ -116,6 +113,8 @@ __all__ = [
     "SchemaField",
     "TokenStoreBase",
     "_FileLock",
+    "_STORES",
+    "_SqliteGate",
     "__version__",
     "_application_limit",
     "_authorize_reading",
@@ -150,4 +149,6 @@ __all__ = [
     "register_client",
     "signature_payload",
 ]
+__all__ += _stores.__all__
 __version__: str
+_STORES: dict[str, type[TokenStoreBase]]

@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import sqlite3
 import sys
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Sequence
+from contextlib import suppress
 from typing import Any
 
-from boardlot._core import _authorize_reading
-from boardlot._support.per_process import ForkGate
+from boardlot._core import _authorize_reading, _SqliteGate
 from boardlot.archive.database import Row, Transaction
 from boardlot.archive.locks import WAIT
 from boardlot.errors import ConfigError
 
 # SQLite has locks of the whole process, such as that of its memory and one for each open file. A
 # child that was forked while another thread had one would wait for it forever.
-GATE = ForkGate()
+GATE = _SqliteGate()
 
 
 class SqliteConnection(Transaction):
@@ -30,7 +29,7 @@ class SqliteConnection(Transaction):
 
     def __init__(self, address: str, *, uri: bool = False) -> None:
         # Waiting for a lock in C would delay Ctrl-C, so that is done by the caller, in short steps.
-        with GATE.entered():
+        with GATE:
             self._driver = sqlite3.connect(
                 address, timeout=WAIT, isolation_level=None, check_same_thread=False, uri=uri
             )
@@ -40,23 +39,17 @@ class SqliteConnection(Transaction):
             with suppress(sqlite3.Error):
                 self.close()
 
-    @contextmanager
-    def driver(self) -> Iterator[sqlite3.Connection]:
-        """The driver's connection, whose cursors have to end within the `with` statement too."""
-        with GATE.entered():
-            yield self._driver
-
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
-        with GATE.entered():
+        with GATE:
             return self._driver.execute(sql, parameters).fetchall()
 
     def execute_many(self, sql: str, rows: Sequence[Row]) -> None:
-        with GATE.entered():
+        with GATE:
             self._driver.executemany(sql, rows)
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
         into, row = f"{table} ({', '.join(columns)})", f"({', '.join('?' * len(columns))})"
-        with GATE.entered():
+        with GATE:
             before = self._driver.total_changes
             statement = f"insert into {into} values {row} on conflict do nothing"
             self._driver.executemany(statement, rows)
@@ -67,7 +60,7 @@ class SqliteConnection(Transaction):
 
     def begin(self, how: str = "begin") -> None:
         """Begin a transaction."""
-        with GATE.entered():
+        with GATE:
             # A query is restricted within a transaction alone: an interrupt left both or neither.
             if self._driver.in_transaction:
                 self.reset()
@@ -75,7 +68,7 @@ class SqliteConnection(Transaction):
 
     def reset(self) -> None:
         """End a transaction or a user's query, if there is one: perhaps an interrupt left it."""
-        with GATE.entered(), suppress(sqlite3.Error):
+        with GATE, suppress(sqlite3.Error):
             self._driver.set_progress_handler(None, 0)
             self._driver.set_authorizer(NO_AUTHORIZER)
             self._driver.execute("pragma query_only = off")
@@ -84,7 +77,7 @@ class SqliteConnection(Transaction):
 
     def close(self) -> None:
         """Close it, once or more often."""
-        with GATE.entered():
+        with GATE:
             self._driver.close()
 
 
@@ -109,7 +102,9 @@ def run_query(
         next(watch)
         # Within a transaction, nothing can be vacuumed into a file.
         connection.begin()
-        with connection.driver() as driver:
+        # Its cursors have to end within the `with` statement too.
+        with GATE:
+            driver = connection._driver
             driver.execute("pragma query_only = on")
             driver.set_authorizer(_authorize_reading)
             driver.set_progress_handler(watch.__next__, STEPS)
@@ -141,8 +136,7 @@ def _watch(interrupts: list[BaseException]) -> Generator[int, None, None]:
     while True:
         try:
             # Another thread may be about to fork.
-            with GATE.left():
-                pass
+            GATE.pause()
             yield 0
         except GeneratorExit:
             return

@@ -1,9 +1,8 @@
-"""The writer of each format of `settings.FORMATS`: it writes a page as soon as it arrives."""
+"""The writers of the formats of `settings.FORMATS`: each writes a page as soon as it arrives."""
 
 from __future__ import annotations
 
 import csv
-import io
 import json
 import math
 import re
@@ -122,6 +121,10 @@ class JsonLines:
         pass
 
 
+class _Lines(list[str]):
+    write = list.append
+
+
 class Csv:
     """A header, then the service's own values; flags are true or false, null is empty."""
 
@@ -134,13 +137,15 @@ class Csv:
 
     def write(self, page: Any) -> None:
         names = self._fields.names_for(page)
-        text = io.StringIO(newline="")
-        rows = csv.writer(text, lineterminator="\n")
+        lines = _Lines()
+        # Before Python 3.13, a cell is quoted for the characters of the line's end alone.
+        rows = csv.writer(lines, lineterminator="\r\n")
         if not self._started:
             rows.writerow(self._visible(names))
             self._started = True
         rows.writerows(map(self._visible, _text_rows(page, names)))
-        self._file.write(text.getvalue().encode("utf-8", "backslashreplace"))
+        text = "".join(line[:-2] + "\n" for line in lines)
+        self._file.write(text.encode("utf-8", "backslashreplace"))
 
     def end(self) -> None:
         pass
@@ -148,21 +153,6 @@ class Csv:
     def _visible(self, cells: Sequence[str | None]) -> Sequence[str | None]:
         """The cells, with control characters escaped on a terminal."""
         return [cell and escaped(cell) for cell in cells] if self._shown else cells
-
-
-def _parquet(file: BinaryIO, fields: Fields) -> Writer:
-    from boardlot.cli.output.parquet import Parquet
-
-    return Parquet(file, fields)
-
-
-WRITERS: dict[str, Any] = {
-    "table": Table,
-    "json": Json,
-    "jsonl": JsonLines,
-    "csv": Csv,
-    "parquet": _parquet,
-}
 
 
 def _colour(file: BinaryIO) -> Callable[[bytes], bytes]:

@@ -1,0 +1,134 @@
+"""Texts that break programs, through every output and back: rows are data."""
+
+import csv
+import io
+import json
+import pickle
+import unicodedata
+from html.parser import HTMLParser
+from typing import NamedTuple
+
+import boardlot as bl
+import pyarrow.parquet
+import pytest
+from boardlot._core import _response_parser
+from boardlot.cli import main
+
+from ..support.service import StandInService, response
+
+TEXTS = {
+    "directions": ["\u202eabc\u202c", "\u2066a\u2069", "שלום", "\u200f1,2"],
+    "combining marks": ["e\u0301", "a" + "\u0300" * 60, "\u1112\u1161\u11ab", "\u00e9"],
+    "control characters": ["\x1b[31mred", "\x1b]0;a\x07", "\x00", "\x7f", "\x9b2J", "\r", "\r\n"],
+    "white space": ["", " ", " a ", "\t", "\n", "\u2028", "\u2029", "\u00a0", "\ufeff", "\u200b"],
+    "formulas": ["=1+1", "+1", "-1", "@SUM(A1)", '=HYPERLINK("x")', "\t=1", "'=1"],
+    "markup": ["<b>", "</script><script>alert(1)</script>", "&amp;", "<!--", "]]>", "<img src=x>"],
+    "quotes": ['"', "'", '""', "\\", "\\n", "`", "a,b", "a;b", "|", '",'],
+    "paths": ["../../etc/passwd", "C:\\a", "/", "~", "CON", "a/b", "%2e%2e"],
+    "templates": ["{0}", "{x.__class__}", "%s", "%(a)s", "${HOME}", "{{7*7}}", "$(id)", "[b]a[/]"],
+    "values of others": ["null", "None", "NaN", "true", "0", "1e5", "inf", "-", "N/A", "0x1f"],
+    "planes": ["\U0001f468\u200d\U0001f469\u200d\U0001f467", "𝄞", "\ufffd", "\uffff", "\U0010ffff"],
+}
+ALL = [text for texts in TEXTS.values() for text in texts]
+# The document's names of the fields of a plate's stock are not shown; these were seen.
+ROWS = [{"code": f"HK.{n:05}", "stock_name": text, "sc_name": text} for n, text in enumerate(ALL)]
+ENVELOPE = {"code": 0, "message": "ok", "pagination": {"has_more": False, "next_key": ""}}
+BODY = json.dumps({**ENVELOPE, "data": {"stock_list": ROWS}}).encode()
+
+
+class Stock(NamedTuple):
+    stock_name: str
+
+
+@pytest.fixture(scope="module")
+def records():
+    return _response_parser("plate_stocks", [("plate_code", "HK.BK1001")])(BODY)
+
+
+@pytest.fixture(scope="module")
+def service():
+    with StandInService(lambda _: response(BODY)) as service:
+        yield service
+
+
+def texts_of(rows):
+    return [row["stock_name"] for row in rows]
+
+
+def test_dicts_json_pickles_and_typed_rows(records):
+    assert records == ROWS == list(pickle.loads(pickle.dumps(records)))
+    assert json.loads(records.to_json()) == ROWS
+    assert [row.stock_name for row in records.as_type(Stock)] == ALL
+
+
+def test_frames(records):
+    assert list(records.to_pandas()["stock_name"]) == ALL
+    assert records.to_polars()["stock_name"].to_list() == ALL
+    assert records.to_arrow()["stock_name"].to_pylist() == ALL
+
+
+class Cells(HTMLParser):
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.texts = set(), []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.texts.append("")
+
+    def handle_data(self, data):
+        self.texts[-1:] = [self.texts[-1] + data]
+
+
+def commands(text):
+    """Characters that move a terminal's cursor, or turn the direction of what follows."""
+    bidirectional = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+    return [
+        c
+        for c in text
+        if c != "\n"
+        and (unicodedata.category(c) == "Cc" or unicodedata.bidirectional(c) in bidirectional)
+    ]
+
+
+def test_a_notebook_and_a_terminal_get_no_markup_and_no_commands(records):
+    for n, text in enumerate(ALL):
+        shown = records.select("stock_name")[n : n + 1]
+        cells = Cells(shown._repr_html_())
+        assert not cells.tags & {"b", "script", "img"}, text
+        assert not commands(repr(shown)), text
+
+
+@pytest.mark.parametrize("stored", ["sqlite", "export"])
+def test_an_archive_and_its_files(stored, service, tmp_path):
+    with bl.Client(service.base_url) as client, bl.Archive(tmp_path / "archive.db") as archive:
+        archive.update(client, plates=["HK.BK1001"])
+        if stored == "sqlite":
+            found = archive.sql("select record ->> '$.stock_name' from plates")
+            # The functions of SQLite for JSON end a text at NUL.
+            assert sorted(text for (text,) in found) == sorted(t.split("\0")[0] for t in ALL)
+            assert sorted(texts_of(archive.seen("plates", "HK.BK1001"))) == sorted(ALL)
+        else:
+            archive.export("plates", tmp_path / "stocks.parquet")
+            table = pyarrow.parquet.read_table(tmp_path / "stocks.parquet")
+            assert sorted(table["stock_name"].to_pylist()) == sorted(ALL)
+
+
+def written(arguments, service, capsysbinary):
+    assert main(["--base-url", service.base_url, *arguments]) == 0
+    return capsysbinary.readouterr().out.decode()
+
+
+def test_the_command_line(service, capsysbinary, tmp_path):
+    plate = ["plate", "HK.BK1001", "--format"]
+    out = written([*plate, "csv"], service, capsysbinary)
+    assert texts_of(csv.DictReader(io.StringIO(out, newline=""))) == ALL
+    assert texts_of(json.loads(written([*plate, "json"], service, capsysbinary))) == ALL
+    lines = written([*plate, "jsonl"], service, capsysbinary).split("\n")
+    assert texts_of(map(json.loads, filter(None, lines))) == ALL
+    file = tmp_path / "stocks.parquet"
+    written([*plate, "parquet", "--out", str(file)], service, capsysbinary)
+    assert pyarrow.parquet.read_table(file)["stock_name"].to_pylist() == ALL
+    table = written([*plate, "table"], service, capsysbinary)
+    assert not commands(table)
