@@ -100,9 +100,14 @@ class Documented(griffe.Extension):
         griffe.merge_stubs(core, _stub(folder))
         for path in folder.glob("_[a-z]*.pyi"):
             core.del_member(path.stem)
-        for kind in core.members.values():
-            if isinstance(kind, griffe.Class):
-                _take_constructor(kind, stub[kind.name])
+        for name, kind in list(core.members.items()):
+            own = stub.members.get(name)
+            if isinstance(kind, griffe.Alias) and isinstance(own, griffe.Class):
+                # Of a file of the stub that exports all of its names.
+                core.set_member(name, own)
+                pkg.set_member(name, griffe.Alias(name, own, parent=pkg))
+            if isinstance(core.members[name], griffe.Class):
+                _take_constructor(core.members[name], stub[name])
         for base, kinds in BASES.items():
             for name in kinds:
                 _take_from_base(core[name], core[base])
@@ -188,9 +193,9 @@ def _stub(folder: Path) -> griffe.Module:
 
 def _take_constructor(kind: griffe.Class, stub: griffe.Class) -> None:
     """Show `__new__` of a native class as what its name is called with."""
+    made = stub.members.get("__new__")
     if "__new__" in kind.members:
         kind.del_member("__new__")
-    made = stub.members.get("__new__")
     if isinstance(made, griffe.Function):
         made.name = "__init__"
         made.returns = None
