@@ -72,10 +72,7 @@ impl GeneratedKey {
     }
 
     /// The public key as PEM, to be uploaded to the dashboard.
-    #[getter]
-    fn public_pem(&self) -> &str {
-        &self.public_pem
-    }
+    getter!(public_pem: &str = &self.public_pem);
 
     /// The private key as PEM, encrypted with a password.
     fn _encrypted_pem<'py>(&self, password: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
