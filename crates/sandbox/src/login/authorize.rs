@@ -191,23 +191,22 @@ fn redirect(url: &str) -> HttpResponse {
 fn page(authorization: &Authorization) -> HttpResponse {
     let Consent { redirect_uri, scopes, .. } = &authorization.consent;
     let (client, target) = (escaped(&authorization.client.name), escaped(redirect_uri));
-    let choice = |scope: &str, meaning: &str| {
+    let choice = |scope: &str, note: &str| {
         let checked = if scopes.has(scope) { " checked" } else { "" };
         format!(
             "<p><label><input type=\"checkbox\" name=\"{SCOPE}\" value=\"{scope}\"{checked}> \
-             {meaning} <code>{scope}</code></label></p>\n"
+             <code>{scope}</code>{note}</label></p>\n"
         )
     };
-    let offered = SCOPES.iter().map(|(scope, meaning)| choice(scope, meaning));
-    let accounts =
-        account_scopes().map(|(kind, scope)| choice(&scope, &format!("One account: {kind}")));
+    let offered = SCOPES.iter().map(|scope| choice(scope, ""));
+    let accounts = account_scopes().map(|(kind, scope)| choice(&scope, &format!(" ({kind})")));
     let choices: String = offered.chain(accounts).collect();
     let body = format!(
         "<h1>Allow <bdi>{client}</bdi> to use your account?</h1>\n\
          <p>You then return to <code>{target}</code>.</p>\n\
          <form method=\"post\">\n\
          <fieldset>\n<legend>What it may do</legend>\n{choices}</fieldset>\n\
-         <p>To allow only some accounts, untick “All accounts” and tick those.</p>\n\
+         <p>To allow only some accounts, untick <code>accid:*</code> (all accounts) and tick those.</p>\n\
          <p><button name=\"{DECISION}\" value=\"allow\">Allow</button>\n\
          <button name=\"{DECISION}\" value=\"deny\">Deny</button></p>\n\
          </form>"

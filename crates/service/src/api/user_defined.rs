@@ -134,6 +134,7 @@ impl Declaration {
             );
             return Err(DeclarationError::new(&["rows"], message));
         }
+        check_no_nul(&["rows"], rows)?;
         Ok(RecordsLocation::At(Cow::Owned(rows.clone())))
     }
 
@@ -167,6 +168,13 @@ impl Declaration {
             None => Ok(None),
             Some(DeclaredPaging::DateRange(range)) => {
                 self.check_dates(range)?;
+                let next = match &range.next {
+                    NextEnd::At(path) => path.join("."),
+                    NextEnd::DayBefore(field) => field.clone(),
+                };
+                for name in [Some(&range.end), Some(&next), range.unique.as_ref()] {
+                    check_no_nul(&["paging"], name.map_or("", String::as_str))?;
+                }
                 Ok(Some(Paging::DateRange(range.clone())))
             }
             Some(DeclaredPaging::Cursor(name)) => match name.as_str() {
@@ -219,11 +227,23 @@ impl Declaration {
     }
 }
 
+/// Refuses a name with U+0000, which no column can have.
+fn check_no_nul(key: &[&str], name: &str) -> Result<(), DeclarationError> {
+    match name.contains('\0') {
+        true => Err(DeclarationError::new(
+            key,
+            format!("has the name '{}'; expected one without U+0000", name.escape_debug()),
+        )),
+        false => Ok(()),
+    }
+}
+
 /// A field of a record, by the name of its kind.
 pub fn declared_field(name: &str, kind: &str) -> Result<Field, DeclarationError> {
     if name.is_empty() {
         return Err(DeclarationError::new(&["record"], "has a field without a name"));
     }
+    check_no_nul(&["record", name], name)?;
     let (kind, unit) = match kind {
         "text" => (Kind::Text, ""),
         "integer" => (Kind::Integer, ""),
