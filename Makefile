@@ -89,6 +89,7 @@ target/tools/bin/cargo-deny:
 
 # The documentation as a site, into site/; a broken link is an error.
 docs: $(BIN)/.built $(BIN)/.docs ## The documentation as a site, into site/.
+	$(BIN)/python tools/notebook_pages.py
 	$(BIN)/zensical build --strict --clean
 
 notebooks: $(BIN)/.built ## Runs the notebooks and writes their outputs into them.
@@ -102,7 +103,7 @@ package-docs: $(BIN)/.built $(BIN)/.docs ## Writes the docs that are in the pack
 
 # Frameworks that are too heavy for every run, each as its users have it.
 RECIPES := target/recipes
-recipes: $(BIN)/.built ## Runs the files of docs/with-other-libraries.md with the libraries that they need.
+recipes: $(BIN)/.built ## Runs the files of the cookbook with the libraries that they need.
 	test -x $(RECIPES)/others/bin/python || $(PYTHON) -m venv $(RECIPES)/others
 	test -x $(RECIPES)/airflow/bin/python || $(PYTHON) -m venv $(RECIPES)/airflow
 	$(RECIPES)/others/bin/python -m pip install --quiet --disable-pip-version-check -r tests/recipes/others.txt
@@ -232,9 +233,11 @@ weights: ## What each part of the extension module weighs, into benches/weights.
 	$(PYTHON) -m benches.weights
 
 # By the oldest CPython that is promised: with 3.15, maturin would take another stable ABI.
+# Profile-guided: compiled twice, and trained by tools/train.py in between.
 wheel: $(BIN)/.maturin ## The wheel that users install, into dist/.
 	rm -f dist/*.whl
-	$(BIN)/maturin build --locked --release --interpreter python3.10 --out dist
+	pgo=$$(tools/profile-option); \
+	$(BIN)/maturin build --locked --release --interpreter $(BIN)/python $$pgo --out dist
 	$(BIN)/python tools/recompress.py dist/*.whl
 
 wheel-test: wheel $(BIN)/.built ## That wheel with every extra and on every CPython: minutes.

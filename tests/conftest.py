@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import sys
 
 import pytest
 
@@ -31,6 +32,9 @@ def pytest_configure(config):
         from .support.schedule import DurationRecorder
 
         config.pluginmanager.register(DurationRecorder())
+    # Otherwise each worker and each child would compile all modules again.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     # Servers of tests are on this machine; tests of proxies set their own.
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         for spelling in (name, name.upper()):

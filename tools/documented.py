@@ -18,21 +18,15 @@ import griffe
 
 EXAMPLE = re.compile(r"^( *)>>> .*?(?=\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)
 FENCED = r"\1```pycon\n\g<0>\n\1```"
-# The page that shows a method of the clients at work; the page links back.
+# The page that shows a method of the clients at work, if it is not `service`; the page links back.
 GUIDES = {
-    "server_time": "service",
-    "trading_days": "service",
-    "reference_futures": "service",
     "ipo_list": "ipo-calendar",
     "dividends": "many-symbols",
     "plate_stocks": "paging",
     "crypto_orders": "paging",
-    "sim_orders": "service",
-    "sim_positions": "service",
     "fills_history": "paging",
     "fetch_many": "many-symbols",
     "ipo_calendar": "ipo-calendar",
-    "request": "service",
     "call": "custom-endpoints",
     "pages": "custom-endpoints",
     "paginate": "paging",
@@ -57,8 +51,10 @@ class Documented(griffe.Extension):
                 _take_constructor(kind, stub[kind.name])
         for name in ("Pager", "AsyncPager"):
             _take_from_base(core[name], core["PagerBase"])
-        for name, guide in GUIDES.items():
-            docstring = pkg["_api.Client"].members[name].docstring
+        for name, method in pkg["_api.Client"].members.items():
+            if name.startswith("_") or name == "close":
+                continue
+            guide, docstring = GUIDES.get(name, "service"), method.docstring
             docstring.value += f"\n\nGuide: [{guide.replace('-', ' ')}](../{guide}.md)"
         for thing in _within(pkg):
             thing.labels -= IDLE_LABELS

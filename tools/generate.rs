@@ -1,6 +1,7 @@
 //! Writes what is derived from the table of endpoints: the Python classes with their signatures
 //! and docstrings, the table of commands, the hints of the exception classes, the TypedDicts and enums,
-//! and the docs' page of endpoints.
+//! and in the docs the page of endpoints and the lists of methods, commands, records, formats and token
+//! stores.
 //!
 //! `make generate` runs it; a test fails if a file is stale.
 
@@ -30,7 +31,12 @@ pub fn files() -> Vec<(&'static str, String)> {
         ("python/boardlot/_endpoints.py", python_endpoints::text()),
         ("python/boardlot/_hints.py", python_hints::text()),
         ("python/boardlot/_records.py", python_records::text()),
+        ("docs/api/records.md", python_records::page()),
+        ("docs/api/stores.md", docs::stores()),
+        ("docs/command-line.md", docs::command_line()),
         ("docs/endpoints.md", docs::text()),
+        ("docs/login.md", docs::login()),
+        ("docs/service.md", docs::service()),
     ]
 }
 

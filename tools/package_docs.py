@@ -18,7 +18,7 @@ PAGE = ROOT / "python" / "boardlot" / "docs.html"
 # In this order. Those that change with every feature are on the site only.
 PAGES = [
     "service", "cheat-sheet", "glossary", "signing", "login", "proxies", "many-symbols",
-    "ipo-calendar", "command-line", "recipes", "mistakes", "agents",
+    "ipo-calendar", "command-line", "shell", "nightly-job", "mistakes", "agents",
 ]  # fmt: skip
 EXTENSIONS = ["tables", "attr_list", "md_in_html", "pymdownx.superfences", "pymdownx.tabbed"]
 STYLE = """

@@ -11,7 +11,9 @@ with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
 
 from __future__ import annotations
 
+from . import _core
 from . import errors as _errors
+from ._api import RECORDS as _RECORDS
 from ._api import AsyncClient, Client
 from ._core import (
     ApiKey,
@@ -20,14 +22,11 @@ from ._core import (
     AuthorizationRequest,
     BearerToken,
     DateRange,
-    EncryptedFileStore,
     Endpoint,
     Explanation,
     Faults,
     GeneratedKey,
-    KeyringStore,
     LoginFlow,
-    MemoryStore,
     OAuth,
     OAuthApp,
     Pager,
@@ -52,34 +51,10 @@ from .errors import *  # noqa: F403
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._records import (
-        CnIpo,
-        CnIpoRequest,
-        CryptoOrder,
-        CryptoOrderStatus,
-        CryptoOrderSymbolPair,
-        Dividend,
-        DividendProcess,
-        Fill,
-        HkIpo,
-        IpoApplyStatus,
-        IpoOfferType,
-        IpoRequest,
-        IpoSecurityType,
-        MyIpo,
-        PlateStock,
-        PositionType,
-        RelatedFuture,
-        SgIpo,
-        SimOrder,
-        SimOrderStatus,
-        SimOrderType,
-        SimPosition,
-        SimSide,
-        TradingDay,
-        UsIpo,
-        UsIpoStatus,
-    )
+    from . import _records
+    from ._core import _stores
+    from ._core._stores import *
+    from ._records import *  # noqa: F403
     from .archive import Archive
 
 __all__ = [
@@ -91,53 +66,24 @@ __all__ = [
     "AuthorizationRequest",
     "BearerToken",
     "Client",
-    "CnIpo",
-    "CnIpoRequest",
-    "CryptoOrder",
-    "CryptoOrderStatus",
-    "CryptoOrderSymbolPair",
     "DateRange",
-    "Dividend",
-    "DividendProcess",
-    "EncryptedFileStore",
     "Endpoint",
     "Explanation",
     "Faults",
-    "Fill",
     "GeneratedKey",
-    "HkIpo",
-    "IpoApplyStatus",
-    "IpoOfferType",
-    "IpoRequest",
-    "IpoSecurityType",
-    "KeyringStore",
     "LoginFlow",
-    "MemoryStore",
-    "MyIpo",
     "OAuth",
     "OAuthApp",
     "Pager",
-    "PlateStock",
-    "PositionType",
     "RateLimit",
     "Recorder",
     "Records",
     "Registration",
-    "RelatedFuture",
     "Replay",
     "RequestEvent",
     "Response",
     "ResponseEvent",
     "Sandbox",
-    "SgIpo",
-    "SimOrder",
-    "SimOrderStatus",
-    "SimOrderType",
-    "SimPosition",
-    "SimSide",
-    "TradingDay",
-    "UsIpo",
-    "UsIpoStatus",
     "__version__",
     "begin_login",
     "generate_key",
@@ -149,7 +95,13 @@ __all__ = [
 __all__ += _errors.__all__
 
 
-if not TYPE_CHECKING:
+if TYPE_CHECKING:
+    __all__ += _stores.__all__
+    __all__ += _records.__all__
+else:
+    globals().update(_core._STORES)
+    __all__ += [*_core._STORES, *_RECORDS]
+
     # Hidden from type checkers, which would believe that every name exists.
 
     def __getattr__(name):

@@ -85,6 +85,37 @@ if TYPE_CHECKING:
         cassette: Recorder | Replay | None
 
 
+# What `_records` defines, which is imported on first use.
+RECORDS = [
+    "CnIpo",
+    "CnIpoRequest",
+    "CryptoOrder",
+    "CryptoOrderStatus",
+    "CryptoOrderSymbolPair",
+    "Dividend",
+    "DividendProcess",
+    "Fill",
+    "HkIpo",
+    "IpoApplyStatus",
+    "IpoOfferType",
+    "IpoRequest",
+    "IpoSecurityType",
+    "MyIpo",
+    "PlateStock",
+    "PositionType",
+    "RelatedFuture",
+    "SgIpo",
+    "SimOrder",
+    "SimOrderStatus",
+    "SimOrderType",
+    "SimPosition",
+    "SimSide",
+    "TradingDay",
+    "UsIpo",
+    "UsIpoStatus",
+]
+
+
 class Client(_core.ClientBase):
     """A client of the service whose calls block.
 

@@ -8,6 +8,35 @@ Generated from the table of endpoints by `make generate`: change that, not this.
 from enum import Enum, IntEnum
 from typing import Any, TypedDict
 
+__all__ = [
+    "CnIpo",
+    "CnIpoRequest",
+    "CryptoOrder",
+    "CryptoOrderStatus",
+    "CryptoOrderSymbolPair",
+    "Dividend",
+    "DividendProcess",
+    "Fill",
+    "HkIpo",
+    "IpoApplyStatus",
+    "IpoOfferType",
+    "IpoRequest",
+    "IpoSecurityType",
+    "MyIpo",
+    "PlateStock",
+    "PositionType",
+    "RelatedFuture",
+    "SgIpo",
+    "SimOrder",
+    "SimOrderStatus",
+    "SimOrderType",
+    "SimPosition",
+    "SimSide",
+    "TradingDay",
+    "UsIpo",
+    "UsIpoStatus",
+]
+
 
 class SimSide(IntEnum):
     """The side of a simulated order."""

@@ -200,11 +200,7 @@ impl KeyPair {
     }
 }
 
-impl fmt::Debug for KeyPair {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "KeyPair({})", self.algorithm().as_str())
-    }
-}
+boardlot_service::shown_as!(KeyPair, |this| "KeyPair({})", this.algorithm().as_str());
 
 /// A new key pair as PEM: the private key (PKCS#8) and the public key. `bits` is for RSA.
 pub fn generate(algorithm: Algorithm, bits: usize) -> Result<(Zeroizing<String>, String)> {

@@ -20,11 +20,7 @@ pub struct Block {
     pub content: Option<Zeroizing<Vec<u8>>>,
 }
 
-impl std::fmt::Debug for Block {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Block({})", self.label)
-    }
-}
+boardlot_service::shown_as!(Block, |this| "Block({})", this.label);
 
 /// Base64 with or without its padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(

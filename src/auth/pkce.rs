@@ -42,11 +42,7 @@ impl Attempt {
     }
 }
 
-impl std::fmt::Debug for Attempt {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("Attempt(...)")
-    }
-}
+boardlot_service::shown_as!(Attempt, "Attempt(...)");
 
 /// BASE64URL(SHA256(verifier)), without padding.
 pub fn challenge(verifier: &str) -> String {

@@ -1,6 +1,6 @@
 //! Token sets and client registrations: what a login returns and what a store holds.
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
@@ -155,17 +155,14 @@ impl TokenSet {
     }
 }
 
-impl fmt::Debug for TokenSet {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "TokenSet({}, {:?}, ...)", self.client_id, self.scopes)
-    }
-}
+boardlot_service::shown_as!(
+    TokenSet,
+    |this| "TokenSet({}, {:?}, ...)",
+    this.client_id,
+    this.scopes
+);
 
-impl fmt::Debug for TokenResponse {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("TokenResponse(...)")
-    }
-}
+boardlot_service::shown_as!(TokenResponse, "TokenResponse(...)");
 
 /// A registered client. The service matches the redirect URI exactly, so the port belongs to it.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
@@ -225,11 +222,12 @@ impl Registration {
     }
 }
 
-impl fmt::Debug for Registration {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Registration({}, port {})", self.client_id, self.redirect_port)
-    }
-}
+boardlot_service::shown_as!(
+    Registration,
+    |this| "Registration({}, port {})",
+    this.client_id,
+    this.redirect_port
+);
 
 /// The record of a registered client (section 2.1), and its secret. Members that the response lacks are
 /// `None`.
@@ -253,11 +251,7 @@ pub struct RegisteredClient {
     pub pkce_required: Option<bool>,
 }
 
-impl fmt::Debug for RegisteredClient {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "RegisteredClient({})", self.client_id)
-    }
-}
+boardlot_service::shown_as!(RegisteredClient, |this| "RegisteredClient({})", this.client_id);
 
 /// The lifetime of a token in seconds; `None` if it is negative.
 pub fn lifetime(seconds: f64) -> Option<Duration> {

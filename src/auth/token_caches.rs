@@ -73,11 +73,7 @@ impl<T: TokenStore + 'static> From<Arc<T>> for SharedStore {
     }
 }
 
-impl std::fmt::Debug for SharedStore {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("SharedStore(..)")
-    }
-}
+boardlot_service::shown_as!(SharedStore, "SharedStore(..)");
 
 /// The caches that are in use, by the key in the store.
 #[derive(Default)]
@@ -116,11 +112,7 @@ impl TokenCaches {
     }
 }
 
-impl std::fmt::Debug for TokenCaches {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("TokenCaches(..)")
-    }
-}
+boardlot_service::shown_as!(TokenCaches, "TokenCaches(..)");
 
 #[cfg(test)]
 mod tests {

@@ -45,11 +45,12 @@ impl Received {
     }
 }
 
-impl std::fmt::Debug for Received {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Received({}, {} bytes)", self.status(), self.0.body().len())
-    }
-}
+boardlot_service::shown_as!(
+    Received,
+    |this| "Received({}, {} bytes)",
+    this.status(),
+    this.0.body().len()
+);
 
 /// Redacts what an exchange may tell of secrets: those that its authorization used, those that were sent in
 /// headers, a form or a query or to a proxy, and the tokens that its response has. Made only for an error or

@@ -74,11 +74,13 @@ pub struct ObservedRequest {
     pub announced: OnceLock<ObserverState>,
 }
 
-impl fmt::Debug for ObservedRequest {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "ObservedRequest({} {}, attempt {})", self.method, self.path, self.attempt)
-    }
-}
+boardlot_service::shown_as!(
+    ObservedRequest,
+    |this| "ObservedRequest({} {}, attempt {})",
+    this.method,
+    this.path,
+    this.attempt
+);
 
 /// The events of a request.
 #[derive(Debug, Clone)]

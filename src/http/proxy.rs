@@ -1,7 +1,5 @@
 //! The proxy of a client: the one that was passed, or that of the environment.
 
-use std::fmt;
-
 use hyper_util::client::proxy::matcher::Matcher;
 use url::{Position, Url};
 
@@ -24,12 +22,8 @@ pub struct EnvironmentProxy {
     pub address: String,
 }
 
-/// Shows it without the URL.
-impl fmt::Debug for EnvironmentProxy {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "EnvironmentProxy({})", self.variable)
-    }
-}
+// Without the URL.
+boardlot_service::shown_as!(EnvironmentProxy, |this| "EnvironmentProxy({})", this.variable);
 
 impl EnvironmentProxy {
     /// None for a service on this machine, or one that `NO_PROXY` lists. The caller must hold the

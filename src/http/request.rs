@@ -1,6 +1,6 @@
 //! One request, complete: what is signed is what is sent.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use ::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use bytes::Bytes;
@@ -33,12 +33,8 @@ pub struct Request {
     pub has_secrets: bool,
 }
 
-/// Neither the query nor the headers nor the body.
-impl fmt::Debug for Request {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Request({} {})", self.method, self.url.path())
-    }
-}
+// Neither the query nor the headers nor the body.
+boardlot_service::shown_as!(Request, |this| "Request({} {})", this.method, this.url.path());
 
 /// The HTTP method of that name.
 pub fn method(name: &str) -> Result<Method> {

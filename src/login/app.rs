@@ -164,14 +164,11 @@ impl App {
     }
 }
 
-impl std::fmt::Debug for AppOptions {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "AppOptions({}, {})", self.client_id, self.redirect_uri)
-    }
-}
+boardlot_service::shown_as!(
+    AppOptions,
+    |this| "AppOptions({}, {})",
+    this.client_id,
+    this.redirect_uri
+);
 
-impl std::fmt::Debug for AuthorizationRequest {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("AuthorizationRequest(...)")
-    }
-}
+boardlot_service::shown_as!(AuthorizationRequest, "AuthorizationRequest(...)");

@@ -22,8 +22,9 @@ pub struct Options {
     pub transport: TransportOptions,
 }
 
-impl std::fmt::Debug for Options {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Options({}, port {})", self.client_name, self.redirect_port)
-    }
-}
+boardlot_service::shown_as!(
+    Options,
+    |this| "Options({}, port {})",
+    this.client_name,
+    this.redirect_port
+);

@@ -132,11 +132,7 @@ pub fn origin() -> Origin {
     ORIGIN.try_with(Clone::clone).unwrap_or_default()
 }
 
-impl std::fmt::Debug for Origin {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Origin(is_nested: {})", self.is_nested)
-    }
-}
+boardlot_service::shown_as!(Origin, |this| "Origin(is_nested: {})", this.is_nested);
 
 /// A task on the current runtime that is aborted when this is dropped. After a fork, the child has the
 /// handle of a task that does not run there, and leaves it alone.

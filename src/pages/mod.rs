@@ -28,7 +28,7 @@ pub use delivery::{Claim, Delivery, Gathering};
 pub use fetcher::Fetcher;
 pub use gather::{Limits, exhausted};
 pub use page_stream::Source;
-pub use paged_call::{PagedCall, PagingStyle, WINDOWS_MAX, time_range};
+pub use paged_call::{PagedCall, WINDOWS_MAX, time_range};
 pub use position::{Position, Ticket, Unit, View};
 pub use records_call::RecordsCall;
 pub use sink::{CheckedSink, Sink};

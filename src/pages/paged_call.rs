@@ -1,11 +1,16 @@
 //! A list that is returned in pages: its plan, how it is paged, and its time range.
 
+use ::http::Method;
+
 use super::{
     date_range::{PreviousRows, advance_range, drop_repeated},
     records_call::RecordsCall,
 };
 use crate::{
-    api::{Argument, DateRange, Endpoint, FirstPage, Paging, ParameterLocation},
+    api::{
+        Argument, CursorLocation, CursorPaging, Endpoint, FirstPage, NEXT_KEY, Paging,
+        ParameterLocation,
+    },
     auth::body_hash,
     decode::{Page, Value},
     error::{Error, Result},
@@ -20,8 +25,10 @@ pub const WINDOWS_MAX: usize = 64;
 pub struct PagedCall {
     /// The request to send, and how to read its response.
     pub plan: RecordsCall,
-    /// The paging style of the list.
-    pub style: PagingStyle,
+    /// The paging of the list.
+    pub paging: Paging,
+    /// The part of the request that carries what differs from page to page.
+    pub place: ParameterLocation,
     /// The time range, if the client fixes it: one that the caller left open, or one that is split
     /// into windows.
     pub time_range: Option<TimeRange>,
@@ -29,17 +36,6 @@ pub struct PagedCall {
     pub windows: usize,
     /// The only one of them that is read, if it is one; the latest is 0.
     pub part: Option<usize>,
-}
-
-/// The paging style of a list (section 2.4).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PagingStyle {
-    /// By `next_key`.
-    NextKey(ParameterLocation),
-    /// By `page_flag`.
-    PageFlag(ParameterLocation, FirstPage),
-    /// By moving the end of a range of dates.
-    DateRange(ParameterLocation, DateRange),
 }
 
 impl PagedCall {
@@ -55,22 +51,17 @@ impl PagedCall {
             .map(|parameter| parameter.place)
             .or(endpoint.undeclared)
             .unwrap_or(ParameterLocation::Query);
-        let style = match &endpoint.paging {
-            Some(Paging::NextKey) => PagingStyle::NextKey(place),
-            Some(Paging::PageFlag { first, .. }) => PagingStyle::PageFlag(place, *first),
-            Some(Paging::DateRange(range)) => PagingStyle::DateRange(place, range.clone()),
-            None => {
-                return Err(Error::config(format!(
-                    "{} does not return pages; use call, or declare its paging",
-                    endpoint.name
-                )));
-            }
-        };
+        let paging = endpoint.paging.clone().ok_or_else(|| {
+            Error::config(format!(
+                "{} does not return pages; use call, or declare its paging",
+                endpoint.name
+            ))
+        })?;
         let windows = check_windows(endpoint, windows)
             .map_err(|error| error.with_endpoint(&endpoint.name))?;
         let time_range = plan.request.time_range();
         let time_range = time_range.filter(|range| !range.is_given() || windows > 1);
-        Ok(PagedCall { plan, style, time_range, windows, part: None })
+        Ok(PagedCall { plan, paging, place, time_range, windows, part: None })
     }
 
     /// The same, restricted to one of `parts` windows of the time range, the latest of which is 0.
@@ -94,41 +85,23 @@ impl PagedCall {
         Ok(PagedCall { time_range: Some(range), windows: parts, part: Some(part), ..self })
     }
 
-    /// The call of a custom request, with the records at `rows` of the response.
-    pub fn custom(request: RequestPlan, rows: &str, style: PagingStyle) -> Self {
+    /// The call of a custom request, with the records at `rows` of the response. The cursor is sent in the
+    /// query of a GET, otherwise in the body.
+    pub fn custom(request: RequestPlan, rows: &str, paging: Paging) -> Self {
+        let is_get = request.method() == Method::GET;
+        let place = if is_get { ParameterLocation::Query } else { ParameterLocation::Body };
         // Reading a list changes nothing at the service.
         let plan = RecordsCall::custom(request.idempotent(), rows);
-        PagedCall { plan, style, time_range: None, windows: 1, part: None }
+        PagedCall { plan, paging, place, time_range: None, windows: 1, part: None }
     }
 
-    /// The cursor to send; none for the first page of some styles.
+    /// The cursor to send; none for the first page of some lists. The caller's own is sent unchanged.
     pub fn cursor<'a>(&'a self, cursor: Option<&'a str>) -> Option<Cursor<'a>> {
-        let (place, name) = self.cursor_parameter();
-        let value = match (&self.style, cursor) {
-            (_, Some(cursor)) => cursor,
-            (PagingStyle::NextKey(_), None)
-                if self.plan.request.parameter(place, name).is_none() =>
-            {
-                ""
-            }
-            (PagingStyle::PageFlag(_, FirstPage::Empty), None) => "",
-            // The caller's own parameters are sent unchanged.
-            (
-                PagingStyle::NextKey(_)
-                | PagingStyle::PageFlag(_, FirstPage::Omitted)
-                | PagingStyle::DateRange(..),
-                None,
-            ) => return None,
-        };
+        let (place, name) = (self.place, self.paging.parameter());
+        let is_empty = matches!(&self.paging, Paging::Cursor(c) if c.first == FirstPage::Empty);
+        let first = || is_empty && self.plan.request.parameter(place, name).is_none();
+        let value = cursor.or_else(|| first().then_some(""))?;
         Some(Cursor { place, name, value })
-    }
-
-    fn cursor_parameter(&self) -> (ParameterLocation, &str) {
-        match &self.style {
-            PagingStyle::NextKey(place) => (*place, "next_key"),
-            PagingStyle::PageFlag(place, _) => (*place, "page_flag"),
-            PagingStyle::DateRange(place, range) => (*place, &range.end),
-        }
     }
 
     /// The cursor of the page after the page at `cursor`: none if the service says that there are no
@@ -141,17 +114,17 @@ impl PagedCall {
         cursor: Option<&str>,
         previous: &PreviousRows,
     ) -> Result<(Option<String>, PreviousRows)> {
-        let has_more = self.has_more(page)?;
-        match &self.style {
-            PagingStyle::NextKey(_) | PagingStyle::PageFlag(..) => {
-                let next = has_more.then(|| self.next_cursor(page)).transpose()?;
+        let is_last = self.is_last(page)?;
+        match &self.paging {
+            Paging::Cursor(cursor) => {
+                let next = (!is_last).then(|| next_cursor(cursor, page)).transpose()?;
                 Ok((next, PreviousRows::default()))
             }
-            PagingStyle::DateRange(_, range) if !has_more => {
+            Paging::DateRange(range) if is_last => {
                 drop_repeated(range, page, previous).map(|rows| (None, rows))
             }
-            PagingStyle::DateRange(place, range) => {
-                let given = |name| self.plan.request.parameter(*place, name);
+            Paging::DateRange(range) => {
+                let given = |name| self.plan.request.parameter(self.place, name);
                 let start = given("start");
                 let end = cursor.map(str::to_owned).or_else(|| given(&range.end));
                 advance_range(range, page, (start.as_deref(), end.as_deref()), previous)
@@ -159,30 +132,15 @@ impl PagedCall {
         }
     }
 
-    fn has_more(&self, page: &Page) -> Result<bool> {
-        let (name, at_end) = match self.style {
-            PagingStyle::NextKey(_) | PagingStyle::DateRange(..) => ("has_more", false),
-            PagingStyle::PageFlag(..) => ("completed", true),
+    fn is_last(&self, page: &Page) -> Result<bool> {
+        let ((name, at_end), location) = match &self.paging {
+            Paging::Cursor(cursor) => (cursor.end, cursor.location),
+            Paging::DateRange(_) => (NEXT_KEY.end, NEXT_KEY.location),
         };
-        let flag = self.metadata(page, name).and_then(|value| value.as_bool());
-        flag.map(|flag| flag != at_end).ok_or_else(|| {
+        let flag = metadata(page, location, name).and_then(|value| value.as_bool());
+        flag.map(|flag| flag == at_end).ok_or_else(|| {
             Error::protocol(format!("the page has no {name}; expected true or false"), page.body())
         })
-    }
-
-    fn next_cursor(&self, page: &Page) -> Result<String> {
-        let (_, name) = self.cursor_parameter();
-        let value = self.metadata(page, name);
-        value.as_ref().and_then(Value::as_token).map(str::to_owned).ok_or_else(|| {
-            Error::protocol(format!("the page has no {name} for the next page"), page.body())
-        })
-    }
-
-    fn metadata<'a>(&self, page: &'a Page, name: &str) -> Option<Value<'a>> {
-        match self.style {
-            PagingStyle::PageFlag(..) => page.meta_member(name),
-            PagingStyle::NextKey(_) | PagingStyle::DateRange(..) => page.pagination(name),
-        }
     }
 
     /// Identifies the call: the same method, path and arguments have the same digest.
@@ -198,9 +156,9 @@ impl PagedCall {
         };
         let (method, path, query) = (request.method(), request.path(), request.query());
         // The same position is a different row if the list is paged differently.
-        let paging = match &self.style {
-            PagingStyle::NextKey(_) | PagingStyle::PageFlag(..) => String::new(),
-            PagingStyle::DateRange(_, range) => format!("{range}\n"),
+        let paging = match &self.paging {
+            Paging::Cursor(_) => String::new(),
+            Paging::DateRange(range) => format!("{range}\n"),
         };
         let windows = match self.part {
             Some(part) => format!("{part}/{}", self.windows),
@@ -208,6 +166,21 @@ impl PagedCall {
         };
         let text = format!("{method}\n{path}\n{query:?}\n{windows}\n{paging}{body}");
         body_hash(text.as_bytes()).chars().take(32).collect()
+    }
+}
+
+fn next_cursor(cursor: &CursorPaging, page: &Page) -> Result<String> {
+    let CursorPaging { name, location, .. } = *cursor;
+    let value = metadata(page, location, name);
+    value.as_ref().and_then(Value::as_token).map(str::to_owned).ok_or_else(|| {
+        Error::protocol(format!("the page has no {name} for the next page"), page.body())
+    })
+}
+
+fn metadata<'a>(page: &'a Page, location: CursorLocation, name: &str) -> Option<Value<'a>> {
+    match location {
+        CursorLocation::BesideRows => page.meta_member(name),
+        CursorLocation::Pagination => page.pagination(name),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The Python extension module: its classes, calls that block or are awaited, and the conversion of
 //! rows and errors to Python objects. Only this module knows Python.
 #![allow(missing_debug_implementations, reason = "these types have a Python repr")]
+#![allow(clippy::too_many_arguments, clippy::unused_self, reason = "as Python calls them")]
 
 mod arguments;
 mod calls;
@@ -10,6 +11,7 @@ mod hooks;
 mod interpreter;
 mod login;
 mod pager;
+mod prelude;
 mod rows;
 mod testing;
 mod values;
@@ -45,7 +47,7 @@ mod _core {
         },
         credentials::signing::{GeneratedKey, generate_key, signature_payload},
         credentials::static_credentials::{ApiKey, BearerToken},
-        credentials::stores::{EncryptedFileStore, KeyringStore, MemoryStore, TokenStoreBase},
+        credentials::stores::TokenStoreBase,
         hooks::request_events::{RequestEvent, ResponseEvent},
         interpreter::files::{
             FileLock, authorize_reading, expand_user, remove_file, replace_file, shown_path,
@@ -83,6 +85,7 @@ mod _core {
         create_types(py);
         super::interpreter::forks::watch(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        super::credentials::stores::add_to(module)?;
         // Importing `collections.abc` would load more of the standard library.
         let sequence = import(py, "_collections_abc")?.getattr("Sequence")?;
         sequence.invoke_method("register", (module.getattr("Records")?,))?;

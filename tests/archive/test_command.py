@@ -12,7 +12,7 @@ from boardlot.cli import main
 from boardlot.cli.commands.archive import LIST_OPTIONS
 
 from ..support.processes import ROOT
-from .service import HK, fill, path_of, unavailable
+from .service import HK, fill, path_of
 
 
 @pytest.fixture
@@ -80,13 +80,6 @@ def test_every_type_of_postgresql_can_be_written(address, tmp_path, capfd):
         assert main([*query, "--out", str(tmp_path / f"values.{ending}")]) == 0, capfd.readouterr()
     (row,) = json.loads((tmp_path / "values.json").read_text())
     assert list(row.values()) == list(OF_POSTGRESQL.values())
-
-
-def test_a_list_that_fails_is_shown_and_makes_the_status_1(run, book):
-    book.failures[path_of("ipos", "hk")] = [unavailable(), unavailable(), unavailable()]
-    done = run("update", "--ipos", "hk", "--ipos", "us", "--format", "jsonl", status=1)
-    rows = [json.loads(line) for line in done.out.splitlines()]
-    assert "503" in rows[0]["error"] and rows[1]["error"] == ""
 
 
 def test_wrong_usage_ends_with_2_and_creates_nothing(run, service, capfd):

@@ -25,43 +25,6 @@ async def ended_by_cancelling(task):
     return isinstance(done, asyncio.CancelledError)
 
 
-def test_security_54_followers_of_which_some_are_cancelled_deliver_to_the_others(
-    target, book, service
-):
-    book.put_fills(30)
-
-    async def work():
-        async def follow(name, count):
-            async for one in archive.follow(client, fills=HK, every=0.01, name=name):
-                taken[name].append(one["deal_id"])
-                started[name].set()
-                if len(taken[name]) == count:
-                    return
-
-        def started_follower(name, count):
-            taken[name], started[name] = [], asyncio.Event()
-            return asyncio.ensure_future(follow(name, count))
-
-        taken, started = {}, {}
-        async with bl.AsyncClient(service.base_url) as client:
-            with bl.Archive(target) as archive:
-                for _ in range(5):
-                    again = started_follower("again", 10**6)
-                    await started["again"].wait()
-                    assert await ended_by_cancelling(again)
-                kept = [started_follower(f"kept {number}", 31) for number in range(4)]
-                lost = [started_follower(f"lost {number}", 10**6) for number in range(3)]
-                for number, task in enumerate(lost):
-                    await started[f"lost {number}"].wait()
-                    assert await ended_by_cancelling(task)
-                book.fills[HK].append(fill(31, book.now() - 1))
-                await asyncio.gather(*kept)
-        expected = [str(number) for number in range(1, 32)]
-        assert [taken[f"kept {number}"] for number in range(4)] == [expected] * 4
-
-    asyncio.run(work())
-
-
 @pytest.mark.parametrize("files", [1, 20])
 def test_security_54_twenty_updates_and_followers_at_once_are_done(files, tmp_path, book, service):
     accounts = [(str(100 + number), "HK") for number in range(20)]

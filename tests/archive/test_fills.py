@@ -138,17 +138,6 @@ def test_a_reader_sees_the_fills_as_before_until_the_update_is_complete(target, 
         assert reader.fills(*HK) == book.expected()
 
 
-def test_one_failing_list_does_not_stop_the_others(archive, book, client):
-    book.put_fills(3)
-    book.put_fills(2, "99", "HK")
-    book.failures[fills_path("99")] = [unavailable()]
-    report = archive.update(client, fills=[("99", "HK"), HK], on_error="collect")
-    assert list(report.errors) == [("fills", ("99", "HK"))]
-    assert len(archive.fills(*HK)) == 3
-    assert "99 HK" in str(report)
-    assert "later (code -5, HTTP 503)" in str(report)
-
-
 def test_since_reaches_back_and_gaps_list_what_was_not_read(archive, book, client, service):
     book.put_fills(200, step=DAY)
     archive.update(client, fills=[HK], since=book.now() - 10 * DAY)
@@ -181,16 +170,6 @@ def test_the_service_s_clock_decides_what_is_now(ahead, archive, book, client):
     expected = book.put_fills(5, step=1000)
     archive.update(client, fills=[HK])
     assert archive.fills(*HK) == expected
-
-
-def test_a_bar_is_drawn_while_an_update_runs(file, client, capsys, monkeypatch):
-    pytest.importorskip("tqdm")
-    monkeypatch.setattr("boardlot._support.progress.DELAY", 0.0)
-    # A thread of tqdm's, which would stay.
-    monkeypatch.setattr("tqdm.tqdm.monitor_interval", 0)
-    with bl.Archive(file) as archive:
-        archive.update(client, fills=[HK], progress=True)
-    assert "archive" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

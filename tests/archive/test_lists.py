@@ -1,12 +1,9 @@
 """The content of lists over time: records that appear, change, disappear and reappear."""
 
-import time
 from datetime import datetime, timezone
-from typing import get_args
 
 import boardlot as bl
 import pytest
-from boardlot.archive.lists import LISTS, ListName
 
 from .service import HK, PLATE, path_of
 
@@ -117,17 +114,6 @@ def test_every_list_is_stored_under_its_own_key(archive, book, client):
     assert {row["list"]: row["records"] for row in archive.status()} == dict.fromkeys(keys, 1)
 
 
-def test_times_never_go_back_when_the_clock_does(archive, book, client, monkeypatch):
-    book.lists[PATH] = [stock(1)]
-    archive.update(client, plates=[PLATE])
-    monkeypatch.setattr(time, "time_ns", lambda: 1_000_000_000)
-    book.lists[PATH] = [stock(2)]
-    archive.update(client, plates=[PLATE])
-    assert archive.seen("plates", PLATE) == [stock(2)]
-    moments = [one["seen_at"] for one in archive.changes("plates", PLATE)]
-    assert moments == sorted(moments) and moments[0] > 1_700_000_000_000_000
-
-
 def test_unknown_lists_and_keys_are_rejected_and_unread_ones_are_empty(archive):
     for name in ("stocks", [], None, 5):
         with pytest.raises(bl.ConfigError, match=r"list is .*expected one of crypto_orders"):
@@ -146,8 +132,3 @@ def test_unknown_lists_and_keys_are_rejected_and_unread_ones_are_empty(archive):
         assert list(archive.seen("ipos", "hk").to_pandas().columns)[:2] == ["code", "name"]
         assert archive.gaps(*HK) == []
     assert {one.filename for one in warned} == {__file__}
-
-
-def test_types_name_the_lists_that_exist():
-    assert get_args(ListName) == tuple(LISTS)
-    assert "fills" not in LISTS

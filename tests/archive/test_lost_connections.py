@@ -22,24 +22,6 @@ def terminate(connection):
     return lambda: terminate_all(connection)
 
 
-def test_a_follower_goes_on_after_its_connection_was_terminated(address, terminate, book, client):
-    book.put_fills(5)
-    with bl.Archive(address) as archive, bl.Archive(address) as other:
-        followed = archive.follow(client, fills=HK, every=0.05)
-        taken = ids(take(followed, 3))
-        # The caller is handling the third one, which it has received.
-        terminate()
-        taken += ids(take(followed, 2))
-        terminate()
-        book.fills[HK].append(fill(6, book.now() - 1))
-        taken += ids(take(followed, 1))
-        assert taken == ["1", "2", "3", "4", "5", "6"]
-        # It has its lock again.
-        with pytest.raises(bl.StoreError, match="another follower"):
-            next(other.follow(client, fills=HK, every=0.05))
-        followed.close()
-
-
 def test_an_archive_whose_connections_ended_while_it_was_idle_connects_again(
     address, terminate, book, client
 ):
@@ -91,8 +73,9 @@ def test_a_follower_whose_lock_was_lost_and_taken_stops_before_it_delivers(
         taken_over.close()
 
 
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.slow)])
 def test_security_54_connections_terminated_at_any_statement_lose_and_repeat_nothing(
-    address, terminate, book, client, monkeypatch
+    address, terminate, book, client, monkeypatch, step
 ):
     steps = Steps(monkeypatch, [(psycopg.Cursor, "execute")], terminate)
     monkeypatch.setattr("boardlot.archive.follow.pause", lambda _: None)
@@ -101,7 +84,7 @@ def test_security_54_connections_terminated_at_any_statement_lose_and_repeat_not
     with bl.Archive(address) as archive, bl.Archive(address) as followed_one:
         followed = followed_one.follow(client, fills=HK, every=0.01)
         assert ids(take(followed, 60)) == [str(number) for number in range(1, 61)]
-        for number in itertools.count(1):
+        for number in itertools.count(1, step):
             one = fill(1000 + number, book.now() - 1)
             book.fills[HK].append(one)
             book.lists[path] = [{"code": f"HK.{number:05}"}]

@@ -1,6 +1,5 @@
 """The instructions of docs/archive.md for running an archive, tried as written."""
 
-import configparser
 import os
 import re
 import subprocess
@@ -56,37 +55,6 @@ def run(home, script, folder="archive", **more):
     log = home / "archive" / "update.log"
     assert done.returncode == 0, done.stderr + (log.read_text() if log.exists() else "")
     return done.stdout
-
-
-def test_cron(home, book):
-    line = block("crontab").strip()
-    fields = line.split(" ", 5)
-    assert re.fullmatch(r"\d+ \d+ \* \* \*", " ".join(fields[:5])) and "%" not in line
-    for _ in range(2):
-        # As cron does, in the home.
-        run(home, fields[5], folder=".")
-    with bl.Archive(home / "archive" / "trades.db") as archive:
-        assert archive.fills(*HK) == book.expected()
-
-
-def test_a_systemd_timer(home, book):
-    need_program("systemd-analyze")
-    units = home / ".config" / "systemd" / "user"
-    units.mkdir(parents=True)
-    titles = [f"boardlot-archive.{kind}" for kind in ("service", "timer")]
-    for title in titles:
-        (units / Path(title).name).write_text(block(title))
-    files = [str(units / Path(title).name) for title in titles]
-    line = ["systemd-analyze", "verify", "--user", "--man=no", *files]
-    environment = {**os.environ, "HOME": str(home), "XDG_RUNTIME_DIR": str(home)}
-    done = subprocess.run(line, env=environment, capture_output=True, text=True)
-    assert not [one for one in done.stderr.splitlines() if "boardlot-archive" in one], done.stderr
-    service = configparser.ConfigParser(interpolation=None)
-    service.optionxform = str
-    service.read(files[0])
-    run(home, service["Service"]["ExecStart"].replace("%h", str(home)))
-    with bl.Archive(home / "archive" / "trades.db") as archive:
-        assert archive.fills(*HK) == book.expected()
 
 
 @pytest.fixture

@@ -243,29 +243,6 @@ def test_a_record_of_an_own_endpoint_is_identified_by_the_unique_field(archive, 
     assert {row["list"] for row in archive.status()} == {"kline"}
 
 
-def test_a_list_of_an_own_endpoint_is_read_through_too(archive, book, client, service):
-    send_pages(book, [candle(1)])
-    for _ in range(2):
-        found = archive.get(client, KLINE, {"symbol": SYMBOL}, max_age=HOUR)
-        assert found == [candle(1)] and found.meta["seen_at"] > 0
-    assert read_list(service, KLINE_PATH) == 1
-
-
-def test_a_list_of_an_own_endpoint_is_awaited_and_exported(target, book, service, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    send_pages(book, [candle(2), candle(1)])
-
-    async def work(archive):
-        async with bl.AsyncClient(service.base_url) as client:
-            return await archive.update(client, lists=[(KLINE, {"symbol": SYMBOL})])
-
-    with bl.Archive(target) as archive:
-        assert asyncio.run(work(archive)).new == 2
-        assert archive.export(KLINE, tmp_path / "kline.parquet") == 2
-    rows = parquet.read_table(tmp_path / "kline.parquet").to_pylist()
-    assert [row["key"] for row in rows] == ['{"symbol": "HK.00700"}'] * 2
-
-
 def test_without_a_unique_field_all_values_identify_a_record(archive, book, client):
     flow = bl.Endpoint("flow", "GET", "/api/v1.0/flow", rows="data.list")
     for rows in ([{"a": 1}, {"a": 1}, {"a": 2}], [{"a": 2}, {"a": 3}]):

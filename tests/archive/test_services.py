@@ -106,13 +106,6 @@ def test_fills_without_an_id_are_kept_apart(archive, book, client):
     assert archive.update(client, fills=[HK]).unchanged == 4
 
 
-def test_nothing_is_wrong_with_an_archive_that_was_just_updated(archive, book, client):
-    book.put_fills(60)
-    book.lists[path_of("plates", PLATE)] = [{"code": "HK.00001"}]
-    archive.update(client, fills=[HK], plates=[PLATE])
-    assert archive.check() == []
-
-
 def test_gaps_and_fills_with_two_contents_and_one_time(archive, book, client, service):
     book.put_fills(3)
     archive.update(client, fills=[HK])

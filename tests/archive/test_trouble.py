@@ -322,20 +322,6 @@ def test_an_address_is_shown_as_host_port_and_database():
         bl.Archive("PostgreSQL://user:s3cret@127.0.0.1:1/db")
 
 
-@pytest.mark.parametrize("name", ["fills", "dividends", "ipos", "plates"])
-def test_an_export_of_an_empty_list_has_the_declared_columns(name, file, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    warned = pytest.warns(UserWarning, match=f"has no update of {name}")
-    with bl.Archive(file) as archive, warned:
-        assert archive.export(name, tmp_path / "empty.parquet") == 0
-    schema = parquet.read_schema(tmp_path / "empty.parquet")
-    if name == "fills":
-        assert schema.names[:2] == ["account", "market"]
-        assert str(schema.field("price").type) == "double"
-    else:
-        assert str(schema.field("seen_at").type) == "timestamp[us, tz=UTC]"
-
-
 def test_the_columns_of_an_empty_view_have_their_declared_types(archive):
     found = archive.sql("select deal_id, code, price, updated_time, 1 as n from fills")
     pytest.importorskip("pyarrow")

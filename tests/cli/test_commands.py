@@ -33,14 +33,6 @@ def test_every_command_shows_examples(name, boardlot):
     assert "\nExamples:\n  boardlot" in boardlot(name, "--help").out
 
 
-def test_without_click_one_line_says_what_to_install():
-    code = "import sys; sys.modules['click'] = None; import boardlot.__main__ as m; m.main()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stderr.splitlines() == [
-        "boardlot: the command line needs click: pip install 'boardlot[cli]'"
-    ]
-
-
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_sandbox_serves_until_it_is_stopped(how, tmp_path):
     key = tmp_path / "key.pem"
@@ -117,18 +109,6 @@ def test_demo(tmp_path, boardlot):
     assert [words[0] for words in following] == ["sandbox", "--profile", "open"]
     for words in following:
         assert boardlot(*words, "--help").status == 0
-
-
-def test_parquet_is_written_in_groups_of_rows(tmp_path, monkeypatch, live):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("boardlot.cli.output.parquet.GROUP", 100)
-    out = tmp_path / "plate.parquet"
-    assert live("dividends", "HK.00700", "--out", str(out)).status == 0
-    assert parquet.read_schema(out).field("dividend_per_share").type == "double"
-    assert live("plate", "HK.BK1001", "--page-size", "40", "--out", str(out), "--force").status == 0
-    with parquet.ParquetFile(out) as file:
-        groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
-    assert groups == [120, 120, 120, 120, 20]
 
 
 def test_global_options_come_before_or_after_a_command(monkeypatch, boardlot):

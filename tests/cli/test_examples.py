@@ -1,4 +1,4 @@
-"""The examples of the command line's help, of its page and of docs/recipes.md run as they stand."""
+"""The examples of the command line's help, of its page and of docs/shell.md run as they stand."""
 
 import json
 import re
@@ -9,6 +9,7 @@ import sys
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import boardlot as bl
 import click
 import pytest
 from boardlot.cli import application as app
@@ -20,7 +21,7 @@ from ..support.command_line import FORMATS, Service, program
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "command-line.md"
-RECIPES = blocks(ROOT / "docs" / "recipes.md")
+RECIPES = blocks(ROOT / "docs" / "shell.md")
 COMMANDS = [line for one in RECIPES if one.language == "sh" for line in one.source.splitlines()]
 # Examples that need a browser, an assistant or missing files, do not end by themselves, or write
 # into the user's folders.
@@ -136,7 +137,7 @@ def test_the_page_names_every_command_and_every_global_option():
 
 def test_the_page_explains_every_format():
     table = PAGE.read_text("utf-8").partition("| `--format` |")[2].partition("\n\n")[0]
-    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == FORMATS
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(FORMATS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -150,21 +151,21 @@ def test_a_recipe_runs(command, run):
     assert run(command).strip() or "--out" in command
 
 
+@pytest.mark.parametrize("command", [one for one in COMMANDS if one.startswith("boardlot")])
+def test_a_recipe_fails_in_an_outage_and_leaves_no_file(command, service, run, tmp_path):
+    service.sandbox.faults = bl.Faults(error_rate=1.0)
+    try:
+        if "jq " in command:
+            need("jq")
+        run(f"{command} | cat", status=1)
+        assert not [*tmp_path.glob("*.parquet"), *tmp_path.glob("*.csv")]
+    finally:
+        service.sandbox.faults = None
+
+
 def titled(title):
     (source,) = [block.source for block in RECIPES if block.title == title]
     return source
-
-
-def test_the_job_of_cron_runs_twice_without_a_terminal(run, tmp_path):
-    (line,) = [line for line in titled("crontab").splitlines() if not line.startswith("#")]
-    command = re.fullmatch(r"(?:\S+\s+){5}(.*)", line)[1]
-    # As cron: the shell is sh, a percent sign is a line break unless it is escaped.
-    assert not re.search(r"(?<!\\)%", command)
-    (tmp_path / "job").write_text(command.replace(r"\%", "%"))
-    for _ in range(2):
-        run("sh job", stdin=subprocess.DEVNULL, start_new_session=True)
-    (file,) = tmp_path.glob("fills-*.csv")
-    assert file.read_text().startswith("trd_side,")
 
 
 def test_make_builds_what_is_missing_and_never_half_of_it(run, tmp_path):

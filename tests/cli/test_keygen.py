@@ -1,6 +1,5 @@
 """`boardlot keygen`: a new key, for its owner alone, or none."""
 
-import resource
 import shlex
 import subprocess
 from pathlib import Path
@@ -50,14 +49,6 @@ def test_a_key_whose_public_half_cannot_be_written_is_not_kept(tmp_path):
         assert "boardlot: stdout: " in done.stderr
         assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
     assert not file.exists()
-
-
-def test_a_key_that_does_not_fit_on_the_disk_is_not_kept(tmp_path):
-    file = tmp_path / "key.pem"
-    done = keygen(file, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (40, 40)))
-    assert done.returncode == 1
-    assert f"boardlot: {file}: File too large" in done.stderr and "Traceback" not in done.stderr
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -248,8 +248,3 @@ def test_no_terminal_or_encoding_ends_a_command(environment, service):
     assert done.returncode == 0, done.stderr
     assert b"\x1b" not in done.stdout
     done.stdout.decode()
-
-
-def test_python_m_boardlot_is_the_command():
-    done = subprocess.run([*COMMAND, "--version"], capture_output=True, text=True)
-    assert done.stdout == f"boardlot, version {bl.__version__}\n"

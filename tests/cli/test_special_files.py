@@ -72,14 +72,6 @@ def test_profiles_are_not_written_in_place_of_a_device(change, special, config, 
     assert [path.name for path in config.parent.iterdir()] == ["config.toml"]
 
 
-def test_a_store_of_tokens_is_not_written_in_place_of_a_device(special):
-    with pytest.raises(bl.StoreError):
-        bl.EncryptedFileStore(special, "correct horse").save("key", b"value")
-    # Its lock is a file of its own, which is never removed.
-    for lock in [*special.parent.glob("*.lock"), *special.resolve().parent.glob("*.lock")]:
-        lock.unlink()
-
-
 def test_outputs_are_not_written_in_place_of_a_device(special, tmp_path, boardlot):
     pytest.importorskip("pyarrow")
     with (

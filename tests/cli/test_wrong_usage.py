@@ -201,25 +201,6 @@ def test_a_whole_number_has_64_bits(value):
         Whole().convert(value, None, None)
 
 
-# The arguments of commands that end by themselves, whatever number they are given.
-ENDING = {
-    "archive update": ["trades.db", "--fills", f"{ACCOUNT}:HK"],
-    "crypto-orders": ["281757"],
-    "doctor": [],
-    "fills": [ACCOUNT, "HK", "--limit", "1"],
-}
-
-
-@pytest.mark.parametrize("name", ENDING)
-def test_a_number_ends_a_command_with_nothing_but_a_message(name, live):
-    for option in [one for one in NUMBERS if one.rpartition(" ")[0] == name and " --" in one]:
-        for text in ("0", "9" * 400, "nan"):
-            # The last one of an option that is given twice is the one that counts.
-            done = live(*name.split(), *ENDING[name], f"{option.split()[-1]}={text}")
-            assert done.status == 2 if text == "nan" else done.status in (0, 1, 2), option
-            assert not done.status or "Error:" in done.err or "boardlot:" in done.err, done.err
-
-
 def links(*pairs):
     for target, link in pairs:
         Path(link).symlink_to(target)

@@ -3,7 +3,6 @@
 `tests/security/` has redirects and the limits of sizes and nesting.
 """
 
-import gzip
 import json
 
 import boardlot as bl
@@ -156,15 +155,6 @@ def test_a_stop_sign_that_is_not_a_bool_is_a_protocol_error(flag, method):
     else:
         inner_of(envelope)["completed"] = flag
     broken(method, envelope)
-
-
-def test_a_gzip_response_that_is_broken_is_not_a_result():
-    raw = json.dumps(good("ipo_list")).encode()
-    for body in (gzip.compress(raw)[:-9], raw):
-        with StandInService([Response(200, body, {"Content-Encoding": "gzip"})]) as server:
-            with pytest.raises((bl.ProtocolError, bl.TransportError)):
-                call(server, "ipo_list")
-            assert len(server.received) == 1
 
 
 @pytest.mark.parametrize("mode", MODES)

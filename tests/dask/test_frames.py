@@ -1,8 +1,10 @@
 """Dask frames: types, windows, the shares of the rate limit, and that no secret travels."""
 
 import pickle
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from datetime import timedelta
+from multiprocessing import get_context
 
 import boardlot as bl
 import pytest
@@ -207,10 +209,12 @@ def test_the_rate_limit_is_shared_out_among_the_processes(service, cluster):
 
 def test_a_pool_of_unknown_size_needs_an_option(service):
     keys = (service.client(rate_limit=500), "dividends", SYMBOLS)
-    pool = {"scheduler": "processes", "num_workers": 1}
-    with pytest.raises(bl.ConfigError, match="pass workers="):
-        boardlot_dask.from_keys(*keys, npartitions=2).compute(**pool)
-    assert len(boardlot_dask.from_keys(*keys, npartitions=2, workers=1).compute(**pool)) > 50
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        options = {"scheduler": "processes", "pool": pool}
+        with pytest.raises(bl.ConfigError, match="pass workers="):
+            boardlot_dask.from_keys(*keys, npartitions=2).compute(**options)
+        frame = boardlot_dask.from_keys(*keys, npartitions=2, workers=1)
+        assert len(frame.compute(**options)) > 50
 
 
 def test_an_error_of_a_worker_is_the_clients_own(service, cluster):

@@ -157,19 +157,6 @@ def test_security_37_one_awaitable_in_every_order_of_events(kind):
     run(kind, cases[:120])
 
 
-@quiet
-@loops
-def test_security_37_awaitables_beside_each_other_in_random_orders_of_events(kind):
-    dice, cases = random.Random(2), []
-    for _ in range(80):
-        count = dice.choice([2, 2, 3])
-        events = [*range(count)] * 3 + ["finish", "drain"] * 3
-        dice.shuffle(events)
-        kinds = [dice.choice(["row", "row", "page", "part", "batch"]) for _ in range(count)]
-        cases.append((events, kinds, [dice.choice(FATES) for _ in range(count)]))
-    run(kind, cases)
-
-
 def test_security_37_an_awaitable_left_behind_in_a_stopped_loop_does_not_block_the_pager():
     book = PagedList(METHOD, LENGTHS)
 

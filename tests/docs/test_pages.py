@@ -30,6 +30,7 @@ import griffe
 import pytest
 from boardlot.cli.application import app
 from click.testing import CliRunner
+from run_notebooks import NOTEBOOKS
 
 from ..support.printed import printed_by
 
@@ -37,7 +38,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 # Pages for agents are tried like those for people.
 AGENTS = [ROOT / "AGENTS.md", ROOT / "python" / "boardlot" / "SKILL.md"]
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("**/*.md"))]
+PAGES = [ROOT / "README.md", *sorted([*DOCS.glob("*.md"), *DOCS.glob("api/*.md")])]
 # Within tabs, blocks are indented.
 FENCE = re.compile(r"^( *)```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 TAB = re.compile(r'=== "[^"]+"')
@@ -99,6 +100,25 @@ def test_page(page, runs, home):
     for _ in range(1, runs if any(home.iterdir()) else 1):
         again = run_page(page, home)
         assert [timeless(printed) for printed in again] == [timeless(printed) for printed in first]
+
+
+# In the short form, the pages with recipes.
+@pytest.mark.parametrize(
+    "page",
+    [
+        page if page.stem in ("cookbook", "archive") else pytest.param(page, marks=pytest.mark.slow)
+        for page in PAGES
+        if "\nsandbox = bl.Sandbox(" in page.read_text("utf-8")
+    ],
+    ids=lambda page: page.stem,
+)
+def test_a_page_fails_in_an_outage_and_runs_after_it(page, home, monkeypatch):
+    with monkeypatch.context() as during, bl.Sandbox(seed=7) as sandbox:
+        sandbox.faults = bl.Faults(error_rate=1.0)
+        during.setattr(bl, "Sandbox", lambda **_: sandbox)
+        with pytest.raises(bl.BoardlotError):
+            run_page(page, home)
+    run_page(page, home)
 
 
 def timeless(printed):
@@ -213,7 +233,8 @@ def form(line):
 def test_the_navigation_names_every_page_and_no_other():
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     named = re.findall(r": (\S+\.md)$", text, re.MULTILINE)
-    assert sorted(named) == sorted(page.relative_to(DOCS).as_posix() for page in PAGES[1:])
+    pages = [page.relative_to(DOCS).as_posix() for page in PAGES[1:]]
+    assert sorted(named) == sorted([*pages, *(f"notebooks/{path.stem}.md" for path in NOTEBOOKS)])
 
 
 def test_every_public_name_has_its_place_in_the_api_pages():

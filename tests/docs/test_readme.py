@@ -77,13 +77,14 @@ def test_links_of_the_readme_lead_to_files():
 
 def test_the_site_has_the_version_of_the_package():
     site = (ROOT / "mkdocs.yml").read_text("utf-8")
-    assert f"copyright: boardlot {bl.__version__}," in site
+    assert f"site_name: boardlot {bl.__version__}\n" in site
 
 
 def test_every_method_links_to_its_guide_and_back():
     methods = {name for name in vars(bl.Client) if not name.startswith("_")} - {"close"}
-    assert set(documented.GUIDES) == methods
-    for method, guide in documented.GUIDES.items():
+    assert set(documented.GUIDES) <= methods
+    for method in methods:
+        guide = documented.GUIDES.get(method, "service")
         assert f"[boardlot.Client.{method}]" in (DOCS / f"{guide}.md").read_text("utf-8"), method
 
 

@@ -1,4 +1,6 @@
-"""The numbers of the examples, of fills that are corrected, late, cancelled or unknown, by hand."""
+"""The numbers of the examples by hand: of fills that are corrected, late, cancelled or unknown, and
+where a token has expired and a page fails.
+"""
 
 import ast
 import csv
@@ -19,13 +21,30 @@ from .test_pages import DOCS, ROOT, blocks
 ACCOUNT = "281756"
 
 
-@pytest.fixture
-def sandbox(monkeypatch):
+@pytest.fixture(params=[False, True], ids=["", "failing"])
+def sandbox(request, monkeypatch):
     with bl.Sandbox(seed=7) as sandbox:
         sandbox.put("fills_history", unusual.AFTER)
+        used = Failing(sandbox) if request.param else sandbox
         # For examples that start one.
-        monkeypatch.setattr(bl, "Sandbox", lambda **_: sandbox)
-        yield sandbox
+        monkeypatch.setattr(bl, "Sandbox", lambda **_: used)
+        yield used
+
+
+class Failing:
+    """A sandbox whose clients find their token expired, and then a page that fails once."""
+
+    def __init__(self, sandbox):
+        self._sandbox = sandbox
+
+    def __getattr__(self, name):
+        return getattr(self._sandbox, name)
+
+    def client(self, auth="oauth", **options):
+        client = self._sandbox.client(auth=auth, **options)
+        self.revoke_tokens()
+        self.fail_next("fills_history", status=503)
+        return client
 
 
 @pytest.fixture
@@ -69,10 +88,10 @@ def test_duckdb_reads_a_pager(client):
 def test_narwhals(client):
     pytest.importorskip("narwhals")
     names = {"client": client, "sandbox": bl.Sandbox()}
-    names, printed = run(DOCS / "with-other-libraries.md", "IntoDataFrameT", **names)
+    names, printed = run(DOCS / "cookbook.md", "IntoDataFrameT", **names)
     assert printed == "True\n"
     for frame in (names["fills"].to_pandas(), names["fills"].to_polars().to_pandas()):
-        table = names["turnover"](frame).set_index(["status", "code"])
+        table = names["turnover_of"](frame).set_index(["status", "code"])
         assert table["turnover"].to_dict() == unusual.TURNOVER
 
 
@@ -85,6 +104,20 @@ def test_an_archive(client, tmp_path):
         statuses = eval(cells("7-archive", "archive.sql(")[-1], {"archive": archive})
     assert {row[:2]: row[2] for row in names["frame"].rows()} == unusual.SHARES
     assert statuses.set_index(["status", "code"])["turnover"].to_dict() == unusual.TURNOVER
+
+
+def test_the_cookbook(sandbox, client):
+    names = {"bl": bl, "client": client, "account": ACCOUNT}
+    with pytest.raises(ValueError, match="HALTED"):
+        run(DOCS / "cookbook.md", "def turnover(", **names)
+    sandbox.put("fills_history", unusual.USUAL)
+    names, _ = run(DOCS / "cookbook.md", "def turnover(", **names)
+    assert names["turnover"](names["fills"]) == {"HK.00005": 600, "HK.00700": 870}
+    names, _ = run(DOCS / "cookbook.md", "def with_prices(", **names)
+    days = names["joined"].groupby("day")["deal_id"].agg(list)
+    assert {str(day): fills for day, fills in days.items()} == {
+        day: fills for day, fills in unusual.BY_DAY.items() if fills not in (["4"], ["5"])
+    }
 
 
 def test_a_loop_over_fills(client):
@@ -130,7 +163,7 @@ def test_airflow_writes_each_day_of_trading_with_corrections_and_late_fills(
     monkeypatch.setenv("FILLS_FOLDER", str(tmp_path))
     for fills in (unusual.BEFORE, unusual.AFTER):
         sandbox.put("fills_history", fills)
-        run(DOCS / "with-other-libraries.md", "from airflow.sdk")
+        run(DOCS / "frameworks.md", "from airflow.sdk")
     written = {
         file.stem[6:]: list(csv.DictReader(file.read_text("utf-8").splitlines()))
         for file in tmp_path.glob("*.csv")
@@ -166,7 +199,7 @@ def test_dlt_loads_corrections_and_late_fills(sandbox, of_profile, monkeypatch):
     dlt.sources.incremental = Incremental
     dlt.pipeline = lambda *_, **__: None
     monkeypatch.setitem(sys.modules, "dlt", dlt)
-    names, _ = run(DOCS / "with-other-libraries.md", "import dlt", __name__="dlt_pipeline")
+    names, _ = run(DOCS / "frameworks.md", "import dlt", __name__="dlt_pipeline")
     loaded = {}
     for fills in (unusual.BEFORE, unusual.AFTER):
         sandbox.put("fills_history", fills)

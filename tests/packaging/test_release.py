@@ -1,14 +1,11 @@
 """The scripts of the release workflow: a release's files and notes, the commit before a push."""
 
 import re
-import subprocess
 import zipfile
 from pathlib import Path
 
 import pytest
-import recompress
 import release_files
-import release_notes
 
 ROOT = Path(__file__).parents[2]
 VERSION = "1.2.3"
@@ -100,77 +97,3 @@ def test_the_workflow_builds_for_every_system_and_interpreter():
         for machine, vendor in [target.split("-")[:2]]
     }
     assert desktop == {name for name in release_files.SYSTEMS if "linux" not in name}
-
-
-CHANGELOG = """# Changelog
-
-## Unreleased
-
-- To come.
-
-## 1.2.3 (2027-01-31)
-
-### Added
-
-- A thing.
-
-## 1.2 (2026-12-31)
-
-- Another.
-"""
-
-
-def test_the_notes_of_a_release_are_the_section_of_its_version():
-    assert release_notes.notes(CHANGELOG, "1.2.3") == "### Added\n\n- A thing.\n"
-    assert release_notes.notes(CHANGELOG, "1.2") == "- Another.\n"
-
-
-@pytest.mark.parametrize("version", ["1.2.4", "1.2.", "Unreleased"])
-def test_a_release_without_a_dated_section_of_the_changelog_is_refused(version):
-    with pytest.raises(ValueError, match=re.escape(f"## {version} (YYYY-MM-DD)")):
-        release_notes.notes(CHANGELOG, version)
-
-
-def test_a_wheel_is_made_smaller_and_holds_the_same(tmp_path):
-    wheel = tmp_path / ABI3
-    text = "\n".join(str(number**3) for number in range(5_000))
-    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        archive.writestr("boardlot/_core.abi3.so", text)
-        archive.writestr("boardlot/py.typed", "")
-    entries, size = infos(wheel), wheel.stat().st_size
-    recompress.recompress(wheel)
-    assert infos(wheel) == entries
-    assert wheel.stat().st_size < size
-    with zipfile.ZipFile(wheel) as archive:
-        assert archive.read("boardlot/_core.abi3.so") == text.encode()
-    assert list(tmp_path.iterdir()) == [wheel]
-
-
-def infos(wheel):
-    with zipfile.ZipFile(wheel) as archive:
-        return [
-            (entry.filename, entry.date_time, entry.external_attr, entry.CRC)
-            for entry in archive.infolist()
-        ]
-
-
-def test_a_push_is_compared_with_what_was_there_before(tmp_path):
-    def run(*command):
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-        return done.stdout.strip()
-
-    def commit():
-        who = ["-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"]
-        run("git", *who, "commit", "--quiet", "--allow-empty", "--message", "one")
-        return run("git", "rev-parse", "HEAD")
-
-    tool, zeros = str(ROOT / "tools/commit-before"), "0" * 40
-    run("git", "init", "--quiet")
-    first = commit()
-    assert run(tool, zeros) == ""
-    commit()
-    # A new branch, none, and a push by force: its parent.
-    for named in (zeros, "", "f" * 40):
-        assert run(tool, named) == first
-    commit()
-    assert run(tool, first) == first

@@ -197,15 +197,6 @@ def test_security_32_asyncio_and_uvloop_loops_in_eight_threads_share_a_client(sa
 
 # Scripts that end while others are in the middle of something.
 ENDINGS = {
-    "threads within iterations": """
-        def work():
-            while True:
-                for _ in client.fills_history("281756", "HK"):
-                    pass
-        for _ in range(4):
-            threading.Thread(target=work, daemon=True).start()
-        time.sleep(wait)
-        """,
     "tasks that nobody awaits": """
         async def main():
             for _ in range(8):
@@ -234,14 +225,9 @@ ENDINGS = {
                     break
         asyncio.run(main())
         """,
-    "calls at exit": """
-        import atexit
-        atexit.register(client.server_time)
-        next(client.fills_history("281756", "HK"))
-        """,
 }
 PREAMBLE = """
-import asyncio, sys, threading, time
+import asyncio, sys
 import boardlot as bl
 number = int(sys.argv[4])
 wait = number % 17 / 300

@@ -1,1 +1,1 @@
-"""The files on docs/with-other-libraries.md, each run in an environment with its libraries."""
+"""The files on docs/frameworks.md, each run in an environment with its libraries."""

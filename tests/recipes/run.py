@@ -1,4 +1,4 @@
-"""Runs every file of docs/with-other-libraries.md against the sandbox; `make recipes` calls it.
+"""Runs every file of the cookbook against the sandbox; `make recipes` calls it.
 
 Each framework runs it as its users would: FastAPI serves a request, Airflow runs its DAG, Dagster
 materializes its asset, dlt loads, pytest runs a test, ibis prints. Airflow and dlt run again after
@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import boardlot as bl
@@ -19,7 +20,7 @@ import boardlot as bl
 from ..support import unusual_fills as unusual
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "with-other-libraries.md"
+PAGES = [ROOT / "docs" / name for name in ("cookbook.md", "frameworks.md")]
 FILE = re.compile(r'^```py title="([^"]+)"\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 FASTAPI = """
 from fastapi.testclient import TestClient
@@ -28,6 +29,41 @@ from fastapi_app import app
 with TestClient(app) as client:
     assert len(client.get("/dividends/HK.00700").json()) == 21
     assert client.get("/dividends/HK.99999").status_code == 404
+"""
+FASTAPI_LOGINS = """
+import os
+from pathlib import Path
+
+import boardlot as bl
+
+sandbox, origin = bl.Sandbox(seed=7), "https://testserver"
+registered = bl.register_client(
+    sandbox.base_url, redirect_uris=[f"{origin}/callback"], client_name="app", confidential=True
+)
+Path("passphrase").write_text("of a test")
+Path("client-secret").write_text(registered.client_secret)
+os.environ |= {"SERVICE_URL": sandbox.base_url, "APP_ORIGIN": origin, "APP_FOLDER": "."}
+os.environ["CLIENT_ID"] = registered.client_id
+
+from fastapi.testclient import TestClient
+from fastapi_logins import app
+
+with TestClient(app, base_url=origin, follow_redirects=False) as browser:
+    assert browser.get("/fills/281756").status_code == 401
+    assert browser.post("/login").status_code == 403
+    begun = browser.post("/login", headers={"Origin": origin})
+    callback = sandbox.authorize_demo_user(begun.headers["location"])
+    assert browser.get(callback.replace("state=", "state=x")).status_code == 400
+    assert browser.get(callback).headers["location"] == "/"
+    assert browser.get(callback).status_code == 400
+    assert len(browser.get("/fills/281756").json()) == 100
+    sandbox.revoke_tokens()  # as when they expire
+    assert len(browser.get("/fills/281756").json()) == 100
+    sandbox.faults = bl.Faults(error_rate=1.0)
+    assert browser.get("/fills/281756").status_code == 503
+    sandbox.faults = None
+    sandbox.revoke_grants()
+    assert browser.get("/fills/281756").status_code == 401
 """
 AIRFLOW = """
 import subprocess
@@ -56,6 +92,8 @@ RUNS = {
     # Installed by pip, the plugin would be found by itself.
     "test_fills.py": ["-m", "pytest", "-q", "-p", "boardlot.pytest_plugin", "test_fills.py"],
     "fastapi_app.py": ["-c", FASTAPI],
+    "fastapi_logins.py": ["-c", FASTAPI_LOGINS],
+    "to_excel.py": ["to_excel.py"],
     "airflow_dag.py": ["-c", AIRFLOW],
     "dagster_assets.py": ["-c", DAGSTER],
     "dlt_pipeline.py": ["-c", DLT],
@@ -66,7 +104,7 @@ RUNS = {
 def main(pythons):
     """Run the files; `pythons` has the interpreter of each, or of all others as `*`."""
     pythons = {name: str(Path(python).absolute()) for name, python in pythons.items()}
-    files = dict(FILE.findall(PAGE.read_text("utf-8")))
+    files = dict(file for page in PAGES for file in FILE.findall(page.read_text("utf-8")))
     assert set(files) == set(RUNS), set(files) ^ set(RUNS)
     failed = []
     with bl.Sandbox(seed=7, fills=300) as sandbox, tempfile.TemporaryDirectory() as home:
@@ -119,6 +157,13 @@ def printed_by_ibis(printed, home):
     return rows == [[*key, f"{shares:.1f}"] for shares, key in largest]
 
 
+def written_to_excel(printed, home):
+    """The cells are texts in XML, so that no library is needed to look at them."""
+    with zipfile.ZipFile(home / "fills.xlsx") as book:
+        sheet = book.read("xl/worksheets/sheet1.xml").decode()
+    return all(f"<t>{fill['deal_id']}</t>" in sheet for fill in unusual.AFTER)
+
+
 def rows_of(file):
     return list(csv.DictReader(file.read_text("utf-8").splitlines()))
 
@@ -127,6 +172,7 @@ def rows_of(file):
 NUMBERS = {
     "airflow_dag.py": written_by_airflow,
     "dlt_pipeline.py": loaded_by_dlt,
+    "to_excel.py": written_to_excel,
     "ibis_query.py": printed_by_ibis,
 }
 

@@ -1,10 +1,10 @@
 //! Paging backward by moving the end of a range of dates: no row twice, none lost, and an end.
 
 use boardlot::{
-    api::{DateRange, NextEnd, ParameterLocation},
+    api::{DateRange, NextEnd, Paging},
     decode::Page,
     error::{Error, ErrorKind},
-    pages::{PagingStyle, PreviousRows, advance_range, drop_repeated},
+    pages::{PreviousRows, advance_range, drop_repeated},
 };
 
 use super::scripted;
@@ -16,14 +16,11 @@ fn date_range(unique: Option<&str>) -> DateRange {
     DateRange { end: "end".to_owned(), next, unique: unique.map(str::to_owned) }
 }
 
-fn style(range: DateRange) -> PagingStyle {
-    PagingStyle::DateRange(ParameterLocation::Query, range)
-}
-
 fn page(ids: &[i64], next: &str) -> Page {
     let beside = format!("\"pagination\":{{\"has_more\":true,\"next_end\":{next}}}");
     let body = scripted::body(ids.iter().copied(), &beside);
-    scripted::read(&scripted::listing(style(date_range(None)), &[]), &body).expect("a page")
+    scripted::read(&scripted::listing(Paging::DateRange(date_range(None)), &[]), &body)
+        .expect("a page")
 }
 
 fn before(ids: &[i64]) -> PreviousRows {
@@ -112,7 +109,7 @@ fn the_next_end_may_be_the_day_before_the_earliest_row() {
     let range = DateRange { end: "end".to_owned(), next, unique: None };
     let of = |rows: &str| {
         let body = format!("{{\"ret_code\":0,\"data\":{{\"list\":[{rows}]}}}}");
-        let listing = scripted::listing(style(date_range(None)), &[]);
+        let listing = scripted::listing(Paging::DateRange(date_range(None)), &[]);
         let mut page = scripted::read(&listing, &body).expect("a page");
         advance_range(&range, &mut page, (None, None), &PreviousRows::default())
     };

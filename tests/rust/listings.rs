@@ -6,10 +6,10 @@ use std::sync::{
 };
 
 use boardlot::{
-    api::{FirstPage, ParameterLocation},
+    api::{CursorPaging, FirstPage, NEXT_KEY, PAGE_FLAG, Paging},
     error::{ErrorKind, Result},
     http::{RangeEnd, TimeRange},
-    pages::{PagedCall, PagingStyle, Position, PreviousRows, checkpoint},
+    pages::{PagedCall, Position, PreviousRows, checkpoint},
 };
 
 use super::{
@@ -17,12 +17,12 @@ use super::{
     scripted::{self, Query, body, in_turn, listing, pages, rest},
 };
 
-fn next_key() -> PagingStyle {
-    PagingStyle::NextKey(ParameterLocation::Query)
+fn next_key() -> Paging {
+    Paging::Cursor(NEXT_KEY)
 }
 
-fn page_flag(first: FirstPage) -> PagingStyle {
-    PagingStyle::PageFlag(ParameterLocation::Query, first)
+fn page_flag(first: FirstPage) -> Paging {
+    Paging::Cursor(CursorPaging { first, ..PAGE_FLAG })
 }
 
 fn asked(listing: &PagedCall, range: Option<(i64, i64)>, cursor: Option<&str>) -> String {
@@ -34,9 +34,12 @@ fn the_first_page_is_requested_as_its_style_requires_and_as_the_caller_wrote() {
     assert_eq!(asked(&listing(next_key(), &[]), None, None), "next_key=");
     assert_eq!(asked(&listing(next_key(), &[("next_key", "k")]), None, None), "next_key=k");
     assert_eq!(asked(&listing(next_key(), &[("next_key", "k")]), None, Some("l")), "next_key=l");
-    let flag = |first| asked(&listing(page_flag(first), &[("page_flag", "f")]), None, None);
-    assert_eq!(flag(FirstPage::Empty), "page_flag=");
-    assert_eq!(flag(FirstPage::Omitted), "page_flag=f");
+    let flag = |first, given| asked(&listing(page_flag(first), given), None, None);
+    for first in [FirstPage::Empty, FirstPage::Omitted] {
+        assert_eq!(flag(first, &[("page_flag", "f")]), "page_flag=f");
+    }
+    assert_eq!(flag(FirstPage::Empty, &[]), "page_flag=");
+    assert_eq!(flag(FirstPage::Omitted, &[]), "");
     let ranged = asked(&listing(page_flag(FirstPage::Omitted), &[]), Some((1, 2)), Some("f"));
     assert_eq!(ranged, "start=1&end=2&page_flag=f");
 }

@@ -1,4 +1,4 @@
-//! Tests of the core from outside: the import arrows, the generated files, logins and positions.
+//! Tests of the core from outside: the generated files, logins and positions.
 
 #![allow(
     clippy::expect_used,
@@ -8,17 +8,13 @@
     reason = "a test may panic"
 )]
 
-mod arrows;
 mod checkpoints;
 mod claims;
 #[cfg(feature = "sandbox")]
 mod clock;
 mod date_ranges;
 mod exceptions;
-mod file_cycles;
-mod gate;
 mod generated;
-mod imports;
 mod listings;
 mod logins;
 mod moving_service;

@@ -7,10 +7,11 @@ use std::{
 };
 
 use boardlot::{
+    api::Paging,
     decode::{Page, PageSlice, Value},
     error::{Error, Result},
     http::{BaseUrl, Body, RequestPlan},
-    pages::{PagedCall, Pages, PagingStyle, Source},
+    pages::{PagedCall, Pages, Source},
 };
 
 pub const ORIGIN: &str = "https://api.example.com";
@@ -70,11 +71,11 @@ impl Source for Scripted {
 }
 
 /// A custom list, requested with this query: its rows are in `data.list`.
-pub fn listing(style: PagingStyle, query: &[(&str, &str)]) -> PagedCall {
+pub fn listing(paging: Paging, query: &[(&str, &str)]) -> PagedCall {
     let query = query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let (method, headers) = (http::Method::GET, http::HeaderMap::new());
     let plan = RequestPlan::custom(method, "/rows", query.collect(), Body::None, headers);
-    PagedCall::custom(plan, "data.list", style)
+    PagedCall::custom(plan, "data.list", paging)
 }
 
 /// A page of rows with these ids; `beside` is the text of the members beside `data`.

@@ -1,14 +1,13 @@
 """Promise 14: a whole run where every secret is a known word, and all its output is searched."""
 
 import json
-import re
 import subprocess
 
 import boardlot as bl
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from ..support.callbacks import query_of, visit
+from ..support.callbacks import query_of
 from ..support.keys import secret_of
 from ..support.processes import python
 from ..support.secret_search import CANARY, hits
@@ -187,66 +186,4 @@ def test_security_14_a_whole_run_shows_no_secret(server, place, tmp_path, words)
     for name in ("boardlot.http", "boardlot.auth", "RequestEvent", "ResponseEvent"):
         assert name in text, name
     assert len(secrets) > 10
-    assert not hits(secrets, text)
-
-
-COMMAND = """
-    import logging, sys
-    logging.basicConfig(level=1)
-    from boardlot.cli import main
-    # Several commands, each after a comma.
-    words, statuses = sys.argv[1:], []
-    while words:
-        end = words.index(",") if "," in words else len(words)
-        statuses.append(main(words[:end]))
-        words = words[end + 1 :]
-    sys.exit(max(statuses))
-    """
-
-
-def run_command(*arguments, words=()):
-    """Commands with every switch for noise; all that they printed."""
-    with python(COMMAND, *arguments, env=NOISY, stderr=subprocess.STDOUT) as child:
-        out, _ = child.communicate("".join(f"{word}\n" for word in words), timeout=60)
-    return out
-
-
-def test_security_14_the_command_line_shows_no_secret(server, place, tmp_path, words):
-    known, secrets = words
-    key = tmp_path / "key.pem"
-    key.touch(mode=0o600)
-    key.write_text(known["key"])
-    service = ("--base-url", server.base_url)
-    login = [*service, "login", "--no-browser", "--store", str(place)]
-    lines, done = [], []
-    with python(COMMAND, *login, env=NOISY, stderr=subprocess.STDOUT) as child:
-        child.stdin.write(f"{PASSPHRASE}\n" * 3)
-        child.stdin.flush()
-        while line := child.stdout.readline():
-            lines.append(line)
-            found = re.search(r"http://127\S+/\S*authorize\S*", line)
-            if found and not done:
-                done.append(server.authorize(found[0]))
-                visit(done[0])
-        child.wait(60)
-    assert done and child.returncode == 0, "".join(lines)
-    (client_id,) = server.clients
-    stored = (*service, "--client-id", client_id, "--store", str(place))
-    signed = (*service, "--key-id", "id", "--key-file", str(key))
-    out = []
-    futures = ("futures", "HK.HSImain")
-    for fault in ({}, {"api": Fault(echo=True, status=403)}, {"refresh_token": Fault(echo=True)}):
-        server.expire()
-        server.faults = fault
-        out.append(run_command(*stored, *futures, words=[PASSPHRASE] * 3))
-    server.faults = {"api": Fault(echo=True, status=403)}
-    out.append(run_command(*signed, *futures, words=[known["key passphrase"]]))
-    wrong = [*stored, *futures, ",", *signed, *futures]
-    out.append(run_command(*wrong, words=[CANARY] * 6))
-    server.faults = {}
-    rest = [*stored, "status", client_id, ",", *stored, "logout", client_id]
-    out.append(run_command(*rest, words=[PASSPHRASE] * 6))
-    text = "".join(lines) + "\n".join(out)
-    assert "boardlot.http" in text and server.counts["refresh_token"] >= 2
-    secrets |= {word for word in server.secrets if word}
     assert not hits(secrets, text)

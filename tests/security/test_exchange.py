@@ -5,7 +5,6 @@ token that the service replaces: whatever is thrown away is lost for good.
 """
 
 import json
-import os
 from datetime import datetime, timedelta, timezone
 
 import boardlot as bl
@@ -67,13 +66,6 @@ def test_security_09_narrowed_scopes_are_reported(server):
 
 def test_security_09_all_scopes_are_reported(server):
     assert scopes_of(sign_in(server)) == set(server.scopes.split())
-
-
-def test_security_09_login_needs_no_environment(server, monkeypatch):
-    for name in ("HOME", "USER", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"):
-        monkeypatch.delenv(name, raising=False)
-    assert os.environ.get("HOME") is None
-    assert list(quotes(client_of(server, sign_in(server)))) == []
 
 
 def test_security_09_the_exchange_sends_what_section_4_1_shows_and_nothing_else(server):
@@ -192,15 +184,6 @@ def test_security_09_scopes_are_read_from_a_text_or_a_list(server, grant, sent, 
         server.expire()
         assert list(quotes(client_of(server, oauth))) == []
     assert scopes_of(oauth) == scopes
-
-
-@pytest.mark.parametrize("grant", ["authorization_code", "refresh_token"])
-def test_security_09_a_byte_order_mark_changes_nothing(server, grant):
-    server.faults[grant] = Fault(rewrite=lambda body: b"\xef\xbb\xbf" + body)
-    client = client_of(server, sign_in(server))
-    server.expire()
-    assert list(quotes(client)) == []
-    assert server.counts["refresh_token"] == 1
 
 
 def test_security_51_a_new_refresh_token_beside_odd_members_replaces_the_old(server):

@@ -81,19 +81,6 @@ def test_a_key_without_its_pem_lines_is_rejected_and_not_shown(cut):
         assert body[0][-12:] not in f"{caught.value!r} {caught.value.hint}"
 
 
-def test_a_path_that_is_not_there_is_shown():
-    with pytest.raises(bl.ConfigError, match="no/such/key"):
-        bl.ApiKey("id", "no/such/key")
-
-
-def test_a_key_is_found_among_certificates_and_in_an_indented_text():
-    pem = bl.generate_key().private_pem
-    bundle = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n" + pem
-    indented = "\n".join(f"    {line}" for line in bundle.splitlines())
-    for text in (pem + bundle, bundle, indented):
-        assert bl.ApiKey("id", text).sign(b"x") == bl.ApiKey("id", pem).sign(b"x")
-
-
 def test_a_pickled_key_is_found_from_another_folder(key_file, monkeypatch):
     monkeypatch.chdir(key_file(0o600).parent)
     pickled = pickle.dumps(bl.ApiKey("id", "key.pem"))

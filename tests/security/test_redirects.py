@@ -1,6 +1,5 @@
 """Promise 19: a redirect is never followed, and the place it names hears nothing."""
 
-import asyncio
 import itertools
 
 import boardlot as bl
@@ -36,18 +35,6 @@ def test_security_19_no_operation_follows_a_redirect(hop, status):
         for operation in operations(ACCOUNTS):
             with pytest.raises(bl.ProtocolError):
                 list(operation.start(client))
-
-
-def test_security_19_no_awaited_operation_follows_a_redirect(hop):
-    async def use(server):
-        async with bl.AsyncClient(server.base_url, auth=bl.BearerToken("secret")) as client:
-            for operation in operations(ACCOUNTS):
-                result = operation.start(client)
-                with pytest.raises(bl.ProtocolError):
-                    await (result.all() if operation.pages else result)
-
-    with StandInService(lambda _: hop(307)) as server:
-        asyncio.run(use(server))
 
 
 @statuses

@@ -275,19 +275,6 @@ def test_security_17_a_new_login_may_have_the_same_refresh_token(server):
     assert list(quotes(client)) == []
 
 
-def test_security_51_a_refresh_token_that_comes_with_a_refresh_replaces_the_old_one(server):
-    store = DictStore()
-    client = expired_client(server, store)
-    server.refresh["refresh-rotated-1"] = server.scopes
-    server.faults["refresh_token"] = [Fault(change={"refresh_token": "refresh-rotated-1"})]
-    for _ in range(2):
-        assert list(quotes(client)) == []
-        server.expire()
-    used = [seen.form["refresh_token"] for seen in server.of("refresh_token")]
-    assert used[1] == "refresh-rotated-1" != used[0]
-    assert any(b"refresh-rotated-1" in value for value in store.kept.values())
-
-
 @pytest.mark.parametrize("status", [400, 404, 422])
 def test_a_success_mark_beside_an_error_status_is_reported_as_it_is(status):
     body = {"ret_code": 0, "ret_msg": "success", "data": {"reference_list": []}}

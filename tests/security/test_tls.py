@@ -120,13 +120,6 @@ def test_security_20_a_bad_certificate_is_rejected_by_the_refresh(server):
     assert server.counts["refresh_token"] == server.counts["api"] == 0
 
 
-def test_security_20_an_authority_that_was_not_given_is_not_trusted(server):
-    with behind(server, authority().context()):
-        refused(lambda: quotes(client_of(server, bl.BearerToken("token"))))
-        refused(lambda: begin(server))
-    assert server.received == []
-
-
 @pytest.mark.parametrize("version", ["TLSv1", "TLSv1_1"])
 def test_security_20_tls_below_1_2_is_rejected(server, version):
     with behind(server, authority().context(version=ssl.TLSVersion[version])):
@@ -140,17 +133,6 @@ def test_security_20_tls_1_2_and_1_3_are_spoken(server, version):
     with behind(server, authority().context(version=ssl.TLSVersion[version])):
         client = client_of(server, sign_in(server, **TRUSTING), **TRUSTING)
         assert list(quotes(client)) == []
-
-
-@pytest.mark.parametrize("content", [None, b"", b"hello", b"-----BEGIN CERTIFICATE-----\nAA"])
-def test_security_20_a_ca_file_that_holds_no_certificate_is_rejected(tmp_path, content):
-    path = tmp_path / "ca.pem"
-    if content is not None:
-        path.write_bytes(content)
-    for make in (bl.Client, bl.AsyncClient):
-        with pytest.raises(bl.ConfigError) as caught:
-            make("https://127.0.0.1:1", ca_file=path)
-        assert "ca_file" in str(caught.value)
 
 
 def test_security_20_the_environment_does_not_turn_verification_off(monkeypatch, server):

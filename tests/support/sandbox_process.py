@@ -1,6 +1,6 @@
 """A sandbox in a process of its own, so that its memory and its files are its own.
 
-Lines of JSON on stdin say what faults to make; its responses are lines of JSON on stdout.
+Lines of JSON: its address on stdout, keys on stdin, their ids on stdout.
 """
 
 import json
@@ -23,8 +23,7 @@ class SandboxProcess:
         command = [sys.executable, "-m", "tests.support.sandbox_process", json.dumps(self._options)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         self._process = subprocess.Popen(command, cwd=ROOT, **pipes)
-        started = self._response()
-        self.base_url, self.accounts = started["base_url"], started["accounts"]
+        self.base_url = json.loads(self._process.stdout.readline())
         return self
 
     def __exit__(self, *_):
@@ -32,28 +31,12 @@ class SandboxProcess:
         self._process.wait(60)
         self._process.stdout.close()
 
-    def make_faults(self, **rates):
-        self._tell({"faults": rates})
-
     def new_key(self):
         """The id and the PEM of a key that it knows."""
         made = bl.generate_key()
-        return self._tell({"key": made.public_pem})["id"], made.private_pem
-
-    def authorize(self, url):
-        """Does what a person would do on the consent page; returns the callback's URL."""
-        return self._tell({"authorize": url})["url"]
-
-    def used(self):
-        return Used.of(self._process.pid)
-
-    def _tell(self, words):
-        self._process.stdin.write(json.dumps(words) + "\n")
+        self._process.stdin.write(json.dumps(made.public_pem) + "\n")
         self._process.stdin.flush()
-        return self._response()
-
-    def _response(self):
-        return json.loads(self._process.stdout.readline())
+        return json.loads(self._process.stdout.readline()), made.private_pem
 
 
 class Used:
@@ -66,8 +49,8 @@ class Used:
         return f"{self.memory:.1f} MiB, {self.files} files, {self.threads} threads"
 
     @classmethod
-    def of(cls, pid=None):
-        process = psutil.Process(pid)
+    def of(cls):
+        process = psutil.Process()
         files = process.num_fds() if hasattr(process, "num_fds") else process.num_handles()
         return cls(process.memory_info().rss / (1 << 20), files, process.num_threads())
 
@@ -86,20 +69,9 @@ def allow_many_files():
 def serve(options):
     allow_many_files()
     with bl.Sandbox(**options) as sandbox:
-        tell({"base_url": sandbox.base_url, "accounts": sandbox.accounts})
+        print(json.dumps(sandbox.base_url), flush=True)
         for line in sys.stdin:
-            words = json.loads(line)
-            if "faults" in words:
-                sandbox.faults = bl.Faults(**words["faults"])
-                tell({})
-            elif "key" in words:
-                tell({"id": sandbox.upload_key(words["key"])})
-            else:
-                tell({"url": sandbox.authorize_demo_user(words["authorize"])})
-
-
-def tell(words):
-    print(json.dumps(words), flush=True)
+            print(json.dumps(sandbox.upload_key(json.loads(line))), flush=True)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ NOW = datetime.now(timezone.utc).replace(hour=0, minute=0, second=0, microsecond
 EVENING = NOW - timedelta(days=10, hours=6, minutes=30)
 
 
-def _fill(number, status, side, code, qty, price, created, updated):
+def fill(number, status, side, code, qty, price, created, updated):
     times = [
         int((EVENING + timedelta(days=day)).timestamp()) * 1_000_000 for day in (created, updated)
     ]
@@ -21,17 +21,17 @@ def _fill(number, status, side, code, qty, price, created, updated):
     }
 
 
-# Sorted as the service does; the columns are those of `_fill`.
+# Sorted as the service does; the columns are those of `fill`.
 BEFORE = [
-    _fill(2, "OK", "SELL", "HK.00700", "40", "3.00", 6, 6),
-    _fill(5, "OK", "SHORT_SELL", "HK.00005", "20", "50.00", 3, 3),
-    _fill(4, "HALTED", "BUY", "HK.00005", "7", "10.00", 2, 2),
-    _fill(3, "CANCELLED", "BUY", "HK.00700", "1000", "2.50", 1, 1),
-    _fill(1, "OK", "BUY", "HK.00700", "100", "2.50", 0, 0),
+    fill(2, "OK", "SELL", "HK.00700", "40", "3.00", 6, 6),
+    fill(5, "OK", "SHORT_SELL", "HK.00005", "20", "50.00", 3, 3),
+    fill(4, "HALTED", "BUY", "HK.00005", "7", "10.00", 2, 2),
+    fill(3, "CANCELLED", "BUY", "HK.00700", "1000", "2.50", 1, 1),
+    fill(1, "OK", "BUY", "HK.00700", "100", "2.50", 0, 0),
 ]
-CORRECTED = _fill(1, "OK", "BUY", "HK.00700", "300", "2.50", 0, 8)
+CORRECTED = fill(1, "OK", "BUY", "HK.00700", "300", "2.50", 0, 8)
 # It arrives after others with a later time.
-LATE = _fill(6, "OK", "BUY", "HK.00005", "10", "60.00", 4, 4)
+LATE = fill(6, "OK", "BUY", "HK.00005", "10", "60.00", 4, 4)
 AFTER = [CORRECTED, BEFORE[0], LATE, *BEFORE[1:4]]
 # Without what no documentation names.
 USUAL = [fill for fill in AFTER if fill["deal_id"] not in ("4", "5")]

@@ -128,17 +128,13 @@ def test_stale_connections_are_not_an_error(way):
     with bl.Sandbox(seed=5, plate_stocks=40) as sandbox:
         with sandbox.client() as direct:
             right = list(direct.plate_stocks("HK.BK1001"))
-        options = {"auth": sandbox.api_key(), "timeout": 3.0}
+        options = {"auth": sandbox.api_key(), "timeout": 2.0}
         with (
             Proxy(port_of(sandbox.base_url)) as proxy,
             bl.Client(proxy.base_url, **options) as client,
         ):
-            for _ in range(2):
-                side_by_side(client.server_time)
-                assert proxy.end_connections(way) > 3
-                assert client.server_time().tzinfo is not None
-                assert list(client.plate_stocks("HK.BK1001")) == right
-                side_by_side(client.server_time)
-                proxy.end_connections(way)
-                lists = side_by_side(lambda: list(client.plate_stocks("HK.BK1001")))
-                assert lists == [right] * SIDE_BY_SIDE
+            side_by_side(client.server_time)
+            assert proxy.end_connections(way) > 3
+            lists = side_by_side(lambda: list(client.plate_stocks("HK.BK1001")))
+            assert lists == [right] * SIDE_BY_SIDE
+            assert client.server_time().tzinfo is not None

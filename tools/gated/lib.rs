@@ -1,5 +1,5 @@
-//! `#[gated]`: each function enters the gate to the interpreter before anything else, and raises no
-//! `StopIteration` of the caller's code.
+//! `#[gated]`: functions that Python calls, as by PyO3's `#[pymethods]` and `#[pyfunction]`. Each enters the
+//! gate to the interpreter before anything else, and raises no `StopIteration` of the caller's code.
 //!
 //! Python calls the functions of `#[pymethods]` and `#[pyfunction]` on any thread, and it stops a thread
 //! wherever it is when the program exits. So each of them has to be counted at the gate of
@@ -15,11 +15,15 @@ const RAISE_STOP_ITERATION: [&str; 3] = ["__next__", "send", "throw"];
 const READ_BY_METHODS: [&str; 9] =
     ["f64", "i64", "i128", "isize", "u16", "u64", "usize", "PathBuf", "Vec"];
 
-/// Put before `#[pymethods]` or `#[pyfunction]`.
+/// Put before an `impl` block or a function, in place of `#[pymethods]` or `#[pyfunction]`.
 #[proc_macro_attribute]
 pub fn gated(_arguments: TokenStream, item: TokenStream) -> TokenStream {
     let is_function = functions(item.clone()).next().is_some();
-    if is_function { with_gates(item) } else { with_inner_gates(item) }
+    let (attribute, item) = match is_function {
+        true => ("#[pyo3::pyfunction]", with_gates(item)),
+        false => ("#[pyo3::pymethods]", with_inner_gates(item)),
+    };
+    [parsed(attribute), item].into_iter().collect()
 }
 
 /// The functions at this level, without what is in braces.

@@ -8,32 +8,106 @@ use boardlot::api::{
 pub fn text() -> String {
     let mut out = String::from(
         "# Endpoints\n\n\
-         Generated from the table of endpoints by `make generate`.\n\n\
-         | Method of the client | Request | Envelope | Pages |\n|---|---|---|---|\n",
+         The requests that boardlot sends: what each takes, the errors that the service documents \
+         for it,\nand the fields of its records with their kinds and units. Sections are those of the \
+         service's\ndocumentation. The clients check arguments and convert values by this table.\n\n\
+         | Method of the client | Request | Envelope | Pages | Section |\n|---|---|---|---|---|\n",
     );
     for endpoint in ENDPOINTS {
         out += &format!(
-            "| [`{0}`](#{0}) | `{1} {2}` | {3} | {4} |\n",
+            "| [`{0}`](#{0}) | `{1} {2}` | {3} | {4} | {5} |\n",
             endpoint.name,
             endpoint.method.as_str(),
             endpoint.path,
             envelope(endpoint.envelope),
-            paging(endpoint.paging.as_ref())
+            paging(endpoint.paging.as_ref()),
+            endpoint.section
         );
     }
-    out += "\nLogging in uses:\n\n| Request | What it does |\n|---|---|\n";
+    out += "\nLogging in uses:\n\n| Request | What it does | Section |\n|---|---|---|\n";
     for endpoint in OAUTH_ENDPOINTS {
         out += &format!(
-            "| `{} {}` | {} |\n",
+            "| `{} {}` | {} | {} |\n",
             endpoint.method.as_str(),
             endpoint.path,
-            endpoint.summary
+            endpoint.summary,
+            endpoint.section
         );
     }
     for endpoint in ENDPOINTS {
         out += &section(endpoint);
     }
     out
+}
+
+/// `docs/service.md`, with a row for each method of the client.
+pub fn service() -> String {
+    let rows = ENDPOINTS.iter().map(|endpoint| {
+        let summary = endpoint.summary.trim_end_matches('.');
+        format!("| {summary} | [`{0}`][boardlot.Client.{0}] |\n", endpoint.name)
+    });
+    let page = include_str!("../../docs/service.md");
+    replaced(page, "| Data | Method |\n|---|---|\n", &rows.collect::<String>(), "")
+}
+
+/// `docs/command-line.md`, with an example of each command.
+pub fn command_line() -> String {
+    let examples = ENDPOINTS.iter().filter_map(|endpoint| endpoint.command?.examples.first());
+    let lines = examples.map(|line| format!("{line}\n")).collect::<String>();
+    let page = include_str!("../../docs/command-line.md");
+    let page = replaced(page, "## Data\n\n```sh\n", &lines, "boardlot --profile live request");
+    replaced(&page, "| `--format` | |\n|---|---|\n", &formats(), "")
+}
+
+/// A row for each format in `settings.py`: in its table, a comment describes the one below it.
+fn formats() -> String {
+    let source = include_str!("../../python/boardlot/cli/settings.py");
+    let (_, table) = source.split_once("\nFORMATS = {\n").unwrap_or_default();
+    let lines: Vec<&str> = table.lines().take_while(|line| *line != "}").map(str::trim).collect();
+    let row = |pair: &[&str]| match pair {
+        [doc, row] => format!(
+            "| `{}` | {} |\n",
+            row.split('"').nth(1).unwrap_or_default(),
+            doc.trim_start_matches("# ")
+        ),
+        _ => String::new(),
+    };
+    lines.chunks(2).map(row).collect()
+}
+
+/// The token stores with the first paragraph of their docstrings, in the order of the stub.
+fn token_stores() -> Vec<(&'static str, String)> {
+    let classes = include_str!("../../python/boardlot/_core/_stores.pyi").split("\nclass ").skip(2);
+    let store = |class: &'static str| {
+        let doc = class.split("\"\"\"").nth(1).unwrap_or_default();
+        let paragraph = doc.split("\n\n").next().unwrap_or_default();
+        let words: Vec<&str> = paragraph.split_whitespace().collect();
+        (class.split('(').next().unwrap_or_default(), words.join(" "))
+    };
+    classes.map(store).collect()
+}
+
+/// `docs/login.md`, with a row for each token store.
+pub fn login() -> String {
+    let rows = token_stores().into_iter().map(|(name, doc)| format!("| `{name}` | {doc} |\n"));
+    let page = include_str!("../../docs/login.md");
+    replaced(page, "| Store | |\n|---|---|\n", &rows.collect::<String>(), "")
+}
+
+/// `docs/api/stores.md`, with a section for each token store.
+pub fn stores() -> String {
+    let page = include_str!("../../docs/api/stores.md");
+    let head = page.split("::: ").next().unwrap_or_default();
+    let sections = token_stores().into_iter().map(|(name, _)| format!("::: boardlot.{name}\n"));
+    head.to_owned() + &sections.collect::<Vec<_>>().join("\n")
+}
+
+/// A page with other lines after this head, up to a line that begins with `end` or is empty.
+fn replaced(page: &str, head: &str, lines: &str, end: &str) -> String {
+    let (before, rest) = page.split_once(head).unwrap_or((page, ""));
+    let is_end = |line: &str| line.is_empty() || (!end.is_empty() && line.starts_with(end));
+    let old: usize = rest.lines().take_while(|line| !is_end(line)).map(|line| line.len() + 1).sum();
+    [before, head, lines, rest.get(old..).unwrap_or_default()].concat()
 }
 
 fn section(endpoint: &Endpoint) -> String {
@@ -73,7 +147,7 @@ fn section(endpoint: &Endpoint) -> String {
 }
 
 fn fields(record: &Record) -> String {
-    let mut out = format!("\n### {}\n\n{}\n", record.name, record.doc);
+    let mut out = format!("\n### {}\n\n{} Section {}.\n", record.name, record.doc, record.section);
     if record.groups.is_empty() {
         return out;
     }
@@ -102,12 +176,11 @@ fn envelope(envelope: Envelope) -> String {
     }
 }
 
-fn paging(paging: Option<&Paging>) -> &'static str {
+fn paging(paging: Option<&Paging>) -> String {
     match paging {
-        None => "",
-        Some(Paging::NextKey) => "`next_key`",
-        Some(Paging::PageFlag { .. }) => "`page_flag`",
-        Some(Paging::DateRange(_)) => "date range",
+        None => String::new(),
+        Some(Paging::Cursor(cursor)) => format!("`{}`", cursor.name),
+        Some(Paging::DateRange(_)) => "date range".to_owned(),
     }
 }
 

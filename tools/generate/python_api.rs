@@ -11,13 +11,18 @@ use boardlot::{
 
 use super::{
     client_options::{constructor, constructor_doc, keywords},
-    python_common,
+    python_common, python_records,
     python_text::{Face, definition, doctest, hanging, head},
     wrapped,
 };
 
 pub fn text() -> String {
+    let names = python_records::names();
+    let names = names.iter().map(|name| format!("    \"{name}\",\n")).collect::<String>();
     let mut out = include_str!("api_head.txt").to_owned() + &keywords();
+    out += &format!(
+        "\n\n# What `_records` defines, which is imported on first use.\nRECORDS = [\n{names}]\n"
+    );
     for face in [Face::Sync, Face::Async] {
         out += &class(face);
     }

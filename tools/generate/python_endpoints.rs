@@ -93,7 +93,7 @@ fn endpoint(row: &Endpoint, command: &Command) -> String {
         ("parameters", tuple(parameters.into_iter())),
         ("examples", tuple(command.examples.iter().map(|text| quoted(text)))),
         ("columns", tuple(columns(row).into_iter().map(quoted))),
-        ("key_columns", tuple(command.key_columns.iter().map(|text| quoted(text)))),
+        ("key_columns", tuple(command.key_columns.split_whitespace().map(quoted))),
     ];
     let members = members.map(|(name, value)| format!("        {name}={value},\n"));
     format!("    Endpoint(\n{}    ),\n", members.concat())

@@ -15,6 +15,8 @@ pub fn text() -> String {
          from enum import Enum, IntEnum\n\
          from typing import Any, TypedDict\n",
     );
+    let names = names().iter().map(|name| format!("    \"{name}\",\n")).collect::<String>();
+    out += &format!("\n__all__ = [\n{names}]\n");
     for set in VALUE_SETS {
         out += &value_set(set);
     }
@@ -22,6 +24,35 @@ pub fn text() -> String {
         out += &typed_dict(record);
     }
     out
+}
+
+/// What the file defines, sorted.
+pub fn names() -> Vec<String> {
+    let mut names: Vec<String> = VALUE_SETS.iter().map(|set| set.name.to_owned()).collect();
+    names.extend(record_names());
+    names.sort();
+    names
+}
+
+/// The names of the records, each after those of the objects within it.
+fn record_names() -> impl Iterator<Item = String> {
+    records().into_iter().flat_map(|record| {
+        let objects = record.fields().filter(|field| matches!(field.kind, Kind::Object(_)));
+        let objects: Vec<String> = objects.map(|field| object_name(record, field)).collect();
+        objects.into_iter().chain([record.name.to_owned()])
+    })
+}
+
+/// `docs/api/records.md`, with a section for each record.
+pub fn page() -> String {
+    const PAGE: &str = include_str!("../../docs/api/records.md");
+    let head = PAGE.split("::: ").next().unwrap_or_default();
+    let sections = record_names().map(|name| {
+        let is_class = !records().iter().any(|r| r.name == name && r.groups.is_empty());
+        let options = "\n    options: { heading_level: 2, inherited_members: true }";
+        format!("::: boardlot.{name}{}\n", if is_class { options } else { "" })
+    });
+    head.to_owned() + &sections.collect::<Vec<_>>().join("\n")
 }
 
 /// Every record of a row, in the order of the table.

@@ -71,7 +71,6 @@ mod tests;
 
 use std::{
     collections::HashSet,
-    fmt,
     net::SocketAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
     time::Duration,
@@ -315,8 +314,4 @@ impl Drop for Sandbox {
     }
 }
 
-impl fmt::Debug for Sandbox {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Sandbox({})", self.base_url)
-    }
-}
+boardlot_service::shown_as!(Sandbox, |this| "Sandbox({})", this.base_url);

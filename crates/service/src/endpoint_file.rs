@@ -6,10 +6,7 @@ use std::{collections::BTreeMap, ops::Range};
 use toml_edit::{Document, Item, TableLike, Value};
 
 use crate::{
-    api::{
-        DateRange, Declaration, DeclarationError, DeclaredPaging, Endpoint, Field, NextEnd,
-        declared_field,
-    },
+    api::{DateRange, Declaration, DeclarationError, Endpoint, Field, Paging, declared_field},
     error::{Error, Result, did_you_mean},
 };
 
@@ -87,10 +84,11 @@ impl Table<'_> {
             .collect()
     }
 
-    fn paging(&self, members: &dyn TableLike) -> Result<Option<DeclaredPaging>> {
+    fn paging(&self, members: &dyn TableLike) -> Result<Option<Paging>> {
         let Some(item) = members.get("paging") else { return Ok(None) };
         if let Some(name) = item.as_str() {
-            return Ok(Some(DeclaredPaging::Cursor(name.to_owned())));
+            let mistake = |what| self.mistake(members, &DeclarationError::new(&["paging"], what));
+            return Paging::declared(name).map(Some).map_err(mistake);
         }
         let Some(range) = item.as_table_like() else {
             return Err(self.wrong(
@@ -104,13 +102,10 @@ impl Table<'_> {
         let table = Table { source: self.source, path, span: item.span().or(self.span.clone()) };
         table.check_keys(range, &RANGE_KEYS)?;
         let text = |key: &str| table.text(range, key);
-        let next = match (text("next")?, text("before")?) {
-            (Some(place), None) => NextEnd::At(place.split('.').map(str::to_owned).collect()),
-            (None, Some(field)) => NextEnd::DayBefore(field),
-            _ => return Err(table.error(&[], "must have exactly one of next and before")),
-        };
-        let end = text("end")?.unwrap_or_else(|| "end".to_owned());
-        Ok(Some(DeclaredPaging::DateRange(DateRange { end, next, unique: text("unique")? })))
+        let (next, before) = (text("next")?, text("before")?);
+        let range = DateRange::declared(text("end")?, next, before, text("unique")?);
+        let range = range.map(Paging::DateRange).map(Some);
+        range.ok_or_else(|| table.error(&[], "must have exactly one of next and before"))
     }
 
     /// A table of names and kinds.

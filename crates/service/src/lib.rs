@@ -8,3 +8,4 @@ pub mod api;
 pub mod canonical_request;
 pub mod endpoint_file;
 pub mod error;
+mod shown_as;

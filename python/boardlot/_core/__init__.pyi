@@ -3,16 +3,13 @@
 The other files of this folder are parts of the stub: the module has no submodules.
 """
 
+from . import _stores
 from ._client import ClientBase
 from ._credentials import (
     ApiKey,
     BearerToken,
-    EncryptedFileStore,
     GeneratedKey,
-    KeyringStore,
-    MemoryStore,
     OAuth,
-    TokenStoreBase,
     generate_key,
     signature_payload,
 )
@@ -77,6 +74,8 @@ from ._private import (
 )
 from ._records import ArrowStream, Records, RecordsIterator, SchemaField
 from ._sandbox import Faults, RecordedRequest, Sandbox
+from ._stores import *
+from ._stores import TokenStoreBase
 
 __all__ = [
     "ApiKey",
@@ -88,16 +87,13 @@ __all__ = [
     "BearerToken",
     "ClientBase",
     "DateRange",
-    "EncryptedFileStore",
     "Endpoint",
     "Explanation",
     "Faults",
     "GeneratedKey",
     "ItemIterator",
     "ItemIteratorBase",
-    "KeyringStore",
     "LoginFlow",
-    "MemoryStore",
     "OAuth",
     "OAuthApp",
     "OAuthAppBase",
@@ -117,6 +113,7 @@ __all__ = [
     "SchemaField",
     "TokenStoreBase",
     "_FileLock",
+    "_STORES",
     "_SqliteGate",
     "__version__",
     "_application_limit",
@@ -152,4 +149,6 @@ __all__ = [
     "register_client",
     "signature_payload",
 ]
+__all__ += _stores.__all__
 __version__: str
+_STORES: dict[str, type[TokenStoreBase]]

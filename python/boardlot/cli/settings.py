@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 import click
@@ -23,15 +24,34 @@ from boardlot._support.credentials import (
 )
 from boardlot.cli.files import check_writable
 
-# Each format, by the extension that stands for it. Its writer is in `formats.WRITERS`.
-EXTENSIONS = {
-    ".txt": "table",
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".csv": "csv",
-    ".parquet": "parquet",
+
+class Format(NamedTuple):
+    """A format of data."""
+
+    extension: str
+    # Its class in `boardlot.cli.output`.
+    writer: str
+    # Whether an interrupted file can be resumed.
+    resumable: bool = False
+
+    def open(self, *arguments: Any, **named: Any) -> Any:
+        """A writer, which is a `Writer`."""
+        return resolve_name(f"boardlot.cli.output.{self.writer}")(*arguments, **named)
+
+
+# Each format, with its description in docs/command-line.md.
+FORMATS = {
+    # for reading: as wide as the terminal; in a pipe or a file nothing is truncated
+    "table": Format(".txt", "formats:Table"),
+    # an array of the service's own values, one row per line; numbers exactly as sent
+    "json": Format(".json", "formats:Json"),
+    # one object per line, with the same values
+    "jsonl": Format(".jsonl", "formats:JsonLines", resumable=True),
+    # the service's own values; null is empty
+    "csv": Format(".csv", "formats:Csv", resumable=True),
+    # typed columns: UTC timestamps, dates, floats (`pip install 'boardlot[arrow]'`)
+    "parquet": Format(".parquet", "parquet:Parquet"),
 }
-FORMATS = list(EXTENSIONS.values())
 STDOUT = Path("-")
 # The options about data, each named like its setting.
 OUTPUT_OPTIONS = ["--format", "--out", "--force", "--columns", "--where", "--sort", "--limit"]
@@ -102,12 +122,13 @@ class Settings:
         if self.format is not None:
             return self.format
         extension = self.out.suffix.lower() if self.out is not None else ""
-        if extension and extension not in EXTENSIONS:
+        known = {row.extension: name for name, row in FORMATS.items()}
+        if extension and extension not in known:
             raise click.UsageError(
                 f"--out {self.out} has no known extension; expected one of "
-                f"{', '.join(EXTENSIONS)}, or add --format"
+                f"{', '.join(known)}, or add --format"
             )
-        return EXTENSIONS.get(extension, "table")
+        return known.get(extension, "table")
 
     @property
     def output_options(self) -> list[str]:

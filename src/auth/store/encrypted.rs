@@ -161,11 +161,7 @@ impl TokenStore for EncryptedFile {
     }
 }
 
-impl std::fmt::Debug for EncryptedFile {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "EncryptedFile({})", self.path.display())
-    }
-}
+boardlot_service::shown_as!(EncryptedFile, |this| "EncryptedFile({})", this.path.display());
 
 #[cfg(test)]
 mod tests {

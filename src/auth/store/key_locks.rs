@@ -39,11 +39,7 @@ impl KeyLocks {
     }
 }
 
-impl std::fmt::Debug for KeyLocks {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("KeyLocks(..)")
-    }
-}
+boardlot_service::shown_as!(KeyLocks, "KeyLocks(..)");
 
 struct Release {
     locked: Arc<Locked>,

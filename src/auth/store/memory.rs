@@ -74,11 +74,7 @@ impl TokenStore for Memory {
     }
 }
 
-impl std::fmt::Debug for Memory {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("Memory(..)")
-    }
-}
+boardlot_service::shown_as!(Memory, "Memory(..)");
 
 #[cfg(test)]
 mod tests {

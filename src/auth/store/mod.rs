@@ -85,11 +85,7 @@ impl Drop for Guard {
     }
 }
 
-impl std::fmt::Debug for Guard {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("Guard(..)")
-    }
-}
+boardlot_service::shown_as!(Guard, "Guard(..)");
 
 /// The error of a lock that is not released in time.
 pub(super) fn still_locked() -> Error {

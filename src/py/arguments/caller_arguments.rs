@@ -7,27 +7,22 @@ use std::{
     time::Duration,
 };
 
-use pyo3::{
-    conversion::FromPyObjectOwned,
-    prelude::*,
-    types::{PyDict, PyFloat, PyList, PyString, PyTuple},
-};
+use pyo3::{conversion::FromPyObjectOwned, types::PyFloat};
 
 pub use super::numbers::{is_bool, number, plain_number};
 use super::request_arguments::compact_json;
-pub use crate::py::interpreter::texts::{optional_text, secret_bytes, secret_text, text, text_of};
+pub use crate::py::interpreter::texts::{optional_text, secret_bytes, secret_text, text};
+use crate::py::prelude::*;
 use crate::{
     api::Argument,
-    error::Error,
     os::{
         atomic_file,
         texts::{expand_user, shown_path, without_mark},
     },
     py::{
         interpreter::{
-            callback::{self, Invoke, no_stop_iteration},
-            errors::{is_error, raise, wrong_type},
-            shutdown_gate::detach,
+            callback::{self, no_stop_iteration},
+            errors::is_error,
             texts::not_unicode,
         },
         values::dates::{DateClasses, date},

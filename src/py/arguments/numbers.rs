@@ -3,14 +3,14 @@
 use pyo3::{
     conversion::FromPyObjectOwned,
     exceptions::PyTypeError,
-    prelude::*,
-    types::{PyBool, PyFloat, PyType},
+    types::{PyBool, PyFloat},
 };
 
 use crate::py::interpreter::{
-    callback::{self, Invoke, import, no_stop_iteration},
+    callback::{self, no_stop_iteration},
     errors::is_error,
 };
+use crate::py::prelude::*;
 
 /// Returns true for a bool, also of numpy: it is not a number.
 pub fn is_bool(value: &Bound<'_, PyAny>) -> PyResult<bool> {

@@ -1,25 +1,15 @@
 //! The query, body and headers of a custom request.
 
 use ::http::HeaderMap;
-use boardlot_gated::gated;
 use bytes::Bytes;
-use pyo3::{
-    exceptions::PyTypeError,
-    prelude::*,
-    types::{PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple},
-    wrap_pyfunction,
-};
+use pyo3::{exceptions::PyTypeError, types::PyMapping, wrap_pyfunction};
 use serde_json::value::RawValue;
 
 use super::numbers::plain_number;
+use crate::py::prelude::*;
 use crate::{
-    error::Error,
     http::{Body, header_pair},
-    py::interpreter::{
-        callback::{Invoke, import},
-        errors::{is_error, raise, wrong_type},
-        texts::text,
-    },
+    py::interpreter::{errors::is_error, texts::text},
 };
 
 /// Query pairs from a dict or a list of pairs, in their order.
@@ -88,7 +78,6 @@ pub fn body_members(value: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
 
 /// What `json` writes for a value that it does not know: for a number, also of numpy, that number.
 #[gated]
-#[pyfunction]
 fn json_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let class = value.get_type().name()?;
     plain_number(value)?.ok_or_else(|| {
@@ -98,7 +87,6 @@ fn json_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 
 /// The int or float that a number is, also one of numpy; None for other values and for bools.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_plain_number")]
 pub fn python_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     plain_number(value)
@@ -131,7 +119,7 @@ pub fn headers(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<HeaderM
         let (key, item): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
         let key = text(&format!("a key of {name}"), &key)?;
         let item = text(&format!("a value of {name}"), &item)?;
-        let (key, item) = header_pair(&key, &item).map_err(|error| raise(value.py(), error))?;
+        let (key, item) = header_pair(&key, &item).or_raise(value.py())?;
         map.append(key, item);
     }
     Ok(map)

@@ -6,15 +6,14 @@ use std::{
     time::Duration,
 };
 
-use pyo3::prelude::*;
-
+use crate::py::prelude::*;
 use crate::{
-    error::{Error, ErrorKind, Result},
+    error::ErrorKind,
     http::PoolSlot,
     os::process::on_behalf_of,
     py::{
         hooks::{logging, observer},
-        interpreter::{errors::raise, shutdown_gate},
+        interpreter::shutdown_gate,
     },
 };
 
@@ -50,7 +49,7 @@ pub fn block_in<T: Send>(
         Err(error) => outcome = Some(Err(error)),
     }
     let outcome = outcome.unwrap_or_else(|| Err(Error::internal("the call has no outcome")));
-    let value = outcome.map_err(|error| raise(py, error))?;
+    let value = outcome.or_raise(py)?;
     // A signal that arrived meanwhile is raised now, before anything counts as received.
     py.check_signals()?;
     Ok(value)

@@ -3,17 +3,14 @@
 use std::future::Future;
 
 use futures_util::{FutureExt, future::BoxFuture};
-use pyo3::prelude::*;
 
 use super::{
     blocking::block_in,
     completion::{Completed, Finished, Startable},
     operation::Operation,
 };
-use crate::{
-    error::Result,
-    http::{PoolSlot, Transport},
-};
+use crate::http::{PoolSlot, Transport};
+use crate::py::prelude::*;
 
 /// The mode of a client or pager: it returns results, or awaitables of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

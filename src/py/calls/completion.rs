@@ -3,13 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
-use pyo3::{exceptions::PyRuntimeError, prelude::*};
+use pyo3::exceptions::PyRuntimeError;
 
 use super::event_loop::CompletionQueue;
-use crate::{
-    error::{Error, Result},
-    py::interpreter::errors::raise,
-};
+use crate::py::prelude::*;
 
 /// An operation before its first `await`.
 pub trait Startable: Send {

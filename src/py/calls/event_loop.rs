@@ -8,19 +8,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use boardlot_gated::gated;
-use pyo3::{
-    prelude::*,
-    types::{PyWeakrefMethods, PyWeakrefReference},
-};
+use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};
 
+use crate::py::prelude::*;
 use crate::{
-    error::Error,
     os::process::PerProcess,
     py::interpreter::{
-        callback::Invoke,
-        errors::raise,
-        fork_safe_cell::{ForkSafeOnce, intern},
+        fork_safe_cell::ForkSafeOnce,
         notifier::{Notifier, Wake},
     },
 };
@@ -64,7 +58,7 @@ type LoopQueue = (Py<PyWeakrefReference>, Weak<CompletionQueue>);
 impl CompletionQueue {
     pub fn of(event_loop: &Bound<'_, PyAny>) -> PyResult<Arc<Self>> {
         let py = event_loop.py();
-        let queues = QUEUES.get_or_make(|| Ok(Mutex::default())).map_err(|e| raise(py, e))?;
+        let queues = QUEUES.get_or_make(|| Ok(Mutex::default())).or_raise(py)?;
         let queues = || queues.lock().unwrap_or_else(PoisonError::into_inner);
         let known = queues().iter().find_map(|(known, queue)| {
             let known = known.bind(py).upgrade()?;
@@ -86,7 +80,7 @@ impl CompletionQueue {
         if let Ok(queue) = CompletionQueue::with_socket(event_loop) {
             return Ok(queue);
         }
-        let notifier = Notifier::get().map_err(|error| raise(event_loop.py(), error))?;
+        let notifier = Notifier::get().or_raise(event_loop.py())?;
         let waker = Waker::Notifier(notifier, event_loop.clone().unbind());
         Ok(Arc::new(CompletionQueue { finished: Mutex::default(), waker }))
     }
@@ -154,7 +148,6 @@ pub struct ResolveFinished {
 }
 
 #[gated]
-#[pymethods]
 impl ResolveFinished {
     fn __call__(&self, py: Python<'_>) -> PyResult<()> {
         #[cfg(unix)]

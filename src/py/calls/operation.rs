@@ -8,14 +8,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use boardlot_gated::gated;
-use pyo3::{
-    PyTraverseError, PyVisit,
-    exceptions::{
-        PyAttributeError, PyRuntimeError, PyRuntimeWarning, PyStopAsyncIteration, PyStopIteration,
-        PyTypeError,
-    },
-    prelude::*,
+use pyo3::exceptions::{
+    PyAttributeError, PyRuntimeError, PyRuntimeWarning, PyStopAsyncIteration, PyStopIteration,
+    PyTypeError,
 };
 use tokio::task::AbortHandle;
 
@@ -23,15 +18,12 @@ use super::{
     completion::{Completed, Completion, CompletionGuard, Startable},
     event_loop::{CompletionQueue, running_loop},
 };
+use crate::py::prelude::*;
 use crate::{
     os::process::{on_behalf_of, runtime},
     py::{
         hooks::{logging, observer},
-        interpreter::{
-            callback::{Invoke, no_stop_iteration},
-            errors::raise,
-            fork_safe_cell::intern,
-        },
+        interpreter::callback::no_stop_iteration,
     },
 };
 
@@ -78,7 +70,7 @@ impl Operation {
             return Ok(Step::Returned(value));
         }
         let event_loop = running_loop(py)?;
-        let runtime = runtime().map_err(|error| raise(py, error))?;
+        let runtime = runtime().or_raise(py)?;
         logging::refresh_levels(py)?;
         let queue = CompletionQueue::of(&event_loop)?;
         let waiter = event_loop.invoke_method(intern!(py, "create_future"), ())?.unbind();
@@ -123,7 +115,6 @@ enum Step {
 // The iterator that `await` uses. Returning a future of the loop with a callback that notices its
 // cancellation would cost each request one more iteration of the loop.
 #[gated]
-#[pymethods]
 impl Operation {
     fn __await__(this: Py<Self>) -> Py<Self> {
         this

@@ -5,20 +5,12 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use boardlot_gated::gated;
-use pyo3::prelude::*;
-
 use super::{
     blocking::block_in,
     call::{Call, CallMode},
 };
-use crate::{
-    http::PoolSlot,
-    py::interpreter::{
-        callback::{Invoke, import},
-        fork_safe_cell::intern,
-    },
-};
+use crate::http::PoolSlot;
+use crate::py::prelude::*;
 
 /// A progress bar for one call.
 pub struct Progress<'a> {
@@ -75,7 +67,6 @@ fn progress_module(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 struct Counter(CountFn);
 
 #[gated]
-#[pymethods]
 impl Counter {
     fn __call__(&self) -> Option<u64> {
         (self.0)()

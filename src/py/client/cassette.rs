@@ -2,18 +2,10 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use boardlot_gated::gated;
-use pyo3::{prelude::*, types::PyTuple};
-
+use crate::py::prelude::*;
 use crate::{
     http::{Cassette, Recorder as CoreRecorder, Replay as CoreReplay},
-    py::{
-        arguments::caller_arguments::user_path,
-        interpreter::{
-            errors::{cannot_pickle, raise, wrong_type},
-            shutdown_gate::detach,
-        },
-    },
+    py::{arguments::caller_arguments::user_path, interpreter::errors::cannot_pickle},
 };
 
 /// Records the traffic of clients in a new file at `path`, for tests and bug reports.
@@ -40,11 +32,10 @@ pub struct Recorder {
 }
 
 #[gated]
-#[pymethods]
 impl Recorder {
     #[new]
     fn new(py: Python<'_>, #[pyo3(from_py_with = user_path)] path: PathBuf) -> PyResult<Self> {
-        let recorder = CoreRecorder::create(&path).map_err(|error| raise(py, error))?;
+        let recorder = CoreRecorder::create(&path).or_raise(py)?;
         Ok(Recorder { cassette: Arc::new(Cassette::Recorder(recorder)), path })
     }
 
@@ -52,7 +43,7 @@ impl Recorder {
     /// cannot be stored, such as on a full disk.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let Cassette::Recorder(recorder) = self.cassette.as_ref() else { return Ok(()) };
-        detach(py, || recorder.close()).map_err(|error| raise(py, error))
+        detach(py, || recorder.close()).or_raise(py)
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
@@ -88,11 +79,10 @@ pub struct Replay {
 }
 
 #[gated]
-#[pymethods]
 impl Replay {
     #[new]
     fn new(py: Python<'_>, #[pyo3(from_py_with = user_path)] path: PathBuf) -> PyResult<Self> {
-        let replay = CoreReplay::open(&path).map_err(|error| raise(py, error))?;
+        let replay = CoreReplay::open(&path).or_raise(py)?;
         let base_url = replay.base_url().map(str::to_owned);
         Ok(Replay { cassette: Arc::new(Cassette::Replay(replay)), path, base_url })
     }

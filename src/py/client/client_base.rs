@@ -3,30 +3,24 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ::http::{HeaderMap, Method};
-use boardlot_gated::gated;
-use pyo3::{
-    PyTraverseError, PyVisit,
-    prelude::*,
-    types::{PyDict, PyTuple, PyType},
-};
 
 use super::{
     client_options::{build_client, check_names, check_picklable},
     endpoint::Endpoint,
     endpoint_arguments::{ArgumentName, Arguments, endpoint_arguments},
     many_keys::ManyKeys,
-    paging::style,
+    paging::paging_argument,
     response::{Explanation, Response},
 };
+use crate::py::prelude::*;
 use crate::{
     api::{self, ENDPOINTS},
     client::Client as Core,
-    error::Error,
     http::{Body, HttpResponse, RequestPlan, method},
     pages::PagedCall,
     py::{
         arguments::{
-            caller_arguments::{number, optional_text, text, text_of},
+            caller_arguments::{number, optional_text, text},
             request_arguments,
         },
         calls::{
@@ -34,11 +28,7 @@ use crate::{
             event_loop::load_asyncio,
         },
         hooks::observer::{Hooks, PythonObserver},
-        interpreter::{
-            callback::{Invoke, import},
-            errors::raise,
-            weak_ref::StrongRef,
-        },
+        interpreter::weak_ref::StrongRef,
         pager::pager_base::PagerBase,
         rows::{records::Records, row_builder_pool::RowBuilderPool},
         values::dates::DateClasses,
@@ -64,7 +54,7 @@ pub struct ClientBase {
 
 impl ClientBase {
     fn core(&self, py: Python<'_>) -> PyResult<Core> {
-        self.core.transport().check_open().map_err(|error| raise(py, error))?;
+        self.core.transport().check_open().or_raise(py)?;
         Ok(self.core.clone())
     }
 
@@ -89,7 +79,6 @@ impl ClientBase {
 }
 
 #[gated]
-#[pymethods]
 impl ClientBase {
     #[new]
     #[classmethod]
@@ -238,7 +227,7 @@ impl ClientBase {
         let core = base.core(py)?;
         let (endpoint, arguments) = endpoint_arguments(endpoint, &arguments)?;
         let pages = core.part_of_pages(&endpoint, &arguments, part);
-        let pages = pages.map_err(|error| raise(py, error))?;
+        let pages = pages.or_raise(py)?;
         PagerBase::new_pager(py, base.mode, pages, Some(this.as_any()))
     }
 
@@ -254,9 +243,7 @@ impl ClientBase {
         let core = base.core(py)?;
         let resume = optional_text("resume", resume)?;
         let (endpoint, arguments) = endpoint_arguments(endpoint, &arguments)?;
-        let pages = core
-            .pages(&endpoint, &arguments, windows, resume.as_deref())
-            .map_err(|error| raise(py, error))?;
+        let pages = core.pages(&endpoint, &arguments, windows, resume.as_deref()).or_raise(py)?;
         PagerBase::new_pager(py, base.mode, pages, Some(this.as_any()))
     }
 
@@ -281,7 +268,6 @@ impl ClientBase {
         Self::run(this, Call::new("request", future, Box::new(finish)))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the public signature")]
     fn _paginate<'py>(
         this: &Bound<'py, Self>,
         method: &Bound<'py, PyAny>,
@@ -302,9 +288,10 @@ impl ClientBase {
             let shown = plan.method().to_string();
             return Err(raise(py, Error::argument("method", &shown, "GET or POST")));
         }
-        let style = style(paging, plan.method())?;
-        let listing = PagedCall::custom(plan, &rows, style);
-        let pages = core.list(listing, resume.as_deref()).map_err(|error| raise(py, error))?;
+        let paging = paging_argument(paging)?;
+        let paging = paging.map_err(|what| raise(py, Error::config(format!("paging {what}"))))?;
+        let listing = PagedCall::custom(plan, &rows, paging);
+        let pages = core.list(listing, resume.as_deref()).or_raise(py)?;
         PagerBase::new_pager(py, base.mode, pages, Some(this.as_any()))
     }
 
@@ -342,7 +329,7 @@ impl ClientBase {
             let path = text("path", &path)?;
             core.explain(&plan(py, &method, &path, query.as_ref(), body, HeaderMap::new())?)
         };
-        Ok(Explanation(explained.map_err(|error| raise(py, error))?))
+        Ok(Explanation(explained.or_raise(py)?))
     }
 
     fn _fetch_many<'py>(
@@ -409,6 +396,6 @@ fn plan(
     body: Body,
     headers: HeaderMap,
 ) -> PyResult<RequestPlan> {
-    let verb = method(verb).map_err(|error| raise(py, error))?;
+    let verb = method(verb).or_raise(py)?;
     Ok(RequestPlan::custom(verb, path, request_arguments::query(query)?, body, headers))
 }

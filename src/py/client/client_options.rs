@@ -2,31 +2,26 @@
 
 use std::sync::Arc;
 
-use pyo3::{
-    exceptions::PyTypeError,
-    prelude::*,
-    types::{PyDict, PyTuple, PyType},
-};
+use pyo3::exceptions::PyTypeError;
 
 use super::{
     cassette::cassette,
     rate_limit::{client_rate, profile_rate},
 };
+use crate::py::prelude::*;
 use crate::{
-    client::Client as Core,
-    client::options::{CLIENT_OPTIONS, OptionKind},
-    error::{Error, did_you_mean},
+    client::{
+        Client as Core,
+        options::{CLIENT_OPTIONS, OptionKind},
+    },
+    error::did_you_mean,
     http::{BaseUrl, TransportOptions, check_address, is_public_header},
     profile::Profile,
     py::{
         arguments::{caller_arguments, request_arguments::headers},
         credentials::auth::Auth,
         hooks::observer::{Hooks, PythonObserver},
-        interpreter::{
-            caller_context::load_contextvars,
-            errors::{cannot_pickle_secret, raise},
-            shutdown_gate::detach,
-        },
+        interpreter::{caller_context::load_contextvars, errors::cannot_pickle_secret},
     },
 };
 
@@ -37,7 +32,6 @@ pub fn build_client(
     base_url: Option<String>,
     given: &Bound<'_, PyDict>,
 ) -> PyResult<(Core, Arc<PythonObserver>, Vec<Py<PyAny>>)> {
-    let refuse = |error| raise(py, error);
     let mut transport = TransportOptions::default();
     let (mut auth, mut profile) = (None, None);
     let mut recorded_base_url = None;
@@ -48,8 +42,7 @@ pub fn build_client(
         match option.kind {
             OptionKind::Credentials => auth = Some(Auth::from_argument(&value)?),
             OptionKind::Profile => {
-                profile =
-                    Some(Profile::load(&caller_arguments::text(name, &value)?).map_err(refuse)?);
+                profile = Some(Profile::load(&caller_arguments::text(name, &value)?).or_raise(py)?);
             }
             OptionKind::Cassette => {
                 let (cassette, base_url) = cassette(name, &value)?;
@@ -60,7 +53,7 @@ pub fn build_client(
             OptionKind::ResponseHook => on_response = Some(value),
             OptionKind::WebSocketUrl => {
                 let url = caller_arguments::text(name, &value)?;
-                check_address(name, &url, ["wss", "ws"]).map_err(refuse)?;
+                check_address(name, &url, ["wss", "ws"]).or_raise(py)?;
             }
             OptionKind::Seconds(field) => {
                 *field(&mut transport) = caller_arguments::seconds(name, &value)?;
@@ -94,7 +87,7 @@ pub fn build_client(
                 Some(caller_arguments::file_contents(py, "ca_file", file)?);
         }
         if transport.rate_limit.is_none() {
-            transport.rate_limit = profile_rate(profile).map_err(refuse)?;
+            transport.rate_limit = profile_rate(profile).or_raise(py)?;
         }
     }
     load_contextvars(py)?;
@@ -105,7 +98,7 @@ pub fn build_client(
     let base_url = base_url
         .or(recorded_base_url)
         .or_else(|| profile.as_ref().map(|profile| profile.base_url.clone()))
-        .ok_or_else(|| refuse(Error::config("base_url is missing; pass base_url or profile")))?;
+        .ok_or_else(|| raise(py, Error::config("base_url is missing; pass base_url or profile")))?;
     let auth = match (auth, profile) {
         (Some(auth), _) => Some(auth),
         (None, Some(profile)) => {
@@ -114,9 +107,9 @@ pub fn build_client(
         (None, None) => None,
     };
     let (credentials, object) = auth.map(|auth| (auth.credentials, auth.object)).unzip();
-    let base = BaseUrl::parse(&base_url).map_err(refuse)?;
+    let base = BaseUrl::parse(&base_url).or_raise(py)?;
     // It may read a file for each authority that the system trusts.
-    let core = detach(py, || Core::new(base, credentials, transport)).map_err(refuse)?;
+    let core = detach(py, || Core::new(base, credentials, transport)).or_raise(py)?;
     let referents = strong_refs.into_iter().map(Py::into_any).chain(object.flatten()).collect();
     Ok((core, observer, referents))
 }

@@ -2,27 +2,18 @@
 
 use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
-use boardlot_gated::gated;
-use pyo3::{
-    PyTraverseError, PyVisit,
-    prelude::*,
-    types::{PyDict, PyMapping, PyTuple, PyType},
-};
+use pyo3::types::PyMapping;
 
-use super::paging::DateRange;
+use super::paging::{DateRange, paging_argument};
+use crate::py::prelude::*;
 use crate::{
     api::{
-        self, Declaration, DeclarationError, DeclaredPaging, ENDPOINTS, Field, Record,
-        ResponseShape, declared_field,
+        self, Declaration, DeclarationError, ENDPOINTS, Field, Paging, Record, ResponseShape,
+        declared_field,
     },
     endpoint_file,
-    error::Error,
     py::{
         arguments::caller_arguments::{file_contents, optional_text, path as path_argument, text},
-        interpreter::{
-            callback::{Invoke, import},
-            errors::{raise, wrong_type},
-        },
         rows::row_builder_pool::RowBuilderPool,
     },
 };
@@ -67,13 +58,11 @@ impl Endpoint {
 }
 
 #[gated]
-#[pymethods]
 impl Endpoint {
     #[new]
     #[pyo3(signature = (
         name, method, path, *, rows = None, paging = None, record = None, arguments = None, doc = None,
     ), text_signature = "(name, method, path, *, rows=None, paging=None, record=None, arguments=None, doc='')")]
-    #[expect(clippy::too_many_arguments, reason = "the public signature")]
     fn new(
         py: Python<'_>,
         name: &Bound<'_, PyAny>,
@@ -97,7 +86,13 @@ impl Endpoint {
             method: text("method", method)?,
             path: text("path", path)?,
             rows: optional_text("rows", rows)?,
-            paging: paging.map(declared_paging).transpose()?,
+            paging: match paging {
+                Some(paging) => Some(
+                    paging_argument(paging)?
+                        .map_err(|what| refuse(DeclarationError::new(&["paging"], what)))?,
+                ),
+                None => None,
+            },
             record: match (record, class) {
                 (None, _) => Vec::new(),
                 (Some(_), Some(class)) => class_fields(class)?.map_err(refuse)?,
@@ -142,8 +137,8 @@ impl Endpoint {
     fn paging<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(match &self.declaration.paging {
             None => None,
-            Some(DeclaredPaging::Cursor(name)) => Some(name.into_pyobject(py)?.into_any()),
-            Some(DeclaredPaging::DateRange(range)) => {
+            Some(Paging::Cursor(cursor)) => Some(cursor.name.into_pyobject(py)?.into_any()),
+            Some(Paging::DateRange(range)) => {
                 Some(Bound::new(py, DateRange(range.clone()))?.into_any())
             }
         })
@@ -255,7 +250,6 @@ impl Endpoint {
 /// >>> bl.load_endpoints(folder / "endpoints.toml")["kline"].method
 /// 'GET'
 #[gated]
-#[pyfunction]
 #[pyo3(signature = (path, /))]
 pub fn load_endpoints<'py>(
     py: Python<'py>,
@@ -268,21 +262,11 @@ pub fn load_endpoints<'py>(
         raise(py, Error::config(format!("{file} is not valid UTF-8; expected a TOML file")))
     })?;
     let endpoints = PyDict::new(py);
-    let declared = endpoint_file::parse(&file, toml).map_err(|error| raise(py, error))?;
+    let declared = endpoint_file::parse(&file, toml).or_raise(py)?;
     for (name, (declaration, row)) in declared {
         endpoints.set_item(name, Py::new(py, Endpoint::declared(declaration, row, None))?)?;
     }
     Ok(endpoints)
-}
-
-fn declared_paging(paging: &Bound<'_, PyAny>) -> PyResult<DeclaredPaging> {
-    if let Ok(range) = paging.cast::<DateRange>() {
-        return Ok(DeclaredPaging::DateRange(range.get().0.clone()));
-    }
-    match paging.extract::<String>() {
-        Ok(name) => Ok(DeclaredPaging::Cursor(name)),
-        Err(_) => Err(wrong_type("paging", paging, "'next_key', 'page_flag' or a DateRange")),
-    }
 }
 
 /// Names and kinds.

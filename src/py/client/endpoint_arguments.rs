@@ -1,16 +1,11 @@
 //! The endpoint of a call, and its arguments.
 
-use boardlot_gated::gated;
-use pyo3::{prelude::*, types::PyString};
-
 use super::endpoint::Endpoint;
+use crate::py::prelude::*;
 use crate::{
     api::{Argument, ENDPOINTS, EndpointRef, endpoint},
-    error::{Error, did_you_mean},
-    py::{
-        arguments::caller_arguments::{argument, text},
-        interpreter::errors::{raise, wrong_type},
-    },
+    error::did_you_mean,
+    py::arguments::caller_arguments::{argument, text},
 };
 
 /// The arguments of an endpoint's method by name, unchecked.
@@ -48,7 +43,6 @@ pub fn endpoint_argument(value: &Bound<'_, PyAny>) -> PyResult<EndpointRef> {
 
 /// `; did you mean 'dividends'?`, or nothing: for names that Python code looks up.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_did_you_mean")]
 pub fn did_you_mean_of(word: &Bound<'_, PyString>, known: Vec<String>) -> String {
     did_you_mean(&word.to_string_lossy(), known.iter().map(String::as_str))

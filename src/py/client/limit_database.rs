@@ -1,21 +1,15 @@
 //! A rate limit whose state is in a database, which Python code reads and writes.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use boardlot_gated::gated;
 use futures_util::future::BoxFuture;
-use pyo3::{prelude::*, types::PyBytes};
 
+use crate::py::prelude::*;
 use crate::{
-    error::{Delivery, Error, ErrorKind, Result},
+    error::{Delivery, ErrorKind},
     http::redact_named_secrets,
     os::callback_pool,
     py::interpreter::{
-        callback::Invoke,
-        fork_safe_cell::intern,
         shutdown_gate::attach,
         weak_ref::{StrongRef, WeakRef},
     },
@@ -58,7 +52,6 @@ struct LimitChange {
 }
 
 #[gated]
-#[pymethods]
 impl LimitChange {
     /// The new state, of the state and the microseconds since 1970 of the database.
     fn __call__<'py>(&self, py: Python<'py>, state: &[u8], now: u64) -> Bound<'py, PyBytes> {
@@ -78,11 +71,7 @@ impl DatabaseStorage {
     }
 }
 
-impl fmt::Debug for DatabaseStorage {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("DatabaseStorage(..)")
-    }
-}
+boardlot_service::shown_as!(DatabaseStorage, "DatabaseStorage(..)");
 
 impl Storage for DatabaseStorage {
     fn change(&self, change: Change, allowance: Allowance) -> BoxFuture<'_, Result<Reserved>> {

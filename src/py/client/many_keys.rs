@@ -5,23 +5,18 @@ use std::{
     sync::{Arc, atomic::AtomicU64},
 };
 
-use pyo3::{
-    prelude::*,
-    types::{PyDict, PyString},
-};
-
 use super::endpoint_arguments::{Arguments, endpoint_arguments};
+use crate::py::prelude::*;
 use crate::{
     api::EncodedValue,
     client::{BatchOutcome, Client},
-    error::Error,
     py::{
         arguments::caller_arguments::argument,
         calls::{
             call::{Call, CallMode},
             progress::{CountFn, Progress},
         },
-        interpreter::errors::{exception, is_error, raise, wrong_type},
+        interpreter::errors::{exception, is_error},
         rows::records::Records,
     },
 };

@@ -1,17 +1,9 @@
 //! The `paging` argument of `paginate`.
 
-use ::http::Method;
-use boardlot_gated::gated;
-use pyo3::{
-    prelude::*,
-    types::{PyDict, PyString, PyTuple},
-};
-
+use crate::py::prelude::*;
 use crate::{
-    api::{FirstPage, NextEnd, ParameterLocation},
-    error::Error,
-    pages::PagingStyle,
-    py::{arguments::caller_arguments::optional_text, interpreter::errors::raise},
+    api::{NextEnd, Paging},
+    py::arguments::caller_arguments::optional_text,
 };
 
 /// Pages backward by moving the end of a date range.
@@ -30,7 +22,6 @@ use crate::{
 pub struct DateRange(pub crate::api::DateRange);
 
 #[gated]
-#[pymethods]
 impl DateRange {
     #[new]
     #[pyo3(
@@ -53,15 +44,9 @@ impl DateRange {
             let text = "a DateRange has an empty name; expected the name of a parameter or field";
             return Err(raise(py, Error::config(text)));
         }
-        let next = match (next, before) {
-            (Some(place), None) => NextEnd::At(place.split('.').map(str::to_owned).collect()),
-            (None, Some(field)) => NextEnd::DayBefore(field),
-            _ => {
-                let text = "DateRange takes exactly one of next and before";
-                return Err(raise(py, Error::config(text)));
-            }
-        };
-        Ok(DateRange(crate::api::DateRange { end, next, unique }))
+        let range = crate::api::DateRange::declared(Some(end), next, before, unique);
+        let text = "DateRange takes exactly one of next and before";
+        range.map(DateRange).ok_or_else(|| raise(py, Error::config(text)))
     }
 
     fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -92,25 +77,13 @@ impl DateRange {
     }
 }
 
-/// The paging style of an argument. The cursor is sent in the query of a GET, otherwise in the body.
-pub fn style(paging: &Bound<'_, PyAny>, method: &Method) -> PyResult<PagingStyle> {
-    let place =
-        if method == Method::GET { ParameterLocation::Query } else { ParameterLocation::Body };
+/// The paging of an argument, or what is wrong with the name of its cursor.
+pub fn paging_argument(paging: &Bound<'_, PyAny>) -> PyResult<Result<Paging, String>> {
     if let Ok(range) = paging.cast::<DateRange>() {
-        return Ok(PagingStyle::DateRange(place, range.get().0.clone()));
+        return Ok(Ok(Paging::DateRange(range.get().0.clone())));
     }
     match paging.extract::<&str>() {
-        Ok("next_key") => Ok(PagingStyle::NextKey(place)),
-        // Some endpoints expect an empty cursor for the first page. The caller puts it in the query or
-        // body.
-        Ok("page_flag") => Ok(PagingStyle::PageFlag(place, FirstPage::Omitted)),
-        _ => Err(raise(
-            paging.py(),
-            Error::argument(
-                "paging",
-                &paging.repr()?.to_string(),
-                "'next_key', 'page_flag' or a DateRange",
-            ),
-        )),
+        Ok(name) => Ok(Paging::declared(name)),
+        Err(_) => Err(wrong_type("paging", paging, Paging::EXPECTED)),
     }
 }

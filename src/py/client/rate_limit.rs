@@ -2,25 +2,14 @@
 
 use std::sync::Arc;
 
-use boardlot_gated::gated;
-use pyo3::{
-    PyTraverseError, PyVisit,
-    prelude::*,
-    types::{PyDict, PyString},
-};
-
 use super::limit_database::DatabaseStorage;
+use crate::py::prelude::*;
 use crate::{
-    error::Error,
     http::{BaseUrl, ClientRate},
     profile::Profile,
     py::{
         arguments::caller_arguments::{integer, rate, text},
-        interpreter::{
-            callback::{Invoke, import},
-            errors::{cannot_pickle_secret, raise, wrong_type},
-            weak_ref::StrongRef,
-        },
+        interpreter::{errors::cannot_pickle_secret, weak_ref::StrongRef},
     },
     shared_limit::{Allowance, SharedLimit, Usage},
 };
@@ -65,7 +54,6 @@ struct Database {
 }
 
 #[gated]
-#[pymethods]
 impl RateLimit {
     #[new]
     #[pyo3(signature = (rate, *, burst = None, name = None, database = None))]
@@ -77,23 +65,20 @@ impl RateLimit {
         name: Option<&Bound<'_, PyAny>>,
         database: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let refuse = |error| raise(py, error);
         let burst = burst.map(|burst| integer("burst", burst, 1, BURST_MAX)).transpose()?;
         let burst = burst.and_then(|burst| u32::try_from(burst).ok()).unwrap_or(1);
         let allowance = Allowance { rate, burst };
         let name = name.map(|name| text("name", name)).transpose()?;
         if name.as_ref().is_some_and(String::is_empty) {
-            return Err(refuse(Error::argument("name", "''", "any other text, or None")));
+            return Err(raise(py, Error::argument("name", "''", "any other text, or None")));
         }
         let (limit, database) = match (name, database) {
             (None, None) => (SharedLimit::in_process(allowance), None),
-            (Some(name), None) => {
-                (SharedLimit::on_machine(allowance, &name).map_err(refuse)?, None)
-            }
+            (Some(name), None) => (SharedLimit::on_machine(allowance, &name).or_raise(py)?, None),
             (None, Some(_)) => {
                 let text =
                     "database is set without a name; pass name=, by which processes share it";
-                return Err(refuse(Error::config(text)));
+                return Err(raise(py, Error::config(text)));
             }
             (Some(name), Some(database)) => {
                 let url = text("database", database)?;
@@ -249,7 +234,6 @@ pub fn profile_rate(profile: &Profile) -> crate::error::Result<Option<ClientRate
 /// The limit that all processes of this user share which use the same application at a service, whatever
 /// the profile: the service grants its rate to the application.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_application_limit")]
 pub fn application_limit(
     py: Python<'_>,
@@ -259,7 +243,7 @@ pub fn application_limit(
 ) -> PyResult<RateLimit> {
     let limit = application_name(base_url, application)
         .and_then(|name| SharedLimit::on_machine(Allowance { rate, burst: 1 }, &name));
-    let limit = Arc::new(limit.map_err(|error| raise(py, error))?);
+    let limit = Arc::new(limit.or_raise(py)?);
     Ok(RateLimit { limit, database: None })
 }
 

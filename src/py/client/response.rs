@@ -1,20 +1,8 @@
 //! The results of `request` and `explain`.
 
-use boardlot_gated::gated;
-use pyo3::{
-    prelude::*,
-    types::{PyBytes, PyDict},
-};
-
 use super::rate_limit::description;
-use crate::{
-    error::Error,
-    http::{HttpResponse, is_public_header},
-    py::interpreter::{
-        callback::{Invoke, import},
-        errors::raise,
-    },
-};
+use crate::http::{HttpResponse, is_public_header};
+use crate::py::prelude::*;
 
 /// A response as it was received; the envelope is not checked.
 ///
@@ -26,7 +14,6 @@ use crate::{
 pub struct Response(pub HttpResponse);
 
 #[gated]
-#[pymethods]
 impl Response {
     /// The HTTP status.
     #[getter]
@@ -82,7 +69,6 @@ fn in_any_case(headers: Bound<'_, PyDict>) -> PyResult<Bound<'_, PyAny>> {
 pub struct Explanation(pub crate::client::Explanation);
 
 #[gated]
-#[pymethods]
 impl Explanation {
     /// The HTTP method.
     #[getter]

@@ -2,20 +2,18 @@
 
 use std::sync::Arc;
 
-use boardlot_gated::gated;
-use pyo3::{prelude::*, pybacked::PyBackedBytes};
+use pyo3::pybacked::PyBackedBytes;
 use tokio::task::JoinHandle;
 
 use super::endpoint_arguments::{Arguments, endpoint_arguments};
+use crate::py::prelude::*;
 use crate::{
     api::{EncodedValue, Field, Parameter, ParameterKind, TimeUnit},
     decode::{PageSlice, Rows, StoredFill, StoredRecord, page_of_texts},
-    error::{Error, Result},
     os::process,
     pages::RecordsCall,
     py::{
-        arguments::caller_arguments::{argument, text_of},
-        interpreter::{errors::raise, shutdown_gate::detach},
+        arguments::caller_arguments::argument,
         rows::{records::Records, row_builder_pool::RowBuilderPool},
     },
 };
@@ -29,7 +27,6 @@ static OBSERVED: [Field; 2] = [
 /// Each record of a list as an archive stores it: its identity in the list, a digest without the
 /// ignored fields, and its text as the service sent it.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_record_texts")]
 pub fn record_texts(
     py: Python<'_>,
@@ -41,7 +38,7 @@ pub fn record_texts(
     let owned =
         |record: StoredRecord<'_>| (record.identity, record.digest, record.text.into_owned());
     detach(py, || Ok(rows.to_stored(&identity, &ignored)?.into_iter().map(owned).collect()))
-        .map_err(|error| raise(py, error))
+        .or_raise(py)
 }
 
 /// A fill's identity, update time in microseconds (0 if it has none), symbol and text.
@@ -49,14 +46,12 @@ type Fill = (String, i64, Option<String>, String);
 
 /// Each fill as an archive stores it.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_fill_rows")]
 pub fn fill_rows(py: Python<'_>, records: &Bound<'_, Records>) -> PyResult<Vec<Fill>> {
     let rows = records.get().rows();
     let owned =
         |fill: StoredFill<'_>| (fill.identity, fill.updated, fill.code, fill.text.into_owned());
-    detach(py, || Ok(rows.to_stored_fills()?.into_iter().map(owned).collect()))
-        .map_err(|error| raise(py, error))
+    detach(py, || Ok(rows.to_stored_fills()?.into_iter().map(owned).collect())).or_raise(py)
 }
 
 /// The records of a call to the method with this name, made of stored texts. Checks the arguments as
@@ -64,7 +59,6 @@ pub fn fill_rows(py: Python<'_>, records: &Bound<'_, Records>) -> PyResult<Vec<F
 /// scanned while the next one is read. With `observed`, the schema has what an archive adds to a change.
 /// `seen_at` is when they were seen, in microseconds: a member of their metadata.
 #[gated]
-#[pyfunction]
 #[pyo3(
     name = "_stored_records",
     signature = (method, arguments, texts, observed = false, seen_at = None)
@@ -78,7 +72,7 @@ pub fn stored_records<'py>(
     seen_at: Option<i64>,
 ) -> PyResult<Py<PyAny>> {
     let (endpoint, given) = endpoint_arguments(method, &arguments)?;
-    let plan = RecordsCall::new(&endpoint, &given).map_err(|error| raise(py, error))?;
+    let plan = RecordsCall::new(&endpoint, &given).or_raise(py)?;
     let added: &[Field] = if observed { &OBSERVED } else { &[] };
     let fields = plan.fields.iter().chain(added).cloned().collect();
     let rows = Rows::new(scanned_pages(py, texts, seen_at)?, fields);
@@ -98,7 +92,7 @@ fn scanned_pages(
     let mut scanning: Option<Scanning> = None;
     let outcome = texts.try_iter()?.try_for_each(|text| -> PyResult<()> {
         let text: PyBackedBytes = text?.extract()?;
-        let runtime = process::runtime().map_err(|error| raise(py, error))?;
+        let runtime = process::runtime().or_raise(py)?;
         let next = runtime.spawn_blocking(move || {
             let page = page_of_texts(&text, seen_at).map(|page| PageSlice {
                 range: 0..page.len(),
@@ -121,14 +115,13 @@ fn scanned_pages(
 
 fn scanned(py: Python<'_>, scanning: Scanning) -> PyResult<PageSlice> {
     let wait = || process::runtime()?.block_on(scanning).map_err(|error| Error::aborted(&error));
-    let (_text, page) = detach(py, wait).map_err(|error| raise(py, error))?;
-    page.map_err(|error| raise(py, error))
+    let (_text, page) = detach(py, wait).or_raise(py)?;
+    page.or_raise(py)
 }
 
 /// A point in time in microseconds since 1970: the argument `name`, with the checks and errors of an
 /// endpoint's times.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_micros")]
 pub fn micros(
     py: Python<'_>,

@@ -1,16 +1,13 @@
 //! `_time_range`, for `boardlot.dask`, which splits a range into partitions.
 
-use boardlot_gated::gated;
-use pyo3::prelude::*;
-
 use super::endpoint_arguments::{Arguments, endpoint_arguments};
-use crate::{pages::time_range, py::interpreter::errors::raise};
+use crate::pages::time_range;
+use crate::py::prelude::*;
 
 /// The start and end of the range that a method would page through, in microseconds since 1970. Checks
 /// the arguments as the method does, and sends nothing. A range without an end reaches until
 /// `now_micros`; without that the result is None.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_time_range", signature = (method, arguments, now_micros = None))]
 pub fn time_range_of<'py>(
     py: Python<'py>,
@@ -19,5 +16,5 @@ pub fn time_range_of<'py>(
     now_micros: Option<i64>,
 ) -> PyResult<Option<(i64, i64)>> {
     let (endpoint, arguments) = endpoint_arguments(method, &arguments)?;
-    time_range(&endpoint, &arguments, now_micros).map_err(|error| raise(py, error))
+    time_range(&endpoint, &arguments, now_micros).or_raise(py)
 }

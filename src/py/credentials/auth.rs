@@ -1,20 +1,12 @@
 //! The `auth` argument of a client, or what a profile says instead.
 
-use pyo3::prelude::*;
-
 use super::{
     oauth::OAuth,
     profile::entry,
     static_credentials::{ApiKey, BearerToken},
 };
-use crate::{
-    auth::Credentials,
-    profile::Profile,
-    py::interpreter::{
-        callback::{Invoke, import},
-        errors::wrong_type,
-    },
-};
+use crate::py::prelude::*;
+use crate::{auth::Credentials, profile::Profile};
 
 /// The credentials of a client.
 pub struct Auth {

@@ -2,22 +2,17 @@
 
 use std::sync::Arc;
 
-use boardlot_gated::gated;
-use pyo3::{
-    PyTraverseError, PyVisit,
-    prelude::*,
-    types::{PyDict, PyFrozenSet},
-};
+use pyo3::types::PyFrozenSet;
 
 use super::store_argument::StoreObject;
+use crate::py::prelude::*;
 use crate::{
     auth::{Credentials, OAuth as Core, TokenSet},
-    error::Error,
     http::BaseUrl,
     py::{
-        arguments::caller_arguments::{secret_text, text, text_of},
+        arguments::caller_arguments::{secret_text, text},
         calls::blocking::block,
-        interpreter::errors::{cannot_pickle_secret, raise},
+        interpreter::errors::cannot_pickle_secret,
         values::dates::DateClasses,
     },
 };
@@ -62,7 +57,6 @@ impl OAuth {
 }
 
 #[gated]
-#[pymethods]
 impl OAuth {
     #[new]
     #[pyo3(signature = (client_id, *, store, client_secret = None, base_url = None, user = None))]
@@ -74,18 +68,17 @@ impl OAuth {
         #[pyo3(from_py_with = text_of::base_url)] base_url: Option<&str>,
         user: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let refuse = |error| raise(py, error);
         if client_id.is_empty() || client_id.chars().any(char::is_control) {
             let expected = "a non-empty string without control characters";
-            return Err(refuse(Error::argument("client_id", "not valid", expected)));
+            return Err(raise(py, Error::argument("client_id", "not valid", expected)));
         }
         let secret = client_secret.map(|value| secret_text("client_secret", value)).transpose()?;
         let (store, object) = StoreObject::from_argument(py, Some(store))?;
         let user = user.map(|user| text("user", user)).transpose()?;
-        let core = Core::new(client_id.to_owned(), secret, store).of_user(user).map_err(refuse)?;
+        let core = Core::new(client_id.to_owned(), secret, store).of_user(user).or_raise(py)?;
         if let Some(base_url) = base_url {
-            let base = BaseUrl::parse(base_url).map_err(refuse)?;
-            core.bind(base.as_str()).map_err(refuse)?;
+            let base = BaseUrl::parse(base_url).or_raise(py)?;
+            core.bind(base.as_str()).or_raise(py)?;
         }
         Ok(OAuth { core: Arc::new(core), store: object })
     }

@@ -2,24 +2,15 @@
 
 use std::path::PathBuf;
 
-use boardlot_gated::gated;
-use pyo3::{
-    exceptions::{PyInterruptedError, PyKeyError},
-    prelude::*,
-    types::PyDict,
-};
+use pyo3::exceptions::{PyInterruptedError, PyKeyError};
 
+use crate::py::prelude::*;
 use crate::{
-    error::Error,
     http::{BaseUrl, EnvironmentProxy},
     profile::{self, ChangeError, Profile, ProfileAuth},
     py::{
-        arguments::caller_arguments::{text, text_of},
-        interpreter::{
-            errors::raise,
-            files::os_error,
-            shutdown_gate::{detach, with_interpreter},
-        },
+        arguments::caller_arguments::text,
+        interpreter::{files::os_error, shutdown_gate::with_interpreter},
     },
 };
 
@@ -27,7 +18,6 @@ use crate::{
 /// a dict as `_profile` returns it. Refuses to change an existing profile unless `replace` is set.
 /// Raises `OSError` if the file cannot be written.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_save_profile", signature = (name, entry, *, replace = false))]
 pub fn save_profile(
     py: Python<'_>,
@@ -41,7 +31,6 @@ pub fn save_profile(
 
 /// Removes a profile from `config.toml`, and returns the path of the file.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_remove_profile")]
 pub fn remove_profile(
     py: Python<'_>,
@@ -52,7 +41,6 @@ pub fn remove_profile(
 
 /// Makes a profile the default of the command line, or with None no profile; returns the path of the file.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_set_default_profile")]
 pub fn set_default_profile(
     py: Python<'_>,
@@ -63,10 +51,9 @@ pub fn set_default_profile(
 
 /// The names of the profiles, and the default one or None.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_profiles")]
 pub fn profile_names(py: Python<'_>) -> PyResult<(Vec<String>, Option<String>)> {
-    let found = profile::names().map_err(|error| raise(py, error))?;
+    let found = profile::names().or_raise(py)?;
     Ok((found.names, found.default))
 }
 
@@ -96,17 +83,15 @@ fn change(
 
 /// The path of `config.toml`, with symbolic links resolved.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_config_file")]
 pub fn config_file(py: Python<'_>) -> PyResult<PathBuf> {
-    profile::config_file().map_err(|error| raise(py, error))
+    profile::config_file().or_raise(py)
 }
 
 /// A profile of `config.toml` as a dict: `base_url`, `endpoints` (a file, or None), `proxy` and `ca_file`
 /// (or None), `kind`, and where the secret is stored: `key_id` and `private_key`, or `client_id` and `store` (None: the keychain), and `passphrase_file` or
 /// `passphrase_command`. A missing profile is an error, or with `may_be_missing` None.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_profile", signature = (name, *, may_be_missing = false))]
 pub fn load_profile<'py>(
     py: Python<'py>,
@@ -114,16 +99,15 @@ pub fn load_profile<'py>(
     may_be_missing: bool,
 ) -> PyResult<Option<Bound<'py, PyDict>>> {
     let found = if may_be_missing { Profile::find(name) } else { Profile::load(name).map(Some) };
-    found.map_err(|error| raise(py, error))?.map(|profile| entry(py, profile)).transpose()
+    found.or_raise(py)?.map(|profile| entry(py, profile)).transpose()
 }
 
 /// Refuses to use the credentials of a profile at another service than its own: it could replay what they
 /// sign, or keep a token.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_check_profile_address")]
 pub fn check_profile_address(py: Python<'_>, of_profile: &str, base_url: &str) -> PyResult<()> {
-    let parsed = |url| BaseUrl::parse(url).map_err(|error| raise(py, error));
+    let parsed = |url| BaseUrl::parse(url).or_raise(py);
     let (own, other) = (parsed(of_profile)?, parsed(base_url)?);
     if own.as_str() == other.as_str() {
         return Ok(());
@@ -142,13 +126,12 @@ pub fn check_profile_address(py: Python<'_>, of_profile: &str, base_url: &str) -
 /// The variable of the environment that names a proxy for a service, and the URL of that proxy, which may
 /// have a password; None for a service that `NO_PROXY` excepts or that is on this machine.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_environment_proxy")]
 pub fn environment_proxy(
     py: Python<'_>,
     base_url: &str,
 ) -> PyResult<Option<(&'static str, String)>> {
-    let base = BaseUrl::parse(base_url).map_err(|error| raise(py, error))?;
+    let base = BaseUrl::parse(base_url).or_raise(py)?;
     Ok(EnvironmentProxy::of(&base).map(|named| (named.variable, named.address)))
 }
 

@@ -5,20 +5,19 @@ use std::{
     sync::{Arc, Mutex, PoisonError, Weak},
 };
 
-use pyo3::{exceptions::PyKeyError, prelude::*, types::PyBytes};
+use pyo3::exceptions::PyKeyError;
 use zeroize::Zeroizing;
 
 use super::store_call::{call_object, call_python};
+use crate::py::prelude::*;
 use crate::{
     auth::{
         SharedStore, TokenCaches,
         store::{Guard, KeyLocks, Secret, TokenStore},
     },
-    error::{Error, ErrorKind, Result},
+    error::ErrorKind,
     os::process::PerProcess,
     py::interpreter::{
-        callback::Invoke,
-        fork_safe_cell::intern,
         shutdown_gate::with_one_thread_state,
         weak_ref::{StrongRef, WeakRef},
     },

@@ -1,20 +1,11 @@
 //! `signature_payload` and `generate_key`.
 
-use boardlot_gated::gated;
-use pyo3::{
-    prelude::*,
-    types::{PyBytes, PyString},
-};
 use zeroize::Zeroizing;
 
+use crate::py::prelude::*;
 use crate::{
     auth::{Algorithm, blocking, generate, payload},
-    error::Error,
-    py::{
-        arguments::caller_arguments::{number, text_of},
-        calls::blocking::block,
-        interpreter::errors::raise,
-    },
+    py::{arguments::caller_arguments::number, calls::blocking::block},
 };
 
 /// The canonical request (five lines) that is signed.
@@ -26,7 +17,6 @@ use crate::{
 /// >>> payload.decode().splitlines()[:3]
 /// ['1767571200000', 'GET', '/api/v1.0/server-time']
 #[gated]
-#[pyfunction]
 #[pyo3(
     signature = (timestamp_ms, method, path, query = "", body = None),
     text_signature = "(timestamp_ms, method, path, query='', body=b'')",
@@ -48,17 +38,15 @@ pub fn signature_payload<'py>(
 /// >>> bl.generate_key().private_pem.splitlines()[0]
 /// '-----BEGIN PRIVATE KEY-----'
 #[gated]
-#[pyfunction]
 #[pyo3(signature = (algorithm = "Ed25519", *, bits = 3072))]
 pub fn generate_key(
     py: Python<'_>,
     #[pyo3(from_py_with = text_of::algorithm)] algorithm: &str,
     #[pyo3(from_py_with = number)] bits: i64,
 ) -> PyResult<GeneratedKey> {
-    let refuse = |error| raise(py, error);
-    let algorithm = Algorithm::parse(algorithm).map_err(refuse)?;
+    let algorithm = Algorithm::parse(algorithm).or_raise(py)?;
     let bits = usize::try_from(bits).map_err(|_| {
-        refuse(Error::argument("bits", &bits.to_string(), "2048, 3072, 4096 or 8192"))
+        raise(py, Error::argument("bits", &bits.to_string(), "2048, 3072, 4096 or 8192"))
     })?;
     // A large key takes half a minute, in which nothing can stop the library: Ctrl-C ends the wait.
     let (private_pem, public_pem) = block(py, blocking(move || generate(algorithm, bits)))?;
@@ -73,7 +61,6 @@ pub struct GeneratedKey {
 }
 
 #[gated]
-#[pymethods]
 impl GeneratedKey {
     /// The private key as PEM (PKCS#8). Store it where nobody else can read it.
     #[getter]
@@ -87,7 +74,6 @@ impl GeneratedKey {
         &self.public_pem
     }
 
-    #[expect(clippy::unused_self, reason = "a method of the Python class")]
     fn __repr__(&self) -> &'static str {
         "GeneratedKey(...)"
     }

@@ -5,25 +5,18 @@ use std::{
     sync::Arc,
 };
 
-use boardlot_gated::gated;
-use pyo3::{
-    exceptions::PyUserWarning,
-    prelude::*,
-    types::{PyBytes, PyString},
-};
+use pyo3::exceptions::PyUserWarning;
 use zeroize::Zeroizing;
 
+use crate::py::prelude::*;
 use crate::{
     auth::{Credentials, KeyPair, blocking, pem},
-    error::{Error, Result},
     os::texts::shown_path,
     py::{
-        arguments::caller_arguments::{secret_bytes, secret_text, text_of, user_path},
+        arguments::caller_arguments::{secret_bytes, secret_text, user_path},
         calls::blocking::block,
         interpreter::{
-            callback::{Invoke, import},
-            errors::{cannot_pickle, cannot_pickle_secret, is_error, raise, wrong_type},
-            shutdown_gate::detach,
+            errors::{cannot_pickle, cannot_pickle_secret, is_error},
             texts::not_unicode,
         },
     },
@@ -58,10 +51,9 @@ impl ApiKey {
         path: PathBuf,
         password: Option<&[u8]>,
     ) -> PyResult<Self> {
-        let refuse = |error| raise(py, error);
-        let (bytes, readable_by_others) = detach(py, || read_key_file(&path)).map_err(refuse)?;
+        let (bytes, readable_by_others) = detach(py, || read_key_file(&path)).or_raise(py)?;
         let key = read_key(py, bytes, password)?;
-        let api_key = ApiKey::from_key(key_id, key).map_err(refuse)?;
+        let api_key = ApiKey::from_key(key_id, key).or_raise(py)?;
         if readable_by_others {
             let path = path.display();
             let text =
@@ -87,7 +79,6 @@ impl ApiKey {
 }
 
 #[gated]
-#[pymethods]
 impl ApiKey {
     #[new]
     #[pyo3(signature = (key_id, private_key, *, password = None))]
@@ -99,10 +90,9 @@ impl ApiKey {
     ) -> PyResult<Self> {
         let password = password.map(|value| secret_bytes("password", value)).transpose()?;
         let password = password.as_ref().map(|bytes| bytes.as_slice());
-        let refuse = |error| raise(py, error);
         if let Ok(bytes) = private_key.cast::<PyBytes>() {
             let key = read_key(py, Zeroizing::new(bytes.as_bytes().to_vec()), password)?;
-            return ApiKey::from_key(key_id, key).map_err(refuse);
+            return ApiKey::from_key(key_id, key).or_raise(py);
         }
         // A text with undecodable bytes may be a path, and cannot be PEM.
         if let Ok(text) = private_key.cast::<PyString>()
@@ -110,7 +100,7 @@ impl ApiKey {
         {
             let text = secret_text("private_key", text)?;
             let key = read_key(py, Zeroizing::new(text.as_bytes().to_vec()), password)?;
-            return ApiKey::from_key(key_id, key).map_err(refuse);
+            return ApiKey::from_key(key_id, key).or_raise(py);
         }
         let path: PathBuf = user_path(private_key).map_err(|error| match is_error(py, &error) {
             true if private_key.is_instance_of::<PyString>() => {
@@ -136,12 +126,12 @@ impl ApiKey {
 
     /// The public key as PEM, to be uploaded to the dashboard.
     fn public_key_pem(&self, py: Python<'_>) -> PyResult<String> {
-        self.key.public_key_pem().map_err(|error| raise(py, error))
+        self.key.public_key_pem().or_raise(py)
     }
 
     /// Signs the bytes of `payload` and returns the signature in Base64.
     fn sign(&self, py: Python<'_>, payload: &[u8]) -> PyResult<String> {
-        self.key.sign(payload).map_err(|error| raise(py, error))
+        self.key.sign(payload).or_raise(py)
     }
 
     fn __repr__(&self) -> String {
@@ -173,12 +163,11 @@ impl BearerToken {
 }
 
 #[gated]
-#[pymethods]
 impl BearerToken {
     #[new]
     fn new(py: Python<'_>, token: &Bound<'_, PyAny>) -> PyResult<Self> {
         let token = secret_text("token", token)?;
-        Credentials::bearer(token).map(BearerToken).map_err(|error| raise(py, error))
+        Credentials::bearer(token).map(BearerToken).or_raise(py)
     }
 
     fn __repr__(&self) -> &'static str {
@@ -198,7 +187,7 @@ fn read_key(
     password: Option<&[u8]>,
 ) -> PyResult<KeyPair> {
     let Some(password) = password else {
-        return detach(py, || KeyPair::read(&bytes, None)).map_err(|error| raise(py, error));
+        return detach(py, || KeyPair::read(&bytes, None)).or_raise(py);
     };
     let password = Zeroizing::new(password.to_vec());
     block(py, blocking(move || KeyPair::read(&bytes, Some(&password))))

@@ -1,15 +1,11 @@
 //! The `store` argument of a login: one of boardlot's stores, or a custom object.
 
-use pyo3::{PyTraverseError, PyVisit, prelude::*};
-
 use super::{
     python_store::PythonStore,
     stores::{KeyringStore, TokenStoreBase},
 };
-use crate::{
-    auth::SharedStore,
-    py::interpreter::{errors::wrong_type, weak_ref::StrongRef},
-};
+use crate::py::prelude::*;
+use crate::{auth::SharedStore, py::interpreter::weak_ref::StrongRef};
 
 /// The Python object of a store, kept by the Python classes that use the store.
 pub struct StoreObject {
@@ -34,8 +30,8 @@ impl StoreObject {
         }
         for name in ["load", "save", "delete"] {
             if !store.getattr_opt(name)?.is_some_and(|method| method.is_callable()) {
-                let expected = "a KeyringStore, an EncryptedFileStore, a MemoryStore, or an object \
-                                with load(key), save(key, data) and delete(key)";
+                let expected = "a token store of boardlot's, or an object with load(key), \
+                                save(key, data) and delete(key)";
                 return Err(wrong_type("store", store, expected));
             }
         }

@@ -5,17 +5,14 @@ use std::{
     time::Instant,
 };
 
-use pyo3::prelude::*;
-
+use crate::py::prelude::*;
 use crate::{
-    error::{Error, ErrorKind, Result},
+    error::ErrorKind,
     http::redact_named_secrets,
     py::{
         calls::blocking::SIGNAL_POLL,
         interpreter::{
-            callback::import,
-            errors::raise,
-            shutdown_gate::{attach, detach, with_interpreter},
+            shutdown_gate::{attach, with_interpreter},
             weak_ref::WeakRef,
         },
     },

@@ -1,36 +1,42 @@
-//! `KeyringStore`, `EncryptedFileStore` and `MemoryStore`.
+//! The token stores. The stub `_core/_stores.pyi` has their types.
 //!
 //! The core calls a store on a thread that may block, and holds no lock of this process that Python
 //! code could wait for.
 
 use std::{path::PathBuf, sync::Arc};
 
-use boardlot_gated::gated;
-use pyo3::{
-    PyTraverseError, PyVisit,
-    prelude::*,
-    types::{PyBytes, PyString, PyTuple},
-};
-
 use super::store_call::{call_python, call_store, check_signals};
+use crate::py::prelude::*;
 use crate::{
     auth::{
         SharedStore, blocking,
         store::{EncryptedFile, Keychain, Memory, Passphrase, Secret, TokenStore},
     },
-    error::{Error, Result},
     py::{
-        arguments::caller_arguments::{secret_text, text_of, user_path},
+        arguments::caller_arguments::{secret_text, user_path},
         calls::blocking::block,
         interpreter::{
-            callback::Invoke,
-            errors::{cannot_pickle, raise, wrong_type},
+            errors::cannot_pickle,
             weak_ref::{StrongRef, WeakRef},
         },
     },
 };
 
-/// The base class of `KeyringStore`, `EncryptedFileStore` and `MemoryStore`.
+/// Adds the stores to the module, from which `boardlot` exports those in `_STORES`.
+pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let (py, stores) = (module.py(), PyDict::new(module.py()));
+    for class in [
+        py.get_type::<KeyringStore>(),
+        py.get_type::<EncryptedFileStore>(),
+        py.get_type::<MemoryStore>(),
+    ] {
+        module.add(class.name()?, &class)?;
+        stores.set_item(class.name()?, class)?;
+    }
+    module.add("_STORES", stores)
+}
+
+/// The base class of the token stores.
 #[pyclass(frozen, subclass, module = "boardlot._core")]
 pub struct TokenStoreBase {
     shared: SharedStore,
@@ -63,7 +69,6 @@ impl TokenStoreBase {
 }
 
 #[gated]
-#[pymethods]
 impl TokenStoreBase {
     /// Returns the bytes stored under `key`, or None.
     fn load<'py>(
@@ -96,7 +101,7 @@ impl TokenStoreBase {
     }
 }
 
-/// The keychain of the operating system: Secret Service, Keychain or Credential Manager.
+/// The keychain of the operating system: Secret Service, Keychain or Credential Manager. For your own machine.
 ///
 /// Each method raises `StoreError` if the keychain cannot be used. Tokens are never stored as plain text
 /// instead. For an example of the methods, see `MemoryStore`.
@@ -104,25 +109,22 @@ impl TokenStoreBase {
 pub struct KeyringStore;
 
 #[gated]
-#[pymethods]
 impl KeyringStore {
     #[new]
     pub fn new() -> PyClassInitializer<Self> {
         TokenStoreBase::new(Keychain::default(), true).add_subclass(KeyringStore)
     }
 
-    #[expect(clippy::unused_self, reason = "a method of the Python class")]
     fn __repr__(&self) -> &'static str {
         "KeyringStore()"
     }
 
-    #[expect(clippy::unused_self, reason = "a method of the Python class")]
     fn __getnewargs__<'py>(&self, py: Python<'py>) -> Bound<'py, PyTuple> {
         PyTuple::empty(py)
     }
 }
 
-/// Stores tokens in memory, until the process ends.
+/// Stores tokens in memory, until the process ends. For tests.
 ///
 /// >>> store = bl.MemoryStore()
 /// >>> store.save("key", b"a secret")
@@ -133,19 +135,16 @@ impl KeyringStore {
 pub struct MemoryStore;
 
 #[gated]
-#[pymethods]
 impl MemoryStore {
     #[new]
     fn new() -> PyClassInitializer<Self> {
         TokenStoreBase::new(Memory::default(), false).add_subclass(MemoryStore)
     }
 
-    #[expect(clippy::unused_self, reason = "a method of the Python class")]
     fn __repr__(&self) -> &'static str {
         "MemoryStore()"
     }
 
-    #[expect(clippy::unused_self, reason = "a method of the Python class")]
     fn __getnewargs__(&self, py: Python<'_>) -> PyResult<()> {
         let advice =
             "use a KeyringStore, or an EncryptedFileStore with a callable as its passphrase";
@@ -153,7 +152,8 @@ impl MemoryStore {
     }
 }
 
-/// A file that is encrypted with AES-256-GCM. Argon2id derives the key from a passphrase.
+/// A file that is encrypted with AES-256-GCM. Argon2id derives the key from a passphrase. For servers and
+/// containers.
 ///
 /// `path` is the file; a missing folder is created, for its owner only. `passphrase` is a string, or a
 /// callable without arguments that returns one and is called when it is needed. Each method raises
@@ -173,7 +173,6 @@ pub struct EncryptedFileStore {
 }
 
 #[gated]
-#[pymethods]
 impl EncryptedFileStore {
     #[new]
     fn new(

@@ -6,18 +6,10 @@ use std::{
     time::Duration,
 };
 
-use pyo3::{
-    prelude::*,
-    types::{PyDict, PyString},
-};
-
+use crate::py::prelude::*;
 use crate::{
     http::{Event, EventKind, ObservedRequest},
-    py::interpreter::{
-        callback::{Invoke, import},
-        caller_context::CallerContext,
-        fork_safe_cell::{ForkSafeOnce, intern},
-    },
+    py::interpreter::{caller_context::CallerContext, fork_safe_cell::ForkSafeOnce},
 };
 
 /// The loggers, each of which logs at one level.

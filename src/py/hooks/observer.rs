@@ -1,31 +1,28 @@
 //! The observer of a client: calls its hooks, `on_request` and `on_response`, and logs.
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
 use ::http::HeaderMap;
 use arc_swap::ArcSwapOption;
-use pyo3::prelude::*;
 
 use super::{
     logging,
     request_events::{RequestEvent, ResponseEvent},
 };
+use crate::py::prelude::*;
 use crate::{
-    error::Error,
     http::{Event, EventKind, Observed, Observer},
-    os::callback_pool,
-    os::process::{self, Origin},
+    os::{
+        callback_pool,
+        process::{self, Origin},
+    },
     py::{
         arguments::request_arguments::headers,
         interpreter::{
             caller_context::CallerContext,
-            errors::{raise, wrong_type},
             shutdown_gate::{self, attach},
             weak_ref::{StrongRef, WeakRef},
         },
@@ -118,11 +115,7 @@ impl PythonObserver {
     }
 }
 
-impl fmt::Debug for PythonObserver {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("PythonObserver(..)")
-    }
-}
+boardlot_service::shown_as!(PythonObserver, "PythonObserver(..)");
 
 impl Observer for PythonObserver {
     fn is_listening(&self) -> bool {

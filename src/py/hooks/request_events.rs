@@ -1,9 +1,7 @@
 //! `RequestEvent` and `ResponseEvent`, the arguments of a client's hooks.
 
-use boardlot_gated::gated;
-use pyo3::prelude::*;
-
 use crate::http::{Event, EventKind};
+use crate::py::prelude::*;
 
 /// A class of events with the facts that each event of a request has, and its own.
 macro_rules! event_class {
@@ -88,7 +86,6 @@ impl ResponseEvent {
 }
 
 #[gated]
-#[pymethods]
 impl RequestEvent {
     fn __repr__(&self) -> String {
         format!("RequestEvent({} {}, attempt {})", self.method, self.path, self.attempt)
@@ -96,7 +93,6 @@ impl RequestEvent {
 }
 
 #[gated]
-#[pymethods]
 impl ResponseEvent {
     fn __repr__(&self) -> String {
         let outcome = match (&self.status, &self.error) {

@@ -2,16 +2,9 @@
 
 use std::slice;
 
-use pyo3::{
-    prelude::*,
-    types::{PyDict, PyTuple},
-};
-
-use super::{
-    callback::Invoke,
-    fork_safe_cell::{ForkSafeOnce, intern},
-};
+use super::fork_safe_cell::ForkSafeOnce;
 use crate::os::process::Caller;
+use crate::py::prelude::*;
 
 /// A copy of a context, since a context cannot be entered twice at the same time.
 pub struct CallerContext {

@@ -7,7 +7,7 @@ use super::{
     fork_safe_cell::ForkSafeOnce,
 };
 use crate::{
-    error::{ApiFailure, Error, ErrorKind, FailureClass, excerpt},
+    error::{ApiFailure, Error, ErrorKind, FailureClass, Result, excerpt},
     http::redactor_of_all_clients,
 };
 
@@ -23,6 +23,18 @@ pub fn raise(py: Python<'_>, error: Error) -> PyErr {
     match exception(py, &error) {
         Ok(exception) => PyErr::from_value(exception),
         Err(failure) => failure,
+    }
+}
+
+/// Makes exceptions of the core's errors, for `?`.
+pub trait OrRaise<T> {
+    /// The same result with the exception for its error.
+    fn or_raise(self, py: Python<'_>) -> PyResult<T>;
+}
+
+impl<T> OrRaise<T> for Result<T> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|error| raise(py, error))
     }
 }
 

@@ -7,20 +7,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use boardlot_gated::gated;
-use pyo3::{
-    exceptions::{PyBlockingIOError, PyFileExistsError, PyOSError},
-    prelude::*,
-    types::PyTuple,
-};
+use pyo3::exceptions::{PyBlockingIOError, PyFileExistsError, PyOSError};
 
-use crate::{
-    os::{atomic_file, lock::LockFile, texts},
-    py::interpreter::{
-        callback::{Invoke, import},
-        shutdown_gate::detach,
-    },
-};
+use crate::os::{atomic_file, lock::LockFile, texts};
+use crate::py::prelude::*;
 
 /// The number that `FileExistsError` has everywhere.
 const EEXIST: i32 = 17;
@@ -29,7 +19,6 @@ const EEXIST: i32 = 17;
 /// Raises `FileExistsError` if there is one and `force` is false, and `OSError` if it cannot, or if something
 /// else has that name: a folder, a link, a device.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_replace_file", signature = (new, path, force = true))]
 pub fn replace_file(py: Python<'_>, new: PathBuf, path: PathBuf, force: bool) -> PyResult<()> {
     detach(py, || atomic_file::complete(&new, &path, force))
@@ -38,7 +27,6 @@ pub fn replace_file(py: Python<'_>, new: PathBuf, path: PathBuf, force: bool) ->
 
 /// Removes a file, if there is one. Raises `OSError` if it cannot.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_remove_file")]
 pub fn remove_file(py: Python<'_>, path: PathBuf) -> PyResult<()> {
     detach(py, || atomic_file::remove(&path)).map_err(|error| os_error(py, &path, &error))
@@ -46,7 +34,6 @@ pub fn remove_file(py: Python<'_>, path: PathBuf) -> PyResult<()> {
 
 /// The path with the home folder for a `~` at its start.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_expand_user")]
 pub fn expand_user(path: PathBuf) -> OsString {
     texts::expand_user(&path).into_os_string()
@@ -54,7 +41,6 @@ pub fn expand_user(path: PathBuf) -> OsString {
 
 /// The path of a file with a secret as an error may show it: what was passed may be the secret itself.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_shown_path")]
 pub fn shown_path(path: PathBuf) -> String {
     texts::shown_path(&path)
@@ -63,7 +49,6 @@ pub fn shown_path(path: PathBuf) -> String {
 /// Whether an action that SQLite asks its authorizer about only reads: 0, or 1 to refuse it. A function in
 /// Python would run the handlers of signals, whose exceptions SQLite drops.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_authorize_reading", signature = (action, _first, second, *_others))]
 pub fn authorize_reading(
     action: u32,
@@ -89,7 +74,6 @@ pub fn authorize_reading(
 pub struct FileLock(Mutex<Option<LockFile>>);
 
 #[gated]
-#[pymethods]
 impl FileLock {
     #[new]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {

@@ -3,16 +3,7 @@
 
 use std::{cell::Cell, time::Duration};
 
-use boardlot_gated::gated;
-use pyo3::{
-    prelude::*,
-    types::{PyDict, PyTuple},
-};
-
-use crate::{
-    os::fork_gate::ForkGate,
-    py::interpreter::{callback::import, shutdown_gate::detach},
-};
+use crate::{os::fork_gate::ForkGate, py::prelude::*};
 
 static SQLITE: ForkGate = ForkGate::new();
 
@@ -46,7 +37,6 @@ fn enter_sqlite(py: Python<'_>) {
 pub struct SqliteGate;
 
 #[gated]
-#[pymethods]
 impl SqliteGate {
     #[new]
     fn new() -> Self {
@@ -93,7 +83,6 @@ mod handlers {
 
     /// Waits for the other threads inside; this one is about to fork.
     #[gated]
-    #[pyfunction]
     pub fn before(py: Python<'_>) {
         /// Statements of SQLite may take seconds.
         const TIMEOUT: Duration = Duration::from_secs(60);
@@ -106,7 +95,6 @@ mod handlers {
 
     /// Lets others enter again: this thread has forked.
     #[gated]
-    #[pyfunction]
     pub fn in_parent(py: Python<'_>) {
         SQLITE.open();
         if is_inside() {
@@ -116,7 +104,6 @@ mod handlers {
 
     /// Forgets the threads of the parent; this is the child.
     #[gated]
-    #[pyfunction]
     pub fn in_child(py: Python<'_>) {
         SQLITE.reset();
         if is_inside() {

@@ -2,13 +2,9 @@
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use pyo3::prelude::*;
-
 use super::shutdown_gate::with_interpreter;
-use crate::{
-    error::{Error, Result},
-    os::process::PerProcess,
-};
+use crate::os::process::PerProcess;
+use crate::py::prelude::*;
 
 /// Receiver of the notifier's wake-ups.
 pub trait Wake: Send + Sync {

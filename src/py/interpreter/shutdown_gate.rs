@@ -180,7 +180,6 @@ impl ExitHandler {
 }
 
 #[gated]
-#[pymethods]
 impl ExitHandler {
     /// Without an interpreter lock, only the thread that made an object drops it at once. So the thread that
     /// exits makes another handler, which is dropped with the others but not called any more.

@@ -4,12 +4,8 @@
 //! alive forever, since no class could report the reference to the garbage collector. So the core has a
 //! weak reference to a `StrongRef`, which the Python classes keep alive and report to the collector.
 
-use boardlot_gated::gated;
-use pyo3::{
-    PyTraverseError, PyVisit,
-    prelude::*,
-    types::{PyWeakrefMethods, PyWeakrefReference},
-};
+use crate::py::prelude::*;
+use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};
 
 /// A strong reference to an object, to be kept by a Python class. Unlike the object, it always
 /// supports weak references.
@@ -26,7 +22,6 @@ impl StrongRef {
 }
 
 #[gated]
-#[pymethods]
 impl StrongRef {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.0)

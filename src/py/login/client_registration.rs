@@ -2,22 +2,16 @@
 
 use std::path::PathBuf;
 
-use boardlot_gated::gated;
-use pyo3::{prelude::*, types::PyString};
-
 use super::oauth_app::transport_options;
+use crate::py::prelude::*;
 use crate::{
     auth::RegisteredClient,
-    error::Error,
     http::{BaseUrl, Transport},
     login::{check_redirect_uri, register},
     py::{
-        arguments::caller_arguments::{number, optional_text, read, text_of, user_path},
+        arguments::caller_arguments::{number, optional_text, read, user_path},
         calls::blocking::block,
-        interpreter::{
-            errors::{cannot_pickle, raise, wrong_type},
-            shutdown_gate::detach,
-        },
+        interpreter::errors::cannot_pickle,
         values::dates::DateClasses,
     },
 };
@@ -27,7 +21,6 @@ use crate::{
 pub struct Registration(RegisteredClient);
 
 #[gated]
-#[pymethods]
 impl Registration {
     /// The id of the client.
     #[getter]
@@ -114,7 +107,6 @@ impl Registration {
         format!("Registration('{}')", self.0.client_id.escape_debug())
     }
 
-    #[expect(clippy::unused_self, reason = "a method of the Python class")]
     fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
         let advice = "store its client_id in the configuration, and its client_secret and \
                       registration_access_token with your other secrets";
@@ -135,9 +127,7 @@ impl Registration {
 /// >>> bl.register_client(sandbox.base_url, redirect_uris=[callback]).redirect_uris
 /// ['https://app.example.com/callback']
 #[gated]
-#[pyfunction]
 #[pyo3(signature = (base_url, *, redirect_uris, client_name = None, confidential = false, timeout = 30.0, proxy = None, ca_file = None), text_signature = "(base_url, *, redirect_uris, client_name='boardlot', confidential=False, timeout=30.0, proxy=None, ca_file=None)")]
-#[expect(clippy::too_many_arguments, reason = "the public signature")]
 pub fn register_client<'py>(
     py: Python<'py>,
     #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
@@ -148,8 +138,7 @@ pub fn register_client<'py>(
     #[pyo3(from_py_with = text_of::proxy)] proxy: Option<String>,
     #[pyo3(from_py_with = user_path)] ca_file: Option<PathBuf>,
 ) -> PyResult<Registration> {
-    let refuse = |error| raise(py, error);
-    let base = BaseUrl::parse(base_url).map_err(refuse)?;
+    let base = BaseUrl::parse(base_url).or_raise(py)?;
     let client_name = client_name_text(client_name)?;
     let uris = match read::<Vec<String>>(redirect_uris)? {
         Some(uris) if !redirect_uris.is_instance_of::<PyString>() => uris,
@@ -157,13 +146,13 @@ pub fn register_client<'py>(
     };
     if uris.is_empty() {
         let expected = "at least one callback URL of the application";
-        return Err(refuse(Error::argument("redirect_uris", "empty", expected)));
+        return Err(raise(py, Error::argument("redirect_uris", "empty", expected)));
     }
     for uri in &uris {
-        check_redirect_uri("redirect_uris", uri).map_err(refuse)?;
+        check_redirect_uri("redirect_uris", uri).or_raise(py)?;
     }
     let options = transport_options(py, Some(timeout), proxy, ca_file)?;
-    let transport = detach(py, || Transport::new(base, options)).map_err(refuse)?;
+    let transport = detach(py, || Transport::new(base, options)).or_raise(py)?;
     let work = async move { register(&transport, &uris, &client_name, confidential).await };
     block(py, work).map(Registration)
 }

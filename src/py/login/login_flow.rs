@@ -2,25 +2,23 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use boardlot_gated::gated;
-use pyo3::{PyTraverseError, PyVisit, prelude::*, types::PyFloat};
+use pyo3::types::PyFloat;
 
 use super::{
     client_registration::client_name_text, login_prompt::Prompt, oauth_app::transport_options,
 };
+use crate::py::prelude::*;
 use crate::{
     auth::OAuth as Core,
-    error::{Error, Result},
     http::{BaseUrl, PoolSlot},
     login::{Flow, Options},
     py::{
-        arguments::caller_arguments::{number, seconds, text_of, user_path},
+        arguments::caller_arguments::{number, seconds, user_path},
         calls::{
             blocking::{block, block_in},
             call::{Call, CallMode},
         },
         credentials::{oauth::OAuth, store_argument::StoreObject},
-        interpreter::{callback::Invoke, errors::raise, shutdown_gate::detach},
     },
 };
 
@@ -44,7 +42,6 @@ pub struct LoginFlow {
 }
 
 #[gated]
-#[pymethods]
 impl LoginFlow {
     /// The page where the user logs in and grants access.
     #[getter]
@@ -116,9 +113,7 @@ impl LoginFlow {
 /// Raises `OAuthError` if the service refuses the registration, `StoreError` if the store cannot be used,
 /// and `TransportError` if the service cannot be reached.
 #[gated]
-#[pyfunction]
 #[pyo3(signature = (base_url, *, store = None, client_id = None, client_name = None, redirect_port = 0, timeout = 300.0, confidential = false, proxy = None, ca_file = None), text_signature = "(base_url, *, store=None, client_id=None, client_name='boardlot', redirect_port=0, timeout=300.0, confidential=False, proxy=None, ca_file=None)")]
-#[expect(clippy::too_many_arguments, reason = "the public signature")]
 pub fn begin_login<'py>(
     py: Python<'py>,
     #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
@@ -131,14 +126,13 @@ pub fn begin_login<'py>(
     #[pyo3(from_py_with = text_of::proxy)] proxy: Option<String>,
     #[pyo3(from_py_with = user_path)] ca_file: Option<PathBuf>,
 ) -> PyResult<LoginFlow> {
-    let refuse = |error| raise(py, error);
-    let base = BaseUrl::parse(base_url).map_err(refuse)?;
+    let base = BaseUrl::parse(base_url).or_raise(py)?;
     let (store, object) = StoreObject::from_argument(py, store)?;
     let options = Options {
         store,
         client_id,
         client_name: client_name_text(client_name)?,
-        redirect_port: port(redirect_port).map_err(refuse)?,
+        redirect_port: port(redirect_port).or_raise(py)?,
         confidential,
         deadline: seconds("timeout", &PyFloat::new(py, timeout))?,
         transport: transport_options(py, None, proxy, ca_file)?,
@@ -156,9 +150,7 @@ pub fn begin_login<'py>(
 /// For the other arguments and the errors, see `begin_login`. Raises `OAuthError` also if the login is
 /// refused, or not completed within `timeout`.
 #[gated]
-#[pyfunction]
 #[pyo3(signature = (base_url, *, store = None, client_id = None, client_name = None, redirect_port = 0, open_browser = true, timeout = 300.0, confidential = false, proxy = None, ca_file = None), text_signature = "(base_url, *, store=None, client_id=None, client_name='boardlot', redirect_port=0, open_browser=True, timeout=300.0, confidential=False, proxy=None, ca_file=None)")]
-#[expect(clippy::too_many_arguments, reason = "the public signature")]
 pub fn login<'py>(
     py: Python<'py>,
     #[pyo3(from_py_with = text_of::base_url)] base_url: &str,

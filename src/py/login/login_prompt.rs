@@ -2,16 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::prelude::*;
-
-use crate::{
-    login::Flow,
-    os::process::runtime,
-    py::interpreter::{
-        callback::{Invoke, import},
-        errors::raise,
-    },
-};
+use crate::py::prelude::*;
+use crate::{login::Flow, os::process::runtime};
 
 /// Printed to stderr. If stdin is a terminal, the callback URL can be pasted into it.
 pub struct Prompt {
@@ -66,7 +58,7 @@ impl Prompt {
             return Ok(());
         }
         let (flow, refused) = (self.flow.clone(), self.refused.clone());
-        let runtime = runtime().map_err(|error| raise(py, error))?;
+        let runtime = runtime().or_raise(py)?;
         runtime.spawn(async move {
             if let Err(error) = flow.finish(&line).await {
                 *refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());

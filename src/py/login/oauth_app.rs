@@ -2,14 +2,10 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use boardlot_gated::gated;
-use pyo3::{
-    PyTraverseError, PyVisit,
-    prelude::*,
-    types::{PyDict, PyFloat, PyString},
-};
+use pyo3::types::PyFloat;
 use zeroize::Zeroizing;
 
+use crate::py::prelude::*;
 use crate::{
     auth::{self, Attempt},
     error::Error,
@@ -17,15 +13,12 @@ use crate::{
     login::{App, AppOptions, AuthorizationRequest as Core},
     py::{
         arguments::caller_arguments::{
-            file_contents, number, seconds, secret_text, text, text_of, user_path,
+            file_contents, number, seconds, secret_text, text, user_path,
         },
         calls::call::{Call, CallMode},
         credentials::{oauth::OAuth, store_argument::StoreObject},
         hooks::observer::PythonObserver,
-        interpreter::{
-            errors::{cannot_pickle, cannot_pickle_secret, raise},
-            shutdown_gate::detach,
-        },
+        interpreter::errors::{cannot_pickle, cannot_pickle_secret},
     },
 };
 
@@ -98,7 +91,6 @@ fn kept(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Zeroizing<Strin
 }
 
 #[gated]
-#[pymethods]
 impl OAuthAppBase {
     /// The id from the registration.
     #[getter]
@@ -122,7 +114,7 @@ impl OAuthAppBase {
     /// `.state` and `.code_verifier` in the user's session on the server. Sends nothing and raises nothing.
     fn authorization_url(&self, py: Python<'_>) -> PyResult<AuthorizationRequest> {
         let begun = self.app.authorization_request();
-        begun.map(AuthorizationRequest).map_err(|error| raise(py, error))
+        begun.map(AuthorizationRequest).or_raise(py)
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -155,7 +147,6 @@ impl OAuthAppBase {
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "the public signature")]
 fn new_base<'py>(
     py: Python<'py>,
     base_url: &str,
@@ -167,8 +158,7 @@ fn new_base<'py>(
     proxy: Option<String>,
     ca_file: Option<PathBuf>,
 ) -> PyResult<OAuthAppBase> {
-    let refuse = |error| raise(py, error);
-    let base = BaseUrl::parse(base_url).map_err(refuse)?;
+    let base = BaseUrl::parse(base_url).or_raise(py)?;
     let (shared, store) = StoreObject::from_argument(py, store)?;
     let client_secret = match client_secret {
         Some(secret) => kept("client_secret", secret)?,
@@ -176,7 +166,7 @@ fn new_base<'py>(
     };
     let transport = transport_options(py, Some(timeout), proxy.clone(), ca_file.clone())?;
     let options = AppOptions { client_id, client_secret, redirect_uri, store: shared, transport };
-    let app = Arc::new(detach(py, || App::new(base, options)).map_err(refuse)?);
+    let app = Arc::new(detach(py, || App::new(base, options)).or_raise(py)?);
     let connection = Connection { timeout, proxy, ca_file };
     Ok(OAuthAppBase { app, store, connection })
 }
@@ -207,11 +197,9 @@ macro_rules! app_class {
         pub struct $name;
 
         #[gated]
-        #[pymethods]
         impl $name {
             #[new]
             #[pyo3(signature = (base_url, client_id, *, redirect_uri, store = None, client_secret = None, timeout = 30.0, proxy = None, ca_file = None))]
-            #[expect(clippy::too_many_arguments, reason = "the public signature")]
             fn new<'py>(
                 py: Python<'py>,
                 #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
@@ -310,7 +298,6 @@ app_class! {
 pub struct AuthorizationRequest(Core);
 
 #[gated]
-#[pymethods]
 impl AuthorizationRequest {
     /// The page where the user logs in and grants access.
     #[getter]
@@ -330,12 +317,10 @@ impl AuthorizationRequest {
         PyString::new(py, &self.0.attempt.verifier)
     }
 
-    #[expect(clippy::unused_self, reason = "a method of the Python class")]
     fn __repr__(&self) -> &'static str {
         "AuthorizationRequest(...)"
     }
 
-    #[expect(clippy::unused_self, reason = "a method of the Python class")]
     fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
         let advice = "keep its state and code_verifier in the user's session on the server";
         Err(cannot_pickle(py, "an AuthorizationRequest", advice))

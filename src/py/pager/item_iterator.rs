@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use boardlot_gated::gated;
-use pyo3::{PyTraverseError, PyVisit, prelude::*};
-
 use super::pager_state::{ItemKind, PagerState};
+use crate::py::prelude::*;
 use crate::py::{
     calls::call::CallMode,
     rows::row_spec::Target,
@@ -48,7 +46,6 @@ pub fn iterate<'py>(
 }
 
 #[gated]
-#[pymethods]
 impl ItemIteratorBase {
     /// The exact position of the pager; see `Pager.checkpoint`.
     fn checkpoint(&self, py: Python<'_>) -> PyResult<String> {
@@ -93,7 +90,6 @@ impl ItemIteratorBase {
 }
 
 #[gated]
-#[pymethods]
 impl ItemIterator {
     fn __iter__(this: Py<Self>) -> Py<Self> {
         this
@@ -106,7 +102,6 @@ impl ItemIterator {
 }
 
 #[gated]
-#[pymethods]
 impl AsyncItemIterator {
     fn __aiter__(this: Py<Self>) -> Py<Self> {
         this

@@ -1,8 +1,9 @@
 //! The errors for what a pager does not have, because it does not know what follows.
 
-use pyo3::{exceptions::PyTypeError, prelude::*};
+use pyo3::exceptions::PyTypeError;
 
 use crate::py::calls::call::CallMode;
+use crate::py::prelude::*;
 
 /// The error for `pager[0]`, and for `for` over an async pager.
 pub fn no_index(mode: CallMode) -> PyErr {

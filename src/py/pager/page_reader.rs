@@ -10,19 +10,14 @@ use std::{
 
 use arrow_array::{RecordBatch, RecordBatchReader, ffi_stream::FFI_ArrowArrayStream};
 use arrow_schema::{ArrowError, SchemaRef};
-use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*, types::PyCapsule};
+use pyo3::{exceptions::PyKeyboardInterrupt, types::PyCapsule};
 
 use super::{pager_state::PagerState, row_view::RowView};
+use crate::py::prelude::*;
 use crate::{
     decode::{ColumnOptions, Columns, PageSlice, StreamColumns},
-    error::Result,
     pages::exhausted,
-    py::interpreter::{
-        arrow_call::Released,
-        callback::{Invoke, import},
-        errors::raise,
-        shutdown_gate::{attach_consumer, detach},
-    },
+    py::interpreter::{arrow_call::Released, shutdown_gate::attach_consumer},
 };
 
 /// The remaining pages of a pager. A page is received when the consumer takes its batch: what it does not
@@ -111,7 +106,7 @@ impl PageReader {
             columns.finish_like(&self.columns, number)
         };
         let batch: Result<RecordBatch> = detach(py, batch);
-        batch.map(Some).map_err(|error| raise(py, error))
+        batch.map(Some).or_raise(py)
     }
 }
 

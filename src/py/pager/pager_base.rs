@@ -5,13 +5,8 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use boardlot_gated::gated;
 use futures_util::FutureExt;
-use pyo3::{
-    PyTraverseError, PyVisit,
-    prelude::*,
-    types::{PyCapsule, PyTuple},
-};
+use pyo3::types::PyCapsule;
 use tokio::sync::OwnedMutexGuard;
 
 use super::{
@@ -21,20 +16,19 @@ use super::{
     pager_state::{ItemKind, PagerState},
     row_view::RowView,
 };
+use crate::py::prelude::*;
 use crate::{
     api::time_text,
     decode::{BatchBuilder, Columns, PageSlice, Rows, UndeclaredTypes},
-    error::{Error, Result},
-    os::callback_pool,
-    os::process::AbortOnDrop,
+    os::{callback_pool, process::AbortOnDrop},
     pages::{CheckedSink, Fetcher, Gathering, Limits, Pages, Sink, exhausted},
     py::{
-        arguments::caller_arguments::{self, number, text_of},
+        arguments::caller_arguments::{self, number},
         calls::{
             call::{Call, CallMode, Finish, Start},
             progress::Progress,
         },
-        interpreter::{errors::raise, shutdown_gate::attach},
+        interpreter::shutdown_gate::attach,
         rows::{
             arrow::ArrowStream,
             frame::{ARROW, FrameLibrary, FrameTarget, PANDAS, POLARS},
@@ -247,7 +241,6 @@ enum FrameResult {
 }
 
 #[gated]
-#[pymethods]
 impl PagerBase {
     /// The total number of items, or `None` if the service does not report it.
     #[getter]
@@ -410,7 +403,6 @@ impl PagerBase {
 }
 
 #[gated]
-#[pymethods]
 impl Pager {
     fn __iter__(this: Py<Self>) -> Py<Self> {
         this
@@ -437,7 +429,6 @@ impl Pager {
 }
 
 #[gated]
-#[pymethods]
 impl AsyncPager {
     fn __aiter__(this: Py<Self>) -> Py<Self> {
         this

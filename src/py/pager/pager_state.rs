@@ -9,13 +9,12 @@ use std::{
 };
 
 use futures_util::{FutureExt, future::BoxFuture};
-use pyo3::{PyTraverseError, PyVisit, prelude::*};
 use tokio::sync::OwnedMutexGuard;
 
 use super::row_view::RowView;
+use crate::py::prelude::*;
 use crate::{
     decode::{PageSlice, Rows},
-    error::Error,
     os::process,
     pages::{Claim, Delivery, Fetcher, Limits, PagedCall, Pages, Unit},
     py::{
@@ -25,11 +24,7 @@ use crate::{
             operation::Operation,
             progress::CountFn,
         },
-        interpreter::{
-            callback::no_stop_iteration,
-            errors::{is_own, raise},
-            shutdown_gate,
-        },
+        interpreter::{callback::no_stop_iteration, errors::is_own, shutdown_gate},
         rows::{frame::FrameTarget, records::Records},
     },
 };
@@ -81,7 +76,7 @@ impl PagerState {
     /// The position of the caller.
     pub fn checkpoint(&self, py: Python<'_>) -> PyResult<String> {
         self.delivery(py)?;
-        self.pages.checkpoint().map_err(|error| raise(py, error))
+        self.pages.checkpoint().or_raise(py)
     }
 
     /// The number of rows that a call with these limits will return, once the service has reported
@@ -194,7 +189,7 @@ impl PagerState {
         &self,
         py: Python<'_>,
     ) -> PyResult<BoxFuture<'static, OwnedMutexGuard<Fetcher>>> {
-        let fetcher = self.pages.fetcher().map_err(|error| raise(py, error))?;
+        let fetcher = self.pages.fetcher().or_raise(py)?;
         if let Ok(locked) = fetcher.clone().try_lock_owned() {
             return Ok(ready(locked).boxed());
         }

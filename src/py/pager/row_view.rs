@@ -8,14 +8,13 @@ use std::{
     vec,
 };
 
-use pyo3::{prelude::*, types::PyTuple};
-
+use crate::py::prelude::*;
 use crate::{
     decode::{Page, RecordNumber, RecordRef, Selection, UndeclaredNames},
     pages::{PagedCall, View},
     py::{
         arguments::caller_arguments::field_names,
-        interpreter::errors::{is_own, raise},
+        interpreter::errors::is_own,
         rows::{
             row_builder_pool::RowBuilderPool,
             row_class::row_class,
@@ -66,7 +65,7 @@ impl RowView {
     /// Checks that the records of a page have the selected fields.
     pub fn check_names(&self, py: Python<'_>, page: &Arc<Page>) -> PyResult<()> {
         let checked = self.undeclared.as_ref().map_or(Ok(()), |names| names.check(page));
-        checked.map_err(|error| raise(py, error))
+        checked.or_raise(py)
     }
 
     /// Dicts restricted to these fields of this view.
@@ -84,7 +83,7 @@ impl RowView {
             None if undeclared => Selection::new(names, []),
             None => Selection::of_declared(names, fields.iter().map(|field| field.name.as_ref())),
         };
-        let selection = selection.map_err(|error| raise(py, error))?;
+        let selection = selection.or_raise(py)?;
         // Names from a selection without undeclared names need no check.
         let unseen = unseen.filter(|_| self.selection().is_none() || self.undeclared.is_some());
         Ok(Self::with_undeclared(RowBuilderPool::new(RowSpec::dicts(Some(&selection))), unseen))

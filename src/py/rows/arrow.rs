@@ -4,16 +4,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{RecordBatch, RecordBatchIterator, ffi_stream::FFI_ArrowArrayStream};
 use arrow_schema::Schema;
-use boardlot_gated::gated;
-use pyo3::{prelude::*, types::PyCapsule};
+use pyo3::types::PyCapsule;
 
+use crate::py::prelude::*;
 use crate::{
     decode::{ColumnOptions, Columns, Decimals, InvalidValues, Rows, Strings},
-    error::{Error, Result, did_you_mean},
-    py::{
-        calls::blocking::block,
-        interpreter::{errors::raise, shutdown_gate::detach},
-    },
+    error::did_you_mean,
+    py::calls::blocking::block,
 };
 
 /// Building the columns of this many bytes takes a few milliseconds.
@@ -29,7 +26,7 @@ impl ArrowStream {
     pub fn of_rows(py: Python<'_>, rows: &Rows, options: ColumnOptions) -> PyResult<Self> {
         if rows.byte_length() <= SHORT_BYTES {
             let stream = detach(py, || Self::of(rows.columns(options, || true)?));
-            return stream.map_err(|error| raise(py, error));
+            return stream.or_raise(py);
         }
         let wanted = Arc::new(());
         let (is_wanted, rows) = (Arc::downgrade(&wanted), rows.clone());
@@ -49,7 +46,6 @@ impl ArrowStream {
 }
 
 #[gated]
-#[pymethods]
 impl ArrowStream {
     #[pyo3(signature = (requested_schema = None))]
     #[expect(unused_variables, reason = "the protocol lets a producer ignore the request")]

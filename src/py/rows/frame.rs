@@ -1,24 +1,10 @@
 //! Conversions of typed columns to the frames of pandas, polars and pyarrow.
 
-use boardlot_gated::gated;
-use pyo3::{
-    exceptions::{PyImportError, PyModuleNotFoundError},
-    prelude::*,
-    types::PyDict,
-};
+use pyo3::exceptions::{PyImportError, PyModuleNotFoundError};
 
 use super::arrow::{ArrowStream, column_options};
-use crate::{
-    decode::{ColumnOptions, Rows},
-    error::Error,
-    py::{
-        arguments::caller_arguments::text_of,
-        interpreter::{
-            callback::{Invoke, import},
-            errors::raise,
-        },
-    },
-};
+use crate::decode::{ColumnOptions, Rows};
+use crate::py::prelude::*;
 
 /// A conversion to the frame of one library, with its checked options.
 #[derive(Clone, Copy)]
@@ -76,7 +62,7 @@ impl FrameTarget {
         invalid: &str,
     ) -> PyResult<Self> {
         let options = column_options(decimals, invalid, library.strings);
-        let options = options.map_err(|error| raise(py, error))?;
+        let options = options.or_raise(py)?;
         library.import(py)?;
         Ok(FrameTarget { library, options })
     }
@@ -128,7 +114,6 @@ impl FrameLibrary {
 
 /// The frame of any object with an `_arrow` method, by the name of the conversion.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_to_frame")]
 pub fn to_frame(
     py: Python<'_>,
@@ -144,7 +129,6 @@ pub fn to_frame(
 
 /// Imports the libraries of a conversion.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_import_frame_library")]
 pub fn import_frame_library(
     py: Python<'_>,

@@ -4,21 +4,11 @@
 //! They are in Python's own containers: the garbage collector sees cycles through them, and `deepcopy`
 //! knows them.
 
-use pyo3::{
-    PyTraverseError, PyVisit,
-    prelude::*,
-    sync::critical_section::with_critical_section,
-    types::{PyDict, PyList},
-};
+use pyo3::sync::critical_section::with_critical_section;
 
 use super::row_builder_pool::RowBuilderPool;
-use crate::{
-    decode::{Page, RecordRef, Rows},
-    py::interpreter::{
-        callback::{Invoke, import},
-        fork_safe_cell::intern,
-    },
-};
+use crate::decode::{Page, RecordRef, Rows};
+use crate::py::prelude::*;
 
 /// By the ids of pages, the dicts of the page's records: a list with None for each that was not made.
 pub struct KeptDicts(Py<PyDict>);

@@ -1,8 +1,7 @@
 //! The errors for what records and pagers do not have, with what to call instead.
 
-use pyo3::{exceptions::PyTypeError, prelude::*, types::PyAny};
-
-use crate::py::interpreter::callback::{Invoke, import};
+use crate::py::prelude::*;
+use pyo3::{exceptions::PyTypeError, types::PyAny};
 
 /// The error for an attribute, such as `to_df`.
 pub fn no_attribute(rows: &Bound<'_, PyAny>, name: &str) -> PyErr {

@@ -3,22 +3,16 @@
 
 use std::sync::Arc;
 
-use boardlot_gated::gated;
-use pyo3::{prelude::*, types::PyDict};
-
 use super::{
     records::{Records, out_of_range},
     row_builder_pool::RowBuilderPool,
     row_spec::RowSpec,
     web_types::register_encoder,
 };
+use crate::py::prelude::*;
 use crate::{
     api::{ENDPOINTS, Field, ResponseShape, declared_field},
     decode::{PageSlice, Rows, Selection, portable_page},
-    error::Error,
-    py::interpreter::{
-        callback::import, errors::raise, fork_safe_cell::intern, shutdown_gate::detach,
-    },
 };
 
 /// What `__reduce__` returns: a function, its arguments, and the dicts by their indices.
@@ -73,7 +67,6 @@ pub fn deep_copy<'py>(
 
 /// The records of a pickle, without dicts.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_records_of_pickle")]
 pub fn records_of_pickle(
     py: Python<'_>,

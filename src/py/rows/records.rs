@@ -1,12 +1,9 @@
 //! `Records`: a sequence of records, as dicts or typed columns.
 
-use pyo3::{
-    exceptions::PyIndexError,
-    prelude::*,
-    types::{PyDict, PyList},
-};
+use pyo3::exceptions::PyIndexError;
 
 use super::{kept_dicts::KeptDicts, row_builder_pool::RowBuilderPool, web_types::register_encoder};
+use crate::py::prelude::*;
 use crate::{decode::Rows, py::calls::call::Finish};
 
 /// A sequence of records, whose length is fixed.

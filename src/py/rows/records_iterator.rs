@@ -2,11 +2,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use boardlot_gated::gated;
-use pyo3::{PyTraverseError, PyVisit, prelude::*};
-
 use super::records::Records;
 use crate::py::interpreter::callback::no_stop_iteration;
+use crate::py::prelude::*;
 
 /// An iterator over records, which creates each dict on demand.
 #[pyclass(frozen, module = "boardlot._core")]
@@ -29,7 +27,6 @@ impl RecordsIterator {
 }
 
 #[gated]
-#[pymethods]
 impl RecordsIterator {
     fn __iter__(this: Py<Self>) -> Py<Self> {
         this

@@ -1,12 +1,6 @@
 //! What Python sees of `Records`: a sequence of dicts, and their columns.
 
-use boardlot_gated::gated;
-use pyo3::{
-    PyTraverseError, PyVisit,
-    basic::CompareOp,
-    prelude::*,
-    types::{PyCapsule, PyDict, PyList, PyTuple, PyType},
-};
+use pyo3::{basic::CompareOp, types::PyCapsule};
 
 use super::{
     arrow::{ArrowStream, column_options},
@@ -22,18 +16,10 @@ use super::{
     sequence::{item, list_of, sum, take},
     web_types::pydantic_schema,
 };
+use crate::py::prelude::*;
 use crate::{
     decode::ColumnOptions,
-    py::{
-        arguments::caller_arguments::{field_names, text_of},
-        interpreter::{
-            callback::{Invoke, import},
-            errors::raise,
-            fork_safe_cell::intern,
-            shutdown_gate::detach,
-        },
-        values::objects,
-    },
+    py::{arguments::caller_arguments::field_names, values::objects},
 };
 
 impl Records {
@@ -49,7 +35,6 @@ impl Records {
 }
 
 #[gated]
-#[pymethods]
 impl Records {
     fn __len__(&self) -> usize {
         self.rows.len()
@@ -218,7 +203,7 @@ impl Records {
         undeclared: bool,
     ) -> PyResult<Records> {
         let names = field_names(names)?;
-        let rows = self.rows.select(names, undeclared).map_err(|error| raise(py, error))?;
+        let rows = self.rows.select(names, undeclared).or_raise(py)?;
         let builders = RowBuilderPool::new(RowSpec::dicts(rows.selection()));
         Ok(Records::new(py, rows, builders, self.errors_ref(py)))
     }
@@ -258,7 +243,7 @@ impl Records {
             }
             _ => Ok(self.rows.to_json(None)?.join(",")),
         });
-        text.map(|text| format!("[{text}]")).map_err(|error| raise(py, error))
+        text.map(|text| format!("[{text}]")).or_raise(py)
     }
 
     /// The records as a pandas DataFrame; see `boardlot.frames.to_pandas`.
@@ -318,17 +303,17 @@ impl Records {
     /// these names.
     #[pyo3(signature = (names = None))]
     fn _json(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Vec<String>> {
-        detach(py, || self.rows.to_json(names.as_deref())).map_err(|error| raise(py, error))
+        detach(py, || self.rows.to_json(names.as_deref())).or_raise(py)
     }
 
     /// The fields with these names in each record, as text; None for null and missing ones.
     fn _texts(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Vec<Vec<Option<String>>>> {
-        detach(py, || self.rows.to_texts(&names)).map_err(|error| raise(py, error))
+        detach(py, || self.rows.to_texts(&names)).or_raise(py)
     }
 
     /// The names of the declared fields, then of all others in the order of their first appearance.
     fn _names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        detach(py, || self.rows.field_names()).map_err(|error| raise(py, error))
+        detach(py, || self.rows.field_names()).or_raise(py)
     }
 
     /// The columns with these options, as an object with the PyCapsule interface.
@@ -339,7 +324,7 @@ impl Records {
         #[pyo3(from_py_with = text_of::invalid)] invalid: &str,
         #[pyo3(from_py_with = text_of::strings)] strings: &str,
     ) -> PyResult<ArrowStream> {
-        let options = column_options(decimals, invalid, strings).map_err(|e| raise(py, e))?;
+        let options = column_options(decimals, invalid, strings).or_raise(py)?;
         ArrowStream::of_rows(py, &self.rows, options)
     }
 }

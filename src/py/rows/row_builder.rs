@@ -7,17 +7,18 @@
 
 use std::sync::Arc;
 
-use pyo3::{exceptions::PySystemError, prelude::*};
+use pyo3::exceptions::PySystemError;
 
 use super::{
     row_errors::{missing_field, unconvertible, unreadable},
     row_layout::{Column, Layout, LayoutError, Source},
     row_spec::{Construction, RowSpec, Target},
 };
+use crate::py::prelude::*;
 use crate::{
     decode::{Members, Raw, RecordRef, Value, parse_members, type_mismatch},
     py::{
-        interpreter::{callback::Invoke, errors::raise, signals::check_by_count},
+        interpreter::signals::check_by_count,
         values::{
             converter::{Conversion, Failure, Reason},
             instances::{ItemTuple, set_attribute},
@@ -166,7 +167,7 @@ impl RowBuilder {
         row: RecordRef<'_>,
     ) -> PyResult<Bound<'py, PyAny>> {
         check_by_count(py, &mut self.count)?;
-        let members = row.members().map_err(|error| raise(py, error))?;
+        let members = row.members().or_raise(py)?;
         let index = self.layout_of(py, key_name, names_of(&members));
         let index = index.map_err(|error| self.layout_error(py, key_name, row, error))?;
         let Some(known) = self.known.get_mut(index) else { return Err(unreadable(py, row)) };

@@ -5,13 +5,12 @@ use std::{
     thread::{self, ThreadId},
 };
 
-use pyo3::{prelude::*, types::PyList};
-
 use super::{
     row_builder::RowBuilder,
     row_spec::{RowSpec, Target},
 };
 use crate::decode::{RecordRef, Rows};
+use crate::py::prelude::*;
 
 /// The number of builders that are kept for one list. More threads at once make theirs each time.
 const MAX_BUILDERS: usize = 8;

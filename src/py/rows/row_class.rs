@@ -2,20 +2,13 @@
 
 use std::sync::{Arc, atomic::AtomicBool};
 
-use pyo3::{
-    prelude::*,
-    types::{PyString, PyType},
-};
-
 use super::row_spec::{ClassField, Construction, FieldDefault, RowClass};
+use crate::py::prelude::*;
 use crate::{
     api::{Field, Kind},
     decode::field_name,
     py::{
-        interpreter::{
-            callback::Invoke,
-            fork_safe_cell::{ForkSafeOnce, intern},
-        },
+        interpreter::fork_safe_cell::ForkSafeOnce,
         values::{converter::Conversion, instances::InstanceMaker},
     },
 };

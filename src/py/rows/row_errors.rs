@@ -2,13 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
-use pyo3::prelude::*;
-
 use super::row_spec::{RowClass, RowSpec};
+use crate::py::prelude::*;
 use crate::{
     decode::{RecordRef, field_name},
-    error::{Error, did_you_mean, record_value},
-    py::{interpreter::errors::raise, values::converter::Reason},
+    error::{did_you_mean, record_value},
+    py::values::converter::Reason,
 };
 
 /// The exception for a record that cannot be read.

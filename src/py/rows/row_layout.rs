@@ -2,12 +2,8 @@
 
 use std::{collections::HashMap, sync::atomic::Ordering};
 
-use pyo3::{
-    prelude::*,
-    types::{PyDict, PyString},
-};
-
 use super::row_spec::{ClassField, Construction, FieldDefault, RowClass, RowSpec, Target};
+use crate::py::prelude::*;
 use crate::{
     decode::field_name,
     py::values::{

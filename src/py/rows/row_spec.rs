@@ -2,8 +2,7 @@
 
 use std::sync::{Arc, atomic::AtomicBool};
 
-use pyo3::{PyTraverseError, PyVisit, prelude::*, types::PyString};
-
+use crate::py::prelude::*;
 use crate::{
     api::Field,
     decode::{Rows, Selection},

@@ -1,8 +1,6 @@
 //! The declared fields of records.
 
-use boardlot_gated::gated;
-use pyo3::prelude::*;
-
+use crate::py::prelude::*;
 use crate::{
     api::Field,
     decode::{KEY_DOC, Rows, field_name},
@@ -57,7 +55,6 @@ impl SchemaField {
 }
 
 #[gated]
-#[pymethods]
 impl SchemaField {
     fn __repr__(&self) -> String {
         let unit = if self.unit.is_empty() { String::new() } else { format!(" [{}]", self.unit) };

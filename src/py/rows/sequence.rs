@@ -2,14 +2,14 @@
 
 use pyo3::{
     exceptions::{PyOverflowError, PyTypeError},
-    prelude::*,
-    types::{PyList, PySlice},
+    types::PySlice,
 };
 
 use super::{
     missing_attribute::no_index,
     records::{Records, out_of_range},
 };
+use crate::py::prelude::*;
 
 /// The dict at an index, or the records of a slice.
 pub fn item<'py>(

@@ -1,11 +1,7 @@
 //! Records as a type of pydantic, and as a result of a FastAPI route.
 
-use pyo3::prelude::*;
-
-use crate::py::interpreter::{
-    callback::{Invoke, import},
-    fork_safe_cell::{ForkSafeOnce, intern},
-};
+use crate::py::interpreter::fork_safe_cell::ForkSafeOnce;
+use crate::py::prelude::*;
 
 /// The schema of records: themselves or any list of dicts, written as a list.
 pub fn pydantic_schema<'py>(

@@ -1,8 +1,6 @@
 //! `RecordedRequest`.
 
-use boardlot_gated::gated;
-use pyo3::prelude::*;
-
+use crate::py::prelude::*;
 use crate::sandbox;
 
 /// A request that the sandbox received.
@@ -10,7 +8,6 @@ use crate::sandbox;
 pub struct RecordedRequest(pub sandbox::RecordedRequest);
 
 #[gated]
-#[pymethods]
 impl RecordedRequest {
     /// The HTTP method, in capitals.
     #[getter]

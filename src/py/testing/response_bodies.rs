@@ -8,19 +8,17 @@ use std::{
     },
 };
 
-use boardlot_gated::gated;
 use bytes::Bytes;
-use pyo3::{prelude::*, pybacked::PyBackedBytes};
+use pyo3::pybacked::PyBackedBytes;
 
+use crate::py::prelude::*;
 use crate::{
     decode::{Page, PageSlice, Rows},
-    error::{Error, Result},
     http::HttpResponse,
     pages::{PagedCall, Pages, RecordsCall, Source},
     py::{
         calls::call::CallMode,
         client::endpoint_arguments::{Arguments, endpoint_arguments},
-        interpreter::errors::raise,
         pager::pager_base::PagerBase,
         rows::{records::Records, row_builder_pool::RowBuilderPool},
     },
@@ -35,7 +33,6 @@ pub struct ResponseParser {
 
 /// The parser of the method with this name.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_response_parser")]
 pub fn response_parser<'py>(
     py: Python<'py>,
@@ -43,17 +40,16 @@ pub fn response_parser<'py>(
     arguments: Arguments<'py>,
 ) -> PyResult<ResponseParser> {
     let (endpoint, given) = endpoint_arguments(name, &arguments)?;
-    let plan = RecordsCall::new(&endpoint, &given).map_err(|error| raise(py, error))?;
+    let plan = RecordsCall::new(&endpoint, &given).or_raise(py)?;
     Ok(ResponseParser { plan, builders: RowBuilderPool::default() })
 }
 
 #[gated]
-#[pymethods]
 impl ResponseParser {
     /// The records of a response with this body.
     fn __call__(&self, py: Python<'_>, body: PyBackedBytes) -> PyResult<Py<PyAny>> {
         let response = HttpResponse::new(Bytes::from_owner(body));
-        let page = self.plan.parse(&response).map_err(|error| raise(py, error))?;
+        let page = self.plan.parse(&response).or_raise(py)?;
         let slices = vec![PageSlice { range: 0..page.len(), page: Arc::new(page), key: None }];
         Records::from_rows(&self.builders)(py, Rows::new(slices, self.plan.fields.clone()))
     }
@@ -62,7 +58,6 @@ impl ResponseParser {
 /// A pager whose pages have these bodies; copies of them with `copied`, as a body from the network has
 /// memory of its own.
 #[gated]
-#[pyfunction]
 #[pyo3(name = "_pager_from_bodies", signature = (name, arguments, bodies, copied = false))]
 pub fn pager_from_bodies<'py>(
     py: Python<'py>,
@@ -76,7 +71,7 @@ pub fn pager_from_bodies<'py>(
     let source = Arc::new(Bodies { bodies, copied, next: AtomicUsize::new(0) });
     let pages = PagedCall::new(&endpoint, &given, None)
         .and_then(|listing| Pages::new(source, listing, None))
-        .map_err(|error| raise(py, error))?;
+        .or_raise(py)?;
     PagerBase::new_pager(py, CallMode::Sync, pages, None)
 }
 

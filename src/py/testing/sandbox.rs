@@ -4,27 +4,17 @@ use std::net::IpAddr;
 
 use jiff::civil::Date;
 
-use boardlot_gated::gated;
-use pyo3::{
-    prelude::*,
-    types::{PyDict, PyType},
-};
-
 use super::{recorded_request::RecordedRequest, sandbox_rows};
+use crate::py::prelude::*;
 use crate::{
     api::Argument,
     auth::{Algorithm, generate},
-    error::{Error, Result, did_you_mean},
+    error::did_you_mean,
     os::process::runtime,
     py::{
-        arguments::caller_arguments::{argument, number, text, text_of},
+        arguments::caller_arguments::{argument, number, text},
         client::endpoint::Endpoint,
         credentials::static_credentials::ApiKey,
-        interpreter::{
-            callback::{Invoke, import},
-            errors::{raise, wrong_type},
-            shutdown_gate::detach,
-        },
     },
     sandbox,
 };
@@ -63,7 +53,6 @@ use crate::{
 pub struct Sandbox(sandbox::Sandbox);
 
 #[gated]
-#[pymethods]
 impl Sandbox {
     #[new]
     #[pyo3(signature = (
@@ -71,7 +60,6 @@ impl Sandbox {
         token_lifetime = 7200.0, clock_offset = 0.0, faults = None, *, today = None,
         host = "127.0.0.1",
     ))]
-    #[expect(clippy::too_many_arguments, reason = "the public signature")]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = number)] seed: i128,
@@ -85,16 +73,15 @@ impl Sandbox {
         today: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = text_of::host)] host: &str,
     ) -> PyResult<Self> {
-        let refuse = |error| raise(py, error);
         let host: IpAddr = host.parse().map_err(|_| {
             raise(py, Error::argument("host", &format!("'{host}'"), "a numeric IP address"))
         })?;
         let count =
-            |name: &str, number: i128| fitting(name, number, "an integer from 0").map_err(refuse);
+            |name: &str, number: i128| fitting(name, number, "an integer from 0").or_raise(py);
         let options = sandbox::Options {
-            seed: seed_of(seed).map_err(refuse)?,
+            seed: seed_of(seed).or_raise(py)?,
             host,
-            port: fitting("port", port, "an integer from 0 to 65535").map_err(refuse)?,
+            port: fitting("port", port, "an integer from 0 to 65535").or_raise(py)?,
             fills: count("fills", fills)?,
             orders: count("orders", orders)?,
             plate_stocks: count("plate_stocks", plate_stocks)?,
@@ -103,10 +90,8 @@ impl Sandbox {
             today: today.map(date_argument).transpose()?,
             faults: faults.map(|faults| faults.get().0.clone()).unwrap_or_default(),
         };
-        let runtime = runtime().map_err(refuse)?;
-        detach(py, || sandbox::Sandbox::start(options, runtime.handle()))
-            .map(Sandbox)
-            .map_err(refuse)
+        let runtime = runtime().or_raise(py)?;
+        detach(py, || sandbox::Sandbox::start(options, runtime.handle())).map(Sandbox).or_raise(py)
     }
 
     /// The base URL, such as `http://127.0.0.1:40123`.
@@ -146,7 +131,7 @@ impl Sandbox {
     #[setter]
     fn set_faults(&self, py: Python<'_>, faults: Option<&Bound<'_, Faults>>) -> PyResult<()> {
         let faults = faults.map(|faults| faults.get().0.clone()).unwrap_or_default();
-        self.0.set_faults(faults).map_err(|error| raise(py, error))
+        self.0.set_faults(faults).or_raise(py)
     }
 
     /// Serves requests of `endpoint`, an `Endpoint`, with `rows`, a list of dicts, checked and paged like
@@ -168,7 +153,7 @@ impl Sandbox {
         let row = own.get().row.clone().into();
         self.0
             .serve(row, &sandbox_rows::rows(rows)?, sandbox_rows::only(arguments)?)
-            .map_err(|error| raise(endpoint.py(), error))
+            .or_raise(endpoint.py())
     }
 
     /// Replaces the rows of the method `name`, such as `"fills_history"`, with your `rows`: of all accounts
@@ -190,7 +175,7 @@ impl Sandbox {
             only.extend(sandbox_rows::account(&name, account)?);
         }
         let json = sandbox_rows::rows(rows)?;
-        self.0.put(&name, &json, only).map_err(|error| raise(rows.py(), error))
+        self.0.put(&name, &json, only).or_raise(rows.py())
     }
 
     /// Fails the next requests: `times` of them (1), or with None all until `reset()`. `endpoint` is the
@@ -208,19 +193,18 @@ impl Sandbox {
         #[pyo3(from_py_with = number)] code: Option<i64>,
         #[pyo3(from_py_with = text_of::message)] message: Option<String>,
     ) -> PyResult<()> {
-        let refuse = |error| raise(py, error);
         let status = status.unwrap_or(if code.is_some() { 200 } else { 503 });
-        let times = times
-            .map(|times| fitting("times", times, "an integer from 1, or None").map_err(refuse));
+        let times =
+            times.map(|times| fitting("times", times, "an integer from 1, or None").or_raise(py));
         let failure = sandbox::PlannedFailure {
             target: endpoint.map(sandbox_rows::failure_target).transpose()?,
             times: times.transpose()?,
             status: fitting("status", status, "an HTTP status from 400 to 599, or 0")
-                .map_err(refuse)?,
+                .or_raise(py)?,
             code,
             message,
         };
-        self.0.fail_next(failure).map_err(refuse)
+        self.0.fail_next(failure).or_raise(py)
     }
 
     /// Registers the public key `public_pem`, as the developer dashboard does, and returns its key id.
@@ -229,7 +213,7 @@ impl Sandbox {
         py: Python<'_>,
         #[pyo3(from_py_with = text_of::public_pem)] public_pem: &str,
     ) -> PyResult<String> {
-        self.0.upload_key(public_pem).map_err(|error| raise(py, error))
+        self.0.upload_key(public_pem).or_raise(py)
     }
 
     /// Generates and registers a key, for `Client(auth=...)`; `algorithm` is `"Ed25519"` or `"RSA-SHA256"`.
@@ -241,7 +225,7 @@ impl Sandbox {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (private, public) = Algorithm::parse(algorithm)
             .and_then(|algorithm| detach(py, || generate(algorithm, 2048)))
-            .map_err(|error| raise(py, error))?;
+            .or_raise(py)?;
         let key_id = self.upload_key(py, &public)?;
         py.get_type::<ApiKey>().invoke((key_id, private.as_str()))
     }
@@ -276,9 +260,7 @@ impl Sandbox {
         #[pyo3(from_py_with = text_of::authorize_url)] authorize_url: &str,
         #[pyo3(from_py_with = text_of::scopes)] scopes: Option<Vec<String>>,
     ) -> PyResult<String> {
-        self.0
-            .authorize_demo_user(authorize_url, scopes.as_deref())
-            .map_err(|error| raise(py, error))
+        self.0.authorize_demo_user(authorize_url, scopes.as_deref()).or_raise(py)
     }
 
     /// Revokes all access tokens. Refresh tokens stay valid.
@@ -396,14 +378,12 @@ fn seed_of(seed: i128) -> Result<u64> {
 pub struct Faults(sandbox::Faults);
 
 #[gated]
-#[pymethods]
 impl Faults {
     #[new]
     #[pyo3(signature = (
         latency = 0.0, error_rate = 0.0, drop_rate = 0.0, truncate_rate = 0.0,
         throttle_rate = 0.0, html_rate = 0.0, seed = 0,
     ))]
-    #[expect(clippy::too_many_arguments, reason = "the public signature")]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = number)] latency: f64,
@@ -414,7 +394,7 @@ impl Faults {
         #[pyo3(from_py_with = number)] html_rate: f64,
         #[pyo3(from_py_with = number)] seed: i128,
     ) -> PyResult<Self> {
-        let seed = seed_of(seed).map_err(|error| raise(py, error))?;
+        let seed = seed_of(seed).or_raise(py)?;
         let faults = sandbox::Faults {
             latency,
             error_rate,
@@ -424,7 +404,7 @@ impl Faults {
             html_rate,
             seed,
         };
-        faults.validate().map_err(|error| raise(py, error))?;
+        faults.validate().or_raise(py)?;
         Ok(Faults(faults))
     }
 

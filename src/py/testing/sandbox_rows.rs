@@ -1,20 +1,15 @@
 //! The arguments of `Sandbox.serve`, `put` and `fail_next`.
 
-use pyo3::{
-    prelude::*,
-    types::{PyDict, PyList, PyString},
-};
-
+use crate::py::prelude::*;
 use crate::{
     api::{EncodedValue, ParameterKind, endpoint},
-    error::Error,
     py::{
         arguments::{
             caller_arguments::{argument, text},
             request_arguments::compact_json,
         },
         client::endpoint::Endpoint,
-        interpreter::errors::{is_error, raise, wrong_type},
+        interpreter::errors::is_error,
     },
 };
 
@@ -57,9 +52,7 @@ pub fn account(name: &str, account: &Bound<'_, PyAny>) -> PyResult<Option<(Strin
             Error::argument("account", &account.str()?.to_string(), &expected),
         ));
     };
-    let value = parameter
-        .check(&argument("account", account)?, |_| None)
-        .map_err(|error| raise(account.py(), error))?;
+    let value = parameter.check(&argument("account", account)?, |_| None).or_raise(account.py())?;
     Ok(Some((parameter.name.to_string(), value.into_text())))
 }
 

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use pyo3::{
     exceptions::PyValueError,
-    prelude::*,
-    types::{PyBool, PyFloat, PyInt, PyString},
+    types::{PyBool, PyFloat, PyInt},
 };
 
 use super::{
@@ -14,13 +13,14 @@ use super::{
     objects::{self, ObjectError},
     value_cache::ValueCache,
 };
+use crate::py::prelude::*;
 use crate::{
     api::{Field, Kind, TimeUnit, micros_of_text},
     decode::{
         self, PushError, Raw, Value, date, decimal_text, flag, integer, is_null, parse_float,
         parse_integer, timestamp,
     },
-    py::interpreter::{callback::Invoke, fork_safe_cell::ForkSafeOnce},
+    py::interpreter::fork_safe_cell::ForkSafeOnce,
 };
 
 /// The conversion of a value.

@@ -1,16 +1,12 @@
 //! The classes of the `datetime` module.
 
 use jiff::civil::Date;
-use pyo3::{exceptions::PyOverflowError, prelude::*, types::PyBytes};
+use pyo3::exceptions::PyOverflowError;
 
 use super::instances::ItemTuple;
+use crate::py::prelude::*;
 use crate::{
-    api::MICROS_PER_DAY,
-    decode::date_of_days,
-    py::interpreter::{
-        callback::{Invoke, import},
-        fork_safe_cell::ForkSafeOnce,
-    },
+    api::MICROS_PER_DAY, decode::date_of_days, py::interpreter::fork_safe_cell::ForkSafeOnce,
 };
 
 /// The classes of `datetime`, imported on first use.

@@ -8,15 +8,10 @@
 
 use std::{ffi::c_void, mem, ptr};
 
-use pyo3::{
-    PyTraverseError, PyVisit,
-    exceptions::PyTypeError,
-    ffi,
-    prelude::*,
-    types::{PyAny, PyString, PyTuple, PyType},
-};
+use pyo3::{exceptions::PyTypeError, ffi, types::PyAny};
 
 use crate::py::interpreter::callback;
+use crate::py::prelude::*;
 
 /// Makes instances of a class by the constructor of the built-in type that it is derived from.
 pub struct InstanceMaker {

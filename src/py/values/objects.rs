@@ -2,17 +2,12 @@
 
 use std::{collections::HashMap, fmt::Display};
 
-use pyo3::{
-    IntoPyObjectExt,
-    exceptions::PyValueError,
-    prelude::*,
-    types::{PyDict, PyInt, PyList, PyString},
-};
+use pyo3::{IntoPyObjectExt, exceptions::PyValueError, types::PyInt};
 
+use crate::py::prelude::*;
 use crate::{
     decode::{Page, Rows, Value},
-    error::Error,
-    py::interpreter::{callback::Invoke, errors::raise, signals::check_periodically},
+    py::interpreter::signals::check_periodically,
 };
 
 /// A JSON value as Python reads it: integers of any size stay integers.

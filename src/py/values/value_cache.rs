@@ -1,9 +1,8 @@
 //! Immutable Python objects that are reused for equal texts.
 
-use pyo3::prelude::*;
-
 use super::hit_rate::HitRate;
 use crate::decode::short_eq;
+use crate::py::prelude::*;
 
 /// The recent values of a field: a market, a status, a broker or a quantity often is the same object
 /// again. For texts that rarely repeat, such as ids, the search stops.

@@ -195,7 +195,7 @@ fn respond(seed: u64, rows: &[Row], arguments: &Arguments, dividends: usize) -> 
             let limit = arguments.integer("limit").map_or(rows.len(), |limit| limit as usize);
             Ok(body.rows(&rows.get(..limit).unwrap_or(rows)))
         }
-        Some(Paging::NextKey | Paging::PageFlag { .. }) => {
+        Some(Paging::Cursor(_)) => {
             page(body, seed, arguments, rows.len(), |part| rows.get(part).unwrap_or_default())
         }
         Some(Paging::DateRange(range)) => date_page(body, range, rows, arguments),

@@ -33,21 +33,13 @@ use crate::seeded_rng::SeededRng;
 
 const MICROS_PER_MINUTE: i64 = 60_000_000;
 
-macro_rules! templates {
-    ($($name:literal)*) => {
-        &[$(($name, include_str!(concat!($name, ".json")))),*]
-    };
-}
-
 /// The arguments on which the random numbers of a template depend.
 const PATH_WORDS: [&str; 3] = ["symbol", "acc_id", "plate_code"];
 /// The members of a row that say how often it is repeated.
 const REPEAT: [&str; 2] = ["for", "most"];
 
-const SOURCES: &[(&str, &str)] = templates!(
-    "reference_futures" "ipo_list" "dividends" "plate_stocks" "crypto_orders" "sim_orders"
-    "sim_positions" "capital_flow_history" "history_kline"
-);
+/// The files of the folder `templates`, by the names of their endpoints.
+const SOURCES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/templates.rs"));
 
 static TEMPLATES: LazyLock<BTreeMap<&str, Vec<Template>>> = LazyLock::new(|| {
     let read = |(name, json): &(&'static str, &str)| {

@@ -1,8 +1,7 @@
 //! The arguments of a request, read and checked by the endpoint's row in the table.
 
 use boardlot_service::api::{
-    Argument, EncodedValue, Endpoint, EndpointRef, FirstPage, Paging, Parameter, ParameterKind,
-    ParameterLocation,
+    Argument, EncodedValue, Endpoint, EndpointRef, Parameter, ParameterKind, ParameterLocation,
 };
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
@@ -93,8 +92,7 @@ impl Arguments {
             }
         }
         let Some((name, place)) = cursor else { return Ok(arguments) };
-        let required =
-            matches!(endpoint.paging, Some(Paging::PageFlag { first: FirstPage::Empty, .. }));
+        let required = endpoint.cursor().is_some_and(|cursor| cursor.required);
         match once(&sent, place, name)? {
             None if required => return Err(missing(name)),
             Some(Argument::Text(text)) if !text.is_empty() => arguments.cursor = Some(text.clone()),

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use boardlot_service::api::Paging;
+use boardlot_service::api::CursorLocation;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::{
@@ -27,8 +27,10 @@ pub fn page<R: Serialize>(
     count: usize,
     rows: impl FnOnce(Range<usize>) -> R,
 ) -> HandlerResult {
-    let is_next_key = matches!(arguments.endpoint.paging, Some(Paging::NextKey));
-    let size = page_size(arguments, if is_next_key { "limit" } else { "page_size" }, PAGE)?;
+    let Some(paging) = arguments.endpoint.cursor_paging() else {
+        return Ok(body.rows(&rows(0..count)));
+    };
+    let size = page_size(arguments, paging.page_size, PAGE)?;
     let list = format!("{seed} {:?}", arguments.identity());
     let first = match arguments.cursor.as_deref() {
         None => 0,
@@ -39,16 +41,17 @@ pub fn page<R: Serialize>(
     };
     let end = first.saturating_add(size).min(count);
     let next = (end < count).then(|| cursor(&list, end as u32));
-    if is_next_key {
-        let pagination = json!({
-            "has_more": next.is_some(),
-            "next_key": next.unwrap_or_else(|| "-1".to_owned()),
-            "total": count,
-        });
-        body.top("pagination", pagination);
-    } else {
-        body.beside("completed", Value::Bool(next.is_none()));
-        body.beside("page_flag", Value::String(next.unwrap_or_default()));
+    let (flag, at_end) = paging.end;
+    let is_flagged = next.is_none() == at_end;
+    let next = next.unwrap_or_else(|| paging.last.to_owned());
+    match paging.location {
+        CursorLocation::Pagination => {
+            body.top("pagination", json!({ flag: is_flagged, paging.name: next, "total": count }));
+        }
+        CursorLocation::BesideRows => {
+            body.beside(flag, json!(is_flagged));
+            body.beside(paging.name, json!(next));
+        }
     }
     Ok(body.rows(&rows(first..end)))
 }

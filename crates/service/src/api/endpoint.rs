@@ -3,7 +3,7 @@
 use std::{borrow::Cow, ops::Deref, sync::Arc};
 
 use super::{
-    date_range::DateRange,
+    paging::{CursorPaging, Paging, TimeRangeSpec},
     parameter::{Parameter, ParameterKind, ParameterLocation},
     response::{Contract, Envelope, Failure, ResponseShape},
 };
@@ -47,6 +47,26 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
+    /// What is the same in most rows: a GET without paging and documented failures.
+    pub const BASE: Endpoint = Endpoint {
+        name: Cow::Borrowed(""),
+        method: Method::Get,
+        path: Cow::Borrowed(""),
+        section: "",
+        summary: "",
+        notes: "",
+        python_notes: "",
+        parameters: Cow::Borrowed(&[]),
+        undeclared: None,
+        envelope: Envelope::Undocumented,
+        response: ResponseShape::Page,
+        paging: None,
+        failures: &[],
+        idempotent: true,
+        example: None,
+        command: None,
+    };
+
     /// The notes with those about Python, for its docstring.
     pub fn notes_for_python(&self) -> String {
         [self.notes, self.python_notes].join(" ").trim().to_owned()
@@ -67,21 +87,22 @@ impl Endpoint {
         self.parameters.iter().find(|p| matches!(p.kind, ParameterKind::Cursor))
     }
 
-    /// The name of the cursor of a paged list without a parameter for it.
-    pub fn undeclared_cursor(&self) -> Option<&'static str> {
-        match (&self.paging, self.undeclared) {
-            (Some(Paging::NextKey), Some(_)) => Some("next_key"),
-            (Some(Paging::PageFlag { .. }), Some(_)) => Some("page_flag"),
+    /// The paging of a list that continues by a cursor.
+    pub fn cursor_paging(&self) -> Option<&CursorPaging> {
+        match &self.paging {
+            Some(Paging::Cursor(cursor)) => Some(cursor),
             _ => None,
         }
     }
 
+    /// The name of the cursor of a paged list without a parameter for it.
+    pub fn undeclared_cursor(&self) -> Option<&'static str> {
+        self.undeclared.and(self.cursor_paging()).map(|cursor| cursor.name)
+    }
+
     /// The time range that its list covers, if it has one.
     pub fn time_range(&self) -> Option<TimeRangeSpec> {
-        match self.paging {
-            Some(Paging::PageFlag { time_range, .. }) => time_range,
-            _ => None,
-        }
+        self.cursor_paging()?.time_range
     }
 
     /// The parameters that a caller passes.
@@ -141,41 +162,6 @@ impl Method {
     }
 }
 
-/// The paging of a list: how it continues (section 2.4).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Paging {
-    /// `next_key` is sent; `pagination.next_key` and `pagination.has_more` come back.
-    NextKey,
-    /// `page_flag` is sent; `page_flag` and `completed` come back, beside the rows.
-    PageFlag {
-        /// The cursor of the first request.
-        first: FirstPage,
-        /// The time range of the list, if it has one.
-        time_range: Option<TimeRangeSpec>,
-    },
-    /// The end of a range of dates is moved backward.
-    DateRange(DateRange),
-}
-
-/// The value of the cursor in the first request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FirstPage {
-    /// An empty string.
-    Empty,
-    /// No such parameter.
-    Omitted,
-}
-
-/// The time range of a list: the parameters `start` and `end` in microseconds. It has to be fixed before
-/// the first page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TimeRangeSpec {
-    /// The length of the range if only one of them is given.
-    pub default_days: i64,
-    /// The field of the records that the range is about.
-    pub time_field: &'static str,
-}
-
 /// A call that docstrings show and tests run, against a sandbox with seed 7.
 #[derive(Debug, Clone, Copy)]
 pub struct Example {
@@ -205,6 +191,6 @@ pub struct Command {
     pub name: &'static str,
     /// Command lines for its help.
     pub examples: &'static [&'static str],
-    /// The columns for a terminal that is too narrow for all, the most important first.
-    pub key_columns: &'static [&'static str],
+    /// The columns for a terminal that is too narrow for all, the most important first, with spaces between.
+    pub key_columns: &'static str,
 }

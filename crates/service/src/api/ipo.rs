@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    endpoint::{Command, Endpoint, Example, ExampleArgument, Method},
+    endpoint::{Command, Endpoint, Example, ExampleArgument},
     parameter::{Parameter, ParameterKind},
     record::{Field, Record, Schema},
     response::{Envelope, Failure, RecordsLocation, ResponseShape},
@@ -15,13 +15,11 @@ use super::{
 
 pub static IPO_LIST: Endpoint = Endpoint {
     name: Cow::Borrowed("ipo_list"),
-    method: Method::Get,
     path: Cow::Borrowed("/api/v1.0/quote/ipo-list/{market}"),
     section: "4.2",
     summary: "Recent subscribable and upcoming IPOs of a market, without historical ones.",
     notes: "The data depends on the user's primary broker: without one for the market the list \
             may be empty. A-shares cover SSE (with the STAR Market), SZSE (with ChiNext) and BSE.",
-    python_notes: "",
     parameters: Cow::Borrowed(&[
         Parameter::path(
             "market",
@@ -52,7 +50,6 @@ pub static IPO_LIST: Endpoint = Endpoint {
             &[("hk", &HK_IPO), ("us", &US_IPO), ("cn", &CN_IPO), ("sg", &SG_IPO), ("my", &MY_IPO)],
         ),
     ),
-    paging: None,
     failures: &[
         Failure::new(
             -3,
@@ -62,8 +59,6 @@ pub static IPO_LIST: Endpoint = Endpoint {
         ),
         Failure::new(-5, "internal_error", "Backend call failed or timed out", "Retry later"),
     ],
-    undeclared: None,
-    idempotent: true,
     example: Some(Example {
         arguments: &[ExampleArgument::Text("us")],
         expression: "{}[0][\"stock_status\"] in list(bl.UsIpoStatus)",
@@ -77,21 +72,11 @@ pub static IPO_LIST: Endpoint = Endpoint {
             "boardlot --profile live ipos cn --request-type ballot-announced",
             "boardlot --profile live ipos us --format json --columns code,name,list_time",
         ],
-        key_columns: &[
-            "code",
-            "name",
-            "list_time",
-            "ipo_price",
-            "offer_price_display",
-            "ipo_price_min",
-            "ipo_price_max",
-            "currency",
-            "winning_ratio",
-            "stock_status",
-            "apply_timestamp",
-            "apply_end_timestamp",
-        ],
+        key_columns: "code name list_time ipo_price offer_price_display ipo_price_min \
+                      ipo_price_max currency winning_ratio stock_status apply_timestamp \
+                      apply_end_timestamp",
     }),
+    ..Endpoint::BASE
 };
 
 const IPO_COMMON: &[Field] = &[

@@ -23,8 +23,6 @@ pub static REGISTER: Endpoint = Endpoint {
     path: Cow::Borrowed("/oauth2/register"),
     section: "4.1",
     summary: "Registers an OAuth client.",
-    notes: "",
-    python_notes: "",
     parameters: Cow::Borrowed(&[
         Parameter::body("redirect_uris", ParameterKind::TextList, "Callback URLs.").required(),
         Parameter::body(
@@ -44,23 +42,16 @@ pub static REGISTER: Endpoint = Endpoint {
     ]),
     envelope: Envelope::Field("client_id"),
     response: ResponseShape::Object(&CLIENT_RECORD),
-    paging: None,
-    failures: &[],
-    undeclared: None,
     idempotent: false,
-    example: None,
-    command: None,
+    ..Endpoint::BASE
 };
 
 /// The page on which the user signs in and consents.
 pub static AUTHORIZE: Endpoint = Endpoint {
     name: Cow::Borrowed("authorize"),
-    method: Method::Get,
     path: Cow::Borrowed("/oauth2/authorize/confirm"),
     section: "4.1",
     summary: "The page for login, choice of scopes and consent.",
-    notes: "",
-    python_notes: "",
     parameters: Cow::Borrowed(&[
         Parameter::query("client_id", ParameterKind::FreeText, "From registration.").required(),
         Parameter::query(
@@ -83,12 +74,7 @@ pub static AUTHORIZE: Endpoint = Endpoint {
     ]),
     envelope: Envelope::Undocumented,
     response: ResponseShape::Page,
-    paging: None,
-    failures: &[],
-    undeclared: None,
-    idempotent: true,
-    example: None,
-    command: None,
+    ..Endpoint::BASE
 };
 
 /// Exchanges a code, or refreshes a token.
@@ -100,7 +86,6 @@ pub static TOKEN: Endpoint = Endpoint {
     summary: "Exchanges a code, or refreshes a token.",
     notes: "`code`, `redirect_uri` and `code_verifier` belong to the grant `authorization_code`; \
             `refresh_token` and `client_secret` to `refresh_token`.",
-    python_notes: "",
     parameters: Cow::Borrowed(&[
         Parameter::form(
             "grant_type",
@@ -117,12 +102,8 @@ pub static TOKEN: Endpoint = Endpoint {
     ]),
     envelope: Envelope::Field("access_token"),
     response: ResponseShape::Object(&ACCESS_TOKEN),
-    paging: None,
-    failures: &[],
-    undeclared: None,
     idempotent: false,
-    example: None,
-    command: None,
+    ..Endpoint::BASE
 };
 
 /// The response of a registration.

@@ -120,11 +120,7 @@ pub enum Argument {
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretText(pub Zeroizing<String>);
 
-impl std::fmt::Debug for SecretText {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("SecretText(...)")
-    }
-}
+crate::shown_as!(SecretText, "SecretText(...)");
 
 /// An argument as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::{
-    endpoint::{Command, Endpoint, Example, ExampleArgument, Method, Paging},
+    endpoint::{Command, Endpoint, Example, ExampleArgument, Method},
+    paging::{NEXT_KEY, Paging},
     parameter::{Parameter, ParameterKind, ParameterLocation},
     record::{Field, Record, Schema},
     response::{Envelope, Failure, RecordsLocation, ResponseShape},
@@ -13,20 +14,13 @@ use super::{
 /// The service's clock.
 pub static SERVER_TIME: Endpoint = Endpoint {
     name: Cow::Borrowed("server_time"),
-    method: Method::Get,
     path: Cow::Borrowed("/api/v1.0/server-time"),
     section: "4.2",
     summary: "The service's clock.",
     notes: "Signed requests are rejected if the two clocks differ by more than the service's threshold, 5 \
             seconds by default; the client then reads this clock and signs again.",
-    python_notes: "",
-    parameters: Cow::Borrowed(&[]),
     envelope: Envelope::Field("server_time_ms"),
     response: ResponseShape::ServerTime("server_time_ms"),
-    paging: None,
-    failures: &[],
-    undeclared: None,
-    idempotent: true,
     example: Some(Example {
         arguments: &[],
         expression: "str({}.tzinfo)",
@@ -36,19 +30,18 @@ pub static SERVER_TIME: Endpoint = Endpoint {
     command: Some(Command {
         name: "time",
         examples: &["boardlot --base-url https://api.example.com time"],
-        key_columns: &[],
+        key_columns: "",
     }),
+    ..Endpoint::BASE
 };
 
 pub static TRADING_DAYS: Endpoint = Endpoint {
     name: Cow::Borrowed("trading_days"),
-    method: Method::Get,
     path: Cow::Borrowed("/api/v1.0/quote/trading-days"),
     section: "4.2",
     summary: "The trading days of a market, from `start` to `end`.",
     notes: "The service does not document the response: the records are the only list in it, unchanged. \
             What is not an object becomes one with the field `value`.",
-    python_notes: "",
     parameters: Cow::Borrowed(&[
         Parameter::query("market", ParameterKind::Market, "Market prefix such as `HK`.").required(),
         Parameter::query("start", ParameterKind::Date, "Start date.").required(),
@@ -56,10 +49,6 @@ pub static TRADING_DAYS: Endpoint = Endpoint {
     ]),
     envelope: Envelope::Unknown,
     response: ResponseShape::Rows(RecordsLocation::OnlyList, Schema::One(&TRADING_DAY)),
-    paging: None,
-    failures: &[],
-    undeclared: None,
-    idempotent: true,
     example: Some(Example {
         arguments: &[
             ExampleArgument::Text("HK"),
@@ -76,8 +65,9 @@ pub static TRADING_DAYS: Endpoint = Endpoint {
             "boardlot --profile live trading-days HK 2026-01-01 2026-01-31",
             "boardlot --profile live trading-days US 2026-01-01 2026-12-31 --out days.csv",
         ],
-        key_columns: &[],
+        key_columns: "",
     }),
+    ..Endpoint::BASE
 };
 
 const TRADING_DAY: Record = Record {
@@ -89,14 +79,12 @@ const TRADING_DAY: Record = Record {
 
 pub static REFERENCE_FUTURES: Endpoint = Endpoint {
     name: Cow::Borrowed("reference_futures"),
-    method: Method::Get,
     path: Cow::Borrowed("/api/v1.0/quote/{symbol}/reference-future"),
     section: "4.2",
     summary: "The futures contracts related to a continuous futures contract.",
     notes: "Supported markets are HK, US, SG and JP, and the input is a continuous futures contract. A \
             symbol that is not a future, or of a market without futures (such as AU, CA, SH, SZ \
             and MY), returns an empty list.",
-    python_notes: "",
     parameters: Cow::Borrowed(&[Parameter::path(
         "symbol",
         ParameterKind::Symbol { max: Some(32) },
@@ -107,7 +95,6 @@ pub static REFERENCE_FUTURES: Endpoint = Endpoint {
         RecordsLocation::at("data.reference_list"),
         Schema::One(&RELATED_FUTURE),
     ),
-    paging: None,
     failures: &[
         Failure::new(
             -3,
@@ -122,8 +109,6 @@ pub static REFERENCE_FUTURES: Endpoint = Endpoint {
             "Verify that the code exists",
         ),
     ],
-    undeclared: None,
-    idempotent: true,
     example: Some(Example {
         arguments: &[ExampleArgument::Text("HK.HSImain")],
         expression: "{}[0][\"stock_type\"]",
@@ -133,14 +118,9 @@ pub static REFERENCE_FUTURES: Endpoint = Endpoint {
     command: Some(Command {
         name: "futures",
         examples: &["boardlot --profile live futures HK.HSImain"],
-        key_columns: &[
-            "code",
-            "stock_name",
-            "lot_size",
-            "future_main_contract",
-            "future_last_trade_time",
-        ],
+        key_columns: "code stock_name lot_size future_main_contract future_last_trade_time",
     }),
+    ..Endpoint::BASE
 };
 
 const RELATED_FUTURE: Record = Record {
@@ -169,7 +149,6 @@ const RELATED_FUTURE: Record = Record {
 
 pub static DIVIDENDS: Endpoint = Endpoint {
     name: Cow::Borrowed("dividends"),
-    method: Method::Get,
     path: Cow::Borrowed("/api/v1.0/quote/{symbol}/corporate-actions/dividends"),
     section: "4.2",
     summary: "The dividend history of a security, newest first, at most 100 records.",
@@ -187,7 +166,6 @@ pub static DIVIDENDS: Endpoint = Endpoint {
         RecordsLocation::at("data.dividend_list"),
         Schema::One(&DIVIDEND),
     ),
-    paging: None,
     failures: &[
         Failure::new(-3, "invalid_parameter", "Invalid symbol format", "Fix the symbol"),
         Failure::new(
@@ -200,8 +178,6 @@ pub static DIVIDENDS: Endpoint = Endpoint {
         Failure::new(-4, "internal_error", "Gateway internal error", "Retry later"),
         Failure::new(-6, "internal_error", "Gateway internal error", "Retry later"),
     ],
-    undeclared: None,
-    idempotent: true,
     example: Some(Example {
         arguments: &[ExampleArgument::Text("HK.00700")],
         expression: "{}[0][\"currency\"]",
@@ -214,8 +190,9 @@ pub static DIVIDENDS: Endpoint = Endpoint {
             "boardlot --profile live dividends HK.00700",
             "boardlot --profile live dividends US.AAPL --out apple.parquet",
         ],
-        key_columns: &["fiscal_year", "dividend_per_share", "currency", "ex_date", "process"],
+        key_columns: "fiscal_year dividend_per_share currency ex_date process",
     }),
+    ..Endpoint::BASE
 };
 
 const DIVIDEND: Record = Record {
@@ -267,10 +244,7 @@ pub static PLATE_STOCKS: Endpoint = Endpoint {
     ]),
     envelope: Envelope::Code,
     response: ResponseShape::Rows(RecordsLocation::OnlyListOf("data"), Schema::One(&PLATE_STOCK)),
-    paging: Some(Paging::NextKey),
-    failures: &[],
-    undeclared: None,
-    idempotent: true,
+    paging: Some(Paging::Cursor(NEXT_KEY)),
     example: Some(Example {
         arguments: &[ExampleArgument::Text("HK.BK1001")],
         expression: "next({})[\"code\"].startswith(\"HK.\")",
@@ -283,8 +257,9 @@ pub static PLATE_STOCKS: Endpoint = Endpoint {
             "boardlot --profile live plate HK.BK1001 --format jsonl | head",
             "boardlot --profile live plate HK.BK1001 --header 'X-Service-Client-Nnid: 123'",
         ],
-        key_columns: &["code", "stock_name", "sc_name", "stock_type", "lot_size"],
+        key_columns: "code stock_name sc_name stock_type lot_size",
     }),
+    ..Endpoint::BASE
 };
 
 const PLATE_STOCK: Record = Record {

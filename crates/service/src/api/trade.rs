@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 
 use super::{
-    endpoint::{
-        Command, Endpoint, Example, ExampleArgument, FirstPage, Method, Paging, TimeRangeSpec,
-    },
+    endpoint::{Command, Endpoint, Example, ExampleArgument},
+    paging::{CursorPaging, FirstPage, PAGE_FLAG, Paging, TimeRangeSpec},
     parameter::{Parameter, ParameterKind, ParameterLocation},
     record::{Field, Record, Schema, TimeUnit},
     response::{Envelope, RecordsLocation, ResponseShape},
@@ -14,13 +13,11 @@ use super::{
 
 pub static CRYPTO_ORDERS: Endpoint = Endpoint {
     name: Cow::Borrowed("crypto_orders"),
-    method: Method::Get,
     path: Cow::Borrowed("/api/v1/crypto/accounts/{acc_id}/orders"),
     section: "4.3",
     summary: "The open crypto orders of an account, newest first.",
     notes: "Open are the four states of `CryptoOrderStatus`. The unit of the times is not shown \
             in the service's documentation, so they stay whole numbers.",
-    python_notes: "",
     parameters: Cow::Borrowed(&[
         Parameter::path("acc_id", ParameterKind::AccountNumber, "Account id (uint64)."),
         Parameter::query(
@@ -32,10 +29,7 @@ pub static CRYPTO_ORDERS: Endpoint = Endpoint {
     ]),
     envelope: Envelope::Code,
     response: ResponseShape::Rows(RecordsLocation::at("data.orders"), Schema::One(&CRYPTO_ORDER)),
-    paging: Some(Paging::PageFlag { first: FirstPage::Omitted, time_range: None }),
-    failures: &[],
-    undeclared: None,
-    idempotent: true,
+    paging: Some(Paging::Cursor(PAGE_FLAG)),
     example: Some(Example {
         arguments: &[ExampleArgument::Account("crypto")],
         expression: "next({})[\"ord_status\"] in list(bl.CryptoOrderStatus)",
@@ -45,17 +39,9 @@ pub static CRYPTO_ORDERS: Endpoint = Endpoint {
     command: Some(Command {
         name: "crypto-orders",
         examples: &["boardlot --profile live crypto-orders 1001001 --format jsonl"],
-        key_columns: &[
-            "symbol_pair",
-            "side",
-            "order_qty",
-            "price",
-            "cum_qty",
-            "ord_type",
-            "ord_status",
-            "order_id",
-        ],
+        key_columns: "symbol_pair side order_qty price cum_qty ord_type ord_status order_id",
     }),
+    ..Endpoint::BASE
 };
 
 const CRYPTO_PAIR: &[Field] =
@@ -91,12 +77,9 @@ const CRYPTO_ORDER: Record = Record {
 
 pub static SIM_ORDERS: Endpoint = Endpoint {
     name: Cow::Borrowed("sim_orders"),
-    method: Method::Get,
     path: Cow::Borrowed("/api/v1.0/sim-trade/{acc_id}/orders"),
     section: "4.3",
     summary: "Today's simulated-trading orders.",
-    notes: "",
-    python_notes: "",
     parameters: Cow::Borrowed(&[Parameter::path(
         "acc_id",
         ParameterKind::AccountId,
@@ -104,10 +87,6 @@ pub static SIM_ORDERS: Endpoint = Endpoint {
     )]),
     envelope: Envelope::RetCode,
     response: ResponseShape::Rows(RecordsLocation::at("data.orders"), Schema::One(&SIM_ORDER)),
-    paging: None,
-    failures: &[],
-    undeclared: None,
-    idempotent: true,
     example: Some(Example {
         arguments: &[ExampleArgument::Account("sim")],
         expression: "{}[0][\"side\"] in list(bl.SimSide)",
@@ -117,17 +96,9 @@ pub static SIM_ORDERS: Endpoint = Endpoint {
     command: Some(Command {
         name: "sim-orders",
         examples: &["boardlot --profile live sim-orders 5001"],
-        key_columns: &[
-            "symbol",
-            "side",
-            "order_type",
-            "status",
-            "qty",
-            "cum_qty",
-            "price",
-            "create_time",
-        ],
+        key_columns: "symbol side order_type status qty cum_qty price create_time",
     }),
+    ..Endpoint::BASE
 };
 
 const SIM_ORDER: Record = Record {
@@ -154,12 +125,10 @@ const SIM_ORDER: Record = Record {
 
 pub static SIM_POSITIONS: Endpoint = Endpoint {
     name: Cow::Borrowed("sim_positions"),
-    method: Method::Get,
     path: Cow::Borrowed("/api/v1.0/sim-trade/{acc_id}/positions"),
     section: "4.3",
     summary: "Simulated-trading positions.",
     notes: "The allowed values of `market` are not shown in the service's documentation.",
-    python_notes: "",
     parameters: Cow::Borrowed(&[
         Parameter::path("acc_id", ParameterKind::AccountId, "Business account id."),
         Parameter::query(
@@ -173,10 +142,6 @@ pub static SIM_POSITIONS: Endpoint = Endpoint {
         RecordsLocation::at("data.positions"),
         Schema::One(&SIM_POSITION),
     ),
-    paging: None,
-    failures: &[],
-    undeclared: None,
-    idempotent: true,
     example: Some(Example {
         arguments: &[ExampleArgument::Account("sim")],
         expression: "{}[0][\"pstn_type\"] in list(bl.PositionType)",
@@ -188,17 +153,9 @@ pub static SIM_POSITIONS: Endpoint = Endpoint {
         examples: &[
             "boardlot --profile live sim-positions 5001 --columns symbol,qty,cost_price,profit",
         ],
-        key_columns: &[
-            "symbol",
-            "pstn_type",
-            "qty",
-            "cost_price",
-            "cur_price",
-            "mv",
-            "profit_ratio",
-            "stock_name",
-        ],
+        key_columns: "symbol pstn_type qty cost_price cur_price mv profit_ratio stock_name",
     }),
+    ..Endpoint::BASE
 };
 
 const SIM_POSITION: Record = Record {
@@ -224,7 +181,6 @@ const SIM_POSITION: Record = Record {
 
 pub static FILLS_HISTORY: Endpoint = Endpoint {
     name: Cow::Borrowed("fills_history"),
-    method: Method::Get,
     path: Cow::Borrowed("/api/v1.0/accounts/{acc_id}/fills_history"),
     section: "4.3",
     summary: "The historical fills of a trading account, latest first.",
@@ -251,7 +207,7 @@ pub static FILLS_HISTORY: Endpoint = Endpoint {
             "End of the update time, after `start`; without it, now. 0 is the service's own \
              default: 90 days after `start`.",
         ),
-        Parameter::cursor("page_flag", ParameterLocation::Query),
+        Parameter::cursor("page_flag", ParameterLocation::Query).required(),
         Parameter::query(
             "page_size",
             ParameterKind::Integer { min: 10, max: 50 },
@@ -260,13 +216,11 @@ pub static FILLS_HISTORY: Endpoint = Endpoint {
     ]),
     envelope: Envelope::Status,
     response: ResponseShape::Rows(RecordsLocation::at("d.order_fills"), Schema::One(&FILL)),
-    paging: Some(Paging::PageFlag {
+    paging: Some(Paging::Cursor(CursorPaging {
         first: FirstPage::Empty,
         time_range: Some(TimeRangeSpec { default_days: 90, time_field: "updated_time" }),
-    }),
-    failures: &[],
-    undeclared: None,
-    idempotent: true,
+        ..PAGE_FLAG
+    })),
     example: Some(Example {
         arguments: &[ExampleArgument::Account("trade"), ExampleArgument::Text("HK")],
         expression: "len({}.all(max_items=75))",
@@ -281,16 +235,9 @@ pub static FILLS_HISTORY: Endpoint = Endpoint {
             "boardlot --profile live fills 281756 HK --windows 8 --out fills.jsonl",
             "boardlot --profile live fills 281756 HK --out fills.csv --resume fills.checkpoint",
         ],
-        key_columns: &[
-            "create_time",
-            "code",
-            "trd_side",
-            "qty",
-            "price",
-            "status",
-            "counter_broker_name",
-        ],
+        key_columns: "create_time code trd_side qty price status counter_broker_name",
     }),
+    ..Endpoint::BASE
 };
 
 const FILL: Record = Record {

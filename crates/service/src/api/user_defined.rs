@@ -3,11 +3,11 @@
 use std::{borrow::Cow, sync::Arc};
 
 use super::{
-    date_range::{DateRange, NextEnd},
-    endpoint::{Endpoint, FirstPage, Method, Paging},
+    endpoint::{Endpoint, Method},
+    paging::{DateRange, NextEnd, Paging},
     parameter::{Parameter, ParameterKind, ParameterLocation},
     record::{Field, Kind, Schema, TimeUnit, Wire},
-    response::{Envelope, RecordsLocation, ResponseShape},
+    response::{RecordsLocation, ResponseShape},
 };
 use crate::error::did_you_mean;
 
@@ -33,22 +33,13 @@ pub struct Declaration {
     /// `data`.
     pub rows: Option<String>,
     /// The paging of a list.
-    pub paging: Option<DeclaredPaging>,
+    pub paging: Option<Paging>,
     /// The fields of the records; by default columns are inferred.
     pub record: Vec<Field>,
     /// The kinds of arguments, by their names.
     pub arguments: Vec<(String, String)>,
     /// Its description, in the user's words.
     pub doc: String,
-}
-
-/// The paging of a list, as a user declares it.
-#[derive(Debug, Clone)]
-pub enum DeclaredPaging {
-    /// By a cursor of this name: `next_key` or `page_flag`.
-    Cursor(String),
-    /// By moving the end of a range of dates.
-    DateRange(DateRange),
 }
 
 /// An invalid declaration.
@@ -61,7 +52,8 @@ pub struct DeclarationError {
 }
 
 impl DeclarationError {
-    fn new(key: &[&str], message: impl Into<String>) -> Self {
+    /// What is wrong with a key.
+    pub fn new(key: &[&str], message: impl Into<String>) -> Self {
         DeclarationError {
             key: key.iter().map(|&part| part.to_owned()).collect(),
             message: message.into(),
@@ -84,26 +76,21 @@ impl Declaration {
             Method::Post => ParameterLocation::Body,
         };
         let response = ResponseShape::Rows(self.rows_place()?, self.schema()?);
-        let paging = self.checked_paging()?;
+        if let Some(Paging::DateRange(range)) = &self.paging {
+            self.check_dates(range)?;
+        }
         let names = path_names(&self.path)?;
         let endpoint = Endpoint {
             name: Cow::Owned(self.name.clone()),
             method,
             path: Cow::Owned(self.path.clone()),
-            section: "",
-            summary: "",
-            notes: "",
-            python_notes: "",
-            parameters: Cow::Owned(self.parameters(&names, rest, paging.is_some())?),
+            parameters: Cow::Owned(self.parameters(&names, rest, self.paging.is_some())?),
             undeclared: Some(rest),
-            envelope: Envelope::Undocumented,
             response,
             // A list changes nothing at the service.
-            idempotent: method == Method::Get || paging.is_some(),
-            paging,
-            failures: &[],
-            example: None,
-            command: None,
+            idempotent: method == Method::Get || self.paging.is_some(),
+            paging: self.paging.clone(),
+            ..Endpoint::BASE
         };
         match endpoint.undeclared_cursor().filter(|cursor| names.contains(cursor)) {
             Some(cursor) => {
@@ -149,6 +136,13 @@ impl Declaration {
 
     /// Only the day before a date is known to be what such a service means.
     fn check_dates(&self, range: &DateRange) -> Result<(), DeclarationError> {
+        let name = match &range.next {
+            NextEnd::At(path) => &path.join("."),
+            NextEnd::DayBefore(field) => field,
+        };
+        for name in [Some(&range.end), Some(name), range.unique.as_ref()].into_iter().flatten() {
+            check_no_nul(&["paging"], name)?;
+        }
         let NextEnd::DayBefore(name) = &range.next else { return Ok(()) };
         let field = self.record.iter().find(|field| field.name == name.as_str());
         match field.map(|field| &field.kind) {
@@ -160,38 +154,6 @@ impl Declaration {
                     name.escape_debug()
                 ),
             )),
-        }
-    }
-
-    fn checked_paging(&self) -> Result<Option<Paging>, DeclarationError> {
-        match &self.paging {
-            None => Ok(None),
-            Some(DeclaredPaging::DateRange(range)) => {
-                self.check_dates(range)?;
-                let next = match &range.next {
-                    NextEnd::At(path) => path.join("."),
-                    NextEnd::DayBefore(field) => field.clone(),
-                };
-                for name in [Some(&range.end), Some(&next), range.unique.as_ref()] {
-                    check_no_nul(&["paging"], name.map_or("", String::as_str))?;
-                }
-                Ok(Some(Paging::DateRange(range.clone())))
-            }
-            Some(DeclaredPaging::Cursor(name)) => match name.as_str() {
-                "next_key" => Ok(Some(Paging::NextKey)),
-                // The caller passes an empty cursor for the first page if the endpoint needs one.
-                "page_flag" => {
-                    Ok(Some(Paging::PageFlag { first: FirstPage::Omitted, time_range: None }))
-                }
-                other => {
-                    let message = format!(
-                        "is '{}'; expected 'next_key', 'page_flag' or a DateRange{}",
-                        other.escape_debug(),
-                        did_you_mean(other, ["next_key", "page_flag"]),
-                    );
-                    Err(DeclarationError::new(&["paging"], message))
-                }
-            },
         }
     }
 

@@ -58,11 +58,7 @@ impl fmt::Debug for Shown {
     }
 }
 
-impl fmt::Debug for Redactor {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Redactor(..)")
-    }
-}
+crate::shown_as!(Redactor, "Redactor(..)");
 
 impl Redactor {
     /// Redacts these secrets.

@@ -15,67 +15,13 @@ const NEGATIONS: &[&str] = &["no", "not", "isnt", "longer"];
 const CHECKS: &[&str] = &["verification", "validation", "check", "authentication"];
 
 /// Words that may come between the subject and its predicate.
-const FILLERS: &[&str] = &[
-    "a",
-    "access",
-    "already",
-    "an",
-    "api",
-    "auth",
-    "authentication",
-    "authorization",
-    "be",
-    "bearer",
-    "been",
-    "either",
-    "given",
-    "has",
-    "have",
-    "in",
-    "is",
-    "jwt",
-    "login",
-    "now",
-    "oauth",
-    "oauth2",
-    "of",
-    "or",
-    "provided",
-    "security",
-    "session",
-    "supplied",
-    "the",
-    "this",
-    "user",
-    "was",
-    "your",
-];
+const FILLERS: &str = "a access already an api auth authentication authorization be bearer been either given \
+     has have in is jwt login now oauth oauth2 of or provided security session supplied the \
+     this user was your";
 
 /// Before "token": a token of another kind, or a word of a parser, a market or a list.
-const OTHER_KINDS: &[&str] = &[
-    "argument",
-    "base",
-    "continuation",
-    "crypto",
-    "csrf",
-    "cursor",
-    "device",
-    "field",
-    "idempotency",
-    "next",
-    "page",
-    "pagination",
-    "paging",
-    "param",
-    "parameter",
-    "previous",
-    "push",
-    "quote",
-    "symbol",
-    "sync",
-    "unexpected",
-    "xsrf",
-];
+const OTHER_KINDS: &str = "argument base continuation crypto csrf cursor device field idempotency next page \
+     pagination paging param parameter previous push quote symbol sync unexpected xsrf";
 /// After "token": the same.
 const OTHER_THINGS: &[&str] =
     &["address", "amount", "at", "balance", "bucket", "count", "name", "pair", "pairs", "symbol"];
@@ -108,7 +54,7 @@ fn is_rejected(words: &[String], place: usize) -> bool {
     let word = |place: usize| words.get(place).map_or("", String::as_str);
     let before = place.checked_sub(1).map_or("", word);
     let is_token = TOKENS.contains(&word(place))
-        && !OTHER_KINDS.contains(&before)
+        && !is_word_of(OTHER_KINDS, before)
         && !OTHER_THINGS.contains(&word(place + 1));
     if !is_token && (!LOGINS.contains(&word(place)) || MARKETS.contains(&before)) {
         return false;
@@ -119,7 +65,7 @@ fn is_rejected(words: &[String], place: usize) -> bool {
     };
     // "token ... expired", "token is no longer valid", "token verification failed"
     let mut after = place + 1;
-    while after <= place + MAX_GAP && FILLERS.contains(&word(after)) {
+    while after <= place + MAX_GAP && is_word_of(FILLERS, word(after)) {
         after += 1;
     }
     let mut valid = after;
@@ -147,12 +93,16 @@ fn is_rejected(words: &[String], place: usize) -> bool {
     earlier.is_some_and(|place| NEGATIONS.contains(&word(place)))
 }
 
+fn is_word_of(list: &str, word: &str) -> bool {
+    list.split(' ').any(|known| known == word)
+}
+
 /// The last word before a position that is not a filler.
 fn before_fillers(words: &[String], place: usize) -> Option<usize> {
     let earliest = place.saturating_sub(MAX_GAP);
     (earliest..place)
         .rev()
-        .find(|&place| words.get(place).is_some_and(|word| !FILLERS.contains(&word.as_str())))
+        .find(|&place| words.get(place).is_some_and(|word| !is_word_of(FILLERS, word.as_str())))
 }
 
 /// The words in lower case, with `camelCase` and `snake_case` split; an empty one ends a sentence.

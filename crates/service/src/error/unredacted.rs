@@ -1,7 +1,5 @@
 //! Errors whose texts may repeat secrets, and the redaction that makes them fit to be shown.
 
-use std::fmt;
-
 use super::{ApiFailure, Error, ErrorKind, ExceptionClass, Redactor, Shown};
 
 /// An error that arose inside an exchange with a service, whose texts may repeat what was sent or
@@ -31,11 +29,7 @@ impl Unredacted {
     }
 }
 
-impl fmt::Debug for Unredacted {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Unredacted({})", self.exception_class().name())
-    }
-}
+crate::shown_as!(Unredacted, |this| "Unredacted({})", this.exception_class().name());
 
 impl From<Error> for Unredacted {
     fn from(error: Error) -> Self {

@@ -232,6 +232,7 @@ def _is_busy(text: str) -> bool:
 
 HINTS = {
     "unable to open": "Check that the folder exists, and that you may write there.",
+    "I/O error": "Check that the disk is neither full nor damaged: what was stored is kept.",
     "full": "Free some space and run the same update again: nothing that was stored is lost.",
     "readonly": "The file is read-only: make it writable to update the archive.",
     "not a database": "It is not an archive, or it was damaged: restore it from a backup.",

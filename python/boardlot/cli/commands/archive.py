@@ -160,6 +160,8 @@ def update(
     emit(settings, list(report.rows()))
     for reason in report._reasons():
         click.echo(f"boardlot: {escaped(reason)}", err=True)
+    for hint in dict.fromkeys(error.hint for error in report.errors.values() if error.hint):
+        click.echo(f"hint: {escaped(hint)}", err=True)
     return 0 if report else 1
 
 

@@ -23,7 +23,7 @@ from boardlot.cli.commands.endpoints import ENDPOINTS
 from boardlot.cli.files import UserPath
 from boardlot.cli.numbers import Whole
 from boardlot.cli.output.fields import Fields
-from boardlot.cli.output.formats import WRITERS
+from boardlot.cli.settings import FORMATS
 
 WIDTH = 100
 ROWS = 4
@@ -174,7 +174,7 @@ async def _fills_async(base_url: str, login: Any, account: str, span: dict[str, 
 
 
 def _rows(pager: Any, file: BinaryIO, form: str) -> None:
-    writer = WRITERS[form](file, Fields())
+    writer = FORMATS[form].open(file, Fields())
     for page in pager.pages():
         writer.write(page)
     writer.end()

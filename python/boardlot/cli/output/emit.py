@@ -17,8 +17,8 @@ from boardlot._support.crash_safe import replacing
 from boardlot._support.progress import Bar
 from boardlot.cli.files import check_writable, same_file
 from boardlot.cli.output.fields import Fields, check_choice, chosen_pages
-from boardlot.cli.output.formats import WRITERS, Writer
-from boardlot.cli.settings import Settings
+from boardlot.cli.output.formats import Writer
+from boardlot.cli.settings import FORMATS, Settings
 
 # The suffix of a file that is not complete yet.
 PART = ".part"
@@ -39,7 +39,7 @@ def emit(settings: Settings, records: Any, key_columns: Any = ()) -> None:
     with _destination(settings) as file:
         table = {"key_columns": key_columns, "stdout": settings.out is None}
         more = table if settings.data_format == "table" else {}
-        writer: Writer = WRITERS[settings.data_format](file, Fields(settings.columns), **more)
+        writer: Writer = FORMATS[settings.data_format].open(file, Fields(settings.columns), **more)
         with progress_bar(settings, records) as progress:
             for page in chosen_pages(settings, records):
                 writer.write(page)

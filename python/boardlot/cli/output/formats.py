@@ -1,4 +1,4 @@
-"""The writer of each format of `settings.FORMATS`: it writes a page as soon as it arrives."""
+"""The writers of the formats of `settings.FORMATS`: each writes a page as soon as it arrives."""
 
 from __future__ import annotations
 
@@ -153,21 +153,6 @@ class Csv:
     def _visible(self, cells: Sequence[str | None]) -> Sequence[str | None]:
         """The cells, with control characters escaped on a terminal."""
         return [cell and escaped(cell) for cell in cells] if self._shown else cells
-
-
-def _parquet(file: BinaryIO, fields: Fields) -> Writer:
-    from boardlot.cli.output.parquet import Parquet
-
-    return Parquet(file, fields)
-
-
-WRITERS: dict[str, Any] = {
-    "table": Table,
-    "json": Json,
-    "jsonl": JsonLines,
-    "csv": Csv,
-    "parquet": _parquet,
-}
 
 
 def _colour(file: BinaryIO) -> Callable[[bytes], bytes]:

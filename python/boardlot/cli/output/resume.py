@@ -33,11 +33,10 @@ from boardlot.cli.output.emit import (
     show_range,
 )
 from boardlot.cli.output.fields import Fields
-from boardlot.cli.output.formats import WRITERS
-from boardlot.cli.settings import Settings
+from boardlot.cli.settings import FORMATS, Settings
 from boardlot.errors import ConfigError
 
-RESUMABLE_FORMATS = ["csv", "jsonl"]
+RESUMABLE_FORMATS = sorted(name for name, row in FORMATS.items() if row.resumable)
 # Beside the arguments of the method, which may be written in other words.
 OPTIONS = ["--base-url", "--out", "--format", "--columns"]
 RESUME_HINT = "Run the same command again to resume after row {:,}."
@@ -197,7 +196,7 @@ def _write(settings: Settings, state: State, file: Path, pager: Any, part: Binar
     state.save(file)
     settings.resume_hint = RESUME_HINT.format(state.rows)
     fields = Fields(settings.columns, state.columns)
-    writer = WRITERS[settings.data_format](part, fields)
+    writer = FORMATS[settings.data_format].open(part, fields)
     with progress_bar(settings, pager, state.rows) as progress:
         for page in pager.pages():
             writer.write(page)

@@ -1,4 +1,5 @@
 use super::*;
+use crate::api::NEXT_KEY;
 
 fn kline() -> Declaration {
     Declaration {
@@ -6,7 +7,7 @@ fn kline() -> Declaration {
         method: "GET".to_owned(),
         path: "/api/v1.0/quote/{symbol}/history-kline".to_owned(),
         rows: Some("data.kline_list".to_owned()),
-        paging: Some(DeclaredPaging::Cursor("next_key".to_owned())),
+        paging: Some(Paging::Cursor(NEXT_KEY)),
         record: vec![declared_field("time", "seconds").expect("a field")],
         arguments: vec![("start".to_owned(), "seconds".to_owned())],
         doc: String::new(),
@@ -53,14 +54,12 @@ fn a_mistake_names_its_key_and_what_is_expected() {
         (|d| d.arguments[0].1 = "object".into(), "only the body of a POST"),
         (|d| d.arguments[0].0 = "resume".into(), "rename it"),
         (|d| d.record.push(d.record[0].clone()), "record.time is declared twice"),
-        (
-            |d| d.paging = Some(DeclaredPaging::Cursor("next-key".into())),
-            "did you mean 'next_key'?",
-        ),
     ] {
         let message = mistake(change);
         assert!(message.contains(expected), "{message}");
     }
+    let message = Paging::declared("next-key").expect_err("a mistake");
+    assert!(message.ends_with("DateRange; did you mean 'next_key'?"), "{message}");
     let message = declared_field("time", "decimals").expect_err("a mistake").message;
     assert!(message.ends_with("object; did you mean 'decimal'?"), "{message}");
 }

@@ -1,0 +1,234 @@
+"""docs/nightly-job.md as written: a week of nights, of which some fail."""
+
+import configparser
+import os
+import re
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import boardlot as bl
+import pytest
+
+from ..support.system import need_program
+from ..support.threads import wait_until
+from ..support.unusual_fills import fill
+from .test_pages import DOCS, blocks
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shells of POSIX")
+
+FILES = {block.title: block.source for block in blocks(DOCS / "nightly-job.md") if block.title}
+ACCOUNT = "281756"
+
+
+def fills_until(night):
+    """120 fills of each night; in the last one the first fill is corrected, and another is late."""
+    rows = [
+        fill(1_000 * day + number, "OK", "BUY", "HK.00700", "100", "2.50", day, day)
+        for day in range(night, -1, -1)
+        for number in range(120)
+    ]
+    if night < 6:
+        return rows
+    late = fill(9_999, "OK", "SELL", "HK.00005", "10", "60.00", 2, 5)
+    corrected = fill(0, "OK", "BUY", "HK.00700", "300", "2.50", 0, 6)
+    return [corrected, *(row for row in rows if row["deal_id"] != "0"), late]
+
+
+class Machine:
+    """A home with the page's files, a login as the profile `nightly`, and cron."""
+
+    def __init__(self, home, sandbox):
+        self.home, self.sandbox, self.folder = home, sandbox, home / "archive"
+        self.environment = {name: value for name, value in os.environ.items() if "XDG" not in name}
+        self.environment |= {"HOME": str(home)}
+        programs = home / ".local" / "bin"
+        programs.mkdir(parents=True)
+        self.program = Path(sys.executable).parent / "boardlot"
+        (programs / "boardlot").symlink_to(self.program)
+        for name in ("nightly", "alert"):
+            (self.folder / name).write_text(FILES[name])
+            (self.folder / name).chmod(0o700)
+        config = home / ".config" / "boardlot"
+        config.mkdir(parents=True, mode=0o700)
+        (config / "passphrase").touch(mode=0o600)
+        (config / "passphrase").write_text("of a test\n")
+        self.store = bl.EncryptedFileStore(config / "tokens", "of a test")
+        self.client_id = None
+        self.log_in()
+        (config / "config.toml").touch(mode=0o600)
+        (config / "config.toml").write_text(
+            f'[profiles.nightly]\nbase_url = "{sandbox.base_url}"\n'
+            f'auth = {{ kind = "oauth", client_id = "{self.client_id}", '
+            'store = "tokens", passphrase_file = "passphrase" }\n'
+        )
+
+    def log_in(self):
+        flow = bl.begin_login(self.sandbox.base_url, store=self.store, client_id=self.client_id)
+        self.client_id = flow.finish(self.sandbox.authorize_demo_user(flow.url)).client_id
+
+    def start(self, command):
+        """As cron does: in the home, by sh, with no terminal."""
+        return subprocess.Popen(
+            ["sh", "-c", command],
+            cwd=self.home,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def night(self, prefix=""):
+        """The exit status of the job, and the mail that cron sends."""
+        line = FILES["crontab"].splitlines()[-1]
+        assert "%" not in line
+        with self.start(prefix + line.split(maxsplit=5)[5]) as process:
+            mail, _ = process.communicate(timeout=300)
+        return process.returncode, mail
+
+    def kept(self):
+        with bl.Archive(self.folder / "trades.db") as archive:
+            return archive.fills(ACCOUNT, "HK")
+
+
+@contextmanager
+def small_disk(folder):
+    """A disk of its own, of a few megabytes; False without the right to mount one."""
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)]
+    try:
+        mounted = os.geteuid() == 0 and not subprocess.run(command, capture_output=True).returncode
+    except FileNotFoundError:  # a system without `mount`
+        mounted = False
+    try:
+        yield mounted
+    finally:
+        if mounted:
+            subprocess.run(["umount", str(folder)], check=True)
+
+
+@contextmanager
+def full_disk(machine, is_a_disk_of_its_own):
+    """Yields what goes before the job: nothing on a full disk, otherwise a limit for its files."""
+    if not is_a_disk_of_its_own:
+        yield "trap '' XFSZ; ulimit -f 8; "
+        return
+    ballast = machine.folder / "ballast"
+    with pytest.raises(OSError, match="No space left"), ballast.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    yield ""
+    ballast.unlink()
+
+
+@pytest.fixture
+def sandbox():
+    with bl.Sandbox(seed=7) as sandbox:
+        yield sandbox
+
+
+def test_a_week(sandbox, tmp_path):
+    with small_disk(tmp_path / "archive") as has_disk:
+        run_week(Machine(tmp_path, sandbox), sandbox, has_disk)
+
+
+def run_week(machine, sandbox, has_disk):
+    def day(number):
+        sandbox.put("fills_history", fills_until(number))
+        return fills_until(number)
+
+    # A first night, then one that is killed in the middle.
+    rows = day(0)
+    assert machine.night() == (0, "")
+    assert machine.kept() == rows
+    day(1)
+    sandbox.faults = bl.Faults(latency=0.05)
+    wanted = len(sandbox.requests) + 4
+    with machine.start('"$HOME/archive/nightly"') as process:
+        wait_until(lambda: len(sandbox.requests) >= wanted or process.poll() is not None)
+        os.killpg(process.pid, signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+    sandbox.faults = None
+    before = machine.kept()
+    assert set(ids(rows)) <= set(ids(before))
+
+    # The next one completes it.
+    rows = day(2)
+    assert machine.night() == (0, "")
+    assert machine.kept() == rows
+
+    day(3)
+    sandbox.faults = bl.Faults(error_rate=1.0)
+    status, mail = machine.night()
+    assert status == 1 and "the service is unavailable" in mail
+    assert machine.kept() == rows
+    sandbox.faults = None
+
+    day(4)
+    sandbox.revoke_grants()
+    status, mail = machine.night()
+    assert status == 1 and "Log in again" in mail
+    assert machine.kept() == rows
+    machine.log_in()
+
+    rows, before = day(5), rows
+    with full_disk(machine, has_disk) as prefix:
+        status, mail = machine.night(prefix)
+        assert status == 1 and "disk" in mail
+    assert set(ids(before)) <= set(ids(machine.kept()))
+
+    rows = day(6)
+    assert machine.night() == (0, "")
+    assert sorted(machine.kept(), key=str) == sorted(rows, key=str)
+    left = {file.name for file in machine.folder.iterdir()} - {"trades.db-shm", "trades.db-wal"}
+    assert left == {"trades.db", "nightly", "alert", "nightly.log"}
+    log = (machine.folder / "nightly.log").read_text()
+    assert "Log in again" in log and "of a test" not in log
+
+
+def ids(rows):
+    return [row["deal_id"] for row in rows]
+
+
+def test_files_and_an_upgrade(sandbox, tmp_path):
+    (tmp_path / "archive").mkdir()
+    machine = Machine(tmp_path, sandbox)
+    assert machine.night()[0] == 0
+    new = tmp_path / "boardlot-new" / "bin"
+    new.mkdir(parents=True)
+    (new / "boardlot").symlink_to(machine.program)
+    upgrade = re.sub(r"^.*(-m venv|/pip\").*$", "", FILES["upgrade"], flags=re.MULTILINE)
+    need_program("sqlite3")
+    for script in (f"cd archive\n{FILES['export']}", upgrade) * 2:
+        with machine.start(f"set -e\n{script}") as process:
+            printed, _ = process.communicate(timeout=300)
+        assert process.returncode == 0, printed
+    assert (tmp_path / ".local" / "bin" / "boardlot").readlink() == new / "boardlot"
+    assert (machine.folder / "shares.csv").read_text().startswith("status,code,qty")
+    assert machine.night() == (0, "")
+
+
+def test_the_units_are_valid_and_name_each_other(tmp_path):
+    need_program("systemd-analyze")
+    units = {title: tmp_path / title for title in FILES if title.startswith("boardlot-")}
+    for title, file in units.items():
+        file.write_text(FILES[title])
+    files = [str(file) for title, file in units.items() if "@" not in title]
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--user", "--man=no", *files],
+        env={**os.environ, "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    about = [line for line in done.stderr.splitlines() if "boardlot-" in line]
+    # The programs are in a home that is not here.
+    assert not [line for line in about if "is not executable" not in line], done.stderr
+    service = configparser.ConfigParser(interpolation=None)
+    service.read_string(FILES["boardlot-nightly.service"])
+    alert = service["Unit"]["OnFailure"]
+    assert alert.replace("%n", "") in FILES
+    assert service["Service"]["ExecStart"].replace("%h", "$HOME") in FILES["crontab"]

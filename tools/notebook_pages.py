@@ -1,0 +1,24 @@
+"""Writes the notebooks with their stored outputs as pages of the site; `make docs` runs it."""
+
+import re
+
+from nbconvert import MarkdownExporter
+from run_notebooks import NOTEBOOKS
+
+FOLDER = NOTEBOOKS[0].parents[1] / "docs" / "notebooks"
+
+
+def write() -> None:
+    """Write the pages and their charts into `FOLDER`."""
+    FOLDER.mkdir(exist_ok=True)
+    for path in NOTEBOOKS:
+        resources = {"unique_key": path.stem}
+        text, resources = MarkdownExporter().from_filename(str(path), resources)
+        for name, data in resources["outputs"].items():
+            (FOLDER / name).write_bytes(data)
+        text = re.sub(r"\]\(([\w-]+)\.ipynb\)", r"](\1.md)", text)
+        (FOLDER / f"{path.stem}.md").write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    write()
