@@ -308,7 +308,8 @@ def test_a_hint_about_a_file_fits_its_error(file):
         "unable to open database file": "folder exists",
         "database or disk is full": "Free some space",
         "file is not a database": "backup",
-        "disk I/O error": "",
+        "disk I/O error": "damaged",
+        "another error": "",
     }
     with bl.Archive(file) as archive:
         for text, said in hints.items():

@@ -133,6 +133,7 @@ def test_a_registration_that_is_rejected_says_why(server):
     with pytest.raises(bl.OAuthError) as caught:
         bl.register_client(server.base_url, redirect_uris=[REDIRECT])
     assert caught.value.error == "invalid_client_metadata"
+    assert caught.value.hint.startswith("Register with other")
     assert "no name" in str(caught.value)
     assert server.counts["register"] == 1
 

@@ -323,6 +323,11 @@ impl Error {
                 "Pass the full address that the browser was redirected to, or start the login again."
                     .into()
             }
+            ErrorKind::OAuth { error, .. }
+                if matches!(&**error, "invalid_client_metadata" | "invalid_redirect_uri") =>
+            {
+                "Register with other `redirect_uris`, or another `client_name` or `confidential`.".into()
+            }
             ErrorKind::OAuth { error, .. } if is_temporary(error) => {
                 "Call again later; the login is still stored.".into()
             }
