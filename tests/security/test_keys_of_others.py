@@ -59,23 +59,8 @@ def test_test_vectors_are_read_or_named():
 
 
 CHANGES = [
-    *(
-        "\n",
-        "\r\n",
-        "\r",
-        " ",
-        "\t",
-        "\n\n",
-        "\x0c",
-        "\ufeff",
-        "\0",
-        "-",
-        "=",
-        "A",
-        "é",
-        ":",
-        "-----",
-    ),
+    *("\n", "\r\n", "\r", " ", "\t", "\n\n", "\x0c", "\ufeff", "\0"),
+    *("-", "=", "A", "é", ":", "-----"),
     *("\n-----END PRIVATE KEY-----\n", "-----BEGIN PRIVATE KEY-----\n", "Proc-Type: 4\n\n"),
 ]
 
