@@ -23,10 +23,7 @@ pub struct Registration(RegisteredClient);
 #[gated]
 impl Registration {
     /// The id of the client.
-    #[getter]
-    fn client_id(&self) -> &str {
-        &self.0.client_id
-    }
+    getter!(client_id: &str = &self.0.client_id);
 
     /// The secret of a confidential client; None if the service issued none.
     #[getter]
@@ -36,35 +33,20 @@ impl Registration {
 
     /// The name that the consent page shows. As each of the following, it is None if the response does not
     /// contain it.
-    #[getter]
-    fn client_name(&self) -> Option<&str> {
-        self.0.client_name.as_deref()
-    }
+    getter!(client_name: Option<&str> = self.0.client_name.as_deref());
 
     /// The redirect URIs, as the service registered them; those that were asked for if the response does not
     /// contain them.
-    #[getter]
-    fn redirect_uris(&self) -> Vec<String> {
-        self.0.redirect_uris.clone().unwrap_or_default()
-    }
+    getter!(redirect_uris: Vec<String> = self.0.redirect_uris.clone().unwrap_or_default());
 
     /// The grant types, such as authorization_code.
-    #[getter]
-    fn grant_types(&self) -> Option<Vec<String>> {
-        self.0.grant_types.clone()
-    }
+    getter!(grant_types: Option<Vec<String>> = self.0.grant_types.clone());
 
     /// `none` for a public client, `client_secret_post` for a confidential one.
-    #[getter]
-    fn token_endpoint_auth_method(&self) -> Option<&str> {
-        self.0.token_endpoint_auth_method.as_deref()
-    }
+    getter!(token_endpoint_auth_method: Option<&str> = self.0.token_endpoint_auth_method.as_deref());
 
     /// The response types, such as code.
-    #[getter]
-    fn response_types(&self) -> Option<Vec<String>> {
-        self.0.response_types.clone()
-    }
+    getter!(response_types: Option<Vec<String>> = self.0.response_types.clone());
 
     /// A secret; the service document does not show its use.
     #[getter]
@@ -73,28 +55,16 @@ impl Registration {
     }
 
     /// A URL of the client; the service document does not show its use.
-    #[getter]
-    fn registration_client_uri(&self) -> Option<&str> {
-        self.0.registration_client_uri.as_deref()
-    }
+    getter!(registration_client_uri: Option<&str> = self.0.registration_client_uri.as_deref());
 
     /// The scopes that users can grant, separated by spaces.
-    #[getter]
-    fn scope(&self) -> Option<&str> {
-        self.0.scope.as_deref()
-    }
+    getter!(scope: Option<&str> = self.0.scope.as_deref());
 
     /// True if a login needs PKCE, which those of boardlot always use.
-    #[getter]
-    fn pkce_required(&self) -> Option<bool> {
-        self.0.pkce_required
-    }
+    getter!(pkce_required: Option<bool> = self.0.pkce_required);
 
     /// When the client was registered, in Unix seconds.
-    #[getter]
-    fn client_id_issued_at(&self) -> Option<i64> {
-        self.0.client_id_issued_at
-    }
+    getter!(client_id_issued_at: Option<i64> = self.0.client_id_issued_at);
 
     /// `client_id_issued_at` as an aware UTC datetime.
     #[getter]
