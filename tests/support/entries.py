@@ -58,7 +58,7 @@ def entries():
     """The names of all entries."""
     found = []
     for name, thing in vars(core).items():
-        if name.startswith("__"):
+        if name.startswith("__") or isinstance(thing, dict):
             continue
         if not inspect.isclass(thing):
             found.append(name)
