@@ -67,7 +67,7 @@ def test_a_request_that_was_not_recorded_raises(sandbox, path):
 
 def test_the_file_is_readable_and_holds_no_secret(path):
     with bl.Sandbox(seed=7) as sandbox, bl.Recorder(path) as recorder:
-        for auth in ("Ed25519", "RSA-SHA256", bl.BearerToken(CANARY)):
+        for auth in ("Ed25519", bl.BearerToken(CANARY)):
             with (
                 sandbox.client(auth, cassette=recorder) as client,
                 contextlib.suppress(bl.AuthenticationError),
@@ -81,10 +81,9 @@ def test_the_file_is_readable_and_holds_no_secret(path):
     assert lines[2]["exchange"]["path"].endswith("/dividends")
     assert lines[2]["exchange"]["response"]["received"]["body"]["json"]["ret_code"] == 0
     assert path.stat().st_mode & 0o077 == 0
-    last = [line for line in text.splitlines() if "server-time" in line][-1]
-    assert CANARY not in last
-    for word in ("Bearer", "X-Signature", "authorization", "x-nonce", "x-api-key"):
-        assert word.lower() not in text.lower()
+    assert CANARY not in json.dumps(lines[3:])
+    for word in ("bearer", "x-signature", "authorization", "x-nonce", "x-api-key"):
+        assert word not in text.lower()
 
 
 def test_a_refreshed_token_is_not_in_the_cassette_nor_the_refusal_before_it(sandbox, path):
@@ -135,15 +134,14 @@ def test_an_archive_that_was_updated_and_followed_from_a_recording_is_the_same(s
 
     def stored(client):
         with bl.Archive(":memory:") as archive:
-            for _ in range(3):
+            for _ in range(2):
                 lists = {"dividends": ["HK.00700"], "ipos": ["hk"]}
                 archive.update(client, fills=[(first, "HK"), (first, "US")], **lists)
                 # The clock of an update goes on while it runs.
                 archive.update(client, crypto_orders=[second])
             with contextlib.closing(archive.follow(client, fills=(first, "HK"))) as following:
                 following.send(None)
-            ipos = archive.seen("ipos", "hk")
-            return archive.fills(first, "HK"), archive.fills(first, "US"), ipos
+            return archive.fills(first, "HK"), archive.seen("ipos", "hk")
 
     with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
         recorded = stored(client)
@@ -169,33 +167,32 @@ def test_a_recording_that_broke_off_at_any_byte_is_played_as_far_as_it_goes(sand
                 ask(client, "価")
 
 
-def test_a_recording_is_never_overwritten(path):
-    path.write_text("dear")
-    with pytest.raises(bl.ConfigError, match=r"traffic\.jsonl"):
-        bl.Recorder(path)
-    assert path.read_text() == "dear"
-
-
 @pytest.mark.parametrize(
-    "text", ["\n", "dear\n", "[]\n", '{"header":{"version":9,"base_url":""}}\n']
+    "text", [None, "\n", "dear\n", "[]\n", '{"header":{"version":9,"base_url":""}}\n']
 )
-def test_a_file_that_is_not_a_cassette_is_rejected(path, text):
-    path.write_text(text)
+def test_a_file_that_is_not_a_cassette_is_neither_played_nor_overwritten(path, text):
+    if text is not None:
+        path.write_text(text)
+        with pytest.raises(bl.ConfigError, match=r"traffic\.jsonl"):
+            bl.Recorder(path)
+        assert path.read_text() == text
     with pytest.raises(bl.ConfigError, match=r"traffic\.jsonl"):
         bl.Replay(path)
+    with pytest.raises(bl.ConfigError, match="cassette"):
+        bl.Client("https://api.example.com", cassette=str(path))
 
 
 def test_a_recorder_that_nobody_used_leaves_an_empty_cassette(path):
     with bl.Recorder(path):
         pass
-    replay = bl.Replay(path)
+    replay = pickle.loads(pickle.dumps(bl.Replay(path)))
     assert replay.base_url is None
     for options in ({}, {"base_url": "https://api.example.com"}):
-        with bl.Client(cassette=pickle.loads(pickle.dumps(replay)), **options) as client:
-            with pytest.raises(bl.ConfigError, match="server-time is not in the cassette"):
-                client.server_time()
-            with pytest.raises(bl.ConfigError, match="not in the cassette"):
-                client.fills_history("281756", "HK").all()
+        with (
+            bl.Client(cassette=replay, **options) as client,
+            pytest.raises(bl.ConfigError, match="not in the cassette"),
+        ):
+            client.server_time()
 
 
 def test_a_replay_repeats_the_retries_of_a_bad_day_and_waits_for_none(sandbox, path):
@@ -218,13 +215,6 @@ def test_a_replay_repeats_the_retries_of_a_bad_day_and_waits_for_none(sandbox, p
         assert client.dividends("HK.00700") == records
 
 
-def test_a_missing_file_and_another_thing_than_a_cassette_are_rejected(path):
-    with pytest.raises(bl.ConfigError, match=r"traffic\.jsonl"):
-        bl.Replay(path)
-    with pytest.raises(bl.ConfigError, match="cassette"):
-        bl.Client("https://api.example.com", cassette=str(path))
-
-
 def test_a_closed_recorder_rejects_what_it_cannot_record(sandbox, path):
     recorder = bl.Recorder(path)
     recorder.close()
@@ -235,16 +225,9 @@ def test_a_closed_recorder_rejects_what_it_cannot_record(sandbox, path):
         client.dividends("HK.00700")
 
 
-def test_a_player_may_travel_and_a_recorder_not(sandbox, path):
-    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
-        records = client.dividends("HK.00700")
-        with pytest.raises(bl.ConfigError, match="cannot pickle"):
-            pickle.dumps(recorder)
-    with (
-        bl.Client(cassette=bl.Replay(path)) as player,
-        pickle.loads(pickle.dumps(player)) as again,
-    ):
-        assert again.dividends("HK.00700") == records
+def test_a_recorder_cannot_be_pickled(path):
+    with bl.Recorder(path) as recorder, pytest.raises(bl.ConfigError, match="cannot pickle"):
+        pickle.dumps(recorder)
 
 
 def test_what_a_caller_sends_to_log_in_is_not_in_the_cassette(sandbox, path):
@@ -283,14 +266,13 @@ def test_a_recorder_keeps_to_one_service(sandbox, path):
 @pytest.mark.parametrize("name", ["app_secret", "X-Api-Key"])
 def test_a_field_whose_name_says_that_it_is_a_secret_is_not_in_the_cassette(sandbox, path, name):
     def ask(client, value):
+        # A code is a symbol, and a page token a cursor.
+        query = {name: value, "code": "HK.00700", "page_token": "p-1"}
+        bodies = [{"a": [{name: value}], "b": 1}, {name: [value, {"x": value}]}]
+        bodies.append(f"a=1&{name}={value}".encode())
         return [
-            # A code is a symbol, and a page token a cursor.
-            client.request(
-                "GET", "/nowhere", query={name: value, "code": "HK.00700", "page_token": "p-1"}
-            ).status,
-            client.request("POST", "/nowhere", body={"a": [{name: value}], "b": 1}).status,
-            client.request("POST", "/nowhere", body={name: [value, {"x": value}]}).status,
-            client.request("POST", "/nowhere", body=f"a=1&{name}={value}".encode()).status,
+            client.request("GET", "/nowhere", query=query).status,
+            *(client.request("POST", "/nowhere", body=body).status for body in bodies),
         ]
 
     with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
@@ -310,7 +292,6 @@ FULL_DISK = """
     path, limit = sys.argv[1], int(sys.argv[2])
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 
-
     def ask(client, number):
         try:
             return client.request("GET", f"/nowhere/{number}").status
@@ -322,12 +303,12 @@ FULL_DISK = """
         statuses = [ask(client, 0)]
         # The disk has room for a part of the next line.
         resource.setrlimit(resource.RLIMIT_FSIZE, (len(open(path, "rb").read()) + limit, hard))
-        statuses += [ask(client, 1), ask(client, 2)]
+        statuses.append(ask(client, 1))
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
-        statuses += [ask(client, 3), ask(client, 4)]
-    assert statuses == [404, None, None, 404, 404], statuses
+        statuses.append(ask(client, 2))
+    assert statuses == [404, None, 404], statuses
     with bl.Client(cassette=bl.Replay(path)) as client:
-        assert [ask(client, number) for number in range(5)] == statuses
+        assert [ask(client, number) for number in range(3)] == statuses
     """
 
 
@@ -335,7 +316,7 @@ FULL_DISK = """
 @pytest.mark.parametrize("limit", [0, 100])
 def test_a_recording_whose_disk_was_full_for_a_while_can_be_replayed(path, limit):
     run_python(FULL_DISK, path, limit)
-    assert len([json.loads(line) for line in path.read_text().splitlines()]) == 4
+    assert len([json.loads(line) for line in path.read_text().splitlines()]) == 3
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the file in /proc")
