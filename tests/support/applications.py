@@ -27,15 +27,15 @@ def application(server, store=None, kind=bl.OAuthApp, confidential=True, **optio
 def fetch(app, callback_url, begun, user="alice", **session):
     """The result or error of `fetch_token`, in either class."""
     session = {"state": begun.state, "code_verifier": begun.code_verifier, **session}
-    return settled(app.fetch_token(callback_url, **session, user=user))
+    return outcome(app.fetch_token(callback_url, **session, user=user))
 
 
 def auth_of(app, user="alice"):
-    """The credentials of a user, in either class."""
-    return settled(app.auth(user=user))
+    """The result or error of `auth`, in either class."""
+    return outcome(app.auth(user=user))
 
 
-def settled(found):
+def outcome(found):
     return asyncio.run(awaited(found)) if inspect.isawaitable(found) else found
 
 

@@ -11,7 +11,7 @@ from ._credentials import OAuth, _Store
 
 @final
 class Registration:
-    """A registered client."""
+    """A registered client: the record that the service returned, field by field. Its `repr` shows no secret."""
 
     @property
     def client_id(self) -> str:
@@ -20,14 +20,42 @@ class Registration:
     def client_secret(self) -> str | None:
         """The secret of a confidential client; None if the service issued none."""
     @property
+    def client_name(self) -> str | None:
+        """The name that the consent page shows. As each of the following, it is None if the response does not
+        contain it.
+        """
+    @property
     def redirect_uris(self) -> list[str]:
-        """The redirect URIs, as the service registered them."""
+        """The redirect URIs, as the service registered them; those that were asked for if the response does not
+        contain them.
+        """
+    @property
+    def grant_types(self) -> list[str] | None:
+        """The grant types, such as authorization_code."""
+    @property
+    def token_endpoint_auth_method(self) -> str | None:
+        """`none` for a public client, `client_secret_post` for a confidential one."""
+    @property
+    def response_types(self) -> list[str] | None:
+        """The response types, such as code."""
+    @property
+    def registration_access_token(self) -> str | None:
+        """A secret; the service document does not show its use."""
+    @property
+    def registration_client_uri(self) -> str | None:
+        """A URL of the client; the service document does not show its use."""
     @property
     def scope(self) -> str | None:
-        """The scopes that users can grant, separated by spaces; None if the response has none."""
+        """The scopes that users can grant, separated by spaces."""
+    @property
+    def pkce_required(self) -> bool | None:
+        """True if a login needs PKCE, which those of boardlot always use."""
+    @property
+    def client_id_issued_at(self) -> int | None:
+        """When the client was registered, in Unix seconds."""
     @property
     def issued_at(self) -> datetime | None:
-        """When the client was registered, as an aware UTC datetime; None if the response does not contain it."""
+        """`client_id_issued_at` as an aware UTC datetime."""
     def __reduce__(self) -> Any: ...
 
 def register_client(
@@ -147,7 +175,7 @@ class OAuthApp(OAuthAppBase):
 
 @final
 class AsyncOAuthApp(OAuthAppBase):
-    """Like `OAuthApp`, with `fetch_token` and `auth` that are awaited; for the arguments, see `OAuthApp`.
+    """Like `OAuthApp`, with `fetch_token` and `auth` awaited; for the arguments, see `OAuthApp`.
 
     >>> callback = "https://app.example.com/callback"
     >>> client_id = bl.register_client(sandbox.base_url, redirect_uris=[callback]).client_id

@@ -1,14 +1,14 @@
 //! `OAuthApp` and `AsyncOAuthApp`: the logins of the users of a web application.
 
-use std::{future::Future, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 use pyo3::types::PyFloat;
 use zeroize::Zeroizing;
 
 use crate::py::prelude::*;
 use crate::{
-    auth::{Attempt, OAuth as LoginCore},
-    error::Result,
+    auth::{self, Attempt},
+    error::Error,
     http::{BaseUrl, TransportOptions},
     login::{App, AppOptions, AuthorizationRequest as Core},
     py::{
@@ -54,31 +54,31 @@ impl OAuthAppBase {
         let (app, callback_url) = (this.get().app.clone(), Zeroizing::new(callback_url.to_owned()));
         let user = text("user", user)?;
         let future = async move { app.fetch_token(&callback_url, attempt, Some(user)).await };
-        Self::run(this, mode, "fetch_token", future)
+        Self::credentials(this, mode, "fetch_token", future)
     }
 
+    /// The credentials of a user who has logged in, from the store.
     fn auth<'py>(
         this: &Bound<'py, Self>,
         mode: CallMode,
         user: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (app, user) = (this.get().app.clone(), text("user", user)?);
-        Self::run(this, mode, "auth", async move { app.auth(Some(user)).await })
+        Self::credentials(this, mode, "auth", async move { app.auth(Some(user)).await })
     }
 
-    /// Runs a call that returns the login of a user.
-    fn run<'py>(
+    fn credentials<'py>(
         this: &Bound<'py, Self>,
         mode: CallMode,
-        name: &str,
-        future: impl Future<Output = Result<Arc<LoginCore>>> + Send + 'static,
+        name: &'static str,
+        future: impl Future<Output = Result<Arc<auth::OAuth>, Error>> + Send + 'static,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (py, store) = (this.py(), this.get().store.clone_ref(this.py()));
+        let store = this.get().store.clone_ref(this.py());
         let finish = move |py: Python<'_>, core| {
             Ok(Py::new(py, OAuth::new_logged_in(core, store))?.into_any())
         };
         let call = Call::new(name, future, Box::new(finish));
-        mode.run_shared(py, call.owned_by(Some(this.clone().into_any().unbind())))
+        mode.run_shared(this.py(), call.owned_by(Some(this.clone().into_any().unbind())))
     }
 }
 
@@ -180,7 +180,7 @@ pub fn transport_options(
     Ok(options)
 }
 
-/// The classes differ in whether `fetch_token` and `auth` block or are awaited.
+/// The classes differ in whether `fetch_token` blocks or is awaited.
 macro_rules! app_class {
     ($(#[$doc:meta])* $name:ident, $mode:expr) => {
         $(#[$doc])*
@@ -268,7 +268,7 @@ app_class! {
 }
 
 app_class! {
-    /// Like `OAuthApp`, with `fetch_token` and `auth` that are awaited; for the arguments, see `OAuthApp`.
+    /// Like `OAuthApp`, with `fetch_token` and `auth` awaited; for the arguments, see `OAuthApp`.
     ///
     /// >>> callback = "https://app.example.com/callback"
     /// >>> client_id = bl.register_client(sandbox.base_url, redirect_uris=[callback]).client_id

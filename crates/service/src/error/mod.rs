@@ -207,14 +207,10 @@ impl Error {
             .with_advice("Correct the argument; nothing was sent.".to_owned())
     }
 
-    /// The same error of an argument that the service's documentation does not rule out.
-    #[must_use]
-    pub fn of_own_rule(self) -> Self {
-        self.with_advice(
-            "Correct the argument; nothing was sent. The rule is boardlot's own: the service's \
-             documentation has none."
-                .to_owned(),
-        )
+    /// The same by a rule of boardlot's own, which the service document does not state; `meant` suggests
+    /// another value at the end.
+    pub fn own_rule(name: &str, value: &str, expected: &str, meant: &str) -> Self {
+        Self::argument(name, value, &format!("{expected} (boardlot's own rule){meant}"))
     }
 
     /// A call that this object cannot serve, or not now: the arguments are not to blame.
@@ -312,7 +308,7 @@ impl Error {
         }
     }
 
-    /// Advice for the caller, in a sentence.
+    /// Advice for the caller, in a sentence; empty if there is none.
     pub fn hint(&self) -> String {
         if let Some(advice) = &self.advice {
             return advice.clone();
@@ -326,6 +322,11 @@ impl Error {
             ErrorKind::OAuth { error, .. } if error == "invalid_request" => {
                 "Pass the full address that the browser was redirected to, or start the login again."
                     .into()
+            }
+            ErrorKind::OAuth { error, .. }
+                if matches!(&**error, "invalid_client_metadata" | "invalid_redirect_uri") =>
+            {
+                "Register with other `redirect_uris`, or another `client_name` or `confidential`.".into()
             }
             ErrorKind::OAuth { error, .. } if is_temporary(error) => {
                 "Call again later; the login is still stored.".into()
