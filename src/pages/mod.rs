@@ -126,24 +126,22 @@ impl<T> Pages<T> {
 
     /// Makes sure that the next record or page is in memory, and claims it; none at the end of the list.
     pub async fn fill(&self, fetcher: &mut Fetcher, unit: Unit) -> Result<Option<Claim<T>>> {
-        let outcome = self.fill_run(fetcher, unit).await;
-        outcome.map_err(|error| self.located(error))
-    }
-
-    async fn fill_run(&self, fetcher: &mut Fetcher, unit: Unit) -> Result<Option<Claim<T>>> {
-        loop {
-            self.start(fetcher).await?;
-            self.delivery.wait_for_claims(unit).await;
-            if let Some(claim) = self.delivery.claim(unit) {
-                return Ok(Some(claim));
-            }
-            if self.delivery.follows(fetcher.run()) {
-                match fetcher.next_page(true).await? {
-                    Some(page) => self.delivery.install(fetcher.run(), page),
-                    None => return Ok(None),
+        let filled = async {
+            loop {
+                self.start(fetcher).await?;
+                self.delivery.wait_for_claims(unit).await;
+                if let Some(claim) = self.delivery.claim(unit) {
+                    return Ok(Some(claim));
+                }
+                if self.delivery.follows(fetcher.run()) {
+                    match fetcher.next_page(true).await? {
+                        Some(page) => self.delivery.install(fetcher.run(), page),
+                        None => return Ok(None),
+                    }
                 }
             }
-        }
+        };
+        filled.await.map_err(|error| self.located(error))
     }
 
     /// The remaining records, up to the limits, in sinks that `sink` creates: one for each window, in
@@ -156,38 +154,28 @@ impl<T> Pages<T> {
         progress: &AtomicU64,
         sink: impl Fn() -> S,
     ) -> Result<(Gathering<T>, Vec<S>)> {
-        let outcome = self.gather_run(fetcher, limits, progress, sink).await;
-        outcome.map_err(|error| self.located(error))
-    }
-
-    async fn gather_run<S: Sink>(
-        &self,
-        fetcher: &mut Fetcher,
-        limits: Limits,
-        progress: &AtomicU64,
-        sink: impl Fn() -> S,
-    ) -> Result<(Gathering<T>, Vec<S>)> {
-        let mut gathering = loop {
-            if self.delivery.is_exhausted() {
-                return Err(exhausted());
-            }
-            self.start(fetcher).await?;
-            self.delivery.wait_for_claims(Unit::Page).await;
-            // If it fails midway, fetching starts again at the position.
-            if let Some(gathering) = self.delivery.gather(fetcher.run(), fetcher.new_run()) {
-                break gathering;
-            }
+        let gathered = async {
+            let mut gathering = loop {
+                if self.delivery.is_exhausted() {
+                    return Err(exhausted());
+                }
+                self.start(fetcher).await?;
+                self.delivery.wait_for_claims(Unit::Page).await;
+                // If it fails midway, fetching starts again at the position.
+                if let Some(gathering) = self.delivery.gather(fetcher.run(), fetcher.new_run()) {
+                    break gathering;
+                }
+            };
+            let (all, rows) = (&mut gathering, progress);
+            let sinks = match limits {
+                Limits { items: None, pages: None } => {
+                    gather::gather_all(fetcher, all, rows, sink).await?
+                }
+                limits => vec![gather::gather_up_to(fetcher, all, limits, rows, sink()).await?],
+            };
+            Ok((gathering, sinks))
         };
-        let sinks = match limits {
-            Limits { items: None, pages: None } => {
-                gather::gather_all(fetcher, &mut gathering, progress, sink).await?
-            }
-            limits => {
-                let sink = sink();
-                vec![gather::gather_up_to(fetcher, &mut gathering, limits, progress, sink).await?]
-            }
-        };
-        Ok((gathering, sinks))
+        gathered.await.map_err(|error| self.located(error))
     }
 
     /// Makes the fetcher continue after the position, unless it already does.

@@ -1,6 +1,6 @@
 //! Injected faults, sampled from a seeded generator of their own: the data never depend on it.
 
-use std::time::Duration;
+use std::{fmt::Display, ops::RangeInclusive, time::Duration};
 
 use boardlot_service::error::{Error, Result};
 
@@ -46,17 +46,24 @@ impl Faults {
             ("throttle_rate", self.throttle_rate),
             ("html_rate", self.html_rate),
         ] {
-            if !(0.0..=1.0).contains(&rate) {
-                return Err(Error::argument(name, &rate.to_string(), "a number from 0 to 1"));
-            }
+            within(name, rate, 0.0..=1.0, "a number")?;
         }
-        if (0.0..=3600.0).contains(&self.latency) {
-            Ok(())
-        } else {
-            let shown = self.latency.to_string();
-            Err(Error::argument("latency", &shown, "a number of seconds from 0 to 3600"))
-        }
+        within("latency", self.latency, 0.0..=3600.0, "a number of seconds")
     }
+}
+
+/// Checks that a value is in its range.
+pub fn within<T: PartialOrd + Display>(
+    name: &str,
+    value: T,
+    range: RangeInclusive<T>,
+    kind: &str,
+) -> Result<()> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    let expected = format!("{kind} from {} to {}", range.start(), range.end());
+    Err(Error::argument(name, &value.to_string(), &expected))
 }
 
 /// Samples the fault of each response.

@@ -87,32 +87,20 @@ pub use faults::Faults;
 pub use options::Options;
 pub use service::{planned_failures::PlannedFailure, request_log::RecordedRequest};
 
-use credentials::verify::Credentials;
+use credentials::{tokens::Tokens, verify::Credentials};
 use data::{ACCOUNTS, Data, endpoints, rows::CustomRows};
 use faults::FaultSampler;
-use login::OAuth;
-use service::{
-    planned_failures::PlannedFailures,
-    request_log::RequestLog,
-    server::{Shared, date_offset_ms, serve},
-};
+use seeded_rng::SeededRng;
+use service::server::{Shared, date_offset_ms, serve};
 
 /// The longest that `stop` waits for the sockets to be closed.
 const STOP_WAIT: Duration = Duration::from_secs(2);
 
 /// A running sandbox. Dropping it stops it.
 pub struct Sandbox {
-    base_url: String,
     shared: Arc<Shared>,
-    token_lifetime: Duration,
-    running: Mutex<Option<Running>>,
-}
-
-/// The server's task, and what stops it.
-struct Running {
-    task: JoinHandle<()>,
-    /// Disconnected when all sockets are closed.
-    closed: mpsc::Receiver<()>,
+    /// The server's task, and what is disconnected when all sockets are closed.
+    running: Mutex<Option<(JoinHandle<()>, mpsc::Receiver<()>)>>,
 }
 
 impl Sandbox {
@@ -131,17 +119,16 @@ impl Sandbox {
         let base_url = format!("http://{}", socket.local_addr().map_err(listening)?);
         let today =
             options.today.unwrap_or_else(|| Timestamp::now().to_zoned(TimeZone::UTC).date());
-        let token_lifetime = Duration::from_secs_f64(options.token_lifetime);
-        let oauth = OAuth { base_url: base_url.clone(), token_lifetime, clients: Mutex::default() };
+        let lifetime = Duration::from_secs_f64(options.token_lifetime);
+        let tokens = Tokens::new(base_url, lifetime, SeededRng::unpredictable()?);
         let shared = Arc::new(Shared {
             data: Data::new(&options, today),
-            credentials: Credentials::new()?,
-            oauth,
+            credentials: Credentials::new(tokens),
             clock_offset_ms: (options.clock_offset * 1_000.0).round() as i64,
             date_offset_ms: options.today.map_or(0, date_offset_ms),
-            requests: RequestLog::default(),
-            failures: PlannedFailures::default(),
-            custom: Mutex::new(Arc::new([])),
+            requests: Mutex::default(),
+            failures: Mutex::default(),
+            custom: Mutex::default(),
             sampler: Mutex::new(FaultSampler::new(options.faults)),
         });
         let (open, closed) = mpsc::channel();
@@ -150,13 +137,17 @@ impl Sandbox {
             tokio::net::TcpListener::from_std(socket).map_err(listening)?
         };
         let task = runtime.spawn(serve(listener, Arc::clone(&shared), open));
-        let running = Mutex::new(Some(Running { task, closed }));
-        Ok(Sandbox { base_url, shared, token_lifetime, running })
+        let running = Mutex::new(Some((task, closed)));
+        Ok(Sandbox { shared, running })
+    }
+
+    fn tokens(&self) -> &Tokens {
+        &self.shared.credentials.tokens
     }
 
     /// `http://127.0.0.1:PORT`
     pub fn base_url(&self) -> &str {
-        &self.base_url
+        &self.tokens().base_url
     }
 
     /// Uploads a public key (SubjectPublicKeyInfo PEM; Ed25519, or RSA of 2048 bits or more) and
@@ -167,7 +158,7 @@ impl Sandbox {
 
     /// A new access token with all scopes, without a login.
     pub fn add_bearer_token(&self) -> String {
-        self.shared.credentials.tokens.add(self.token_lifetime)
+        self.tokens().add()
     }
 
     /// Does what a person would do on the authorization page: ticks these scopes (`None`: those ticked
@@ -179,24 +170,17 @@ impl Sandbox {
         authorize_url: &str,
         scopes: Option<&[String]>,
     ) -> Result<String> {
-        let Shared { oauth, credentials, .. } = &*self.shared;
-        login::allow_as_demo_user(
-            oauth,
-            &credentials.tokens,
-            authorize_url,
-            scopes,
-            self.shared.now_ms(),
-        )
+        login::allow_as_demo_user(self.tokens(), authorize_url, scopes, self.shared.now_ms())
     }
 
     /// Revokes every access token; refresh tokens stay valid.
     pub fn revoke_tokens(&self) {
-        self.shared.credentials.tokens.revoke_access();
+        self.tokens().revoke_access();
     }
 
     /// Revokes every access token, refresh token and code; clients stay.
     pub fn revoke_grants(&self) {
-        self.shared.credentials.tokens.revoke_grants();
+        self.tokens().revoke_grants();
     }
 
     /// The account ids of `crypto`, `sim` and `trade`.
@@ -206,24 +190,23 @@ impl Sandbox {
 
     /// The last 10,000 requests.
     pub fn requests(&self) -> Vec<RecordedRequest> {
-        self.shared.requests.all()
+        lock(&self.shared.requests).last.iter().cloned().collect()
     }
 
     /// The number of requests it has received, also those that are no longer kept.
     pub fn request_count(&self) -> u64 {
-        self.shared.requests.count()
+        lock(&self.shared.requests).count
     }
 
     /// Resets to the state of the seed: removes rows of `serve` and `put`, planned failures, recorded
     /// requests, used nonces, OAuth clients and their grants, and restarts the sequence of faults.
     /// Uploaded keys and the tokens of `add_bearer_token` stay.
     pub fn reset(&self) {
-        let Shared { requests, credentials, oauth, failures, custom, sampler, .. } = &*self.shared;
-        requests.clear();
+        let Shared { requests, credentials, failures, custom, sampler, .. } = &*self.shared;
+        *lock(requests) = Default::default();
         credentials.forget();
-        lock(&oauth.clients).clear();
-        failures.clear();
-        *lock(custom) = Arc::new([]);
+        lock(failures).clear();
+        lock(custom).clear();
         let mut sampler = lock(sampler);
         *sampler = FaultSampler::new(sampler.faults.clone());
     }
@@ -265,7 +248,7 @@ impl Sandbox {
                 return Err(unknown_endpoint("endpoint", name, known));
             }
         }
-        self.shared.failures.add(failure);
+        lock(&self.shared.failures).push(failure);
         Ok(())
     }
 
@@ -283,9 +266,9 @@ impl Sandbox {
 
     /// Closes the socket and every connection. Does nothing the second time.
     pub fn stop(&self) {
-        let Some(running) = lock(&self.running).take() else { return };
-        running.task.abort();
-        let _ = running.closed.recv_timeout(STOP_WAIT);
+        let Some((task, closed)) = lock(&self.running).take() else { return };
+        task.abort();
+        let _ = closed.recv_timeout(STOP_WAIT);
     }
 }
 
@@ -314,4 +297,4 @@ impl Drop for Sandbox {
     }
 }
 
-boardlot_service::shown_as!(Sandbox, |this| "Sandbox({})", this.base_url);
+boardlot_service::shown_as!(Sandbox, |this| "Sandbox({})", this.base_url());

@@ -1,11 +1,14 @@
 //! The options of a sandbox.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    ops::RangeInclusive,
+};
 
-use boardlot_service::error::{Error, Result};
-use jiff::civil::Date;
+use boardlot_service::error::Result;
+use jiff::civil::{Date, date};
 
-use super::faults::Faults;
+use super::faults::{Faults, within};
 
 /// The options of a sandbox.
 #[derive(Clone, Debug)]
@@ -56,35 +59,21 @@ impl Options {
     const PLATE_STOCKS_MAX: usize = 90_000;
     const OFFSET_MAX_SECONDS: f64 = 1e9;
     /// A range of years that holds any time of the last two years, and some more.
-    const YEARS: (i16, i16) = (2015, 2035);
+    const DATES: RangeInclusive<Date> = date(2015, 1, 1)..=date(2035, 12, 31);
 
     /// Checks every option.
     pub(crate) fn validate(&self) -> Result<()> {
-        for (name, count, max) in [
-            ("fills", self.fills, Self::ROWS_MAX),
-            ("orders", self.orders, Self::ROWS_MAX),
-            ("plate_stocks", self.plate_stocks, Self::PLATE_STOCKS_MAX),
-        ] {
-            if count > max {
-                let expected = format!("an integer from 0 to {max}");
-                return Err(Error::argument(name, &count.to_string(), &expected));
-            }
-        }
-        for (name, seconds, min) in [
-            ("token_lifetime", self.token_lifetime, 0.0),
-            ("clock_offset", self.clock_offset, -Self::OFFSET_MAX_SECONDS),
-        ] {
-            if !(min..=Self::OFFSET_MAX_SECONDS).contains(&seconds) {
-                let expected = format!("a number of seconds from {min:e} to 1e9");
-                return Err(Error::argument(name, &seconds.to_string(), &expected));
-            }
-        }
-        if let Some(today) = self.today
-            && !(Self::YEARS.0..=Self::YEARS.1).contains(&today.year())
-        {
-            let expected =
-                format!("a date from {}-01-01 to {}-12-31", Self::YEARS.0, Self::YEARS.1);
-            return Err(Error::argument("today", &today.to_string(), &expected));
+        let count = |name, number, most| within(name, number, 0..=most, "an integer");
+        count("fills", self.fills, Self::ROWS_MAX)?;
+        count("orders", self.orders, Self::ROWS_MAX)?;
+        count("plate_stocks", self.plate_stocks, Self::PLATE_STOCKS_MAX)?;
+        let seconds = |name, number, least| {
+            within(name, number, least..=Self::OFFSET_MAX_SECONDS, "a number of seconds")
+        };
+        seconds("token_lifetime", self.token_lifetime, 0.0)?;
+        seconds("clock_offset", self.clock_offset, -Self::OFFSET_MAX_SECONDS)?;
+        if let Some(today) = self.today {
+            within("today", today, Self::DATES, "a date")?;
         }
         self.faults.validate()
     }

@@ -14,7 +14,7 @@ use rsa::{pkcs1v15, signature::SignatureEncoding};
 use serde_json::Value;
 use sha2::Sha256;
 
-use super::{Options, Sandbox, credentials::verify::SignedRequest, seeded_rng::SeededRng};
+use super::{Options, Sandbox, seeded_rng::SeededRng};
 
 /// A private key of the vectors.
 pub enum KeyPair {
@@ -56,9 +56,9 @@ pub fn sign_headers(
     id: &str,
     timestamp_ms: i64,
     nonce: &str,
-    request: SignedRequest<'_>,
+    (method, target, body): (&str, &str, &[u8]),
 ) -> HeaderMap {
-    let SignedRequest { method, path, query, body } = request;
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let signature = pair.sign(&payload(timestamp_ms, method, path, query, body));
     [
         ("x-api-key", id),
@@ -147,9 +147,7 @@ impl Rig {
         nonce: &str,
     ) -> String {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time").as_millis() as i64;
-        let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let request = SignedRequest { method, path, query, body };
-        sign_headers(&self.pair, &self.id, now + offset_ms, nonce, request)
+        sign_headers(&self.pair, &self.id, now + offset_ms, nonce, (method, target, body))
             .iter()
             .map(|(name, value)| format!("{name}: {}\r\n", value.to_str().expect("text")))
             .collect()

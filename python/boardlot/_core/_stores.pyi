@@ -9,7 +9,7 @@ from typing_extensions import Self
 __all__ = ["EncryptedFileStore", "KeyringStore", "MemoryStore"]
 
 class TokenStoreBase:
-    """The base class of `KeyringStore`, `EncryptedFileStore` and `MemoryStore`."""
+    """The base class of the token stores."""
 
     def load(self, key: str) -> bytes | None:
         """Returns the bytes stored under `key`, or None."""
@@ -20,7 +20,7 @@ class TokenStoreBase:
 
 @final
 class KeyringStore(TokenStoreBase):
-    """The keychain of the operating system: Secret Service, Keychain or Credential Manager.
+    """The keychain of the operating system: Secret Service, Keychain or Credential Manager. For your own machine.
 
     Each method raises `StoreError` if the keychain cannot be used. Tokens are never stored as plain text
     instead. For an example of the methods, see `MemoryStore`.
@@ -31,7 +31,8 @@ class KeyringStore(TokenStoreBase):
 
 @final
 class EncryptedFileStore(TokenStoreBase):
-    """A file that is encrypted with AES-256-GCM. Argon2id derives the key from a passphrase.
+    """A file that is encrypted with AES-256-GCM. Argon2id derives the key from a passphrase. For servers and
+    containers.
 
     `path` is the file; a missing folder is created, for its owner only. `passphrase` is a string, or a
     callable without arguments that returns one and is called when it is needed. Each method raises
@@ -53,7 +54,7 @@ class EncryptedFileStore(TokenStoreBase):
 
 @final
 class MemoryStore(TokenStoreBase):
-    """Stores tokens in memory, until the process ends.
+    """Stores tokens in memory, until the process ends. For tests.
 
     >>> store = bl.MemoryStore()
     >>> store.save("key", b"a secret")

@@ -23,16 +23,10 @@ pub enum CallMode {
 pub struct Call<T> {
     /// The method, for messages.
     name: String,
-    work: Work<T>,
+    start: Start<T>,
     finish: Finish<T>,
     /// The Python object that keeps alive what the core has weak references to.
     owner: Option<Py<PyAny>>,
-}
-
-/// The future of a call, or a function that makes it when the call starts.
-enum Work<T> {
-    Future(BoxFuture<'static, Result<T>>),
-    Deferred(Start<T>),
 }
 
 /// Starts a call: at once, or at the first `await`.
@@ -84,12 +78,12 @@ impl<T: Send + 'static> Call<T> {
         future: impl Future<Output = Result<T>> + Send + 'static,
         finish: Finish<T>,
     ) -> Self {
-        Call { name: name.into(), work: Work::Future(future.boxed()), finish, owner: None }
+        Call::deferred(name, Box::new(move |_| Ok(future.boxed())), finish)
     }
 
     /// A call whose future can only be made when it starts.
     pub fn deferred(name: impl Into<String>, start: Start<T>, finish: Finish<T>) -> Self {
-        Call { name: name.into(), work: Work::Deferred(start), finish, owner: None }
+        Call { name: name.into(), start, finish, owner: None }
     }
 
     #[must_use]
@@ -100,23 +94,13 @@ impl<T: Send + 'static> Call<T> {
 
     /// Starts it for a thread that waits.
     pub fn start(self, py: Python<'_>) -> PyResult<(BoxFuture<'static, Result<T>>, Finish<T>)> {
-        Ok((self.work.start(py)?, self.finish))
-    }
-}
-
-impl<T> Work<T> {
-    fn start(self, py: Python<'_>) -> PyResult<BoxFuture<'static, Result<T>>> {
-        match self {
-            Work::Future(future) => Ok(future),
-            Work::Deferred(start) => start(py),
-        }
+        Ok(((self.start)(py)?, self.finish))
     }
 }
 
 impl<T: Send + 'static> Startable for Call<T> {
     fn start(self: Box<Self>, py: Python<'_>) -> PyResult<BoxFuture<'static, Finished>> {
-        let Call { work, finish, .. } = *self;
-        let future = work.start(py)?;
+        let (future, finish) = (*self).start(py)?;
         let finish = move |py: Python<'_>, value| finish(py, value).map(Completed::With);
         Ok(future.map(|result| Finished::new(result, finish)).boxed())
     }

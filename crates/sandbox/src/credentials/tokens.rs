@@ -1,9 +1,9 @@
-//! Codes, refresh tokens and access tokens (section 3.4). One lock covers every change, so that concurrent
+//! Clients, codes, refresh tokens and access tokens (sections 2.1 and 3.4). One lock covers every change, so that concurrent
 //! exchanges of a code succeed once.
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 
@@ -19,15 +19,33 @@ pub const CODE_LIFETIME_MS: i64 = 300_000;
 const VERIFIER_CHARACTERS: std::ops::RangeInclusive<usize> = 43..=128;
 
 #[derive(Debug)]
-pub struct Tokens(Mutex<State>);
+pub struct Tokens {
+    pub base_url: String,
+    /// That of an access token.
+    pub lifetime: Duration,
+    state: Mutex<State>,
+}
 
 #[derive(Debug)]
 struct State {
     rng: SeededRng,
+    clients: HashMap<String, Arc<Client>>,
     /// Kept after their use, so that a second use is detected.
     codes: HashMap<String, Code>,
     refresh: HashMap<String, Grant>,
     access: HashMap<String, (Grant, Instant)>,
+}
+
+/// A registered client.
+#[derive(Debug)]
+pub struct Client {
+    pub id: String,
+    pub name: String,
+    pub redirect_uris: Vec<String>,
+    /// True if it registered for refreshing.
+    pub refreshes: bool,
+    /// The secret of a confidential client.
+    pub secret: Option<String>,
 }
 
 /// The scopes that the user has allowed, bound to the client's authorization request.
@@ -83,13 +101,23 @@ const fn invalid_grant(why: &'static str) -> Invalid {
 }
 
 impl Tokens {
-    pub fn new(rng: SeededRng) -> Self {
-        let (codes, refresh, access) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Tokens(Mutex::new(State { rng, codes, refresh, access }))
+    pub fn new(base_url: String, lifetime: Duration, rng: SeededRng) -> Self {
+        let (clients, codes) = (HashMap::new(), HashMap::new());
+        let (refresh, access) = (HashMap::new(), HashMap::new());
+        let state = Mutex::new(State { rng, clients, codes, refresh, access });
+        Tokens { base_url, lifetime, state }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.0)
+        lock(&self.state)
+    }
+
+    pub fn client(&self, id: &str) -> Option<Arc<Client>> {
+        self.state().clients.get(id).cloned()
+    }
+
+    pub fn register(&self, client: Client) {
+        self.state().clients.insert(client.id.clone(), Arc::new(client));
     }
 
     /// A secret of 256 random bits.
@@ -98,9 +126,9 @@ impl Tokens {
     }
 
     /// A new access token with all scopes, without a login.
-    pub fn add(&self, lifetime: Duration) -> String {
+    pub fn add(&self) -> String {
         let grant = Grant { code: None, client_id: String::new(), scopes: Scopes::all() };
-        self.state().issue(grant, lifetime).access_token
+        self.state().issue(grant, self.lifetime).access_token
     }
 
     /// The scopes of a valid access token.
@@ -120,12 +148,7 @@ impl Tokens {
 
     /// Tokens for a code, once. A second use revokes those of the first; a use that does not match
     /// the consent leaves the code valid.
-    pub fn exchange(
-        &self,
-        exchange: Exchange<'_>,
-        lifetime: Duration,
-        now_ms: i64,
-    ) -> Result<Issued, Invalid> {
+    pub fn exchange(&self, exchange: Exchange<'_>, now_ms: i64) -> Result<Issued, Invalid> {
         let mut state = self.state();
         let Some(code) = state.codes.get_mut(exchange.code) else {
             return Err(invalid_grant("the code is unknown"));
@@ -161,7 +184,7 @@ impl Tokens {
         if let Some(token) = &refresh_token {
             state.refresh.insert(token.clone(), grant.clone());
         }
-        Ok(Issued { refresh_token, ..state.issue(grant, lifetime) })
+        Ok(Issued { refresh_token, ..state.issue(grant, self.lifetime) })
     }
 
     /// A new access token, for the granted scopes or some of them; the refresh token stays valid.
@@ -170,7 +193,6 @@ impl Tokens {
         refresh_token: &str,
         client_id: &str,
         narrower: Option<Scopes>,
-        lifetime: Duration,
     ) -> Result<Issued, Invalid> {
         let mut state = self.state();
         let Some(grant) = state.refresh.get(refresh_token) else {
@@ -184,7 +206,13 @@ impl Tokens {
             return Err(("invalid_scope", "scope has more than was granted"));
         }
         let grant = Grant { scopes, ..grant.clone() };
-        Ok(state.issue(grant, lifetime))
+        Ok(state.issue(grant, self.lifetime))
+    }
+
+    /// Removes all clients and grants; tokens issued without a login stay.
+    pub fn forget(&self) {
+        self.forget_grants();
+        self.state().clients.clear();
     }
 
     pub fn revoke_access(&self) {
@@ -196,8 +224,8 @@ impl Tokens {
         self.revoke_access();
     }
 
-    /// Removes all grants; tokens issued without a login stay.
-    pub fn forget_grants(&self) {
+    /// Removes all grants; clients, and tokens issued without a login, stay.
+    fn forget_grants(&self) {
         let mut state = self.state();
         state.access.retain(|_, (grant, _)| grant.code.is_none());
         state.refresh.clear();
@@ -241,7 +269,7 @@ mod tests {
     const REDIRECT: &str = "http://127.0.0.1:8765/callback";
 
     fn tokens() -> Tokens {
-        Tokens::new(SeededRng::new(0, "tokens"))
+        Tokens::new(String::new(), HOUR, SeededRng::new(0, "tokens"))
     }
 
     fn consent() -> Consent {
@@ -264,7 +292,7 @@ mod tests {
     }
 
     fn exchange(tokens: &Tokens, exchange: Exchange<'_>, now_ms: i64) -> Result<Issued, Invalid> {
-        tokens.exchange(exchange, HOUR, now_ms)
+        tokens.exchange(exchange, now_ms)
     }
 
     #[test]
@@ -318,7 +346,7 @@ mod tests {
         let other = tokens.add_code(consent(), NOW);
         let first = exchange(&tokens, with(&code), NOW).expect("issued");
         let refresh_token = first.refresh_token.expect("for refreshing");
-        let renewed = tokens.refresh(&refresh_token, "c1", None, HOUR).expect("issued");
+        let renewed = tokens.refresh(&refresh_token, "c1", None).expect("issued");
         let kept = exchange(&tokens, with(&other), NOW).expect("issued");
         // Also long after it has expired, and from another client.
         let late = Exchange { client_id: "thief", ..with(&code) };
@@ -326,7 +354,7 @@ mod tests {
         for token in [&first.access_token, &renewed.access_token] {
             assert_eq!(tokens.scopes(token), None);
         }
-        assert!(tokens.refresh(&refresh_token, "c1", None, HOUR).is_err());
+        assert!(tokens.refresh(&refresh_token, "c1", None).is_err());
         assert_eq!(tokens.scopes(&kept.access_token), Some(Scopes::all()));
     }
 
@@ -336,14 +364,16 @@ mod tests {
         let code = tokens.add_code(consent(), NOW);
         let issued = exchange(&tokens, with(&code), NOW).expect("issued");
         let refresh_token = issued.refresh_token.expect("one");
-        let refreshed = || tokens.refresh(&refresh_token, "c1", None, HOUR).is_ok();
-        let (handed, short) = (tokens.add(HOUR), tokens.add(Duration::ZERO));
-        assert!(tokens.scopes(&handed).is_some() && tokens.scopes(&short).is_none());
+        let refreshed = || tokens.refresh(&refresh_token, "c1", None).is_ok();
+        let handed = tokens.add();
+        assert!(tokens.scopes(&handed).is_some());
+        let brief = Tokens::new(String::new(), Duration::ZERO, SeededRng::new(0, "tokens"));
+        assert!(brief.scopes(&brief.add()).is_none());
         tokens.revoke_access();
         assert!(tokens.scopes(&handed).is_none() && tokens.scopes(&issued.access_token).is_none());
         assert!(refreshed());
-        assert!(tokens.refresh(&refresh_token, "c2", None, HOUR).is_err());
-        let handed = tokens.add(HOUR);
+        assert!(tokens.refresh(&refresh_token, "c2", None).is_err());
+        let handed = tokens.add();
         tokens.forget_grants();
         assert!(!refreshed() && tokens.scopes(&handed).is_some());
         tokens.revoke_grants();

@@ -11,10 +11,11 @@ use boardlot_service::{
     canonical_request::payload,
     error::{CLOCK_OFFSET_CODE, Result},
 };
-use http::HeaderMap;
+use bytes::Bytes;
+use http::{HeaderMap, Request};
 
 use super::{keys::UploadedKey, scopes::Scopes, tokens::Tokens};
-use crate::{lock, seeded_rng::SeededRng, wire::envelope::Rejection};
+use crate::{lock, wire::envelope::Rejection};
 
 /// The largest difference between the clocks, either way.
 pub const WINDOW_MS: u64 = 5_000;
@@ -44,19 +45,9 @@ struct Nonces {
     next_sweep_ms: i64,
 }
 
-/// A request as it was received.
-#[derive(Debug, Clone, Copy)]
-pub struct SignedRequest<'a> {
-    pub method: &'a str,
-    pub path: &'a str,
-    pub query: &'a str,
-    pub body: &'a [u8],
-}
-
 impl Credentials {
-    pub fn new() -> Result<Self> {
-        let tokens = Tokens::new(SeededRng::unpredictable()?);
-        Ok(Credentials { keys: Mutex::default(), nonces: Mutex::default(), tokens })
+    pub fn new(tokens: Tokens) -> Self {
+        Credentials { keys: Mutex::default(), nonces: Mutex::default(), tokens }
     }
 
     /// Stores a public key under a fresh id.
@@ -67,34 +58,29 @@ impl Credentials {
         Ok(id)
     }
 
-    /// Removes nonces and grants; keys stay, and tokens issued without a login.
+    /// Removes nonces, clients and grants; keys stay, and tokens issued without a login.
     pub fn forget(&self) {
-        self.tokens.forget_grants();
+        self.tokens.forget();
         *lock(&self.nonces) = Nonces::default();
     }
 
     /// The scopes of an authenticated request; a signature may do everything.
-    pub fn check(
-        &self,
-        headers: &HeaderMap,
-        request: SignedRequest<'_>,
-        now_ms: i64,
-    ) -> Result<Scopes, Rejection> {
-        let authorization = header(headers, AUTHORIZATION)?;
+    pub fn check(&self, request: &Request<Bytes>, now_ms: i64) -> Result<Scopes, Rejection> {
+        let authorization = header(request.headers(), AUTHORIZATION)?;
         if let Some(token) = authorization.strip_prefix("Bearer ") {
             let why = "the access token is unknown, expired or revoked";
             return self.tokens.scopes(token).ok_or_else(|| unauthenticated(why));
         }
-        self.check_signature(headers, authorization, request, now_ms).map(|()| Scopes::all())
+        self.check_signature(authorization, request, now_ms).map(|()| Scopes::all())
     }
 
     fn check_signature(
         &self,
-        headers: &HeaderMap,
         signature: &str,
-        request: SignedRequest<'_>,
+        request: &Request<Bytes>,
         now_ms: i64,
     ) -> Result<(), Rejection> {
+        let (headers, uri) = (request.headers(), request.uri());
         let key_id = header(headers, X_API_KEY)?;
         let timestamp_ms = timestamp(header(headers, X_TIMESTAMP)?)?;
         let nonce = header(headers, X_NONCE)?;
@@ -118,8 +104,8 @@ impl Credentials {
                 ),
             ));
         }
-        let SignedRequest { method, path, query, body } = request;
-        let payload = payload(timestamp_ms, method, path, query, body);
+        let (method, query) = (request.method().as_str(), uri.query().unwrap_or_default());
+        let payload = payload(timestamp_ms, method, uri.path(), query, request.body());
         let passed =
             STANDARD.decode(signature).is_ok_and(|signature| key.verifies(&payload, &signature));
         if !passed {
@@ -173,11 +159,29 @@ fn is_nonce(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{key, sign_headers};
+    use crate::{
+        seeded_rng::SeededRng,
+        testing::{KeyPair, key, sign_headers},
+    };
 
     const NOW: i64 = 1_790_000_000_000;
-    const REQUEST: SignedRequest<'_> =
-        SignedRequest { method: "GET", path: "/p%2E", query: "b=2&a=%20+", body: b"" };
+    const TARGET: &str = "/p%2E?b=2&a=%20+";
+
+    fn credentials() -> Credentials {
+        let hour = std::time::Duration::from_secs(3_600);
+        Credentials::new(Tokens::new(String::new(), hour, SeededRng::new(0, "tokens")))
+    }
+
+    fn request(target: &str, headers: HeaderMap) -> Request<Bytes> {
+        let mut request = Request::new(Bytes::new());
+        *request.uri_mut() = target.parse().expect("a target");
+        *request.headers_mut() = headers;
+        request
+    }
+
+    fn signed(pair: &KeyPair, id: &str, timestamp_ms: i64, nonce: &str) -> Request<Bytes> {
+        request(TARGET, sign_headers(pair, id, timestamp_ms, nonce, ("GET", TARGET, b"")))
+    }
 
     fn code_of<T>(result: Result<T, Rejection>) -> Option<i64> {
         result.err().map(|rejection| rejection.code)
@@ -187,7 +191,7 @@ mod tests {
     fn security_34_the_window_is_held_both_ways_to_the_millisecond() {
         for name in ["ed25519", "rsa2048_pkcs8"] {
             let (pair, public) = key(name);
-            let credentials = Credentials::new().expect("random");
+            let credentials = credentials();
             let id = credentials.upload(&public).expect("uploaded");
             for (offset, code) in [
                 (-5_001, Some(CLOCK_OFFSET_CODE)),
@@ -199,8 +203,8 @@ mod tests {
                 (5_001, Some(CLOCK_OFFSET_CODE)),
             ] {
                 let nonce = format!("n{}", offset + 6_000);
-                let headers = sign_headers(&pair, &id, NOW + offset, &nonce, REQUEST);
-                assert_eq!(code_of(credentials.check(&headers, REQUEST, NOW)), code, "{offset}");
+                let request = signed(&pair, &id, NOW + offset, &nonce);
+                assert_eq!(code_of(credentials.check(&request, NOW)), code, "{offset}");
             }
         }
     }
@@ -208,19 +212,17 @@ mod tests {
     #[test]
     fn security_34_a_nonce_is_used_up_only_by_a_signature_that_passed() {
         let (pair, public) = key("ed25519");
-        let credentials = Credentials::new().expect("random");
+        let credentials = credentials();
         let id = credentials.upload(&public).expect("uploaded");
-        let headers = sign_headers(&pair, &id, NOW, "once", REQUEST);
-        let other = SignedRequest { query: "a=%20+&b=2", ..REQUEST };
-        assert_eq!(code_of(credentials.check(&headers, other, NOW)), Some(UNAUTHENTICATED));
-        let late = credentials.check(&headers, REQUEST, NOW + 6_000);
-        assert_eq!(code_of(late), Some(CLOCK_OFFSET_CODE));
-        assert_eq!(code_of(credentials.check(&headers, REQUEST, NOW)), None);
-        assert_eq!(code_of(credentials.check(&headers, REQUEST, NOW)), Some(UNAUTHENTICATED));
+        let once = signed(&pair, &id, NOW, "once");
+        let other = request("/p%2E?a=%20+&b=2", once.headers().clone());
+        assert_eq!(code_of(credentials.check(&other, NOW)), Some(UNAUTHENTICATED));
+        assert_eq!(code_of(credentials.check(&once, NOW + 6_000)), Some(CLOCK_OFFSET_CODE));
+        assert_eq!(code_of(credentials.check(&once, NOW)), None);
+        assert_eq!(code_of(credentials.check(&once, NOW)), Some(UNAUTHENTICATED));
         // Another key has nonces of its own.
         let second = credentials.upload(&public).expect("uploaded");
-        let headers = sign_headers(&pair, &second, NOW, "once", REQUEST);
-        assert_eq!(code_of(credentials.check(&headers, REQUEST, NOW)), None);
+        assert_eq!(code_of(credentials.check(&signed(&pair, &second, NOW, "once"), NOW)), None);
     }
 
     #[test]
@@ -239,7 +241,7 @@ mod tests {
     #[test]
     fn malformed_headers_are_rejected_by_name() {
         let (pair, public) = key("ed25519");
-        let credentials = Credentials::new().expect("random");
+        let credentials = credentials();
         let id = credentials.upload(&public).expect("uploaded");
         let long = "n".repeat(65);
         let table: &[(&str, Option<&str>)] = &[
@@ -259,27 +261,26 @@ mod tests {
             ("authorization", None),
         ];
         for (name, value) in table {
-            let mut headers = sign_headers(&pair, &id, NOW, "nonce", REQUEST);
+            let mut request = signed(&pair, &id, NOW, "nonce");
+            let headers = request.headers_mut();
             headers.remove(*name);
             if let Some(value) = value {
                 headers.insert(*name, value.parse().expect("a header value"));
             }
-            let refused = credentials.check(&headers, REQUEST, NOW);
+            let refused = credentials.check(&request, NOW);
             assert_eq!(code_of(refused), Some(UNAUTHENTICATED), "{name}: {value:?}");
         }
-        let headers = sign_headers(&pair, &id, NOW, &"n".repeat(64), REQUEST);
-        assert_eq!(code_of(credentials.check(&headers, REQUEST, NOW)), None);
+        let longest = signed(&pair, &id, NOW, &"n".repeat(64));
+        assert_eq!(code_of(credentials.check(&longest, NOW)), None);
     }
 
     #[test]
     fn a_bearer_token_passes_alone() {
-        let credentials = Credentials::new().expect("random");
-        let token = credentials.tokens.add(std::time::Duration::from_secs(60));
+        let credentials = credentials();
+        let token = credentials.tokens.add();
         let mut headers = HeaderMap::new();
         let value = format!("Bearer {token}").parse().expect("a header value");
         headers.insert("authorization", value);
-        assert_eq!(code_of(credentials.check(&headers, REQUEST, NOW)), None);
-        let short = credentials.tokens.add(std::time::Duration::ZERO);
-        assert_eq!(credentials.tokens.scopes(&short), None);
+        assert_eq!(code_of(credentials.check(&request(TARGET, headers), NOW)), None);
     }
 }

@@ -86,17 +86,16 @@ pub fn history(basis: Basis, count: usize, arguments: &Arguments) -> HandlerResu
 /// The range of update times, both ends included; 90 days long if one of them is open.
 fn span(arguments: &Arguments) -> Result<(i64, i64), Rejection> {
     let days = DEFAULT_DAYS * MICROS_PER_DAY;
-    let start = arguments.integer("start").unwrap_or_default();
-    let end = arguments.integer("end").unwrap_or_default();
-    match (start, end) {
-        (0, 0) => {
-            let now = arguments.now_ms.saturating_mul(1_000);
-            Ok((now - days, now))
+    let bound = |name: &str| arguments.integer(name).filter(|micros| *micros != 0);
+    match (bound("start"), bound("end")) {
+        (Some(start), Some(end)) if start >= end => {
+            Err(Rejection::invalid(format!("end {end} is not after start {start}")))
         }
-        (0, end) => Ok((end.saturating_sub(days), end)),
-        (start, 0) => Ok((start, start.saturating_add(days))),
-        (start, end) if start < end => Ok((start, end)),
-        (start, end) => Err(Rejection::invalid(format!("end {end} is not after start {start}"))),
+        (Some(start), end) => Ok((start, end.unwrap_or(start.saturating_add(days)))),
+        (None, end) => {
+            let end = end.unwrap_or(arguments.now_ms.saturating_mul(1_000));
+            Ok((end.saturating_sub(days), end))
+        }
     }
 }
 

@@ -6,17 +6,15 @@ use boardlot_service::{
     api::{AUTHORIZE, SCOPES},
     error::{Error, ErrorKind, Result},
 };
-use http::{HeaderValue, StatusCode, header::LOCATION};
+use bytes::Bytes;
+use http::{HeaderValue, Request, StatusCode, header::LOCATION};
 use url::form_urlencoded;
 
-use super::{
-    fields::Fields,
-    oauth::{Client, OAuth, OAuthRequest, Response},
-};
+use super::{fields::Fields, oauth::Response};
 use crate::{
     credentials::{
         scopes::{Scopes, account_scopes},
-        tokens::{Consent, Tokens, challenge},
+        tokens::{Client, Consent, Tokens, challenge},
     },
     wire::http_response::HttpResponse,
 };
@@ -33,28 +31,23 @@ struct Authorization {
     consent: Consent,
 }
 
-/// Reasons why a request is not shown to the user.
-#[derive(Debug)]
-enum Invalid {
-    /// The client or its redirect URI is unknown: a page says so, never a redirect.
-    Page(&'static str),
-    /// The client learns it from this callback URL.
-    Callback(String),
-}
-
 impl Authorization {
-    /// Checks the query by its row and the registered client.
-    fn read(oauth: &OAuth, query: &str) -> std::result::Result<Self, Invalid> {
+    /// Checks the query by its row and the registered client. If the client or its redirect URI is unknown,
+    /// a page says so, never a redirect; what else is wrong the client learns from a callback URL.
+    fn read(
+        tokens: &Tokens,
+        query: &str,
+    ) -> std::result::Result<std::result::Result<Self, String>, &'static str> {
         let fields = Fields::read(query.as_bytes());
-        let client = fields.required("client_id").ok().and_then(|id| oauth.client(id));
+        let client = fields.required("client_id").ok().and_then(|id| tokens.client(id));
         let Some(client) = client else {
-            return Err(Invalid::Page("The application that sent you here is not registered."));
+            return Err("The application that sent you here is not registered.");
         };
         let redirect_uri = fields.required("redirect_uri").unwrap_or_default();
         if !client.redirect_uris.iter().any(|registered| registered == redirect_uri) {
-            return Err(Invalid::Page(
-                "The address to which you would return is not one that the application registered.",
-            ));
+            let why =
+                "The address to which you would return is not one that the application registered.";
+            return Err(why);
         }
         let consent = Consent {
             client_id: client.id.clone(),
@@ -65,10 +58,10 @@ impl Authorization {
         // Returned even if something else is wrong.
         let state = fields.all("state").next().unwrap_or_default().to_owned();
         let mut authorization = Authorization { client, state, consent };
-        match authorization.check(&fields) {
+        Ok(match authorization.check(&fields) {
             Ok(()) => Ok(authorization),
-            Err((error, why)) => Err(Invalid::Callback(authorization.denied(error, &why))),
-        }
+            Err((error, why)) => Err(authorization.denied(error, &why)),
+        })
     }
 
     /// Reads the other fields, or returns what is wrong with them (RFC 6749, section 4.1.2.1).
@@ -91,12 +84,6 @@ impl Authorization {
         Ok(())
     }
 
-    /// The callback URL with a new code.
-    fn allowed(&self, tokens: &Tokens, scopes: Scopes, now_ms: i64) -> String {
-        let consent = Consent { scopes, ..self.consent.clone() };
-        self.callback(&[("code", &tokens.add_code(consent, now_ms))])
-    }
-
     /// The callback URL with an error.
     fn denied(&self, error: &str, description: &str) -> String {
         self.callback(&[("error", error), ("error_description", description)])
@@ -115,37 +102,35 @@ impl Authorization {
 }
 
 /// GET: the page, or the reason why it is not shown.
-pub fn show(oauth: &OAuth, _: &Tokens, request: &OAuthRequest<'_>) -> Response {
-    Ok(match Authorization::read(oauth, request.query) {
-        Ok(authorization) => page(&authorization),
-        Err(Invalid::Page(reason)) => failure(reason),
-        Err(Invalid::Callback(url)) => redirect(&url),
+pub fn show(tokens: &Tokens, request: &Request<Bytes>, _: i64) -> Response {
+    Ok(match Authorization::read(tokens, request.uri().query().unwrap_or_default()) {
+        Ok(Ok(authorization)) => page(&authorization),
+        Ok(Err(url)) => redirect(&url),
+        Err(reason) => failure(reason),
     })
 }
 
 /// POST to the same address: what the user has decided.
-pub fn decide(oauth: &OAuth, tokens: &Tokens, request: &OAuthRequest<'_>) -> Response {
-    let fields = Fields::read(request.body);
+pub fn decide(tokens: &Tokens, request: &Request<Bytes>, now_ms: i64) -> Response {
+    let fields = Fields::read(request.body());
     let decision = |_: &Authorization| match fields.all(DECISION).next() {
         Some("allow") => Scopes::of(fields.all(SCOPE).map(str::to_owned).collect()).map(Some),
         Some("deny") => Ok(None),
         _ => Err("The form has no decision.".to_owned()),
     };
-    Ok(match callback(oauth, tokens, request.query, decision, request.now_ms) {
-        Ok(url) => redirect(&url),
-        Err(reason) => failure(&reason),
-    })
+    let query = request.uri().query().unwrap_or_default();
+    let target = callback(tokens, query, decision, now_ms);
+    Ok(target.map_or_else(|reason| failure(&reason), |url| redirect(&url)))
 }
 
 /// Does what a user would do on the page: tick these scopes, allow.
 pub fn allow_as_demo_user(
-    oauth: &OAuth,
     tokens: &Tokens,
     url: &str,
     scopes: Option<&[String]>,
     now_ms: i64,
 ) -> Result<String> {
-    let page = format!("{}{}", oauth.base_url, AUTHORIZE.path);
+    let page = format!("{}{}", tokens.base_url, AUTHORIZE.path);
     let Some(query) = url.strip_prefix(&page) else {
         return Err(Error::config(format!("the URL does not lead to {page}")));
     };
@@ -154,7 +139,7 @@ pub fn allow_as_demo_user(
         Some(scopes) => Scopes::of(scopes.to_vec()).map(Some),
     };
     let query = query.strip_prefix('?').unwrap_or(query);
-    callback(oauth, tokens, query, decision, now_ms).map_err(|description| {
+    callback(tokens, query, decision, now_ms).map_err(|description| {
         ErrorKind::OAuth { error: "invalid_request".to_owned(), description }.into()
     })
 }
@@ -162,20 +147,20 @@ pub fn allow_as_demo_user(
 /// The callback URL of a decision, which is the scopes that are allowed; or the reason why the browser goes
 /// nowhere.
 fn callback(
-    oauth: &OAuth,
     tokens: &Tokens,
     query: &str,
     decision: impl FnOnce(&Authorization) -> std::result::Result<Option<Scopes>, String>,
     now_ms: i64,
 ) -> std::result::Result<String, String> {
-    match Authorization::read(oauth, query) {
-        Ok(authorization) => Ok(match decision(&authorization)? {
-            Some(scopes) => authorization.allowed(tokens, scopes, now_ms),
-            None => authorization.denied("access_denied", "the user denied it"),
-        }),
-        Err(Invalid::Page(reason)) => Err(reason.to_owned()),
-        Err(Invalid::Callback(url)) => Ok(url),
-    }
+    let authorization = match Authorization::read(tokens, query)? {
+        Ok(authorization) => authorization,
+        Err(url) => return Ok(url),
+    };
+    let Some(scopes) = decision(&authorization)? else {
+        return Ok(authorization.denied("access_denied", "the user denied it"));
+    };
+    let consent = Consent { scopes, ..authorization.consent.clone() };
+    Ok(authorization.callback(&[("code", &tokens.add_code(consent, now_ms))]))
 }
 
 /// 303, so that the browser goes there with a GET.
@@ -193,49 +178,25 @@ fn page(authorization: &Authorization) -> HttpResponse {
     let (client, target) = (escaped(&authorization.client.name), escaped(redirect_uri));
     let choice = |scope: &str, meaning: &str| {
         let checked = if scopes.has(scope) { " checked" } else { "" };
-        format!(
-            "<p><label><input type=\"checkbox\" name=\"{SCOPE}\" value=\"{scope}\"{checked}> \
-             {meaning} <code>{scope}</code></label></p>\n"
-        )
+        format!(include_str!("choice.html"), scope = scope, checked = checked, meaning = meaning)
     };
     let offered = SCOPES.iter().map(|(scope, meaning)| choice(scope, meaning));
     let accounts =
         account_scopes().map(|(kind, scope)| choice(&scope, &format!("One account: {kind}")));
     let choices: String = offered.chain(accounts).collect();
-    let body = format!(
-        "<h1>Allow <bdi>{client}</bdi> to use your account?</h1>\n\
-         <p>You then return to <code>{target}</code>.</p>\n\
-         <form method=\"post\">\n\
-         <fieldset>\n<legend>What it may do</legend>\n{choices}</fieldset>\n\
-         <p>To allow only some accounts, untick “All accounts” and tick those.</p>\n\
-         <p><button name=\"{DECISION}\" value=\"allow\">Allow</button>\n\
-         <button name=\"{DECISION}\" value=\"deny\">Deny</button></p>\n\
-         </form>"
-    );
+    let body =
+        format!(include_str!("consent.html"), client = client, target = target, choices = choices);
     document(StatusCode::OK, &body)
 }
 
 /// A page that says why the login ends here, without a link.
 fn failure(why: &str) -> HttpResponse {
-    let why = escaped(why);
-    let body = format!(
-        "<h1>This login cannot continue</h1>\n<p>{why}</p>\n\
-         <p>Close this page, go back to the application and start the login again.</p>"
-    );
-    document(StatusCode::BAD_REQUEST, &body)
+    document(StatusCode::BAD_REQUEST, &format!(include_str!("failure.html"), why = escaped(why)))
 }
 
 fn document(status: StatusCode, body: &str) -> HttpResponse {
-    let page = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>boardlot sandbox</title>\n\
-         <style>{}</style>\n</head>\n<body>\n\
-         <p>This is a sandbox of the service on this machine. Nobody has to sign in.</p>\n\
-         {body}\n</body>\n</html>\n",
-        include_str!("page.css")
-    );
-    HttpResponse::html(status, page)
+    let style = include_str!("page.css");
+    HttpResponse::html(status, format!(include_str!("page.html"), style = style, body = body))
 }
 
 /// A text in HTML, between tags or in a quoted attribute.

@@ -9,17 +9,17 @@ mod register;
 mod token;
 
 use boardlot_service::api::{self, Endpoint, Method, ResponseShape};
+use bytes::Bytes;
 use http::{
-    HeaderValue, StatusCode,
+    HeaderValue, Request, StatusCode,
     header::{CACHE_CONTROL, PRAGMA},
 };
 
 use crate::{credentials::tokens::Tokens, faults::Fault, wire::http_response::HttpResponse};
 pub use authorize::allow_as_demo_user;
-pub use oauth::{OAuth, OAuthRequest};
 use oauth::{OAuthError, Response};
 
-type Handler = fn(&OAuth, &Tokens, &OAuthRequest<'_>) -> Response;
+type Handler = fn(&Tokens, &Request<Bytes>, i64) -> Response;
 
 /// One of the endpoints.
 #[derive(Debug)]
@@ -45,9 +45,9 @@ impl Route {
 
     pub fn respond(
         &self,
-        oauth: &OAuth,
         tokens: &Tokens,
-        request: &OAuthRequest<'_>,
+        request: &Request<Bytes>,
+        now_ms: i64,
         fault: Option<Fault>,
     ) -> HttpResponse {
         let unavailable = |status| {
@@ -57,7 +57,7 @@ impl Route {
         let response = match fault {
             Some(Fault::Throttle) => unavailable(StatusCode::TOO_MANY_REQUESTS),
             Some(Fault::Error(_)) => unavailable(StatusCode::SERVICE_UNAVAILABLE),
-            _ => (self.handler)(oauth, tokens, request),
+            _ => (self.handler)(tokens, request, now_ms),
         };
         response
             .unwrap_or_else(OAuthError::into_response)

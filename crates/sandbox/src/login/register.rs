@@ -1,17 +1,19 @@
 //! Registration of clients (section 2.1).
 
-use std::sync::Arc;
-
 use boardlot_service::api::REGISTER;
-use http::StatusCode;
-use serde::{Deserialize, Serialize};
+use bytes::Bytes;
+use http::{Request, StatusCode};
+use serde::Deserialize;
+use serde_json::json;
 use url::Url;
 
-use super::oauth::{Client, OAuth, OAuthError, OAuthRequest, Response};
+use super::oauth::{OAuthError, Response};
 use crate::{
-    credentials::{scopes::Scopes, tokens::Tokens},
-    lock,
-    wire::{envelope::to_json, http_response::HttpResponse},
+    credentials::{
+        scopes::Scopes,
+        tokens::{Client, Tokens},
+    },
+    wire::http_response::HttpResponse,
 };
 
 const CODE_GRANT: &str = "authorization_code";
@@ -20,7 +22,7 @@ const POST: &str = "client_secret_post";
 
 /// The metadata of a client (RFC 7591, section 2): a member that is not sent has a default, and one that is
 /// unknown is ignored.
-#[derive(Deserialize, Serialize)]
+#[derive(Deserialize)]
 #[serde(default)]
 struct Metadata {
     redirect_uris: Vec<String>,
@@ -43,46 +45,35 @@ impl Default for Metadata {
     }
 }
 
-/// The response (section 2.1).
-#[derive(Serialize)]
-struct Registered<'a> {
-    #[serde(flatten)]
-    metadata: &'a Metadata,
-    client_id: &'a str,
-    client_id_issued_at: i64,
-    registration_access_token: String,
-    registration_client_uri: String,
-    scope: String,
-    pkce_required: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    client_secret: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    client_secret_expires_at: Option<u64>,
-}
-
-pub fn register(oauth: &OAuth, tokens: &Tokens, request: &OAuthRequest<'_>) -> Response {
-    let metadata: Metadata = serde_json::from_slice(request.body)
+pub fn register(tokens: &Tokens, request: &Request<Bytes>, now_ms: i64) -> Response {
+    let sent: Metadata = serde_json::from_slice(request.body())
         .map_err(|error| invalid(&format!("the body is not a client's metadata: {error}")))?;
-    metadata.check()?;
-    let secret = (metadata.token_endpoint_auth_method == POST).then(|| tokens.secret());
+    sent.check()?;
     let id = format!("client-{}", tokens.secret());
-    let record = to_json(&Registered {
-        metadata: &metadata,
-        client_id: &id,
-        client_id_issued_at: request.now_ms.div_euclid(1_000),
-        registration_access_token: tokens.secret(),
-        registration_client_uri: format!("{}{}/{id}", oauth.base_url, REGISTER.path),
-        scope: Scopes::all().to_text(),
-        pkce_required: true,
-        client_secret: secret.as_deref(),
-        // RFC 7591, section 3.2.1: 0 for one that does not expire.
-        client_secret_expires_at: secret.as_ref().map(|_| 0),
+    // Section 2.1.
+    let mut record = json!({
+        "redirect_uris": sent.redirect_uris,
+        "token_endpoint_auth_method": sent.token_endpoint_auth_method,
+        "grant_types": sent.grant_types,
+        "response_types": sent.response_types,
+        "client_name": sent.client_name,
+        "client_id": id,
+        "client_id_issued_at": now_ms.div_euclid(1_000),
+        "registration_access_token": tokens.secret(),
+        "registration_client_uri": format!("{}{}/{id}", tokens.base_url, REGISTER.path),
+        "scope": Scopes::all().to_text(),
+        "pkce_required": true,
     });
-    let refreshes = metadata.grant_types.iter().any(|grant| grant == REFRESH_GRANT);
-    let Metadata { client_name: name, redirect_uris, .. } = metadata;
-    let client = Client { id: id.clone(), name, redirect_uris, refreshes, secret };
-    lock(&oauth.clients).insert(id, Arc::new(client));
-    Ok(HttpResponse::json(StatusCode::CREATED, record))
+    let secret = (sent.token_endpoint_auth_method == POST).then(|| tokens.secret());
+    if let (Some(secret), Some(members)) = (&secret, record.as_object_mut()) {
+        members.insert("client_secret".to_owned(), json!(secret));
+        // RFC 7591, section 3.2.1: 0 for one that does not expire.
+        members.insert("client_secret_expires_at".to_owned(), json!(0));
+    }
+    let refreshes = sent.grant_types.iter().any(|grant| grant == REFRESH_GRANT);
+    let Metadata { client_name: name, redirect_uris, .. } = sent;
+    tokens.register(Client { id, name, redirect_uris, refreshes, secret });
+    Ok(HttpResponse::json(StatusCode::CREATED, record.to_string().into_bytes()))
 }
 
 impl Metadata {

@@ -2,37 +2,38 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::{
-    HeaderValue, StatusCode,
+    HeaderValue, Request, StatusCode,
     header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE},
 };
 use serde_json::json;
 
 use super::{
     fields::Fields,
-    oauth::{Client, OAuth, OAuthError, OAuthRequest, Response},
+    oauth::{OAuthError, Response},
 };
 use crate::{
     credentials::{
         scopes::Scopes,
-        tokens::{Exchange, Tokens},
+        tokens::{Client, Exchange, Tokens},
     },
     wire::http_response::HttpResponse,
 };
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-pub fn grant(oauth: &OAuth, tokens: &Tokens, request: &OAuthRequest<'_>) -> Response {
+pub fn grant(tokens: &Tokens, request: &Request<Bytes>, now_ms: i64) -> Response {
     if !is_form(request) {
         return Err(format!("the content type is not {FORM}").into());
     }
-    if request.headers.contains_key(AUTHORIZATION) {
+    if request.headers().contains_key(AUTHORIZATION) {
         // RFC 6749, section 5.2: with the scheme that the client used.
         let why = "a client authenticates with client_secret in the body, as it registered";
         let response = invalid_client(why).into_response();
         return Ok(response.with(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"\"")));
     }
-    let fields = Fields::read(request.body);
+    let fields = Fields::read(request.body());
     let is_refresh = match fields.required("grant_type")? {
         "authorization_code" => false,
         "refresh_token" => true,
@@ -41,7 +42,7 @@ pub fn grant(oauth: &OAuth, tokens: &Tokens, request: &OAuthRequest<'_>) -> Resp
             return Err(OAuthError::new("unsupported_grant_type", message));
         }
     };
-    let client = authenticated(oauth, &fields, is_refresh)?;
+    let client = authenticated(tokens, &fields, is_refresh)?;
     let issued = if is_refresh {
         let refresh_token = fields.required("refresh_token")?;
         if !client.refreshes {
@@ -50,7 +51,7 @@ pub fn grant(oauth: &OAuth, tokens: &Tokens, request: &OAuthRequest<'_>) -> Resp
         }
         let narrower = fields.optional("scope")?.map(Scopes::parse).transpose();
         let narrower = narrower.map_err(|message| OAuthError::new("invalid_scope", message))?;
-        tokens.refresh(refresh_token, &client.id, narrower, oauth.token_lifetime)
+        tokens.refresh(refresh_token, &client.id, narrower)
     } else {
         let exchange = Exchange {
             code: fields.required("code")?,
@@ -59,14 +60,14 @@ pub fn grant(oauth: &OAuth, tokens: &Tokens, request: &OAuthRequest<'_>) -> Resp
             verifier: fields.required("code_verifier")?,
             refreshes: client.refreshes,
         };
-        tokens.exchange(exchange, oauth.token_lifetime, request.now_ms)
+        tokens.exchange(exchange, now_ms)
     };
     let issued = issued.map_err(|(error, why)| OAuthError::new(error, why))?;
     let mut body = json!({
         "access_token": issued.access_token,
         "token_type": "Bearer",
         // Rounded down: the token is valid for at least that long.
-        "expires_in": oauth.token_lifetime.as_secs(),
+        "expires_in": tokens.lifetime.as_secs(),
         "scope": issued.scopes.to_text(),
     });
     if let (Some(token), Some(members)) = (issued.refresh_token, body.as_object_mut()) {
@@ -77,12 +78,12 @@ pub fn grant(oauth: &OAuth, tokens: &Tokens, request: &OAuthRequest<'_>) -> Resp
 
 /// The client, authenticated by its secret if the document requires it.
 fn authenticated(
-    oauth: &OAuth,
+    tokens: &Tokens,
     fields: &Fields,
     is_refresh: bool,
 ) -> Result<Arc<Client>, OAuthError> {
     let presented = fields.optional("client_secret")?;
-    let Some(client) = oauth.client(fields.required("client_id")?) else {
+    let Some(client) = tokens.client(fields.required("client_id")?) else {
         return Err(invalid_client("the client is unknown"));
     };
     match (presented, &client.secret) {
@@ -100,8 +101,8 @@ fn invalid_client(why: &str) -> OAuthError {
 
 /// Returns true if the body is a form; parameters of the content type, such as a charset, are
 /// ignored.
-fn is_form(request: &OAuthRequest<'_>) -> bool {
-    let content_type = request.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+fn is_form(request: &Request<Bytes>) -> bool {
+    let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     content_type
         .and_then(|text| text.split(';').next())
         .is_some_and(|kind| kind.trim().eq_ignore_ascii_case(FORM))

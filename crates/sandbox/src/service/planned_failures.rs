@@ -1,15 +1,10 @@
 //! Failures that a test orders for its next requests.
 
-use std::sync::Mutex;
-
 use boardlot_service::error::{Error, Result, THROTTLED_CODE};
 use http::StatusCode;
 
 use super::routes::RouteMatch;
-use crate::{
-    lock,
-    wire::{envelope::Rejection, http_response::HttpResponse},
-};
+use crate::wire::{envelope::Rejection, http_response::HttpResponse};
 
 /// The failure of the next requests.
 #[derive(Clone, Debug)]
@@ -66,43 +61,24 @@ impl PlannedFailure {
     }
 }
 
-/// The planned failures in their order.
-#[derive(Debug, Default)]
-pub struct PlannedFailures(Mutex<Vec<PlannedFailure>>);
-
-impl PlannedFailures {
-    pub fn add(&self, failure: PlannedFailure) {
-        lock(&self.0).push(failure);
+/// The failure of this request, which counts.
+pub fn next_failure(
+    planned: &mut Vec<PlannedFailure>,
+    found: &RouteMatch,
+    path: &str,
+) -> Option<PlannedFailure> {
+    let name = match found {
+        RouteMatch::Route(endpoint, _) => Some(endpoint.name.as_ref()),
+        RouteMatch::OAuth(route) => Some(route.endpoint.name.as_ref()),
+        RouteMatch::Nothing => None,
+    };
+    let is_meant = |target: &str| Some(target) == name || target == path;
+    let index = planned.iter().position(|one| one.target.as_deref().is_none_or(is_meant))?;
+    let failure = planned.get_mut(index)?;
+    match &mut failure.times {
+        Some(1) => return Some(planned.remove(index)),
+        Some(times) => *times -= 1,
+        None => {}
     }
-
-    pub fn clear(&self) {
-        lock(&self.0).clear();
-    }
-
-    /// The failure of this request, which counts.
-    pub fn next(&self, found: &RouteMatch, path: &str) -> Option<PlannedFailure> {
-        let mut planned = lock(&self.0);
-        if planned.is_empty() {
-            return None;
-        }
-        let name = match found {
-            RouteMatch::Route(endpoint, _) => Some(endpoint.name.as_ref()),
-            RouteMatch::OAuth(route) => Some(route.endpoint.name.as_ref()),
-            RouteMatch::Nothing => None,
-        };
-        let index = planned.iter().position(|failure| match failure.target.as_deref() {
-            None => true,
-            wanted => wanted == name || wanted == Some(path),
-        })?;
-        let failure = planned.get_mut(index)?;
-        let taken = failure.clone();
-        match &mut failure.times {
-            Some(times) if *times > 1 => *times -= 1,
-            Some(_) => {
-                planned.remove(index);
-            }
-            None => {}
-        }
-        Some(taken)
-    }
+    Some(failure.clone())
 }

@@ -1,8 +1,6 @@
 //! The requests that were received, for tests to look at.
 
-use std::{collections::VecDeque, sync::Mutex};
-
-use crate::lock;
+use std::collections::VecDeque;
 
 /// The number of requests that are kept.
 const REQUESTS_MAX: usize = 10_000;
@@ -22,34 +20,18 @@ pub struct RecordedRequest {
 
 /// The last 10,000 requests.
 #[derive(Debug, Default)]
-pub struct RequestLog(Mutex<Received>);
-
-#[derive(Debug, Default)]
-struct Received {
-    last: VecDeque<RecordedRequest>,
+pub struct RequestLog {
+    pub last: VecDeque<RecordedRequest>,
     /// The number of all requests, also of those that are no longer kept.
-    count: u64,
+    pub count: u64,
 }
 
 impl RequestLog {
-    pub fn record(&self, request: RecordedRequest) {
-        let mut received = lock(&self.0);
-        if received.last.len() >= REQUESTS_MAX {
-            received.last.pop_front();
+    pub fn record(&mut self, request: RecordedRequest) {
+        if self.last.len() >= REQUESTS_MAX {
+            self.last.pop_front();
         }
-        received.last.push_back(request);
-        received.count += 1;
-    }
-
-    pub fn all(&self) -> Vec<RecordedRequest> {
-        lock(&self.0).last.iter().cloned().collect()
-    }
-
-    pub fn count(&self) -> u64 {
-        lock(&self.0).count
-    }
-
-    pub fn clear(&self) {
-        *lock(&self.0) = Received::default();
+        self.last.push_back(request);
+        self.count += 1;
     }
 }

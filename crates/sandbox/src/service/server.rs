@@ -10,7 +10,8 @@ use boardlot_service::{
     api::{EndpointRef, ResponseShape},
     error::THROTTLED_CODE,
 };
-use http::{HeaderMap, Request, Response, StatusCode, request::Parts};
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
@@ -21,19 +22,18 @@ use tokio::{
 };
 
 use super::{
-    planned_failures::PlannedFailures,
+    planned_failures::{PlannedFailure, next_failure},
     request_log::{RecordedRequest, RequestLog},
     routes::{RouteMatch, find},
 };
 use crate::{
     credentials::{
         scopes::PERMISSION_DENIED,
-        verify::{Credentials, SignedRequest, X_TIMESTAMP},
+        verify::{Credentials, X_TIMESTAMP},
     },
     data::{Data, calendar::midnight, endpoints, rows::CustomRows},
     faults::{Fault, FaultSampler},
     lock,
-    login::{OAuth, OAuthRequest},
     wire::{
         arguments::Arguments,
         envelope::{HandlerResult, INVALID, Rejection},
@@ -49,12 +49,12 @@ const HTML_PAGE: &str = "<!DOCTYPE html>\n<html><head><title>Sign in</title></he
 pub struct Shared {
     pub data: Data,
     pub credentials: Credentials,
-    pub oauth: OAuth,
     pub clock_offset_ms: i64,
-    pub requests: RequestLog,
-    pub failures: PlannedFailures,
+    pub requests: Mutex<RequestLog>,
+    /// In their order.
+    pub failures: Mutex<Vec<PlannedFailure>>,
     /// The rows that the user brought along, the newest last.
-    pub custom: Mutex<Arc<[Arc<CustomRows>]>>,
+    pub custom: Mutex<Vec<Arc<CustomRows>>>,
     /// The lead of the service's clock over the one that checks signatures: the sandbox's date
     /// was fixed.
     pub date_offset_ms: i64,
@@ -86,11 +86,11 @@ impl Shared {
     /// Adds rows, replacing those for the same requests.
     pub fn add_custom(&self, rows: CustomRows) {
         let mut custom = lock(&self.custom);
-        let others = custom.iter().filter(|known| !rows.replaces(known)).cloned();
-        *custom = others.collect::<Vec<_>>().into_iter().chain([Arc::new(rows)]).collect();
+        custom.retain(|known| !rows.replaces(known));
+        custom.push(Arc::new(rows));
     }
 
-    pub fn custom(&self) -> Arc<[Arc<CustomRows>]> {
+    pub fn custom(&self) -> Vec<Arc<CustomRows>> {
         lock(&self.custom).clone()
     }
 }
@@ -133,11 +133,9 @@ async fn serve_connection(stream: TcpStream, shared: Arc<Shared>, _open: mpsc::S
 
 /// The response; an error closes the connection without one.
 async fn handle(shared: &Shared, request: Request<Incoming>) -> io::Result<Response<Body>> {
-    let (parts, body) = request.into_parts();
-    let (method, path) = (parts.method.as_str(), parts.uri.path());
-    let query = parts.uri.query().unwrap_or_default();
+    let (method, path) = (request.method().as_str(), request.uri().path());
     let found = find(method, path, &shared.custom());
-    let planned = shared.failures.next(&found, path);
+    let planned = next_failure(&mut lock(&shared.failures), &found, path);
     let (delay, fault) = lock(&shared.sampler).next();
     // The browser's page has no faults: they would test nothing of a client.
     let fault = fault.filter(|_| !matches!(&found, RouteMatch::OAuth(route) if route.is_page()));
@@ -145,94 +143,91 @@ async fn handle(shared: &Shared, request: Request<Incoming>) -> io::Result<Respo
         tokio::time::sleep(delay).await;
     }
     // Read before any response, so that the connection can be reused.
+    let (parts, body) = request.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+    let request = Request::from_parts(parts, body);
     let response = match (planned, fault) {
         // Planned failures come before random faults.
         (Some(planned), _) => planned.response(&found),
         (None, Some(Fault::Drop)) => None,
         (None, Some(Fault::Html)) => Some(HttpResponse::html(StatusCode::OK, HTML_PAGE)),
         (None, fault) => {
-            let mut response = answer(shared, found, &parts, &body, fault);
+            let mut response = match found {
+                RouteMatch::Nothing => {
+                    let why = "no endpoint has this method and path";
+                    HttpResponse::plain(StatusCode::NOT_FOUND, why)
+                }
+                RouteMatch::Route(endpoint, values) => {
+                    respond(shared, &endpoint, &values, &request, fault)
+                }
+                RouteMatch::OAuth(route) => {
+                    route.respond(&shared.credentials.tokens, &request, shared.now_ms(), fault)
+                }
+            };
             response.is_cut = fault == Some(Fault::Truncate);
             Some(response)
         }
     };
-    let status = response.as_ref().map_or(0, |response| response.status.as_u16());
-    let [method, path, query] = [method, path, query].map(str::to_owned);
-    shared.requests.record(RecordedRequest { method, path, query, status });
+    lock(&shared.requests).record(RecordedRequest {
+        method: request.method().to_string(),
+        path: request.uri().path().to_owned(),
+        query: request.uri().query().unwrap_or_default().to_owned(),
+        status: response.as_ref().map_or(0, |response| response.status.as_u16()),
+    });
     response.map(HttpResponse::into_response).ok_or(io::ErrorKind::ConnectionAborted.into())
-}
-
-fn answer(
-    shared: &Shared,
-    found: RouteMatch,
-    parts: &Parts,
-    body: &[u8],
-    fault: Option<Fault>,
-) -> HttpResponse {
-    let (method, path) = (parts.method.as_str(), parts.uri.path());
-    let query = parts.uri.query().unwrap_or_default();
-    match found {
-        RouteMatch::Nothing => {
-            HttpResponse::plain(StatusCode::NOT_FOUND, "no endpoint has this method and path")
-        }
-        RouteMatch::Route(endpoint, values) => {
-            let signed = SignedRequest { method, path, query, body };
-            respond(shared, (&endpoint, &values), &parts.headers, signed, fault)
-        }
-        RouteMatch::OAuth(route) => {
-            let now_ms = shared.now_ms();
-            let request = OAuthRequest { headers: &parts.headers, query, body, now_ms };
-            route.respond(&shared.oauth, &shared.credentials.tokens, &request, fault)
-        }
-    }
 }
 
 /// The response of a known endpoint.
 fn respond(
     shared: &Shared,
-    (endpoint, values): (&EndpointRef, &[(String, String)]),
-    headers: &HeaderMap,
-    request: SignedRequest<'_>,
+    endpoint: &EndpointRef,
+    values: &[(String, String)],
+    request: &Request<Bytes>,
     fault: Option<Fault>,
 ) -> HttpResponse {
-    let rejected = |status: StatusCode, rejection: &Rejection| {
+    let rejected = |status: StatusCode, rejection: Rejection| {
         HttpResponse::json(status, rejection.body(endpoint.envelope))
     };
     if fault == Some(Fault::Throttle) {
         let rejection = Rejection::new(THROTTLED_CODE, "rate_limited", "too many requests");
-        return rejected(StatusCode::TOO_MANY_REQUESTS, &rejection);
+        return rejected(StatusCode::TOO_MANY_REQUESTS, rejection);
     }
     // The clock, by which a client corrects its own, needs no credentials.
     if !matches!(endpoint.response, ResponseShape::ServerTime(_))
         && let Err(rejection) = shared
             .credentials
-            .check(headers, request, shared.signature_ms(headers))
+            .check(request, shared.signature_ms(request.headers()))
             .and_then(|scopes| scopes.check(endpoint, values))
     {
         let status = match rejection.code {
             PERMISSION_DENIED => StatusCode::FORBIDDEN,
             _ => StatusCode::UNAUTHORIZED,
         };
-        return rejected(status, &rejection);
+        return rejected(status, rejection);
     }
     if let Some(Fault::Error(which)) = fault {
-        let errors =
-            || endpoint.failures.iter().filter(|failure| failure.error_code == "internal_error");
-        return match errors().nth(which % errors().count().max(1)) {
-            Some(failure) => rejected(StatusCode::OK, &Rejection::documented(failure)),
+        let errors = endpoint.failures.iter().filter(|one| one.error_code == "internal_error");
+        return match errors.clone().nth(which % errors.count().max(1)) {
+            Some(failure) => rejected(StatusCode::OK, Rejection::documented(failure)),
             None => {
                 HttpResponse::plain(StatusCode::SERVICE_UNAVAILABLE, "the service is unavailable")
             }
         };
     }
-    let invalid = |rejection| with_code_of(endpoint, rejection);
-    match Arguments::read(endpoint, values, request.query, request.body, shared.service_ms())
+    let query = request.uri().query().unwrap_or_default();
+    match Arguments::read(endpoint, values, query, request.body(), shared.service_ms())
         .and_then(|arguments| rows(shared, &arguments))
-        .map_err(invalid)
     {
         Ok(body) => HttpResponse::json(StatusCode::OK, body),
-        Err(rejection) => rejected(StatusCode::OK, &rejection),
+        Err(mut rejection) => {
+            // An invalid argument has the endpoint's code, as the document's error examples show it.
+            rejection.code = match (rejection.code, &*endpoint.name) {
+                (INVALID, "crypto_orders") => 1,
+                (INVALID, "fills_history") => -1200,
+                (code, _) => code,
+            };
+            rejected(StatusCode::OK, rejection)
+        }
     }
 }
 
@@ -251,14 +246,4 @@ fn rows(shared: &Shared, arguments: &Arguments) -> HandlerResult {
         return Err(Rejection::new(-7, "invalid_symbol", "no rows are served for these arguments"));
     }
     shared.data.respond(own.map(AsRef::as_ref), arguments)
-}
-
-/// An invalid argument has the endpoint's code, as the document's error examples show it.
-fn with_code_of(endpoint: &EndpointRef, rejection: Rejection) -> Rejection {
-    let code = match (rejection.code, &*endpoint.name) {
-        (INVALID, "crypto_orders") => 1,
-        (INVALID, "fills_history") => -1200,
-        (code, _) => code,
-    };
-    Rejection { code, ..rejection }
 }

@@ -66,7 +66,7 @@ impl Arguments {
         );
         let mut arguments =
             Arguments { endpoint: endpoint.clone(), values: Vec::new(), cursor: None, now_ms };
-        for parameter in endpoint.arguments() {
+        for parameter in endpoint.parameters.iter() {
             let name = parameter.name.as_ref();
             match once(&sent, parameter.place, name)? {
                 Some(argument) => {
@@ -77,28 +77,18 @@ impl Arguments {
                 None => {}
             }
         }
-        let cursor = match (endpoint.cursor(), endpoint.undeclared) {
-            (Some(Parameter { name, place, .. }), _) => Some((name.as_ref(), *place)),
-            (None, Some(place)) => endpoint.undeclared_cursor().map(|name| (name, place)),
-            (None, None) => None,
-        };
         for (place, name, argument) in &sent {
-            let is_cursor = cursor.is_some_and(|(cursor, _)| cursor == name);
-            let is_declared = is_cursor || endpoint.parameter(name).is_some();
+            let is_declared = endpoint.parameters.iter().any(|one| one.name == *name);
             if endpoint.undeclared == Some(*place) && !is_declared {
                 once(&sent, *place, name)?;
                 let value = EncodedValue::from(argument.clone()).into_text();
                 arguments.values.push((name.clone(), value));
             }
         }
-        let Some((name, place)) = cursor else { return Ok(arguments) };
-        let required = endpoint.cursor().is_some_and(|cursor| cursor.required);
-        match once(&sent, place, name)? {
-            None if required => return Err(missing(name)),
-            Some(Argument::Text(text)) if !text.is_empty() => arguments.cursor = Some(text.clone()),
-            None | Some(Argument::Text(_)) => {}
-            Some(_) => return Err(Rejection::invalid(format!("{name} is not a string"))),
-        }
+        let name = endpoint.cursor().map(|cursor| &*cursor.name).or(endpoint.undeclared_cursor());
+        let place = arguments.values.iter().position(|(known, _)| Some(&**known) == name);
+        arguments.cursor = place.map(|place| arguments.values.remove(place).1);
+        arguments.cursor.take_if(|cursor| cursor.is_empty());
         Ok(arguments)
     }
 }
@@ -141,6 +131,10 @@ fn check(
         (ParameterKind::Time(_), _) => {
             let name = &parameter.name;
             return Err(Rejection::invalid(format!("{name} is not valid; expected an integer")));
+        }
+        (ParameterKind::Cursor, Argument::Text(text)) => return Ok(Some(text.clone())),
+        (ParameterKind::Cursor, _) => {
+            return Err(Rejection::invalid(format!("{} is not a string", parameter.name)));
         }
         (ParameterKind::Symbol { .. } | ParameterKind::Text, Argument::Text(text))
             if text.is_empty() && !parameter.required =>

@@ -144,8 +144,3 @@ impl Body {
 pub fn server_time(now_ms: i64) -> Vec<u8> {
     format!(r#"{{"server_time_ms":"{now_ms}"}}"#).into_bytes()
 }
-
-pub fn to_json(value: &impl Serialize) -> Vec<u8> {
-    // Structures of this crate, whose serialization cannot fail.
-    serde_json::to_vec(value).unwrap_or_default()
-}
