@@ -25,12 +25,6 @@ class Listed(list):
 
 
 @pytest.fixture(scope="module")
-def sandbox():
-    with bl.Sandbox(seed=7) as sandbox:
-        yield sandbox
-
-
-@pytest.fixture(scope="module")
 def client(sandbox):
     with sandbox.client() as client:
         yield client
