@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 from boardlot import _core, frames
 from boardlot._support import tables
 from boardlot._support.cell_format import Column
+from boardlot._support.extras import needs
 from boardlot.calendar.events import EVENTS, events, in_order, local
 from boardlot.errors import BoardlotError, ConfigError
 
@@ -205,12 +206,8 @@ NAMES = tuple(field.name for field in SCHEMA)
 def ical(events: Iterable[tuple[Mapping[str, Any], str]], stamp: datetime | None) -> bytes:
     """The text of the calendar, from rows and their ids; the library escapes and folds it as
     RFC 5545 requires."""
-    try:
+    with needs("icalendar", "calendar", "to_ical()"):
         import icalendar
-    except ImportError as missing:
-        raise ImportError(
-            "to_ical() needs icalendar: pip install 'boardlot[calendar]'", name=missing.name
-        ) from missing
     stamp = datetime.now(timezone.utc) if stamp is None else _aware(stamp)
     calendar = icalendar.Calendar()
     calendar.add("prodid", "-//boardlot//IPO calendar//EN")

@@ -23,10 +23,7 @@ pub struct Registration(RegisteredClient);
 #[gated]
 impl Registration {
     /// The id of the client.
-    #[getter]
-    fn client_id(&self) -> &str {
-        &self.0.client_id
-    }
+    getter!(client_id: &str = &self.0.client_id);
 
     /// The secret of a confidential client; None if the service issued none.
     #[getter]
@@ -35,16 +32,10 @@ impl Registration {
     }
 
     /// The redirect URIs, as the service registered them.
-    #[getter]
-    fn redirect_uris(&self) -> Vec<String> {
-        self.0.redirect_uris.clone().unwrap_or_default()
-    }
+    getter!(redirect_uris: Vec<String> = self.0.redirect_uris.clone().unwrap_or_default());
 
     /// The scopes that users can grant, separated by spaces; None if the response has none.
-    #[getter]
-    fn scope(&self) -> Option<&str> {
-        self.0.scope.as_deref()
-    }
+    getter!(scope: Option<&str> = self.0.scope.as_deref());
 
     /// When the client was registered, as an aware UTC datetime; None if the response does not contain it.
     #[getter]

@@ -77,22 +77,13 @@ fn kept(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Zeroizing<Strin
 #[gated]
 impl OAuthAppBase {
     /// The id from the registration.
-    #[getter]
-    fn client_id(&self) -> &str {
-        self.app.client_id()
-    }
+    getter!(client_id: &str = self.app.client_id());
 
     /// Where users return to, as it is registered.
-    #[getter]
-    fn redirect_uri(&self) -> &str {
-        self.app.redirect_uri()
-    }
+    getter!(redirect_uri: &str = self.app.redirect_uri());
 
     /// The address of the service.
-    #[getter]
-    fn base_url(&self) -> &str {
-        self.app.base_url()
-    }
+    getter!(base_url: &str = self.app.base_url());
 
     /// Begins a login and returns an `AuthorizationRequest`: redirect the browser to `.url`, and keep
     /// `.state` and `.code_verifier` in the user's session on the server. Sends nothing and raises nothing.
@@ -283,10 +274,7 @@ pub struct AuthorizationRequest(Core);
 #[gated]
 impl AuthorizationRequest {
     /// The page where the user logs in and grants access.
-    #[getter]
-    fn url(&self) -> &str {
-        self.0.url.as_str()
-    }
+    getter!(url: &str = self.0.url.as_str());
 
     /// The value that the callback must repeat; 43 random characters.
     #[getter]
