@@ -193,7 +193,8 @@ def _stub(folder: Path) -> griffe.Module:
 
 def _take_constructor(kind: griffe.Class, stub: griffe.Class) -> None:
     """Show `__new__` of a native class as what its name is called with."""
-    made = stub.members.get("__new__")
+    # Of overloads, the last one takes the most.
+    made = stub.members.get("__new__") or (stub.overloads.get("__new__") or [None])[-1]
     if "__new__" in kind.members:
         kind.del_member("__new__")
     if isinstance(made, griffe.Function):

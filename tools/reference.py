@@ -209,7 +209,7 @@ def _split_off(prose: str, chosen: Callable[[str], bool]) -> tuple[str, list[str
         kept: list[str] = []
         for sentence in SENTENCE.split(paragraph):
             # The first one stays, as it says what this is.
-            is_chosen = chosen(sentence) and (left or kept)
+            is_chosen = chosen(" ".join(sentence.split())) and (left or kept)
             (taken if is_chosen else kept).append(sentence)
         left.append(paragraph if len(kept) == len(SENTENCE.split(paragraph)) else " ".join(kept))
     return "\n\n".join(filter(None, left)), taken
