@@ -208,8 +208,11 @@ class Client(_core.ClientBase):
         on_response: abc.Callable[[ResponseEvent], object] | None = None,
         cassette: Recorder | Replay | None = None,
     ) -> None:
-        # Everything is done by the base's `__new__`, which takes the same arguments.
-        pass
+        # The base's `__new__` has done everything, with what the class was called with.
+        if type(self) is not __class__:
+            from ._support.clients import require_given
+
+            require_given(__class__, self, locals())
 
     def __enter__(self) -> Self:
         return self
@@ -905,8 +908,11 @@ class AsyncClient(_core.ClientBase):
         on_response: abc.Callable[[ResponseEvent], object] | None = None,
         cassette: Recorder | Replay | None = None,
     ) -> None:
-        # Everything is done by the base's `__new__`, which takes the same arguments.
-        pass
+        # The base's `__new__` has done everything, with what the class was called with.
+        if type(self) is not __class__:
+            from ._support.clients import require_given
+
+            require_given(__class__, self, locals())
 
     async def __aenter__(self) -> Self:
         return self

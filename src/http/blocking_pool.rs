@@ -25,7 +25,7 @@ use tokio::{
 
 use super::connection::IDLE_MAX;
 use crate::{
-    error::{Error, Result},
+    error::Result,
     os::process::{self, runtime},
 };
 
@@ -105,10 +105,7 @@ impl PoolSlot {
 
 impl LocalRuntime {
     fn new(client: reqwest::Client) -> Result<Self> {
-        let runtime = Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| Error::config(format!("a runtime cannot be created: {error}")))?;
+        let runtime = process::build(&mut Builder::new_current_thread())?;
         let alarm = {
             let _entered = runtime.enter();
             Alarm(Box::pin(tokio::time::sleep(Duration::ZERO)))

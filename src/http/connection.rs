@@ -213,6 +213,9 @@ fn without_advice(error: reqwest::Error, receiving: bool) -> Error {
         ))
         .into();
     }
+    if error.is_builder() {
+        return Error::config("the URL is too long; expected at most 65,534 bytes");
+    }
     if let Some(problem) = malformed(&error, receiving) {
         return Error::protocol(format!("the response is malformed: {problem}"), b"");
     }

@@ -3,7 +3,9 @@
 use std::{
     any::Any,
     cell::Cell,
+    io,
     num::NonZero,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
@@ -19,7 +21,7 @@ use tokio::{
 };
 
 use crate::{
-    error::{Error, Result},
+    error::{Delivery, Error, ErrorKind, Result},
     os::simulated,
 };
 
@@ -34,12 +36,21 @@ const WORKERS_MAX: usize = 4;
 pub fn runtime() -> Result<Arc<Runtime>> {
     RUNTIME.get_or_make(|| {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-        Builder::new_multi_thread()
-            .worker_threads(cores.min(WORKERS_MAX))
-            .thread_name("boardlot")
-            .enable_all()
-            .build()
-            .map_err(|error| Error::config(format!("worker threads cannot be started: {error}")))
+        build(
+            Builder::new_multi_thread()
+                .worker_threads(cores.min(WORKERS_MAX))
+                .thread_name("boardlot"),
+        )
+    })
+}
+
+/// Builds a runtime.
+pub fn build(builder: &mut Builder) -> Result<Runtime> {
+    // tokio panics if only its sockets for signals cannot be opened.
+    let built = catch_unwind(AssertUnwindSafe(|| builder.enable_all().build()));
+    built.unwrap_or_else(|_| Err(io::Error::other("too many open files"))).map_err(|error| {
+        let message = format!("no connection can be opened: {error}");
+        ErrorKind::Transport { message, sent: Delivery::NotSent }.into()
     })
 }
 

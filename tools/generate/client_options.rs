@@ -56,7 +56,10 @@ pub fn constructor() -> String {
         let (annotation, default) = annotation_and_default(option.kind);
         out += &format!("        {}: {annotation} = {default},\n", option.name);
     }
-    out + "    ) -> None:\n        # Everything is done by the base's `__new__`, which takes the same arguments.\n        pass\n"
+    out + "    ) -> None:\n        # The base's `__new__` has done everything, with what the class was called with.\n        \
+           if type(self) is not __class__:\n            \
+           from ._support.clients import require_given\n\n            \
+           require_given(__class__, self, locals())\n"
 }
 
 /// The options as keyword arguments, for the types of what passes them on.

@@ -124,6 +124,12 @@ impl ClientBase {
     /// The base URL of the service.
     getter!(base_url: &str = self.core.transport().base().as_str());
 
+    /// The arguments that it was created with.
+    #[getter]
+    fn _given(&self, py: Python<'_>) -> Py<PyDict> {
+        self.given.clone_ref(py)
+    }
+
     /// The address of the quote WebSocket, if it was passed.
     #[getter]
     fn ws_quote_url<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {

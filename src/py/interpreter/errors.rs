@@ -2,10 +2,7 @@
 
 use pyo3::{exceptions::PyException, prelude::*, types::PyDict};
 
-use super::{
-    callback::{Invoke, import},
-    fork_safe_cell::ForkSafeOnce,
-};
+use super::callback::{Invoke, import};
 use crate::{
     error::{ApiFailure, Error, ErrorKind, FailureClass, Result, excerpt},
     http::redactor_of_all_clients,
@@ -70,10 +67,9 @@ pub fn is_own(py: Python<'_>, exception: &PyErr) -> bool {
     class.and_then(|class| exception.value(py).is_instance(&class)).unwrap_or(false)
 }
 
-/// The module of the exceptions.
-fn classes(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    static ERRORS: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
-    Ok(ERRORS.get_or_try_init(|| import(py, "boardlot.errors").map(Bound::unbind))?.bind(py))
+/// The module of the exceptions: the one that is imported now, as some tools import packages again.
+fn classes(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    import(py, "boardlot.errors")
 }
 
 /// The exception object for an error.
