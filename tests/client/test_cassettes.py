@@ -1,5 +1,6 @@
 """Traffic on file: recorded without a secret, and played back with no network."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -10,7 +11,9 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 
+from ..support.clients import client_of
 from ..support.processes import run_python
+from ..support.service import Response, StandInService
 
 CANARY = "canary-token-5b1f"
 
@@ -329,3 +332,81 @@ def test_closing_a_recorder_fails_if_the_file_cannot_be_stored(sandbox, path):
     recorder.close()
     for end in ends:
         os.close(end)
+
+
+def test_a_malformed_response_is_replayed_as_one(path):
+    malformed = pytest.raises(bl.ProtocolError, match="the response is malformed")
+    nonsense = Response(raw=b"nonsense\r\n\r\n")
+    with StandInService([nonsense]) as server, bl.Recorder(path) as recorder, malformed:
+        client_of(server, cassette=recorder).dividends("HK.00700")
+    with bl.Client(cassette=bl.Replay(path)) as client, malformed:
+        client.dividends("HK.00700")
+
+
+LISTS = {
+    **{"dividends": ["HK.00700", "US.AAPL"], "ipos": ["hk", "cn"], "futures": ["HK.HSImain"]},
+    "plates": ["HK.BK1001"],
+}
+
+
+def kinds_of_lists(accounts):
+    """Every kind of list of an archive, those with times first."""
+    trade, sim, crypto = (accounts[kind][0] for kind in ("trade", "sim", "crypto"))
+    of_accounts = {"crypto_orders": [crypto], "sim_orders": [sim], "sim_positions": [sim]}
+    kinds = {"fills": [(trade, "HK"), (trade, "US")], **of_accounts, **LISTS}
+    return [{name: keys} for name, keys in kinds.items()]
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_updates_of_every_kind_of_list_can_be_replayed_in_any_order_and_again(sandbox, path, mode):
+    kinds = kinds_of_lists(sandbox.accounts)
+    fills = kinds[0]["fills"]
+    # With times and without, alone, beside each other, and twice.
+    updates = [kinds[0], *kinds[1:], kinds[0], {**LISTS, **kinds[0]}, kinds[4], *kinds[:2]]
+
+    def content(archive):
+        pages = [archive.fills(*key) for key in fills]
+        seen = [archive.seen(name, key) for name, keys in LISTS.items() for key in keys]
+        return list(map(list, pages + seen))
+
+    def update(cassette=None, of=None):
+        with bl.Archive(":memory:") as archive:
+            if mode == "sync":
+                with of(cassette) as client:
+                    reports = [archive.update(client, **lists) for lists in updates]
+            else:
+
+                async def work():
+                    async with of(cassette) as client:
+                        return [await archive.update(client, **lists) for lists in updates]
+
+                reports = asyncio.run(work())
+            return [str(report) for report in reports], content(archive)
+
+    make = sandbox.client if mode == "sync" else sandbox.async_client
+    replayed = bl.Client if mode == "sync" else bl.AsyncClient
+    with bl.Recorder(path) as recorder:
+        recorded = update(recorder, lambda cassette: make(cassette=cassette))
+    sandbox.close()
+    for _ in range(2):
+        assert update(bl.Replay(path), lambda cassette: replayed(cassette=cassette)) == recorded
+
+
+def test_an_update_that_was_cancelled_before_its_first_request_does_not_break_the_next(
+    sandbox, path
+):
+    """Of an interrupted one, only the reading of the service's clock is in the cassette."""
+    account = sandbox.accounts["trade"][0]
+
+    def read(client):
+        with bl.Archive(":memory:") as archive:
+            archive.update(client, fills=[(account, "HK")])
+            archive.update(client, dividends=["HK.00700"])
+            archive.update(client, fills=[(account, "HK")])
+            return list(archive.fills(account, "HK"))
+
+    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
+        client._service_now()
+        recorded = read(client)
+    with bl.Client(cassette=bl.Replay(path)) as client:
+        assert read(client) == recorded

@@ -79,6 +79,10 @@ def test_bases_and_defaults(name: str) -> None:
 def test_every_error_says_what_to_do(name: str) -> None:
     kind = getattr(errors, name)
     hint = kind("what happened").hint
+    if name in ("BoardlotError", "ConfigError"):
+        # The class alone tells nothing to do.
+        assert hint == "" and not getattr(kind("what happened"), "__notes__", None)
+        return
     assert hint[0].isupper() and hint.endswith(".")
     # Each class has a sentence of its own.
     assert hint == HINTS[name] and list(HINTS.values()).count(hint) == 1
@@ -97,7 +101,7 @@ def test_a_custom_error_class_has_the_hint_of_its_base() -> None:
 def test_errors_of_the_python_parts_say_what_to_do() -> None:
     with pytest.raises(errors.ConfigError) as refused:
         ipo_calendar(None, on_error="ignore")  # type: ignore[arg-type, call-overload]
-    assert refused.value.hint == "Correct what the message names."
+    assert "expected" in str(refused.value)
 
 
 def pickled(error: errors.BoardlotError, protocol: int) -> errors.BoardlotError:

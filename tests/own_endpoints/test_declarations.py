@@ -153,3 +153,22 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(bl.ConfigError, match=r"binary.toml is not valid UTF-8"):
         bl.load_endpoints(tmp_path / "binary.toml")
+
+
+@pytest.mark.parametrize(
+    ("named", "declaration"),
+    [
+        ("record", {"record": {"a\0b": "text"}}),
+        ("record", {"record": typing.TypedDict("Row", {"a\0b": str})}),
+        ("rows", {"rows": "data.a\0b"}),
+        ("paging", {"paging": bl.DateRange("a\0b", before="day")}),
+        ("paging", {"paging": bl.DateRange(before="a\0b")}),
+        ("paging", {"paging": bl.DateRange(next="extra.a\0b")}),
+        ("paging", {"paging": bl.DateRange(before="day", unique="a\0b")}),
+        ("path", {"path": "/a\0b"}),
+        ("arguments", {"arguments": {"a\0b": "text"}}),
+    ],
+)
+def test_a_name_with_u_0000_is_rejected_by_its_name(named, declaration):
+    with pytest.raises(bl.ConfigError, match=rf"Endpoint 'mine': {named}.*a\\0b"):
+        bl.Endpoint("mine", "GET", **{"path": "/mine", **declaration})

@@ -27,7 +27,15 @@ def application(server, store=None, kind=bl.OAuthApp, confidential=True, **optio
 def fetch(app, callback_url, begun, user="alice", **session):
     """The result or error of `fetch_token`, in either class."""
     session = {"state": begun.state, "code_verifier": begun.code_verifier, **session}
-    found = app.fetch_token(callback_url, **session, user=user)
+    return outcome(app.fetch_token(callback_url, **session, user=user))
+
+
+def auth_of(app, user="alice"):
+    """The result or error of `auth`, in either class."""
+    return outcome(app.auth(user=user))
+
+
+def outcome(found):
     return asyncio.run(awaited(found)) if inspect.isawaitable(found) else found
 
 
