@@ -41,6 +41,11 @@ def test_a_command_writes_what_the_method_of_the_client_returns(name, sandbox, l
     ]
 
 
+def test_the_commands_keep_their_names():
+    names = "time trading-days futures ipos dividends plate crypto-orders sim-orders sim-positions"
+    assert {*names.split(), "fills"} <= {row.command for row in ENDPOINTS}
+
+
 @pytest.mark.parametrize("name", endpoints.ENDPOINTS)
 def test_help_has_the_commands_own_options_first_and_short_lines(name, boardlot):
     shown = boardlot(name, "--help").out
@@ -137,7 +142,7 @@ def test_request_prints_the_response_as_it_came(live, sent, tmp_path):
     path = "/api/v1.0/quote/plate/HK.BK1001/stock"
     (tmp_path / "body").write_text('{"next_key": "",\n "limit": 3}')
     for body in ('{"next_key":"","limit":3}', f"@{tmp_path / 'body'}"):
-        done = live("request", "post", path, "--body", body)
+        done = live("request", "post", path, "--body", body, "--header", "X-A: b")
         assert (done.status, done.err) == (0, "HTTP 200\n")
         assert len(done.json["data"]["stock_list"]) == 3 and "\n" not in done.out
 

@@ -104,6 +104,11 @@ def test_coloured_json_is_the_same_text():
     assert ESCAPE.sub("", coloured_json(text)) == text != coloured_json(text)
 
 
+def test_what_is_piped_is_neither_cut_nor_left_out(live):
+    shown = live("ipos", "sg").out
+    assert len(shown.splitlines()[0].split()) == 22 and "…" not in shown
+
+
 def test_progress_is_drawn_on_a_terminal_that_shows_no_rows(service, sandbox, tmp_path):
     pytest.importorskip("tqdm")
     out = tmp_path / "plate.jsonl"
