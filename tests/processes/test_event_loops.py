@@ -3,7 +3,6 @@
 import asyncio
 from pathlib import Path
 
-import boardlot as bl
 import pytest
 
 from ..support.threads import wait_until
@@ -16,12 +15,6 @@ class WatchesNothing(asyncio.SelectorEventLoop):
 
     def add_reader(self, *_):
         raise NotImplementedError
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with bl.Sandbox(seed=7) as sandbox:
-        yield sandbox
 
 
 def run_in(event_loop, work):

@@ -21,10 +21,7 @@ ROUNDS = 10
 LONG = 500
 
 
-@pytest.fixture(scope="module")
-def sandbox():
-    with bl.Sandbox(seed=7, fills=120) as running:
-        yield running
+SANDBOX = {"fills": 120}
 
 
 @pytest.fixture

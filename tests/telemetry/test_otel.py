@@ -114,10 +114,7 @@ def test_the_trace_is_propagated_by_traceparent(telemetry):
         assert request.header("traceparent").startswith(f"00-{trace_id:032x}-{span_id:016x}-")
 
 
-@pytest.fixture(scope="module")
-def sandbox():
-    with bl.Sandbox(seed=7, fills=100) as sandbox:
-        yield sandbox
+SANDBOX = {"fills": 100}
 
 
 def parents(telemetry):

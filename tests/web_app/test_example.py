@@ -12,7 +12,6 @@ import sys
 import urllib.error
 import urllib.request
 
-import boardlot as bl
 import pytest
 
 from ..support.processes import ROOT
@@ -97,10 +96,7 @@ def free_port():
             return bound.getsockname()[1]
 
 
-@pytest.fixture(scope="module")
-def sandbox():
-    with bl.Sandbox(seed=3) as running:
-        yield running
+SANDBOX = {"seed": 3}
 
 
 @pytest.fixture(scope="module")
