@@ -60,3 +60,11 @@ def test_outputs_are_not_written_in_place_of_a_device(special, tmp_path, boardlo
         ["sandbox", "--key-file", special],
     ):
         assert boardlot(*line).status in (1, 2)
+
+
+def test_profiles_are_not_written_in_place_of_a_device(special, config, boardlot):
+    config.parent.mkdir(parents=True)
+    config.symlink_to(special)
+    added = boardlot("profile", "add", "live", "--replace", "--base-url", "https://api.example.com")
+    assert "not a regular file" in added.failure
+    assert [path.name for path in config.parent.iterdir()] == ["config.toml"]

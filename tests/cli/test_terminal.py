@@ -64,7 +64,16 @@ def test_a_text_is_as_wide_as_a_terminal_shows_it(text, width):
 @pytest.mark.parametrize("width", [20, 47, 120, 300])
 def test_a_table_of_any_width_has_no_line_that_is_wider(width):
     dice = random.Random(width)
-    texts = [*WIDTHS, "", "a\x1b[2Jb\u202e", "👨\u200d👩\u200d👧", "長" * 60, None, -1.5, 10**30]
+    texts = [
+        *WIDTHS,
+        "",
+        "a\x1b[2Jb\u202e",
+        "👨\u200d👩\u200d👧",
+        "長" * 60,
+        None,
+        10**30,
+        {"a": 1},
+    ]
     rows = [{f"field_{n}_{'長' * n}": dice.choice(texts) for n in range(12)} for _ in range(8)]
     layout = tables.Layout.of(rows[:4], width)
     lines = [*layout.heading(), *layout.lines(rows), layout.dots()]
@@ -118,6 +127,12 @@ def test_progress_is_drawn_on_a_terminal_that_shows_no_rows(service, sandbox, tm
     assert re.search(r"fetched: +\d+%.*/500", screen.text)
     assert screen.text.endswith(f"wrote 500 rows to {out}\n")
     assert "fetched" not in service.terminal("plate", "HK.BK1001", "--limit", "60").text
+
+
+def test_a_response_is_set_out_in_lines(service):
+    screen = service.terminal("request", "GET", "/api/v1.0/server-time")
+    assert plain(screen)[:2] == ["HTTP 200", "{"]
+    assert json.loads("".join(plain(screen)[1:])).keys() == {"server_time_ms"}
 
 
 @pytest.mark.parametrize("body", [b'{"a": "\xe2\x80\xae\xc2\x9b31m"}', b"<h>\x1b]0;title\x07</h>"])

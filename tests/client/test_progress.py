@@ -113,12 +113,17 @@ def test_a_bar_shows_the_total_that_the_service_reports(
         assert shown_total(capsys.readouterr().err) == "60 rows"
 
 
+class Broken(io.StringIO):
+    """A terminal that was closed, or a disk that is full."""
+
+    def write(self, text: str) -> int:
+        raise OSError("No space left on device")
+
+
 def test_a_bar_that_cannot_be_drawn_is_not_an_error(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    terminal = io.StringIO()
-    terminal.close()
-    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(sys, "stderr", Broken())
     counter = {"n": 0}
     bar = Bar("fetched", "rows", 50, lambda: counter["n"])
     drawn(bar, clock, counter, 5.0, 40)
