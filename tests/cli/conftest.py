@@ -28,6 +28,18 @@ class Ended(NamedTuple):
         """Its stderr, whose lines may be broken anywhere."""
         return " ".join(self.err.split())
 
+    @property
+    def failure(self):
+        """What a command said that the service, a file or the network has failed."""
+        assert (self.status, self.out) == (1, "")
+        return self.said
+
+    @property
+    def refusal(self):
+        """What a command said that was used in a wrong way."""
+        assert (self.status, self.out) == (2, "")
+        return self.said
+
 
 @pytest.fixture(scope="module")
 def service(request, tmp_path_factory):

@@ -1,8 +1,5 @@
 """The command line: its exit statuses, its own commands, and where it writes."""
 
-import json
-import signal
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +9,6 @@ import pytest
 from boardlot.cli import application as app
 from boardlot.cli import settings
 
-from ..support.sandbox_command import running
-
 
 def test_help_lists_every_command_before_the_options(boardlot):
     shown = boardlot("--help").out
@@ -22,30 +17,9 @@ def test_help_lists_every_command_before_the_options(boardlot):
     assert shown.index("Commands:") < shown.index("Data:") < shown.index("Options:")
 
 
-def test_help_of_a_command_has_its_own_options_first(boardlot):
-    shown = boardlot("fills", "--help").out
-    parts = ["Arguments:", "Options:", "--windows", "Global options:", "\n  --profile NAME"]
-    assert sorted(parts, key=shown.index) == parts
-
-
 @pytest.mark.parametrize("name", app.COMMANDS)
 def test_every_command_shows_examples(name, boardlot):
     assert "\nExamples:\n  boardlot" in boardlot(name, "--help").out
-
-
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_sandbox_serves_until_it_is_stopped(how, tmp_path):
-    key = tmp_path / "key.pem"
-    with running("--key-file", str(key)) as server:
-        facts = server.info
-        said = server.end(how)
-        assert server.process.returncode == 0
-    assert facts["base_url"].startswith("http://127.0.0.1:")
-    assert set(facts["accounts"]) == {"crypto", "sim", "trade"}
-    assert facts["key_id"]
-    assert stat.S_IMODE(key.stat().st_mode) == 0o600
-    assert "PRIVATE KEY" in key.read_text()
-    assert "PRIVATE KEY" not in said + json.dumps(facts)
 
 
 # A finalizer that is running loses the exception of a signal handler.
@@ -74,8 +48,7 @@ def test_sandbox_is_on_this_machine_and_does_not_overwrite_a_key(boardlot, tmp_p
     assert boardlot("sandbox", "--host", "0.0.0.0").status == 2
     key = tmp_path / "key.pem"
     key.write_text("mine")
-    done = boardlot("sandbox", "--key-file", key)
-    assert done.status == 2 and "already exists and is not overwritten" in done.said
+    assert "already exists and is not overwritten" in boardlot("sandbox", "--key-file", key).refusal
     assert key.read_text() == "mine"
 
 
@@ -96,19 +69,16 @@ def test_demo(tmp_path, boardlot):
     pytest.importorskip("pyarrow")
     out = tmp_path / "new" / "folder"
     done = boardlot("demo", "--out", out, "--seed", "3")
-    assert done.status == 0
+    assert done.status == 0 and "PRIVATE KEY" not in done.out
     for line in ("iterated over 2,000 fills", "logged in with OAuth; scopes:", "the same 2,000"):
         assert line in done.out
-    assert "PRIVATE KEY" not in done.out
     lines = done.out.splitlines()
-    assert max(map(len, lines)) <= max(100, len(str(out)) + 30)
     assert f"the files are in {out}" in lines
     assert sorted(path.name for path in out.iterdir()) == ["fills.parquet", "fills.png"]
     # Next steps: commands of boardlot's own, each of which its help knows.
     following = [line.split()[1:] for line in lines[-3:]]
     assert [words[0] for words in following] == ["sandbox", "--profile", "open"]
-    for words in following:
-        assert boardlot(*words, "--help").status == 0
+    assert not any(boardlot(*words, "--help").status for words in following)
 
 
 def test_global_options_come_before_or_after_a_command(monkeypatch, boardlot):

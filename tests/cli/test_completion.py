@@ -1,6 +1,5 @@
 """Completion, tried in bash, zsh and fish: commands, options, profiles, columns and markets."""
 
-import functools
 import shlex
 import subprocess
 from contextlib import closing
@@ -42,7 +41,6 @@ CASES = [
     ("boardlot --profile ", {"live", "paper"}),
     ("boardlot fills --columns code,pr", {"code,price"}),
     ("boardlot ipos --sort list_ti", {"list_time", "list_timestamp"}),
-    ("boardlot dividends --where ex", {"ex_date"}),
     ("boardlot trading-days ", {"HK", "US", "MY"}),
     ("boardlot fills 281756 h", {"HK"}),
     ("boardlot dividends HK.00700 --format j", {"json", "jsonl"}),
@@ -60,20 +58,6 @@ def service(tmp_path_factory):
         yield service
 
 
-@pytest.fixture(scope="module")
-def script_of(service, tmp_path_factory):
-    """A file with what `boardlot completion` prints for a shell."""
-    folder = tmp_path_factory.mktemp("scripts")
-
-    @functools.cache
-    def written(shell):
-        path = folder / shell
-        path.write_bytes(service.rows("completion", shell))
-        return path
-
-    return written
-
-
 @pytest.mark.parametrize(
     ("shell", "typed", "offered"),
     [
@@ -82,10 +66,12 @@ def script_of(service, tmp_path_factory):
         *(("fish", *case) for case in CASES[:2]),
     ],
 )
-def test_a_shell_completes(shell, typed, offered, service, script_of):
+def test_a_shell_completes(shell, typed, offered, service, tmp_path):
     need_program(shell)
     words = shlex.join([*typed.split(), *([""] if typed.endswith(" ") else [])])
-    script = SCRIPTS[shell].format(words=words, line=shlex.quote(typed), script=script_of(shell))
+    printed = tmp_path / "script"
+    printed.write_bytes(service.rows("completion", shell))
+    script = SCRIPTS[shell].format(words=words, line=shlex.quote(typed), script=printed)
     quiet = {"bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"]}[shell]
     command = [shell, *quiet, "-c", script]
     done = subprocess.run(command, env=service.environment, capture_output=True, text=True)

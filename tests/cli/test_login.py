@@ -1,10 +1,10 @@
 """Logins in the command line: which one is meant, and stores that are of no use."""
 
 import json
+from functools import partial
 
 import boardlot as bl
 import pytest
-from boardlot.cli import settings
 
 from ..support.logins import demo_login
 
@@ -17,18 +17,16 @@ class Person:
     def __init__(self, sandbox):
         self.sandbox = sandbox
         self.base = ["--base-url", sandbox.base_url]
-        self.types = [SECRET]
-        self.prompts = []
-        self.browsers = []
+        self.types, self.prompts, self.browsers = [SECRET], [], []
 
     def getpass(self, prompt):
         """Types what there is, and its last again and again."""
         self.prompts.append(prompt)
         return self.types.pop(0) if len(self.types) > 1 else self.types[0]
 
-    def login(self, base_url, *, open_browser, **options):
+    def login(self, base_url, **options):
         self.browsers.append(options)
-        return demo_login(self.sandbox)(base_url, open_browser=open_browser, **options)
+        return demo_login(self.sandbox)(base_url, **options)
 
     def logged_in(self, store):
         """The client id of a login whose tokens are in the store."""
@@ -58,7 +56,8 @@ def tokens(store):
 
 
 def test_a_profile_is_logged_in_renewed_shown_and_logged_out(person, boardlot, store, config):
-    done = boardlot(*person.base, "--profile", "paper", "login", "--store", store)
+    live = partial(boardlot, "--profile", "paper")
+    done = live(*person.base, "login", "--store", store)
     assert done.status == 0 and "quote:read" in done.err
     client_id = done.err.split("client ")[1].split()[0]
     assert person.prompts == [f"new passphrase of {store}: ", "repeat the passphrase: "]
@@ -76,37 +75,31 @@ def test_a_profile_is_logged_in_renewed_shown_and_logged_out(person, boardlot, s
     ):
         shown = boardlot(*line)
         assert (shown.status, shown.err) == (0, "")
-        for part in (client_id, "trade:read", "clock_offset", str(store)):
-            assert part in shown.out
-    facts = boardlot("--profile", "paper", "status", "--format", "jsonl").json
-    assert facts["client_id"] == client_id and "quote:read" in facts["scopes"]
+        assert all(part in shown.out for part in (client_id, "trade:read", "clock_offset"))
+    assert live("status", "--format", "jsonl").json["client_id"] == client_id
 
     before = config.read_bytes()
     for line in (["login"], ["login", "--store", store], [*person.base, "login"]):
-        said = boardlot("--profile", "paper", *line).err
-        assert f"client {client_id}" in said
-        assert "renewed the login of the profile paper" in said
+        said = live(*line).said
+        assert f"client {client_id}" in said and "renewed the login of the profile paper" in said
     assert config.read_bytes() == before
     browsers = len(person.browsers)
-    other = boardlot("--profile", "paper", "--client-id", "another", "login")
+    other = live("--client-id", "another", "login")
     assert other.status == 2 and f"the profile paper belongs to {client_id}" in other.said
     assert len(person.browsers) == browsers
 
-    assert f"deleted the tokens of {client_id}" in boardlot("--profile", "paper", "logout").err
+    assert f"deleted the tokens of {client_id}" in live("logout").err
     for command in ("status", "logout"):
-        gone = boardlot(*person.base, command, "--store", store)
-        assert gone.status == 1 and "no such login" in gone.said
+        assert "no such login" in boardlot(*person.base, command, "--store", store).failure
     # The logout has forgotten the registration, so that the new one has an id of its own.
-    said = boardlot("--profile", "paper", "login").err
+    said = live("login").err
     assert "updated the profile in" in said and f"client {client_id}" not in said
 
 
-def test_logout_rejects_a_login_that_is_not_there(person, boardlot, tmp_path, store, tokens):
-    for client_id in ([], ["client-17"]):
-        done = boardlot(*person.base, "logout", *client_id, "--store", store)
-        assert done.status == 1
-        assert "no such login" in done.said and str(store) in done.said
-    assert not list(tmp_path.iterdir())
+def test_logout_rejects_a_login_that_is_not_there(person, boardlot, store, tokens):
+    done = boardlot(*person.base, "logout", "client-17", "--store", store)
+    assert done.status == 1 and not store.exists()
+    assert "no such login" in done.said and str(store) in done.said
 
     known = person.logged_in(tokens)
     before = store.read_bytes()
@@ -126,8 +119,7 @@ def test_a_store_that_cannot_be_read_is_an_error(person, boardlot, store, tokens
     missing = boardlot(*person.base, "status", "--store", store)
     assert missing.status == 1 and str(store) in missing.said
     tokens.save(person.sandbox.base_url, b"[]")
-    odd = boardlot(*person.base, "status", "--store", store)
-    assert odd.status == 1 and "is not a registration" in odd.said
+    assert "is not a registration" in boardlot(*person.base, "status", "--store", store).failure
     person.types = ["another passphrase"]
     before = store.read_bytes()
     for command in ("status", "login"):
@@ -156,8 +148,7 @@ def test_without_a_keychain_the_way_out_is_a_file(command, person, boardlot):
 )
 def test_a_new_passphrase_is_typed_twice_and_not_empty(types, said, person, boardlot, store):
     person.types = types
-    done = boardlot(*person.base, "login", "--store", store)
-    assert done.status == 2 and said in done.said
+    assert said in boardlot(*person.base, "login", "--store", store).refusal
     assert not person.browsers and not store.exists()
 
 
@@ -176,8 +167,7 @@ def test_an_unwritable_store_is_rejected_before_anything_is_requested(
 
 def test_login_uses_the_client_that_is_given(person, boardlot, store):
     line = [*person.base, "login", "--store", store, "--client-id"]
-    done = boardlot(*line, "client-17")
-    assert done.status == 2 and "--client-id needs --port PORT" in done.said
+    assert "--client-id needs --port PORT" in boardlot(*line, "client-17").refusal
     assert not person.browsers
 
     # One that is registered already, kept in another store.
@@ -218,16 +208,5 @@ def profiles(config, monkeypatch):
 )
 def test_a_login_is_not_renewed_as_another(line, said, profiles, boardlot):
     before = profiles.read_bytes()
-    done = boardlot(*line.split())
-    assert done.status == 2 and said in done.said
+    assert said in boardlot(*line.split()).refusal
     assert profiles.read_bytes() == before
-
-
-def test_a_broken_file_of_profiles_is_reported_before_the_login(profiles, boardlot):
-    profiles.write_text("[profiles")
-    done = boardlot("--base-url", "https://api.example.com", "--profile", "new", "login")
-    assert done.status == 2 and str(profiles) in done.err
-
-
-def test_the_service_of_a_profile_is_known_without_its_key(profiles):
-    assert settings.Settings(profile="key").service == "https://api.example.com"

@@ -7,6 +7,7 @@ import shlex
 import signal
 import stat
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import boardlot as bl
@@ -58,7 +59,6 @@ def test_rows_are_written_as_they_come_until_the_reader_goes_away(format_, servi
     ("command", "to_file"),
     [
         (["time"], False),
-        (["fills", "--help"], False),
         ([*FILLS, "--format", "json"], False),
         ([*FILLS, "--format", "jsonl"], True),
         ([*FILLS, "--format", "parquet"], True),
@@ -75,44 +75,41 @@ def test_a_full_disk_ends_with_1_and_one_line(command, to_file, service):
     assert b"Traceback" not in done.stderr and b"Exception ignored" not in done.stderr
 
 
-def test_a_closed_stream_does_not_crash(service, tmp_path):
-    def run(redirected):
-        line = shlex.join([*COMMAND, "--profile", "live", "time"])
-        command = ["sh", "-c", f"{line} {redirected}"]
-        return subprocess.run(command, capture_output=True, text=True, env=service.environment)
-
-    done = run(">&-")
-    assert (done.returncode, done.stderr) == (1, "boardlot: stdout: Bad file descriptor\n")
-    out = tmp_path / "time"
-    assert run(f"--out {shlex.quote(str(out))} >&-").returncode == 0
-    assert out.read_text()
-    done = run("2>&-")
-    assert (done.returncode, done.stderr) == (0, "") and done.stdout
-
-
 @pytest.mark.parametrize(
-    ("format_", "before"), [*((one, None) for one in FORMATS), ("csv", b"as it was")]
+    ("redirected", "status", "err"),
+    [
+        (">&-", 1, "boardlot: stdout: Bad file descriptor\n"),
+        ("--out time >&-", 0, "wrote 1 row to time\n"),
+        ("2>&-", 0, ""),
+    ],
 )
+def test_a_closed_stream_does_not_crash(redirected, status, err, service, tmp_path):
+    line = f"{shlex.join([*COMMAND, '--profile', 'live', 'time'])} {redirected}"
+    done = subprocess.run(
+        ["sh", "-c", line], capture_output=True, text=True, cwd=tmp_path, env=service.environment
+    )
+    assert (done.returncode, done.stderr) == (status, err)
+    assert bool(done.stdout) is redirected.startswith("2")
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("before", [{}, {"fills": b"as it was"}], ids=["new", "replaced"])
 def test_a_file_that_cannot_be_written_whole_is_not_put_in_its_place(
     format_, before, service, tmp_path
 ):
     if format_ == "parquet":
         pytest.importorskip("pyarrow")
     out = tmp_path / "fills"
-    if before is not None:
-        out.write_bytes(before)
+    for content in before.values():
+        out.write_bytes(content)
     options = ["--format", format_, "--out", str(out), "--force"]
     # Acts like a full disk, for files only.
-    limit = (20_000, 20_000)
-    done = service.run(
-        *FILLS, *options, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit)
-    )
-    assert done.returncode == 1
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (20_000, 20_000))
+    done = service.run(*FILLS, *options, preexec_fn=limit)
+    assert done.returncode == 1 and b"Traceback" not in done.stderr
     assert f"boardlot: {out}: File too large".encode() in done.stderr
     assert f"hint: {out} was not written: run the command again.".encode() in done.stderr
-    assert b"Traceback" not in done.stderr
-    found = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    assert found == ({} if before is None else {"fills": before})
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 @pytest.mark.parametrize(("how", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -127,14 +124,6 @@ def test_an_interrupted_download_leaves_no_file_and_says_how_to_resume(
     assert not list(tmp_path.iterdir())
     assert "my fills.csv was not written: run the command again." in err
     assert "With --resume FILE" in err
-
-
-def test_a_failure_midway_leaves_no_file_and_says_how_to_resume(sandbox, halfway, tmp_path):
-    process = halfway(*FILLS, "--out", str(tmp_path / "fills.json"))
-    sandbox.faults = bl.Faults(drop_rate=1.0)
-    err = stopped(process)
-    assert process.returncode == 1 and not list(tmp_path.iterdir())
-    assert "With --resume FILE, and --out as csv or jsonl, it can be resumed." in err
 
 
 def test_a_failure_midway_leaves_an_array_on_stdout_open(sandbox, halfway):
@@ -155,16 +144,6 @@ def test_a_file_that_comes_into_being_meanwhile_is_not_replaced(sandbox, halfway
     assert process.returncode == 1
     assert [path.name for path in tmp_path.iterdir()] == ["fills.csv"]
     assert out.read_text() == "mine"
-
-
-def test_two_downloads_to_one_file_do_not_replace_each_other(service, tmp_path):
-    out = tmp_path / "fills.csv"
-    started = [service.start(*FILLS, "--out", str(out)) for _ in range(3)]
-    errors = list(map(stopped, started))
-    # One was first; the others found its file, or learned in time that it is there.
-    assert [process.returncode for process in started].count(0) == 1, errors
-    assert len(out.read_text().splitlines()) == ALL + 1
-    assert [path.name for path in tmp_path.iterdir()] == ["fills.csv"]
 
 
 def test_an_existing_file_is_replaced_on_request_with_its_mode_and_through_a_link(live, tmp_path):
@@ -195,10 +174,8 @@ def test_a_named_pipe_whose_reader_goes_away_did_not_get_all(service, tmp_path):
     process = service.start(*FILLS, "--out", str(pipe))
     with pipe.open("rb") as reader:
         assert reader.readline()
-    err = stopped(process)
+    assert f"boardlot: {pipe}: the reader closed it before the end" in stopped(process)
     assert process.returncode == 1
-    assert f"boardlot: {pipe}: the reader closed it before the end" in err
-    assert "With --resume FILE" in err
 
 
 def test_a_dash_is_stdout(live, tmp_path, monkeypatch):
@@ -226,25 +203,16 @@ def test_the_extension_of_a_file_determines_the_format(ending, first, live, tmp_
     assert out.read_text().startswith(first)
 
 
-def test_an_unknown_extension_needs_a_format(live, tmp_path):
-    assert live("time", "--out", tmp_path / "time.2026", "--format", "json").status == 0
-    # The response to any request is written unchanged.
-    out = tmp_path / "response.html"
-    assert live("request", "GET", "/api/v1.0/server-time", "--out", out).status == 0
-
-
 @pytest.mark.parametrize(
     "environment",
     [
         {"TERM": "dumb"},
         {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": ""},
-        {"PYTHONIOENCODING": "latin-1"},
         {"PYTHONIOENCODING": "utf-16"},
     ],
-    ids=lambda environment: next(iter(environment.items())),
+    ids=str,
 )
 def test_no_terminal_or_encoding_ends_a_command(environment, service):
     done = service.run("ipos", "cn", env=environment)
     assert done.returncode == 0, done.stderr
-    assert b"\x1b" not in done.stdout
-    done.stdout.decode()
+    assert done.stdout.decode() and b"\x1b" not in done.stdout

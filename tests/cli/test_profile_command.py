@@ -2,10 +2,13 @@
 
 import shlex
 import sys
+from pathlib import Path
 
 import boardlot as bl
 import pytest
 import tomllib
+
+from ..support.keys import uploaded_key
 
 URL = "https://api.example.com"
 PASSPHRASE = "correct horse"
@@ -26,14 +29,8 @@ def sandbox():
 @pytest.fixture
 def key(tmp_path, sandbox):
     """A key file, and its id at the sandbox."""
-    made = bl.generate_key()
-    return private(tmp_path / "key.pem", made.private_pem), sandbox.upload_key(made.public_pem)
-
-
-def private(file, text):
-    file.touch(mode=0o600)
-    file.write_text(text)
-    return file
+    key_id, file = uploaded_key(sandbox, tmp_path)
+    return Path(file), key_id
 
 
 @pytest.fixture
@@ -55,19 +52,11 @@ def test_a_key_becomes_a_profile_that_is_listed_shown_and_removed(
     assert tomllib.loads(config.read_text()) == {
         "profiles": {"live": {"base_url": URL, "auth": auth}}
     }
-    assert profiles()["live"] == {
-        "profile": "live",
-        "default": False,
-        "service": URL,
-        "kind": "key",
-        "id": key_id,
-        "secret": str(file),
-        "passphrase": None,
-        "rate_limit": None,
-        "rate_limit_shared": None,
-    }
+    facts = {"service": URL, "kind": "key", "id": key_id, "secret": str(file)}
+    nothing = dict.fromkeys(("passphrase", "rate_limit", "rate_limit_shared"))
+    assert profiles() == {"live": {"profile": "live", "default": False, **facts, **nothing}}
     shown = boardlot("profile", "show", "live").out
-    assert URL in shown and key_id in shown and str(file) in shown
+    assert all(part in shown for part in (URL, key_id, str(file)))
     with bl.Client(profile="live") as client:
         assert client.base_url == URL
 
@@ -108,22 +97,18 @@ def test_the_default_profile_is_used_only_if_nothing_else_selects_a_service(
     [
         ([*ADD, "--key-id", "k", "--key-file", "missing.pem"], "missing.pem"),
         ([*ADD, "--key-id", "k", "--key-file", "public.pem"], "public key"),
-        ([*ADD, "--key-id", "k"], "--key-file"),
         ([*ADD, "--key-file", "key.pem"], "--key-id"),
         ([*ADD, "--store", "no-tokens"], "no such login"),
         ([*ADD, "--client-id", "c", "--store", "no-tokens"], "no-tokens"),
         ([*ADD, "--passphrase-file", "secret"], "--store FILE or --key-file FILE"),
         ([*ADD, "--key-id", "k", "--key-file", "key.pem", "--client-id", "c"], "not for both"),
         ([*ADD, "--base-url", "http://localhost:8080"], "127.0.0.1:8080"),
-        ([*ADD, "--base-url", "api.example.com"], "https://api.example.com"),
         ([*ADD, "--header", "X-A: b"], "header"),
         ([*ADD, "--proxy", "http://user:hunter2@proxy:1"], "proxy"),
         ([*ADD, "--shared"], "--rate-limit"),
         (["profile", "add", "a b", "--base-url", URL], "letters, digits, _ and - only"),
         (["profile", "add", "live"], "--base-url is missing"),
         (["profile", "show", "live"], "boardlot profile add"),
-        (["profile", "use", "live"], "boardlot profile add"),
-        (["profile", "remove", "live"], "boardlot profile add"),
     ],
 )
 def test_what_cannot_be_used_or_kept_is_refused(line, said, config, key, boardlot, monkeypatch):
@@ -136,11 +121,10 @@ def test_what_cannot_be_used_or_kept_is_refused(line, said, config, key, boardlo
 
 def test_an_existing_profile_is_replaced_only_on_request(config, key, boardlot):
     assert boardlot(*ADD, "--key-id", key[1], "--key-file", key[0]).status == 0
-    config.write_text(f"# mine\n{config.read_text()}")
-    before = config.read_bytes()
+    before = f"# mine\n{config.read_text()}"
+    config.write_text(before)
     again = boardlot(*ADD)
-    assert again.status == 2 and "add --replace" in again.said
-    assert config.read_bytes() == before
+    assert again.status == 2 and "add --replace" in again.said and config.read_text() == before
     assert boardlot(*ADD, "--replace").status == 0
     assert config.read_text() == f'# mine\n[profiles.live]\nbase_url = "{URL}"\n'
 
@@ -148,8 +132,7 @@ def test_an_existing_profile_is_replaced_only_on_request(config, key, boardlot):
 def test_a_broken_profile_is_listed_with_its_mistake_and_can_be_removed(config, boardlot, profiles):
     assert boardlot(*ADD).status == 0
     for command in ("show", "use", "remove"):
-        unknown = boardlot("profile", command, "lvie")
-        assert unknown.status == 2 and "did you mean 'live'?" in unknown.said
+        assert "did you mean 'live'?" in boardlot("profile", command, "lvie").refusal
     config.write_text(f"{config.read_text()}\n[profiles.odd]\nbase_ur = 3\n")
     listed = profiles()
     assert listed["live"]["service"] == URL
@@ -186,25 +169,24 @@ def test_a_profile_keeps_its_rate_limit_and_all_with_the_same_key_share_it(
 def test_a_login_in_a_file_becomes_a_profile_with_its_passphrase(
     config, sandbox, tmp_path, boardlot, profiles
 ):
-    store, secret = tmp_path / "tokens", private(tmp_path / "secret", f"{PASSPHRASE}\n")
+    store, secret = tmp_path / "tokens", tmp_path / "secret"
+    secret.touch(mode=0o600)
+    secret.write_text(f"{PASSPHRASE}\n")
     flow = bl.begin_login(sandbox.base_url, store=bl.EncryptedFileStore(store, PASSPHRASE))
     client_id = flow.finish(sandbox.authorize_demo_user(flow.url)).client_id
     add = ["profile", "add", "nightly", "--base-url", f"{sandbox.base_url}/", "--store", store]
-    assert boardlot(*add, "--passphrase-file", secret).status == 0
-    row = profiles()["nightly"]
-    assert (row["kind"], row["id"], row["secret"]) == ("login", client_id, str(store))
-    assert row["passphrase"] == f"from the file {secret}"
-    assert PASSPHRASE not in config.read_text()
-    with bl.Client(profile="nightly") as client:
-        assert len(client.dividends("HK.00700"))
-
     printing = shlex.join([sys.executable, "-c", f"print({PASSPHRASE!r})"])
-    assert boardlot(*add, "--replace", "--passphrase-command", printing).status == 0
-    assert profiles()["nightly"]["passphrase"] == f"from the command {sys.executable}"
-    assert client_id in boardlot("--profile", "nightly", "status").out
+    for how, source, shown in (
+        ("--passphrase-file", secret, f"from the file {secret}"),
+        ("--passphrase-command", printing, f"from the command {sys.executable}"),
+    ):
+        assert boardlot(*add, "--replace", how, source).status == 0
+        facts = {"kind": "login", "id": client_id, "secret": str(store), "passphrase": shown}
+        assert profiles()["nightly"].items() >= facts.items()
+        assert client_id in boardlot("--profile", "nightly", "status").out
 
     # The command that it prints deletes the tokens.
     said = boardlot("profile", "remove", "nightly").err
     logout = shlex.split(said.split("to delete them: ")[1])[1:]
     done = boardlot(*logout, "--passphrase-file", secret)
-    assert done.status == 0 and f"deleted the tokens of {client_id}" in done.said
+    assert f"deleted the tokens of {client_id}" in done.said

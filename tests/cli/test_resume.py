@@ -73,16 +73,15 @@ def reached(process, sandbox, wanted):
     return process.poll() is not None or len(sandbox.requests) >= wanted
 
 
-@pytest.mark.parametrize("kills", [6, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("ending", "windows"), [("csv", []), ("jsonl", ["--windows", "4"])])
 def test_after_kills_and_ctrl_c_at_any_moment_every_row_is_there_once(
-    ending, windows, kills, service, sandbox, held, where, tmp_path
+    ending, windows, service, sandbox, held, where, tmp_path
 ):
     out = tmp_path / f"fills.{ending}"
     line = [*CALL, *windows, "--page-size", "10", "--out", str(out), "--resume", str(where)]
     sandbox.faults = bl.Faults(latency=0.003)
     dice = random.Random(7)
-    killed = 0
+    kills, killed = 6, 0
     for _ in range(kills):
         # Each run comes some pages further before it is killed, in the middle of whatever it does.
         wanted = len(sandbox.requests) + dice.randrange(1, 2 * FILLS // 10 // kills)
@@ -156,8 +155,7 @@ def test_a_whole_download_is_not_done_again(live, line, sent, out, where, held):
     assert (len(sent()), out.read_bytes()) == (asked, written)
 
     out.unlink()
-    gone = live(*line)
-    assert gone.status == 2 and f"delete {where} to start again" in gone.said
+    assert f"delete {where} to start again" in live(*line).refusal
     assert "--windows is 4 but was not given" in live(*line, "--windows", "4").said
     where.unlink()
     assert live(*line).status == 0
@@ -167,17 +165,13 @@ def test_a_whole_download_is_not_done_again(live, line, sent, out, where, held):
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (
-            ["fills", "281757", "HK", *SPAN],
-            "other arguments: ACC_ID is 281757 but was 281756. Pass the earlier",
-        ),
+        (["fills", "281757", "HK", *SPAN], "ACC_ID is 281757 but was 281756. Pass the earlier"),
         (
             ["fills", ACCOUNT, "US", *SPAN[:2]],
-            "other arguments: TRD_MARKET is US but was HK; --end is not given but was 2027-06-01.",
+            "TRD_MARKET is US but was HK; --end is not given but was 2027-06-01.",
         ),
         ([*CALL, "--windows", "4"], "--windows is 4 but was not given."),
         ([*CALL, "--out", "other.jsonl"], "--out is other.jsonl but was fills.jsonl"),
-        ([*CALL, "--format", "csv"], "--format is csv but was jsonl"),
         ([*CALL, "--columns", "code"], "--columns is code but was all"),
     ],
 )
@@ -189,9 +183,8 @@ def test_a_checkpoint_of_another_call_is_rejected(
     assert live(*CALL, "--out", "fills.jsonl", "--resume", "where").status == 1
     before = content(tmp_path)
     other = live("--out", "fills.jsonl", *change, "--resume", "where")
-    assert other.status == 2
-    assert "--resume where belongs to " in other.err and expected in other.err
-    assert content(tmp_path) == before
+    assert other.status == 2 and content(tmp_path) == before
+    assert f"--resume where belongs to other arguments: {expected}" in other.said
 
 
 def test_a_checkpoint_of_another_service_is_rejected(service, boardlot, line):
@@ -212,9 +205,7 @@ def test_the_same_call_in_other_words_resumes(broken_off, live, held, line, out)
 @pytest.mark.parametrize("text", ["", "[]", '{"version": 1}', "[" * 100_000, "\xff"])
 def test_a_file_that_is_not_a_checkpoint_is_rejected_and_unchanged(text, live, line, where):
     where.write_text(text, encoding="latin-1")
-    done = live(*line)
-    assert done.status == 2
-    assert "was not written by `boardlot fills --resume`, or was changed" in done.said
+    assert "was not written by `boardlot fills --resume`, or was changed" in live(*line).refusal
     assert where.read_text(encoding="latin-1") == text
 
 
@@ -222,14 +213,11 @@ def test_a_checkpoint_file_that_was_cut_or_changed_is_rejected(
     broken_off, live, held, line, out, where, sent
 ):
     good, asked, dice = where.read_text(), len(sent()), random.Random(7)
-    changed = [good[:end] for end in dice.sample(range(len(good) - 1), 10)]
-    for place in dice.sample(range(len(good)), 30):
+    for place in dice.sample(range(len(good) - 1), 20):
         letter = "0" if good[place] != "0" else "1"
-        changed.append(f"{good[:place]}{letter}{good[place + 1 :]}")
-    for text in changed:
-        where.write_text(text)
-        assert live(*line).status == 2, text
-        assert where.read_text() == text
+        for text in (good[:place], f"{good[:place]}{letter}{good[place + 1 :]}"):
+            where.write_text(text)
+            assert live(*line).status == 2 and where.read_text() == text, text
     assert len(sent()) == asked
     where.write_text(good)
     assert live(*line).status == 0
@@ -245,8 +233,7 @@ def test_a_part_that_was_cut_meanwhile_is_an_error(live, line, out, where, monke
     state.save(where)
     part = out.with_name("fills.csv.boardlot-part")
     part.write_bytes(part.read_bytes()[:100])
-    done = live(*line)
-    assert done.status == 2 and "has 100 bytes, fewer than the" in done.said
+    assert "has 100 bytes, fewer than the" in live(*line).refusal
 
 
 def test_two_processes_use_neither_one_output_nor_one_checkpoint_file(
@@ -284,32 +271,27 @@ def test_a_link_in_the_place_of_the_part_is_not_followed(live, line, tmp_path):
 def test_a_full_disk_says_where_it_resumes(service, held, where, tmp_path):
     out = tmp_path / "fills.jsonl"
     line = [*CALL, "--out", str(out), "--resume", str(where)]
-    limit = (20_000, 20_000)
-    done = service.run(*line, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit))
-    assert done.returncode == 1
-    assert f"boardlot: {out}: File too large".encode() in done.stderr
-    hint = "hint: Run the same command again to resume after row 50."
-    assert hint in done.stderr.decode()
-    assert not out.exists()
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (20_000, 20_000))
+    done = service.run(*line, preexec_fn=limit)
+    assert done.returncode == 1 and not out.exists()
+    hint = b"hint: Run the same command again to resume after row 50."
+    assert f"boardlot: {out}: File too large".encode() in done.stderr and hint in done.stderr
     assert service.run(*line).returncode == 0
     assert read(out) == held
 
 
 def test_what_the_service_rejects_is_not_to_be_resumed(live, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for more in ([], ["--out", "fills.csv"], ["--out", "fills.csv", "--resume", "where"]):
-        done = live("fills", "999", "HK", *more)
-        assert done.status == 1 and "not a known account" in done.err
-        assert "resume" not in done.err
+    done = live("fills", "999", "HK", "--out", "fills.csv", "--resume", "where")
+    assert done.status == 1 and "not a known account" in done.err
+    assert "resume" not in done.err
 
 
 @pytest.mark.parametrize(
     ("out", "advice"),
-    [
-        ("f.csv", "With --resume FILE, it can"),
-        ("f", "With --resume FILE, and --out as csv or jsonl, it"),
-    ],
+    [("f.csv", ""), ("f", ", and --out as csv or jsonl")],
 )
 def test_the_advice_to_resume_asks_for_what_is_missing(live, sandbox, out, advice, tmp_path):
     sandbox.faults = bl.Faults(drop_rate=1.0)
-    assert advice in live(*CALL, "--out", str(tmp_path / out)).said
+    said = live(*CALL, "--out", str(tmp_path / out)).said
+    assert f"With --resume FILE{advice}, it can" in said and not list(tmp_path.iterdir())

@@ -1,7 +1,5 @@
 """`--where`, `--sort` and `--limit`: which rows are written, with the service's own values."""
 
-import csv
-import io
 from datetime import datetime, timezone
 from decimal import Decimal
 
@@ -21,12 +19,12 @@ def rows(live):
 
 def test_limit_ends_the_download_with_the_last_row(rows, sent):
     everything = rows(*FILLS)
-    for number in (1, 50, 51, 300, 1000):
+    for number in (3, 51, 1000):
+        before = len(sent())
         assert rows(*FILLS, "--limit", number) == everything[:number]
-    before = len(sent())
-    assert len(rows(*FILLS, "--limit", "3")) == 3
-    # The first page, and perhaps the one that is fetched ahead: not all six.
-    assert sum("fills_history" in request.path for request in sent()[before:]) <= 2
+        if number == 3:
+            # The first page, and perhaps the one that is fetched ahead: not all six.
+            assert sum("fills_history" in request.path for request in sent()[before:]) <= 2
 
 
 def test_where_compares_numbers_as_numbers_and_times_as_times(rows):
@@ -78,13 +76,6 @@ def test_sort_orders_all_rows_by_typed_values(rows):
     for order in ("trigger_price", "-trigger_price"):
         prices = [row["trigger_price"] for row in rows(*ORDERS, "--sort", order)]
         assert "" in prices and all(prices[: prices.index("")])
-
-
-def test_csv_keeps_the_services_own_text(live, rows):
-    chosen = [*FILLS, "--where", "qty>=1000", "--sort", "-qty", "--limit", "4"]
-    text = live(*chosen, "--columns", "code,qty", "--format", "csv").out
-    expected = [{"code": row["code"], "qty": row["qty"]} for row in rows(*chosen)]
-    assert list(csv.DictReader(io.StringIO(text))) == expected
 
 
 def test_the_page_size_of_a_plate_is_not_its_limit(rows, sent):

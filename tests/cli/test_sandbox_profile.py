@@ -33,13 +33,16 @@ def base_url_of(profile):
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_profile_works_and_ends_with_the_sandbox(how, config, folder):
     with running("--profile", "paper", "--fills", "60") as sandbox:
-        assert sandbox.info["profile"] == "paper"
+        facts = sandbox.info
+        assert Path(facts["key_file"]).stat().st_mode & 0o777 == 0o600
         with bl.Client(profile="paper") as client:
-            assert client.base_url == sandbox.info["base_url"]
-            assert len(client.fills_history("281756", "HK").all()) == 60
+            assert client.base_url == facts["base_url"]
+            account = facts["accounts"]["trade"][0]
+            assert len(client.fills_history(account, "HK").all()) == 60
         said = sandbox.end(how)
+        assert sandbox.process.returncode == 0
     assert f"added the profile paper to {config}" in said
-    assert "removed the profile paper" in said
+    assert "removed the profile paper" in said and "PRIVATE KEY" not in f"{said}{facts}"
     assert names() == []
     # Nor is the key left, or its folder.
     assert [path.name for path in folder.iterdir()] == ["config"]
@@ -93,7 +96,6 @@ def test_a_key_file_of_the_user_is_kept(folder):
 def test_only_a_sandbox_on_this_machine_becomes_a_profile(boardlot):
     done = boardlot("sandbox", "--host", "0.0.0.0", "--expose", "--profile", "paper")
     assert done.status == 2 and "--profile needs a loopback address" in done.said
-    assert names() == []
 
 
 def test_a_sandbox_that_cannot_say_its_address_leaves_no_key(folder):

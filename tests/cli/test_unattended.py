@@ -1,16 +1,15 @@
 """Jobs without a terminal, as cron runs them: where their passphrase comes from, and where not."""
 
 import os
-import pickle
 import subprocess
-import sys
-from pathlib import Path
 
 import boardlot as bl
 import pytest
 from boardlot import _core
 from boardlot._support.credentials import Passphrase
 
+from ..support.command_line import COMMAND
+from ..support.keys import KEYS
 from ..support.logins import demo_login
 
 PASSPHRASE = "correct horse battery staple"
@@ -19,36 +18,25 @@ PASSPHRASE = "correct horse battery staple"
 class Job:
     """A login whose tokens are in an encrypted file, and the profile `nightly` for it."""
 
-    def __init__(self, folder):
-        self.folder = folder
-        self.sandbox = bl.Sandbox(seed=7, fills=60)
-        self.store = folder / "tokens"
+    def __init__(self, folder, sandbox):
+        self.folder, self.sandbox, self.store = folder, sandbox, folder / "tokens"
         store = bl.EncryptedFileStore(self.store, PASSPHRASE)
-        flow = bl.begin_login(self.sandbox.base_url, store=store)
-        self.client_id = flow.finish(self.sandbox.authorize_demo_user(flow.url)).client_id
-        self.environment = {
-            **os.environ,
-            "XDG_CONFIG_HOME": str(folder),
-            # None of these is read.
-            "BOARDLOT_PASSPHRASE": PASSPHRASE,
-            "PASSPHRASE": PASSPHRASE,
-        }
+        flow = bl.begin_login(sandbox.base_url, store=store)
+        self.client_id = flow.finish(sandbox.authorize_demo_user(flow.url)).client_id
 
     def save(self, monkeypatch, **passphrase):
         monkeypatch.setenv("XDG_CONFIG_HOME", str(self.folder))
-        entry = {
-            "base_url": self.sandbox.base_url,
-            "kind": "oauth",
-            "client_id": self.client_id,
-            "store": self.store,
-        }
-        _core._save_profile("nightly", {**entry, **passphrase}, replace=True)
+        entry = {"base_url": self.sandbox.base_url, "kind": "oauth", "client_id": self.client_id}
+        entry = {**entry, "store": self.store, **passphrase}
+        _core._save_profile("nightly", entry, replace=True)
 
-    def run(self, *arguments, input="", **how):
-        """A Python program without a terminal."""
+    def run(self, input="", **how):
+        """The command without a terminal."""
+        # None of these is read.
+        environment = {"BOARDLOT_PASSPHRASE": PASSPHRASE, "PASSPHRASE": PASSPHRASE}
         return subprocess.run(
-            [sys.executable, *arguments],
-            env=self.environment,
+            [*COMMAND, "--profile", "nightly", "dividends", "HK.00700", "--format", "jsonl"],
+            env={**os.environ, **environment},
             input=input,
             capture_output=True,
             text=True,
@@ -57,14 +45,10 @@ class Job:
         )
 
 
-DIVIDENDS = ["-m", "boardlot", "--profile", "nightly", "dividends", "HK.00700", "--format", "jsonl"]
-
-
 @pytest.fixture(scope="module")
 def job(tmp_path_factory):
-    job = Job(tmp_path_factory.mktemp("job"))
-    with job.sandbox:
-        yield job
+    with bl.Sandbox(seed=7, fills=60) as sandbox:
+        yield Job(tmp_path_factory.mktemp("job"), sandbox)
 
 
 def secret(file, text=f"{PASSPHRASE}\n", mode=0o600):
@@ -85,7 +69,7 @@ def test_a_job_reads_the_passphrase_from_a_file_a_command_or_a_line_of_stdin(
         "line": {},
     }[kind]
     job.save(monkeypatch, **source)
-    done = job.run(*DIVIDENDS, input=f"{PASSPHRASE}\n" if kind == "line" else "")
+    done = job.run(input=f"{PASSPHRASE}\n" if kind == "line" else "")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("\n") == 21 and PASSPHRASE not in done.stdout
 
@@ -94,24 +78,20 @@ def test_a_job_reads_the_passphrase_from_a_file_a_command_or_a_line_of_stdin(
 def test_without_either_the_error_names_both(how, job, monkeypatch):
     job.save(monkeypatch)
     before = len(job.sandbox.requests)
-    done = job.run(*DIVIDENDS, **how)
+    done = job.run(**how)
     assert done.returncode == 1
-    for part in (str(job.store), "no terminal", "passphrase_file", "passphrase_command"):
-        assert part in done.stderr
     # It is all that is printed: no prompt that nobody sees, and no warning about an echo.
     assert done.stderr.startswith("boardlot: "), done.stderr
+    for part in (str(job.store), "no terminal", "passphrase_file", "passphrase_command"):
+        assert part in done.stderr
     # Not even a request without credentials.
     assert len(job.sandbox.requests) == before
-    program = "import boardlot as bl; bl.Client(profile='nightly').dividends('HK.00700')"
-    last = "".join(job.run("-c", program, **how).stderr.strip().splitlines()[-2:])
-    assert "boardlot.errors.StoreError: " in last
-    assert "passphrase_file or passphrase_command" in last
 
 
 @pytest.mark.parametrize("given", ['"pass show boardlot"', "[1]", "{}"])
 def test_a_command_that_is_not_a_list_is_rejected_by_the_name_of_its_key(given, job, monkeypatch):
     job.save(monkeypatch, passphrase_command=["pass"])
-    config = Path(job.environment["XDG_CONFIG_HOME"]) / "boardlot" / "config.toml"
+    config = job.folder / "boardlot" / "config.toml"
     config.write_text(config.read_text().replace('["pass"]', given))
     with pytest.raises(bl.ConfigError, match=r"\[profiles.nightly\]: auth.passphrase_command is"):
         bl.Client(profile="nightly")
@@ -120,39 +100,34 @@ def test_a_command_that_is_not_a_list_is_rejected_by_the_name_of_its_key(given, 
 def test_a_wrong_passphrase_is_not_prompted_for_again(job, tmp_path, monkeypatch):
     job.save(monkeypatch, passphrase_file=secret(tmp_path / "secret", "wrong\n"))
     before = job.store.read_bytes()
-    done = job.run(*DIVIDENDS)
+    done = job.run()
     assert done.returncode == 1
     assert "the passphrase is wrong" in done.stderr
     assert job.store.read_bytes() == before
 
 
 @pytest.mark.parametrize(
-    ("text", "mode", "said"),
+    ("content", "mode", "said"),
     [
-        (PASSPHRASE, 0o644, "chmod 600"),
-        (PASSPHRASE, 0o620, "chmod 600"),
-        ("\n", 0o600, "no passphrase"),
-        (f"{PASSPHRASE}\nuser: me\n", 0o600, "more than a line"),
-        ("x" * 100_000, 0o600, "more than a line"),
+        (PASSPHRASE.encode(), 0o644, "chmod 600"),
+        (PASSPHRASE.encode(), 0o620, "chmod 600"),
+        (b"\n", 0o600, "no passphrase"),
+        (b"x" * 100_000, 0o600, "more than a line"),
+        (f"{PASSPHRASE}\nuser: me\n".encode(), 0o600, "more than a line"),
+        (f"{PASSPHRASE}\xff".encode("latin-1"), 0o600, "not UTF-8"),
         (None, 0o600, "No such file"),
     ],
 )
-def test_an_unsafe_or_malformed_secret_file_is_rejected(text, mode, said, tmp_path):
+def test_an_unsafe_or_malformed_secret_file_is_rejected(content, mode, said, tmp_path):
     file = tmp_path / "secret"
-    if text is not None:
-        secret(file, text, mode)
-    with pytest.raises(bl.StoreError) as raised:
+    if content is not None:
+        file.write_bytes(content)
+        file.chmod(mode)
+    with pytest.raises(bl.StoreError, match=f"{file}.*{said}|{said}.*{file}") as raised:
         Passphrase("tokens", file, None)()
-    assert said in str(raised.value) and str(file) in str(raised.value)
     assert PASSPHRASE not in str(raised.value)
-
-
-def test_bytes_that_are_not_text_are_rejected_without_showing_them(tmp_path):
-    file = secret(tmp_path / "secret", "")
-    file.write_bytes(b"\xffsecret")
-    with pytest.raises(bl.StoreError, match="not UTF-8") as raised:
-        Passphrase("tokens", file, None)()
-    assert raised.value.__context__ is None
+    # The error of a decoder would show the bytes.
+    assert not isinstance(raised.value.__context__, UnicodeError)
 
 
 @pytest.mark.parametrize(
@@ -172,15 +147,6 @@ def test_a_command_that_fails_is_an_error_without_its_arguments(command, said):
     assert said in str(raised.value)
     for secret in (PASSPHRASE, *PASSPHRASE.split()):
         assert secret not in str(raised.value) + str(raised.value.hint)
-
-
-def test_a_pickle_says_where_the_passphrase_is_and_not_what(tmp_path):
-    source = Passphrase(tmp_path / "tokens", secret(tmp_path / "secret"), None)
-    store = bl.EncryptedFileStore(tmp_path / "tokens", source)
-    store.save("key", b"value")
-    dumped = pickle.dumps(store)
-    assert PASSPHRASE.encode() not in dumped
-    assert pickle.loads(dumped).load("key") == b"value"
 
 
 def test_a_new_store_takes_its_passphrase_from_the_file(
@@ -206,16 +172,11 @@ def test_a_new_store_takes_its_passphrase_from_the_file(
 
 
 def test_the_password_of_an_encrypted_key_comes_from_there_too(job, tmp_path, config):
-    serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
-    made = bl.generate_key()
-    key = serialization.load_pem_private_key(made.private_pem.encode(), None)
-    encryption = serialization.BestAvailableEncryption(PASSPHRASE.encode())
-    pkcs8, pem = serialization.PrivateFormat.PKCS8, serialization.Encoding.PEM
+    key = KEYS["ed25519_encrypted"]
     entry = {"base_url": job.sandbox.base_url, "kind": "api_key"}
-    entry["key_id"] = job.sandbox.upload_key(made.public_pem)
-    text = key.private_bytes(pem, pkcs8, encryption).decode()
-    entry["private_key"] = secret(tmp_path / "key.pem", text)
-    entry["passphrase_file"] = secret(tmp_path / "secret")
+    entry["key_id"] = job.sandbox.upload_key(key["public_pem"])
+    entry["private_key"] = secret(tmp_path / "key.pem", key["private_pem"])
+    entry["passphrase_file"] = secret(tmp_path / "secret", key["password"])
     _core._save_profile("key", entry)
     with bl.Client(profile="key") as client:
         assert len(client.dividends("HK.00700")) == 21

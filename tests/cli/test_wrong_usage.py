@@ -1,5 +1,6 @@
 """Impossible requests end with 2 and a reason, before anything is requested or written."""
 
+import contextlib
 import math
 import os
 from pathlib import Path
@@ -8,7 +9,6 @@ import click
 import pytest
 from boardlot.cli.application import app
 from boardlot.cli.numbers import Number, Whole
-from boardlot.cli.settings import OUTPUT_OPTIONS
 from click.types import FloatParamType, IntParamType
 
 from ..support.command_line import ACCOUNT
@@ -19,31 +19,18 @@ DIVIDENDS = ["dividends", "HK.00700"]
 RESUMED = [*FILLS, "--out", "f.csv", "--resume"]
 WRONG = [
     (["xyzzy"], "'xyzzy' is not a command of boardlot"),
-    (["dividens", "HK.00700"], "did you mean 'dividends'?"),
-    (["FILS", ACCOUNT, "HK"], "did you mean 'fills'?"),
-    (["profile", "ad"], "did you mean 'add'?"),
     (["--format", "xml", "demo"], "'xml' is not one of"),
-    (["sandbox", "--port", "70000"], "70000"),
     (["sandbox", "--error-rate", "1.5"], "1.5"),
-    (["demo", "--out", "there.csv"], "there.csv"),
     (["mcp", "--demo"], "--demo"),
-    (["dividends", "0700.HK"], "did you mean 'HK.00700'?"),
-    (["dividends", "x" * 40], "x" * 40),
     (["ipos", "zz"], "'zz' is not one of"),
     (["ipos", "hk", "--request-type", "ballot-announced"], "ballot-announced"),
-    (["trading-days", "HK1", "2026-01-01", "2026-01-05"], "HK1"),
     (["trading-days", "HK", "yesterday", "2026-01-05"], "yesterday"),
     (["fills", ACCOUNT], "Missing argument"),
     ([*FILLS, "--page-size", "51"], "51"),
-    ([*FILLS, "--start", "2026-01-01T09:30:00"], "+08:00"),
-    ([*FILLS, "--limit", "0"], "--limit"),
-    ([*DIVIDENDS, "--fromat", "json"], "--format"),
     ([*DIVIDENDS, "--format", "parquet"], "add --out FILE"),
     ([*DIVIDENDS, "--header", "no colon"], "no colon"),
     ([*DIVIDENDS, "--header", "X-Service-Client-Nnid: 12\n3"], "header"),
-    ([*DIVIDENDS, "--header", ""], "the value is empty"),
     ([*DIVIDENDS, "--profile", ""], "the value is empty"),
-    ([*DIVIDENDS, "--proxy", ""], "the value is empty"),
     ([*DIVIDENDS, "--key-file", "-", "--key-id", "x"], "'-' is not a file"),
     ([*DIVIDENDS, "--columns", ""], "the value is empty"),
     ([*DIVIDENDS, "--columns", ",", "--out", "f.csv"], "has an empty name"),
@@ -51,18 +38,10 @@ WRONG = [
     ([*DIVIDENDS, "--out", ""], "the path is empty"),
     ([*DIVIDENDS, "--out", "folder/", "--format", "csv"], "is a directory"),
     ([*DIVIDENDS, "--out", "missing/f.csv"], "the folder missing does not exist"),
-    ([*DIVIDENDS, "--out", "dangling.csv"], "does not exist"),
     ([*DIVIDENDS, "--out", "/proc/f.csv"], "cannot be written: /proc: "),
     ([*DIVIDENDS, "--out", "f.foo"], "one of .txt, .json, .jsonl, .csv, .parquet"),
-    ([*DIVIDENDS, "--out", "f.csv.gz"], "has no known extension"),
     ([*DIVIDENDS, "--out", "there.csv"], "already exists: choose another --out, or add --force"),
-    ([*DIVIDENDS, "--format", "parquet", "--out", "-"], "add --out FILE"),
-    ([*RESUMED, ""], "the path is empty"),
-    ([*RESUMED, "-"], "'-' is not a file"),
     ([*RESUMED, "folder"], "is a directory"),
-    ([*RESUMED, "missing/where"], "the folder missing does not exist"),
-    ([*RESUMED, "/proc/where"], "cannot be written: /proc: "),
-    ([*RESUMED, "/dev/null"], "needs a regular file for --resume"),
     ([*RESUMED, "pipe"], "needs a regular file for --resume"),
     ([*RESUMED, "where", "--page-size", "9"], "page_size is 9"),
     ([*RESUMED, "where", "--limit", "2"], "leave out --where"),
@@ -74,17 +53,15 @@ WRONG = [
     (["request", "GET", "/x", "--query", "x"], "'x'"),
     (["request", "POST", "/x", "--body", "{"], "--body"),
     (["request", "GET", "/x", "--format", "csv"], "--format"),
-    (["request", "GET", "/x", "--limit", "1"], "--limit"),
 ]
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """One with a file, a folder, a pipe and a link to nowhere."""
+    """One with a file, a folder and a pipe."""
     monkeypatch.chdir(tmp_path)
     Path("there.csv").write_text("mine")
     Path("folder").mkdir()
-    Path("dangling.csv").symlink_to(tmp_path / "nowhere" / "f.csv")
     os.mkfifo("pipe")
     return tmp_path
 
@@ -92,8 +69,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("arguments", "said"), WRONG)
 def test_wrong_usage_is_said_before_a_request(arguments, said, live, sent, folder):
     before = sorted(folder.iterdir())
-    done = live(*arguments)
-    assert (done.status, done.out) == (2, "") and said in done.said
+    assert said in live(*arguments).refusal
     assert sent() == [] and sorted(folder.iterdir()) == before
     assert Path("there.csv").read_text() == "mine"
 
@@ -104,13 +80,10 @@ def test_wrong_usage_is_said_before_a_request(arguments, said, live, sent, folde
         (["--where", "qtyy>1"], "did you mean 'qty'?"),
         (["--where", "qty>many"], "qty is a number, not 'many'"),
         (["--where", "price<=nan"], "not 'nan'"),
-        (["--where", "price=-Infinity"], "not '-Infinity'"),
         (["--where", "price=>3"], "did you mean 'price>=3'?"),
-        (["--where", "qty = !5"], "did you mean 'qty!=5'?"),
         (["--where", "create_time>yesterday"], "a date such as 2026-01-31"),
         (["--where", "create_time>2026-01-31T09:30:00"], "+08:00"),
         (["--where", "qty"], "'qty>=100'"),
-        (["--where", ""], "empty"),
         (["--sort", "pric"], "did you mean 'price'?"),
         (["--sort", "price,desc"], "write a minus before the name"),
         (["--sort", "qty,,price"], "empty name"),
@@ -119,8 +92,7 @@ def test_wrong_usage_is_said_before_a_request(arguments, said, live, sent, folde
     ],
 )
 def test_rows_that_cannot_be_chosen_are_an_error(option, said, live):
-    done = live(*FILLS, *option)
-    assert (done.status, done.out) == (2, "") and said in done.said
+    assert said in live(*FILLS, *option).refusal
 
 
 @pytest.mark.parametrize("text", ["1e400", "1e-400", "9" * 5000, "-0"])
@@ -128,31 +100,20 @@ def test_a_condition_compares_with_any_finite_number(text, live):
     assert live(*FILLS, "--where", f"price>{text}").status == 0
 
 
+@pytest.mark.parametrize("option", [["--where", "qty>1"], ["--limit", "3"], ["--columns", "code"]])
 @pytest.mark.parametrize(
-    "command",
-    [
-        *(["completion", "bash"], ["demo"], ["keygen", "key.pem"], ["login"], ["logout"], ["mcp"]),
-        *(["open", "docs"], ["profile", "add", "x"], ["profile", "remove", "x"]),
-        *(["profile", "use", "x"], ["sandbox"]),
-    ],
-    ids=" ".join,
+    "command", ["completion bash", "demo", "keygen key.pem", "login", "mcp", "profile add x"]
 )
-def test_an_option_about_rows_is_refused_if_there_are_none(command, boardlot):
-    for option in (["--where", "qty>1"], ["--limit", "3"], ["--columns", "code"]):
-        done = boardlot(*option, *command)
-        assert done.status == 2
-        assert f"{option[0]} has no effect on `boardlot {command[0]}" in done.said
+def test_an_option_about_rows_is_refused_if_there_are_none(option, command, boardlot):
+    done = boardlot(*option, *command.split())
+    said = f"{option[0]} has no effect on `boardlot {command.split()[0]}"
+    assert done.status == 2 and said in done.said
 
 
 def test_text_has_no_rows_to_choose(boardlot):
     for command in (["doctor"], ["status"], ["profile", "show"]):
         done = boardlot("--base-url", "http://127.0.0.1:9", *command, "--limit", "1")
         assert done.status == 2 and "add one of them" in done.said
-
-
-def test_every_option_about_rows_is_known(boardlot):
-    shown = boardlot("--help").out
-    assert all(option in shown for option in OUTPUT_OPTIONS)
 
 
 HOSTILE = ["nan", "-inf", "Infinity", "-1", "1e10", "1e400", "", "0", "1e-400", str(2**63)]
@@ -178,27 +139,16 @@ NUMBERS = {
 }
 
 
-def test_every_number_is_finite_and_within_bounds_or_wrong_usage():
-    assert {"archive follow --every", "sandbox --latency", "fills --windows"} < set(NUMBERS)
-    for name, parameter in NUMBERS.items():
-        assert isinstance(parameter.type, (Number, Whole)), name
-        accepted = []
-        for text in HOSTILE:
-            try:
-                accepted.append(parameter.type.convert(text, parameter, None))
-            except click.UsageError:
-                continue
-        for number in accepted:
-            assert isinstance(number, float) or -(2**63) <= number < 2**63, (name, number)
-            assert math.isfinite(number), (name, number)
-        assert len(accepted) < len(HOSTILE) - 6, name
-
-
-@pytest.mark.parametrize("value", [float("inf"), float("nan"), -(2**63) - 1, 2.0**70])
-def test_a_whole_number_has_64_bits(value):
-    assert Whole().convert(str(2**63 - 1), None, None) == 2**63 - 1
-    with pytest.raises(click.UsageError, match="integer"):
-        Whole().convert(value, None, None)
+@pytest.mark.parametrize("name", NUMBERS)
+def test_every_number_is_finite_and_within_bounds_or_wrong_usage(name):
+    parameter, accepted = NUMBERS[name], []
+    assert isinstance(parameter.type, (Number, Whole))
+    for text in HOSTILE:
+        with contextlib.suppress(click.UsageError):
+            accepted.append(parameter.type.convert(text, parameter, None))
+    assert len(accepted) < len(HOSTILE) - 6
+    for number in accepted:
+        assert math.isfinite(number) and (isinstance(number, float) or abs(number) < 2**63)
 
 
 def links(*pairs):
@@ -207,30 +157,26 @@ def links(*pairs):
 
 
 @pytest.mark.parametrize(
-    ("out", "where", "linked"),
+    ("where", "linked"),
     [
-        ("f.csv", "f.csv", []),
-        ("f.csv", "../{here}/f.csv", []),
-        ("f.csv", "f.csv.boardlot-part", []),
-        (".where.part", "where", []),
-        ("f.csv", "where", [("f.csv", "where")]),
-        ("f.csv", "where", [("f.csv.boardlot-part", "where")]),
-        ("f.csv", "where", [("target", "f.csv"), ("target", "where")]),
+        ("f.csv", []),
+        ("../{here}/f.csv", []),
+        ("f.csv.boardlot-part", []),
+        ("where", [("f.csv", "where")]),
+        ("where", [("f.csv.boardlot-part", "where")]),
+        ("where", [("target", "f.csv"), ("target", "where")]),
+        ("hard link", []),
     ],
 )
-def test_out_and_resume_are_two_files(out, where, linked, live, sent, folder):
+def test_out_and_resume_are_two_files(where, linked, live, sent, folder):
     links(*linked)
+    if where == "hard link":
+        Path("f.csv").touch()
+        Path(where).hardlink_to("f.csv")
     before = sorted(folder.iterdir())
-    files = ["--out", out, "--format", "csv", "--resume", where.format(here=folder.name)]
-    done = live(*FILLS, *files, "--force")
+    done = live(*FILLS, "--out", "f.csv", "--resume", where.format(here=folder.name), "--force")
     assert done.status == 2 and "would write to the same file" in done.said
     assert sent() == [] and sorted(folder.iterdir()) == before
-
-
-def test_out_and_resume_are_not_one_file_by_a_hard_link(live, folder):
-    (folder / "where").hardlink_to("there.csv")
-    done = live(*FILLS, "--out", "there.csv", "--resume", "where", "--force")
-    assert done.status == 2 and "would write to the same file" in done.said
 
 
 def test_data_do_not_replace_what_the_command_reads(service, live, boardlot, folder):
@@ -255,5 +201,4 @@ def test_data_do_not_replace_what_the_command_reads(service, live, boardlot, fol
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_without_the_right_to_write_is_rejected(live):
     Path("folder").chmod(0o500)
-    done = live(*DIVIDENDS, "--out", "folder/f.csv")
-    assert done.status == 2 and "cannot be written: " in done.said
+    assert "cannot be written: " in live(*DIVIDENDS, "--out", "folder/f.csv").refusal

@@ -1,6 +1,4 @@
-"""Hints that help: what to call or correct instead, and nothing that is not wrong."""
-
-import asyncio
+"""Hints that help, beside those of docs/mistakes.md, which tests/docs tries."""
 
 import boardlot as bl
 import pytest
@@ -25,38 +23,10 @@ def test_an_invalid_argument_is_what_the_hint_is_about(client):
     assert caught.value.hint == "Correct the argument; nothing was sent."
 
 
-def test_a_used_pager_needs_a_new_one(pager):
-    pager.all()
-    with pytest.raises(bl.ConfigError, match="exhausted") as caught:
-        pager.all()
-    assert "make a new one" in caught.value.hint
-
-
-def test_a_closed_client_needs_another_place(client):
-    client.close()
-    with pytest.raises(bl.ConfigError, match="closed") as caught:
-        client.server_time()
-    assert "`with` block" in caught.value.hint
-
-
 def test_a_mistake_in_sql_is_not_an_argument_that_was_not_sent(tmp_path):
     with bl.Archive(tmp_path / "a.db") as archive, pytest.raises(bl.ConfigError) as caught:
         archive.sql("select from")
     assert "sent" not in caught.value.hint
-
-
-def test_a_forgotten_await_of_a_frame_is_named(sandbox):
-    async def forget():
-        async with sandbox.async_client() as client:
-            frame = client.fills_history("281756", "HK").to_pandas()
-            with pytest.raises(AttributeError, match=r"'groupby': fills_history .* write `await`"):
-                _ = frame.groupby("code")
-            with pytest.raises(TypeError, match="write `await`"):
-                _ = frame["code"]
-            assert not hasattr(frame, "__array__")
-            frame.close()
-
-    asyncio.run(forget())
 
 
 def test_keys_that_failed_are_named_where_a_result_is_shown(client):
@@ -68,7 +38,6 @@ def test_keys_that_failed_are_named_where_a_result_is_shown(client):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("dividend", "did you mean 'dividends'?"),
         ("get", "did you mean 'request'?"),
         ("get_quote", "no prices, no streams and no placing of orders"),
         ("nonsense", "has no attribute 'nonsense'"),
@@ -83,8 +52,6 @@ def test_a_method_of_another_client(client, name, said):
 @pytest.mark.parametrize(
     ("kind", "name", "instead"),
     [
-        ("Records", "to_df", "; call `to_pandas()`, `to_polars()` or `to_arrow()`"),
-        ("Records", "head", "; frames have it: call `to_pandas()` or `to_polars()` first"),
         ("Records", "append", "; records cannot be changed: `to_dicts()` returns a list that can"),
         (
             *("Records", "ex_date"),
@@ -94,49 +61,29 @@ def test_a_method_of_another_client(client, name, said):
         ("Records", "__dataframe__", ""),
         ("Pager", "to_df", "; call `to_pandas()`, `to_polars()` or `to_arrow()`"),
         ("Pager", "check_point", "; did you mean 'checkpoint'?"),
-        ("Pager", "append", ""),
+        (
+            "AsyncPager",
+            "to_df",
+            "; call `await to_pandas()`, `await to_polars()` or `await to_arrow()`",
+        ),
     ],
 )
 def test_rows_say_what_to_call(kind, name, instead, client, pager):
-    rows = client.dividends("HK.00700") if kind == "Records" else pager
+    rows = {
+        "Records": lambda: client.dividends("HK.00700"),
+        "Pager": lambda: pager,
+        "AsyncPager": lambda: bl.AsyncClient(client.base_url).fills_history("281756", "HK"),
+    }[kind]()
     with pytest.raises(AttributeError) as caught:
         getattr(rows, name)
     assert str(caught.value) == f"{kind!r} object has no attribute {name!r}{instead}"
     assert not hasattr(rows, name) and getattr(rows, name, 7) == 7
 
 
-def test_an_async_pager_says_where_await_belongs(sandbox):
-    pager = bl.AsyncClient(sandbox.base_url).fills_history("281756", "HK")
-    with pytest.raises(AttributeError, match=r"call `await to_pandas\(\)`"):
-        pager.to_df()
-    with pytest.raises(TypeError, match=r"write `async for`, or `await pager.all\(\)`"):
-        list(pager)
-
-
-def test_a_pager_has_neither_length_nor_indices_and_reads_all_the_same(pager):
-    # Without even a method for it: what has one is taken for a sequence.
-    assert not hasattr(pager, "__len__")
-    for key in (0, -1, "code", slice(3)):
-        with pytest.raises(TypeError, match=r"`next\(pager\)`"):
-            pager[key]
-    assert bool(pager) and pager.requests == 0
-    assert len(list(pager)) == 60
-
-
-def test_a_field_is_no_index_of_records(client):
-    records = client.dividends("HK.00700")
-    for key in ("ex_date", 1.0, None):
-        with pytest.raises(TypeError, match=r"indexed by integers or slices, not \w+; for a field"):
-            records[key]
-    with pytest.raises(IndexError):
-        records[10**30]
-
-
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        *((name, "always verified.*ca_file") for name in ("verify", "verify_ssl", "ssl")),
-        ("proxies", "did you mean 'proxy'"),
+        *((name, "always verified.*ca_file") for name in ("verify_ssl", "ssl")),
         ("api_key", "did you mean 'auth'"),
         ("cert", "did you mean 'ca_file'"),
     ],

@@ -9,8 +9,6 @@ import threading
 import boardlot as bl
 import pytest
 
-from ..support.clients import client_of
-from ..support.logins import quotes, sign_in
 from ..support.service import StandInService, response
 from ..support.threads import wait_until
 
@@ -30,22 +28,6 @@ def reported(monkeypatch):
     reported = []
     monkeypatch.setattr(sys, "unraisablehook", lambda one: reported.append(str(one.exc_value)))
     return reported
-
-
-def test_a_prefix_of_the_base_url_is_in_the_path_and_not_in_the_route():
-    events = []
-    with (
-        StandInService([OK, OK]) as server,
-        bl.Client(f"{server.base_url}/open", on_request=events.append) as client,
-    ):
-        client.dividends("HK.00700")
-        client.request("GET", "/own")
-    # A custom request has no route.
-    assert [(event.path, event.route) for event in events] == [
-        (f"/open{PATH}", ROUTE),
-        ("/open/own", None),
-    ]
-    assert events[1].endpoint == "GET /own"
 
 
 # The caller's context
@@ -95,16 +77,6 @@ def test_hooks_of_concurrent_tasks_run_each_in_its_own_context(sandbox, work):
     asyncio.run(main())
     assert all(len(users) == 1 for users in seen.values())
     assert set().union(*seen.values()) == {f"user {n}" for n in range(5)}
-
-
-def test_a_token_is_refreshed_in_the_context_of_a_call(server):
-    seen = []
-    client = client_of(
-        server, sign_in(server), on_request=lambda e: seen.append((e.path, USER.get()))
-    )
-    server.expire()
-    run_as("alice", quotes, client)
-    assert len(seen) > 1 and {user for _, user in seen} == {"alice"}
 
 
 def test_log_handlers_see_the_callers_context(sandbox, caplog, monkeypatch):

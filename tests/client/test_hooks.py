@@ -144,14 +144,15 @@ def test_hooks_are_called_before_and_after_each_attempt(mode):
         return [BUSY, response(drop=True), OK][len(seen) - 1]
 
     with StandInService(script) as server:
-        called(mode, server.base_url, lambda client: client.dividends("HK.00700"), **hooks.options)
+        base_url = f"{server.base_url}/open"
+        called(mode, base_url, lambda client: client.dividends("HK.00700"), **hooks.options)
         until_there_are(6, hooks.events)
     host = f"127.0.0.1:{server.port}"
     facts = [
         (kind, e.endpoint, e.route, e.method, e.host, e.path, e.attempt) for kind, e in hooks.events
     ]
     assert facts == [
-        (kind, "dividends", ROUTE, "GET", host, PATH, attempt)
+        (kind, "dividends", ROUTE, "GET", host, f"/open{PATH}", attempt)
         for attempt in (1, 2, 3)
         for kind in ("request", "response")
     ]
@@ -193,6 +194,8 @@ def test_no_event_shows_a_query_a_body_or_a_header():
         options = {"auth": bl.BearerToken(word), "headers": {"X-Word": word}, **hooks.options}
         with bl.Client(server.base_url, max_retries=0, **options) as client:
             client.request("POST", "/x", query={"word": word}, body={"word": word})
+    # A custom request has no route.
+    assert {(event.endpoint, event.route) for _, event in hooks.events} == {("POST /x", None)}
     for _, event in hooks.events:
         seen = [str(getattr(event, name)) for name in dir(event) if not name.startswith("__")]
         assert word not in repr(event) + str(event) + " ".join(seen)

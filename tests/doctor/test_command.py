@@ -67,9 +67,6 @@ def test_the_command_takes_a_proxy_and_certificates(service, authority):
 def test_the_command_says_what_to_pass(capsys):
     assert main(["doctor"]) == 2
     assert "pass --base-url URL, or --profile NAME" in capsys.readouterr().err
-    both = ["--key-id", "k", "--key-file", "key.pem", "--client-id", "c"]
-    assert main(["doctor", "--base-url", "https://127.0.0.1:9", *both]) == 2
-    assert "are mutually exclusive" in capsys.readouterr().err
 
 
 def test_the_command_shows_a_key_file_that_is_missing(capsys):

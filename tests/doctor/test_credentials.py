@@ -6,6 +6,7 @@ import boardlot as bl
 import pytest
 from boardlot import doctor
 
+from ..support.keys import uploaded_key
 from .findings import SECRET, WAY, closed_port, failed, found, logged_in, states
 
 # A key
@@ -16,11 +17,8 @@ from .findings import SECRET, WAY, closed_port, failed, found, logged_in, states
     [("Ed25519", "Ed25519;"), ("RSA-SHA256", "RSA-SHA256 with 3,072 bits;")],
 )
 def test_a_key_is_described_and_accepted(algorithm, kind, sandbox, tmp_path):
-    made = bl.generate_key(algorithm)
-    file = tmp_path / "key.pem"
-    file.touch(0o600)
-    file.write_text(made.private_pem)
-    key = bl.ApiKey(sandbox.upload_key(made.public_pem), file)
+    key_id, file = uploaded_key(sandbox, tmp_path, algorithm)
+    key = bl.ApiKey(key_id, file)
     findings = found(sandbox.base_url, auth=key)
     assert failed(findings) == []
     assert {step: finding.detail for step, finding in findings.items() if step not in WAY} == {

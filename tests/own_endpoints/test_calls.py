@@ -77,20 +77,6 @@ def test_every_style_of_paging_returns_each_row_once(served, style, mode):
     assert rows == everything
 
 
-@pytest.mark.parametrize("style", PAGED)
-def test_a_checkpoint_resumes_after_the_last_row(served, style):
-    endpoint = PAGED[style]
-    with served.client() as client:
-        whole = list(client.pages(endpoint))
-        pager = client.pages(endpoint)
-        first = [next(pager) for _ in range(120)]
-        checkpoint = pager.checkpoint()
-        with served.client() as other:
-            assert first + list(other.pages(endpoint, resume=checkpoint)) == whole
-        with pytest.raises(bl.ConfigError, match="another call"):
-            client.pages(endpoint, resume=checkpoint, code="HK.00700")
-
-
 def test_declared_fields_are_typed_columns_and_others_are_inferred(served):
     pl = pytest.importorskip("polars")
     endpoint = PAGED["date range by a place"]
