@@ -153,17 +153,13 @@ def table(rows):
 
 
 def test_security_40_wide_records_are_frames_with_every_field():
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     records = _core._response_parser(*READ)(two_wide(60_000))
     names = [field.name for field in records.schema]
     names += [f"{mark}{n}" for mark in "ab" for n in range(2000)]
-    assert records.to_arrow().column_names == names
-    assert records.to_polars().columns == names
+    assert records.to_arrow().column_names == records.to_polars().columns == names
     frame = records.to_pandas()
-    assert list(frame.columns) == names and isinstance(frame, pandas.DataFrame)
-    assert str(frame["a7"].dtype) == "Int64" and frame["a7"][0] == 7
-    assert frame["a7"].isna().tolist() == [False, True]
-    assert isinstance(records.to_polars(), polars.DataFrame)
+    assert list(frame.columns) == names
+    assert str(frame["a7"].dtype) == "Int64" and frame["a7"].isna().tolist() == [False, True]
 
 
 def test_security_40_fields_without_end_are_rejected_before_they_are_columns():
