@@ -1,6 +1,7 @@
 """Awaiting in event loops of all kinds: each is woken, none is held on to."""
 
 import asyncio
+import contextlib
 from pathlib import Path
 
 import boardlot as bl
@@ -24,33 +25,26 @@ def sandbox():
         yield sandbox
 
 
-def run_in(event_loop, work):
-    try:
-        return event_loop.run_until_complete(work)
-    finally:
-        event_loop.close()
-
-
 async def many_times(client):
     return await asyncio.gather(*(client.server_time() for _ in range(50)))
 
 
 @pytest.mark.parametrize("kind", [asyncio.SelectorEventLoop, WatchesNothing])
 def test_fifty_calls_at_once_all_return(sandbox, kind):
-    assert len(run_in(kind(), many_times(sandbox.async_client()))) == 50
+    with contextlib.closing(kind()) as event_loop:
+        times = event_loop.run_until_complete(many_times(sandbox.async_client()))
+    assert len(times) == 50
 
 
 def test_a_loop_that_stops_and_resumes_gets_what_finished_meanwhile(sandbox):
-    client, event_loop = sandbox.async_client(), asyncio.new_event_loop()
+    client = sandbox.async_client()
 
     async def begin():
         return asyncio.ensure_future(client.server_time())
 
-    async def end(task):
-        return await task
-
-    task = event_loop.run_until_complete(begin())
-    assert run_in(event_loop, end(task))
+    with contextlib.closing(asyncio.new_event_loop()) as event_loop:
+        task = event_loop.run_until_complete(begin())
+        assert event_loop.run_until_complete(task)
 
 
 @pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="this system does not show them")
@@ -102,6 +96,5 @@ def test_an_exception_while_tasks_are_woken_leaves_no_other_waiting(sandbox):
             return [await next(ended) for _ in range(63)]
 
     before = len(sandbox.requests)
-    event_loop = asyncio.new_event_loop()
-    assert len(event_loop.run_until_complete(main())) == 63
-    event_loop.close()
+    with contextlib.closing(asyncio.new_event_loop()) as event_loop:
+        assert len(event_loop.run_until_complete(main())) == 63

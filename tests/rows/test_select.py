@@ -53,8 +53,6 @@ def test_dicts_frames_and_schema_have_the_selected_fields_in_their_order(indent)
     types = ["double", "timestamp[us, tz=UTC]", "string"]
     found = [(one.name, str(one.type)) for one in table.schema]
     assert found == list(zip(names, types, strict=True))
-        zip(names, types, strict=True)
-    )
     assert table["create_time"].null_count == 1
     assert list(part.to_pandas().columns) == part.to_polars().columns == names
     typed = part.to_dicts(typed=True)
