@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import random
 import time
+from importlib import import_module
 
 import boardlot as bl
 
@@ -78,20 +79,16 @@ MODES = {
 
 # Each runs a step for at most so long; None where it was interrupted.
 async def in_wait_for(step, seconds):
-    try:
+    with contextlib.suppress(asyncio.TimeoutError):
         return await asyncio.wait_for(step, seconds)
-    except asyncio.TimeoutError:
-        return None
 
 
 async def in_cancelled_task(step, seconds):
     task = asyncio.ensure_future(step)
     await asyncio.sleep(seconds)  # time: a deadline is what is tried
     task.cancel()
-    try:
+    with contextlib.suppress(asyncio.CancelledError):
         return await task
-    except asyncio.CancelledError:
-        return None
 
 
 async def busy():
@@ -139,15 +136,11 @@ def main():
     options = options_of("modes", "loop")
     modes = options.modes.split(",")
     random.seed(options.seed)
-    if options.loop == "uvloop":
-        from uvloop import new_event_loop
-    else:
-        from asyncio import new_event_loop
 
     async def read_in_all_modes():
         return {mode: await read_for(options.seconds / len(modes), MODES[mode]) for mode in modes}
 
-    with contextlib.closing(new_event_loop()) as event_loop:
+    with contextlib.closing(import_module(options.loop).new_event_loop()) as event_loop:
         report(**event_loop.run_until_complete(read_in_all_modes()))
 
 
