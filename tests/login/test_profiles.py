@@ -11,17 +11,19 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 from boardlot import _core
+from boardlot.cli import main
 
 from ..support.interrupts import ends_at_once
 from ..support.threads import wait_until
 
 fcntl = pytest.importorskip("fcntl", reason="locks, links and modes of POSIX")
+resource = pytest.importorskip("resource")
 
 URL = "https://api.example.com"
-ROUNDS = 2
 KEEP = """
 import sys
 from boardlot import _core
+from boardlot.cli import main
 for name in sys.argv[1:]:
     entry = {"base_url": "https://api.example.com", "kind": "oauth"}
     _core._save_profile(name, {**entry, "client_id": f"client-{name}"})
@@ -43,7 +45,7 @@ def profiles(*names):
 
 
 def test_profiles_that_are_written_at_once_are_all_kept(config):
-    for number in range(ROUNDS):
+    for number in range(2):
         names = [f"p{number}-{process}" for process in range(4)]
         line = [sys.executable, "-c", KEEP]
         started = [subprocess.Popen([*line, f"{n}-a", f"{n}-b", f"{n}-c"]) for n in names]
@@ -123,11 +125,8 @@ def test_links_in_a_circle_are_an_error(config):
 @pytest.mark.parametrize("mode", [0o640, 0o400])
 def test_mode_comments_and_all_the_rest_stay(mode, config):
     config.parent.mkdir(parents=True)
-    text = (
-        "# My profiles.\n\n[profiles.live]   # the real one\n"
-        'base_url  =  "https://api.example.com"\n'
-        'auth = { kind = "api_key", key_id = "k", private_key = "k.pem" } # not here\n'
-    )
+    auth = 'auth = { kind = "api_key", key_id = "k", private_key = "k.pem" } # not here'
+    text = f'# My own.\n\n[profiles.live]   # the real one\nbase_url  =  "{URL}"\n{auth}\n'
     config.write_text(text)
     config.chmod(mode)
     before = config.stat()
@@ -148,8 +147,6 @@ def test_a_file_that_root_changes_stays_its_owners(config):
 
 
 def test_a_full_disk_leaves_the_file_as_it_was(config):
-    import resource
-
     keep("first")
     before = config.read_bytes()
     done = subprocess.run(
@@ -176,9 +173,6 @@ def test_what_cannot_take_the_profile_is_left_as_it_is(text, config):
 def test_a_login_requests_nothing_if_its_profile_cannot_be_written(
     way, config, tmp_path, monkeypatch, capsys
 ):
-    pytest.importorskip("click")
-    from boardlot.cli import main
-
     if way == "a file":
         config.parent.parent.mkdir()
         config.parent.write_text("")
@@ -204,9 +198,6 @@ def test_a_login_requests_nothing_if_its_profile_cannot_be_written(
 def test_a_profile_that_cannot_be_written_after_all_leaves_a_login_that_can_be_used(
     config, tmp_path, monkeypatch, capsys
 ):
-    pytest.importorskip("click")
-    from boardlot.cli import main
-
     def login(base_url, *, open_browser, **options):
         flow = bl.begin_login(base_url, **options)
         # Another process was quicker.
