@@ -2,12 +2,14 @@
 
 import asyncio
 import contextlib
+import weakref
 from pathlib import Path
 
 import boardlot as bl
 import pytest
 
 from ..support.threads import wait_until
+from ..threads.cycles import collect
 
 OPEN_FILES = Path("/dev/fd")
 
@@ -48,13 +50,20 @@ def test_a_loop_that_stops_and_resumes_gets_what_finished_meanwhile(sandbox):
 
 
 @pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="this system does not show them")
-def test_loops_that_come_and_go_leave_no_files_open(sandbox):
-    client = sandbox.async_client()
-    asyncio.run(client.server_time())
-    before = len(list(OPEN_FILES.iterdir()))
+def test_security_41_loops_that_come_and_go_leave_no_files_open_and_are_collected(sandbox):
+    client, loops, before = sandbox.async_client(), [], None
+
+    async def use():
+        loops.append(weakref.ref(asyncio.get_running_loop()))
+        await client.server_time()
+
     for _ in range(20):
-        asyncio.run(client.server_time())
+        asyncio.run(use())
+        before = before or len(list(OPEN_FILES.iterdir()))
     assert len(list(OPEN_FILES.iterdir())) <= before + 2
+    collect()
+    # The last one is forgotten when the next one comes.
+    assert sum(loop() is not None for loop in loops) <= 1
 
 
 @pytest.mark.filterwarnings("ignore:the next page of plate_stocks was never:RuntimeWarning")

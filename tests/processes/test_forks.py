@@ -56,8 +56,9 @@ def test_security_32_children_of_every_kind_get_the_client_and_use_it(sandbox, k
 
 
 FORKING = """
-    import asyncio, os, signal, sys, threading
+    import asyncio, os, sys, threading
     import boardlot as bl
+    from tests.support.processes import forked
     client = bl.Client(sys.argv[1], auth=bl.ApiKey(*sys.argv[2:4]))
     awaited = bl.AsyncClient(sys.argv[1], auth=bl.ApiKey(*sys.argv[2:4]))
     going = True
@@ -71,18 +72,12 @@ FORKING = """
     threads.append(threading.Thread(target=lambda: asyncio.run(loop())))
     for thread in threads:
         thread.start()
+    def use():
+        client.server_time()
+        asyncio.run(awaited.server_time())
     failed = 0
     for _ in range(int(sys.argv[4])):
-        child = os.fork()
-        if child == 0:
-            signal.alarm(120)
-            try:
-                client.server_time()
-                asyncio.run(awaited.server_time())
-                os._exit(0)
-            finally:
-                os._exit(1)
-        failed += os.waitpid(child, 0)[1] != 0
+        failed += os.waitpid(forked(use), 0)[1] != 0
     going = False
     for thread in threads:
         thread.join()
@@ -103,8 +98,9 @@ def test_security_32_forks_in_the_middle_of_the_work_of_others(
 
 
 FORKED_PAGERS = """
-    import asyncio, os, signal
+    import asyncio, os
     import boardlot as bl
+    from tests.support.processes import forked
     sandbox = bl.Sandbox(seed=7, fills=120)
     sandbox.faults = bl.Faults(latency=0.2)
     client = sandbox.async_client()
@@ -121,13 +117,9 @@ FORKED_PAGERS = """
             # A thread that the child does not have is working for it.
             waiting = asyncio.ensure_future(pager.__anext__())
             await asyncio.sleep(0)
-            child = os.fork()
-            if child == 0:
-                signal.alarm(240)
-                try:
-                    os._exit(asyncio.run(rest(pager)) != whole[taken:])
-                finally:
-                    os._exit(1)
+            def go_on():
+                assert asyncio.run(rest(pager)) == whole[taken:]
+            child = forked(go_on)
             statuses.append(os.waitpid(child, 0)[1])
             assert [(await waiting)["deal_id"], *await rest(pager)] == whole[taken:]
         print(len(whole), statuses)
@@ -143,19 +135,14 @@ def test_security_32_a_child_goes_on_with_a_pager_that_its_parent_waits_for():
 
 
 FORKED_BY_C = """
-    import asyncio, ctypes, os, signal, sys
+    import asyncio, ctypes, os, sys
     import boardlot as bl
+    from tests.support.processes import forked
     client, awaited = bl.Client(sys.argv[1]), bl.AsyncClient(sys.argv[1])
-    client.server_time(), asyncio.run(awaited.server_time())
-    child = ctypes.PyDLL(None).fork()
-    if child == 0:
-        signal.alarm(240)
-        try:
-            client.server_time(), asyncio.run(awaited.server_time())
-            os._exit(0)
-        finally:
-            os._exit(1)
-    print(os.waitpid(child, 0)[1])
+    def use():
+        client.server_time(), asyncio.run(awaited.server_time())
+    use()
+    print(os.waitpid(forked(use, ctypes.PyDLL(None).fork), 0)[1])
     """
 
 
@@ -207,17 +194,15 @@ ENDINGS = {
         loop.run_forever()
         """,
     "the middle of an iteration": """
-        for seen, _ in enumerate(client.fills_history("281756", "HK")):
-            if seen == number * 7 % 120:
-                break
+        fills = client.fills_history("281756", "HK")
+        for _ in range(number * 7 % 120 + 1):
+            next(fills)
         """,
     "the middle of an asynchronous iteration": """
         async def main():
-            seen = 0
-            async for _ in awaited.fills_history("281756", "HK"):
-                seen += 1
-                if seen > number * 7 % 120:
-                    break
+            fills = awaited.fills_history("281756", "HK")
+            for _ in range(number * 7 % 120 + 1):
+                await anext(fills)
         asyncio.run(main())
         """,
 }
