@@ -83,6 +83,7 @@ def test_empty_results(records, count):
         # A value that is not a time in the declared unit is shown unchanged.
         ("ms", 2**63 - 1, "9223372036854775807"),
         ("us", "soon", "soon"),
+        ("ms", True, "True"),
         ("ms", 1.5, "1.5"),
         ("weeks", 3, "3"),
     ],

@@ -20,13 +20,16 @@ Price = NewType("Price", Decimal)
     [
         ("price", str, "350.20", "350.20"),
         ("price", str, "", ""),
+        ("price", str | None, "", ""),
         ("price", str | None, None, None),
         ("side", str, 1, "1"),
         ("price", float, "350.20", 350.2),
+        ("price", float, 2, 2.0),
         ("price", float | None, "", None),
         ("price", Decimal, 0.1, Decimal("0.1")),
         ("price", Annotated[Decimal, "HKD"] | None, None, None),
         ("price", Price, "-1e-7", Decimal("-1e-7")),
+        ("qty", int, "100", 100),
         ("qty", int, "100.0", 100),
         ("qty", int, 1e2, 100),
         ("side", int, 2**64, 2**64),
@@ -48,7 +51,9 @@ Price = NewType("Price", Decimal)
         ("side", bl.SimSide, 3, bl.SimSide.SHORT_SELL),
         ("new", dict, {"a": [1, {"b": None}]}, {"a": [1, {"b": None}]}),
         ("new", list, [1, "x", []], [1, "x", []]),
+        ("new", dict[str, Any], {}, {}),
         ("new", Any, 1.5, 1.5),
+        ("new", object, None, None),
     ],
 )
 def test_each_annotation_has_its_conversion(name, annotation, sent, expected):
