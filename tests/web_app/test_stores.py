@@ -5,6 +5,7 @@ import contextlib
 import os
 import sqlite3
 import stat
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -61,14 +62,11 @@ def sqlite_store(tmp_path, example):
 
 
 @contextlib.contextmanager
-def workers(server, app, kind, path, key):
-    (client,) = server.clients.values()
-    arguments = (server.base_url, app.client_id, client.secret, kind, path, key)
+def workers(*arguments):
     with contextlib.ExitStack() as stack:
-        children = []
-        for _ in range(4):
-            children.append(stack.enter_context(python(WORKER, *arguments)))
-            stack.callback(children[-1].kill)
+        children = [stack.enter_context(python(WORKER, *arguments)) for _ in range(4)]
+        for child in children:
+            stack.callback(child.kill)
         assert {child.stdout.readline() for child in children} == {"ready\n"}
         yield children
 
@@ -82,20 +80,21 @@ def round_of(children, user):
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_security_43_four_workers_refresh_a_user_once(server, tmp_path, request, kind):
+def test_security_43_four_workers_refresh_a_user_once(server, tmp_path, request, example, kind):
     key = base64.b64encode(KEY).decode()
     if kind == "sqlite":
-        path, store = tmp_path / "tokens.db", request.getfixturevalue("sqlite_store")()
+        from web_app.token_store import SqliteStore as Store
+
+        path = tmp_path / "tokens.db"
     else:
-        request.getfixturevalue("example")
-        from web_app.postgres_store import PostgresStore
+        from web_app.postgres_store import PostgresStore as Store
 
         path = request.getfixturevalue("postgres_address")
-        store = PostgresStore(path, KEY)
-    app = application(server, store)
+    app = application(server, Store(path, KEY))
     for user in ("alice", "bob"):
         log_in(server, app, user)
-    with workers(server, app, kind, path, key) as children:
+    (client,) = server.clients.values()
+    with workers(server.base_url, app.client_id, client.secret, kind, path, key) as children:
         assert round_of(children, "alice") == {"0"}
         assert server.counts["refresh_token"] == 0
         for n in range(1, 3):
@@ -144,10 +143,9 @@ class Recording(DictStore):
         self.note("enter")
         try:
             yield
-        except BaseException as error:
-            self.note(f"leave with {type(error).__name__}")
-            raise
-        self.note("leave")
+        finally:
+            error = sys.exc_info()[0]
+            self.note(f"leave with {error.__name__}" if error else "leave")
         if self.failing == "commit":
             self.kept = before
             raise OSError("no commit")

@@ -20,6 +20,7 @@ PRELOADED = """
     import os, sys
     import boardlot as bl
     from tests.support.applications import application, log_in, session_of
+    from tests.support.processes import forked
     with bl.Sandbox(seed=7) as sandbox:
         app = application(sandbox, bl.MemoryStore())
         log_in(sandbox, app, "alice")
@@ -32,17 +33,12 @@ PRELOADED = """
 
         assert call("alice") > 0
         sandbox.revoke_tokens()
-        children = []
-        for work in range(3):
-            child = os.fork()
-            if not child:
-                if work == 0:
-                    app.fetch_token(callback, **session_of(begun), user="bob")
-                    call("bob")
-                else:
-                    call("alice")
-                os._exit(0)
-            children.append(child)
+        def log_in_bob():
+            app.fetch_token(callback, **session_of(begun), user="bob")
+            call("bob")
+
+        works = [log_in_bob, lambda: call("alice"), lambda: call("alice")]
+        children = [forked(work) for work in works]
         print({os.waitpid(child, 0)[1] for child in children})
     """
 
