@@ -178,7 +178,7 @@ fn fits(kind: Kind, json: &str) -> bool {
     let checked = match kind {
         _ if is_null(raw) => Ok(()),
         Kind::Text => text(raw).map(drop),
-        Kind::Integer => integer(raw).map(drop),
+        Kind::Integer | Kind::IntegerNotZero => integer(raw).map(drop),
         Kind::Number => number(raw).map(drop),
         Kind::Flag => flag(raw).map(drop),
         Kind::Decimal => decimal_text(raw).map(drop),

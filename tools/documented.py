@@ -2,19 +2,27 @@
 
 Griffe reads docstrings from the compiled module and the types of arguments from its stub. Left to
 do here: constructors, which only the stub shows; what only a base has; names that mean nothing
-outside the stub; and examples, which stand in the docstrings without a fence.
+outside the stub; and the sections of each docstring, which tools/reference.py writes.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import griffe
+
+# The build of the site loads this file by its path.
+sys.path.insert(0, str(Path(__file__).parent))
+from reference import Reference
+
+DOCS = Path(__file__).parents[1] / "docs"
 
 EXAMPLE = re.compile(r"^( *)>>> .*?(?=\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)
 FENCED = r"\1```pycon\n\g<0>\n\1```"
@@ -32,6 +40,52 @@ GUIDES = {
     "paginate": "paging",
     "explain": "signing",
 }
+# The page about all that a class has, or a module.
+PAGES = {
+    "ApiKey": "signing",
+    "Archive": "archive",
+    "AsyncOAuthApp": "web-applications",
+    "AsyncPager": "paging",
+    "BearerToken": "signing",
+    "DateRange": "custom-endpoints",
+    "EncryptedFileStore": "token-stores",
+    "Endpoint": "custom-endpoints",
+    "Faults": "testing",
+    "KeyringStore": "token-stores",
+    "LoginFlow": "login",
+    "MemoryStore": "token-stores",
+    "OAuth": "login",
+    "OAuthApp": "web-applications",
+    "Pager": "paging",
+    "RateLimit": "rate-limits",
+    "Records": "frames",
+    "Recorder": "testing",
+    "Replay": "testing",
+    "Sandbox": "testing",
+    "begin_login": "login",
+    "generate_key": "signing",
+    "load_endpoints": "custom-endpoints",
+    "login": "login",
+    "register_client": "web-applications",
+    "signature_payload": "signing",
+    "archive": "archive",
+    "calendar": "ipo-calendar",
+    "dask": "scale-out",
+    "doctor": "command-line",
+    "frames": "frames",
+    "notebook": "frames",
+    "otel": "logging",
+    "plots": "cookbook",
+    "polars": "scale-out",
+    "ray": "scale-out",
+    "spark": "scale-out",
+}
+# What each class inherits is shown as its own.
+BASES = {
+    "PagerBase": ("Pager", "AsyncPager"),
+    "OAuthAppBase": ("OAuthApp", "AsyncOAuthApp"),
+    "TokenStoreBase": ("KeyringStore", "EncryptedFileStore", "MemoryStore"),
+}
 # How a method came to be is of no use to who calls it.
 IDLE_LABELS = {"builtin", "class-attribute", "instance-attribute", "method descriptor"}
 
@@ -46,24 +100,81 @@ class Documented(griffe.Extension):
         griffe.merge_stubs(core, _stub(folder))
         for path in folder.glob("_[a-z]*.pyi"):
             core.del_member(path.stem)
-        for kind in core.members.values():
-            if isinstance(kind, griffe.Class):
-                _take_constructor(kind, stub[kind.name])
-        for name in ("Pager", "AsyncPager"):
-            _take_from_base(core[name], core["PagerBase"])
-        for name, method in pkg["_api.Client"].members.items():
-            if name.startswith("_") or name == "close":
-                continue
-            guide, docstring = GUIDES.get(name, "service"), method.docstring
-            docstring.value += f"\n\nGuide: [{guide.replace('-', ' ')}](../{guide}.md)"
+        for name, kind in list(core.members.items()):
+            own = stub.members.get(name)
+            if isinstance(kind, griffe.Alias) and isinstance(own, griffe.Class):
+                # Of a file of the stub that exports all of its names.
+                core.set_member(name, own)
+                pkg.set_member(name, griffe.Alias(name, own, parent=pkg))
+            if isinstance(core.members[name], griffe.Class):
+                _take_constructor(core.members[name], stub[name])
+        for base, kinds in BASES.items():
+            for name in kinds:
+                _take_from_base(core[name], core[base])
+        _take_from_base(pkg["archive.archive.Archive"], pkg["archive.reader.Reader"])
+        self._complete(pkg)
         for thing in _within(pkg):
             thing.labels -= IDLE_LABELS
-            if thing.docstring:
+            if thing.docstring and "Examples:" not in thing.docstring.value:
                 thing.docstring.value = EXAMPLE.sub(FENCED, thing.docstring.value)
             if isinstance(thing, griffe.Function):
                 _spell_out(thing, stub)
             elif isinstance(thing, griffe.Attribute):
                 thing.annotation = _plain(thing.annotation, stub)
+
+    def _complete(self, pkg: griffe.Module) -> None:
+        """Writes the sections of what the API pages show."""
+        shown = dict(_shown(pkg))
+        texts = {name: one.docstring.value for name, one in shown.items() if one.docstring}
+        # Docstrings name classes and functions without the modules in which they are.
+        texts |= {name.split(".", 1)[-1]: text for name, text in texts.items() if name not in texts}
+        reference = Reference(texts)
+        for name, one in shown.items():
+            if one.docstring:
+                is_called = one.is_function or "__init__" in one.members
+                parameters = _parameters(one) if is_called else []
+                returns = one.is_function and str(one.returns) not in ("None", "Self")
+                links = _links(name, one.docstring.value, shown)
+                text = reference.complete(name, one.docstring.value, parameters, returns, links)
+                one.docstring.value = text
+                # Those of the stub have no parser.
+                one.docstring.parser = pkg.docstring.parser
+                one.docstring.parser_options = pkg.docstring.parser_options
+
+
+def _shown(pkg: griffe.Module) -> Iterator[tuple[str, Any]]:
+    """The functions, classes and methods of the API pages, by their names below the package."""
+    for page in sorted((DOCS / "api").glob("*.md")):
+        for name in re.findall(r"^::: boardlot\.([\w.]+)$", page.read_text("utf-8"), re.MULTILINE):
+            one = pkg[name].final_target if isinstance(pkg[name], griffe.Alias) else pkg[name]
+            if one.is_function or one.is_class:
+                yield name, one
+            if one.is_class:
+                for member, value in one.all_members.items():
+                    if not member.startswith("_") and value.is_function:
+                        yield f"{name}.{member}", value.final_target if value.is_alias else value
+
+
+def _parameters(one: griffe.Function | griffe.Class) -> list[str]:
+    """The names of what is passed."""
+    parameters = list(one.parameters)
+    bound = [it for it in parameters[:1] if it.name in ("self", "cls")]
+    named = [it for it in parameters if not str(it.kind.value).startswith("variadic")]
+    return [it.name for it in named if it not in bound]
+
+
+def _links(name: str, text: str, shown: dict[str, Any]) -> list[str]:
+    """What to see also: its guide, its twin, and what its docstring names."""
+    first, _, method = name.partition(".")
+    is_client = first in ("Client", "AsyncClient")
+    guide = GUIDES.get(method, "service") if is_client else PAGES.get(first)
+    found = [f"[{guide.replace('-', ' ')}](../{guide}.md)"] if guide else []
+    twin = name.removeprefix("Async") if name.startswith("Async") else f"Async{name}"
+    named = re.findall(r"`(?:boardlot\.)?([\w.]+)(?:\([^`]*\))?`", text)
+    for other in dict.fromkeys([twin, *named, *(f"{first}.{one}" for one in named), first]):
+        if other in shown and other != name:
+            found.append(f"[`{other}`][boardlot.{other}]")
+    return found[:6]
 
 
 def _stub(folder: Path) -> griffe.Module:
@@ -82,9 +193,10 @@ def _stub(folder: Path) -> griffe.Module:
 
 def _take_constructor(kind: griffe.Class, stub: griffe.Class) -> None:
     """Show `__new__` of a native class as what its name is called with."""
+    # Of overloads, the last one takes the most.
+    made = stub.members.get("__new__") or (stub.overloads.get("__new__") or [None])[-1]
     if "__new__" in kind.members:
         kind.del_member("__new__")
-    made = stub.members.get("__new__")
     if isinstance(made, griffe.Function):
         made.name = "__init__"
         made.returns = None
@@ -99,9 +211,10 @@ def _take_from_base(kind: griffe.Class, base: griffe.Class) -> None:
         if name.startswith("_") or isinstance(member, griffe.Alias):
             continue
         if own is None:
-            kind.set_member(name, member)
-        elif own.docstring is None:
-            own.docstring = member.docstring
+            own = copy(member)
+            kind.set_member(name, own)
+        if own.docstring is None or own.docstring is member.docstring:
+            own.docstring = copy(member.docstring)
 
 
 def _within(module: griffe.Object) -> Iterator[griffe.Object]:

@@ -14,10 +14,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from base64 import b64encode
+from io import BytesIO
 from pathlib import Path
 
+import boardlot as bl
 import markdown
 import nbformat
+from boardlot import plots
+from matplotlib import pyplot as plt
 from PIL import Image, ImageChops
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -27,6 +32,8 @@ ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
 LARGEST = 300_000
 COLUMNS = 100
+# So much of a line is shown: a phone of 400 pixels draws it with letters of 10.
+SHOWN = 60
 # Of the demo's output, how many lines are shown from its start and from its end.
 FIRST, LAST = 24, 11
 CHARACTER, LINE, MARGIN = 8.4, 19, 18
@@ -79,20 +86,26 @@ def terminal_output(command: list[str]) -> list[str]:
 def spans(line: str) -> str:
     """A line as SVG, each run of one colour at its column."""
     out, column, colour = "", 0, ""
+    text = STYLE.sub("", line)
+    is_cut = len(text) > SHOWN and text[:SHOWN].strip() != ""
     for place, part in enumerate(STYLE.split(line)):
         if place % 2:
             colour = next((COLOURS[code] for code in part.split(";") if code in COLOURS), "")
-        elif part:
+            continue
+        shown = part[: max(0, SHOWN - column)]
+        if is_cut and shown and column + len(part) >= SHOWN:
+            shown = shown[: SHOWN - 1 - column] + "…"
+        if shown:
             fill = f' fill="{colour}"' if colour else ""
-            width = f' textLength="{len(part) * CHARACTER:.1f}"' if part.strip() else ""
+            width = f' textLength="{len(shown) * CHARACTER:.1f}"' if shown.strip() else ""
             x = MARGIN + column * CHARACTER
-            out += f'<tspan x="{x:.1f}"{width}{fill}>{html.escape(part)}</tspan>'
-            column += len(part)
+            out += f'<tspan x="{x:.1f}"{width}{fill}>{html.escape(shown)}</tspan>'
+        column += len(part)
     return out
 
 
 def terminal_picture(lines: list[str], name: str) -> str:
-    width, height = COLUMNS * CHARACTER + 2 * MARGIN, (len(lines) + 1) * LINE + 2 * MARGIN
+    width, height = SHOWN * CHARACTER + 2 * MARGIN, (len(lines) + 1) * LINE + 2 * MARGIN
     body = "\n".join(
         f'<text y="{MARGIN + (place + 1) * LINE}">{spans(line)}</text>'
         for place, line in enumerate(lines)
@@ -107,12 +120,14 @@ def terminal_picture(lines: list[str], name: str) -> str:
 
 
 PAGE = """<!doctype html><meta charset="utf-8"><style>
-body { font: 15px system-ui, "DejaVu Sans", sans-serif; margin: 24px; width: 950px; color: #1f2937 }
-.code { background: #f6f8fa; border: 1px solid #d8dee4; border-radius: 6px; padding: 2px 14px;
-        font-size: 13px; margin: 10px 0 }
-.output { margin: 6px 14px; overflow: hidden } .output img { max-width: 880px }
-table { border-collapse: collapse; font-size: 13px }
-td, th { border: 0; padding: 3px 10px; text-align: right }
+body { font: 14px system-ui, "DejaVu Sans", sans-serif; margin: 12px; width: 476px; color: #1f2937 }
+h2 { font-size: 18px; margin: 12px 0 6px }
+.code { background: #f6f8fa; border: 1px solid #d8dee4; border-radius: 6px; padding: 0 10px;
+        font-size: 12px; margin: 8px 0 }
+.code pre { white-space: pre-wrap }
+.output { margin: 6px 0; overflow: hidden } .output img { max-width: 476px }
+table { border-collapse: collapse; font-size: 11.5px }
+td, th { border: 0; padding: 2px 4px; text-align: right; white-space: nowrap }
 tr:nth-child(even) { background: #f6f8fa }
 STYLES</style>CELLS"""
 
@@ -134,12 +149,23 @@ def notebook_page() -> str:
         for output in cell.outputs:
             data = output.get("data", {})
             if "image/png" in data:
-                shown = f'<img src="data:image/png;base64,{data["image/png"].strip()}">'
+                shown = f'<img src="data:image/png;base64,{chart()}">'
             else:
                 text = html.escape(data.get("text/plain", output.get("text", "")))
                 shown = data.get("text/html", f"<pre>{text}</pre>")
             parts.append(f'<div class="output">{shown}</div>')
     return PAGE.replace("STYLES", formatter.get_style_defs()).replace("CELLS", "".join(parts))
+
+
+def chart() -> str:
+    """The notebook's chart, with letters that can be read where it is small."""
+    with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
+        figure, ax = plt.subplots(figsize=(4.76, 3), dpi=200, layout="constrained")
+        plots.dividends(client.dividends("HK.00700"), ax=ax)
+        ax.tick_params(axis="x", rotation=45)
+        png = BytesIO()
+        figure.savefig(png)
+    return b64encode(png.getvalue()).decode()
 
 
 def screenshot(page: str, path: Path) -> None:
@@ -150,7 +176,8 @@ def screenshot(page: str, path: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="page-") as folder:
         file = Path(folder, "page.html")
         file.write_text(page, "utf-8")
-        flags = ["--headless=new", "--no-sandbox", "--hide-scrollbars", "--window-size=1000,3000"]
+        flags = ["--headless=new", "--no-sandbox", "--hide-scrollbars", "--window-size=500,1500"]
+        flags += ["--force-device-scale-factor=2"]
         flags += [f"--screenshot={path}", f"--user-data-dir={folder}/profile"]
         subprocess.run([chromium, *flags, file.as_uri()], check=True, capture_output=True)
     image = Image.open(path).convert("RGB")

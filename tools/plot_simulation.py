@@ -26,7 +26,7 @@ def main(file: str, begin: int, end: int) -> None:
             for i in range(len(run["wanted"]) - WINDOW - SETTLED)
         ]
         runs.setdefault((run["kind"], run["name"]), shares)
-    figure, axes = plt.subplots(2, 3, figsize=(11, 5.2), sharex=True, layout="constrained")
+    figure, axes = plt.subplots(6, 1, figsize=(3.8, 14.4), sharex=True, layout="constrained")
     for axis, name in zip(axes.flat, NAMES, strict=True):
         axis.axvspan(begin / 60, end / 60, color="#eeeeee")
         for kind, label, colour in (
@@ -37,10 +37,8 @@ def main(file: str, begin: int, end: int) -> None:
             axis.plot([i / 60 for i in range(len(shares))], shares, color=colour, label=label)
         axis.set_title(name, fontsize=10)
         axis.set_ylim(0)
-    for axis in axes[1]:
-        axis.set_xlabel("minutes")
-    for axis in axes[:, 0]:
         axis.set_ylabel("% received in time")
+    axes.flat[-1].set_xlabel("minutes")
     axes.flat[0].legend(fontsize=8)
     figure.savefig(OUT, dpi=110)
     print(OUT)

@@ -53,7 +53,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import _records
     from ._core import _stores
-    from ._core._stores import *
+    from ._core._stores import *  # noqa: F403
     from ._records import *  # noqa: F403
     from .archive import Archive
 
@@ -100,7 +100,8 @@ if TYPE_CHECKING:
     __all__ += _records.__all__
 else:
     globals().update(_core._STORES)
-    __all__ += [*_core._STORES, *_RECORDS]
+    __all__ += list(_core._STORES)
+    __all__ += list(_RECORDS)
 
     # Hidden from type checkers, which would believe that every name exists.
 

@@ -211,8 +211,8 @@ class Client(_core.ClientBase):
     def server_time(self) -> datetime.datetime:
         """The service's clock.
 
-        Signed requests are rejected if the two clocks differ by more than 5 seconds; the client
-        then reads this clock and signs again.
+        Signed requests are rejected if the two clocks differ by more than the service's
+        threshold, 5 seconds by default; the client then reads this clock and signs again.
 
         Returns an aware UTC `datetime`, exact to the millisecond.
 
@@ -229,16 +229,16 @@ class Client(_core.ClientBase):
         start: arguments.Day,
         end: arguments.Day,
     ) -> Records[records.TradingDay]:
-        """The trading days of a market between two dates.
+        """The trading days of a market, from `start` to `end`.
 
         The service does not document the response: the records are the only list in it,
         unchanged. What is not an object becomes one with the field `value`.
 
         - `market`: Market prefix such as `HK`.
-        - `start`: First date, in the market's time zone. A `date`, an aware `datetime` (the
-          date that it shows) or `yyyy-MM-dd`.
-        - `end`: Last date, in the market's time zone. A `date`, an aware `datetime` (the date
-          that it shows) or `yyyy-MM-dd`.
+        - `start`: Start date. A `date`, an aware `datetime` (the date that it shows) or
+          `yyyy-MM-dd`.
+        - `end`: End date. A `date`, an aware `datetime` (the date that it shows) or
+          `yyyy-MM-dd`.
 
         Returns `Records` of `TradingDay`.
 
@@ -252,8 +252,9 @@ class Client(_core.ClientBase):
     def reference_futures(self, symbol: str) -> Records[records.RelatedFuture]:
         """The futures contracts related to a continuous futures contract.
 
-        Supported markets are HK, US, SG and JP. A symbol that is not a continuous futures
-        contract returns an empty list.
+        Supported markets are HK, US, SG and JP, and the input is a continuous futures contract. A
+        symbol that is not a future, or of a market without futures (such as AU, CA, SH, SZ and
+        MY), returns an empty list.
 
         - `symbol`: Typically a continuous futures contract, such as `HK.HSImain`.
 
@@ -326,7 +327,7 @@ class Client(_core.ClientBase):
         *,
         request_type: int | None = None,
     ) -> Records[records.HkIpo | records.UsIpo | records.CnIpo | records.SgIpo | records.MyIpo]:
-        """Subscribable and upcoming IPOs of a market, without historical ones.
+        """Recent subscribable and upcoming IPOs of a market, without historical ones.
 
         The data depends on the user's primary broker: without one for the market the list may be
         empty. A-shares cover SSE (with the STAR Market), SZSE (with ChiNext) and BSE.
@@ -350,9 +351,9 @@ class Client(_core.ClientBase):
     def dividends(self, symbol: str) -> Records[records.Dividend]:
         """The dividend history of a security, newest first, at most 100 records.
 
-        Supported: HK, US, A-shares (SH, SZ), SG, CA, AU and JP; fields vary by market. Securities
-        without dividends return an empty list. `.meta` has `total_dividend_count` and
-        `total_dividend_money` (reporting currency).
+        Supported: HK, US, A-shares (SH, SZ), SG, CA, AU and JP; fields vary by market. ETFs,
+        bonds, warrants, options, futures and indices without dividends return an empty list.
+        `.meta` has `total_dividend_count` and `total_dividend_money` (reporting currency).
 
         - `symbol`: Such as `HK.00700`.
 
@@ -379,9 +380,9 @@ class Client(_core.ClientBase):
         """The constituent stocks of a plate.
 
         The service documents neither the fields of a constituent nor the bounds of `limit`: the
-        fields are passed through unchanged, and a `limit` is at least 1. The service's
-        documentation shows a request header `X-Service-Client-Nnid` in its examples without
-        saying whether it is required: pass it with `Client(headers=...)`.
+        fields are passed through unchanged, and that a `limit` is at least 1 is boardlot's own
+        rule. The service's documentation shows a request header `X-Service-Client-Nnid` in its
+        examples without saying whether it is required: pass it with `Client(headers=...)`.
 
         - `plate_code`: `{market}.BK<digits>`, such as `HK.BK1001`.
         - `limit`: Page size; the service's own default and bounds are not shown.
@@ -784,8 +785,8 @@ class AsyncClient(_core.ClientBase):
     async def server_time(self) -> datetime.datetime:
         """The service's clock.
 
-        Signed requests are rejected if the two clocks differ by more than 5 seconds; the client
-        then reads this clock and signs again.
+        Signed requests are rejected if the two clocks differ by more than the service's
+        threshold, 5 seconds by default; the client then reads this clock and signs again.
 
         Returns an aware UTC `datetime`, exact to the millisecond.
 
@@ -802,16 +803,16 @@ class AsyncClient(_core.ClientBase):
         start: arguments.Day,
         end: arguments.Day,
     ) -> Records[records.TradingDay]:
-        """The trading days of a market between two dates.
+        """The trading days of a market, from `start` to `end`.
 
         The service does not document the response: the records are the only list in it,
         unchanged. What is not an object becomes one with the field `value`.
 
         - `market`: Market prefix such as `HK`.
-        - `start`: First date, in the market's time zone. A `date`, an aware `datetime` (the
-          date that it shows) or `yyyy-MM-dd`.
-        - `end`: Last date, in the market's time zone. A `date`, an aware `datetime` (the date
-          that it shows) or `yyyy-MM-dd`.
+        - `start`: Start date. A `date`, an aware `datetime` (the date that it shows) or
+          `yyyy-MM-dd`.
+        - `end`: End date. A `date`, an aware `datetime` (the date that it shows) or
+          `yyyy-MM-dd`.
 
         Returns `Records` of `TradingDay`.
 
@@ -825,8 +826,9 @@ class AsyncClient(_core.ClientBase):
     async def reference_futures(self, symbol: str) -> Records[records.RelatedFuture]:
         """The futures contracts related to a continuous futures contract.
 
-        Supported markets are HK, US, SG and JP. A symbol that is not a continuous futures
-        contract returns an empty list.
+        Supported markets are HK, US, SG and JP, and the input is a continuous futures contract. A
+        symbol that is not a future, or of a market without futures (such as AU, CA, SH, SZ and
+        MY), returns an empty list.
 
         - `symbol`: Typically a continuous futures contract, such as `HK.HSImain`.
 
@@ -899,7 +901,7 @@ class AsyncClient(_core.ClientBase):
         *,
         request_type: int | None = None,
     ) -> Records[records.HkIpo | records.UsIpo | records.CnIpo | records.SgIpo | records.MyIpo]:
-        """Subscribable and upcoming IPOs of a market, without historical ones.
+        """Recent subscribable and upcoming IPOs of a market, without historical ones.
 
         The data depends on the user's primary broker: without one for the market the list may be
         empty. A-shares cover SSE (with the STAR Market), SZSE (with ChiNext) and BSE.
@@ -923,9 +925,9 @@ class AsyncClient(_core.ClientBase):
     async def dividends(self, symbol: str) -> Records[records.Dividend]:
         """The dividend history of a security, newest first, at most 100 records.
 
-        Supported: HK, US, A-shares (SH, SZ), SG, CA, AU and JP; fields vary by market. Securities
-        without dividends return an empty list. `.meta` has `total_dividend_count` and
-        `total_dividend_money` (reporting currency).
+        Supported: HK, US, A-shares (SH, SZ), SG, CA, AU and JP; fields vary by market. ETFs,
+        bonds, warrants, options, futures and indices without dividends return an empty list.
+        `.meta` has `total_dividend_count` and `total_dividend_money` (reporting currency).
 
         - `symbol`: Such as `HK.00700`.
 
@@ -952,9 +954,9 @@ class AsyncClient(_core.ClientBase):
         """The constituent stocks of a plate.
 
         The service documents neither the fields of a constituent nor the bounds of `limit`: the
-        fields are passed through unchanged, and a `limit` is at least 1. The service's
-        documentation shows a request header `X-Service-Client-Nnid` in its examples without
-        saying whether it is required: pass it with `Client(headers=...)`.
+        fields are passed through unchanged, and that a `limit` is at least 1 is boardlot's own
+        rule. The service's documentation shows a request header `X-Service-Client-Nnid` in its
+        examples without saying whether it is required: pass it with `Client(headers=...)`.
 
         - `plate_code`: `{market}.BK<digits>`, such as `HK.BK1001`.
         - `limit`: Page size; the service's own default and bounds are not shown.

@@ -58,7 +58,7 @@ ENDPOINTS = (
         arguments=(),
         command="time",
         summary="The service's clock.",
-        notes="Signed requests are rejected if the two clocks differ by more than 5 seconds; the client then reads this clock and signs again.",
+        notes="Signed requests are rejected if the two clocks differ by more than the service's threshold, 5 seconds by default; the client then reads this clock and signs again.",
         parameters=(),
         examples=(
             "boardlot --base-url https://api.example.com time",
@@ -76,12 +76,12 @@ ENDPOINTS = (
             "2026-01-05",
         ),
         command="trading-days",
-        summary="The trading days of a market between two dates.",
+        summary="The trading days of a market, from start to end.",
         notes="The service does not document the response: the records are the only list in it, unchanged. What is not an object becomes one with the field value.",
         parameters=(
             Parameter("market", "market", "Market prefix such as HK.", required=True),
-            Parameter("start", "day", "First date, in the market's time zone. As yyyy-MM-dd.", required=True),
-            Parameter("end", "day", "Last date, in the market's time zone. As yyyy-MM-dd.", required=True),
+            Parameter("start", "day", "Start date. As yyyy-MM-dd.", required=True),
+            Parameter("end", "day", "End date. As yyyy-MM-dd.", required=True),
         ),
         examples=(
             "boardlot --profile live trading-days HK 2026-01-01 2026-01-31",
@@ -99,7 +99,7 @@ ENDPOINTS = (
         ),
         command="futures",
         summary="The futures contracts related to a continuous futures contract.",
-        notes="Supported markets are HK, US, SG and JP. A symbol that is not a continuous futures contract returns an empty list.",
+        notes="Supported markets are HK, US, SG and JP, and the input is a continuous futures contract. A symbol that is not a future, or of a market without futures (such as AU, CA, SH, SZ and MY), returns an empty list.",
         parameters=(
             Parameter("symbol", "symbol", "Typically a continuous futures contract, such as HK.HSImain.", required=True),
         ),
@@ -134,7 +134,7 @@ ENDPOINTS = (
             "us",
         ),
         command="ipos",
-        summary="Subscribable and upcoming IPOs of a market, without historical ones.",
+        summary="Recent subscribable and upcoming IPOs of a market, without historical ones.",
         notes="The data depends on the user's primary broker: without one for the market the list may be empty. A-shares cover SSE (with the STAR Market), SZSE (with ChiNext) and BSE.",
         parameters=(
             Parameter("market", "choice", "hk, us, cn (A-shares), sg or my.", required=True, choices=("hk", "us", "cn", "sg", "my",)),
@@ -249,7 +249,7 @@ ENDPOINTS = (
         ),
         command="dividends",
         summary="The dividend history of a security, newest first, at most 100 records.",
-        notes="Supported: HK, US, A-shares (SH, SZ), SG, CA, AU and JP; fields vary by market. Securities without dividends return an empty list.",
+        notes="Supported: HK, US, A-shares (SH, SZ), SG, CA, AU and JP; fields vary by market. ETFs, bonds, warrants, options, futures and indices without dividends return an empty list.",
         parameters=(
             Parameter("symbol", "symbol", "Such as HK.00700.", required=True),
         ),
@@ -287,7 +287,7 @@ ENDPOINTS = (
         ),
         command="plate",
         summary="The constituent stocks of a plate.",
-        notes="The service documents neither the fields of a constituent nor the bounds of limit: the fields are passed through unchanged, and a limit is at least 1.",
+        notes="The service documents neither the fields of a constituent nor the bounds of limit: the fields are passed through unchanged, and that a limit is at least 1 is boardlot's own rule.",
         parameters=(
             Parameter("plate_code", "symbol", "{market}.BK<digits>, such as HK.BK1001.", required=True),
             Parameter("limit", "integer", "Page size; the service's own default and bounds are not shown."),

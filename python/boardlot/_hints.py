@@ -4,15 +4,15 @@ Generated from `crates/service/src/error/exception.rs` by `make generate`: chang
 """
 
 HINTS = {
-    "BoardlotError": "If the message does not help, report the error.",
-    "ConfigError": "Correct what the message names.",
+    "BoardlotError": "",
+    "ConfigError": "",
     "InternalError": "Report this as a bug, with the message and the call that raised it.",
     "TransportError": "Check the base URL, the network and the proxy, then call again.",
     "RequestTimeout": "Call again, or set a larger `timeout`.",
     "ProtocolError": "Check that the base URL is the API's own and that no proxy or login page responds in its place.",
     "PaginationError": "Resume from `.checkpoint` later; report the error if it repeats.",
-    "ApiError": "See the service's message.",
-    "InvalidParameter": "Correct the argument that the message names.",
+    "ApiError": "Ask the service about the code or status, which its documentation does not explain; `.body` is its response.",
+    "InvalidParameter": "Check the arguments: the docstring of the method says what each of them accepts.",
     "InvalidSymbol": "Verify that the code exists and is written as {market}.{code}.",
     "ServiceError": "Call again later; report the error if it persists.",
     "AuthenticationError": "Check the key id and that its public key was uploaded, or check the token.",

@@ -46,9 +46,9 @@ class SimSide(IntEnum):
     SELL = 2
     """Sell"""
     SHORT_SELL = 3
-    """Short sell"""
+    """Short Sell"""
     BUY_BACK = 4
-    """Buy back"""
+    """Buy Back"""
 
 
 class SimOrderType(IntEnum):
@@ -66,7 +66,7 @@ class SimOrderStatus(IntEnum):
     SUBMITTED = 2
     """Submitted"""
     PARTIALLY_FILLED = 3
-    """Partially filled"""
+    """Partially Filled"""
     FILLED = 4
     """Filled"""
     CANCELLED = 5
@@ -76,7 +76,7 @@ class SimOrderStatus(IntEnum):
 
 
 class PositionType(IntEnum):
-    """The direction of a simulated position."""
+    """The values of `pstn_type` of a simulated position."""
 
     LONG = 0
     """Long"""
@@ -85,98 +85,73 @@ class PositionType(IntEnum):
 
 
 class IpoOfferType(str, Enum):
-    """How an IPO is offered (Hong Kong, US)."""
+    """The values of `offer_type` (Hong Kong, US)."""
 
     UNSUPPORTED = "UNSUPPORTED"
-    """Not supported"""
     PUBLIC_OFFER_ONLY = "PUBLIC_OFFER_ONLY"
-    """Public offer only"""
     INTERNATIONAL_PLACING_ONLY = "INTERNATIONAL_PLACING_ONLY"
-    """International placing only"""
     PUBLIC_AND_INTER_PLACING = "PUBLIC_AND_INTER_PLACING"
-    """Public offer and international placing"""
 
     def __str__(self) -> str:
         return str(self.value)
 
 
 class IpoSecurityType(str, Enum):
-    """What kind of security is offered (Hong Kong, Singapore, Malaysia)."""
+    """The values of `security_type` (Hong Kong, Singapore, Malaysia)."""
 
     NORMAL = "NORMAL"
-    """Ordinary security"""
     SPAC = "SPAC"
-    """Special purpose acquisition company"""
     HK_IBOND = "HK_IBOND"
-    """Hong Kong inflation-linked bond"""
     HK_CLIMATE_BOND = "HK_CLIMATE_BOND"
-    """Hong Kong climate bond"""
     HK_SILVER_BOND = "HK_SILVER_BOND"
-    """Hong Kong silver bond"""
     HK_ETF = "HK_ETF"
-    """Hong Kong ETF"""
     SG_ETF = "SG_ETF"
-    """Singapore ETF"""
 
     def __str__(self) -> str:
         return str(self.value)
 
 
 class IpoApplyStatus(str, Enum):
-    """The status of the user's own subscription (Hong Kong)."""
+    """The status of a subscription (Hong Kong)."""
 
     NOT_APPLIED = "NOT_APPLIED"
-    """No subscription"""
     APPLY_PENDING = "APPLY_PENDING"
-    """Subscription pending"""
     APPLY_PROCESSING = "APPLY_PROCESSING"
-    """Subscription in process"""
     APPLY_WON = "APPLY_WON"
-    """Allotted"""
     APPLY_LOST = "APPLY_LOST"
-    """Not allotted"""
 
     def __str__(self) -> str:
         return str(self.value)
 
 
 class UsIpoStatus(str, Enum):
-    """The status of a US IPO."""
+    """The values of `stock_status` (US)."""
 
     PENDING = "PENDING"
-    """Subscription has not begun"""
     APPLYING = "APPLYING"
-    """Subscription is open"""
     CLOSED = "CLOSED"
-    """Subscription is closed"""
 
     def __str__(self) -> str:
         return str(self.value)
 
 
 class DividendProcess(str, Enum):
-    """Whether a dividend is paid or planned."""
+    """The values of `process` of a dividend."""
 
     IMPLEMENTATION = "Implementation"
-    """Carried out"""
     PLAN = "Plan"
-    """Planned"""
 
     def __str__(self) -> str:
         return str(self.value)
 
 
 class CryptoOrderStatus(str, Enum):
-    """The four open states of a crypto order."""
+    """The four open (unfilled) states of a crypto order."""
 
     PENDING_TRIGGER = "PENDING_TRIGGER"
-    """Waits for its trigger"""
     PENDING_NEW = "PENDING_NEW"
-    """On its way to the market"""
     NEW = "NEW"
-    """At the market"""
     PARTIAL_FILLED = "PARTIAL_FILLED"
-    """Partly filled"""
 
     def __str__(self) -> str:
         return str(self.value)
@@ -190,7 +165,7 @@ class IpoRequest(IntEnum):
     PENDING_LISTING = 10
     """Pending listing"""
     UPCOMING = 11
-    """Upcoming: subscribable and pending listing"""
+    """Upcoming (subscribable + pending listing)"""
 
 
 class CnIpoRequest(IntEnum):
@@ -213,7 +188,7 @@ TradingDay = dict[str, Any]
 
 
 class RelatedFuture(TypedDict):
-    """A futures contract related to another."""
+    """A related futures contract."""
 
     code: str
     """Contract code (continuous or expiry contract)"""
@@ -232,9 +207,9 @@ class RelatedFuture(TypedDict):
     future_main_contract: bool
     """True: front-month or continuous; false: regular expiration contract"""
     future_last_trade_time: str
-    """Last trading day; empty for continuous contracts (date)"""
+    """Last trading day; empty string for continuous contracts (date)"""
     list_time: int
-    """Listing time; 0 when there is no record of it (ms since 1970)"""
+    """Listing time; 0 when no listing time record (ms since 1970)"""
 
 
 class _HkIpoRequired(TypedDict):
@@ -249,9 +224,9 @@ class _HkIpoRequired(TypedDict):
     tc_name: str
     """Traditional Chinese name"""
     list_time: str
-    """Listing date; `--` when unavailable or not listed (date)"""
+    """Date; `--` when unavailable or not listed (date)"""
     list_timestamp: int
-    """Listing date; 0 if absent (ms since 1970)"""
+    """0 if absent (ms since 1970)"""
     ipo_price_min: float
     """Lower bound of the IPO price (HKD)"""
     ipo_price_max: float
@@ -293,13 +268,13 @@ class _HkIpoRequired(TypedDict):
     margin_fee_ratio_max: float
     """Max margin interest rate; default 0 (%)"""
     margin_lever_ratio: float
-    """Margin leverage multiple (x)"""
+    """Margin leverage multiple"""
     real_margin_lever_ratio: float
-    """Actual available leverage; default 0 (x)"""
+    """Actual available leverage; default 0"""
     margin_rate: float
     """Margin ratio, 4 decimal places"""
     dark_trade_date: str
-    """Grey market trading date; default empty (date)"""
+    """Grey market trading date; default empty string (date)"""
     dark_trade_timestamp: int
     """Grey market date; default 0 (ms since 1970)"""
     dark_trade_period: str
@@ -315,9 +290,9 @@ class _HkIpoRequired(TypedDict):
     show_intl_placing_info: bool
     """Placing data is shown to the current user"""
     intl_placing_apply_start_timestamp: int
-    """Placing start; default 0 (ms since 1970)"""
+    """Placing subscription start; default 0 (ms since 1970)"""
     intl_placing_apply_end_timestamp: int
-    """Placing deadline; default 0 (ms since 1970)"""
+    """Placing subscription deadline; default 0 (ms since 1970)"""
     intl_placing_apply_limit: float
     """Placing minimum subscription amount (HKD)"""
     intl_placing_apply_limit_str: str
@@ -325,13 +300,11 @@ class _HkIpoRequired(TypedDict):
     placing_countdown_secs: int
     """Placing deadline countdown; default 0 (s)"""
     offer_type: str
-    """How it is offered"""
     security_type: str
-    """What is offered"""
     apply_status: str
-    """The user's subscription"""
+    """Subscription status"""
     placing_apply_status: str
-    """The user's placing subscription"""
+    """Placing subscription status"""
 
 
 class HkIpo(_HkIpoRequired, total=False):
@@ -342,7 +315,7 @@ class HkIpo(_HkIpoRequired, total=False):
     etf_ipo_price_display: str
     """ETF issue price text (ETF IPOs only)"""
     etf_apply_status: str
-    """The user's ETF subscription (ETF IPOs only)"""
+    """ETF subscription status (ETF IPOs only)"""
 
 
 class UsIpo(TypedDict):
@@ -357,29 +330,26 @@ class UsIpo(TypedDict):
     tc_name: str
     """Traditional Chinese name"""
     list_time: str
-    """Listing date; `--` when unavailable or not listed (date)"""
+    """Date (date)"""
     list_timestamp: int
-    """Listing date; 0 if absent (ms since 1970)"""
+    """0 if absent (ms since 1970)"""
     ipo_price_min: float
-    """Lower bound of the IPO price (USD)"""
+    """(USD)"""
     ipo_price_max: float
-    """Upper bound of the IPO price (USD)"""
+    """(USD)"""
     issue_size: int
-    """Shares issued (shares)"""
+    """Issue size (shares)"""
     apply_limit: float
     """Minimum subscription amount (USD)"""
     apply_start_timestamp: int
-    """Subscription start (ms since 1970)"""
+    """(ms since 1970)"""
     apply_end_timestamp: int
-    """Subscription deadline (ms since 1970)"""
+    """(ms since 1970)"""
     lucky_timestamp: int
     """Expected ballot announcement (ms since 1970)"""
     stock_status: str
-    """Status of the IPO"""
     is_user_applied: bool
-    """The user has subscribed"""
     offer_type: str
-    """How it is offered"""
 
 
 class CnIpo(TypedDict):
@@ -394,25 +364,23 @@ class CnIpo(TypedDict):
     tc_name: str
     """Traditional Chinese name"""
     list_time: str
-    """Listing date; `--` when unavailable or not listed (date)"""
+    """Date; `--` when unavailable or not listed (date)"""
     list_timestamp: int
-    """Listing date; 0 if absent (ms since 1970)"""
+    """0 if absent (ms since 1970)"""
     apply_code: str
-    """Subscription code"""
     apply_upper_limit: int
-    """Subscription upper limit (shares)"""
+    """(shares)"""
     ipo_price: float
     """IPO price (CNY)"""
     winning_ratio: float
     """Winning ratio (%)"""
     issue_pe_rate: float
-    """Price-earnings ratio at issue"""
     apply_timestamp: int
-    """Subscription date (ms since 1970)"""
+    """(ms since 1970)"""
     winning_time: str
-    """Ballot announcement date (date)"""
+    """(date)"""
     winning_timestamp: int
-    """Ballot announcement (ms since 1970)"""
+    """(ms since 1970)"""
     is_has_won: bool
     """Ballot drawn"""
 
@@ -429,41 +397,38 @@ class SgIpo(TypedDict):
     tc_name: str
     """Traditional Chinese name"""
     list_time: str
-    """Listing date; `--` when unavailable or not listed (date)"""
+    """Date (date)"""
     list_timestamp: int
-    """Listing date; 0 if absent (ms since 1970)"""
+    """0 if absent (ms since 1970)"""
     ipo_price_min: float
-    """Lower bound of the IPO price (SGD)"""
+    """(SGD)"""
     ipo_price_max: float
-    """Upper bound of the IPO price (SGD)"""
+    """(SGD)"""
     offer_price_display: str
-    """Offer price text"""
+    """Display text"""
     issue_size_display: str
-    """Issue size text"""
+    """Display text"""
     apply_limit_display: str
-    """Minimum subscription text"""
+    """Display text"""
     market_cap_display: str
-    """Market capitalisation text"""
+    """Display text"""
     fund_amount_display: str
-    """Funds raised text"""
+    """Display text"""
     industry_display: str
-    """Industry text"""
+    """Display text"""
     managers_display: str
-    """Issue managers text"""
+    """Display text"""
     apply_limit: float
-    """Minimum subscription amount (SGD)"""
+    """(SGD)"""
     ipo_book_link: str
     """Prospectus link"""
     security_type: str
-    """What is offered"""
     apply_start_timestamp: int
-    """Subscription start (ms since 1970)"""
+    """(ms since 1970)"""
     apply_end_timestamp: int
-    """Subscription deadline (ms since 1970)"""
+    """(ms since 1970)"""
     is_subscribe_status: bool
-    """Currently subscribable"""
     is_user_applied: bool
-    """The user has subscribed"""
 
 
 class MyIpo(TypedDict):
@@ -478,45 +443,40 @@ class MyIpo(TypedDict):
     tc_name: str
     """Traditional Chinese name"""
     list_time: str
-    """Listing date; `--` when unavailable or not listed (date)"""
+    """Date (date)"""
     list_timestamp: int
-    """Listing date; 0 if absent (ms since 1970)"""
+    """0 if absent (ms since 1970)"""
     ipo_price: float
     """IPO price (MYR)"""
     issue_size: int
-    """Shares issued (shares)"""
+    """Issue size (shares)"""
     fund_amount: float
-    """Funds raised (MYR)"""
+    """Fund amount (MYR)"""
     market_cap: int
-    """Market capitalisation (MYR)"""
+    """Market cap (MYR)"""
     currency: str
-    """Currency code"""
+    """Code"""
     manager: str
-    """Issue manager"""
+    """Manager"""
     industry_plate: str
-    """Industry"""
+    """Industry plate"""
     business: str
     """Business"""
     ipo_book_link: str
-    """Prospectus link"""
     security_type: str
-    """What is offered"""
     apply_start_timestamp: int
-    """Subscription start (ms since 1970)"""
+    """(ms since 1970)"""
     apply_end_timestamp: int
-    """Subscription deadline (ms since 1970)"""
+    """(ms since 1970)"""
     draw_timestamp: int
     """Retail ballot time (ms since 1970)"""
     lucky_timestamp: int
-    """Ballot announcement (ms since 1970)"""
+    """(ms since 1970)"""
     apply_limit: float
-    """Minimum subscription amount (MYR)"""
+    """(MYR)"""
     is_subscribe_status: bool
-    """Currently subscribable"""
     is_user_applied: bool
-    """The user has subscribed"""
     support_leverage: bool
-    """Leverage supported"""
 
 
 class _DividendRequired(TypedDict):
@@ -548,7 +508,7 @@ class Dividend(_DividendRequired, total=False):
     payout_ratio: float
     """Payout ratio; only for A-shares (%)"""
     dividend_type: str
-    """Dividend type; only for SG, CA, AU and JP"""
+    """Dividend type; only for the data-vendor markets SG, CA, AU and JP"""
 
 
 PlateStock = dict[str, Any]
@@ -556,14 +516,14 @@ PlateStock = dict[str, Any]
 
 
 class CryptoOrderSymbolPair(TypedDict):
-    """Traded pair."""
+    """`symbol`, `base` and `quote`."""
 
     symbol: str
-    """Pair"""
+    """Symbol"""
     base: str
-    """Base currency"""
+    """Base"""
     quote: str
-    """Quote currency"""
+    """Quote"""
 
 
 class CryptoOrder(TypedDict):
@@ -574,7 +534,7 @@ class CryptoOrder(TypedDict):
     version: int
     """Record version"""
     symbol_pair: CryptoOrderSymbolPair
-    """Traded pair"""
+    """`symbol`, `base` and `quote`"""
     side: str
     """Order side (values such as BUY)"""
     order_qty: str
@@ -604,11 +564,11 @@ class CryptoOrder(TypedDict):
     is_close: bool
     """Close flag"""
     trigger_price: str
-    """Trigger price; empty when none (decimal)"""
+    """Trigger price; empty string when none (decimal)"""
     trigger_time: int
     """Trigger time; 0 when none (not shown)"""
     cash_order_qty: str
-    """Cash quantity; empty when none (decimal)"""
+    """Cash quantity; empty string when none (decimal)"""
 
 
 class SimOrder(TypedDict):
@@ -635,7 +595,7 @@ class SimOrder(TypedDict):
     avg_fill_price: str
     """Average fill price (decimal)"""
     aux_price: str | None
-    """Stop-loss price; null when none (decimal)"""
+    """Stop-loss price, or null (decimal)"""
     create_time: str
     """Created time (us since 1970)"""
     update_time: str
@@ -650,9 +610,9 @@ class SimPosition(TypedDict):
     pstn_id: str
     """Position id"""
     pstn_type: int
-    """Direction"""
+    """Position type"""
     market: int
-    """Market; its values are not shown"""
+    """Market; its allowed values are not shown"""
     symbol: str
     """Symbol"""
     stock_name: str
@@ -679,7 +639,7 @@ class Fill(TypedDict):
     """A historical fill."""
 
     trd_side: str
-    """Side, such as BUY"""
+    """Trade side, such as BUY"""
     deal_id: str
     """Deal id"""
     order_id: str

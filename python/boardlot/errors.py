@@ -43,8 +43,8 @@ class BoardlotError(Exception):
         endpoint: Name of the endpoint (`"dividends"`), or `"METHOD /path"` for `request` and
             `paginate`; `None` if no endpoint was involved.
         retryable: Whether the same call may succeed later.
-        hint: What to do about it, a sentence; the default is that of the class. A traceback
-            shows it below the message (Python 3.11 and newer).
+        hint: What to do about it, a sentence; empty if the message says it all. The default is that
+            of the class. A traceback shows it below the message (Python 3.11 and newer).
         checkpoint: The position of an interrupted iteration: pass it as `resume=` to the same
             call. `None` for everything but pagers.
     """
@@ -61,13 +61,13 @@ class BoardlotError(Exception):
         *,
         endpoint: str | None = None,
         retryable: bool = False,
-        hint: str = "",
+        hint: str | None = None,
         checkpoint: str | None = None,
     ) -> None:
         super().__init__(text)
         self.endpoint = endpoint
         self.retryable = retryable
-        self.hint = hint or _default_hint(type(self))
+        self.hint = _default_hint(type(self)) if hint is None else hint
         self.checkpoint = checkpoint
         # `add_note` is new in Python 3.11; on 3.10 the hint is an attribute only.
         add_note = getattr(self, "add_note", None)
@@ -96,7 +96,7 @@ class RequestTimeout(TransportError, TimeoutError):
 
 
 class ProtocolError(BoardlotError):
-    """An undocumented response format: bad JSON, no success mark, a redirect, too large."""
+    """An undocumented response format: bad HTTP or JSON, no success mark, a redirect, too large."""
 
 
 class PaginationError(ProtocolError):

@@ -6,6 +6,7 @@ from typing import Any
 
 from boardlot._core import Records
 from boardlot._support.cell_format import value_names
+from boardlot._support.extras import needs
 
 __all__ = ["show", "table_html"]
 
@@ -58,12 +59,8 @@ def table_html(records: Any, caption: str | None = None, **options: Any) -> str:
 
 
 def _itables() -> Any:
-    try:
+    with needs("itables", "interactive", "this table"):
         import itables
-    except ImportError as missing:
-        raise ImportError(
-            "this table needs itables: pip install 'boardlot[interactive]'", name=missing.name
-        ) from missing
     return itables
 
 

@@ -10,12 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-try:
+from boardlot._support.extras import needs
+
+with needs("opentelemetry-api", "otel", "boardlot.otel"):
     from opentelemetry import metrics, propagate, trace
-except ImportError as _missing:
-    raise ImportError(
-        "boardlot.otel needs opentelemetry-api: pip install 'boardlot[otel]'", name=_missing.name
-    ) from _missing
 
 from boardlot import AsyncClient, Client, ConfigError, RequestEvent, ResponseEvent, __version__
 

@@ -6,18 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-try:
+from boardlot._support.extras import needs
+
+with needs("polars 1.22 or newer", "polars", "boardlot.polars"):
     import polars as pl
     from polars.io.plugins import register_io_source
 
     # Earlier ones lose filters of a source on a time with a zone.
     if tuple(int(part) for part in pl.__version__.split(".")[:2]) < (1, 22):
         raise ImportError(f"polars {pl.__version__} is too old", name="polars")
-except ImportError as _missing:
-    raise ImportError(
-        "boardlot.polars needs polars 1.22 or newer: pip install -U 'boardlot[polars]'",
-        name=_missing.name,
-    ) from _missing
 
 import json
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-try:
+from boardlot._support.extras import needs
+
+with needs("Ray 2.60 or newer", "ray", "boardlot.ray"):
     import pyarrow as pa
     import ray
 
@@ -16,10 +18,6 @@ try:
     from ray.data import ReadTask
     from ray.data.block import BlockMetadata
     from ray.data.expressions import BinaryExpr, ColumnExpr, LiteralExpr, Operation
-except ImportError as _missing:
-    raise ImportError(
-        "boardlot.ray needs Ray 2.60 or newer: pip install -U 'boardlot[ray]'", name=_missing.name
-    ) from _missing
 
 from boardlot._support import partition_tables as tables
 from boardlot._support import partitions as parts

@@ -9,18 +9,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-try:
+from boardlot._support.extras import needs
+
+with needs("Spark 4.1 or newer", "spark", "boardlot.spark"):
     import pyarrow as pa
     from pyspark.sql import datasource as spark
     from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
     from pyspark.sql.types import StructType
 
-    spark.DataSourceReader.pushFilters  # noqa: B018
-except (ImportError, AttributeError) as _missing:
-    raise ImportError(
-        "boardlot.spark needs Spark 4.1 or newer: pip install -U 'boardlot[spark]'",
-        name="pyspark",
-    ) from _missing
+    if not hasattr(spark.DataSourceReader, "pushFilters"):
+        raise ImportError("pyspark is too old", name="pyspark")
 
 from boardlot import ApiKey, Client
 from boardlot._support import partition_tables as tables

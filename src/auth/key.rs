@@ -79,6 +79,14 @@ impl Algorithm {
 impl KeyPair {
     /// Reads a key from PEM text or DER bytes; `password` opens an encrypted PKCS#8 key.
     pub fn read(bytes: &[u8], password: Option<&[u8]>) -> Result<Self> {
+        Self::from_bytes(bytes, password).map_err(|error| {
+            let advice = "Pass the private key whose public key you uploaded, Ed25519 or RSA in PKCS#8 or \
+                          PKCS#1. `boardlot keygen` makes a new pair.";
+            error.with_advice(advice.to_owned())
+        })
+    }
+
+    fn from_bytes(bytes: &[u8], password: Option<&[u8]>) -> Result<Self> {
         if bytes.len() > MAX_BYTES {
             let shown = format!("{} bytes long", bytes.len());
             return Err(Error::argument("private_key", &shown, "at most 65,536 bytes"));

@@ -229,18 +229,26 @@ boardlot_service::shown_as!(
     this.redirect_port
 );
 
-/// The response to a registration (section 2.1).
+/// The record of a registered client (section 2.1), and its secret. Members that the response lacks are
+/// `None`.
+#[expect(missing_docs, reason = "the names of the document")]
 pub struct RegisteredClient {
     /// The id of the client.
     pub client_id: String,
     /// The secret of a confidential client, if the service issued one.
     pub client_secret: Option<Zeroizing<String>>,
-    /// The redirect URIs, as they are registered.
+    /// Its time of registration, in seconds since 1970.
+    pub client_id_issued_at: Option<i64>,
+    pub client_name: Option<String>,
     pub redirect_uris: Option<Vec<String>>,
+    pub grant_types: Option<Vec<String>>,
+    pub token_endpoint_auth_method: Option<String>,
+    pub response_types: Option<Vec<String>>,
+    pub registration_access_token: Option<Zeroizing<String>>,
+    pub registration_client_uri: Option<String>,
     /// The offered scopes, separated by spaces.
     pub scope: Option<String>,
-    /// The time of its registration, in seconds since 1970.
-    pub issued_at: Option<i64>,
+    pub pkce_required: Option<bool>,
 }
 
 boardlot_service::shown_as!(RegisteredClient, |this| "RegisteredClient({})", this.client_id);

@@ -47,7 +47,7 @@ impl Client {
     /// A time of the service in microseconds that is past when this returns, at which a range ends that a
     /// caller fixes for several requests: nothing arrives in it later.
     pub async fn service_now(&self) -> Result<i64> {
-        self.transport.service_now(|| "service_now".to_owned()).await
+        self.transport.service_now(|| None).await
     }
 
     /// The records of an endpoint; of one that returns pages, those of all pages.

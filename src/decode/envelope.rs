@@ -154,26 +154,28 @@ fn api_failure(
     if !is_failure {
         return None;
     }
+    let documented = code.and_then(|code| contract.failure(code));
     let class = FailureClass::of(&Evidence {
         status: status.as_u16(),
         code,
-        documented: code.and_then(|code| contract.error_code(code)),
+        documented: documented.map(|failure| failure.error_code),
         error_code: error_code.as_deref(),
         messages: &messages,
     });
-    Some(
-        ErrorKind::Api(ApiFailure {
-            class,
-            http_status: status.as_u16(),
-            code,
-            error_code,
-            message,
-            headers: header_pairs(response.headers()),
-            body: body_preview(response.body()),
-            retry_after: retry_after(response.headers(), SystemTime::now()),
-        })
-        .into(),
-    )
+    let error = Error::from(ErrorKind::Api(ApiFailure {
+        class,
+        http_status: status.as_u16(),
+        code,
+        error_code,
+        message,
+        headers: header_pairs(response.headers()),
+        body: body_preview(response.body()),
+        retry_after: retry_after(response.headers(), SystemTime::now()),
+    }));
+    Some(match documented.filter(|_| class == FailureClass::InvalidParameter) {
+        Some(failure) => error.with_advice(format!("{}.", failure.handling)),
+        None => error,
+    })
 }
 
 /// The beginning of a string's text: no more of it is unescaped than is held.

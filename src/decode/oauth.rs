@@ -71,30 +71,38 @@ pub(crate) fn parse_registration(response: &Response<Bytes>) -> Result<Registere
     let client_id = text(&top, "client_id")
         .filter(|id| !id.is_empty() && printable(id) == id.as_str())
         .ok_or_else(|| invalid("no valid client_id"))?;
-    let is_public =
-        text(&top, "token_endpoint_auth_method").is_some_and(|method| method.as_str() == "none");
+    // The rest is for the caller to see. What is not as documented is not shown.
+    let shown =
+        |name| Some(text(&top, name)?.to_string()).filter(|it| printable(it) == it.as_str());
+    let secret = |name| text(&top, name).filter(|it| !it.chars().any(char::is_control));
+    let list = |name| {
+        let list = serde_json::from_str::<Vec<String>>(find_member(&top, name)?.get()).ok()?;
+        list.iter().all(|it| printable(it) == it.as_str()).then_some(list)
+    };
+    let token_endpoint_auth_method = shown("token_endpoint_auth_method");
+    let is_public = token_endpoint_auth_method.as_deref() == Some("none");
     let client_secret = match find_member(&top, "client_secret") {
-        Some(raw) if !is_public && !matches!(raw.get(), "null" | "\"\"") => Some(
-            text(&top, "client_secret")
-                .filter(|secret| !secret.chars().any(char::is_control))
-                .ok_or_else(|| invalid("no valid client_secret"))?,
-        ),
+        Some(raw) if !is_public && !matches!(raw.get(), "null" | "\"\"") => {
+            Some(secret("client_secret").ok_or_else(|| invalid("no valid client_secret"))?)
+        }
         _ => None,
     };
-    // The rest is for the caller to see. What is not as documented is not shown.
-    let redirect_uris = find_member(&top, "redirect_uris")
-        .and_then(|raw| serde_json::from_str::<Vec<String>>(raw.get()).ok())
-        .filter(|uris| uris.iter().all(|uri| is_token(uri) && Url::parse(uri).is_ok()));
-    let scope = text(&top, "scope").filter(|scope| printable(scope) == scope.as_str());
-    let issued_at = find_member(&top, "client_id_issued_at")
-        .and_then(|raw| raw.get().parse().ok())
-        .filter(|seconds| (0..=LAST_SECOND).contains(seconds));
+    let is_uri = |uri: &String| is_token(uri) && Url::parse(uri).is_ok();
     Ok(RegisteredClient {
         client_id: client_id.to_string(),
         client_secret,
-        redirect_uris,
-        scope: scope.map(|scope| scope.to_string()),
-        issued_at,
+        client_id_issued_at: find_member(&top, "client_id_issued_at")
+            .and_then(|raw| raw.get().parse().ok())
+            .filter(|seconds| (0..=LAST_SECOND).contains(seconds)),
+        client_name: shown("client_name"),
+        redirect_uris: list("redirect_uris").filter(|uris| uris.iter().all(is_uri)),
+        grant_types: list("grant_types"),
+        token_endpoint_auth_method,
+        response_types: list("response_types"),
+        registration_access_token: secret("registration_access_token"),
+        registration_client_uri: shown("registration_client_uri"),
+        scope: shown("scope"),
+        pkce_required: find_member(&top, "pkce_required").and_then(|raw| raw.get().parse().ok()),
     })
 }
 

@@ -11,46 +11,16 @@ pub struct BaseUrl(Url);
 impl BaseUrl {
     /// `https`, or `http` to a loopback address, given as an IP address.
     pub fn parse(text: &str) -> Result<Self> {
-        let refuse = |expected: &str| {
-            // One with an @ may carry a password.
-            let shown = format!("'{}'", text.escape_debug());
-            let shown = if text.contains('@') { "not valid" } else { &shown };
-            Err(Error::argument("base_url", shown, expected))
-        };
-        // A browser leaves these out, or reads them as a slash; other programs read another address.
-        if text.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\') {
-            return refuse("a URL without white space, control characters and backslashes");
-        }
-        let url = Url::parse(text).ok().filter(|url| {
-            let rest = text.get(url.scheme().len()..).and_then(|rest| rest.strip_prefix("://"));
-            rest.is_some_and(|rest| !rest.starts_with('/'))
-        });
-        let Some(url) = url else {
-            return refuse("an absolute URL such as https://api.example.com");
-        };
-        if !url.username().is_empty() || url.password().is_some() {
-            return refuse("a URL without a user name and password");
-        }
-        if url.fragment().is_some() || url.query().is_some() {
-            return refuse("a URL without a query or fragment");
-        }
+        let url = check_address("base_url", text, ["https", "http"])?;
         if has_endpoint_path(&url) {
             let origin = url.origin().ascii_serialization();
-            return refuse(&format!(
+            let expected = format!(
                 "the address of the service without the path of an endpoint; did you mean \
                  '{origin}'?"
-            ));
+            );
+            return Err(Error::argument("base_url", &shown(text), &expected));
         }
-        match url.scheme() {
-            "https" if url.has_host() => Ok(BaseUrl(url)),
-            "http" if is_loopback(&url) => Ok(BaseUrl(url)),
-            "http" => refuse(&format!(
-                "an https:// URL (http:// is only for a loopback address such as \
-                 http://127.0.0.1:8080); did you mean '{}'?",
-                nearest(url)
-            )),
-            _ => refuse("an https:// URL"),
-        }
+        Ok(BaseUrl(url))
     }
 
     /// The URL without a trailing slash.
@@ -85,6 +55,52 @@ impl BaseUrl {
     }
 }
 
+/// Checks an address of the service: of the first scheme, which encrypts, or of the second one to a loopback
+/// address.
+pub fn check_address(name: &str, text: &str, [secure, plain]: [&str; 2]) -> Result<Url> {
+    let refuse = |expected: &str| Err(Error::argument(name, &shown(text), expected));
+    // A browser leaves these out, or reads them as a slash; other programs read another address.
+    if text.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\') {
+        return refuse("a URL without white space, control characters and backslashes");
+    }
+    let url = Url::parse(text).ok().filter(|url| {
+        let rest = text.get(url.scheme().len()..).and_then(|rest| rest.strip_prefix("://"));
+        rest.is_some_and(|rest| !rest.starts_with('/'))
+    });
+    let Some(url) = url else {
+        return refuse(&format!("an absolute URL such as {secure}://api.example.com"));
+    };
+    if !url.username().is_empty() || url.password().is_some() {
+        return refuse("a URL without a user name and password");
+    }
+    if url.fragment().is_some() || url.query().is_some() {
+        return refuse("a URL without a query or fragment");
+    }
+    match url.scheme() {
+        scheme if scheme == secure && url.has_host() => Ok(url),
+        scheme if scheme == plain && is_loopback(&url) => Ok(url),
+        scheme if scheme == plain => refuse(&format!(
+            "{} {secure}:// URL ({plain}:// is only for a loopback address such as \
+             {plain}://127.0.0.1:8080); did you mean '{}'?",
+            article(secure),
+            nearest(url, secure)
+        )),
+        _ => refuse(&format!("{} {secure}:// URL", article(secure))),
+    }
+}
+
+fn article(scheme: &str) -> &'static str {
+    if scheme.starts_with('h') { "an" } else { "a" }
+}
+
+/// The URL in an error. With an @ or a query, it may carry a secret.
+fn shown(text: &str) -> String {
+    match text.contains(['@', '?']) {
+        true => "not valid".to_owned(),
+        false => format!("'{}'", text.escape_debug()),
+    }
+}
+
 /// Returns true if a URL has the path of an endpoint, such as `/api/v1.0`, which is added to the
 /// base URL.
 fn has_endpoint_path(url: &Url) -> bool {
@@ -93,15 +109,16 @@ fn has_endpoint_path(url: &Url) -> bool {
     ["/api/v1.0", "/api/v1", "/oauth2"].into_iter().any(below)
 }
 
-/// The usable URL that is nearest to one with http: the loopback address, or https.
-fn nearest(mut url: Url) -> String {
+/// The usable URL that is nearest to one that does not encrypt: the loopback address, or the scheme that
+/// does.
+fn nearest(mut url: Url, secure: &str) -> String {
     let changed = match url.host_str() {
         Some("localhost") => url.set_host(Some("127.0.0.1")).is_ok(),
         // The port of http is hardly that of https.
-        _ => url.set_scheme("https").is_ok() && url.set_port(None).is_ok(),
+        _ => url.set_scheme(secure).is_ok() && url.set_port(None).is_ok(),
     };
-    let fallback = "https://api.example.com";
-    let text = if changed { url.as_str() } else { fallback };
+    let fallback = format!("{secure}://api.example.com");
+    let text = if changed { url.as_str() } else { &fallback };
     text.trim_end_matches('/').to_owned()
 }
 
@@ -121,11 +138,12 @@ fn check_path(path: &str) -> Result<()> {
         || has_dot_segments(path);
     if hostile {
         let shown: String = path.chars().take(64).collect();
-        return Err(Error::argument(
+        return Err(Error::own_rule(
             "path",
             &format!("'{}'", shown.escape_debug()),
             "an absolute path without a query, fragment, backslash, control character or dot \
              segment",
+            "",
         ));
     }
     Ok(())

@@ -128,9 +128,10 @@ async fn send_with_retries<T>(
                 attempt.emit(EventKind::Throttled { per_second }).await;
             }
         }
-        if retries.resend(&error) {
+        if let Some(wait) = retries.resend(&error) {
             let reason = error.kind.summary();
-            attempt.emit(EventKind::Retrying { wait: Duration::ZERO, reason }).await;
+            attempt.emit(EventKind::Retrying { wait, reason }).await;
+            sleep(transport, wait).await;
             continue;
         }
         if authorization.recover(&error).await? {
@@ -274,7 +275,7 @@ fn advised(error: Error, authorization: &impl Authorization, request: &Request) 
             match suggestion(request) {
                 Some(meant) => {
                     let advice = format!("Did you mean '{meant}'? {}", error.hint());
-                    error.with_advice(advice)
+                    error.with_advice(advice.trim_end().to_owned())
                 }
                 None => error,
             }

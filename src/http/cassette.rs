@@ -13,20 +13,17 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use ::http::{HeaderName, HeaderValue, StatusCode};
-use base64::{Engine, engine::general_purpose::STANDARD};
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use url::form_urlencoded;
 
 use super::{
     HttpResponse, Request,
     exchange::Received,
+    recorded::{Recorded, RecordedBody, without_known},
     redact::{Side, redact_pairs, redact_text},
 };
 use crate::{
-    error::{Delivery, Error, ErrorKind, Redactor, Result, Unredacted},
+    error::{Error, Redactor, Result, Unredacted},
     os::{atomic_file::check_regular, texts::without_mark},
 };
 
@@ -70,15 +67,20 @@ pub struct Replay {
 #[derive(Debug, Default)]
 struct Remaining {
     responses: HashMap<Vec<u8>, VecDeque<Recorded>>,
-    /// The times by the call whose range they end.
-    times: HashMap<String, VecDeque<i64>>,
+    /// The times by the call whose range they end; those of none are a caller's own readings.
+    times: HashMap<Option<String>, VecDeque<Reading>>,
 }
 
-/// The headers of a response that are recorded.
-const HEADERS_KEPT: [&str; 3] = ["content-type", "date", "retry-after"];
 const VERSION: u32 = 1;
 /// The beginning of a cassette.
 const HEADER_START: &[u8] = b"{\"header\":";
+
+#[derive(Debug, Clone)]
+struct Reading {
+    micros: i64,
+    /// True if an exchange follows before the next reading of its call.
+    has_exchange: bool,
+}
 
 /// One line of a cassette: exactly one of these members.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -97,10 +99,11 @@ struct Header {
     base_url: String,
 }
 
-/// The service's time, in microseconds, from which a call's time range was resolved.
+/// The service's time, in microseconds, from which the time range of a call was resolved, if it was that.
 #[derive(Debug, Serialize, Deserialize)]
 struct Now {
-    call: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call: Option<String>,
     micros: i64,
 }
 
@@ -111,25 +114,6 @@ struct Exchange {
     query: String,
     body: RecordedBody,
     response: Recorded,
-}
-
-/// The outcome of an exchange.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Recorded {
-    Received { status: u16, headers: Vec<(String, String)>, body: RecordedBody },
-    Error { message: String, timeout: bool },
-}
-
-/// Bytes in the most readable form from which they can be restored.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct RecordedBody {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    json: Option<Box<RawValue>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    base64: Option<String>,
 }
 
 impl Cassette {
@@ -166,14 +150,14 @@ impl Cassette {
 
     /// The service's time from which a time range is resolved: a replay uses that of the recording, or
     /// the requests would not be the same.
-    pub(super) fn now(&self, base_url: &str, call: &str, micros: i64) -> Result<i64> {
+    pub(super) fn now(&self, base_url: &str, call: Option<String>, micros: i64) -> Result<i64> {
         match self {
             Cassette::Recorder(recorder) => {
-                let now = Now { call: call.to_owned(), micros };
+                let now = Now { call, micros };
                 recorder.write(base_url, Line { now: Some(now), ..Line::default() })?;
                 Ok(micros)
             }
-            Cassette::Replay(replay) => Ok(replay.now(call).unwrap_or(micros)),
+            Cassette::Replay(replay) => Ok(replay.now(&call).unwrap_or(micros)),
         }
     }
 }
@@ -274,11 +258,15 @@ impl Replay {
                 None => {}
             }
             if let Some(Now { call, micros }) = line.now {
-                remaining.times.entry(call).or_default().push_back(micros);
+                let reading = Reading { micros, has_exchange: false };
+                remaining.times.entry(call).or_default().push_back(reading);
             }
             if let Some(Exchange { method, path, query, body, response }) = line.exchange {
                 let values = form_urlencoded::parse(query.as_bytes());
                 range_ends.extend(values.filter_map(|(_, value)| value.parse::<i64>().ok()));
+                if let Some(reading) = remaining.times.get_mut(&None).and_then(VecDeque::back_mut) {
+                    reading.has_exchange = true;
+                }
                 let key = key(&method, &path, &query, &body.bytes());
                 remaining.responses.entry(key).or_default().push_back(response);
             }
@@ -313,9 +301,9 @@ impl Replay {
         recorded.into_response()
     }
 
-    fn now(&self, call: &str) -> Option<i64> {
+    fn now(&self, call: &Option<String>) -> Option<i64> {
         let mut remaining = self.remaining.lock().unwrap_or_else(PoisonError::into_inner);
-        next(remaining.times.get_mut(call)?)
+        next(remaining.times.get_mut(call)?).map(|reading| reading.micros)
     }
 }
 
@@ -323,8 +311,10 @@ impl Remaining {
     /// Forgets the times of calls that were interrupted before their first request was recorded: the
     /// next call with the same arguments must not be replayed with them.
     fn forget_interrupted(&mut self, range_ends: &HashSet<i64>) {
-        for times in self.times.values_mut() {
-            let is_recorded = |micros: &i64| range_ends.contains(micros);
+        for (call, times) in &mut self.times {
+            let is_recorded = |reading: &Reading| {
+                range_ends.contains(&reading.micros) || call.is_none() && reading.has_exchange
+            };
             if times.iter().any(is_recorded) {
                 times.retain(is_recorded);
             }
@@ -346,94 +336,6 @@ fn key(method: &str, path: &str, query: &str, body: &[u8]) -> Vec<u8> {
         Err(_) => Cow::Borrowed(body),
     };
     [method.as_bytes(), path.as_bytes(), query.as_bytes(), &body].join(&b'\n')
-}
-
-impl Recorded {
-    fn of(outcome: &Result<Received, Unredacted>, redactor: &Redactor) -> Self {
-        match outcome {
-            Ok(received) => {
-                let response = received.to_record();
-                let kept = |name: &str| {
-                    let value = response.headers().get(name)?.to_str().ok()?;
-                    Some((name.to_owned(), without_known(value, redactor)))
-                };
-                Recorded::Received {
-                    status: response.status().as_u16(),
-                    headers: HEADERS_KEPT.into_iter().filter_map(kept).collect(),
-                    body: RecordedBody::of(response.body(), redactor, Side::Response),
-                }
-            }
-            Err(error) => Recorded::Error {
-                message: error.shown(redactor).to_string(),
-                timeout: error.is_timeout(),
-            },
-        }
-    }
-
-    fn into_response(self) -> Result<HttpResponse> {
-        let (status, headers, body) = match self {
-            Recorded::Received { status, headers, body } => (status, headers, body),
-            Recorded::Error { message, timeout: true } => {
-                return Err(ErrorKind::Timeout(message).into());
-            }
-            Recorded::Error { message, timeout: false } => {
-                let sent = Delivery::Unknown;
-                return Err(ErrorKind::Transport { message, sent }.into());
-            }
-        };
-        let mut response = HttpResponse::new(body.bytes());
-        *response.status_mut() = StatusCode::from_u16(status).map_err(|_| {
-            Error::config(format!("{status} in a cassette is not a valid HTTP status"))
-        })?;
-        for (name, value) in &headers {
-            let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value))
-            else {
-                return Err(Error::config(format!("'{name}' in a cassette is not a valid header")));
-            };
-            response.headers_mut().insert(name, value);
-        }
-        Ok(response)
-    }
-}
-
-impl RecordedBody {
-    fn of(bytes: &[u8], redactor: &Redactor, side: Side) -> Self {
-        let bytes = redactor.redacted(bytes);
-        let Ok(text) = std::str::from_utf8(&bytes) else {
-            return RecordedBody {
-                base64: Some(STANDARD.encode(bytes)),
-                ..RecordedBody::default()
-            };
-        };
-        let text = redact_text(text, side);
-        if text.is_empty() {
-            return RecordedBody::default();
-        }
-        // JSON is recorded unchanged, if it is one line.
-        if !text.contains(['\n', '\r'])
-            && let Ok(json) = RawValue::from_string(text.clone())
-            && json.get() == text
-        {
-            return RecordedBody { json: Some(json), ..RecordedBody::default() };
-        }
-        RecordedBody { text: Some(text), ..RecordedBody::default() }
-    }
-
-    fn bytes(&self) -> Bytes {
-        match self {
-            RecordedBody { json: Some(json), .. } => json.get().to_owned().into(),
-            RecordedBody { text: Some(text), .. } => text.clone().into(),
-            RecordedBody { base64: Some(text), .. } => {
-                STANDARD.decode(text).unwrap_or_default().into()
-            }
-            RecordedBody { json: None, text: None, base64: None } => Bytes::new(),
-        }
-    }
-}
-
-/// A text without the secrets that are known, whatever their names are.
-fn without_known(text: &str, redactor: &Redactor) -> String {
-    String::from_utf8_lossy(&redactor.redacted(text.as_bytes())).into_owned()
 }
 
 fn add_line(text: &mut String, line: &Line) -> Result<()> {

@@ -25,9 +25,9 @@ impl Transport {
     /// trip and a millisecond, unless a rate limit makes another request wait for longer.
     ///
     /// Without a precise reading, the service's clock is read, once for all concurrent callers, which
-    /// share a failure too. `id` identifies the call in a cassette: a replay uses the recorded time and
-    /// sends nothing.
-    pub async fn service_now(&self, id: impl FnOnce() -> String) -> Result<i64> {
+    /// share a failure too. `call` identifies the call whose range ends then: a replay of a cassette uses
+    /// the time that was recorded for it, and sends nothing.
+    pub async fn service_now(&self, call: impl FnOnce() -> Option<String>) -> Result<i64> {
         let cassette = self.options().cassette.as_deref();
         let now = if matches!(cassette, Some(Cassette::Replay(_))) {
             // Not used, unless the cassette lacks the call, and then it lacks its requests as well.
@@ -41,7 +41,7 @@ impl Transport {
             now
         };
         match cassette {
-            Some(cassette) => cassette.now(self.base().as_str(), &id(), now),
+            Some(cassette) => cassette.now(self.base().as_str(), call(), now),
             None => Ok(now),
         }
     }

@@ -1,6 +1,14 @@
 //! The HTTP library: its client, its responses and its errors.
 
-use std::{error::Error as _, time::Duration};
+use std::{
+    error::Error as _,
+    io::{
+        self,
+        ErrorKind::{InvalidData, InvalidInput},
+    },
+    iter,
+    time::Duration,
+};
 
 use ::http::{
     HeaderMap, HeaderValue,
@@ -37,6 +45,8 @@ pub fn build_client(
         .pool_idle_timeout(IDLE_MAX)
         .tcp_nodelay(true)
         .referer(false)
+        // RFC 9112, section 5.2: a user agent unfolds them.
+        .http1_allow_obsolete_multiline_headers_in_responses(true)
         // Redirects would carry the credentials along; hidden retries would repeat a nonce.
         .redirect(redirect::Policy::none())
         .retry(retry::never())
@@ -52,7 +62,8 @@ pub fn build_client(
         let proxy = Proxy::all(address).ok().filter(|_| is_usable(address)).ok_or_else(|| {
             let shown = format!("'{}'", address.escape_debug());
             let shown = if address.contains('@') { "not valid" } else { &shown };
-            let expected = "a URL such as http://proxy:3128, or 'environment'";
+            let expected = "a URL of http:// or https:// such as http://proxy:3128, with special characters in name \
+                            and password percent-encoded, or 'environment'";
             Error::argument("proxy", shown, expected)
         })?;
         builder = builder.proxy(proxy);
@@ -202,6 +213,9 @@ fn without_advice(error: reqwest::Error, receiving: bool) -> Error {
         ))
         .into();
     }
+    if let Some(problem) = malformed(&error, receiving) {
+        return Error::protocol(format!("the response is malformed: {problem}"), b"");
+    }
     let (sent, what) = if receiving {
         (Delivery::Unknown, "the connection was lost in the middle of the response".to_owned())
     } else if error.is_connect() {
@@ -219,6 +233,31 @@ fn without_advice(error: reqwest::Error, receiving: bool) -> Error {
     ErrorKind::Transport { message: format!("{what}: {}", chain(&error)), sent }.into()
 }
 
+/// The problem of a response that breaks the rules of HTTP, if that is the error.
+fn malformed(error: &reqwest::Error, receiving: bool) -> Option<String> {
+    causes(error).find_map(|cause| {
+        let is_malformed = if let Some(error) = cause.downcast_ref::<hyper::Error>() {
+            error.is_parse()
+        } else if let Some(error) = cause.downcast_ref::<h2::Error>() {
+            use h2::Reason as R;
+            const BREACHES: [R; 4] = [
+                R::PROTOCOL_ERROR,
+                R::FRAME_SIZE_ERROR,
+                R::COMPRESSION_ERROR,
+                R::FLOW_CONTROL_ERROR,
+            ];
+            error.is_library() && error.reason().is_some_and(|it| BREACHES.contains(&it))
+        } else if let Some(error) = cause.downcast_ref::<io::Error>() {
+            // The chunks of a body, unless it is the encryption that is broken.
+            let is_tls = error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>());
+            receiving && !is_tls && matches!(error.kind(), InvalidInput | InvalidData)
+        } else {
+            false
+        };
+        is_malformed.then(|| described(cause))
+    })
+}
+
 /// The host of a URL, with its port if it is not the usual one.
 fn address(url: &url::Url) -> String {
     let host = url.host_str().unwrap_or("the service");
@@ -229,34 +268,28 @@ fn address(url: &url::Url) -> String {
 /// stream is an earlier one, or by refusing the stream (RFC 9113, sections 6.8 and 8.7). HTTP/1.1
 /// cannot say so.
 fn is_unprocessed(error: &reqwest::Error) -> bool {
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        if let Some(error) = error.downcast_ref::<h2::Error>() {
-            let reason = error.reason();
-            let ended = error.is_go_away() && reason == Some(h2::Reason::NO_ERROR);
-            let refused = error.is_reset() && reason == Some(h2::Reason::REFUSED_STREAM);
-            return error.is_remote() && (ended || refused);
-        }
-        cause = error.source();
-    }
-    false
+    causes(error).find_map(|cause| cause.downcast_ref::<h2::Error>()).is_some_and(|error| {
+        let reason = error.reason();
+        let ended = error.is_go_away() && reason == Some(h2::Reason::NO_ERROR);
+        let refused = error.is_reset() && reason == Some(h2::Reason::REFUSED_STREAM);
+        error.is_remote() && (ended || refused)
+    })
+}
+
+/// The causes of an error, the next one first.
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
+    iter::successors(error.source(), |cause| (*cause).source())
 }
 
 /// An error with its causes, which name what really happened.
 fn chain(error: &reqwest::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = match error.downcast_ref::<h2::Error>() {
-            Some(error) => http2_error(error),
-            None => error.to_string(),
-        };
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text
+    causes(error).map(described).fold(error.to_string(), |text, more| {
+        if text.contains(&more) { text } else { format!("{text}: {more}") }
+    })
+}
+
+fn described(error: &(dyn std::error::Error + 'static)) -> String {
+    error.downcast_ref().map_or_else(|| error.to_string(), http2_error)
 }
 
 /// An error of HTTP/2, without the debug data of a GOAWAY: a peer may write anything there.

@@ -18,6 +18,7 @@ mod options;
 mod plan;
 mod proxy;
 mod queued_request;
+mod recorded;
 mod redact;
 mod request;
 mod response_body;
@@ -29,7 +30,7 @@ mod transport;
 mod wait_times;
 
 pub use authorized_transport::{AuthorizedTransport, redactor_of_all_clients};
-pub use base_url::BaseUrl;
+pub use base_url::{BaseUrl, check_address};
 pub use blocking_pool::PoolSlot;
 pub use body::Body;
 pub use cassette::{Cassette, Recorder, Replay};

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use ::http::header::CONTENT_ENCODING;
+use ::http::{HeaderMap, header::CONTENT_ENCODING};
 use bytes::{Bytes, BytesMut};
 use flate2::write::MultiGzDecoder;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, FailureClass, Result};
 
 /// The memory allocated for a body before any of it has arrived. A larger body is collected in chunks
 /// of this size: a growing buffer would need the memory of both sizes while it is copied.
@@ -20,6 +20,10 @@ pub enum ResponseBody {
     Gzip {
         decoder: Box<MultiGzDecoder<Collected>>,
         is_empty: bool,
+    },
+    /// In content codings that were not requested.
+    Unreadable {
+        codings: String,
     },
 }
 
@@ -38,14 +42,19 @@ impl ResponseBody {
         let expected = usize::try_from(announced).unwrap_or_default().min(CHUNK);
         let last = BytesMut::with_capacity(expected);
         let collected = Collected { full: Vec::new(), last, length: 0, limit };
-        let mut encodings = response.headers().get_all(CONTENT_ENCODING).iter();
+        let codings = content_codings(response.headers());
         // One layer: of several, none is undone.
-        match (encodings.next(), encodings.next()) {
-            (Some(encoding), None) if encoding.as_bytes().eq_ignore_ascii_case(b"gzip") => {
+        match codings.as_slice() {
+            [] => ResponseBody::Plain(collected),
+            [gzip] if matches!(gzip.as_str(), "gzip" | "x-gzip") => {
                 let decoder = Box::new(MultiGzDecoder::new(collected));
                 ResponseBody::Gzip { decoder, is_empty: true }
             }
-            _ => ResponseBody::Plain(collected),
+            // Such a status says enough.
+            _ if FailureClass::of_status(response.status().as_u16()).is_some() => {
+                ResponseBody::Plain(collected)
+            }
+            _ => ResponseBody::Unreadable { codings: codings.join(", ") },
         }
     }
 
@@ -63,6 +72,13 @@ impl ResponseBody {
                 *is_empty &= chunk.is_empty();
                 decoder.write_all(chunk).map_err(|error| decoder.get_ref().broken(&error))
             }
+            // As of a response to a HEAD request.
+            ResponseBody::Unreadable { .. } if chunk.is_empty() => Ok(()),
+            ResponseBody::Unreadable { codings } => {
+                let message =
+                    format!("the response's Content-Encoding is '{codings}'; expected gzip, once");
+                Err(Error::protocol(message, b""))
+            }
         }
     }
 
@@ -70,8 +86,9 @@ impl ResponseBody {
     pub fn finish(self) -> Result<Bytes> {
         let collected = match self {
             ResponseBody::Plain(collected) => collected,
-            // As of a response to a HEAD request.
-            ResponseBody::Gzip { is_empty: true, .. } => Collected::default(),
+            ResponseBody::Gzip { is_empty: true, .. } | ResponseBody::Unreadable { .. } => {
+                Collected::default()
+            }
             ResponseBody::Gzip { mut decoder, .. } => {
                 decoder.try_finish().map_err(|error| decoder.get_ref().broken(&error))?;
                 std::mem::take(decoder.get_mut())
@@ -115,6 +132,18 @@ impl Write for Collected {
     }
 }
 
+/// The codings of a body in lower case, in the order of their application (RFC 9110, section 8.4), without
+/// those that change nothing.
+fn content_codings(headers: &HeaderMap) -> Vec<String> {
+    let values = headers.get_all(CONTENT_ENCODING).iter();
+    let values = values.map(|value| String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase());
+    let codings = values
+        .flat_map(|value| value.split(',').map(|it| it.trim().to_owned()).collect::<Vec<_>>());
+    codings.filter(|coding| !matches!(coding.as_str(), "" | "identity")).collect()
+}
+
 pub fn too_large(limit: usize) -> Error {
+    let advice = "Request smaller pages, or pass a larger `max_body_bytes=` to the client.";
     Error::protocol(format!("the response is larger than max_body_bytes ({limit})"), b"")
+        .with_advice(advice.to_owned())
 }

@@ -15,9 +15,13 @@ use crate::{
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 const BACKOFF_FIRST: Duration = Duration::from_millis(250);
 const BACKOFF_MAX: Duration = Duration::from_secs(8);
-/// The number of times that a call is sent again at once because the service said that it had not
-/// processed it. If the service repeats that more often, it counts as any other failure.
-const RESENDS_MAX: u32 = 8;
+/// The number of times that a call is sent again because the service said that it had not processed it:
+/// while no other call succeeds, and in all. Then it counts as any other failure. A connection that takes
+/// 20 requests of 64 turns some of them down again and again.
+const RESENDS_IN_A_ROW: u32 = 8;
+const RESENDS_MAX: u32 = 64;
+/// The longest wait before the first of them.
+const RESEND_WAIT: Duration = Duration::from_millis(1);
 
 /// The retries of one call.
 #[derive(Debug)]
@@ -27,6 +31,8 @@ pub struct Retries<'a> {
     started: Instant,
     retries: u32,
     resends: u32,
+    /// Those since another call has succeeded, and the budget's count of successes then.
+    in_a_row: (u32, u32),
 }
 
 /// The reaction to a failure.
@@ -51,17 +57,31 @@ pub fn total_deadline(options: &TransportOptions) -> Duration {
 impl<'a> Retries<'a> {
     /// Creates it for a call that starts now.
     pub fn new(options: &'a TransportOptions, budget: &'a RetryBudget) -> Self {
-        Retries { options, budget, started: Instant::now(), retries: 0, resends: 0 }
+        Retries {
+            options,
+            budget,
+            started: Instant::now(),
+            retries: 0,
+            resends: 0,
+            in_a_row: (0, 0),
+        }
     }
 
-    /// Returns true if the service said that it did not process the request: it may be sent again
-    /// at once, idempotent or not, and this does not count as a retry.
-    pub fn resend(&mut self, error: &Error) -> bool {
+    /// The wait after which to send a request again because the service said that it did not process it,
+    /// idempotent or not. This does not count as a retry.
+    pub fn resend(&mut self, error: &Error) -> Option<Duration> {
         let unprocessed =
             matches!(*error.kind, ErrorKind::Transport { sent: Delivery::Unprocessed, .. });
-        let resend = unprocessed && self.resends < RESENDS_MAX;
-        self.resends += u32::from(resend);
-        resend
+        let successes = self.budget.successes();
+        if self.in_a_row.1 != successes {
+            self.in_a_row = (0, successes);
+        }
+        if !unprocessed || self.in_a_row.0 >= RESENDS_IN_A_ROW || self.resends >= RESENDS_MAX {
+            return None;
+        }
+        self.in_a_row.0 += 1;
+        self.resends += 1;
+        Some(backoff(RESEND_WAIT, self.resends.min(9) - 1))
     }
 
     /// Decides after a failure, and takes the price of a retry from the budget.
@@ -100,9 +120,9 @@ fn wait_before_retry(error: &Error, retries: u32) -> Option<Duration> {
     match error.api_failure().and_then(|api_failure| api_failure.retry_after) {
         // With jitter: all who were rejected together would return together.
         Some(retry_after) => {
-            (retry_after <= RETRY_AFTER_MAX).then(|| retry_after + backoff(retries))
+            (retry_after <= RETRY_AFTER_MAX).then(|| retry_after + backoff(BACKOFF_FIRST, retries))
         }
-        None => Some(backoff(retries)),
+        None => Some(backoff(BACKOFF_FIRST, retries)),
     }
 }
 
@@ -114,7 +134,7 @@ pub fn retry_after(error: &Error) -> Option<Duration> {
 }
 
 /// Exponential backoff with full jitter: clients that failed together do not retry together.
-fn backoff(retries: u32) -> Duration {
-    let ceiling = BACKOFF_FIRST.saturating_mul(1 << retries.min(10)).min(BACKOFF_MAX);
+fn backoff(first: Duration, retries: u32) -> Duration {
+    let ceiling = first.saturating_mul(1 << retries.min(10)).min(BACKOFF_MAX);
     ceiling.mul_f64(random_share())
 }

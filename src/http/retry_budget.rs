@@ -20,6 +20,7 @@ pub struct RetryBudget {
     is_failing: AtomicBool,
     /// The time of the first failure after the last call that succeeded.
     failing_since: Mutex<Option<Instant>>,
+    successes: AtomicU32,
 }
 
 /// The time without a success after which nothing is retried until something succeeds. Otherwise
@@ -37,7 +38,13 @@ impl RetryBudget {
             tokens: AtomicU32::new(CAPACITY),
             is_failing: AtomicBool::new(false),
             failing_since: Mutex::new(None),
+            successes: AtomicU32::new(0),
         }
+    }
+
+    /// A number that each success changes.
+    pub fn successes(&self) -> u32 {
+        self.successes.load(Ordering::Relaxed)
     }
 
     fn is_outage(&self) -> bool {
@@ -58,6 +65,7 @@ impl RetryBudget {
 
     /// A call succeeded: the cost of its retry is refunded; without a retry a little is added.
     pub fn succeeded(&self, retried: bool) {
+        self.successes.fetch_add(1, Ordering::Relaxed);
         let reward = if retried { RETRY_COST } else { FIRST_TRY_REWARD };
         if self.is_failing.load(Ordering::Relaxed) {
             *self.failing_since.lock().unwrap_or_else(PoisonError::into_inner) = None;

@@ -73,14 +73,15 @@ impl TimeRange {
         match (self.start, self.end) {
             (Some(start), RangeEnd::At(end)) => Ok((start, end)),
             (Some(start), RangeEnd::Default) => Ok((start, start.saturating_add(length))),
-            // To the service, a range ends after its start.
-            (Some(start), RangeEnd::Now) if start >= now_micros => Err(Error::argument(
+            // To the service, a range ends after its start; that it ends now is boardlot's choice.
+            (Some(start), RangeEnd::Now) if start >= now_micros => Err(Error::own_rule(
                 "start",
                 &time_text(start),
                 &format!(
                     "a time before the service's current time, which is {}",
                     time_text(now_micros)
                 ),
+                "",
             )),
             (Some(start), RangeEnd::Now) => Ok((start, now_micros)),
             (None, RangeEnd::At(end)) => Ok((end.saturating_sub(length).max(1), end)),
@@ -96,7 +97,8 @@ impl TimeRange {
     }
 }
 
-/// Refuses a range that ends before it starts, as the service document does.
+/// Refuses a range that ends before it starts: of times, as the service document does; of days, of which it
+/// says nothing.
 ///
 /// `shown` is an argument as the caller passed it.
 pub(super) fn check_order(
@@ -104,17 +106,18 @@ pub(super) fn check_order(
     end: Option<&EncodedValue>,
     shown: impl Fn(&str) -> String,
 ) -> Result<()> {
-    let backward = match (start, end) {
-        (Some(EncodedValue::Integer(start)), Some(EncodedValue::Integer(end))) => {
-            *start > 0 && *end > 0 && start >= end
+    match (start, end) {
+        (Some(EncodedValue::Integer(from)), Some(EncodedValue::Integer(to)))
+            if *from > 0 && *to > 0 && from >= to =>
+        {
+            let expected = format!("a time after start, which is {}", shown("start"));
+            Err(Error::argument("end", &shown("end"), &expected))
         }
         // yyyy-MM-dd sorts as text.
-        (Some(EncodedValue::Text(start)), Some(EncodedValue::Text(end))) => start > end,
-        _ => false,
-    };
-    if backward {
-        let expected = format!("a time after start, which is {}", shown("start"));
-        return Err(Error::argument("end", &shown("end"), &expected));
+        (Some(EncodedValue::Text(from)), Some(EncodedValue::Text(to))) if from > to => {
+            let expected = format!("a date that is not before start, which is {}", shown("start"));
+            Err(Error::own_rule("end", &shown("end"), &expected, ""))
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }

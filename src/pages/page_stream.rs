@@ -69,7 +69,7 @@ impl Source for AuthorizedTransport {
         &'a self,
         call: &'a PagedCall,
     ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
-        Box::pin(self.service_now(|| call.identity()))
+        Box::pin(self.service_now(|| Some(call.identity())))
     }
 }
 

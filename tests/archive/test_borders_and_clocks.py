@@ -122,3 +122,23 @@ def test_a_time_that_cannot_be_is_reported_and_does_not_hide_what_is_read_later(
         assert archive.seen("plates", PLATE, at=soon) == [{"code": code}]
         assert archive.status()[0]["read_at"] < datetime.now(timezone.utc) + timedelta(hours=1)
     assert [one.kind for one in archive.check()] == ["future"]
+
+
+@pytest.mark.parametrize("ahead", [-30, 30])
+def test_what_is_unread_and_where_gaps_end_is_told_by_the_services_clock(archive, ahead):
+    """By that of this machine, each list would be unread at once, or not for a month."""
+    with bl.Sandbox(fills=40, clock_offset=ahead * 86_400) as sandbox, sandbox.client() as client:
+        account = sandbox.accounts["trade"][0]
+        lists = {"fills": [(account, "HK")], "dividends": ["HK.00700"]}
+        archive.update(client, **lists)
+        now = int(client.server_time().timestamp() * 1_000_000)
+    hour = timedelta(hours=1)
+    assert archive.check(unread=hour) == []
+    found = archive.check(unread=timedelta(0))
+    assert {finding.list for finding in found if finding.kind == "unread"} == set(lists)
+    # An update that has stopped midway has not read up to now.
+    with archive._database.transaction() as transaction:
+        start, end = now - 2 * HOUR, now + 9 * HOUR
+        transaction.execute("update series set run_start = ?, run_end = ?", (start, end))
+    ((_, until),) = archive.gaps(account, "HK")
+    assert abs(int(until.timestamp() * 1_000_000) - now) < HOUR

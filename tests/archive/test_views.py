@@ -8,7 +8,7 @@ from decimal import Decimal
 import boardlot as bl
 import pytest
 
-from ..support.service import Response
+from ..support.service import Response, StandInService, response
 from ..support.system import need_program
 from .service import HK
 
@@ -142,3 +142,23 @@ def test_views_of_another_version_are_made_again(target, book, client):
             transaction.execute("update archive_views set digest = 'older'")
     with bl.Archive(target) as archive:
         assert len(archive.sql("select deal_id, price from fills")) == 3
+
+
+def test_a_trigger_time_of_0_is_null_in_the_views_as_in_frames(target):
+    """2.5: 0 when none; of other times it says nothing."""
+    times = [0, "0", 0.0, 5, "5", None]
+    rows = [{"order_id": str(n), "trigger_time": at, "version": at} for n, at in enumerate(times)]
+    data = {"orders": rows, "page_flag": "", "completed": True}
+    page = response({"code": 0, "msg": "", "data": data})
+    with (
+        StandInService(lambda _: page, clock=0) as server,
+        bl.Client(server.base_url) as client,
+        bl.Archive(target) as archive,
+    ):
+        archive.update(client, crypto_orders=[1])
+        query = "select trigger_time, version from crypto_orders order by order_id"
+        for view in ("crypto_orders", "crypto_orders_history"):
+            table = archive.sql(query.replace("crypto_orders ", f"{view} ")).to_arrow()
+            assert table["trigger_time"].to_pylist() == [None] * 3 + [5, 5, None]
+            assert table["version"].to_pylist() == [0] * 3 + [5, 5, None]
+        assert [row["trigger_time"] for row in archive.seen("crypto_orders", 1)] == times

@@ -1,5 +1,6 @@
 """Traffic on file: recorded without a secret, and played back with no network."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -10,7 +11,9 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 
+from ..support.clients import client_of
 from ..support.processes import run_python
+from ..support.service import Response, StandInService
 
 CANARY = "canary-token-5b1f"
 
@@ -64,7 +67,7 @@ def test_a_request_that_was_not_recorded_raises(sandbox, path):
 
 def test_the_file_is_readable_and_holds_no_secret(path):
     with bl.Sandbox(seed=7) as sandbox, bl.Recorder(path) as recorder:
-        for auth in ("Ed25519", "RSA-SHA256", bl.BearerToken(CANARY)):
+        for auth in ("Ed25519", bl.BearerToken(CANARY)):
             with (
                 sandbox.client(auth, cassette=recorder) as client,
                 contextlib.suppress(bl.AuthenticationError),
@@ -78,10 +81,9 @@ def test_the_file_is_readable_and_holds_no_secret(path):
     assert lines[2]["exchange"]["path"].endswith("/dividends")
     assert lines[2]["exchange"]["response"]["received"]["body"]["json"]["ret_code"] == 0
     assert path.stat().st_mode & 0o077 == 0
-    last = [line for line in text.splitlines() if "server-time" in line][-1]
-    assert CANARY not in last
-    for word in ("Bearer", "X-Signature", "authorization", "x-nonce", "x-api-key"):
-        assert word.lower() not in text.lower()
+    assert CANARY not in json.dumps(lines[3:])
+    for word in ("bearer", "x-signature", "authorization", "x-nonce", "x-api-key"):
+        assert word not in text.lower()
 
 
 def test_a_refreshed_token_is_not_in_the_cassette_nor_the_refusal_before_it(sandbox, path):
@@ -132,15 +134,14 @@ def test_an_archive_that_was_updated_and_followed_from_a_recording_is_the_same(s
 
     def stored(client):
         with bl.Archive(":memory:") as archive:
-            for _ in range(3):
+            for _ in range(2):
                 lists = {"dividends": ["HK.00700"], "ipos": ["hk"]}
                 archive.update(client, fills=[(first, "HK"), (first, "US")], **lists)
                 # The clock of an update goes on while it runs.
                 archive.update(client, crypto_orders=[second])
             with contextlib.closing(archive.follow(client, fills=(first, "HK"))) as following:
                 following.send(None)
-            ipos = archive.seen("ipos", "hk")
-            return archive.fills(first, "HK"), archive.fills(first, "US"), ipos
+            return archive.fills(first, "HK"), archive.seen("ipos", "hk")
 
     with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
         recorded = stored(client)
@@ -166,33 +167,32 @@ def test_a_recording_that_broke_off_at_any_byte_is_played_as_far_as_it_goes(sand
                 ask(client, "価")
 
 
-def test_a_recording_is_never_overwritten(path):
-    path.write_text("dear")
-    with pytest.raises(bl.ConfigError, match=r"traffic\.jsonl"):
-        bl.Recorder(path)
-    assert path.read_text() == "dear"
-
-
 @pytest.mark.parametrize(
-    "text", ["\n", "dear\n", "[]\n", '{"header":{"version":9,"base_url":""}}\n']
+    "text", [None, "\n", "dear\n", "[]\n", '{"header":{"version":9,"base_url":""}}\n']
 )
-def test_a_file_that_is_not_a_cassette_is_rejected(path, text):
-    path.write_text(text)
+def test_a_file_that_is_not_a_cassette_is_neither_played_nor_overwritten(path, text):
+    if text is not None:
+        path.write_text(text)
+        with pytest.raises(bl.ConfigError, match=r"traffic\.jsonl"):
+            bl.Recorder(path)
+        assert path.read_text() == text
     with pytest.raises(bl.ConfigError, match=r"traffic\.jsonl"):
         bl.Replay(path)
+    with pytest.raises(bl.ConfigError, match="cassette"):
+        bl.Client("https://api.example.com", cassette=str(path))
 
 
 def test_a_recorder_that_nobody_used_leaves_an_empty_cassette(path):
     with bl.Recorder(path):
         pass
-    replay = bl.Replay(path)
+    replay = pickle.loads(pickle.dumps(bl.Replay(path)))
     assert replay.base_url is None
     for options in ({}, {"base_url": "https://api.example.com"}):
-        with bl.Client(cassette=pickle.loads(pickle.dumps(replay)), **options) as client:
-            with pytest.raises(bl.ConfigError, match="server-time is not in the cassette"):
-                client.server_time()
-            with pytest.raises(bl.ConfigError, match="not in the cassette"):
-                client.fills_history("281756", "HK").all()
+        with (
+            bl.Client(cassette=replay, **options) as client,
+            pytest.raises(bl.ConfigError, match="not in the cassette"),
+        ):
+            client.server_time()
 
 
 def test_a_replay_repeats_the_retries_of_a_bad_day_and_waits_for_none(sandbox, path):
@@ -215,13 +215,6 @@ def test_a_replay_repeats_the_retries_of_a_bad_day_and_waits_for_none(sandbox, p
         assert client.dividends("HK.00700") == records
 
 
-def test_a_missing_file_and_another_thing_than_a_cassette_are_rejected(path):
-    with pytest.raises(bl.ConfigError, match=r"traffic\.jsonl"):
-        bl.Replay(path)
-    with pytest.raises(bl.ConfigError, match="cassette"):
-        bl.Client("https://api.example.com", cassette=str(path))
-
-
 def test_a_closed_recorder_rejects_what_it_cannot_record(sandbox, path):
     recorder = bl.Recorder(path)
     recorder.close()
@@ -232,16 +225,9 @@ def test_a_closed_recorder_rejects_what_it_cannot_record(sandbox, path):
         client.dividends("HK.00700")
 
 
-def test_a_player_may_travel_and_a_recorder_not(sandbox, path):
-    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
-        records = client.dividends("HK.00700")
-        with pytest.raises(bl.ConfigError, match="cannot pickle"):
-            pickle.dumps(recorder)
-    with (
-        bl.Client(cassette=bl.Replay(path)) as player,
-        pickle.loads(pickle.dumps(player)) as again,
-    ):
-        assert again.dividends("HK.00700") == records
+def test_a_recorder_cannot_be_pickled(path):
+    with bl.Recorder(path) as recorder, pytest.raises(bl.ConfigError, match="cannot pickle"):
+        pickle.dumps(recorder)
 
 
 def test_what_a_caller_sends_to_log_in_is_not_in_the_cassette(sandbox, path):
@@ -280,14 +266,13 @@ def test_a_recorder_keeps_to_one_service(sandbox, path):
 @pytest.mark.parametrize("name", ["app_secret", "X-Api-Key"])
 def test_a_field_whose_name_says_that_it_is_a_secret_is_not_in_the_cassette(sandbox, path, name):
     def ask(client, value):
+        # A code is a symbol, and a page token a cursor.
+        query = {name: value, "code": "HK.00700", "page_token": "p-1"}
+        bodies = [{"a": [{name: value}], "b": 1}, {name: [value, {"x": value}]}]
+        bodies.append(f"a=1&{name}={value}".encode())
         return [
-            # A code is a symbol, and a page token a cursor.
-            client.request(
-                "GET", "/nowhere", query={name: value, "code": "HK.00700", "page_token": "p-1"}
-            ).status,
-            client.request("POST", "/nowhere", body={"a": [{name: value}], "b": 1}).status,
-            client.request("POST", "/nowhere", body={name: [value, {"x": value}]}).status,
-            client.request("POST", "/nowhere", body=f"a=1&{name}={value}".encode()).status,
+            client.request("GET", "/nowhere", query=query).status,
+            *(client.request("POST", "/nowhere", body=body).status for body in bodies),
         ]
 
     with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
@@ -307,7 +292,6 @@ FULL_DISK = """
     path, limit = sys.argv[1], int(sys.argv[2])
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 
-
     def ask(client, number):
         try:
             return client.request("GET", f"/nowhere/{number}").status
@@ -319,12 +303,12 @@ FULL_DISK = """
         statuses = [ask(client, 0)]
         # The disk has room for a part of the next line.
         resource.setrlimit(resource.RLIMIT_FSIZE, (len(open(path, "rb").read()) + limit, hard))
-        statuses += [ask(client, 1), ask(client, 2)]
+        statuses.append(ask(client, 1))
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
-        statuses += [ask(client, 3), ask(client, 4)]
-    assert statuses == [404, None, None, 404, 404], statuses
+        statuses.append(ask(client, 2))
+    assert statuses == [404, None, 404], statuses
     with bl.Client(cassette=bl.Replay(path)) as client:
-        assert [ask(client, number) for number in range(5)] == statuses
+        assert [ask(client, number) for number in range(3)] == statuses
     """
 
 
@@ -332,7 +316,7 @@ FULL_DISK = """
 @pytest.mark.parametrize("limit", [0, 100])
 def test_a_recording_whose_disk_was_full_for_a_while_can_be_replayed(path, limit):
     run_python(FULL_DISK, path, limit)
-    assert len([json.loads(line) for line in path.read_text().splitlines()]) == 4
+    assert len([json.loads(line) for line in path.read_text().splitlines()]) == 3
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the file in /proc")
@@ -350,3 +334,81 @@ def test_closing_a_recorder_fails_if_the_file_cannot_be_stored(sandbox, path):
     recorder.close()
     for end in ends:
         os.close(end)
+
+
+def test_a_malformed_response_is_replayed_as_one(path):
+    malformed = pytest.raises(bl.ProtocolError, match="the response is malformed")
+    nonsense = Response(raw=b"nonsense\r\n\r\n")
+    with StandInService([nonsense]) as server, bl.Recorder(path) as recorder, malformed:
+        client_of(server, cassette=recorder).dividends("HK.00700")
+    with bl.Client(cassette=bl.Replay(path)) as client, malformed:
+        client.dividends("HK.00700")
+
+
+LISTS = {
+    **{"dividends": ["HK.00700", "US.AAPL"], "ipos": ["hk", "cn"], "futures": ["HK.HSImain"]},
+    "plates": ["HK.BK1001"],
+}
+
+
+def kinds_of_lists(accounts):
+    """Every kind of list of an archive, those with times first."""
+    trade, sim, crypto = (accounts[kind][0] for kind in ("trade", "sim", "crypto"))
+    of_accounts = {"crypto_orders": [crypto], "sim_orders": [sim], "sim_positions": [sim]}
+    kinds = {"fills": [(trade, "HK"), (trade, "US")], **of_accounts, **LISTS}
+    return [{name: keys} for name, keys in kinds.items()]
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_updates_of_every_kind_of_list_can_be_replayed_in_any_order_and_again(sandbox, path, mode):
+    kinds = kinds_of_lists(sandbox.accounts)
+    fills = kinds[0]["fills"]
+    # With times and without, alone, beside each other, and twice.
+    updates = [kinds[0], *kinds[1:], kinds[0], {**LISTS, **kinds[0]}, kinds[4], *kinds[:2]]
+
+    def content(archive):
+        pages = [archive.fills(*key) for key in fills]
+        seen = [archive.seen(name, key) for name, keys in LISTS.items() for key in keys]
+        return list(map(list, pages + seen))
+
+    def update(cassette=None, of=None):
+        with bl.Archive(":memory:") as archive:
+            if mode == "sync":
+                with of(cassette) as client:
+                    reports = [archive.update(client, **lists) for lists in updates]
+            else:
+
+                async def work():
+                    async with of(cassette) as client:
+                        return [await archive.update(client, **lists) for lists in updates]
+
+                reports = asyncio.run(work())
+            return [str(report) for report in reports], content(archive)
+
+    make = sandbox.client if mode == "sync" else sandbox.async_client
+    replayed = bl.Client if mode == "sync" else bl.AsyncClient
+    with bl.Recorder(path) as recorder:
+        recorded = update(recorder, lambda cassette: make(cassette=cassette))
+    sandbox.close()
+    for _ in range(2):
+        assert update(bl.Replay(path), lambda cassette: replayed(cassette=cassette)) == recorded
+
+
+def test_an_update_that_was_cancelled_before_its_first_request_does_not_break_the_next(
+    sandbox, path
+):
+    """Of an interrupted one, only the reading of the service's clock is in the cassette."""
+    account = sandbox.accounts["trade"][0]
+
+    def read(client):
+        with bl.Archive(":memory:") as archive:
+            archive.update(client, fills=[(account, "HK")])
+            archive.update(client, dividends=["HK.00700"])
+            archive.update(client, fills=[(account, "HK")])
+            return list(archive.fills(account, "HK"))
+
+    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
+        client._service_now()
+        recorded = read(client)
+    with bl.Client(cassette=bl.Replay(path)) as client:
+        assert read(client) == recorded

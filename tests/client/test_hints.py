@@ -63,12 +63,6 @@ def test_a_forgotten_await_of_a_frame_is_named(sandbox):
     asyncio.run(forget())
 
 
-@pytest.mark.parametrize("option", ["verify", "verify_ssl", "ssl"])
-def test_verification_cannot_be_turned_off_and_the_error_says_what_to_do(option):
-    with pytest.raises(TypeError, match=r"always verified.*ca_file"):
-        bl.Client("https://api.example.com", **{option: False})
-
-
 def test_keys_that_failed_are_named_where_a_result_is_shown(client):
     some = client.fetch_many("dividends", ["HK.00700", "HK.99999"], on_error="collect")
     for shown in (repr(some), repr(some[:2]), some._repr_html_()):
@@ -79,11 +73,8 @@ def test_keys_that_failed_are_named_where_a_result_is_shown(client):
     ("name", "said"),
     [
         ("dividend", "did you mean 'dividends'?"),
-        ("fills", "did you mean 'fills_history'?"),
-        ("time", "did you mean 'server_time'?"),
         ("get", "did you mean 'request'?"),
         ("get_quote", "no prices, no streams and no placing of orders"),
-        ("place_order", "no prices, no streams and no placing of orders"),
         ("nonsense", "has no attribute 'nonsense'"),
     ],
 )
@@ -94,36 +85,28 @@ def test_a_method_of_another_client(client, name, said):
 
 
 @pytest.mark.parametrize(
-    ("name", "instead"),
+    ("kind", "name", "instead"),
     [
-        ("to_df", "; call `to_pandas()`, `to_polars()` or `to_arrow()`"),
-        ("head", "; frames have it: call `to_pandas()` or `to_polars()` first"),
-        ("append", "; records cannot be changed: `to_dicts()` returns a list that can"),
-        ("ex_date", "; it is a field: write `records[0]['ex_date']`, or `to_pandas()['ex_date']`"),
-        ("to_pandsa", "; did you mean 'to_pandas'?"),
-        ("unheard_of", ""),
-        ("__dataframe__", ""),
+        ("Records", "to_df", "; call `to_pandas()`, `to_polars()` or `to_arrow()`"),
+        ("Records", "head", "; frames have it: call `to_pandas()` or `to_polars()` first"),
+        ("Records", "append", "; records cannot be changed: `to_dicts()` returns a list that can"),
+        (
+            *("Records", "ex_date"),
+            "; it is a field: write `records[0]['ex_date']`, or `to_pandas()['ex_date']`",
+        ),
+        ("Records", "to_pandsa", "; did you mean 'to_pandas'?"),
+        ("Records", "__dataframe__", ""),
+        ("Pager", "to_df", "; call `to_pandas()`, `to_polars()` or `to_arrow()`"),
+        ("Pager", "check_point", "; did you mean 'checkpoint'?"),
+        ("Pager", "append", ""),
     ],
 )
-def test_records_say_what_to_call(client, name, instead):
+def test_rows_say_what_to_call(kind, name, instead, client, pager):
+    rows = client.dividends("HK.00700") if kind == "Records" else pager
     with pytest.raises(AttributeError) as caught:
-        getattr(client.dividends("HK.00700"), name)
-    assert str(caught.value) == f"'Records' object has no attribute {name!r}{instead}"
-
-
-@pytest.mark.parametrize(
-    ("name", "instead"),
-    [
-        ("to_df", "; call `to_pandas()`, `to_polars()` or `to_arrow()`"),
-        ("check_point", "; did you mean 'checkpoint'?"),
-        ("append", ""),
-    ],
-)
-def test_a_pager_says_what_to_call(pager, name, instead):
-    with pytest.raises(AttributeError) as caught:
-        getattr(pager, name)
-    assert str(caught.value) == f"'Pager' object has no attribute {name!r}{instead}"
-    assert not hasattr(pager, name) and getattr(pager, name, 7) == 7
+        getattr(rows, name)
+    assert str(caught.value) == f"{kind!r} object has no attribute {name!r}{instead}"
+    assert not hasattr(rows, name) and getattr(rows, name, 7) == 7
 
 
 def test_an_async_pager_says_where_await_belongs(sandbox):
@@ -154,12 +137,17 @@ def test_a_field_is_no_index_of_records(client):
 
 
 @pytest.mark.parametrize(
-    ("options", "meant"),
-    [({"proxies": {}}, "proxy"), ({"api_key": "x"}, "auth"), ({"cert": "x"}, "ca_file")],
+    ("option", "said"),
+    [
+        *((name, "always verified.*ca_file") for name in ("verify", "verify_ssl", "ssl")),
+        ("proxies", "did you mean 'proxy'"),
+        ("api_key", "did you mean 'auth'"),
+        ("cert", "did you mean 'ca_file'"),
+    ],
 )
-def test_options_of_other_libraries_lead_to_those_of_the_client(sandbox, options, meant):
-    with pytest.raises(TypeError, match=f"did you mean '{meant}'"):
-        bl.Client(sandbox.base_url, **options)
+def test_options_of_other_libraries_lead_to_those_of_the_client(option, said):
+    with pytest.raises(TypeError, match=said):
+        bl.Client("https://api.example.com", **{option: False})
 
 
 def test_words_in_another_case_have_a_suggestion(sandbox, client):

@@ -1,7 +1,8 @@
 """The columns of section 2, field by field, as they are to be typed. Written from the document.
 
 text, int, bool, float: as named. decimal: a decimal string, float64 unless asked otherwise.
-ms, us: timestamps in UTC of that unit. date: a day. any: shown as an object, its column is open.
+count: an int of which 0 is null. ms, us: timestamps in UTC of that unit. date: a day. any: shown as
+an object, its column is open.
 """
 
 
@@ -12,7 +13,8 @@ def fields(**kinds):
 # 2.5; the unit of create_time, update_time and trigger_time is not shown: they stay integers.
 CRYPTO_ORDERS = fields(
     text="order_id side ord_type time_in_force ord_status order_show_id",
-    int="version create_time update_time trigger_time",
+    int="version create_time update_time",
+    count="trigger_time",
     decimal="order_qty price order_amount cum_qty avg_px fill_amount trigger_price cash_order_qty",
     bool="is_close",
     any="symbol_pair",

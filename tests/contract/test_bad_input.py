@@ -233,3 +233,37 @@ def test_an_invalid_option_is_rejected(call):
         with pytest.raises(bl.ConfigError):
             call(client)
         assert server.received == []
+
+
+@pytest.mark.parametrize("option", ["base_url", "ws_quote_url", "ws_trade_url"])
+@pytest.mark.parametrize(
+    ("rest", "expected"),
+    [
+        *(("://x.example?y=1", "without a query or fragment"), ("://x.example/?", "query")),
+        *(("://x.example#top", "without a query or fragment"),),
+        *(("://u:p@x.example", "user name and password"), ("://u@x.example", "user name")),
+        *(("://", "an absolute URL such as"), (":///path", "an absolute URL such as")),
+        *((":x.example", "an absolute URL"), ("//x.example", "an absolute URL")),
+        *(("://x example", "white space"), ("://x.example:99999", "an absolute URL")),
+        *(("://x.example/\\a", "backslashes"), ("://x.example\n", "white space")),
+    ],
+)
+def test_an_address_says_what_is_wrong_with_it(option, rest, expected):
+    scheme = "https" if option == "base_url" else "wss"
+    address = {"base_url": "https://api.example.com", option: scheme + rest}
+    with pytest.raises(bl.ConfigError, match=f"{option} is .*; expected .*{expected}") as caught:
+        bl.Client(**address)
+    assert "u:p" not in str(caught.value) and "y=1" not in str(caught.value)
+
+
+def test_an_address_that_is_not_encrypted_is_for_this_machine_alone():
+    with bl.Client("https://api.example.com", ws_quote_url="ws://127.0.0.1:8080/quote"):
+        pass
+    with pytest.raises(
+        bl.ConfigError,
+        match=r"ws_trade_url is 'ws://api\.example\.com'; expected a "
+        r"wss:// URL \(ws:// is only for a loopback address .*\); did you mean 'wss://api\.example\.com'",
+    ):
+        bl.Client("https://api.example.com", ws_trade_url="ws://api.example.com")
+    with pytest.raises(bl.ConfigError, match=r"ws_quote_url is .*; expected a wss:// URL(\n|$)"):
+        bl.Client("https://api.example.com", ws_quote_url="https://api.example.com")

@@ -1,8 +1,11 @@
 """Section 2: the typed columns of each record, in Arrow, pandas, Polars and typed dicts."""
 
+import dataclasses
+import pickle
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 
+import boardlot as bl
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -52,7 +55,7 @@ def expected(kind, value):
         return Decimal(value) if value else None
     if kind == "float":
         return float(value)
-    return value
+    return value or None if kind == "count" else value
 
 
 def column_of(rows, name, kind):
@@ -81,6 +84,7 @@ def arrow_type_is(kind, arrow, decimals="float64"):
     simple = {
         "text": is_text,
         "int": types.is_integer,
+        "count": types.is_integer,
         "bool": types.is_boolean,
         "float": types.is_float64,
         "any": lambda _: True,
@@ -132,7 +136,12 @@ def test_an_empty_result_has_every_declared_column_with_its_type(endpoint, name,
 
 POLARS = {
     **{"decimal": pl.Float64, "float": pl.Float64, "bool": pl.Boolean, "date": pl.Date},
-    **{"int": pl.Int64, "ms": pl.Datetime("ms", "UTC"), "us": pl.Datetime("us", "UTC")},
+    **{
+        "int": pl.Int64,
+        "count": pl.Int64,
+        "ms": pl.Datetime("ms", "UTC"),
+        "us": pl.Datetime("us", "UTC"),
+    },
 }
 
 
@@ -168,6 +177,40 @@ def test_the_times_of_crypto_orders_stay_integers_for_their_unit_is_not_shown():
         assert CRYPTO_ORDERS[field] == "int"
         assert same(result.to_dicts(typed=True)[0][field], rows[0][field])
         assert same(result.to_arrow()[field].to_pylist(), [row[field] for row in rows])
+
+
+@dataclasses.dataclass
+class Trigger:
+    trigger_time: int | None
+    create_time: int
+    trigger_price: Decimal | None
+
+
+def test_zero_is_null_where_the_document_says_that_it_means_none():
+    """2.5: `trigger_time` is 0 when none; of `create_time` it says nothing."""
+    rows = [
+        {"trigger_time": at, "create_time": at, "trigger_price": ""}
+        for at in (0, "0", 0.0, -0.0, 5, "5", 5)
+    ]
+    data = {"orders": rows, "page_flag": "", "completed": True}
+    body = response({"code": 0, "msg": "", "data": data})
+    with StandInService(lambda _: body) as server, bl.Client(server.base_url) as client:
+        found = client.crypto_orders(1).all()
+        again = pickle.loads(pickle.dumps(found))
+        stream = pa.RecordBatchReader.from_stream(client.crypto_orders(1)).read_all()
+        typed = list(client.crypto_orders(1).as_type(Trigger))
+    expected, sent = [None] * 4 + [5, 5, 5], [row["trigger_time"] for row in rows]
+    for records in (found, again, found[:]):
+        assert [row["trigger_time"] for row in records] == sent
+        for table in (records.to_arrow(), records.to_arrow(decimals="decimal"), stream):
+            assert table["trigger_time"].to_pylist() == expected
+            assert table["create_time"].to_pylist() == [0] * 4 + [5, 5, 5]
+        assert records.to_polars()["trigger_time"].to_list() == expected
+        assert records.to_pandas()["trigger_time"].isna().sum() == 4
+        assert [row["trigger_time"] for row in records.to_dicts(typed=True)] == expected
+        (field,) = (field for field in records.schema if field.name == "trigger_time")
+        assert (field.kind, field.zero_is_null) == ("integer", True)
+    assert [row.trigger_time for row in typed] == expected
 
 
 def test_a_declared_field_that_was_left_out_is_null():

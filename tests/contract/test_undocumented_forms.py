@@ -189,3 +189,17 @@ def test_the_constituents_of_a_plate_may_be_codes():
     parser = _core._response_parser("sim_orders", [("acc_id", "1")])
     with pytest.raises(bl.ProtocolError, match="record 0 is not a JSON object"):
         parser(json.dumps(body_of("sim_orders", [1])).encode())
+
+
+def test_pagination_is_read_at_the_top_of_a_response_alone():
+    """2.4: outside `data`. What is within is a member like others."""
+    inner = {"has_more": True, "next_key": "2", "total": 9}
+    page = {"code": 0, "data": {"stock_list": [{"code": "HK.1"}], "pagination": inner}}
+    with StandInService(lambda _: response(page)) as server, bl.Client(server.base_url) as client:
+        with pytest.raises(bl.ProtocolError, match="has_more"):
+            client.plate_stocks("HK.BK1").all()
+        assert len(server.received) == 1
+    page["pagination"] = {"has_more": False, "next_key": "-1"}
+    with StandInService(lambda _: response(page)) as server, bl.Client(server.base_url) as client:
+        (records,) = client.plate_stocks("HK.BK1").pages()
+        assert (len(records), records.meta["pagination"]) == (1, page["pagination"])

@@ -1,10 +1,13 @@
 """Values that a declared kind accepts, the same in typed dicts and in columns, whatever is sent."""
 
+import ast
 import itertools
 import json
 import math
 from datetime import date, datetime, timezone
 from decimal import Decimal
+from enum import Enum
+from pathlib import Path
 
 import boardlot as bl
 import polars as pl
@@ -250,3 +253,43 @@ def test_a_name_with_a_nul_is_a_protocol_error_in_frames(row, frame):
         assert list(client.crypto_orders(7)) == [row]
         with pytest.raises(bl.ProtocolError, match="NUL"):
             getattr(client.crypto_orders(7), frame)()
+
+
+# Sections 2.6, 2.7 and 4.2; of values that are words, the document says nothing more.
+DESCRIBED = {
+    "SimSide": "Buy/Sell/Short Sell/Buy Back",
+    "SimOrderType": "Limit/Market",
+    "SimOrderStatus": "Submitted/Partially Filled/Filled/Cancelled/Rejected",
+    "PositionType": "Long/Short",
+    "IpoRequest": "Subscribable/Pending listing/Upcoming (subscribable + pending listing)",
+    "CnIpoRequest": "IPO preview/Subscribable/Ballot announced/Pending listing/All",
+}
+
+
+def test_members_are_described_in_the_documents_words_or_not_at_all():
+    tree = ast.parse(Path(_records.__file__).read_text("utf-8"))
+    sets = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    for name, enum in vars(_records).items():
+        if name in sets and issubclass(enum, Enum):
+            texts = [node.value.value for node in sets[name].body if isinstance(node, ast.Expr)]
+            assert "/".join(texts[1:]) == DESCRIBED.get(name, ""), name
+
+
+# Section 2.10: what it says of some markets alone.
+SAID_OF = [
+    ("list_time", "--", {"hk", "cn"}),
+    ("apply_limit", "inimum", {"us"}),
+    ("apply_start_timestamp", "Subscription start", {"hk"}),
+    ("ipo_book_link", "Prospectus", {"sg"}),
+    ("lucky_timestamp", "allot announcement", {"hk", "us"}),
+    ("is_subscribe_status", "subscribable", {"hk"}),
+]
+
+
+@pytest.mark.parametrize(("name", "words", "markets"), SAID_OF)
+def test_a_field_has_the_words_of_its_own_market(name, words, markets):
+    none = response({"ret_code": 0, "data": {"list": []}})
+    with StandInService(lambda _: none) as server, bl.Client(server.base_url) as client:
+        for market in ("hk", "us", "cn", "sg", "my"):
+            docs = [field.doc for field in client.ipo_list(market).schema if field.name == name]
+            assert any(words in doc for doc in docs) == (market in markets), market

@@ -1,6 +1,5 @@
 """The API pages: each docstring names its parameters and errors, and its example runs."""
 
-import contextlib
 import doctest
 import importlib
 import inspect
@@ -12,14 +11,13 @@ from typing import NamedTuple
 
 import boardlot as bl
 import pytest
+from boardlot._endpoints import ENDPOINTS
 
 from ..support.printed import printed_by
-from .test_pages import DOCS, close
+from .test_pages import DOCS, api, close
 
 # A name of a page, with the options below it.
 NAMED = re.compile(r"^::: (boardlot\.[\w.]+)$((?:\n {4}.*)*)", re.MULTILINE)
-# "see `Records.as_type`": what is said there is said here.
-REFERENCE = re.compile(r"\bsee\s+`(?:boardlot\.)?([\w.]+)`")
 # Modules that an example needs besides its own.
 NEEDED = {
     "boardlot.calendar": "icalendar",
@@ -36,6 +34,9 @@ RAISE_NOTHING = {
 }
 
 
+METHODS = {endpoint.method for endpoint in ENDPOINTS}
+
+
 class Shown(NamedTuple):
     path: str
     thing: object
@@ -46,17 +47,9 @@ class Shown(NamedTuple):
         return inspect.getdoc(self.thing) or ""
 
     @property
-    def context(self):
-        """Its docstring, that of its class, and those to which they refer."""
-        texts, names = [self.text], set()
-        if self.owner:
-            texts.append(inspect.getdoc(self.owner) or "")
-        for text in texts:
-            for name in set(REFERENCE.findall(text)) - names:
-                names.add(name)
-                with contextlib.suppress(AttributeError):  # A parameter.
-                    texts.append(inspect.getdoc(resolved(f"boardlot.{name}")) or "")
-        return "\n".join(texts)
+    def page(self):
+        """It as the API pages show it."""
+        return api()[self.path.removeprefix("boardlot.")]
 
     @property
     def parameters(self):
@@ -118,17 +111,24 @@ def test_what_is_shown_is_found():
 
 
 @parametrized(SHOWN)
-def test_a_docstring_names_parameters_and_errors_and_has_an_example(one):
-    for name in one.parameters:
-        pattern = rf"`{name}(=[^`]*)?`|^ *{name}: "
-        assert re.search(pattern, one.context, re.MULTILINE), name
+def test_a_docstring_has_each_part(one):
+    """What docstrings say in prose is in sections on the page; see tools/reference.py."""
+    page = one.page
+    sections = {section.kind.value: section.value for section in page.docstring.parse("google")}
+    # Of a dataclass, the arguments are its attributes.
+    items = [*sections.get("parameters", []), *sections.get("attributes", [])]
+    described = {item.name: item.description for item in items}
+    assert set(one.parameters) <= set(described)
+    assert all(len(text) > 5 for text in described.values())
     if inspect.isclass(one.thing):
         return
-    assert one.path in RAISE_NOTHING or re.search(r"\b[Rr]aises?\b", one.context)
+    assert "returns" in sections or str(page.returns) in ("None", "Self")
+    assert ("raises" in sections) == (one.path not in RAISE_NOTHING)
+    assert "examples" in sections
+    assert "**See also:**" in page.docstring.value
     name = one.path.rpartition(".")[2]
-    called = rf">>> .*\b{name}\(|>>> with .*\n\.\.\. .*\b{name}\("
-    # Its own example, or that of its class.
-    assert re.search(called, one.context) or (one.owner is None and ">>>" in one.context)
+    if one.path.startswith(("boardlot.Client.", "boardlot.AsyncClient.")) and name in METHODS:
+        assert "**Service's documentation:** section 4." in page.docstring.value
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +137,7 @@ def sandbox():
         yield sandbox
 
 
-@parametrized(one for one in SHOWN if ">>>" in one.text)
+@parametrized(one for one in SHOWN if ">>>" in one.page.docstring.value)
 def test_the_example_runs(one, sandbox, tmp_path, monkeypatch):
     for module, needed in NEEDED.items():
         if one.path.startswith(module):
@@ -150,7 +150,8 @@ def test_the_example_runs(one, sandbox, tmp_path, monkeypatch):
     names |= {"account": sandbox.accounts["trade"][0], "folder": tmp_path}
     names |= {"Decimal": Decimal, "NamedTuple": NamedTuple, "timedelta": timedelta}
     checker = doctest.OutputChecker()
-    examples = doctest.DocTestParser().get_examples(one.text)
+    text = one.text if ">>>" in one.text else one.page.docstring.value
+    examples = doctest.DocTestParser().get_examples(text)
     assert examples
     for example in examples:
         if example.options.get(doctest.SKIP):

@@ -14,6 +14,7 @@ print the same again but for times. How a fenced block is read, from the top of 
 """
 
 import asyncio
+import functools
 import inspect
 import logging
 import re
@@ -270,12 +271,17 @@ def test_the_example_of_a_page_shows_every_method_and_attribute(page, kinds):
                 assert re.search(rf"\.{name}\b", examples), f"{kind.__name__}.{name}"
 
 
-@pytest.fixture(scope="module")
-def package():
+@functools.cache
+def api():
     """The package as the API pages see it: read, not imported, as its libraries may be missing."""
     extension = griffe.load_extensions(str(ROOT / "tools" / "documented.py"))
     folder = Path(bl.__file__).parents[1]
     return griffe.load("boardlot", search_paths=[folder], extensions=extension)
+
+
+@pytest.fixture(scope="module")
+def package():
+    return api()
 
 
 @pytest.mark.parametrize("module", ["calendar", "dask", "otel", "plots"])

@@ -17,12 +17,27 @@ TABLE = re.findall(
 )
 DAYS = {"start": "2026-01-05", "end": "2026-01-09"}
 FILLS = {"acc_id": "281756", "trd_market": "HK"}
+# The document says it of these: an id that is no uint64, a range that does not end after its start.
+DOCUMENTED = {("crypto_orders", "acc_id"), ("fills_history", "end")}
+# What the document rules out itself.
+RULED_OUT = [
+    ("reference_futures", {"symbol": "HK." + "0" * 30}),
+    ("dividends", {"symbol": "00700"}),
+    ("plate_stocks", {"plate_code": "HK.1001"}),
+    ("ipo_list", {"market": "jp"}),
+    ("ipo_list", {"market": "hk", "request_type": 8}),
+    ("trading_days", {"market": "HK", **DAYS, "start": "5 January"}),
+    ("fills_history", {**FILLS, "page_size": 9}),
+    ("fills_history", {**FILLS, "page_size": 51}),
+    ("crypto_orders", {"acc_id": "5001", "page_size": 51}),
+]
 # Of each row: the method, arguments that it accepts, and one of them as it is refused.
 ROWS = [
     [
         ("dividends", {"symbol": "HK.00700"}, {"symbol": "ABCDEFGHI.1"}),
         ("dividends", {"symbol": "HK.00700"}, {"symbol": "hk.00700"}),
         ("dividends", {"symbol": "HK.00700"}, {"symbol": "HK.00 700"}),
+        ("plate_stocks", {"plate_code": "HK.BK1001"}, {"plate_code": "hk.BK1001"}),
         ("fills_history", {**FILLS, "code": "HK.00700"}, {"code": "HK.00/700"}),
     ],
     [("trading_days", {"market": "HK", **DAYS}, {"market": name}) for name in ("hk", "HKSEX", "")],
@@ -34,6 +49,11 @@ ROWS = [
     [
         ("plate_stocks", {"plate_code": "HK.BK1001", "limit": 1}, {"limit": 0}),
         ("crypto_orders", {"acc_id": "5001", "page_size": 1}, {"page_size": 0}),
+    ],
+    [
+        ("plate_stocks", {"plate_code": "HK.BK1001", "limit": 1}, {"limit": 2**31}),
+        ("sim_positions", {"acc_id": "5001", "market": 1}, {"market": 2**31}),
+        ("sim_positions", {"acc_id": "5001", "market": 1}, {"market": -(2**31) - 1}),
     ],
     [
         ("trading_days", {"market": "HK", **DAYS}, {"end": "2026-01-04"}),
@@ -48,8 +68,31 @@ ROWS = [
 def test_what_a_row_says_is_refused_and_nothing_is_sent(row, calls):
     with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
         for method, accepted, refused in calls:
-            with pytest.raises(bl.ConfigError, match=next(iter(refused))):
+            with pytest.raises(bl.ConfigError, match=next(iter(refused))) as caught:
                 getattr(client, method)(**{**accepted, **refused})
+            is_documented = (method, *refused) in DOCUMENTED
+            assert ("boardlot's own rule" in str(caught.value)) is not is_documented
         assert not sandbox.requests
         for method, accepted, _ in calls:
             getattr(client, method)(**accepted)
+
+
+@pytest.mark.parametrize(("method", "arguments"), RULED_OUT, ids=str)
+def test_what_the_document_rules_out_is_not_said_to_be_a_rule_of_boardlot(method, arguments):
+    with bl.Client("https://api.example.com") as client:
+        with pytest.raises(bl.ConfigError, match="; expected ") as caught:
+            getattr(client, method)(**arguments)
+        assert "own rule" not in str(caught.value)
+
+
+def test_rules_for_custom_endpoints_and_paths_are_said_to_be_of_boardlot():
+    one = bl.Endpoint("one", "GET", "/one/{key}")
+    with bl.Client("https://api.example.com") as client:
+        for call in (
+            lambda: client.call(one, key=".."),
+            lambda: client.call(one, key="a/b"),
+            lambda: client.request("GET", "/a/../b"),
+            lambda: list(client.paginate("GET", "one", paging="next_key", rows="data")),
+        ):
+            with pytest.raises(bl.ConfigError, match=r"\(boardlot's own rule\)"):
+                call()

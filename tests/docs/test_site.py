@@ -117,7 +117,7 @@ def test_pages_show_the_version_and_load_nothing_from_other_hosts(site):
 
 def test_a_method_leads_to_its_guide(site):
     text = (site / "api" / "clients" / "index.html").read_text("utf-8")
-    assert re.search(r"Guide: <a[^>]* href=\"?../../paging/", text)
+    assert re.search(r"See also:</strong> <a[^>]* href=\"?../../paging/", text)
 
 
 @pytest.mark.slow  # Every page four times.

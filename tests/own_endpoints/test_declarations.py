@@ -33,28 +33,16 @@ volume = "integer"
     "copied", [copy.copy, copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))]
 )
 def test_a_copy_is_equal_and_has_the_same_repr(copied):
-    assert copied(KLINE) == KLINE
-    assert hash(copied(KLINE)) == hash(KLINE)
-    assert repr(copied(KLINE)) == repr(KLINE)
+    twin = copied(KLINE)
+    assert (twin, hash(twin), repr(twin)) == (KLINE, hash(KLINE), repr(KLINE))
     assert copied(KLINE.paging) == KLINE.paging != bl.DateRange(before="time")
     assert bl.Endpoint("kline", "GET", KLINE.path) != KLINE and KLINE != 1
 
 
 def test_the_repr_is_the_declaration():
-    namespace = {"Endpoint": bl.Endpoint, "DateRange": bl.DateRange}
-    assert eval(repr(KLINE), namespace) == KLINE
-    assert KLINE.record == {
-        "time": "seconds",
-        "open": "decimal",
-        "close": "decimal",
-        "volume": "integer",
-    }
-    assert (KLINE.name, KLINE.method, KLINE.rows, KLINE.doc) == (
-        "kline",
-        "GET",
-        "data.kline_list",
-        "Candles.",
-    )
+    assert eval(repr(KLINE), {"Endpoint": bl.Endpoint, "DateRange": bl.DateRange}) == KLINE
+    shown = (KLINE.name, KLINE.method, KLINE.rows, KLINE.doc, KLINE.record["time"])
+    assert shown == ("kline", "GET", "data.kline_list", "Candles.", "seconds")
 
 
 @pytest.mark.parametrize(
@@ -64,18 +52,13 @@ def test_the_repr_is_the_declaration():
         ({"method": "DELETE"}, "method is 'DELETE'; expected 'GET' or 'POST'"),
         ({"path": "quote"}, "does not begin with /"),
         ({"path": "/a/../b"}, "segment '..'"),
-        ({"path": "/a/%2e%2e/b"}, "segment '%2e%2e'"),
         ({"path": "/a\nb"}, r"segment 'a\nb'"),
         ({"path": "/{a}/{a}"}, "{a} twice"),
         ({"path": "//host/x"}, "empty segment"),
         ({"rows": "data."}, "rows is 'data.'"),
         ({"paging": "next"}, "paging is 'next'; expected 'next_key', 'page_flag' or a DateRange"),
-        ({"name": 3}, "name is of type int; expected a string"),
         ({"path": b"/a"}, "path is of type bytes"),
-        (
-            {"name": "a\ud800"},
-            "name is not valid Unicode; expected a string without lone surrogates",
-        ),
+        ({"name": "a\ud800"}, "name is not valid Unicode; expected a string without lone"),
         ({"record": {"\ud800": "text"}}, "a name in record is not valid Unicode"),
         ({"record": {"time": "second"}}, "did you mean 'seconds'?"),
         ({"record": {"time": 3}}, "record['time']"),
@@ -113,7 +96,6 @@ class Candle(typing.TypedDict, total=False):
     volume: "int | None"
     closed: bool
     pair: dict[str, str]
-    tags: list[str]
     side: typing.Literal["BUY", "SELL"]
 
 
@@ -122,18 +104,10 @@ def test_a_typed_dict_declares_the_record():
     with bl.Sandbox() as sandbox, sandbox.client() as client:
         sandbox.serve(endpoint, [])
         schema = client.call(endpoint).schema
-    assert {field.name: field.kind for field in schema} == {
-        "code": "text",
-        "time": "timestamp",
-        "day": "date",
-        "open": "decimal",
-        "change": "number",
-        "volume": "integer",
-        "closed": "flag",
-        "pair": "object",
-        "side": "text",
-    }
-    assert {field.name: field.unit for field in schema}["change"] == "%"
+    kinds = "text timestamp date decimal number integer flag object text"
+    assert [field.name for field in schema] == list(Candle.__annotations__)
+    assert [field.kind for field in schema] == kinds.split()
+    assert [field.unit for field in schema if field.name == "change"] == ["%"]
     assert pickle.loads(pickle.dumps(endpoint)) == endpoint
 
 
@@ -179,3 +153,22 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(bl.ConfigError, match=r"binary.toml is not valid UTF-8"):
         bl.load_endpoints(tmp_path / "binary.toml")
+
+
+@pytest.mark.parametrize(
+    ("named", "declaration"),
+    [
+        ("record", {"record": {"a\0b": "text"}}),
+        ("record", {"record": typing.TypedDict("Row", {"a\0b": str})}),
+        ("rows", {"rows": "data.a\0b"}),
+        ("paging", {"paging": bl.DateRange("a\0b", before="day")}),
+        ("paging", {"paging": bl.DateRange(before="a\0b")}),
+        ("paging", {"paging": bl.DateRange(next="extra.a\0b")}),
+        ("paging", {"paging": bl.DateRange(before="day", unique="a\0b")}),
+        ("path", {"path": "/a\0b"}),
+        ("arguments", {"arguments": {"a\0b": "text"}}),
+    ],
+)
+def test_a_name_with_u_0000_is_rejected_by_its_name(named, declaration):
+    with pytest.raises(bl.ConfigError, match=rf"Endpoint 'mine': {named}.*a\\0b"):
+        bl.Endpoint("mine", "GET", **{"path": "/mine", **declaration})

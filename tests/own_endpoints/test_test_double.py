@@ -10,20 +10,14 @@ from ..support.own_endpoints import KLINE
 
 CANDLES = [{"time": 1_700_000_000 + 60 * n, "close": f"{n}.5"} for n in range(5)]
 FILL = {
-    "trd_side": "BUY",
-    "deal_id": "1",
-    "order_id": "2",
-    "code": "HK.00700",
-    "stock_name": "TENCENT",
-    "qty": "100",
-    "price": "0.10",
-    "create_time": 1_600_000_000_000_000,
-    "updated_time": 1_600_000_000_000_000,
-    "counter_broker_id": 1,
-    "counter_broker_name": "",
-    "status": "OK",
+    **{"deal_id": "1", "order_id": "2", "code": "HK.00700", "qty": "100", "price": "0.10"},
+    **{"trd_side": "BUY", "status": "OK", "counter_broker_id": 1},
+    **dict.fromkeys(("create_time", "updated_time"), 1_600_000_000_000_000),
 }
 ROWS = [{**FILL, "index": index, "ünï": [None, 1.10, "x"]} for index in range(120)]
+
+
+TIMELESS = bl.Endpoint("x", "GET", "/x", paging=bl.DateRange(next="extra.next"))
 
 
 @pytest.fixture(scope="module")
@@ -77,10 +71,9 @@ def test_put_for_a_symbol_and_the_metadata_of_dividends(sandbox):
     sandbox.put("dividends", rows, symbol="HK.00700")
     with sandbox.client() as client:
         found = client.dividends("HK.00700")
-        assert found == rows
-        assert found.meta["total_dividend_count"] == 2
-        assert found.meta["total_dividend_money"] == 1.75
-        assert client.dividends("US.AAPL") != rows
+        assert found == rows and client.dividends("US.AAPL") != rows
+    totals = {"total_dividend_count": 2, "total_dividend_money": 1.75}
+    assert found.meta == {**found.meta, **totals}
 
 
 @pytest.mark.parametrize("auth", ["Ed25519", "oauth"])
@@ -97,109 +90,74 @@ def test_served_rows_have_the_requested_range_and_page(sandbox):
     start, end = CANDLES[1]["time"], CANDLES[3]["time"]
     with sandbox.client() as client:
         pager = client.pages(KLINE, symbol="HK.00700", start=start, end=end, limit=2)
-        assert [row["time"] for row in pager] == [
-            CANDLES[2]["time"],
-            CANDLES[3]["time"],
-            CANDLES[1]["time"],
-        ]
+        assert list(pager) == [CANDLES[2], CANDLES[3], CANDLES[1]]
         with pytest.raises(bl.InvalidParameter, match="limit"):
             client.call(KLINE, symbol="HK.00700", limit=0)
-    paths = [request.path for request in sandbox.requests]
-    assert set(paths) == {"/api/v1.0/quote/HK.00700/history-kline"}
-
-
-def test_rows_of_one_time_are_on_one_page(sandbox):
-    rows = [{"time": 1_700_000_000 + n // 3, "close": str(n)} for n in range(12)]
-    endpoint = bl.Endpoint(
-        "ties",
-        "GET",
-        "/ties",
-        rows="data.list",
-        paging=bl.DateRange(next="extra.next_time"),
-        record={"time": "seconds"},
-    )
-    sandbox.serve(endpoint, rows)
-    with sandbox.client() as client:
-        found = client.call(endpoint, limit=4)
-        assert sorted(found, key=lambda row: int(row["close"])) == rows
+    assert {request.path for request in sandbox.requests} == {
+        "/api/v1.0/quote/HK.00700/history-kline"
+    }
 
 
 @pytest.mark.parametrize(
-    ("serve", "expected"),
+    ("method", "arguments", "expected"),
     [
-        (lambda sandbox: sandbox.serve(KLINE, [{"close": "1"}]), r"rows\[0\] has no time"),
-        (lambda sandbox: sandbox.serve(KLINE, [1]), r"rows\[0\] is 1; expected a dict"),
-        (lambda sandbox: sandbox.serve(KLINE, "rows"), "a list of dicts"),
-        (lambda sandbox: sandbox.serve(KLINE, [{"time": {1}}]), "cannot be written as JSON"),
-        (
-            lambda sandbox: sandbox.serve(
-                bl.Endpoint("x", "GET", "/x", paging=bl.DateRange(next="extra.next")), []
-            ),
-            "cannot tell the time of a row of x",
-        ),
-        (lambda sandbox: sandbox.put("fills", []), "did you mean|expected one of"),
-        (lambda sandbox: sandbox.put("dividends", [], account="1"), "does not take one"),
-        (lambda sandbox: sandbox.put("dividends", [], simbol="x"), "not an argument of dividends"),
-        (lambda sandbox: sandbox.fail_next("fills_histroy"), "did you mean 'fills_history'"),
-        (lambda sandbox: sandbox.put("server_time", []), r"one of trading_days, (?!.*server_time)"),
-        (lambda sandbox: sandbox.put(5, []), "name is of type int; expected a string"),
-        (lambda sandbox: sandbox.serve("kline", []), "endpoint is of type str; .* use `put`"),
-        (lambda sandbox: sandbox.fail_next(status=200), "would|expected|status is 200"),
-        (lambda sandbox: sandbox.fail_next(code=0), "a success"),
-        (lambda sandbox: sandbox.fail_next(times=0), "times is 0"),
-        (lambda sandbox: bl.Sandbox(today="2026-01-05"), "a date"),
-        (lambda sandbox: bl.Sandbox(today=datetime.date(1901, 1, 1)), "today is 1901-01-01"),
+        ("serve", (KLINE, [{"close": "1"}]), r"rows\[0\] has no time"),
+        ("serve", (KLINE, [1]), r"rows\[0\] is 1; expected a dict"),
+        ("serve", (KLINE, "rows"), "a list of dicts"),
+        ("serve", (KLINE, [{"time": {1}}]), "cannot be written as JSON"),
+        ("serve", (TIMELESS, []), "cannot tell the time of a row of x"),
+        ("serve", ("kline", []), "endpoint is of type str; .* use `put`"),
+        ("put", ("fills", []), "did you mean|expected one of"),
+        ("put", ("server_time", []), r"one of trading_days, (?!.*server_time)"),
+        ("put", (5, []), "name is of type int; expected a string"),
+        ("fail_next", ("fills_histroy",), "did you mean 'fills_history'"),
     ],
 )
-def test_what_cannot_be_served_is_rejected(sandbox, serve, expected):
+def test_what_cannot_be_served_is_rejected(sandbox, method, arguments, expected):
     with pytest.raises(bl.ConfigError, match=expected):
-        serve(sandbox)
-
-
-def test_a_name_that_nothing_has_is_rejected_with_each_known_one_once(sandbox):
-    for symbol in ("HK.00700", "HK.00005"):
-        sandbox.serve(KLINE, CANDLES, symbol=symbol)
-    own = bl.Endpoint("dividends", "GET", "/api/v9/dividends", rows="data.list")
-    sandbox.serve(own, [])
-    with pytest.raises(bl.ConfigError) as caught:
-        sandbox.fail_next("zzz")
-    names = str(caught.value).partition("one of ")[2].split(", ")
-    assert len(names) == len(set(names)) and {"kline", "dividends", "token"} <= set(names)
-
-
-def test_the_next_requests_of_one_endpoint_fail_and_then_no_more(sandbox):
-    sandbox.fail_next("fills_history", status=503, times=2)
-    account = sandbox.accounts["trade"][0]
-    with sandbox.client(max_retries=0) as client:
-        assert client.dividends("HK.00700")
-        for _ in range(2):
-            with pytest.raises(bl.ServiceError) as caught:
-                client.fills_history(account, "HK").all()
-            assert caught.value.http_status == 503
-        assert client.fills_history(account, "HK").all()
-    statuses = [r.status for r in sandbox.requests if r.path.endswith("fills_history")]
-    assert statuses[:3] == [503, 503, 200]
+        getattr(sandbox, method)(*arguments)
 
 
 @pytest.mark.parametrize(
-    ("failure", "expected"),
+    ("method", "options", "expected"),
     [
-        ({"status": 401}, bl.AuthenticationError),
-        ({"status": 0}, bl.TransportError),
-        ({"code": -3, "message": "no such thing"}, bl.InvalidParameter),
-        ({"code": -2, "status": 500}, bl.ServiceError),
-        ({"code": -777}, bl.ApiError),
+        ("put", {"name": "dividends", "rows": [], "account": "1"}, "does not take one"),
+        ("put", {"name": "dividends", "rows": [], "simbol": "x"}, "not an argument of dividends"),
+        ("fail_next", {"status": 200}, "status is 200"),
+        ("fail_next", {"code": 0}, "a success"),
+        ("fail_next", {"times": 0}, "times is 0"),
+        ("__class__", {"today": "2026-01-05"}, "a date"),
+        ("__class__", {"today": datetime.date(1901, 1, 1)}, "today is 1901-01-01"),
     ],
 )
-def test_a_planned_failure_is_the_error_that_the_service_would_cause(sandbox, failure, expected):
-    sandbox.fail_next("dividends", **failure)
+def test_an_option_of_the_sandbox_that_is_wrong_is_named(sandbox, method, options, expected):
+    with pytest.raises(bl.ConfigError, match=expected):
+        getattr(sandbox, method)(**options)
+
+
+@pytest.mark.parametrize(
+    ("failure", "expected", "facts"),
+    [
+        ({"status": 401}, bl.AuthenticationError, {"http_status": 401}),
+        ({"status": 0}, bl.TransportError, {}),
+        (
+            *({"code": -3, "message": "no such thing"}, bl.InvalidParameter),
+            {"code": -3, "message": "no such thing"},
+        ),
+        ({"code": -2, "status": 500}, bl.ServiceError, {"code": -2, "http_status": 500}),
+        ({"code": -777}, bl.ApiError, {"code": -777}),
+    ],
+)
+def test_a_planned_failure_is_the_error_that_the_service_would_cause(
+    sandbox, failure, expected, facts
+):
+    sandbox.fail_next("dividends", times=2, **failure)
     with sandbox.client(max_retries=0) as client:
-        with pytest.raises(expected) as caught:
-            client.dividends("HK.00700")
-        if "code" in failure:
-            assert caught.value.code == failure["code"]
-        if "message" in failure:
-            assert caught.value.message == "no such thing"
+        assert client.sim_orders("5001") is not None
+        for _ in range(2):
+            with pytest.raises(expected) as caught:
+                client.dividends("HK.00700")
+            assert {name: getattr(caught.value, name) for name in facts} == facts
         assert client.dividends("HK.00700")
 
 
@@ -242,16 +200,7 @@ def test_the_date_of_the_sandbox_can_be_fixed():
             fills = client.fills_history(sandbox.accounts["trade"][0], "HK").all()
             latest = max(fill["updated_time"] for fill in fills)
             assert datetime.date(2025, 10, 1) < datetime.date.fromtimestamp(latest / 1e6) <= TODAY
-            # The key's timestamps are of the local clock, and accepted.
-            assert [r.status for r in sandbox.requests if r.status != 200] == []
             seen.append((fills, client.ipo_list("hk"), client.dividends("HK.00700")))
+            # The key's timestamps are of the local clock, and accepted.
+            assert {request.status for request in sandbox.requests} == {200}
     assert seen[0] == seen[1]
-
-
-def test_a_wrong_clock_is_corrected_whatever_the_date_of_the_sandbox():
-    with (
-        bl.Sandbox(seed=7, today=TODAY, clock_offset=60.0) as sandbox,
-        sandbox.client() as client,
-    ):
-        for _ in range(2):
-            assert client.dividends("HK.00700")

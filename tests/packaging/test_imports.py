@@ -27,7 +27,10 @@ def module_of(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-SOURCES = {module_of(path): path.read_text("utf-8") for path in FILES} | {"boardlot._core": ""}
+SOURCES = {module_of(path): path.read_text("utf-8") for path in FILES} | {
+    "boardlot._core": "",
+    "boardlot._core._stores": (ROOT / "python/boardlot/_core/_stores.pyi").read_text("utf-8"),
+}
 TREES = {name: ast.parse(source) for name, source in SOURCES.items()}
 PACKAGES = {module_of(path) for path in FILES if path.stem == "__init__"}
 

@@ -49,12 +49,9 @@ def test_the_legend_names_what_is_there_and_the_axis_its_time_zone():
 
 
 def test_ipos_are_ordered_by_market_and_first_date():
-    rows = [
-        event("listing", 9),
-        event("opening", 8, "HK.2", "hk"),
-        event("opening", 7, "HK.1", "hk"),
-    ]
-    assert labels(drawn(rows)) == ["SOLAR  HK.1", "SOLAR  HK.2", "SOLAR  MY.1"]
+    ipos = [("listing", 9), ("opening", 8, "HK.2", "hk"), ("opening", 7, "HK.1", "hk")]
+    names = labels(drawn([event(*ipo) for ipo in ipos]))
+    assert names == ["SOLAR  HK.1", "SOLAR  HK.2", "SOLAR  MY.1"]
 
 
 @pytest.mark.parametrize("library", ["to_pandas", "to_polars", "to_arrow"])

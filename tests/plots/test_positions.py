@@ -30,10 +30,7 @@ def test_bars_are_in_the_order_of_their_values_and_show_them():
     assert numbers(axes) == ["-2.50 %", "+10.03 %"]
     assert axes.get_xlabel() == "P&L ratio (%)"
     assert axes.get_title() == "P&L ratio of 2 positions, short ones hatched"
-
-
-def test_short_positions_are_hatched_and_losses_have_a_colour_of_their_own():
-    short, long = drawn(POSITIONS).patches
+    short, long = axes.patches
     assert (short.get_hatch(), long.get_hatch()) == ("////", None)
     assert short.get_facecolor() != long.get_facecolor()
 
@@ -59,19 +56,12 @@ def test_a_name_that_the_font_cannot_draw_is_left_out():
 
 
 @pytest.mark.parametrize("value", ["mv", "profit"])
-def test_amounts_of_different_markets_are_not_compared(value):
+def test_amounts_of_different_markets_are_not_compared_and_ratios_are(value):
     rows = [
-        {"symbol": symbol, "market": market, value: amount}
+        {"symbol": symbol, "market": market, value: amount, "profit_ratio": "1"}
         for symbol, market, amount in [("00700", 1, "1000000"), ("AAPL", 2, "5"), ("MSFT", 2, "7")]
     ]
-    ax = plots.positions(rows, figure.Figure().add_subplot(), value=value)
-    hk, us = ax.figure.axes
-    assert ax is hk and us.get_xlim()[1] < 20
-    assert [label.get_text() for label in us.get_yticklabels()] == ["AAPL", "MSFT"]
+    hk, us = drawn(rows, value=value).figure.axes
+    assert us.get_xlim()[1] < 20 < hk.get_xlim()[1] and labels(us) == ["AAPL", "MSFT"]
     assert us.get_xlabel().endswith("(trading currency of market 2)")
-
-
-def test_ratios_of_all_markets_share_an_axis():
-    rows = [{"symbol": f"S{m}", "market": m, "profit_ratio": str(m)} for m in (1, 2, 3)]
-    ax = plots.positions(rows, figure.Figure().add_subplot())
-    assert ax.figure.axes == [ax]
+    assert len(drawn(rows).figure.axes) == 1

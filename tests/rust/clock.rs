@@ -54,7 +54,7 @@ fn api_key(sandbox: &Sandbox) -> Credentials {
 
 /// The service's time in microseconds.
 async fn service_now(client: &Client) -> boardlot::error::Result<i64> {
-    client.transport().service_now(|| "call".to_owned()).await
+    client.transport().service_now(|| None).await
 }
 
 /// A client whose next request would wait for an hour.

@@ -93,7 +93,7 @@ fn a_range_without_an_end_reaches_until_now() {
         let error = span(Some(start), RangeEnd::Now).resolve(now).expect_err("refused");
         let expected =
             "expected a time before the service's current time, which is 1970-04-11T00:00:00Z";
-        assert!(error.to_string().ends_with(expected), "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
     }
 }
 

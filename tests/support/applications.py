@@ -31,7 +31,15 @@ def session_of(begun):
 
 def fetch(app, callback_url, begun, user="alice", **session):
     """The result or error of `fetch_token`, in either class."""
-    found = app.fetch_token(callback_url, **{**session_of(begun), **session}, user=user)
+    return outcome(app.fetch_token(callback_url, **{**session_of(begun), **session}, user=user))
+
+
+def auth_of(app, user="alice"):
+    """The result or error of `auth`, in either class."""
+    return outcome(app.auth(user=user))
+
+
+def outcome(found):
     return asyncio.run(awaited(found)) if inspect.isawaitable(found) else found
 
 

@@ -10,7 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 import boardlot as bl
 import pytest
 
-from ..support.applications import KINDS, REDIRECT, application, log_in, populate, session_of
+from ..support.applications import (
+    KINDS,
+    REDIRECT,
+    application,
+    auth_of,
+    log_in,
+    populate,
+    session_of,
+)
 from ..support.clients import client_of
 from ..support.logins import quotes, sign_in
 from ..support.service import Fault
@@ -50,13 +58,13 @@ def test_security_43_users_have_tokens_of_their_own(server, kind):
     for user, granted in scopes.items():
         log_in(server, app, user, granted)
     for user, granted in scopes.items():
-        assert app.auth(user=user).scopes == frozenset(granted)
-    assert used(server, app.auth(user="alice")) == []
+        assert auth_of(app, user).scopes == frozenset(granted)
+    assert used(server, auth_of(app, "alice")) == []
     with pytest.raises(bl.PermissionDenied):
-        used(server, app.auth(user="bob"))
+        used(server, auth_of(app, "bob"))
     for nobody in ("Alice", "alice ", "bo", "carol"):
         with pytest.raises(bl.LoginRequired) as caught:
-            app.auth(user=nobody)
+            auth_of(app, nobody)
         assert nobody in str(caught.value) and "authorization_url()" in caught.value.hint
 
 
@@ -167,7 +175,7 @@ def test_security_43_1000_users_that_cross_an_expiry_cause_1000_refreshes():
         sandbox.revoke_tokens()
 
         async def use(user):
-            options = {"auth": app.auth(user=user), "timeout": 90.0, "connect_timeout": 60.0}
+            options = {"auth": await app.auth(user=user), "timeout": 90.0, "connect_timeout": 60.0}
             async with bl.AsyncClient(sandbox.base_url, **options) as client:
                 await quotes(client)
 

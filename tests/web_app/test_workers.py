@@ -67,9 +67,9 @@ def test_a_store_is_never_called_on_an_event_loop(server):
         begun = app.authorization_url()
         await app.fetch_token(server.authorize(begun.url), **session_of(begun), user="alice")
         server.expire()
-        async with bl.AsyncClient(server.base_url, auth=app.auth(user="alice")) as client:
+        async with bl.AsyncClient(server.base_url, auth=await app.auth(user="alice")) as client:
             assert list(await quotes(client)) == []
-        app.auth(user="alice").logout()
+        (await app.auth(user="alice")).logout()
 
     asyncio.run(work())
     assert store.saves == 2 and store.kept == {}

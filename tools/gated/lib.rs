@@ -15,7 +15,8 @@ const RAISE_STOP_ITERATION: [&str; 3] = ["__next__", "send", "throw"];
 const READ_BY_METHODS: [&str; 9] =
     ["f64", "i64", "i128", "isize", "u16", "u64", "usize", "PathBuf", "Vec"];
 
-/// Put before an `impl` block or a function, in place of `#[pymethods]` or `#[pyfunction]`.
+/// Put before an `impl` block or a function, in place of `#[pymethods]` or `#[pyfunction]`. In a block,
+/// `getter!(name: Type = expression);` is a property of `self`.
 #[proc_macro_attribute]
 pub fn gated(_arguments: TokenStream, item: TokenStream) -> TokenStream {
     let is_function = functions(item.clone()).next().is_some();
@@ -36,11 +37,34 @@ fn with_inner_gates(item: TokenStream) -> TokenStream {
     item.into_iter()
         .map(|token| match token {
             TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
-                regrouped(&group, with_gates(group.stream()))
+                regrouped(&group, with_gates(with_getters(group.stream())))
             }
             token => token,
         })
         .collect()
+}
+
+/// Each `getter!(name: Type = expression);` as the function that it stands for.
+fn with_getters(tokens: TokenStream) -> TokenStream {
+    let (mut written, mut tokens) = (TokenStream::new(), tokens.into_iter());
+    while let Some(token) = tokens.next() {
+        if !is_word(&token, "getter") {
+            written.extend([token]);
+            continue;
+        }
+        // The exclamation mark, what is in parentheses, and the semicolon.
+        let mut call = tokens.by_ref().take(3);
+        let Some(TokenTree::Group(property)) = call.nth(1) else { continue };
+        call.for_each(drop);
+        let mut parts = property.stream().into_iter();
+        let name = parts.by_ref().take_while(|token| token.to_string() != ":");
+        let name: TokenStream = name.collect();
+        let class = parts.by_ref().take_while(|token| token.to_string() != "=").collect();
+        let (class, body): (TokenStream, TokenStream) = (class, parts.collect());
+        written.extend([parsed("#[getter] fn"), name, parsed("(&self) ->"), class]);
+        written.extend([TokenTree::Group(Group::new(Delimiter::Brace, body))]);
+    }
+    written
 }
 
 /// Each function at this level: after `fn` and its name, the first group in parentheses has its arguments, and

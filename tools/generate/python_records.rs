@@ -76,7 +76,10 @@ fn value_set(set: &ValueSet) -> String {
             Value::Integer(number) => number.to_string(),
             Value::Text(text) => format!("\"{text}\""),
         };
-        out += &format!("    {} = {value}\n    \"\"\"{}\"\"\"\n", member.name, member.doc);
+        out += &format!("    {} = {value}\n", member.name);
+        if !member.doc.is_empty() {
+            out += &format!("    \"\"\"{}\"\"\"\n", member.doc);
+        }
     }
     if texts {
         out += "\n    def __str__(self) -> str:\n        return str(self.value)\n";
@@ -128,24 +131,26 @@ fn header(name: &str, bases: &str, doc: &str) -> String {
 }
 
 fn member(field: &Field, python_type: &str) -> String {
-    let mut doc = field.doc.to_owned();
-    match field.kind {
-        Kind::Timestamp(unit, _) => doc += &format!(" ({} since 1970)", unit.symbol()),
-        Kind::Decimal if field.unit.is_empty() => doc += " (decimal)",
-        Kind::Decimal => doc += &format!(" (decimal, {})", field.unit),
-        Kind::Date => doc += " (date)",
-        _ if !field.unit.is_empty() => doc += &format!(" ({})", field.unit),
-        _ => {}
+    let form = match field.kind {
+        Kind::Timestamp(unit, _) => format!("({} since 1970)", unit.symbol()),
+        Kind::Decimal if field.unit.is_empty() => "(decimal)".into(),
+        Kind::Decimal => format!("(decimal, {})", field.unit),
+        Kind::Date => "(date)".into(),
+        _ if !field.unit.is_empty() => format!("({})", field.unit),
+        _ => String::new(),
+    };
+    let declared = format!("    {}: {python_type}\n", field.name);
+    match format!("{} {form}", field.doc).trim() {
+        "" => declared,
+        doc => format!("{declared}{}\n", wrapped(&format!("\"\"\"{doc}\"\"\""), 96, "    ")),
     }
-    let doc = wrapped(&format!("\"\"\"{doc}\"\"\""), 96, "    ");
-    format!("    {}: {python_type}\n{doc}\n", field.name)
 }
 
 /// The Python type of a field's value as it is sent.
 fn python_type(record: &Record, field: &Field) -> String {
     let sent = match field.kind {
         Kind::Text | Kind::Date | Kind::Decimal => "str".to_owned(),
-        Kind::Integer => "int".to_owned(),
+        Kind::Integer | Kind::IntegerNotZero => "int".to_owned(),
         Kind::Number => "float".to_owned(),
         Kind::Flag => "bool".to_owned(),
         Kind::Timestamp(_, Wire::Integer) => "int".to_owned(),

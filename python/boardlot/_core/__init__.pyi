@@ -74,10 +74,11 @@ from ._private import (
 )
 from ._records import ArrowStream, Records, RecordsIterator, SchemaField
 from ._sandbox import Faults, RecordedRequest, Sandbox
-from ._stores import *
+from ._stores import *  # noqa: F403
 from ._stores import TokenStoreBase
 
 __all__ = [
+    "_STORES",
     "ApiKey",
     "ArrowStream",
     "AsyncItemIterator",
@@ -113,7 +114,6 @@ __all__ = [
     "SchemaField",
     "TokenStoreBase",
     "_FileLock",
-    "_STORES",
     "_SqliteGate",
     "__version__",
     "_application_limit",

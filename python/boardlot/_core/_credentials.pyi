@@ -1,6 +1,5 @@
 """Keys, tokens and their stores."""
 
-from collections.abc import Callable
 from datetime import datetime
 from os import PathLike
 from typing import Any, Protocol, final

@@ -11,7 +11,7 @@ from ._credentials import OAuth, _Store
 
 @final
 class Registration:
-    """A registered client."""
+    """A registered client: the record that the service returned, field by field. Its `repr` shows no secret."""
 
     @property
     def client_id(self) -> str:
@@ -20,14 +20,42 @@ class Registration:
     def client_secret(self) -> str | None:
         """The secret of a confidential client; None if the service issued none."""
     @property
+    def client_name(self) -> str | None:
+        """The name that the consent page shows. As each of the following, it is None if the response does not
+        contain it.
+        """
+    @property
     def redirect_uris(self) -> list[str]:
-        """The redirect URIs, as the service registered them."""
+        """The redirect URIs, as the service registered them; those that were asked for if the response does not
+        contain them.
+        """
+    @property
+    def grant_types(self) -> list[str] | None:
+        """The grant types, such as authorization_code."""
+    @property
+    def token_endpoint_auth_method(self) -> str | None:
+        """`none` for a public client, `client_secret_post` for a confidential one."""
+    @property
+    def response_types(self) -> list[str] | None:
+        """The response types, such as code."""
+    @property
+    def registration_access_token(self) -> str | None:
+        """A secret; the service document does not show its use."""
+    @property
+    def registration_client_uri(self) -> str | None:
+        """A URL of the client; the service document does not show its use."""
     @property
     def scope(self) -> str | None:
-        """The scopes that users can grant, separated by spaces; None if the response has none."""
+        """The scopes that users can grant, separated by spaces."""
+    @property
+    def pkce_required(self) -> bool | None:
+        """True if a login needs PKCE, which those of boardlot always use."""
+    @property
+    def client_id_issued_at(self) -> int | None:
+        """When the client was registered, in Unix seconds."""
     @property
     def issued_at(self) -> datetime | None:
-        """When the client was registered, as an aware UTC datetime; None if the response does not contain it."""
+        """`client_id_issued_at` as an aware UTC datetime."""
     def __reduce__(self) -> Any: ...
 
 def register_client(
@@ -88,11 +116,6 @@ class OAuthAppBase:
         """Begins a login and returns an `AuthorizationRequest`: redirect the browser to `.url`, and keep
         `.state` and `.code_verifier` in the user's session on the server. Sends nothing and raises nothing.
         """
-    def auth(self, *, user: str) -> OAuth:
-        """The credentials of `user`, who has logged in, in any process that has the store. Reads the store,
-        so that a logout or a new login in another process takes effect. Raises `LoginRequired` if the
-        store has no tokens of this user, and `StoreError` if it cannot be read.
-        """
     def __getnewargs_ex__(self) -> Any: ...
 
 @final
@@ -143,11 +166,16 @@ class OAuthApp(OAuthAppBase):
         an error; `OAuthError` if the code has expired or was used; `LoginRequired` if the code
         was sent and the tokens were lost. After each of them, start a new login.
         """
+    def auth(self, *, user: str) -> OAuth:
+        """The credentials of `user`, who has logged in, in any process that has the store. Reads the
+        store, so that a logout or a new login in another process takes effect. Raises
+        `LoginRequired` if the store has no tokens of this user, and `StoreError` if it cannot be
+        read.
+        """
 
 @final
 class AsyncOAuthApp(OAuthAppBase):
-    """Like `OAuthApp`, with a `fetch_token` that is awaited; for the arguments, see `OAuthApp`. `auth` waits
-    for the store: if that takes long, call it as `await asyncio.to_thread(app.auth, user=user)`.
+    """Like `OAuthApp`, with `fetch_token` and `auth` awaited; for the arguments, see `OAuthApp`.
 
     >>> callback = "https://app.example.com/callback"
     >>> client_id = bl.register_client(sandbox.base_url, redirect_uris=[callback]).client_id
@@ -157,7 +185,7 @@ class AsyncOAuthApp(OAuthAppBase):
     >>> returned = sandbox.authorize_demo_user(request.url)  # what the user does in a browser
     >>> session = {"state": request.state, "code_verifier": request.code_verifier}
     >>> auth = await app.fetch_token(returned, **session, user="alice")
-    >>> app.auth(user="alice").user
+    >>> (await app.auth(user="alice")).user
     'alice'
     """
 
@@ -185,6 +213,12 @@ class AsyncOAuthApp(OAuthAppBase):
         and sends nothing if the state differs, a parameter occurs twice, or the service reports
         an error; `OAuthError` if the code has expired or was used; `LoginRequired` if the code
         was sent and the tokens were lost. After each of them, start a new login.
+        """
+    def auth(self, *, user: str) -> Awaitable[OAuth]:
+        """The credentials of `user`, who has logged in, in any process that has the store. Reads the
+        store, so that a logout or a new login in another process takes effect. Raises
+        `LoginRequired` if the store has no tokens of this user, and `StoreError` if it cannot be
+        read.
         """
 
 @final

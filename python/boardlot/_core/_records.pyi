@@ -27,6 +27,11 @@ class SchemaField:
     def doc(self) -> str:
         """What the field means, in one line."""
     @property
+    def zero_is_null(self) -> bool:
+        """True if 0 means that there is no value, so that it is null in columns: of timestamps, and where the
+        service document says so.
+        """
+    @property
     def values(self) -> str | None:
         """The name of the enum of its values, if the service documents a closed set."""
 

@@ -49,11 +49,9 @@ class Passphrase:
             StoreError: It cannot be read.
         """
         if self.file is not None:
-            return _only_line(
-                _content(self.file), f"passphrase_file {_core._shown_path(self.file)}"
-            )
+            return _only_line(*_content(self.file))
         if self.command is not None:
-            return _only_line(_output(self.command), f"passphrase_command {self.command[0]}")
+            return _only_line(*_output(self.command))
         return self.ask(f"{self.label} of {self.of}: ")
 
     @property
@@ -94,10 +92,10 @@ def _line_of_stdin() -> str | None:
     return line.removeprefix("\ufeff").removesuffix("\n") if line else None
 
 
-def _content(file: str | PathLike[str]) -> bytes:
-    """The content of a file that only its owner can read."""
+def _content(file: str | PathLike[str]) -> tuple[bytes, str, str]:
+    """The content of a file that only its owner can read, its name and the hint for errors."""
     file = _core._expand_user(file)
-    name = f"passphrase_file {_core._shown_path(file)}"
+    name, hint = f"passphrase_file {_core._shown_path(file)}", hints.PASSPHRASE_FILE
     try:
         with open(file, "rb", opener=_open_at_once) as opened:
             status = os.fstat(opened.fileno())
@@ -105,25 +103,19 @@ def _content(file: str | PathLike[str]) -> bytes:
                 raise StoreError(
                     f"{name} is not a regular file; for the output of a program, "
                     "such as <(...) in a shell, use passphrase_command",
-                    hint=hints.PASSPHRASE_FILE,
+                    hint=hint,
                 )
             if sys.platform != "win32":
                 if status.st_uid not in (os.geteuid(), 0):
-                    raise StoreError(
-                        f"{name} belongs to another user; expected one of yours",
-                        hint=hints.PASSPHRASE_FILE,
-                    )
+                    problem = f"{name} belongs to another user; expected one of yours"
+                    raise StoreError(problem, hint=hint)
                 if status.st_mode & 0o077:
-                    raise StoreError(
-                        f"{name} can be read or changed by other users; run: chmod 600 {file}",
-                        hint=hints.PASSPHRASE_FILE,
-                    )
-            return opened.read(MAX_BYTES + 1)
+                    problem = f"{name} can be read or changed by other users; run: chmod 600 {file}"
+                    raise StoreError(problem, hint=hint)
+            return opened.read(MAX_BYTES + 1), name, hint
     except OSError as error:
-        raise StoreError(
-            f"{name} cannot be read: {error.strerror or error}",
-            hint=hints.PASSPHRASE_FILE,
-        ) from None
+        problem = f"{name} cannot be read: {error.strerror or error}"
+        raise StoreError(problem, hint=hint) from None
 
 
 def _open_at_once(path: str, flags: int) -> int:
@@ -131,12 +123,14 @@ def _open_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def _output(command: Sequence[str]) -> bytes:
-    """The output of a command. Its arguments are not shown in errors: one may be a secret."""
+def _output(command: Sequence[str]) -> tuple[bytes, str, str]:
+    """The output of a command, its name and the hint for errors, which do not show its arguments:
+    one may be a secret."""
     command = (_core._expand_user(command[0]), *command[1:])
     # A program that is not found may be the passphrase itself.
     known = shutil.which(command[0]) is not None
     name = f"passphrase_command {command[0] if known else _core._shown_path(command[0])}"
+    hint = hints.PASSPHRASE_COMMAND
     try:
         done = subprocess.run(
             command,
@@ -151,15 +145,14 @@ def _output(command: Sequence[str]) -> bytes:
         problem = f"{name} cannot be run: {getattr(error, 'strerror', None) or error}"
     else:
         if done.returncode == 0:
-            return done.stdout
+            return done.stdout, name, hint
         problem = f"{name} failed with exit status {done.returncode}"
-    raise StoreError(problem, hint=hints.PASSPHRASE_COMMAND) from None
+    raise StoreError(problem, hint=hint) from None
 
 
-def _only_line(text: bytes, name: str) -> str:
+def _only_line(text: bytes, name: str, hint: str) -> str:
     """The passphrase, without the line break at its end."""
     line = text.removeprefix(codecs.BOM_UTF8).removesuffix(b"\n").removesuffix(b"\r")
-    hint = hints.PASSPHRASE_COMMAND if "command" in name else hints.PASSPHRASE_FILE
     if not line or b"\n" in line or len(text) > MAX_BYTES:
         what = "no passphrase" if not line else "more than a line of at most 4 KiB"
         raise StoreError(f"{name} has {what}; expected the passphrase alone", hint=hint)

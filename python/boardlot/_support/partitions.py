@@ -201,7 +201,7 @@ def _micros(value: object) -> int | None:
     """A time in whole microseconds: of a finer one the fraction is cut off, for which
     the microsecond that `narrowed` adds makes up."""
     if isinstance(value, datetime):
-        return (value - EPOCH) // MICROSECOND if value.tzinfo is not None else None
+        return datetime.__sub__(value, EPOCH) // MICROSECOND if value.tzinfo is not None else None
     if isinstance(value, date):
         return None
     return value if type(value) is int else None

@@ -242,19 +242,15 @@ class Archive(Reader):
     ) -> Update:
         if not isinstance(client, (Client, AsyncClient)):
             raise ConfigError(f"client is of type {type(client).__name__}; expected a Client")
-        if not isinstance(overlap, timedelta) or overlap < timedelta(0):
-            raise ConfigError(f"overlap is {overlap!r}; expected a timedelta of 0 or more")
-        if max_age is not None and (not isinstance(max_age, timedelta) or max_age < timedelta(0)):
-            raise ConfigError(f"max_age is {max_age!r}; expected a timedelta of 0 or more")
         return Update(
             self._database,
             client,
             fills,
             lists,
             since=None if since is None else _core._micros("since", since),
-            overlap=micros(overlap),
+            overlap=micros("overlap", overlap),
             wait=self._wait,
-            max_age=max_age,
+            max_age=None if max_age is None else micros("max_age", max_age),
             on_rows=on_rows,
         )
 
@@ -305,8 +301,7 @@ class Archive(Reader):
         else:
             series, spec = [], list_named(list, "fills")
             spec, checked = custom_list((list, key)) if spec.endpoint else (spec, spec.key_of(key))
-        if not isinstance(max_age, timedelta):
-            raise ConfigError(f"max_age is {max_age!r}; expected a timedelta")
+        micros("max_age", max_age)
         lists = [] if spec is None else [(spec, checked)]
         work = self._update(client, series, lists, max_age=max_age)
 

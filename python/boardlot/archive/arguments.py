@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from boardlot._core import _expand_user, _plain_number
+from boardlot._support.extras import needs
 from boardlot.archive.database import Database
 from boardlot.archive.lists import ListSpec, Series, custom_list, listed
 from boardlot.errors import ConfigError
@@ -79,13 +80,8 @@ def open_database(target: str, wait: float) -> Database:
     """
     address = server_address(target)
     if address is not None:
-        try:
+        with needs("psycopg", "postgres", "an archive in PostgreSQL"):
             from boardlot.archive.postgres import Postgres
-        except ModuleNotFoundError as missing:
-            raise ImportError(
-                "an archive in PostgreSQL needs psycopg: pip install 'boardlot[postgres]'",
-                name=missing.name,
-            ) from missing
         return Postgres(address)
     from boardlot.archive.sqlite import Sqlite
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from boardlot.archive.database import Database, canonical
 from boardlot.archive.fills import FillStore, gaps
+from boardlot.archive.freshness import service_now
 from boardlot.archive.lists import LISTS, Series
-from boardlot.archive.times import micros, time_of
+from boardlot.archive.times import time_of
 
-# How far this machine's clock may be behind the one by which a list was read.
+# How far the time that is known here may be behind the one by which a list was read.
 FUTURE_US = 3600 * 1_000_000
 
 
@@ -37,7 +36,7 @@ class Finding:
         return f"{self.list} {self.key}: {self.text}"
 
 
-def check(database: Database, unread: timedelta) -> list[Finding]:
+def check(database: Database, unread: int) -> list[Finding]:
     """Everything that is found; see `Archive.check`."""
     return [
         *_gaps(database),
@@ -50,7 +49,7 @@ def check(database: Database, unread: timedelta) -> list[Finding]:
 
 
 def _gaps(database: Database) -> Iterator[Finding]:
-    now = time.time_ns() // 1000
+    now = service_now(database)
     for account, market in database.read("select account, market from series order by id"):
         series = Series(account, market)
         for start, end in gaps(FillStore(database, series).state(), now):
@@ -109,8 +108,8 @@ def _restated(database: Database) -> Iterator[Finding]:
         yield Finding("restated", "dividends", key, text)
 
 
-def _unread(database: Database, unread: timedelta) -> Iterator[Finding]:
-    before = time.time_ns() // 1000 - micros(unread)
+def _unread(database: Database, unread: int) -> Iterator[Finding]:
+    before = service_now(database) - unread
     rows: list[Any] = database.read(
         "select 'fills', account || ' ' || market, read_at from series "
         "where read_at is null or read_at < ? order by id",
@@ -126,7 +125,7 @@ def _unread(database: Database, unread: timedelta) -> Iterator[Finding]:
 
 def _in_the_future(database: Database) -> Iterator[Finding]:
     """Reads after now, or after a later read, by a clock that was wrong."""
-    latest = time.time_ns() // 1000 + FUTURE_US
+    latest = service_now(database) + FUTURE_US
     rows = database.read(
         "select list, key, max(at) from (select l.id, l.list, l.key, s.seen_at as at from lists l "
         "join snapshots s on s.list = l.id where s.seen_at > ? or s.seen_at > l.read_at "

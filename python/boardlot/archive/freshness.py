@@ -8,13 +8,11 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from boardlot.archive.database import Database, Row, Transaction
 from boardlot.archive.running import Runner
-from boardlot.archive.times import micros
 from boardlot.errors import BoardlotError, ConfigError
 
 
@@ -124,10 +122,27 @@ def check_service(database: Database, place: Place, what: str, client: Any) -> N
         )
 
 
+def service_now(database: Database) -> int:
+    """The service's time now, in microseconds, by the last read on this machine; without one, this
+    machine's own time."""
+    clock, local = _local_clock()
+    reads = [
+        f"select ahead, fetched_at - ahead as read_at from {table} where clock = ?"
+        for table in ("series", "lists")
+    ]
+    query = (
+        f"select ahead from ({' union all '.join(reads)}) as reads where ahead is not null "
+        "order by read_at desc"
+    )
+    known = database.read(f"{query} limit 1", (clock, clock))
+    return local + int(known[0][0]) if known else time.time_ns() // 1000
+
+
 def is_fresh(
-    database: Database, place: Place, max_age: timedelta, service_now: Callable[[], int]
+    database: Database, place: Place, max_age: int, service_now: Callable[[], int]
 ) -> bool:
-    """True if a list was last read completely less than `max_age` ago by the service's clock.
+    """True if a list was last read completely less than `max_age` microseconds ago, by the
+    service's clock.
 
     On the machine that read it, its clock and the difference then tell the service's time, so that
     nothing is requested.
@@ -140,4 +155,4 @@ def is_fresh(
     now = local + ahead if clock == of_clock and ahead is not None else service_now()
     age: int = now - fetched_at
     # A list that was read in the future was not: a clock has been set.
-    return 0 <= age < micros(max_age)
+    return 0 <= age < max_age

@@ -233,8 +233,18 @@ def custom_list(given: Any) -> tuple[ListSpec, str]:
 
 
 def columns_of(records: Any) -> list[tuple[str, str, str]]:
-    """The name, kind and unit of each field that records declare."""
-    return [(field.name, field.kind, field.unit or "") for field in records.schema]
+    """The name, kind and unit of each field that records declare.
+
+    The kind `integer not zero` has 0 for null.
+    """
+    return [
+        (
+            field.name,
+            "integer not zero" if field.zero_is_null and field.kind == "integer" else field.kind,
+            field.unit or "",
+        )
+        for field in records.schema
+    ]
 
 
 def custom_spec(endpoint: Endpoint) -> ListSpec:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -15,10 +14,10 @@ from boardlot.archive import observations
 from boardlot.archive.check import Finding, check
 from boardlot.archive.database import Database
 from boardlot.archive.fills import FillStore, gaps
-from boardlot.archive.freshness import Place, row_of
+from boardlot.archive.freshness import Place, row_of, service_now
 from boardlot.archive.lists import AnyListName, ListName, Series, list_named
 from boardlot.archive.tables import QueryResult, export
-from boardlot.archive.times import time_of
+from boardlot.archive.times import micros, time_of
 from boardlot.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -149,7 +148,7 @@ class Reader:
         """
         series = Series.checked((account, market))
         state = FillStore(self._database, series).state()
-        found = list(gaps(state, time.time_ns() // 1000))
+        found = list(gaps(state, service_now(self._database)))
         self._warn(found, series.place, f"fills {series}")
         return [(time_of(start), time_of(end)) for start, end in found]
 
@@ -162,7 +161,8 @@ class Reader:
         (`"future"`).
 
         Args:
-            unread: After how long a list counts as unread, by this machine's clock.
+            unread: After how long a list counts as unread: by the service's clock where a read on
+                this machine tells it, and else by this machine's.
 
         Returns:
             A finding for each; empty if nothing is wrong.
@@ -170,9 +170,7 @@ class Reader:
         Raises:
             ConfigError: `unread` is not a timedelta of 0 or more.
         """
-        if not isinstance(unread, timedelta) or unread < timedelta(0):
-            raise ConfigError(f"unread is {unread!r}; expected a timedelta of 0 or more")
-        return check(self._database, unread)
+        return check(self._database, micros("unread", unread))
 
     def status(self) -> list[dict[str, Any]]:
         """A row for each list: its name and key, the number of its records, when it was read last,

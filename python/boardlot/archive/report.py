@@ -13,7 +13,14 @@ Name = tuple[str, "str | tuple[str, str]"]
 
 @dataclass
 class Counts:
-    """How many records of a list were `new`, `changed`, `gone` and `unchanged`."""
+    """The records of a list, counted.
+
+    Attributes:
+        new: Records that were not in the archive.
+        changed: Records whose contents are others than before.
+        gone: Records that the service no longer lists.
+        unchanged: The other records.
+    """
 
     new: int = 0
     changed: int = 0

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any
 
 from boardlot import _core
@@ -41,7 +40,7 @@ class Update:
     # For how many seconds another writer is waited for.
     wait: float
     # Lists that were read more recently are not read.
-    max_age: timedelta | None = None
+    max_age: int | None = None
     on_rows: Callable[[int], None] = field(default=lambda rows: None)
 
     def is_fresh(self, place: Place, clock: ServiceClock) -> bool:

@@ -113,5 +113,7 @@ def _columns(database: Database, fields: list[Column], taken: set[str]) -> str:
     for name, kind, unit in fields:
         if NAME.fullmatch(name) and name.lower() not in taken:
             taken.add(name.lower())
-            columns.append(f', {database.typed(name, kind, unit)} as "{name}"')
+            value = database.typed(name, kind.removesuffix(" not zero"), unit)
+            value = f"nullif({value}, 0)" if kind.endswith(" not zero") else value
+            columns.append(f', {value} as "{name}"')
     return "".join(columns)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 from boardlot import _core, frames
 from boardlot._support import tables
 from boardlot._support.cell_format import Column
+from boardlot._support.extras import needs
 from boardlot.calendar.events import EVENTS, events, in_order, local
 from boardlot.errors import BoardlotError, ConfigError
 
@@ -87,9 +88,7 @@ class IpoCalendar(Sequence[dict[str, Any]]):
             >>> all(monday <= event["date"] for event in week)
             True
         """
-        for name, day in (("first", first), ("last", last)):
-            if not isinstance(day, date) or isinstance(day, datetime):
-                raise ConfigError(f"{name} is {day!r}; expected a date such as date(2026, 1, 31)")
+        first, last = _day("first", first), _day("last", last)
         if last < first:
             raise ConfigError(f"last is {last}; expected {first} or later")
         return IpoCalendar((row for row in self._rows if first <= row[0] <= last), self.errors)
@@ -205,12 +204,8 @@ NAMES = tuple(field.name for field in SCHEMA)
 def ical(events: Iterable[tuple[Mapping[str, Any], str]], stamp: datetime | None) -> bytes:
     """The text of the calendar, from rows and their ids; the library escapes and folds it as
     RFC 5545 requires."""
-    try:
+    with needs("icalendar", "calendar", "to_ical()"):
         import icalendar
-    except ImportError as missing:
-        raise ImportError(
-            "to_ical() needs icalendar: pip install 'boardlot[calendar]'", name=missing.name
-        ) from missing
     stamp = datetime.now(timezone.utc) if stamp is None else _aware(stamp)
     calendar = icalendar.Calendar()
     calendar.add("prodid", "-//boardlot//IPO calendar//EN")
@@ -231,6 +226,16 @@ def ical(events: Iterable[tuple[Mapping[str, Any], str]], stamp: datetime | None
     return bytes(calendar.to_ical())
 
 
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+# Subclasses such as pendulum's have another arithmetic, and other comparisons.
+
+
+def _day(name: str, day: date) -> date:
+    if not isinstance(day, date) or isinstance(day, datetime):
+        raise ConfigError(f"{name} is {day!r}; expected a date such as date(2026, 1, 31)")
+    return date(day.year, day.month, day.day)
+
+
 def _aware(stamp: datetime) -> datetime:
     """The time in UTC."""
     write = "write datetime(..., tzinfo=timezone.utc)"
@@ -238,9 +243,9 @@ def _aware(stamp: datetime) -> datetime:
         raise ConfigError(
             f"stamp is {stamp!r}; expected an aware datetime, got {type(stamp).__name__}: {write}"
         )
-    if stamp.utcoffset() is None:
+    if datetime.utcoffset(stamp) is None:
         raise ConfigError(f"stamp is the naive datetime {stamp}; expected an aware one: {write}")
-    return stamp.astimezone(timezone.utc)
+    return EPOCH + datetime.__sub__(stamp, EPOCH)
 
 
 def _start(row: Mapping[str, Any]) -> date | datetime:

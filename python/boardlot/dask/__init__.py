@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Literal
 
-try:
+from boardlot._support.extras import needs
+
+with needs("dask", "dask", "boardlot.dask"):
     import dask.dataframe as dd
-except ImportError as _missing:
-    raise ImportError(
-        "boardlot.dask needs dask: pip install 'boardlot[dask]'", name=_missing.name
-    ) from _missing
 
 from typing import Any
 

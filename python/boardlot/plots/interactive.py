@@ -10,12 +10,10 @@ import json
 import re
 from typing import Any, Literal
 
-try:
+from boardlot._support.extras import needs
+
+with needs("altair", "interactive", "plots.interactive"):
     import altair
-except ImportError as _missing:
-    raise ImportError(
-        "plots.interactive needs altair: pip install 'boardlot[interactive]'", name=_missing.name
-    ) from _missing
 
 from boardlot.errors import ConfigError
 from boardlot.plots import style

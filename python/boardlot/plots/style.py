@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from boardlot._core import Records
 from boardlot._support.cell_format import MICROSECONDS, counted
+from boardlot._support.extras import needs
 from boardlot.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -39,12 +40,8 @@ YEARS = range(1900, 2200)
 
 def axes(ax: Axes | None, name: str, size: tuple[float, float] = (10, 5.5)) -> Axes:
     """The Axes to draw into: the given one, or that of a new figure of this size in inches."""
-    try:
+    with needs("matplotlib", "notebook", f"plots.{name}()"):
         import matplotlib.figure  # noqa: F401
-    except ImportError as missing:
-        raise ImportError(
-            f"plots.{name}() needs matplotlib: pip install 'boardlot[notebook]'", name=missing.name
-        ) from missing
     if ax is None:
         import matplotlib.pyplot as plt
 

@@ -29,7 +29,8 @@ pub(super) enum ScalarBuilder {
     Utf8(StringBuilder),
     LargeUtf8(LargeStringBuilder),
     Utf8View(StringViewBuilder),
-    Integer(Int64Builder),
+    /// If true, 0 is null.
+    Integer(bool, Int64Builder),
     Number(Float64Builder),
     DecimalAsFloat(Float64Builder),
     Decimal(Decimal128Builder),
@@ -67,7 +68,9 @@ impl ScalarBuilder {
                     Strings::View => Self::Utf8View(StringViewBuilder::with_capacity(rows)),
                 }
             }
-            (Kind::Integer, _) => Self::Integer(Int64Builder::with_capacity(rows)),
+            (Kind::Integer | Kind::IntegerNotZero, _) => {
+                Self::Integer(kind.zero_is_null(), Int64Builder::with_capacity(rows))
+            }
             (Kind::Number, _) => Self::Number(Float64Builder::with_capacity(rows)),
             (Kind::Decimal, Decimals::Float64) => {
                 Self::DecimalAsFloat(Float64Builder::with_capacity(rows))
@@ -99,7 +102,10 @@ impl ScalarBuilder {
             Self::Utf8(builder) => builder.append_value(scalars::text(raw)?),
             Self::LargeUtf8(builder) => builder.append_value(scalars::text(raw)?),
             Self::Utf8View(builder) => builder.append_value(scalars::text(raw)?),
-            Self::Integer(builder) => builder.append_value(scalars::integer(raw)?),
+            Self::Integer(zero_is_null, builder) => match scalars::integer(raw)? {
+                0 if *zero_is_null => return Err(PushError::Missing),
+                number => builder.append_value(number),
+            },
             Self::Number(builder) => builder.append_value(scalars::number(raw)?),
             Self::DecimalAsFloat(builder) => builder.append_value(scalars::decimal_float(raw)?),
             Self::Decimal(builder) => {
@@ -133,7 +139,7 @@ impl ScalarBuilder {
             Self::Utf8(builder) => builder.append_nulls(count),
             Self::LargeUtf8(builder) => builder.append_nulls(count),
             Self::Utf8View(builder) => (0..count).for_each(|_| builder.append_null()),
-            Self::Integer(builder) | Self::Timestamp(_, builder) => builder.append_nulls(count),
+            Self::Integer(_, builder) | Self::Timestamp(_, builder) => builder.append_nulls(count),
             Self::Number(builder) | Self::DecimalAsFloat(builder) => builder.append_nulls(count),
             Self::Decimal(builder) => builder.append_nulls(count),
             Self::Flag(builder) => builder.append_nulls(count),
@@ -146,7 +152,7 @@ impl ScalarBuilder {
             Self::Utf8(mut builder) => Arc::new(builder.finish()),
             Self::LargeUtf8(mut builder) => Arc::new(builder.finish()),
             Self::Utf8View(mut builder) => Arc::new(builder.finish()),
-            Self::Integer(mut builder) => Arc::new(builder.finish()),
+            Self::Integer(_, mut builder) => Arc::new(builder.finish()),
             Self::Number(mut builder) | Self::DecimalAsFloat(mut builder) => {
                 Arc::new(builder.finish())
             }

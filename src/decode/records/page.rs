@@ -26,6 +26,8 @@ pub struct Page {
     grid: Option<Grid>,
     /// The members next to the list, and those of the `pagination` object.
     meta: MemberRanges,
+    /// True if there is a `pagination` object, which is at the top.
+    has_pagination: bool,
     is_window: bool,
 }
 
@@ -52,13 +54,14 @@ impl Page {
         let mut meta = metadata.siblings;
         // The cursor of section 2.4 is at the top, outside the data. Both the object itself and its
         // members are listed with the members next to the list.
+        let has_pagination = metadata.pagination.is_some();
         if let Some((range, members)) = metadata.pagination {
             meta.retain(|(key, _)| key != "pagination");
             meta.extend(members);
             meta.push(("pagination".to_owned(), range));
         }
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-        Page { id, body, rows, grid, meta, is_window: false }
+        Page { id, body, rows, grid, meta, has_pagination, is_window: false }
     }
 
     /// The number of records.
@@ -134,7 +137,8 @@ impl Page {
 
     /// A member of the `pagination` object.
     pub fn pagination(&self, name: &str) -> Option<Value<'_>> {
-        self.meta_member("pagination")?.get(name).cloned()
+        let pagination = self.has_pagination.then(|| self.meta_member("pagination"))??;
+        pagination.get(name).cloned()
     }
 
     /// The text or number that these member names lead to from the top of the response.

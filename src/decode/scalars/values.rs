@@ -135,7 +135,7 @@ mod tests {
         match kind {
             _ if is_null(raw) => Err(PushError::Missing),
             Kind::Text | Kind::Object(_) => text(raw).map(drop),
-            Kind::Integer => integer(raw).map(drop),
+            Kind::Integer | Kind::IntegerNotZero => integer(raw).map(drop),
             Kind::Number => number(raw).map(drop),
             Kind::Flag => flag(raw).map(drop),
             Kind::Decimal => decimal_text(raw).map(drop),

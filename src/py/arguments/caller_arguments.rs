@@ -65,19 +65,17 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
     }
     let classes = DateClasses::get(py)?;
     if value.is_instance(classes.datetime.bind(py))? {
-        // A missing time of pandas, which is a datetime that equals nothing.
-        if value.ne(value)? {
+        // A missing time of pandas, which is a datetime.
+        if value.get_type().name()? == "NaTType" {
             return refuse("NaT, a missing time", "an aware datetime");
         }
-        if value.getattr("tzinfo")?.is_none() || value.invoke_method("utcoffset", ())?.is_none() {
+        let Some(micros) = classes.micros_of(value)? else {
             return refuse(
                 &format!("{value}, a naive datetime"),
                 "an aware datetime: write datetime(..., tzinfo=timezone.utc) or \
                  .replace(tzinfo=ZoneInfo('Asia/Hong_Kong'))",
             );
-        }
-        let since = value.sub(classes.epoch.bind(py))?;
-        let micros = since.floor_div(classes.microsecond.bind(py))?.extract::<i64>()?;
+        };
         return match date(value)? {
             Some(date) => Ok(Argument::Instant(micros, date)),
             None => refuse("out of range", "a datetime in the years 1 to 9999"),

@@ -88,10 +88,7 @@ impl Replay {
     }
 
     /// The base URL of the recorded service; `None` if nothing was recorded.
-    #[getter]
-    fn base_url(&self) -> Option<&str> {
-        self.base_url.as_deref()
-    }
+    getter!(base_url: Option<&str> = self.base_url.as_deref());
 
     fn __repr__(&self) -> String {
         format!("Replay('{}')", self.path.display())

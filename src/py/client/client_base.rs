@@ -122,10 +122,7 @@ impl ClientBase {
     }
 
     /// The base URL of the service.
-    #[getter]
-    fn base_url(&self) -> &str {
-        self.core.transport().base().as_str()
-    }
+    getter!(base_url: &str = self.core.transport().base().as_str());
 
     /// The address of the quote WebSocket, if it was passed.
     #[getter]

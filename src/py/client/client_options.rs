@@ -15,7 +15,7 @@ use crate::{
         options::{CLIENT_OPTIONS, OptionKind},
     },
     error::did_you_mean,
-    http::{BaseUrl, TransportOptions, is_public_header},
+    http::{BaseUrl, TransportOptions, check_address, is_public_header},
     profile::Profile,
     py::{
         arguments::{caller_arguments, request_arguments::headers},
@@ -53,7 +53,7 @@ pub fn build_client(
             OptionKind::ResponseHook => on_response = Some(value),
             OptionKind::WebSocketUrl => {
                 let url = caller_arguments::text(name, &value)?;
-                check_websocket_url(name, &url).or_raise(py)?;
+                check_address(name, &url, ["wss", "ws"]).or_raise(py)?;
             }
             OptionKind::Seconds(field) => {
                 *field(&mut transport) = caller_arguments::seconds(name, &value)?;
@@ -184,18 +184,4 @@ pub fn check_picklable(given: &Bound<'_, PyDict>) -> PyResult<()> {
         }
         None => Ok(()),
     }
-}
-
-fn check_websocket_url(name: &str, url: &str) -> Result<()> {
-    // The same rules as for the base URL, checked by the same code.
-    let http_url = match (url.strip_prefix("wss://"), url.strip_prefix("ws://")) {
-        (Some(rest), _) => format!("https://{rest}"),
-        (None, Some(rest)) => format!("http://{rest}"),
-        (None, None) => String::new(),
-    };
-    if BaseUrl::parse(&http_url).is_err() {
-        let expected = "wss:// (ws:// goes only to a loopback address such as ws://127.0.0.1:8080)";
-        return Err(Error::argument(name, "not valid", expected));
-    }
-    Ok(())
 }

@@ -109,28 +109,16 @@ impl Endpoint {
     }
 
     /// Its name, in errors and checkpoints.
-    #[getter]
-    fn name(&self) -> &str {
-        &self.declaration.name
-    }
+    getter!(name: &str = &self.declaration.name);
 
     /// `"GET"` or `"POST"`.
-    #[getter]
-    fn method(&self) -> &'static str {
-        self.row.method.as_str()
-    }
+    getter!(method: &'static str = self.row.method.as_str());
 
     /// The path below the base URL; `{name}` stands for an argument.
-    #[getter]
-    fn path(&self) -> &str {
-        &self.declaration.path
-    }
+    getter!(path: &str = &self.declaration.path);
 
     /// The dotted path of the records in a response.
-    #[getter]
-    fn rows(&self) -> Option<&str> {
-        self.declaration.rows.as_deref()
-    }
+    getter!(rows: Option<&str> = self.declaration.rows.as_deref());
 
     /// `None`, `"next_key"`, `"page_flag"` or a `DateRange`.
     #[getter]
@@ -171,10 +159,7 @@ impl Endpoint {
     }
 
     /// The description that was passed.
-    #[getter]
-    fn doc(&self) -> &str {
-        &self.declaration.doc
-    }
+    getter!(doc: &str = &self.declaration.doc);
 
     fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let Ok(other) = other.cast::<Endpoint>() else { return Ok(py.NotImplemented()) };

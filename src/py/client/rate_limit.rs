@@ -95,36 +95,21 @@ impl RateLimit {
     }
 
     /// Requests per second.
-    #[getter]
-    fn rate(&self) -> f64 {
-        self.limit.allowance().rate
-    }
+    getter!(rate: f64 = self.limit.allowance().rate);
 
     /// How many requests may be sent at once after a pause.
-    #[getter]
-    fn burst(&self) -> u32 {
-        self.limit.allowance().burst
-    }
+    getter!(burst: u32 = self.limit.allowance().burst);
 
     /// The name by which processes share it; None: those clients that are given it.
-    #[getter]
-    fn name(&self) -> Option<&str> {
-        self.limit.name()
-    }
+    getter!(name: Option<&str> = self.limit.name());
 
     /// About how many requests all who share it have sent in the last second; None if that is not
     /// known, since this process has not used the database yet.
-    #[getter]
-    fn used(&self) -> Option<f64> {
-        self.limit.usage().map(|usage| usage.used)
-    }
+    getter!(used: Option<f64> = self.limit.usage().map(|usage| usage.used));
 
     /// About how many more requests per second could be sent now: less while the service throttles.
     /// None like `used`.
-    #[getter]
-    fn free(&self) -> Option<f64> {
-        self.limit.usage().map(|usage| usage.free)
-    }
+    getter!(free: Option<f64> = self.limit.usage().map(|usage| usage.free));
 
     fn __repr__(&self) -> String {
         let Allowance { rate, burst } = self.limit.allowance();

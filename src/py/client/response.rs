@@ -16,10 +16,7 @@ pub struct Response(pub HttpResponse);
 #[gated]
 impl Response {
     /// The HTTP status.
-    #[getter]
-    fn status(&self) -> u16 {
-        self.0.status().as_u16()
-    }
+    getter!(status: u16 = self.0.status().as_u16());
 
     /// The headers by their names in any case, listed in lower case; the values of a repeated header are
     /// joined by commas.
@@ -71,16 +68,10 @@ pub struct Explanation(pub crate::client::Explanation);
 #[gated]
 impl Explanation {
     /// The HTTP method.
-    #[getter]
-    fn method(&self) -> &str {
-        &self.0.method
-    }
+    getter!(method: &str = &self.0.method);
 
     /// The whole URL, encoded as it is sent.
-    #[getter]
-    fn url(&self) -> &str {
-        &self.0.url
-    }
+    getter!(url: &str = &self.0.url);
 
     /// The five lines of the canonical request; empty if the client has no `ApiKey`.
     #[getter]
@@ -95,10 +86,7 @@ impl Explanation {
     }
 
     /// The lowercase hex SHA-256 of the body; empty without a body.
-    #[getter]
-    fn body_hash(&self) -> &str {
-        &self.0.body_hash
-    }
+    getter!(body_hash: &str = &self.0.body_hash);
 
     /// The headers that authorize and describe the request; tokens are redacted.
     #[getter]
@@ -111,10 +99,7 @@ impl Explanation {
     }
 
     /// Which rate limit applies to the request, and how much of it is free now; None without a limit.
-    #[getter]
-    fn rate_limit(&self) -> Option<String> {
-        description(self.0.rate_limit.as_ref())
-    }
+    getter!(rate_limit: Option<String> = description(self.0.rate_limit.as_ref()));
 
     /// The values of other headers may be secrets and are not shown.
     fn __repr__(&self) -> String {

@@ -84,22 +84,13 @@ impl OAuth {
     }
 
     /// The id that the service assigned to this client when it was registered.
-    #[getter]
-    fn client_id(&self) -> &str {
-        self.core.client_id()
-    }
+    getter!(client_id: &str = self.core.client_id());
 
     /// The application's user that the tokens belong to; None for a personal login.
-    #[getter]
-    fn user(&self) -> Option<&str> {
-        self.core.user()
-    }
+    getter!(user: Option<&str> = self.core.user());
 
     /// The service that the tokens belong to; None until a client has used them.
-    #[getter]
-    fn base_url(&self) -> Option<String> {
-        self.core.origin().map(|origin| origin.to_string())
-    }
+    getter!(base_url: Option<String> = self.core.origin().map(|origin| origin.to_string()));
 
     /// The scopes that the user granted, such as `frozenset({"quote:read", "accid:*"})`.
     #[getter]

@@ -69,10 +69,7 @@ impl GeneratedKey {
     }
 
     /// The public key as PEM, to be uploaded to the dashboard.
-    #[getter]
-    fn public_pem(&self) -> &str {
-        &self.public_pem
-    }
+    getter!(public_pem: &str = &self.public_pem);
 
     fn __repr__(&self) -> &'static str {
         "GeneratedKey(...)"

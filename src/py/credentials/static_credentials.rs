@@ -113,16 +113,10 @@ impl ApiKey {
     }
 
     /// The id that the service assigned to the key: the value of `X-Api-Key`.
-    #[getter]
-    fn key_id(&self) -> &str {
-        &self.key_id
-    }
+    getter!(key_id: &str = &self.key_id);
 
     /// `"Ed25519"` or `"RSA-SHA256"`.
-    #[getter]
-    fn algorithm(&self) -> &'static str {
-        self.key.algorithm().as_str()
-    }
+    getter!(algorithm: &'static str = self.key.algorithm().as_str());
 
     /// The public key as PEM, to be uploaded to the dashboard.
     fn public_key_pem(&self, py: Python<'_>) -> PyResult<String> {

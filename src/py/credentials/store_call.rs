@@ -90,7 +90,7 @@ fn store_error(py: Python<'_>, name: &str, error: PyErr) -> Error {
     // The hint of the class is about boardlot's own stores.
     let of_class = Error::from(ErrorKind::Store(String::new())).hint();
     let advice = advice
-        .filter(|hint| *hint != of_class)
+        .filter(|hint| !hint.is_empty() && *hint != of_class)
         .unwrap_or_else(|| format!("Correct what made {name} raise this, then call again."));
     // Elsewhere nothing would take it, and it keeps the frames alive in which it was raised.
     if SIGNALS_CHECKED.get().is_some() {

@@ -16,17 +16,14 @@ use crate::{
     },
 };
 
-/// A registered client.
+/// A registered client: the record that the service returned, field by field. Its `repr` shows no secret.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Registration(RegisteredClient);
 
 #[gated]
 impl Registration {
     /// The id of the client.
-    #[getter]
-    fn client_id(&self) -> &str {
-        &self.0.client_id
-    }
+    getter!(client_id: &str = &self.0.client_id);
 
     /// The secret of a confidential client; None if the service issued none.
     #[getter]
@@ -34,22 +31,45 @@ impl Registration {
         self.0.client_secret.as_ref().map(|secret| PyString::new(py, secret))
     }
 
-    /// The redirect URIs, as the service registered them.
+    /// The name that the consent page shows. As each of the following, it is None if the response does not
+    /// contain it.
+    getter!(client_name: Option<&str> = self.0.client_name.as_deref());
+
+    /// The redirect URIs, as the service registered them; those that were asked for if the response does not
+    /// contain them.
+    getter!(redirect_uris: Vec<String> = self.0.redirect_uris.clone().unwrap_or_default());
+
+    /// The grant types, such as authorization_code.
+    getter!(grant_types: Option<Vec<String>> = self.0.grant_types.clone());
+
+    /// `none` for a public client, `client_secret_post` for a confidential one.
+    getter!(token_endpoint_auth_method: Option<&str> = self.0.token_endpoint_auth_method.as_deref());
+
+    /// The response types, such as code.
+    getter!(response_types: Option<Vec<String>> = self.0.response_types.clone());
+
+    /// A secret; the service document does not show its use.
     #[getter]
-    fn redirect_uris(&self) -> Vec<String> {
-        self.0.redirect_uris.clone().unwrap_or_default()
+    fn registration_access_token<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyString>> {
+        self.0.registration_access_token.as_ref().map(|secret| PyString::new(py, secret))
     }
 
-    /// The scopes that users can grant, separated by spaces; None if the response has none.
-    #[getter]
-    fn scope(&self) -> Option<&str> {
-        self.0.scope.as_deref()
-    }
+    /// A URL of the client; the service document does not show its use.
+    getter!(registration_client_uri: Option<&str> = self.0.registration_client_uri.as_deref());
 
-    /// When the client was registered, as an aware UTC datetime; None if the response does not contain it.
+    /// The scopes that users can grant, separated by spaces.
+    getter!(scope: Option<&str> = self.0.scope.as_deref());
+
+    /// True if a login needs PKCE, which those of boardlot always use.
+    getter!(pkce_required: Option<bool> = self.0.pkce_required);
+
+    /// When the client was registered, in Unix seconds.
+    getter!(client_id_issued_at: Option<i64> = self.0.client_id_issued_at);
+
+    /// `client_id_issued_at` as an aware UTC datetime.
     #[getter]
     fn issued_at<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(seconds) = self.0.issued_at else { return Ok(None) };
+        let Some(seconds) = self.0.client_id_issued_at else { return Ok(None) };
         DateClasses::get(py)?.datetime_of(py, seconds.saturating_mul(1_000_000)).map(Some)
     }
 
@@ -58,8 +78,8 @@ impl Registration {
     }
 
     fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
-        let advice = "store its client_id in the configuration, and its client_secret with your other \
-                      secrets";
+        let advice = "store its client_id in the configuration, and its client_secret and \
+                      registration_access_token with your other secrets";
         Err(cannot_pickle(py, "a Registration", advice))
     }
 }

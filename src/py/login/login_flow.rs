@@ -44,10 +44,7 @@ pub struct LoginFlow {
 #[gated]
 impl LoginFlow {
     /// The page where the user logs in and grants access.
-    #[getter]
-    fn url(&self) -> &str {
-        self.flow.url()
-    }
+    getter!(url: &str = self.flow.url());
 
     /// Completes the login with `callback_url`, the URL to which the browser was redirected, copied from
     /// its address bar, and returns the `OAuth`. The URL of another login raises `OAuthError`; this login

@@ -7,17 +7,15 @@ use zeroize::Zeroizing;
 
 use crate::py::prelude::*;
 use crate::{
-    auth::Attempt,
+    auth::{self, Attempt},
+    error::Error,
     http::{BaseUrl, TransportOptions},
     login::{App, AppOptions, AuthorizationRequest as Core},
     py::{
         arguments::caller_arguments::{
             file_contents, number, seconds, secret_text, text, user_path,
         },
-        calls::{
-            blocking::block,
-            call::{Call, CallMode},
-        },
+        calls::call::{Call, CallMode},
         credentials::{oauth::OAuth, store_argument::StoreObject},
         hooks::observer::PythonObserver,
         interpreter::errors::{cannot_pickle, cannot_pickle_secret},
@@ -48,21 +46,39 @@ impl OAuthAppBase {
         session: [&Bound<'py, PyAny>; 2],
         user: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (py, base) = (this.py(), this.get());
         let [state, verifier] = session;
         let attempt = match (kept("state", state)?, kept("code_verifier", verifier)?) {
             (Some(state), Some(verifier)) => Some(Attempt { verifier, state }),
             _ => None,
         };
-        let (app, callback_url) = (base.app.clone(), Zeroizing::new(callback_url.to_owned()));
+        let (app, callback_url) = (this.get().app.clone(), Zeroizing::new(callback_url.to_owned()));
         let user = text("user", user)?;
-        let store = base.store.clone_ref(py);
         let future = async move { app.fetch_token(&callback_url, attempt, Some(user)).await };
+        Self::credentials(this, mode, "fetch_token", future)
+    }
+
+    /// The credentials of a user who has logged in, from the store.
+    fn auth<'py>(
+        this: &Bound<'py, Self>,
+        mode: CallMode,
+        user: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (app, user) = (this.get().app.clone(), text("user", user)?);
+        Self::credentials(this, mode, "auth", async move { app.auth(Some(user)).await })
+    }
+
+    fn credentials<'py>(
+        this: &Bound<'py, Self>,
+        mode: CallMode,
+        name: &'static str,
+        future: impl Future<Output = Result<Arc<auth::OAuth>, Error>> + Send + 'static,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let store = this.get().store.clone_ref(this.py());
         let finish = move |py: Python<'_>, core| {
             Ok(Py::new(py, OAuth::new_logged_in(core, store))?.into_any())
         };
-        let call = Call::new("fetch_token", future, Box::new(finish));
-        mode.run_shared(py, call.owned_by(Some(this.clone().into_any().unbind())))
+        let call = Call::new(name, future, Box::new(finish));
+        mode.run_shared(this.py(), call.owned_by(Some(this.clone().into_any().unbind())))
     }
 }
 
@@ -77,38 +93,19 @@ fn kept(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Zeroizing<Strin
 #[gated]
 impl OAuthAppBase {
     /// The id from the registration.
-    #[getter]
-    fn client_id(&self) -> &str {
-        self.app.client_id()
-    }
+    getter!(client_id: &str = self.app.client_id());
 
     /// Where users return to, as it is registered.
-    #[getter]
-    fn redirect_uri(&self) -> &str {
-        self.app.redirect_uri()
-    }
+    getter!(redirect_uri: &str = self.app.redirect_uri());
 
     /// The address of the service.
-    #[getter]
-    fn base_url(&self) -> &str {
-        self.app.base_url()
-    }
+    getter!(base_url: &str = self.app.base_url());
 
     /// Begins a login and returns an `AuthorizationRequest`: redirect the browser to `.url`, and keep
     /// `.state` and `.code_verifier` in the user's session on the server. Sends nothing and raises nothing.
     fn authorization_url(&self, py: Python<'_>) -> PyResult<AuthorizationRequest> {
         let begun = self.app.authorization_request();
         begun.map(AuthorizationRequest).or_raise(py)
-    }
-
-    /// The credentials of `user`, who has logged in, in any process that has the store. Reads the store,
-    /// so that a logout or a new login in another process takes effect. Raises `LoginRequired` if the
-    /// store has no tokens of this user, and `StoreError` if it cannot be read.
-    #[pyo3(signature = (*, user))]
-    fn auth<'py>(&self, py: Python<'py>, user: &Bound<'py, PyAny>) -> PyResult<OAuth> {
-        let (app, user) = (self.app.clone(), text("user", user)?);
-        let core = block(py, async move { app.auth(Some(user)).await })?;
-        Ok(OAuth::new_logged_in(core, self.store.clone_ref(py)))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -231,6 +228,18 @@ macro_rules! app_class {
                 let session = [state, code_verifier];
                 OAuthAppBase::fetch_token(this.as_super(), $mode, callback_url, session, user)
             }
+
+            /// The credentials of `user`, who has logged in, in any process that has the store. Reads the
+            /// store, so that a logout or a new login in another process takes effect. Raises
+            /// `LoginRequired` if the store has no tokens of this user, and `StoreError` if it cannot be
+            /// read.
+            #[pyo3(signature = (*, user))]
+            fn auth<'py>(
+                this: &Bound<'py, Self>,
+                user: &Bound<'py, PyAny>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                OAuthAppBase::auth(this.as_super(), $mode, user)
+            }
         }
     };
 }
@@ -259,8 +268,7 @@ app_class! {
 }
 
 app_class! {
-    /// Like `OAuthApp`, with a `fetch_token` that is awaited; for the arguments, see `OAuthApp`. `auth` waits
-    /// for the store: if that takes long, call it as `await asyncio.to_thread(app.auth, user=user)`.
+    /// Like `OAuthApp`, with `fetch_token` and `auth` awaited; for the arguments, see `OAuthApp`.
     ///
     /// >>> callback = "https://app.example.com/callback"
     /// >>> client_id = bl.register_client(sandbox.base_url, redirect_uris=[callback]).client_id
@@ -270,7 +278,7 @@ app_class! {
     /// >>> returned = sandbox.authorize_demo_user(request.url)  # what the user does in a browser
     /// >>> session = {"state": request.state, "code_verifier": request.code_verifier}
     /// >>> auth = await app.fetch_token(returned, **session, user="alice")
-    /// >>> app.auth(user="alice").user
+    /// >>> (await app.auth(user="alice")).user
     /// 'alice'
     AsyncOAuthApp, CallMode::Async
 }
@@ -283,10 +291,7 @@ pub struct AuthorizationRequest(Core);
 #[gated]
 impl AuthorizationRequest {
     /// The page where the user logs in and grants access.
-    #[getter]
-    fn url(&self) -> &str {
-        self.0.url.as_str()
-    }
+    getter!(url: &str = self.0.url.as_str());
 
     /// The value that the callback must repeat; 43 random characters.
     #[getter]

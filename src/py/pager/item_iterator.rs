@@ -65,10 +65,7 @@ impl ItemIteratorBase {
     }
 
     /// How many pages were requested.
-    #[getter]
-    fn requests(&self) -> u64 {
-        self.state.pages.requests()
-    }
+    getter!(requests: u64 = self.state.pages.requests());
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.owner)?;

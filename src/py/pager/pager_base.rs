@@ -258,10 +258,7 @@ impl PagerBase {
     }
 
     /// How many pages were requested.
-    #[getter]
-    fn requests(&self) -> u64 {
-        self.state.pages.requests()
-    }
+    getter!(requests: u64 = self.state.pages.requests());
 
     /// The exact position of the iteration as a small JSON string without secrets. Pass it to the
     /// same method with the same arguments as `resume=`, in another process too.

@@ -57,12 +57,16 @@ fn class_field(
         .iter()
         .find(|declared| field_name(key_name, &declared.name) == name)
         .map(|declared| declared.kind);
+    let is_nullable = field.getattr(intern!(py, "nullable"))?.extract()?;
     let attribute = field.getattr(intern!(py, "attribute"))?.cast_into::<PyString>()?;
     Ok(ClassField {
         attribute: PyString::intern(py, &attribute.to_cow()?).unbind(),
         conversion: match conversion.as_str() {
             "str" => Conversion::Text,
-            "int" => Conversion::Integer { any_size: true },
+            "int" => Conversion::Integer {
+                any_size: true,
+                zero_is_null: is_nullable && kind.is_some_and(|kind| kind.zero_is_null()),
+            },
             "float" => Conversion::Number,
             "bool" => Conversion::Flag,
             "Decimal" => Conversion::Decimal,
@@ -77,7 +81,7 @@ fn class_field(
             _ => Conversion::AsSent,
         },
         name,
-        is_nullable: field.getattr(intern!(py, "nullable"))?.extract()?,
+        is_nullable,
         type_name: field.getattr(intern!(py, "type_name"))?.extract()?,
         default: match default.as_str() {
             "value" => FieldDefault::Value(value),

@@ -17,6 +17,9 @@ pub struct SchemaField {
     unit: &'static str,
     /// What the field means, in one line.
     doc: &'static str,
+    /// True if 0 means that there is no value, so that it is null in columns: of timestamps, and where the
+    /// service document says so.
+    zero_is_null: bool,
     /// The name of the enum of its values, if the service documents a closed set.
     values: Option<&'static str>,
 }
@@ -40,12 +43,14 @@ impl SchemaField {
             kind: field.kind.name(),
             unit: field.unit_name(),
             doc: field.doc,
+            zero_is_null: field.kind.zero_is_null(),
             values: field.values.map(|values| values.name),
         }
     }
 
     fn key(name: &str) -> Self {
-        SchemaField { name: name.to_owned(), kind: "text", unit: "", doc: KEY_DOC, values: None }
+        let (name, zero_is_null) = (name.to_owned(), false);
+        SchemaField { name, kind: "text", unit: "", doc: KEY_DOC, zero_is_null, values: None }
     }
 }
 
@@ -53,6 +58,7 @@ impl SchemaField {
 impl SchemaField {
     fn __repr__(&self) -> String {
         let unit = if self.unit.is_empty() { String::new() } else { format!(" [{}]", self.unit) };
-        format!("{}: {}{unit} - {}", self.name, self.kind, self.doc)
+        let doc = if self.doc.is_empty() { String::new() } else { format!(" - {}", self.doc) };
+        format!("{}: {}{unit}{doc}", self.name, self.kind)
     }
 }

@@ -95,10 +95,7 @@ impl Sandbox {
     }
 
     /// The base URL, such as `http://127.0.0.1:40123`.
-    #[getter]
-    fn base_url(&self) -> &str {
-        self.0.base_url()
-    }
+    getter!(base_url: &str = self.0.base_url());
 
     /// The account ids by kind: `"crypto"`, `"sim"`, `"trade"`.
     #[getter]
@@ -117,16 +114,10 @@ impl Sandbox {
     }
 
     /// How many requests it has received, also those that are no longer kept.
-    #[getter]
-    fn _request_count(&self) -> u64 {
-        self.0.request_count()
-    }
+    getter!(_request_count: u64 = self.0.request_count());
 
     /// The faults that it injects. Can be set while it runs; `None` for no faults.
-    #[getter]
-    fn faults(&self) -> Faults {
-        Faults(self.0.faults())
-    }
+    getter!(faults: Faults = Faults(self.0.faults()));
 
     #[setter]
     fn set_faults(&self, py: Python<'_>, faults: Option<&Bound<'_, Faults>>) -> PyResult<()> {

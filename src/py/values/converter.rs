@@ -33,9 +33,10 @@ pub enum Conversion {
     Dict,
     /// The text of a string, the JSON of any other value.
     Text,
-    /// An integer of 64 bits, or of any size.
+    /// An integer of 64 bits, or of any size; 0 may be null.
     Integer {
         any_size: bool,
+        zero_is_null: bool,
     },
     Number,
     Flag,
@@ -116,7 +117,9 @@ impl Conversion {
     pub fn of_kind(kind: Kind) -> Self {
         match kind {
             Kind::Text => Conversion::Text,
-            Kind::Integer => Conversion::Integer { any_size: false },
+            Kind::Integer | Kind::IntegerNotZero => {
+                Conversion::Integer { any_size: false, zero_is_null: kind.zero_is_null() }
+            }
             Kind::Number => Conversion::Number,
             Kind::Flag => Conversion::Flag,
             Kind::Decimal => Conversion::Decimal,
@@ -155,8 +158,10 @@ impl Converter {
                     return self.cache.get(py, text, || Ok(PyString::new(py, text).into_any()));
                 }
             }
-            Conversion::Integer { .. } => {
-                if let Some(number) = parse_integer(raw.json) {
+            Conversion::Integer { zero_is_null, .. } => {
+                if let Some(number) = parse_integer(raw.json)
+                    && !(number == 0 && *zero_is_null)
+                {
                     return Ok(PyInt::new(py, number).into_any());
                 }
             }
@@ -178,7 +183,8 @@ impl Converter {
                 let text = decode::text(raw)?;
                 cache.get(py, &text, || Ok(PyString::new(py, &text).into_any()))
             }
-            Conversion::Integer { any_size } => match integer(raw) {
+            Conversion::Integer { any_size, zero_is_null } => match integer(raw) {
+                Ok(0) if *zero_is_null => Err(Reason::Null.into()),
                 Ok(number) => Ok(PyInt::new(py, number).into_any()),
                 Err(PushError::Invalid) if *any_size && is_integer(raw.json) => {
                     Ok(objects::number(py, raw.json)?)

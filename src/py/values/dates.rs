@@ -14,9 +14,12 @@ pub struct DateClasses {
     pub datetime: Py<PyAny>,
     pub date: Py<PyAny>,
     /// 1970-01-01 in UTC.
-    pub epoch: Py<PyAny>,
-    pub microsecond: Py<PyAny>,
+    epoch: Py<PyAny>,
+    microsecond: Py<PyAny>,
     utc: Py<PyAny>,
+    /// Methods of `datetime` itself: those of subclasses may return or do something else.
+    subtract: Py<PyAny>,
+    utcoffset: Py<PyAny>,
 }
 
 impl DateClasses {
@@ -30,6 +33,8 @@ impl DateClasses {
             let microsecond = timedelta.invoke((0, 0, 1))?.unbind();
             let epoch = datetime.invoke((1970, 1, 1, 0, 0, 0, 0, &utc))?.unbind();
             Ok(DateClasses {
+                subtract: datetime.getattr("__sub__")?.unbind(),
+                utcoffset: datetime.getattr("utcoffset")?.unbind(),
                 datetime: datetime.unbind(),
                 date: module.getattr("date")?.unbind(),
                 epoch,
@@ -37,6 +42,16 @@ impl DateClasses {
                 utc: utc.unbind(),
             })
         })
+    }
+
+    /// The microseconds since 1970 of a datetime; `None` if it is naive.
+    pub fn micros_of(&self, value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+        let py = value.py();
+        if self.utcoffset.bind(py).invoke((value,))?.is_none() {
+            return Ok(None);
+        }
+        let since = self.subtract.bind(py).invoke((value, self.epoch.bind(py)))?;
+        since.floor_div(self.microsecond.bind(py))?.extract().map(Some)
     }
 
     /// The aware UTC datetime of a number of microseconds since 1970.

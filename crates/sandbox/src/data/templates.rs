@@ -172,7 +172,7 @@ impl Expansion {
         let number = self.rng.between((bound(0) * scale) as i64, (bound(1) * scale) as i64);
         match kind {
             Some(Kind::Number) => json!(number as f64 / scale),
-            None | Some(Kind::Integer) => json!(number),
+            None | Some(Kind::Integer | Kind::IntegerNotZero) => json!(number),
             Some(_) => json!(format!("{:.decimals$}", number as f64 / scale)),
         }
     }
@@ -191,7 +191,7 @@ impl Expansion {
                 let count = micros / (1_000_000 / unit.per_second());
                 if *wire == Wire::Text { json!(count.to_string()) } else { json!(count) }
             }
-            Some(Kind::Integer) => json!(integer(&text)),
+            Some(Kind::Integer | Kind::IntegerNotZero) => json!(integer(&text)),
             None if text.starts_with('@') => json!(integer(text.trim_start_matches('@'))),
             _ => json!(text),
         }
@@ -251,7 +251,7 @@ fn empty(field: &Field) -> Value {
         },
         (Kind::Text | Kind::Date | Kind::Decimal, _) => json!(""),
         (Kind::Timestamp(_, Wire::Text), _) => json!("0"),
-        (Kind::Integer | Kind::Timestamp(..), _) => json!(0),
+        (Kind::Integer | Kind::IntegerNotZero | Kind::Timestamp(..), _) => json!(0),
         (Kind::Number, _) => json!(0.0),
         (Kind::Flag, _) => json!(false),
         (Kind::Object(_), _) => json!({}),

@@ -176,13 +176,12 @@ fn redirect(url: &str) -> HttpResponse {
 fn page(authorization: &Authorization) -> HttpResponse {
     let Consent { redirect_uri, scopes, .. } = &authorization.consent;
     let (client, target) = (escaped(&authorization.client.name), escaped(redirect_uri));
-    let choice = |scope: &str, meaning: &str| {
+    let choice = |scope: &str, note: &str| {
         let checked = if scopes.has(scope) { " checked" } else { "" };
-        format!(include_str!("choice.html"), scope = scope, checked = checked, meaning = meaning)
+        format!(include_str!("choice.html"), scope = scope, checked = checked, note = note)
     };
-    let offered = SCOPES.iter().map(|(scope, meaning)| choice(scope, meaning));
-    let accounts =
-        account_scopes().map(|(kind, scope)| choice(&scope, &format!("One account: {kind}")));
+    let offered = SCOPES.iter().map(|scope| choice(scope, ""));
+    let accounts = account_scopes().map(|(kind, scope)| choice(&scope, &format!(" ({kind})")));
     let choices: String = offered.chain(accounts).collect();
     let body =
         format!(include_str!("consent.html"), client = client, target = target, choices = choices);

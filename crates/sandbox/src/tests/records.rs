@@ -51,7 +51,7 @@ pub fn assert_fields(
         assert!(!left_out.contains(&field.name.as_ref()), "{} is there: {row:?}", field.name);
         let fits = match field.kind {
             Kind::Text | Kind::Date => value.is_string(),
-            Kind::Integer => value.is_i64() || value.is_u64(),
+            Kind::Integer | Kind::IntegerNotZero => value.is_i64() || value.is_u64(),
             Kind::Number => value.is_number(),
             Kind::Flag => value.is_boolean(),
             Kind::Decimal => {

@@ -57,8 +57,10 @@ impl HttpResponse {
     /// The response for the server.
     pub fn into_response(self) -> Response<Body> {
         let length = self.body.len();
-        let body = if self.is_cut { first_half(self.body) } else { whole(self.body) };
-        let mut response = Response::new(body);
+        let mut response = Response::new(match self.is_cut {
+            true => first_half(self.body),
+            false => Full::from(self.body).map_err(|never| match never {}).boxed_unsync(),
+        });
         *response.status_mut() = self.status;
         *response.headers_mut() = self.headers;
         let headers = response.headers_mut();
@@ -71,10 +73,6 @@ impl HttpResponse {
         }
         response
     }
-}
-
-fn whole(body: Vec<u8>) -> Body {
-    Full::new(Bytes::from(body)).map_err(|never| match never {}).boxed_unsync()
 }
 
 /// The first half of a body followed by an error, which closes the connection.

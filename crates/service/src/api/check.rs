@@ -69,24 +69,31 @@ impl Parameter {
         Error::argument(&self.name, &argument.shown(), expected)
     }
 
+    /// The error of a rule that the service document does not state.
+    fn own_rule(&self, argument: &Argument, expected: &str, meant: &str) -> Error {
+        Error::own_rule(&self.name, &argument.shown(), expected, meant)
+    }
+
     fn symbol(&self, argument: &Argument, max: Option<usize>) -> Result<EncodedValue> {
+        let meant = meant(argument, suggest_symbol);
         match argument {
             Argument::Text(text)
                 if max.is_none_or(|max| text.len() <= max)
-                    && text.split_once('.').is_some_and(|(market, code)| {
-                        is_market_prefix(market)
-                            && !code.is_empty()
-                            && code.bytes().all(is_code_byte)
-                    }) =>
+                    && let Some((market, code)) = text.split_once('.')
+                    && !market.is_empty()
+                    && !code.is_empty() =>
             {
-                Ok(EncodedValue::Text(text.clone()))
+                if is_market_prefix(market) && code.bytes().all(is_code_byte) {
+                    return Ok(EncodedValue::Text(text.clone()));
+                }
+                let expected = "{market}.{code}, such as 'HK.00700': 1 to 8 capital letters, and letters, \
+                                digits and . _ - only";
+                Err(self.own_rule(argument, expected, &meant))
             }
             _ => {
                 let limit = max.map_or(String::new(), |max| format!(", at most {max} characters"));
-                let expected = format!(
-                    "{{market}}.{{code}}, such as 'HK.00700': letters, digits and . _ - only{limit}"
-                );
-                Err(self.refuse(argument, &(expected + &meant(argument, suggest_symbol))))
+                let expected = format!("{{market}}.{{code}}, such as 'HK.00700'{limit}{meant}");
+                Err(self.refuse(argument, &expected))
             }
         }
     }
@@ -99,8 +106,8 @@ impl Parameter {
                 Ok(EncodedValue::Text(text.clone()))
             }
             _ => {
-                let expected = "a market prefix in capital letters, such as 'HK'".to_owned();
-                Err(self.refuse(argument, &(expected + &meant(argument, suggest_market))))
+                let expected = "a market prefix of 1 to 4 capital letters, such as 'HK'";
+                Err(self.own_rule(argument, expected, &meant(argument, suggest_market)))
             }
         }
     }
@@ -109,16 +116,23 @@ impl Parameter {
         match argument {
             Argument::Text(text)
                 if text.split_once(".BK").is_some_and(|(market, digits)| {
-                    is_market_prefix(market)
-                        && !digits.is_empty()
-                        && digits.bytes().all(|byte| byte.is_ascii_digit())
+                    is_market_prefix(market) && is_digits(digits)
                 }) =>
             {
                 Ok(EncodedValue::Text(text.clone()))
             }
             _ => {
-                let expected = "{market}.BK<digits>, such as 'HK.BK1001'".to_owned();
-                Err(self.refuse(argument, &(expected + &meant(argument, suggest_symbol))))
+                let has_shape = matches!(argument, Argument::Text(text)
+                    if text.split_once(".BK").is_some_and(|(market, digits)| !market.is_empty() && is_digits(digits)));
+                let meant = meant(argument, suggest_symbol);
+                Err(if has_shape {
+                    let expected =
+                        "{market}.BK<digits>, such as 'HK.BK1001': 1 to 8 capital letters first";
+                    self.own_rule(argument, expected, &meant)
+                } else {
+                    let expected = "{market}.BK<digits>, such as 'HK.BK1001'";
+                    self.refuse(argument, &format!("{expected}{meant}"))
+                })
             }
         }
     }
@@ -183,7 +197,8 @@ impl Parameter {
         if well_formed {
             Ok(EncodedValue::Text(text))
         } else {
-            Err(self.refuse(argument, "1 to 64 letters, digits, _ or -, or a non-negative integer"))
+            let expected = "1 to 64 letters, digits, _ or -, or a non-negative integer";
+            Err(self.own_rule(argument, expected, ""))
         }
     }
 
@@ -193,6 +208,10 @@ impl Parameter {
                 Ok(EncodedValue::Integer(*number))
             }
             _ if min < i128::from(i64::MIN) + 1 => Err(self.refuse(argument, "an integer")),
+            // The document has no bounds but those of page sizes, and no minimum of 1.
+            Argument::Integer(number) if max >= i128::from(i32::MAX) || min == 1 && *number < 1 => {
+                Err(self.own_rule(argument, &format!("an integer from {min} to {max}"), ""))
+            }
             _ => Err(self.refuse(argument, &format!("an integer from {min} to {max}"))),
         }
     }
@@ -206,7 +225,7 @@ impl Parameter {
             {
                 Ok(EncodedValue::Text(text.clone()))
             }
-            _ => Err(self.refuse(argument, "1 to 256 characters without control characters")),
+            _ => Err(self.own_rule(argument, "1 to 256 characters without control characters", "")),
         }
     }
 
@@ -228,7 +247,7 @@ impl Parameter {
             Argument::Text(text) if !text.chars().any(char::is_control) => {
                 Ok(EncodedValue::Text(text.clone()))
             }
-            _ => Err(self.refuse(argument, "a string without control characters")),
+            _ => Err(self.own_rule(argument, "a string without control characters", "")),
         }
     }
 
@@ -271,7 +290,7 @@ impl Parameter {
             _ => {
                 let expected = "1 to 256 characters without / \\ % and control characters, and \
                                 neither '.' nor '..'";
-                return Err(self.refuse(argument, expected));
+                return Err(self.own_rule(argument, expected, ""));
             }
         };
         Ok(EncodedValue::Text(text))
@@ -308,8 +327,11 @@ fn is_decimal(text: &str) -> bool {
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
     let exponent = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
-    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     text.len() <= TEXT_MAX_CHARACTERS && [whole, fraction, exponent].into_iter().all(is_digits)
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// All but the unreserved characters of RFC 3986, encoded.

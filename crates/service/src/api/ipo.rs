@@ -17,7 +17,7 @@ pub static IPO_LIST: Endpoint = Endpoint {
     name: Cow::Borrowed("ipo_list"),
     path: Cow::Borrowed("/api/v1.0/quote/ipo-list/{market}"),
     section: "4.2",
-    summary: "Subscribable and upcoming IPOs of a market, without historical ones.",
+    summary: "Recent subscribable and upcoming IPOs of a market, without historical ones.",
     notes: "The data depends on the user's primary broker: without one for the market the list \
             may be empty. A-shares cover SSE (with the STAR Market), SZSE (with ChiNext) and BSE.",
     parameters: Cow::Borrowed(&[
@@ -84,9 +84,15 @@ const IPO_COMMON: &[Field] = &[
     Field::text("name", "Name"),
     Field::text("sc_name", "Simplified Chinese name"),
     Field::text("tc_name", "Traditional Chinese name"),
-    Field::date("list_time", "Listing date; `--` when unavailable or not listed"),
-    Field::millis("list_timestamp", "Listing date; 0 if absent"),
 ];
+
+const LIST_TIMESTAMP: Field = Field::millis("list_timestamp", "0 if absent");
+
+/// Of Hong Kong and A-shares.
+const LISTING_OR_DASHES: &[Field] =
+    &[Field::date("list_time", "Date; `--` when unavailable or not listed"), LIST_TIMESTAMP];
+
+const LISTING: &[Field] = &[Field::date("list_time", "Date"), LIST_TIMESTAMP];
 
 const HK_IPO: Record = Record {
     name: "HkIpo",
@@ -94,6 +100,7 @@ const HK_IPO: Record = Record {
     doc: "An IPO in Hong Kong.",
     groups: &[
         IPO_COMMON,
+        LISTING_OR_DASHES,
         &[
             Field::number("ipo_price_min", "Lower bound of the IPO price").unit("HKD"),
             Field::number("ipo_price_max", "Upper bound of the IPO price").unit("HKD"),
@@ -115,11 +122,10 @@ const HK_IPO: Record = Record {
             Field::number("margin_fee_ratio", "Margin subscription interest rate").unit("%"),
             Field::number("margin_fee_ratio_min", "Min margin interest rate; default 0").unit("%"),
             Field::number("margin_fee_ratio_max", "Max margin interest rate; default 0").unit("%"),
-            Field::number("margin_lever_ratio", "Margin leverage multiple").unit("x"),
-            Field::number("real_margin_lever_ratio", "Actual available leverage; default 0")
-                .unit("x"),
+            Field::number("margin_lever_ratio", "Margin leverage multiple"),
+            Field::number("real_margin_lever_ratio", "Actual available leverage; default 0"),
             Field::number("margin_rate", "Margin ratio, 4 decimal places"),
-            Field::date("dark_trade_date", "Grey market trading date; default empty"),
+            Field::date("dark_trade_date", "Grey market trading date; default empty string"),
             Field::millis("dark_trade_timestamp", "Grey market date; default 0"),
             Field::text("dark_trade_period", "Grey market period text"),
             Field::millis("dark_trade_start_timestamp", "Grey market start; default 0"),
@@ -127,21 +133,27 @@ const HK_IPO: Record = Record {
             Field::flag("is_support_dark_trade", "Grey market trading supported"),
             Field::flag("is_support_intl_placing", "International placing supported"),
             Field::flag("show_intl_placing_info", "Placing data is shown to the current user"),
-            Field::millis("intl_placing_apply_start_timestamp", "Placing start; default 0"),
-            Field::millis("intl_placing_apply_end_timestamp", "Placing deadline; default 0"),
+            Field::millis(
+                "intl_placing_apply_start_timestamp",
+                "Placing subscription start; default 0",
+            ),
+            Field::millis(
+                "intl_placing_apply_end_timestamp",
+                "Placing subscription deadline; default 0",
+            ),
             Field::number("intl_placing_apply_limit", "Placing minimum subscription amount")
                 .unit("HKD"),
             Field::text("intl_placing_apply_limit_str", "Same amount with thousands separators"),
             Field::integer("placing_countdown_secs", "Placing deadline countdown; default 0")
                 .unit("s"),
-            Field::text("offer_type", "How it is offered").one_of(&IPO_OFFER_TYPE),
-            Field::text("security_type", "What is offered").one_of(&IPO_SECURITY_TYPE),
+            Field::text("offer_type", "").one_of(&IPO_OFFER_TYPE),
+            Field::text("security_type", "").one_of(&IPO_SECURITY_TYPE),
             Field::text("etf_distributors", "ETF distributor (ETF IPOs only)").optional(),
             Field::text("etf_ipo_price_display", "ETF issue price text (ETF IPOs only)").optional(),
-            Field::text("apply_status", "The user's subscription").one_of(&IPO_APPLY_STATUS),
-            Field::text("placing_apply_status", "The user's placing subscription")
+            Field::text("apply_status", "Subscription status").one_of(&IPO_APPLY_STATUS),
+            Field::text("placing_apply_status", "Placing subscription status")
                 .one_of(&IPO_APPLY_STATUS),
-            Field::text("etf_apply_status", "The user's ETF subscription (ETF IPOs only)")
+            Field::text("etf_apply_status", "ETF subscription status (ETF IPOs only)")
                 .one_of(&IPO_APPLY_STATUS)
                 .optional(),
         ],
@@ -154,17 +166,18 @@ const US_IPO: Record = Record {
     doc: "An IPO in the US.",
     groups: &[
         IPO_COMMON,
+        LISTING,
         &[
-            Field::number("ipo_price_min", "Lower bound of the IPO price").unit("USD"),
-            Field::number("ipo_price_max", "Upper bound of the IPO price").unit("USD"),
-            Field::integer("issue_size", "Shares issued").unit("shares"),
+            Field::number("ipo_price_min", "").unit("USD"),
+            Field::number("ipo_price_max", "").unit("USD"),
+            Field::integer("issue_size", "Issue size").unit("shares"),
             Field::number("apply_limit", "Minimum subscription amount").unit("USD"),
-            Field::millis("apply_start_timestamp", "Subscription start"),
-            Field::millis("apply_end_timestamp", "Subscription deadline"),
+            Field::millis("apply_start_timestamp", ""),
+            Field::millis("apply_end_timestamp", ""),
             Field::millis("lucky_timestamp", "Expected ballot announcement"),
-            Field::text("stock_status", "Status of the IPO").one_of(&US_IPO_STATUS),
-            Field::flag("is_user_applied", "The user has subscribed"),
-            Field::text("offer_type", "How it is offered").one_of(&IPO_OFFER_TYPE),
+            Field::text("stock_status", "").one_of(&US_IPO_STATUS),
+            Field::flag("is_user_applied", ""),
+            Field::text("offer_type", "").one_of(&IPO_OFFER_TYPE),
         ],
     ],
 };
@@ -175,15 +188,16 @@ const CN_IPO: Record = Record {
     doc: "An IPO of A-shares.",
     groups: &[
         IPO_COMMON,
+        LISTING_OR_DASHES,
         &[
-            Field::text("apply_code", "Subscription code"),
-            Field::integer("apply_upper_limit", "Subscription upper limit").unit("shares"),
+            Field::text("apply_code", ""),
+            Field::integer("apply_upper_limit", "").unit("shares"),
             Field::number("ipo_price", "IPO price").unit("CNY"),
             Field::number("winning_ratio", "Winning ratio").unit("%"),
-            Field::number("issue_pe_rate", "Price-earnings ratio at issue"),
-            Field::millis("apply_timestamp", "Subscription date"),
-            Field::date("winning_time", "Ballot announcement date"),
-            Field::millis("winning_timestamp", "Ballot announcement"),
+            Field::number("issue_pe_rate", ""),
+            Field::millis("apply_timestamp", ""),
+            Field::date("winning_time", ""),
+            Field::millis("winning_timestamp", ""),
             Field::flag("is_has_won", "Ballot drawn"),
         ],
     ],
@@ -195,23 +209,24 @@ const SG_IPO: Record = Record {
     doc: "An IPO in Singapore.",
     groups: &[
         IPO_COMMON,
+        LISTING,
         &[
-            Field::number("ipo_price_min", "Lower bound of the IPO price").unit("SGD"),
-            Field::number("ipo_price_max", "Upper bound of the IPO price").unit("SGD"),
-            Field::text("offer_price_display", "Offer price text"),
-            Field::text("issue_size_display", "Issue size text"),
-            Field::text("apply_limit_display", "Minimum subscription text"),
-            Field::text("market_cap_display", "Market capitalisation text"),
-            Field::text("fund_amount_display", "Funds raised text"),
-            Field::text("industry_display", "Industry text"),
-            Field::text("managers_display", "Issue managers text"),
-            Field::number("apply_limit", "Minimum subscription amount").unit("SGD"),
+            Field::number("ipo_price_min", "").unit("SGD"),
+            Field::number("ipo_price_max", "").unit("SGD"),
+            Field::text("offer_price_display", "Display text"),
+            Field::text("issue_size_display", "Display text"),
+            Field::text("apply_limit_display", "Display text"),
+            Field::text("market_cap_display", "Display text"),
+            Field::text("fund_amount_display", "Display text"),
+            Field::text("industry_display", "Display text"),
+            Field::text("managers_display", "Display text"),
+            Field::number("apply_limit", "").unit("SGD"),
             Field::text("ipo_book_link", "Prospectus link"),
-            Field::text("security_type", "What is offered").one_of(&IPO_SECURITY_TYPE),
-            Field::millis("apply_start_timestamp", "Subscription start"),
-            Field::millis("apply_end_timestamp", "Subscription deadline"),
-            Field::flag("is_subscribe_status", "Currently subscribable"),
-            Field::flag("is_user_applied", "The user has subscribed"),
+            Field::text("security_type", "").one_of(&IPO_SECURITY_TYPE),
+            Field::millis("apply_start_timestamp", ""),
+            Field::millis("apply_end_timestamp", ""),
+            Field::flag("is_subscribe_status", ""),
+            Field::flag("is_user_applied", ""),
         ],
     ],
 };
@@ -222,25 +237,26 @@ const MY_IPO: Record = Record {
     doc: "An IPO in Malaysia.",
     groups: &[
         IPO_COMMON,
+        LISTING,
         &[
             Field::number("ipo_price", "IPO price").unit("MYR"),
-            Field::integer("issue_size", "Shares issued").unit("shares"),
-            Field::number("fund_amount", "Funds raised").unit("MYR"),
-            Field::integer("market_cap", "Market capitalisation").unit("MYR"),
-            Field::text("currency", "Currency code"),
-            Field::text("manager", "Issue manager"),
-            Field::text("industry_plate", "Industry"),
+            Field::integer("issue_size", "Issue size").unit("shares"),
+            Field::number("fund_amount", "Fund amount").unit("MYR"),
+            Field::integer("market_cap", "Market cap").unit("MYR"),
+            Field::text("currency", "Code"),
+            Field::text("manager", "Manager"),
+            Field::text("industry_plate", "Industry plate"),
             Field::text("business", "Business"),
-            Field::text("ipo_book_link", "Prospectus link"),
-            Field::text("security_type", "What is offered").one_of(&IPO_SECURITY_TYPE),
-            Field::millis("apply_start_timestamp", "Subscription start"),
-            Field::millis("apply_end_timestamp", "Subscription deadline"),
+            Field::text("ipo_book_link", ""),
+            Field::text("security_type", "").one_of(&IPO_SECURITY_TYPE),
+            Field::millis("apply_start_timestamp", ""),
+            Field::millis("apply_end_timestamp", ""),
             Field::millis("draw_timestamp", "Retail ballot time"),
-            Field::millis("lucky_timestamp", "Ballot announcement"),
-            Field::number("apply_limit", "Minimum subscription amount").unit("MYR"),
-            Field::flag("is_subscribe_status", "Currently subscribable"),
-            Field::flag("is_user_applied", "The user has subscribed"),
-            Field::flag("support_leverage", "Leverage supported"),
+            Field::millis("lucky_timestamp", ""),
+            Field::number("apply_limit", "").unit("MYR"),
+            Field::flag("is_subscribe_status", ""),
+            Field::flag("is_user_applied", ""),
+            Field::flag("support_leverage", ""),
         ],
     ],
 };

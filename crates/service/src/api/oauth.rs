@@ -13,14 +13,8 @@ use super::{
 /// methods of the client.
 pub const OAUTH_ENDPOINTS: &[&Endpoint] = &[&REGISTER, &AUTHORIZE, &TOKEN];
 
-/// The scopes that a client can request, with what each allows.
-pub const SCOPES: &[(&str, &str)] = &[
-    ("quote:read", "Read quotes"),
-    ("quote:write", "Change quote settings"),
-    ("trade:read", "Read orders, positions and fills"),
-    ("trade:write", "Place and change orders"),
-    ("accid:*", "All accounts"),
-];
+/// The scopes that a client can request.
+pub const SCOPES: &[&str] = &["quote:read", "quote:write", "trade:read", "trade:write", "accid:*"];
 
 /// Registers a client.
 pub static REGISTER: Endpoint = Endpoint {

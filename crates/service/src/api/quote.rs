@@ -17,8 +17,8 @@ pub static SERVER_TIME: Endpoint = Endpoint {
     path: Cow::Borrowed("/api/v1.0/server-time"),
     section: "4.2",
     summary: "The service's clock.",
-    notes: "Signed requests are rejected if the two clocks differ by more than 5 seconds; the \
-            client then reads this clock and signs again.",
+    notes: "Signed requests are rejected if the two clocks differ by more than the service's threshold, 5 \
+            seconds by default; the client then reads this clock and signs again.",
     envelope: Envelope::Field("server_time_ms"),
     response: ResponseShape::ServerTime("server_time_ms"),
     example: Some(Example {
@@ -39,15 +39,13 @@ pub static TRADING_DAYS: Endpoint = Endpoint {
     name: Cow::Borrowed("trading_days"),
     path: Cow::Borrowed("/api/v1.0/quote/trading-days"),
     section: "4.2",
-    summary: "The trading days of a market between two dates.",
+    summary: "The trading days of a market, from `start` to `end`.",
     notes: "The service does not document the response: the records are the only list in it, unchanged. \
             What is not an object becomes one with the field `value`.",
     parameters: Cow::Borrowed(&[
         Parameter::query("market", ParameterKind::Market, "Market prefix such as `HK`.").required(),
-        Parameter::query("start", ParameterKind::Date, "First date, in the market's time zone.")
-            .required(),
-        Parameter::query("end", ParameterKind::Date, "Last date, in the market's time zone.")
-            .required(),
+        Parameter::query("start", ParameterKind::Date, "Start date.").required(),
+        Parameter::query("end", ParameterKind::Date, "End date.").required(),
     ]),
     envelope: Envelope::Unknown,
     response: ResponseShape::Rows(RecordsLocation::OnlyList, Schema::One(&TRADING_DAY)),
@@ -84,8 +82,9 @@ pub static REFERENCE_FUTURES: Endpoint = Endpoint {
     path: Cow::Borrowed("/api/v1.0/quote/{symbol}/reference-future"),
     section: "4.2",
     summary: "The futures contracts related to a continuous futures contract.",
-    notes: "Supported markets are HK, US, SG and JP. A symbol that is not a continuous \
-            futures contract returns an empty list.",
+    notes: "Supported markets are HK, US, SG and JP, and the input is a continuous futures contract. A \
+            symbol that is not a future, or of a market without futures (such as AU, CA, SH, SZ \
+            and MY), returns an empty list.",
     parameters: Cow::Borrowed(&[Parameter::path(
         "symbol",
         ParameterKind::Symbol { max: Some(32) },
@@ -127,7 +126,7 @@ pub static REFERENCE_FUTURES: Endpoint = Endpoint {
 const RELATED_FUTURE: Record = Record {
     name: "RelatedFuture",
     section: "2.9",
-    doc: "A futures contract related to another.",
+    doc: "A related futures contract.",
     groups: &[&[
         Field::text("code", "Contract code (continuous or expiry contract)"),
         Field::text("stock_name", "English name"),
@@ -140,8 +139,11 @@ const RELATED_FUTURE: Record = Record {
             "future_main_contract",
             "True: front-month or continuous; false: regular expiration contract",
         ),
-        Field::date("future_last_trade_time", "Last trading day; empty for continuous contracts"),
-        Field::millis("list_time", "Listing time; 0 when there is no record of it"),
+        Field::date(
+            "future_last_trade_time",
+            "Last trading day; empty string for continuous contracts",
+        ),
+        Field::millis("list_time", "Listing time; 0 when no listing time record"),
     ]],
 };
 
@@ -151,7 +153,7 @@ pub static DIVIDENDS: Endpoint = Endpoint {
     section: "4.2",
     summary: "The dividend history of a security, newest first, at most 100 records.",
     notes: "Supported: HK, US, A-shares (SH, SZ), SG, CA, AU and JP; fields vary by market. \
-            Securities without dividends return an empty list.",
+            ETFs, bonds, warrants, options, futures and indices without dividends return an empty list.",
     python_notes: "`.meta` has `total_dividend_count` and `total_dividend_money` (reporting \
                    currency).",
     parameters: Cow::Borrowed(&[Parameter::path(
@@ -203,7 +205,11 @@ const DIVIDEND: Record = Record {
         Field::number("dividend_per_share", "Cash dividend per share").unit("reporting currency"),
         Field::text("currency", "Dividend currency; only for HK and US").optional(),
         Field::number("payout_ratio", "Payout ratio; only for A-shares").unit("%").optional(),
-        Field::text("dividend_type", "Dividend type; only for SG, CA, AU and JP").optional(),
+        Field::text(
+            "dividend_type",
+            "Dividend type; only for the data-vendor markets SG, CA, AU and JP",
+        )
+        .optional(),
         Field::text("process", "`Implementation` or `Plan`").one_of(&DIVIDEND_PROCESS),
         Field::date("ex_date", "Ex-dividend date"),
         Field::date("record_date", "Record date"),
@@ -219,7 +225,7 @@ pub static PLATE_STOCKS: Endpoint = Endpoint {
     section: "4.2",
     summary: "The constituent stocks of a plate.",
     notes: "The service documents neither the fields of a constituent nor the bounds of `limit`: the \
-            fields are passed through unchanged, and a `limit` is at least 1.",
+            fields are passed through unchanged, and that a `limit` is at least 1 is boardlot's own rule.",
     python_notes: "The service's documentation shows a request header `X-Service-Client-Nnid` in its \
                    examples without saying whether it is required: pass it with \
                    `Client(headers=...)`.",

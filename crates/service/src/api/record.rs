@@ -94,6 +94,8 @@ pub enum Kind {
     Text,
     /// A JSON integer.
     Integer,
+    /// A JSON integer that is not 0; 0 is null.
+    IntegerNotZero,
     /// A JSON number.
     Number,
     /// A JSON boolean.
@@ -177,6 +179,10 @@ impl Field {
     pub const fn integer(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Integer, doc)
     }
+    /// A JSON integer for which the document says that 0 means none.
+    pub const fn integer_not_zero(name: &'static str, doc: &'static str) -> Self {
+        Self::new(name, Kind::IntegerNotZero, doc)
+    }
     /// A JSON number.
     pub const fn number(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Number, doc)
@@ -236,11 +242,16 @@ impl Field {
 }
 
 impl Kind {
+    /// Returns true if 0 means that there is no value.
+    pub const fn zero_is_null(&self) -> bool {
+        matches!(self, Kind::IntegerNotZero | Kind::Timestamp(..))
+    }
+
     /// The kind's name in `.schema` and the docs.
     pub const fn name(&self) -> &'static str {
         match self {
             Kind::Text => "text",
-            Kind::Integer => "integer",
+            Kind::Integer | Kind::IntegerNotZero => "integer",
             Kind::Number => "number",
             Kind::Flag => "flag",
             Kind::Decimal => "decimal",

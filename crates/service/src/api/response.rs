@@ -98,9 +98,9 @@ pub struct Contract {
 }
 
 impl Contract {
-    /// The endpoint's own word for a code.
-    pub fn error_code(&self, code: i64) -> Option<&'static str> {
-        self.failures.iter().find(|failure| failure.code == code).map(|failure| failure.error_code)
+    /// The meaning of a code at this endpoint.
+    pub fn failure(&self, code: i64) -> Option<&'static Failure> {
+        self.failures.iter().find(|failure| failure.code == code)
     }
 }
 

@@ -36,7 +36,8 @@ pub fn time(argument: &Argument, unit: TimeUnit) -> Result<EncodedValue, String>
             return Ok(EncodedValue::Integer(*number));
         }
         Argument::Integer(number) => {
-            let expected = "since 1970, for a time in the years 1990 to 2100";
+            let expected =
+                "since 1970, by boardlot's own rule for a time in the years 1990 to 2100";
             return Err(format!("{name} {expected}{}", meant(*number, unit)));
         }
         Argument::Instant(micros, _) => Some(*micros),

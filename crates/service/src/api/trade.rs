@@ -44,11 +44,8 @@ pub static CRYPTO_ORDERS: Endpoint = Endpoint {
     ..Endpoint::BASE
 };
 
-const CRYPTO_PAIR: &[Field] = &[
-    Field::text("symbol", "Pair"),
-    Field::text("base", "Base currency"),
-    Field::text("quote", "Quote currency"),
-];
+const CRYPTO_PAIR: &[Field] =
+    &[Field::text("symbol", "Symbol"), Field::text("base", "Base"), Field::text("quote", "Quote")];
 
 const CRYPTO_ORDER: Record = Record {
     name: "CryptoOrder",
@@ -57,7 +54,7 @@ const CRYPTO_ORDER: Record = Record {
     groups: &[&[
         Field::text("order_id", "Order identifier"),
         Field::integer("version", "Record version"),
-        Field::object("symbol_pair", CRYPTO_PAIR, "Traded pair"),
+        Field::object("symbol_pair", CRYPTO_PAIR, "`symbol`, `base` and `quote`"),
         Field::text("side", "Order side (values such as BUY)"),
         Field::decimal("order_qty", "Order quantity"),
         Field::decimal("price", "Order price"),
@@ -72,9 +69,9 @@ const CRYPTO_ORDER: Record = Record {
         Field::text("ord_status", "Status").one_of(&CRYPTO_ORDER_STATUS),
         Field::text("order_show_id", "Display identifier"),
         Field::flag("is_close", "Close flag"),
-        Field::decimal("trigger_price", "Trigger price; empty when none"),
-        Field::integer("trigger_time", "Trigger time; 0 when none").unit("not shown"),
-        Field::decimal("cash_order_qty", "Cash quantity; empty when none"),
+        Field::decimal("trigger_price", "Trigger price; empty string when none"),
+        Field::integer_not_zero("trigger_time", "Trigger time; 0 when none").unit("not shown"),
+        Field::decimal("cash_order_qty", "Cash quantity; empty string when none"),
     ]],
 };
 
@@ -119,7 +116,7 @@ const SIM_ORDER: Record = Record {
         Field::decimal("cum_qty", "Filled quantity"),
         Field::decimal("price", "Order price"),
         Field::decimal("avg_fill_price", "Average fill price"),
-        Field::decimal("aux_price", "Stop-loss price; null when none").nullable(),
+        Field::decimal("aux_price", "Stop-loss price, or null").nullable(),
         Field::micros_text("create_time", "Created time"),
         Field::micros_text("update_time", "Updated time"),
         Field::text("text", "Remark"),
@@ -167,8 +164,8 @@ const SIM_POSITION: Record = Record {
     doc: "A simulated-trading position.",
     groups: &[&[
         Field::text("pstn_id", "Position id"),
-        Field::integer("pstn_type", "Direction").one_of(&POSITION_TYPE),
-        Field::integer("market", "Market; its values are not shown"),
+        Field::integer("pstn_type", "Position type").one_of(&POSITION_TYPE),
+        Field::integer("market", "Market; its allowed values are not shown"),
         Field::text("symbol", "Symbol"),
         Field::text("stock_name", "Name"),
         Field::decimal("qty", "Quantity"),
@@ -248,7 +245,7 @@ const FILL: Record = Record {
     section: "2.8",
     doc: "A historical fill.",
     groups: &[&[
-        Field::text("trd_side", "Side, such as BUY"),
+        Field::text("trd_side", "Trade side, such as BUY"),
         Field::text("deal_id", "Deal id"),
         Field::text("order_id", "Order id"),
         Field::text("code", "`{market}.{code}`"),

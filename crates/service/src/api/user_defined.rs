@@ -121,6 +121,7 @@ impl Declaration {
             );
             return Err(DeclarationError::new(&["rows"], message));
         }
+        check_no_nul(&["rows"], rows)?;
         Ok(RecordsLocation::At(Cow::Owned(rows.clone())))
     }
 
@@ -135,6 +136,13 @@ impl Declaration {
 
     /// Only the day before a date is known to be what such a service means.
     fn check_dates(&self, range: &DateRange) -> Result<(), DeclarationError> {
+        let name = match &range.next {
+            NextEnd::At(path) => &path.join("."),
+            NextEnd::DayBefore(field) => field,
+        };
+        for name in [Some(&range.end), Some(name), range.unique.as_ref()].into_iter().flatten() {
+            check_no_nul(&["paging"], name)?;
+        }
         let NextEnd::DayBefore(name) = &range.next else { return Ok(()) };
         let field = self.record.iter().find(|field| field.name == name.as_str());
         match field.map(|field| &field.kind) {
@@ -181,11 +189,23 @@ impl Declaration {
     }
 }
 
+/// Refuses a name with U+0000, which no column can have.
+fn check_no_nul(key: &[&str], name: &str) -> Result<(), DeclarationError> {
+    match name.contains('\0') {
+        true => Err(DeclarationError::new(
+            key,
+            format!("has the name '{}'; expected one without U+0000", name.escape_debug()),
+        )),
+        false => Ok(()),
+    }
+}
+
 /// A field of a record, by the name of its kind.
 pub fn declared_field(name: &str, kind: &str) -> Result<Field, DeclarationError> {
     if name.is_empty() {
         return Err(DeclarationError::new(&["record"], "has a field without a name"));
     }
+    check_no_nul(&["record", name], name)?;
     let (kind, unit) = match kind {
         "text" => (Kind::Text, ""),
         "integer" => (Kind::Integer, ""),

@@ -37,7 +37,7 @@ pub struct Member {
     pub name: &'static str,
     /// The value on the wire.
     pub value: Value,
-    /// Its meaning, without a full stop.
+    /// Its meaning in the document's words, without a full stop; empty if it has none there.
     pub doc: &'static str,
 }
 
@@ -54,12 +54,12 @@ const fn number(value: i64, name: &'static str, doc: &'static str) -> Member {
     Member { name, value: Value::Integer(value), doc }
 }
 
-const fn word(name: &'static str, doc: &'static str) -> Member {
-    Member { name, value: Value::Text(name), doc }
+const fn word(name: &'static str) -> Member {
+    spelled(name, name)
 }
 
-const fn spelled(name: &'static str, value: &'static str, doc: &'static str) -> Member {
-    Member { name, value: Value::Text(value), doc }
+const fn spelled(name: &'static str, value: &'static str) -> Member {
+    Member { name, value: Value::Text(value), doc: "" }
 }
 
 pub const SIM_SIDE: ValueSet = ValueSet {
@@ -69,8 +69,8 @@ pub const SIM_SIDE: ValueSet = ValueSet {
     members: &[
         number(1, "BUY", "Buy"),
         number(2, "SELL", "Sell"),
-        number(3, "SHORT_SELL", "Short sell"),
-        number(4, "BUY_BACK", "Buy back"),
+        number(3, "SHORT_SELL", "Short Sell"),
+        number(4, "BUY_BACK", "Buy Back"),
     ],
 };
 
@@ -87,7 +87,7 @@ pub const SIM_ORDER_STATUS: ValueSet = ValueSet {
     doc: "The status of a simulated order.",
     members: &[
         number(2, "SUBMITTED", "Submitted"),
-        number(3, "PARTIALLY_FILLED", "Partially filled"),
+        number(3, "PARTIALLY_FILLED", "Partially Filled"),
         number(4, "FILLED", "Filled"),
         number(5, "CANCELLED", "Cancelled"),
         number(6, "REJECTED", "Rejected"),
@@ -97,81 +97,69 @@ pub const SIM_ORDER_STATUS: ValueSet = ValueSet {
 pub const POSITION_TYPE: ValueSet = ValueSet {
     name: "PositionType",
     section: "2.7",
-    doc: "The direction of a simulated position.",
+    doc: "The values of `pstn_type` of a simulated position.",
     members: &[number(0, "LONG", "Long"), number(1, "SHORT", "Short")],
 };
 
 pub const IPO_OFFER_TYPE: ValueSet = ValueSet {
     name: "IpoOfferType",
     section: "2.10",
-    doc: "How an IPO is offered (Hong Kong, US).",
+    doc: "The values of `offer_type` (Hong Kong, US).",
     members: &[
-        word("UNSUPPORTED", "Not supported"),
-        word("PUBLIC_OFFER_ONLY", "Public offer only"),
-        word("INTERNATIONAL_PLACING_ONLY", "International placing only"),
-        word("PUBLIC_AND_INTER_PLACING", "Public offer and international placing"),
+        word("UNSUPPORTED"),
+        word("PUBLIC_OFFER_ONLY"),
+        word("INTERNATIONAL_PLACING_ONLY"),
+        word("PUBLIC_AND_INTER_PLACING"),
     ],
 };
 
 pub const IPO_SECURITY_TYPE: ValueSet = ValueSet {
     name: "IpoSecurityType",
     section: "2.10",
-    doc: "What kind of security is offered (Hong Kong, Singapore, Malaysia).",
+    doc: "The values of `security_type` (Hong Kong, Singapore, Malaysia).",
     members: &[
-        word("NORMAL", "Ordinary security"),
-        word("SPAC", "Special purpose acquisition company"),
-        word("HK_IBOND", "Hong Kong inflation-linked bond"),
-        word("HK_CLIMATE_BOND", "Hong Kong climate bond"),
-        word("HK_SILVER_BOND", "Hong Kong silver bond"),
-        word("HK_ETF", "Hong Kong ETF"),
-        word("SG_ETF", "Singapore ETF"),
+        word("NORMAL"),
+        word("SPAC"),
+        word("HK_IBOND"),
+        word("HK_CLIMATE_BOND"),
+        word("HK_SILVER_BOND"),
+        word("HK_ETF"),
+        word("SG_ETF"),
     ],
 };
 
 pub const IPO_APPLY_STATUS: ValueSet = ValueSet {
     name: "IpoApplyStatus",
     section: "3.3",
-    doc: "The status of the user's own subscription (Hong Kong).",
+    doc: "The status of a subscription (Hong Kong).",
     members: &[
-        word("NOT_APPLIED", "No subscription"),
-        word("APPLY_PENDING", "Subscription pending"),
-        word("APPLY_PROCESSING", "Subscription in process"),
-        word("APPLY_WON", "Allotted"),
-        word("APPLY_LOST", "Not allotted"),
+        word("NOT_APPLIED"),
+        word("APPLY_PENDING"),
+        word("APPLY_PROCESSING"),
+        word("APPLY_WON"),
+        word("APPLY_LOST"),
     ],
 };
 
 pub const US_IPO_STATUS: ValueSet = ValueSet {
     name: "UsIpoStatus",
     section: "3.3",
-    doc: "The status of a US IPO.",
-    members: &[
-        word("PENDING", "Subscription has not begun"),
-        word("APPLYING", "Subscription is open"),
-        word("CLOSED", "Subscription is closed"),
-    ],
+    doc: "The values of `stock_status` (US).",
+    members: &[word("PENDING"), word("APPLYING"), word("CLOSED")],
 };
 
 pub const DIVIDEND_PROCESS: ValueSet = ValueSet {
     name: "DividendProcess",
     section: "2.11",
-    doc: "Whether a dividend is paid or planned.",
-    members: &[
-        spelled("IMPLEMENTATION", "Implementation", "Carried out"),
-        spelled("PLAN", "Plan", "Planned"),
-    ],
+    doc: "The values of `process` of a dividend.",
+    members: &[spelled("IMPLEMENTATION", "Implementation"), spelled("PLAN", "Plan")],
 };
 
 pub const CRYPTO_ORDER_STATUS: ValueSet = ValueSet {
     name: "CryptoOrderStatus",
     section: "3.1",
-    doc: "The four open states of a crypto order.",
-    members: &[
-        word("PENDING_TRIGGER", "Waits for its trigger"),
-        word("PENDING_NEW", "On its way to the market"),
-        word("NEW", "At the market"),
-        word("PARTIAL_FILLED", "Partly filled"),
-    ],
+    doc: "The four open (unfilled) states of a crypto order.",
+    members: &[word("PENDING_TRIGGER"), word("PENDING_NEW"), word("NEW"), word("PARTIAL_FILLED")],
 };
 
 pub const IPO_REQUEST: ValueSet = ValueSet {
@@ -181,7 +169,7 @@ pub const IPO_REQUEST: ValueSet = ValueSet {
     members: &[
         number(9, "SUBSCRIBABLE", "Subscribable"),
         number(10, "PENDING_LISTING", "Pending listing"),
-        number(11, "UPCOMING", "Upcoming: subscribable and pending listing"),
+        number(11, "UPCOMING", "Upcoming (subscribable + pending listing)"),
     ],
 };
 

@@ -28,7 +28,8 @@ macro_rules! exception_classes {
                 }
             }
 
-            /// Advice for an error of this class, unless it has a hint of its own.
+            /// Advice for an error of this class, unless it has a hint of its own; empty if the class alone
+            /// tells nothing to do.
             pub const fn hint(self) -> &'static str {
                 match self {
                     $(ExceptionClass::$name => $hint,)+
@@ -39,10 +40,8 @@ macro_rules! exception_classes {
 }
 
 exception_classes! {
-    BoardlotError: Exception =>
-        "If the message does not help, report the error.";
-    ConfigError: BoardlotError, ValueError =>
-        "Correct what the message names.";
+    BoardlotError: Exception => "";
+    ConfigError: BoardlotError, ValueError => "";
     InternalError: BoardlotError, RuntimeError =>
         "Report this as a bug, with the message and the call that raised it.";
     TransportError: BoardlotError, ConnectionError =>
@@ -55,9 +54,10 @@ exception_classes! {
     PaginationError: ProtocolError =>
         "Resume from `.checkpoint` later; report the error if it repeats.";
     ApiError: BoardlotError =>
-        "See the service's message.";
+        "Ask the service about the code or status, which its documentation does not explain; \
+         `.body` is its response.";
     InvalidParameter: ApiError, ValueError =>
-        "Correct the argument that the message names.";
+        "Check the arguments: the docstring of the method says what each of them accepts.";
     InvalidSymbol: ApiError, LookupError =>
         "Verify that the code exists and is written as {market}.{code}.";
     ServiceError: ApiError =>

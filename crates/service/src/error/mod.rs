@@ -207,6 +207,12 @@ impl Error {
             .with_advice("Correct the argument; nothing was sent.".to_owned())
     }
 
+    /// The same by a rule of boardlot's own, which the service document does not state; `meant` suggests
+    /// another value at the end.
+    pub fn own_rule(name: &str, value: &str, expected: &str, meant: &str) -> Self {
+        Self::argument(name, value, &format!("{expected} (boardlot's own rule){meant}"))
+    }
+
     /// A call that this object cannot serve, or not now: the arguments are not to blame.
     pub fn misuse(message: impl Into<String>, advice: &str) -> Self {
         Self::config(message).with_advice(advice.to_owned())
@@ -302,7 +308,7 @@ impl Error {
         }
     }
 
-    /// Advice for the caller, in a sentence.
+    /// Advice for the caller, in a sentence; empty if there is none.
     pub fn hint(&self) -> String {
         if let Some(advice) = &self.advice {
             return advice.clone();
@@ -316,6 +322,11 @@ impl Error {
             ErrorKind::OAuth { error, .. } if error == "invalid_request" => {
                 "Pass the full address that the browser was redirected to, or start the login again."
                     .into()
+            }
+            ErrorKind::OAuth { error, .. }
+                if matches!(&**error, "invalid_client_metadata" | "invalid_redirect_uri") =>
+            {
+                "Register with other `redirect_uris`, or another `client_name` or `confidential`.".into()
             }
             ErrorKind::OAuth { error, .. } if is_temporary(error) => {
                 "Call again later; the login is still stored.".into()

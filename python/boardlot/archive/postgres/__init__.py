@@ -13,7 +13,7 @@ from psycopg import conninfo
 from psycopg.pq import TransactionStatus
 
 from boardlot.archive import schema
-from boardlot.archive.database import DatabaseConnection, Row, Transaction, store_error
+from boardlot.archive.database import RESTORE, DatabaseConnection, Row, Transaction, store_error
 from boardlot.archive.locks import Lock, held_by
 from boardlot.archive.postgres import types as postgres_types
 from boardlot.errors import ConfigError, StoreError
@@ -37,9 +37,22 @@ READER = "pg_read_all_data"
 READER_SINCE = 140_000
 
 
-# The server's refusal of a login, which names no code then: it has no such user or database, or
-# another password. That it has too many of them is another matter.
-REFUSED = re.compile(r'FATAL: (?!.*too many)[^"]*\b(role|user|database) "|no password supplied')
+# What to do, by the beginning of the server's code.
+AGAIN = "run the same update again: nothing that was stored is lost."
+HINTS = {
+    **dict.fromkeys(("28", "3D"), "Correct the user, the password or the database of the address."),
+    **dict.fromkeys(("08", "57P"), f"Check that the server runs and can be reached, then {AGAIN}"),
+    "25006": "The database is read-only: make it writable, or use the primary of this standby.",
+    "42501": "Check the permissions of the database user.",
+    "42P01": f"Part of it is missing. {RESTORE}",
+    "53300": f"Close other connections to the server, or let it accept more, then {AGAIN}",
+    "53100": f"Free some space on the server, then {AGAIN}",
+    **dict.fromkeys(("40", "55P03", "57014"), f"{AGAIN[0].upper()}{AGAIN[1:]}"),
+}
+# The server's refusal of a login has no code: too many connections, no such user or database, or
+# another password.
+TOO_MANY = re.compile(r"FATAL: .*too many")
+REFUSED = re.compile(r'FATAL: [^"]*\b(role|user|database) "|no password supplied')
 
 
 class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
@@ -109,15 +122,10 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     def _error(self, error: psycopg.Error) -> StoreError:
         text = " ".join(str(error).split())
         lost = isinstance(error, psycopg.OperationalError)
-        if lost and error.sqlstate is None and REFUSED.search(text):
-            lost, hint = False, "Correct the user, the password or the database of the address."
-        elif lost:
-            hint = (
-                "Check that the server runs and can be reached, then run the same update again: "
-                "nothing that was stored is lost."
-            )
-        else:
-            hint = "Check the permissions of the database user."
+        login = "53300" if TOO_MANY.search(text) else "28" if REFUSED.search(text) else "08"
+        code = error.sqlstate or (login if lost else "")
+        hint = next((hint for state, hint in HINTS.items() if code.startswith(state)), "")
+        lost = lost and not code.startswith(("28", "3D"))
         return store_error(self.name, f"cannot be used: {text}", retryable=lost, hint=hint)
 
     @contextmanager

@@ -131,10 +131,7 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
                 retryable=True,
                 hint="Wait until it has finished, or end it.",
             )
-        hint = "Check that the folder exists, and that you may write there."
-        for part, advice in HINTS.items():
-            if part in text:
-                hint = advice
+        hint = next((hint for part, hint in HINTS.items() if part in text), "")
         return store_error(self.name, f"cannot be used: {text}", hint=hint)
 
     def _check_file(self) -> None:
@@ -234,6 +231,7 @@ def _is_busy(text: str) -> bool:
 
 
 HINTS = {
+    "unable to open": "Check that the folder exists, and that you may write there.",
     "I/O error": "Check that the disk is neither full nor damaged: what was stored is kept.",
     "full": "Free some space and run the same update again: nothing that was stored is lost.",
     "readonly": "The file is read-only: make it writable to update the archive.",

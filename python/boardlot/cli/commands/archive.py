@@ -78,14 +78,13 @@ def _ranges() -> list[click.Parameter]:
             metavar="TIME",
             help="How far back to read fills; the first update reads 90 days.",
         ),
-        click.Option(
-            ["--overlap-days"],
-            type=Number(0, DAYS_MAX),
-            default=7.0,
-            show_default=True,
-            help="How long before the newest stored fill an update starts.",
-        ),
+        _days("--overlap-days", "How long before the newest stored fill an update starts."),
     ]
+
+
+def _days(name: str, text: str) -> click.Option:
+    days = Number(0, DAYS_MAX)
+    return click.Option([name], type=days, default=7.0, show_default=True, help=text)
 
 
 @click.group(
@@ -232,13 +231,7 @@ def sql(settings: Settings, file: str, query: str) -> None:
     cls=DataCommand,
     params=[
         _file(),
-        click.Option(
-            ["--unread-days"],
-            type=Number(0, DAYS_MAX),
-            default=7.0,
-            show_default=True,
-            help="After how many days without a complete read a list is reported.",
-        ),
+        _days("--unread-days", "After how many days without a complete read a list is reported."),
     ],
     examples=[f"{UPDATE} --ipos hk && boardlot archive check trades.db"],
 )

@@ -18,6 +18,7 @@ from boardlot import plots
 from boardlot._support import tables
 from boardlot._support.cell_format import counted
 from boardlot._support.crash_safe import replacing
+from boardlot._support.extras import needs
 from boardlot.cli.click_classes import Command
 from boardlot.cli.commands.endpoints import ENDPOINTS
 from boardlot.cli.files import UserPath
@@ -181,12 +182,8 @@ def _rows(pager: Any, file: BinaryIO, form: str) -> None:
 
 
 def _chart(fills: Sequence[Any], file: BinaryIO) -> None:
-    try:
+    with needs("matplotlib", "notebook", "the chart"):
         from matplotlib.figure import Figure
-    except ImportError as missing:
-        raise ImportError(
-            "the chart needs matplotlib: pip install 'boardlot[notebook]'"
-        ) from missing
     # A bare figure needs no display and leaves the state of pyplot alone.
     figure = Figure(figsize=(10, 5.5), layout="constrained")
     plots.fills(fills, figure.add_subplot())

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 import boardlot as bl
+from boardlot._support.extras import needs
 from boardlot.cli.click_classes import DataCommand
 from boardlot.cli.settings import Settings
 
@@ -51,12 +52,8 @@ def mcp(settings: Settings, demo: bool, accounts: tuple[str, ...]) -> None:
         raise click.UsageError(
             "--demo serves the sandbox: leave out the service and the credentials"
         )
-    try:
+    with needs("the MCP SDK", "mcp", "this command"):
         from boardlot.cli.commands.mcp_tools import create_server
-    except ImportError as missing:
-        raise click.ClickException(
-            "this command needs the MCP SDK: pip install 'boardlot[mcp]'"
-        ) from missing
     with ExitStack() as stack:
         if demo:
             sandbox = stack.enter_context(bl.Sandbox(seed=7))

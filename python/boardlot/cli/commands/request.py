@@ -60,7 +60,7 @@ def request(
     """
     reads = [Path(_expand_user(body[1:]))] if body is not None and body.startswith("@") else []
     check_destination(settings, reads)
-    pairs = [_query_pair(text) for text in query]
+    pairs = [_pair(text, f"--query {text!r} is not a parameter") for text in query]
     content = None if body is None else _body(body)
     with settings.client() as client:
         response = client.request(method.upper(), path, query=pairs or None, body=content)
@@ -71,10 +71,10 @@ def request(
     return 1 if response.status >= 400 else 0
 
 
-def _query_pair(text: str) -> tuple[str, str]:
+def _pair(text: str, otherwise: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals:
-        raise click.UsageError(f"--query {text!r} is not a parameter; expected NAME=VALUE")
+        raise click.UsageError(f"{otherwise}; expected NAME=VALUE")
     return name, value
 
 
@@ -181,9 +181,7 @@ def _endpoint(declared: dict[str, Any], name: str) -> Any:
 
 
 def _argument_pair(text: str, kinds: dict[str, str]) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise click.UsageError(f"{text!r} is not an argument; expected NAME=VALUE")
+    name, value = _pair(text, f"{text!r} is not an argument")
     return name, _value(value, kinds.get(name, "text"))
 
 

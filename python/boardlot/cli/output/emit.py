@@ -39,9 +39,7 @@ def emit(settings: Settings, records: Any, key_columns: Any = ()) -> None:
     with _destination(settings) as file:
         table = {"key_columns": key_columns, "stdout": settings.out is None}
         more = table if settings.data_format == "table" else {}
-        writer: Writer = FORMATS[settings.data_format].open(
-            file, Fields(settings.columns), **more
-        )
+        writer: Writer = FORMATS[settings.data_format].open(file, Fields(settings.columns), **more)
         with progress_bar(settings, records) as progress:
             for page in chosen_pages(settings, records):
                 writer.write(page)

@@ -9,7 +9,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import click
 
@@ -23,17 +23,21 @@ from boardlot.cli.output.terminal import coloured, coloured_json
 CONTROL = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
-class Writer(Protocol):
+class Writer:
     """Writes one stream of rows."""
+
+    def __init__(self, file: BinaryIO, fields: Fields) -> None:
+        self._file, self._fields = file, fields
 
     def write(self, page: Any) -> None:
         """Write a page of rows, `Records` or a list of dicts."""
+        raise NotImplementedError
 
     def end(self) -> None:
         """Write what follows the last row; nothing may be written after it."""
 
 
-class Table:
+class Table(Writer):
     """A text table whose layout comes from the first page, so that it can start before the last.
 
     No line is wider than the terminal; elsewhere nothing is truncated or left out.
@@ -42,8 +46,7 @@ class Table:
     def __init__(
         self, file: BinaryIO, fields: Fields, key_columns: Sequence[str] = (), *, stdout: bool
     ) -> None:
-        self._file = file
-        self._fields = fields
+        super().__init__(file, fields)
         self._key_columns = key_columns
         self._stdout = stdout
         self._terminal = stdout and sys.stdout.isatty()
@@ -86,14 +89,23 @@ class Table:
         self._file.write(text.encode(encoding or "utf-8", "backslashreplace"))
 
 
-class Json:
-    """One array, one row per line."""
+class JsonLines(Writer):
+    """One JSON object per line."""
 
     def __init__(self, file: BinaryIO, fields: Fields) -> None:
-        self._file = file
-        self._fields = fields
+        super().__init__(file, fields)
         self._shown = _colour(file)
-        self._before = b"[\n "
+
+    def write(self, page: Any) -> None:
+        self._file.write(
+            b"".join(self._shown(row) + b"\n" for row in _json_rows(page, self._fields))
+        )
+
+
+class Json(JsonLines):
+    """One array, one row per line."""
+
+    _before = b"[\n "
 
     def write(self, page: Any) -> None:
         for row in _json_rows(page, self._fields):
@@ -104,33 +116,15 @@ class Json:
         self._file.write(b"[]\n" if self._before == b"[\n " else b"\n]\n")
 
 
-class JsonLines:
-    """One JSON object per line."""
-
-    def __init__(self, file: BinaryIO, fields: Fields) -> None:
-        self._file = file
-        self._fields = fields
-        self._shown = _colour(file)
-
-    def write(self, page: Any) -> None:
-        self._file.write(
-            b"".join(self._shown(row) + b"\n" for row in _json_rows(page, self._fields))
-        )
-
-    def end(self) -> None:
-        pass
-
-
 class _Lines(list[str]):
     write = list.append
 
 
-class Csv:
+class Csv(Writer):
     """A header, then the service's own values; flags are true or false, null is empty."""
 
     def __init__(self, file: BinaryIO, fields: Fields) -> None:
-        self._file = file
-        self._fields = fields
+        super().__init__(file, fields)
         # Names that are known already are those of a resumed file, which has its header.
         self._started = fields.names is not None
         self._shown = file.isatty()
@@ -146,9 +140,6 @@ class Csv:
         rows.writerows(map(self._visible, _text_rows(page, names)))
         text = "".join(line[:-2] + "\n" for line in lines)
         self._file.write(text.encode("utf-8", "backslashreplace"))
-
-    def end(self) -> None:
-        pass
 
     def _visible(self, cells: Sequence[str | None]) -> Sequence[str | None]:
         """The cells, with control characters escaped on a terminal."""

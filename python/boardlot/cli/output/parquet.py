@@ -7,6 +7,7 @@ from typing import Any, BinaryIO
 
 from boardlot._core import Records
 from boardlot._support import hints
+from boardlot._support.extras import needs
 from boardlot.cli.output.fields import Fields, Rows, names_of, plain
 from boardlot.errors import ProtocolError
 from boardlot.frames import file_columns
@@ -23,13 +24,9 @@ class Parquet:
     """
 
     def __init__(self, file: BinaryIO, fields: Fields) -> None:
-        try:
+        with needs("pyarrow", "arrow", "--format parquet"):
             import pyarrow
             from pyarrow import parquet
-        except ModuleNotFoundError as missing:
-            raise ImportError(
-                "--format parquet needs pyarrow: pip install 'boardlot[arrow]'"
-            ) from missing
         self._pyarrow, self._parquet = pyarrow, parquet
         self._file, self._fields = file, fields
         self._writer: Any = None

@@ -1,0 +1,129 @@
+//! The outcome of an exchange as a line of a cassette has it.
+
+use ::http::{HeaderName, HeaderValue, StatusCode};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{
+    HttpResponse,
+    exchange::Received,
+    redact::{Side, redact_text},
+};
+use crate::error::{Delivery, Error, ErrorKind, ExceptionClass, Redactor, Result, Unredacted};
+
+/// The headers of a response that are recorded.
+const HEADERS_KEPT: [&str; 3] = ["content-type", "date", "retry-after"];
+
+/// The outcome of an exchange.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Recorded {
+    Received { status: u16, headers: Vec<(String, String)>, body: RecordedBody },
+    Timeout { message: String },
+    Malformed { message: String },
+    Lost { message: String },
+}
+
+/// Bytes in the most readable form from which they can be restored.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct RecordedBody {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    json: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base64: Option<String>,
+}
+
+impl Recorded {
+    pub(super) fn of(outcome: &Result<Received, Unredacted>, redactor: &Redactor) -> Self {
+        match outcome {
+            Ok(received) => {
+                let response = received.to_record();
+                let kept = |name: &str| {
+                    let value = response.headers().get(name)?.to_str().ok()?;
+                    Some((name.to_owned(), without_known(value, redactor)))
+                };
+                Recorded::Received {
+                    status: response.status().as_u16(),
+                    headers: HEADERS_KEPT.into_iter().filter_map(kept).collect(),
+                    body: RecordedBody::of(response.body(), redactor, Side::Response),
+                }
+            }
+            Err(error) => {
+                let message = error.shown(redactor).to_string();
+                match error.exception_class() {
+                    ExceptionClass::RequestTimeout => Recorded::Timeout { message },
+                    ExceptionClass::ProtocolError => Recorded::Malformed { message },
+                    _ => Recorded::Lost { message },
+                }
+            }
+        }
+    }
+
+    pub(super) fn into_response(self) -> Result<HttpResponse> {
+        let (status, headers, body) = match self {
+            Recorded::Received { status, headers, body } => (status, headers, body),
+            Recorded::Timeout { message } => return Err(ErrorKind::Timeout(message).into()),
+            Recorded::Malformed { message } => return Err(Error::protocol(message, b"")),
+            Recorded::Lost { message } => {
+                let sent = Delivery::Unknown;
+                return Err(ErrorKind::Transport { message, sent }.into());
+            }
+        };
+        let mut response = HttpResponse::new(body.bytes());
+        *response.status_mut() = StatusCode::from_u16(status).map_err(|_| {
+            Error::config(format!("{status} in a cassette is not a valid HTTP status"))
+        })?;
+        for (name, value) in &headers {
+            let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value))
+            else {
+                return Err(Error::config(format!("'{name}' in a cassette is not a valid header")));
+            };
+            response.headers_mut().insert(name, value);
+        }
+        Ok(response)
+    }
+}
+
+impl RecordedBody {
+    pub(super) fn of(bytes: &[u8], redactor: &Redactor, side: Side) -> Self {
+        let bytes = redactor.redacted(bytes);
+        let Ok(text) = std::str::from_utf8(&bytes) else {
+            return RecordedBody {
+                base64: Some(STANDARD.encode(bytes)),
+                ..RecordedBody::default()
+            };
+        };
+        let text = redact_text(text, side);
+        if text.is_empty() {
+            return RecordedBody::default();
+        }
+        // JSON is recorded unchanged, if it is one line.
+        if !text.contains(['\n', '\r'])
+            && let Ok(json) = RawValue::from_string(text.clone())
+            && json.get() == text
+        {
+            return RecordedBody { json: Some(json), ..RecordedBody::default() };
+        }
+        RecordedBody { text: Some(text), ..RecordedBody::default() }
+    }
+
+    pub(super) fn bytes(&self) -> Bytes {
+        match self {
+            RecordedBody { json: Some(json), .. } => json.get().to_owned().into(),
+            RecordedBody { text: Some(text), .. } => text.clone().into(),
+            RecordedBody { base64: Some(text), .. } => {
+                STANDARD.decode(text).unwrap_or_default().into()
+            }
+            RecordedBody { json: None, text: None, base64: None } => Bytes::new(),
+        }
+    }
+}
+
+/// A text without the secrets that are known, whatever their names are.
+pub(super) fn without_known(text: &str, redactor: &Redactor) -> String {
+    String::from_utf8_lossy(&redactor.redacted(text.as_bytes())).into_owned()
+}
