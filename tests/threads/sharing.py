@@ -23,8 +23,8 @@ from ..support.processes import options_of, report
 THREADS = 8
 # The most errors that are reported; one alone fails the test.
 REPORTED = 5
-# After these, nothing is left to share; the last has an outcome of its own for each thread.
-ENDS = {"close", "aclose", "__exit__", "__aexit__", "cancel", "logout", "reset", "is_inside"}
+# After these, nothing is left to share.
+ENDS = {"close", "aclose", "__exit__", "__aexit__", "cancel", "logout", "reset"}
 # Errors that an operation may raise if its outcome depends on the others.
 EXPECTED = (bl.BoardlotError, StopIteration, StopAsyncIteration, KeyError)
 
