@@ -6,6 +6,7 @@ import signal
 import sys
 from pathlib import Path
 
+import boardlot as bl
 import pytest
 
 from .support.failures import FailureReport
@@ -47,6 +48,13 @@ def pytest_configure(config):
     # A shell makes what it starts in the background ignore Ctrl-C, which tests send.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="module")
+def sandbox(request):
+    """One for the tests of a file, whose `SANDBOX` are its options."""
+    with bl.Sandbox(**{"seed": 7, **getattr(request.module, "SANDBOX", {})}) as running:
+        yield running
 
 
 @pytest.hookimpl(wrapper=True)

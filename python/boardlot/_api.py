@@ -23,6 +23,7 @@ from ._core import (
     Response,
     ResponseEvent,
 )
+from ._support.calls import explained
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,6 +85,39 @@ if TYPE_CHECKING:
         on_response: abc.Callable[[ResponseEvent], object] | None
         cassette: Recorder | Replay | None
 
+    class RelatedFutureBySymbol(records.RelatedFuture):
+        symbol: str
+
+    class HkIpoByMarket(records.HkIpo):
+        market: str
+
+    class UsIpoByMarket(records.UsIpo):
+        market: str
+
+    class CnIpoByMarket(records.CnIpo):
+        market: str
+
+    class SgIpoByMarket(records.SgIpo):
+        market: str
+
+    class MyIpoByMarket(records.MyIpo):
+        market: str
+
+    class DividendBySymbol(records.Dividend):
+        symbol: str
+
+    class CryptoOrderByAccount(records.CryptoOrder):
+        acc_id: str
+
+    class SimOrderByAccount(records.SimOrder):
+        acc_id: str
+
+    class SimPositionByAccount(records.SimPosition):
+        acc_id: str
+
+    class FillByAccount(records.Fill):
+        acc_id: str
+
 
 # What `_records` defines, which is imported on first use.
 RECORDS = [
@@ -116,6 +150,7 @@ RECORDS = [
 ]
 
 
+@explained
 class Client(_core.ClientBase):
     """A client of the service whose calls block.
 
@@ -479,10 +514,10 @@ class Client(_core.ClientBase):
     ) -> Pager[records.Fill]:
         """The historical fills of a trading account, latest first.
 
-        Without `end`, the time range reaches until now, by the service's clock; without `start`,
-        it begins 90 days before its end. Times are update times. The allowed values of
-        `trd_market` are not shown in the service's documentation. The time range is fixed before
-        the first page; the pager's `.range` returns it.
+        Without `start`, only the last 90 days are read: the time range begins 90 days before its
+        end. Without `end`, it reaches until now, by the service's clock. Times are update times.
+        The allowed values of `trd_market` are not shown in the service's documentation. The time
+        range is fixed before the first page; the pager's `.range` returns it.
 
         - `acc_id`: Trading business account id.
         - `trd_market`: Trading market.
@@ -522,10 +557,10 @@ class Client(_core.ClientBase):
 
     def call(
         self,
-        endpoint: Endpoint,
+        endpoint: Endpoint[arguments.Row],
         /,
         **arguments: typing.Any,
-    ) -> Records[dict[str, typing.Any]]:
+    ) -> Records[arguments.Row]:
         """All records of `endpoint`, an `Endpoint` that you declared.
 
         The names in its path are required arguments. The others go into the query or, for POST,
@@ -544,12 +579,12 @@ class Client(_core.ClientBase):
 
     def pages(
         self,
-        endpoint: Endpoint,
+        endpoint: Endpoint[arguments.Row],
         /,
         *,
         resume: str | None = None,
         **arguments: typing.Any,
-    ) -> Pager[dict[str, typing.Any]]:
+    ) -> Pager[arguments.Row]:
         """A pager over the records of `endpoint`, an `Endpoint` that you declared with `paging`.
 
         The arguments are those of `call`. The cursor is sent in the query of a GET, otherwise in
@@ -564,16 +599,138 @@ class Client(_core.ClientBase):
         """
         return self._pages(endpoint, list(arguments.items()), None, resume)
 
+    if TYPE_CHECKING:
+
+        @typing.overload
+        def fetch_many(
+            self,
+            method: typing.Literal["trading_days"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[records.TradingDay]: ...
+
+        @typing.overload
+        def fetch_many(
+            self,
+            method: typing.Literal["reference_futures"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[RelatedFutureBySymbol]: ...
+
+        @typing.overload
+        def fetch_many(
+            self,
+            method: typing.Literal["ipo_list"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[HkIpoByMarket | UsIpoByMarket | CnIpoByMarket | SgIpoByMarket | MyIpoByMarket]: ...
+
+        @typing.overload
+        def fetch_many(
+            self,
+            method: typing.Literal["dividends"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[DividendBySymbol]: ...
+
+        @typing.overload
+        def fetch_many(
+            self,
+            method: typing.Literal["plate_stocks"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[records.PlateStock]: ...
+
+        @typing.overload
+        def fetch_many(
+            self,
+            method: typing.Literal["crypto_orders"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[CryptoOrderByAccount]: ...
+
+        @typing.overload
+        def fetch_many(
+            self,
+            method: typing.Literal["sim_orders"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[SimOrderByAccount]: ...
+
+        @typing.overload
+        def fetch_many(
+            self,
+            method: typing.Literal["sim_positions"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[SimPositionByAccount]: ...
+
+        @typing.overload
+        def fetch_many(
+            self,
+            method: typing.Literal["fills_history"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[FillByAccount]: ...
+
+        @typing.overload
+        def fetch_many(
+            self,
+            method: Endpoint[arguments.Row],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[arguments.Row]: ...
+
     def fetch_many(
         self,
-        method: typing.Literal["trading_days", "reference_futures", "ipo_list", "dividends", "plate_stocks", "crypto_orders", "sim_orders", "sim_positions", "fills_history"] | Endpoint,
+        method: typing.Literal["trading_days", "reference_futures", "ipo_list", "dividends", "plate_stocks", "crypto_orders", "sim_orders", "sim_positions", "fills_history"] | Endpoint[typing.Any],
         keys: abc.Iterable[str | int],
         *,
         concurrency: int = 8,
         on_error: typing.Literal["raise", "collect"] = "raise",
         progress: bool = False,
         **arguments: typing.Any,
-    ) -> Records[dict[str, typing.Any]]:
+    ) -> Records[typing.Any]:
         """One method for many keys, `concurrency` requests at a time.
 
         `method` is the name of a method, such as `"dividends"`, or an `Endpoint`. `keys` are the
@@ -668,7 +825,7 @@ class Client(_core.ClientBase):
 
     def explain(
         self,
-        method: str | Endpoint,
+        method: str | Endpoint[typing.Any],
         path: str | None = None,
         query: arguments.Query | None = None,
         body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None,
@@ -689,6 +846,7 @@ class Client(_core.ClientBase):
         return self._explain(method, path, query, body, list(arguments.items()))
 
 
+@explained
 class AsyncClient(_core.ClientBase):
     """A client of the service whose calls are awaited.
 
@@ -1053,10 +1211,10 @@ class AsyncClient(_core.ClientBase):
     ) -> AsyncPager[records.Fill]:
         """The historical fills of a trading account, latest first.
 
-        Without `end`, the time range reaches until now, by the service's clock; without `start`,
-        it begins 90 days before its end. Times are update times. The allowed values of
-        `trd_market` are not shown in the service's documentation. The time range is fixed before
-        the first page; the pager's `.range` returns it.
+        Without `start`, only the last 90 days are read: the time range begins 90 days before its
+        end. Without `end`, it reaches until now, by the service's clock. Times are update times.
+        The allowed values of `trd_market` are not shown in the service's documentation. The time
+        range is fixed before the first page; the pager's `.range` returns it.
 
         - `acc_id`: Trading business account id.
         - `trd_market`: Trading market.
@@ -1096,10 +1254,10 @@ class AsyncClient(_core.ClientBase):
 
     async def call(
         self,
-        endpoint: Endpoint,
+        endpoint: Endpoint[arguments.Row],
         /,
         **arguments: typing.Any,
-    ) -> Records[dict[str, typing.Any]]:
+    ) -> Records[arguments.Row]:
         """All records of `endpoint`, an `Endpoint` that you declared.
 
         The names in its path are required arguments. The others go into the query or, for POST,
@@ -1118,12 +1276,12 @@ class AsyncClient(_core.ClientBase):
 
     def pages(
         self,
-        endpoint: Endpoint,
+        endpoint: Endpoint[arguments.Row],
         /,
         *,
         resume: str | None = None,
         **arguments: typing.Any,
-    ) -> AsyncPager[dict[str, typing.Any]]:
+    ) -> AsyncPager[arguments.Row]:
         """A pager over the records of `endpoint`, an `Endpoint` that you declared with `paging`.
 
         The arguments are those of `call`. The cursor is sent in the query of a GET, otherwise in
@@ -1138,16 +1296,138 @@ class AsyncClient(_core.ClientBase):
         """
         return self._pages(endpoint, list(arguments.items()), None, resume)
 
+    if TYPE_CHECKING:
+
+        @typing.overload
+        async def fetch_many(
+            self,
+            method: typing.Literal["trading_days"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[records.TradingDay]: ...
+
+        @typing.overload
+        async def fetch_many(
+            self,
+            method: typing.Literal["reference_futures"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[RelatedFutureBySymbol]: ...
+
+        @typing.overload
+        async def fetch_many(
+            self,
+            method: typing.Literal["ipo_list"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[HkIpoByMarket | UsIpoByMarket | CnIpoByMarket | SgIpoByMarket | MyIpoByMarket]: ...
+
+        @typing.overload
+        async def fetch_many(
+            self,
+            method: typing.Literal["dividends"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[DividendBySymbol]: ...
+
+        @typing.overload
+        async def fetch_many(
+            self,
+            method: typing.Literal["plate_stocks"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[records.PlateStock]: ...
+
+        @typing.overload
+        async def fetch_many(
+            self,
+            method: typing.Literal["crypto_orders"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[CryptoOrderByAccount]: ...
+
+        @typing.overload
+        async def fetch_many(
+            self,
+            method: typing.Literal["sim_orders"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[SimOrderByAccount]: ...
+
+        @typing.overload
+        async def fetch_many(
+            self,
+            method: typing.Literal["sim_positions"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[SimPositionByAccount]: ...
+
+        @typing.overload
+        async def fetch_many(
+            self,
+            method: typing.Literal["fills_history"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[FillByAccount]: ...
+
+        @typing.overload
+        async def fetch_many(
+            self,
+            method: Endpoint[arguments.Row],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            progress: bool = False,
+            **arguments: typing.Any,
+        ) -> Records[arguments.Row]: ...
+
     async def fetch_many(
         self,
-        method: typing.Literal["trading_days", "reference_futures", "ipo_list", "dividends", "plate_stocks", "crypto_orders", "sim_orders", "sim_positions", "fills_history"] | Endpoint,
+        method: typing.Literal["trading_days", "reference_futures", "ipo_list", "dividends", "plate_stocks", "crypto_orders", "sim_orders", "sim_positions", "fills_history"] | Endpoint[typing.Any],
         keys: abc.Iterable[str | int],
         *,
         concurrency: int = 8,
         on_error: typing.Literal["raise", "collect"] = "raise",
         progress: bool = False,
         **arguments: typing.Any,
-    ) -> Records[dict[str, typing.Any]]:
+    ) -> Records[typing.Any]:
         """One method for many keys, `concurrency` requests at a time.
 
         `method` is the name of a method, such as `"dividends"`, or an `Endpoint`. `keys` are the
@@ -1242,7 +1522,7 @@ class AsyncClient(_core.ClientBase):
 
     def explain(
         self,
-        method: str | Endpoint,
+        method: str | Endpoint[typing.Any],
         path: str | None = None,
         query: arguments.Query | None = None,
         body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None,

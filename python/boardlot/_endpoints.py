@@ -451,7 +451,7 @@ ENDPOINTS = (
         ),
         command="fills",
         summary="The historical fills of a trading account, latest first.",
-        notes="Without end, the time range reaches until now, by the service's clock; without start, it begins 90 days before its end. Times are update times. The allowed values of trd_market are not shown in the service's documentation.",
+        notes="Without start, only the last 90 days are read: the time range begins 90 days before its end. Without end, it reaches until now, by the service's clock. Times are update times. The allowed values of trd_market are not shown in the service's documentation.",
         parameters=(
             Parameter("acc_id", "text", "Trading business account id.", required=True),
             Parameter("trd_market", "market", "Trading market.", required=True),

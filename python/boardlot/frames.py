@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from boardlot import _core
+from boardlot._support.calls import explained
 
 if TYPE_CHECKING:
     import pandas
@@ -36,6 +37,7 @@ class ArrowSource(Protocol):
         """
 
 
+@explained
 def to_pandas(
     records: ArrowSource, *, decimals: Decimals = "float64", invalid: Invalid = "raise"
 ) -> pandas.DataFrame:
@@ -80,6 +82,7 @@ def to_pandas(
     return frame
 
 
+@explained
 def to_polars(
     records: ArrowSource, *, decimals: Decimals = "float64", invalid: Invalid = "raise"
 ) -> polars.DataFrame:
@@ -100,6 +103,7 @@ def to_polars(
     return frame
 
 
+@explained
 def to_arrow(
     records: ArrowSource, *, decimals: Decimals = "float64", invalid: Invalid = "raise"
 ) -> pyarrow.Table:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from boardlot._core import Records
+from boardlot._support.calls import explained
 from boardlot._support.cell_format import value_names
 from boardlot._support.extras import needs
 
 __all__ = ["show", "table_html"]
 
 
+@explained
 def show(records: Any, caption: str | None = None, **options: Any) -> None:
     """Shows records as a table to sort, search and page through.
 
@@ -32,6 +34,7 @@ def show(records: Any, caption: str | None = None, **options: Any) -> None:
     itables.show(_frame(records), caption=caption, **{"allow_html": False, **options})
 
 
+@explained
 def table_html(records: Any, caption: str | None = None, **options: Any) -> str:
     """The HTML of the same table, for a page of your own.
 

@@ -16,6 +16,7 @@ with needs("opentelemetry-api", "otel", "boardlot.otel"):
     from opentelemetry import metrics, propagate, trace
 
 from boardlot import AsyncClient, Client, ConfigError, RequestEvent, ResponseEvent, __version__
+from boardlot._support.calls import explained
 
 if TYPE_CHECKING:
     from opentelemetry.util.types import AttributeValue
@@ -30,6 +31,7 @@ BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5
 LEAST_WAIT = 0.001
 
 
+@explained
 def instrument(
     client: Client | AsyncClient,
     *,
@@ -65,6 +67,7 @@ def instrument(
     client._instrument(hooks.on_request, hooks.on_response)
 
 
+@explained
 def uninstrument(client: Client | AsyncClient) -> None:
     """Stops tracing and measuring the requests of a client; those in flight still end their spans.
 

@@ -19,6 +19,7 @@ with needs("polars 1.22 or newer", "polars", "boardlot.polars"):
 import json
 
 from boardlot import Client
+from boardlot._support.calls import explained
 from boardlot._support.partitions import Condition, Filters, Partition, Query, plan
 from boardlot.errors import ConfigError
 
@@ -35,6 +36,7 @@ BATCH_ROWS = 50_000
 CONCURRENCY = 8
 
 
+@explained
 def scan(
     client: Client,
     method: str | Endpoint,

@@ -21,6 +21,7 @@ with needs("Ray 2.60 or newer", "ray", "boardlot.ray"):
 
 from boardlot._support import partition_tables as tables
 from boardlot._support import partitions as parts
+from boardlot._support.calls import explained
 
 if TYPE_CHECKING:
     from boardlot import AsyncClient, Client, Endpoint, RateLimit
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Datasource", "read"]
 
 
+@explained
 def read(
     client_or_profile: Client | AsyncClient | str,
     method: str | Endpoint,

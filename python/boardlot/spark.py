@@ -23,6 +23,7 @@ with needs("Spark 4.1 or newer", "spark", "boardlot.spark"):
 from boardlot import ApiKey, Client
 from boardlot._support import partition_tables as tables
 from boardlot._support import partitions as parts
+from boardlot._support.calls import explained
 from boardlot.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ OWN = frozenset(
 PARTITIONS = 64
 
 
+@explained
 def options(client_or_profile: Client | AsyncClient | str) -> dict[str, str]:
     """The options that make the workers use this client, without its secrets.
 

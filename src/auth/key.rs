@@ -238,6 +238,16 @@ pub fn generate(algorithm: Algorithm, bits: usize) -> Result<(Zeroizing<String>,
     Ok((private, public))
 }
 
+/// The private key of a PEM text (PKCS#8), encrypted by AES-256 with a key of scrypt.
+pub fn encrypted(private_pem: &str, password: &[u8]) -> Result<Zeroizing<String>> {
+    let encrypt = || {
+        let (_, document) = SecretDocument::from_pem(private_pem)?;
+        let encrypted = PrivateKeyInfoRef::try_from(document.as_bytes())?.encrypt(password)?;
+        Ok::<_, pkcs8::Error>(encrypted.to_pem("ENCRYPTED PRIVATE KEY", LineEnding::LF)?)
+    };
+    encrypt().map_err(|error| unwritable(&error))
+}
+
 /// Ten times what is recommended for PBKDF2 with SHA-256, and four times what OpenSSL's largest example
 /// of scrypt needs: a file must not decide that reading it takes minutes or all memory.
 const PBKDF2_ITERATIONS_MAX: u32 = 6_000_000;

@@ -21,7 +21,7 @@ use std::{fmt, sync::Arc};
 use zeroize::Zeroizing;
 
 pub use crate::canonical_request::{body_hash, payload};
-pub use key::{Algorithm, KeyPair, generate};
+pub use key::{Algorithm, KeyPair, encrypted, generate};
 pub use oauth::{OAuth, blocking, check_client_secret};
 pub use origin::Origin;
 pub use pkce::{Attempt, CHALLENGE_METHOD, challenge};

@@ -15,7 +15,7 @@ use super::{
     wait_times::{WaitReason, WaitTimes},
 };
 use crate::{
-    api::{suggest_market, suggest_symbol},
+    api::{endpoint, suggest_market, suggest_symbol},
     error::{Error, ErrorKind, FailureClass, Redactor, Result, Unredacted},
     shared_limit::boot_nanos,
 };
@@ -277,11 +277,23 @@ fn advised(error: Error, authorization: &impl Authorization, request: &Request) 
                     let advice = format!("Did you mean '{meant}'? {}", error.hint());
                     error.with_advice(advice.trim_end().to_owned())
                 }
+                None if is_about_account(&error, request) => error.with_advice(ACCOUNTS.to_owned()),
                 None => error,
             }
         }
         _ => error,
     }
+}
+
+const ACCOUNTS: &str = "Check acc_id: an account is of one kind, and crypto_orders needs one for crypto, \
+                        sim_orders and sim_positions one for simulated trading, and fills_history a \
+                        trading account.";
+
+/// Returns true if the service's message is about the account of the request.
+fn is_about_account(error: &Error, request: &Request) -> bool {
+    let message = error.api_failure().map(|failure| failure.message.to_lowercase());
+    message.is_some_and(|message| message.contains("acc_id") || message.contains("account"))
+        && endpoint(&request.label).is_some_and(|endpoint| endpoint.parameter("acc_id").is_some())
 }
 
 /// Suggests what a symbol or market in the URL was meant to be.

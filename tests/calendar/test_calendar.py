@@ -24,8 +24,8 @@ class Listed(list):
 
 
 @pytest.fixture(scope="module")
-def client():
-    with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
+def client(sandbox):
+    with sandbox.client() as client:
         yield client
 
 

@@ -81,6 +81,9 @@ def runner(service, boardlot, tmp_path, monkeypatch):
         if "--key-file key.pem" in script:
             Path("key.pem").touch(mode=0o600)
             Path("key.pem").write_text(service.key_file.read_text())
+        if "keygen" in script and "--passphrase-file secret" in script:
+            Path("secret").touch(mode=0o600)
+            Path("secret").write_text("words\n")
         lines = script.replace("\\\n", " ").splitlines()
         if all(COMMAND_ALONE.fullmatch(line) for line in lines):
             done = [boardlot(*shlex.split(line)[1:]) for line in filter(None, lines)]

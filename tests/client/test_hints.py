@@ -5,11 +5,7 @@ import asyncio
 import boardlot as bl
 import pytest
 
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with bl.Sandbox(seed=7, fills=60) as sandbox:
-        yield sandbox
+SANDBOX = {"fills": 60}
 
 
 @pytest.fixture

@@ -21,10 +21,7 @@ BUSY = response(b"busy", 503)
 USER = contextvars.ContextVar("user", default="nobody")
 
 
-@pytest.fixture(scope="module")
-def sandbox():
-    with bl.Sandbox(seed=7, fills=300) as sandbox:
-        yield sandbox
+SANDBOX = {"fills": 300}
 
 
 @pytest.fixture

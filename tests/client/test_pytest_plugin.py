@@ -66,88 +66,85 @@ FRESH = (
 )
 
 
-@pytest.mark.parametrize("options", [["-p", "no:randomly"], ["-n", "2"]], ids=["one", "several"])
-def test_each_test_has_a_fresh_sandbox_whatever_another_did_to_its_own(
-    pytester: pytest.Pytester, options: list[str]
-) -> None:
-    if "-n" in options:
-        pytest.importorskip("xdist")
-    pytester.makepyfile(FRESH)
-    run(pytester, *options).assert_outcomes(passed=10)
-
-
-@pytest.mark.parametrize("mode", ["asyncio", "anyio"])
-def test_asynchronous_tests_have_a_fresh_sandbox_each(pytester: pytest.Pytester, mode: str) -> None:
-    pytest.importorskip("pytest_asyncio" if mode == "asyncio" else "anyio")
-    pytester.makepyfile(
-        f"""
+ASYNCHRONOUS = """
     import pytest
 
     @pytest.fixture
     def anyio_backend():
         return "asyncio"
 
-
-    @pytest.mark.{mode}
+    @pytest.mark.asyncio
     @pytest.mark.parametrize("number", range(2))
-    async def test_fresh(boardlot_sandbox, number):
-        assert not boardlot_sandbox.requests
-        async with boardlot_sandbox.async_client() as client:
+    async def test_asyncio(boardlot_sandbox, number):
+        await use(boardlot_sandbox)
+
+    @pytest.mark.anyio
+    @pytest.mark.parametrize("number", range(2))
+    async def test_anyio(boardlot_sandbox, number):
+        await use(boardlot_sandbox)
+
+    async def use(sandbox):
+        assert not sandbox.requests
+        async with sandbox.async_client() as client:
             await client.server_time()
-        assert len(boardlot_sandbox.requests) == 1
+        assert len(sandbox.requests) == 1
     """
-    )
-    run(pytester).assert_outcomes(passed=2)
+
+OF_OTHERS = """
+    import pytest
+
+    @pytest.fixture(autouse=True)
+    def client(boardlot_sandbox):
+        with boardlot_sandbox.client() as client:
+            yield client
+        boardlot_sandbox.close()
+
+    @pytest.mark.parametrize("number", range(3))
+    def test_shared(client, boardlot_sandbox, number):
+        assert client.base_url == boardlot_sandbox.base_url
+        client.server_time()
+    """
+
+MARKED = """
+    import boardlot as bl
+    import pytest
+
+    def fills(sandbox):
+        client = sandbox.client(max_retries=0)
+        return client.fills_history(sandbox.accounts["trade"][0], "HK")
+
+    @pytest.mark.boardlot_sandbox(seed=7, fills=60)
+    class TestFew:
+        def test_of_the_class(self, boardlot_sandbox):
+            assert len(fills(boardlot_sandbox).all()) == 60
+
+        @pytest.mark.boardlot_sandbox(faults=bl.Faults(error_rate=1.0))
+        def test_of_its_own(self, boardlot_sandbox):
+            with pytest.raises(bl.ServiceError):
+                fills(boardlot_sandbox).all()
+
+    @pytest.mark.boardlot_sandbox(fils=60)
+    def test_wrong(boardlot_sandbox):
+        pass
+    """
 
 
-def test_a_fixture_of_others_shares_the_sandbox_of_a_test(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
-        import pytest
-
-        @pytest.fixture(autouse=True)
-        def client(boardlot_sandbox):
-            with boardlot_sandbox.client() as client:
-                yield client
-            boardlot_sandbox.close()
-
-        @pytest.mark.parametrize("number", range(3))
-        def test_shared(client, boardlot_sandbox, number):
-            assert client.base_url == boardlot_sandbox.base_url
-            client.server_time()
-        """
-    )
-    run(pytester).assert_outcomes(passed=3)
-
-
-def test_a_marker_creates_a_separate_sandbox_with_these_options(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
-        import boardlot as bl
-        import pytest
-
-        def fills(sandbox):
-            client = sandbox.client(max_retries=0)
-            return client.fills_history(sandbox.accounts["trade"][0], "HK")
-
-        @pytest.mark.boardlot_sandbox(seed=7, fills=60)
-        class TestFew:
-            def test_of_the_class(self, boardlot_sandbox):
-                assert len(fills(boardlot_sandbox).all()) == 60
-
-            @pytest.mark.boardlot_sandbox(faults=bl.Faults(error_rate=1.0))
-            def test_of_its_own(self, boardlot_sandbox):
-                with pytest.raises(bl.ServiceError):
-                    fills(boardlot_sandbox).all()
-
-        @pytest.mark.boardlot_sandbox(fils=60)
-        def test_wrong(boardlot_sandbox):
-            pass
-        """
-    )
-    result = run(pytester, "--strict-markers")
-    result.assert_outcomes(passed=2, errors=1)
+def test_each_test_has_a_fresh_sandbox_that_its_fixtures_share_and_a_marker_describes(
+    pytester: pytest.Pytester,
+) -> None:
+    for module in ("pytest_asyncio", "anyio"):
+        pytest.importorskip(module)
+    files = {"fresh": FRESH, "asynchronous": ASYNCHRONOUS, "others": OF_OTHERS, "marked": MARKED}
+    pytester.makepyfile(**{f"test_{name}": text for name, text in files.items()})
+    result = run(pytester, "--strict-markers", "-p", "no:randomly")
+    result.assert_outcomes(passed=10 + 4 + 3 + 2, errors=1)
     result.stdout.fnmatch_lines("*TypeError*fils*")
+
+
+def test_processes_have_sandboxes_of_their_own(pytester: pytest.Pytester) -> None:
+    pytest.importorskip("xdist")
+    pytester.makepyfile(FRESH)
+    run(pytester, "-n", "2").assert_outcomes(passed=10)
 
 
 def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:

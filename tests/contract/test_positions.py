@@ -31,7 +31,9 @@ def test_an_exhausted_pager_raises_instead_of_returning_nothing(mode, ended_by, 
             await client.pages(pager)
         else:
             await settled(pager.all())
-        assert await client.rows(pager) == [] and await client.pages(pager) == []
+        with pytest.warns(UserWarning, match="this pager is used up"):
+            assert await client.rows(pager) == []
+        assert await client.pages(pager) == []
         await settled(
             pager.to_arrow(batches=True) if again == "batches" else getattr(pager, again)()
         )

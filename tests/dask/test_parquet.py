@@ -16,12 +16,6 @@ from ..support.processes import run_python  # noqa: E402
 SYMBOLS = ["HK.00700", "US.AAPL", "SG.D05", "HK.00005"]
 
 
-@pytest.fixture(scope="module")
-def sandbox():
-    with bl.Sandbox(seed=7) as sandbox:
-        yield sandbox
-
-
 @pytest.fixture
 def client(sandbox, tmp_path):
     auth = bl.ApiKey(*uploaded_key(sandbox, tmp_path))

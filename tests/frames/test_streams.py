@@ -22,10 +22,7 @@ pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
 
 
-@pytest.fixture(scope="module")
-def sandbox():
-    with bl.Sandbox(seed=7, fills=420) as running:
-        yield running
+SANDBOX = {"fills": 420}
 
 
 @pytest.fixture

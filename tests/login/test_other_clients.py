@@ -5,7 +5,6 @@ from html.parser import HTMLParser
 from urllib.parse import parse_qs, urlsplit
 
 import authlib.integrations.requests_client as authlib
-import boardlot as bl
 import pytest
 import requests
 import requests_oauthlib
@@ -20,10 +19,7 @@ QUOTES = "/api/v1.0/quote/HK.HSImain/reference-future"
 METHODS = ["none", "client_secret_post"]
 
 
-@pytest.fixture(scope="module")
-def sandbox():
-    with bl.Sandbox(seed=7, fills=20) as sandbox:
-        yield sandbox
+SANDBOX = {"fills": 20}
 
 
 @pytest.fixture(autouse=True)

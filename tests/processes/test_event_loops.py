@@ -5,7 +5,6 @@ import contextlib
 import weakref
 from pathlib import Path
 
-import boardlot as bl
 import pytest
 
 from ..support.threads import wait_until
@@ -19,12 +18,6 @@ class WatchesNothing(asyncio.SelectorEventLoop):
 
     def add_reader(self, *_):
         raise NotImplementedError
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with bl.Sandbox(seed=7) as sandbox:
-        yield sandbox
 
 
 async def many_times(client):

@@ -20,10 +20,7 @@ from ..support.threads import outcomes_of_threads
 LONG = 500
 
 
-@pytest.fixture(scope="module")
-def sandbox():
-    with bl.Sandbox(seed=7, fills=120) as running:
-        yield running
+SANDBOX = {"fills": 120}
 
 
 @pytest.fixture

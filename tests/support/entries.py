@@ -89,6 +89,7 @@ class Workplace:
         self.async_client = self.sandbox.async_client()
         self.stack.callback(lambda: asyncio.run(self.async_client.close()))
         self.records = self.client.dividends("HK.00700")
+        self.rows, self.login_url = self.fills().all(max_items=3), self.flow().url
         return self
 
     def __exit__(self, *_):
@@ -180,7 +181,7 @@ class Workplace:
             "_did_you_mean": (("boardlto", ["boardlot"]), {}),
             "_environment_proxy": ((self.url,), {}),
             "_expand_user": (("~/key.pem",), {}),
-            "_fill_rows": ((self.fills().all(max_items=3),), {}),
+            "_fill_rows": ((self.rows,), {}),
             "_import_frame_library": (("to_arrow",), {}),
             "_micros": (("start", "2026-01-01"), {}),
             "_pager_from_bodies": ((*dividend, []), {}),
@@ -211,6 +212,7 @@ class Workplace:
             "AsyncOAuthApp.auth": ((), {"user": "alice"}),
             "OAuthApp.auth": ((), {"user": "alice"}),
             "OAuthApp.fetch_token": ((f"{CALLBACK}?code=1&state=1",), exchange),
+            "GeneratedKey._encrypted_pem": (("words",), {}),
             "ClientBase._instrument": ((None, None), {}),
             "ClientBase._call": (dividend, {}),
             "ClientBase._pages": (("plate_stocks", [("plate_code", "HK.BK1001")], None, None), {}),
@@ -239,7 +241,7 @@ class Workplace:
             "Records.count": ((row,), {}),
             "Records.index": ((row,), {}),
             "Records.select": (("statement",), {}),
-            "Sandbox.authorize_demo_user": ((self.flow().url,), {}),
+            "Sandbox.authorize_demo_user": ((self.login_url,), {}),
             "Sandbox.put": (("dividends", [row]), {"symbol": "HK.00700"}),
             "Sandbox.serve": ((self.instance("Endpoint"), [{"time": 1}]), {}),
             "Sandbox.upload_key": ((self.key.public_pem,), {}),

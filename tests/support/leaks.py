@@ -69,7 +69,13 @@ class LeakGuard:
                 pytest.fail(
                     "\n".join(["left open by this file:", *map(self._described, left)]), False
                 )
+            # What is left is modules, which later collections need not look at again.
+            gc.freeze()
         return result
+
+    def pytest_sessionfinish(self):
+        # Some modules complain at the end of a process if what they made is not collected.
+        gc.unfreeze()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef):

@@ -105,10 +105,7 @@ def test_each_attempt_is_a_span_and_retries_are_counted(telemetry):
     }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def sandbox():
-    with bl.Sandbox(seed=7, fills=100) as sandbox:
-        yield sandbox
+SANDBOX = {"fills": 100}
 
 
 def parents(telemetry):

@@ -30,9 +30,12 @@ EXPECTED = (bl.BoardlotError, StopIteration, StopAsyncIteration, KeyError)
 
 
 def kinds():
-    """Classes whose objects are shared: all, and the clients with every public method."""
+    """Classes whose objects are shared, and the clients with every public method.
+
+    A keychain is the user's own, and a thread is inside a gate or outside for itself.
+    """
     classes = {entry.split(".")[0] for entry in entries() if "." in entry}
-    return sorted(classes - {"KeyringStore"}) + ["Client", "FirstUse"]
+    return sorted(classes - {"KeyringStore", "_SqliteGate"}) + ["Client", "FirstUse"]
 
 
 def calls_of(workplace, kind):

@@ -11,11 +11,7 @@ from ..support.processes import run_child
 from ..support.threads import wait_until
 from .cycles import CYCLES, Owner, collect
 
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with bl.Sandbox(seed=7, fills=60) as sandbox:
-        yield sandbox
+SANDBOX = {"fills": 60}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -42,10 +42,7 @@ class Fill(NamedTuple):
     deal_id: str
 
 
-@pytest.fixture(scope="module")
-def sandbox():
-    with bl.Sandbox(seed=7, fills=120) as sandbox:
-        yield sandbox
+SANDBOX = {"fills": 120}
 
 
 ITERATORS = {

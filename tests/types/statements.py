@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict
 
 import boardlot as bl
 import pandas as pd
@@ -46,9 +46,43 @@ def many(client: bl.Client, endpoint: bl.Endpoint) -> None:
     print(client.fetch_many("server_time", ["HK"]))  # error
     fills = client.fetch_many("fills_history", [281756], trd_market="HK", on_error="collect")
     print(fills.errors, client.fetch_many(endpoint, ["HK.00700"]))
+    first: bl.Fill = fills[0]
+    dividends = client.fetch_many("dividends", ["HK.00700"])
+    print(first, dividends[0]["symbol"].upper(), dividends[0]["ex_date"])
+    print(dividends[0]["ex_dat"])  # error
+    same: bl.Records[bl.Dividend] = dividends
+    other: bl.Records[bl.Fill] = dividends  # error
+    print(same, other)
 
 
-async def awaited(client: bl.AsyncClient) -> None:
+class Kline(TypedDict):
+    time: int
+    open: str
+
+
+def own_records(client: bl.Client) -> None:
+    kline: bl.Endpoint[Kline] = bl.Endpoint("kline", "GET", "/k/{symbol}", record=Kline)
+    rows: bl.Records[Kline] = client.call(kline, symbol="HK.00700")
+    pager: bl.Pager[Kline] = client.pages(kline, symbol="HK.00700")
+    print(client.fetch_many(kline, ["HK.00700"])[0]["open"].upper(), rows, next(pager)["time"] + 1)
+    print(rows[0]["close"])  # error
+    plain: bl.Endpoint = bl.Endpoint("kline", "GET", "/k", record={"time": "seconds"})
+    print(client.call(plain)[0]["anything"], client.explain(kline, symbol="HK.00700"))
+    other: bl.Records[bl.Fill] = client.call(kline)  # error
+    print(other)
+
+
+async def own_records_awaited(client: bl.AsyncClient, kline: bl.Endpoint[Kline]) -> None:
+    print((await client.call(kline))[0]["open"].upper())
+    async for row in client.pages(kline):
+        print(row["open"].upper())
+        print(row["close"])  # error
+    print((await client.fetch_many(kline, ["HK.00700"]))[0]["time"] + 1)
+
+
+async def awaited(client: bl.AsyncClient, app: bl.AsyncOAuthApp) -> None:
+    print((await app.auth(user="alice")).scopes)
+    print(app.auth(user="alice").scopes)  # error
     hk: bl.Records[bl.HkIpo] = await client.ipo_list("hk")
     forgotten: bl.Records[bl.HkIpo] = client.ipo_list("hk")  # error
     print(hk, forgotten)

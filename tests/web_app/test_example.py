@@ -11,7 +11,6 @@ import subprocess
 import sys
 from http.client import HTTPConnection
 
-import boardlot as bl
 import pytest
 
 from ..support.processes import ROOT
@@ -90,10 +89,7 @@ def free_port():
             return bound.getsockname()[1]
 
 
-@pytest.fixture(scope="module")
-def sandbox():
-    with bl.Sandbox(seed=3) as running:
-        yield running
+SANDBOX = {"seed": 3}
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,13 @@
 //! `#[gated]`: functions that Python calls, as by PyO3's `#[pymethods]` and `#[pyfunction]`. Each enters the
-//! gate to the interpreter before anything else, and raises no `StopIteration` of the caller's code.
+//! gate to the interpreter before anything else, raises no `StopIteration` of the caller's code, and says what to
+//! write if it is called with wrong arguments.
 //!
 //! Python calls the functions of `#[pymethods]` and `#[pyfunction]` on any thread, and it stops a thread
 //! wherever it is when the program exits. So each of them has to be counted at the gate of
 //! `src/py/interpreter/shutdown_gate.rs`. And each may run code of the caller's, such as an `__eq__`; see
 //! `src/py/interpreter/callback.rs`. Written by hand, both would be forgotten.
+
+mod arguments;
 
 use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 
@@ -21,7 +24,7 @@ const READ_BY_METHODS: [&str; 9] =
 pub fn gated(_arguments: TokenStream, item: TokenStream) -> TokenStream {
     let is_function = functions(item.clone()).next().is_some();
     let (attribute, item) = match is_function {
-        true => ("#[pyo3::pyfunction]", with_gates(item)),
+        true => ("#[pyo3::pyfunction]", with_gates(arguments::with_others(item, ""))),
         false => ("#[pyo3::pymethods]", with_inner_gates(item)),
     };
     [parsed(attribute), item].into_iter().collect()
@@ -34,12 +37,17 @@ fn functions(tokens: TokenStream) -> impl Iterator<Item = TokenTree> {
 
 /// An `impl` block: its functions are in the braces at its end.
 fn with_inner_gates(item: TokenStream) -> TokenStream {
+    let mut class = String::new();
     item.into_iter()
         .map(|token| match token {
             TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
-                regrouped(&group, with_gates(with_getters(group.stream())))
+                let functions = arguments::with_others(with_getters(group.stream()), &class);
+                regrouped(&group, with_gates(functions))
             }
-            token => token,
+            token => {
+                class = token.to_string();
+                token
+            }
         })
         .collect()
 }

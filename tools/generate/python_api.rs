@@ -19,7 +19,8 @@ use super::{
 pub fn text() -> String {
     let names = python_records::names();
     let names = names.iter().map(|name| format!("    \"{name}\",\n")).collect::<String>();
-    let mut out = include_str!("api_head.txt").to_owned() + &keywords();
+    let mut out =
+        include_str!("api_head.txt").to_owned() + &keywords() + &python_common::keyed_records();
     out += &format!(
         "\n\n# What `_records` defines, which is imported on first use.\nRECORDS = [\n{names}]\n"
     );
@@ -45,7 +46,7 @@ fn class(face: Face) -> String {
     };
     let tag = if face == Face::Sync { "sync" } else { "async" };
     let mut out = format!(
-        "\n\nclass {name}(_core.ClientBase):\n    \"\"\"{opening}\n\n{}    \"\"\"\n\n    \
+        "\n\n@explained\nclass {name}(_core.ClientBase):\n    \"\"\"{opening}\n\n{}    \"\"\"\n\n    \
          __slots__ = (\"_sandbox\",)\n    _call_mode = \"{tag}\"\n\n{}\n{}",
         constructor_doc(),
         constructor(),

@@ -1,8 +1,8 @@
 //! The methods of both clients that are not endpoints: `fetch_many`, `request`, `paginate`, ...
 
-use boardlot::api::{ENDPOINTS, ParameterKind, ResponseShape};
+use boardlot::api::{ENDPOINTS, Endpoint, ParameterKind, Record, ResponseShape};
 
-use super::python_text::{Face, definition, doctest};
+use super::python_text::{Face, definition, doctest, head};
 
 /// A method that is not an endpoint: the same in both classes but for `await`.
 struct Common {
@@ -31,8 +31,8 @@ enum Returns {
 const COMMON: &[Common] = &[
     Common {
         name: "call",
-        parameters: &["endpoint: Endpoint", "/", "**arguments: typing.Any"],
-        returns: Returns::Value("Records[dict[str, typing.Any]]"),
+        parameters: &["endpoint: Endpoint[arguments.Row]", "/", "**arguments: typing.Any"],
+        returns: Returns::Value("Records[arguments.Row]"),
         doc: "All records of `endpoint`, an `Endpoint` that you declared.\n\n\
               The names in its path are required arguments. The others go into the query or, for POST,\n\
               into the JSON body, in the order given; those that are None are left out. An argument\n\
@@ -51,13 +51,13 @@ const COMMON: &[Common] = &[
     Common {
         name: "pages",
         parameters: &[
-            "endpoint: Endpoint",
+            "endpoint: Endpoint[arguments.Row]",
             "/",
             "*",
             "resume: str | None = None",
             "**arguments: typing.Any",
         ],
-        returns: Returns::Pager("dict[str, typing.Any]"),
+        returns: Returns::Pager("arguments.Row"),
         doc: "A pager over the records of `endpoint`, an `Endpoint` that you declared with `paging`.\n\n\
               The arguments are those of `call`. The cursor is sent in the query of a GET, otherwise in\n\
               the body. With `paging=\"page_flag\"`, the first request carries an empty cursor only if\n\
@@ -74,7 +74,7 @@ const COMMON: &[Common] = &[
     Common {
         name: "fetch_many",
         parameters: &[
-            "method: METHODS | Endpoint",
+            "method: METHODS | Endpoint[typing.Any]",
             "keys: abc.Iterable[str | int]",
             "*",
             "concurrency: int = 8",
@@ -82,7 +82,7 @@ const COMMON: &[Common] = &[
             "progress: bool = False",
             "**arguments: typing.Any",
         ],
-        returns: Returns::Value("Records[dict[str, typing.Any]]"),
+        returns: Returns::Value("Records[typing.Any]"),
         doc: "One method for many keys, `concurrency` requests at a time.\n\n\
               `method` is the name of a method, such as `\"dividends\"`, or an `Endpoint`. `keys` are the\n\
               values of its only required argument; if it has several, pass the others by name, and\n\
@@ -176,7 +176,7 @@ const COMMON: &[Common] = &[
     Common {
         name: "explain",
         parameters: &[
-            "method: str | Endpoint",
+            "method: str | Endpoint[typing.Any]",
             "path: str | None = None",
             "query: arguments.Query | None = None",
             "body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None",
@@ -222,7 +222,73 @@ fn method(face: Face, common: &Common) -> String {
     let call = if is_async { format!("(await {call})") } else { call.to_owned() };
     let doc = format!("{}\n\n{}", common.doc, doctest(&call, expression, result));
     let call = format!("self._{}({})", common.name, common.passed);
-    definition(is_async, common.name, &signature, &returns, &doc, &call)
+    let overloads = match common.name {
+        "fetch_many" => overloads_by_method(is_async, &signature),
+        _ => String::new(),
+    };
+    overloads + &definition(is_async, common.name, &signature, &returns, &doc, &call)
+}
+
+/// The signatures of `fetch_many` for type checkers: one for each method, and one for a custom endpoint.
+fn overloads_by_method(is_async: bool, signature: &[String]) -> String {
+    let mut out = String::from("\n    if TYPE_CHECKING:\n");
+    let mut add = |method: &str, row: &str| {
+        let mut signature = signature.to_vec();
+        if let Some(parameter) = signature.get_mut(1) {
+            *parameter = format!("method: {method}");
+        }
+        let head = head(is_async, "fetch_many", &signature, &format!("Records[{row}]"), "        ");
+        out += &format!("\n        @typing.overload\n{head} ...\n");
+    };
+    for endpoint in ENDPOINTS {
+        if let ResponseShape::Rows(_, schema) = &endpoint.response {
+            let rows: Vec<String> = schema
+                .records()
+                .into_iter()
+                .map(|record| match keyed(endpoint, record) {
+                    Some(_) => format!("{}By{}", record.name, key(endpoint)),
+                    None => format!("records.{}", record.name),
+                })
+                .collect();
+            add(&format!("typing.Literal[\"{}\"]", endpoint.name), &rows.join(" | "));
+        }
+    }
+    add("Endpoint[arguments.Row]", "arguments.Row");
+    out
+}
+
+/// The records of `fetch_many` that have a key as well, for type checkers.
+pub fn keyed_records() -> String {
+    let mut out = String::new();
+    for endpoint in ENDPOINTS {
+        let ResponseShape::Rows(_, schema) = &endpoint.response else { continue };
+        for record in schema.records() {
+            if let Some(name) = keyed(endpoint, record) {
+                let (record, class) = (record.name, key(endpoint));
+                out += &format!(
+                    "\n    class {record}By{class}(records.{record}):\n        {name}: str\n"
+                );
+            }
+        }
+    }
+    out
+}
+
+/// The name of the column of keys, unless the record is any dict or has a field of that name.
+fn keyed<'a>(endpoint: &'a Endpoint, record: &Record) -> Option<&'a str> {
+    let name = endpoint.arguments().find(|parameter| parameter.required)?.name.as_ref();
+    let mut fields = record.fields().peekable();
+    (fields.peek().is_some() && fields.all(|field| field.name != name)).then_some(name)
+}
+
+/// That name as part of a class's.
+fn key(endpoint: &Endpoint) -> &'static str {
+    let required = endpoint.arguments().find(|parameter| parameter.required);
+    match required.map(|parameter| parameter.name.as_ref()) {
+        Some("acc_id") => "Account",
+        Some("symbol") => "Symbol",
+        _ => "Market",
+    }
 }
 
 /// The methods whose results `fetch_many` can collect, as a type.

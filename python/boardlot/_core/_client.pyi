@@ -37,16 +37,16 @@ class ClientBase:
     ) -> None: ...
     def _server_time(self) -> Any: ...
     def _service_now(self) -> Any: ...
-    def _call(self, endpoint: str | Endpoint, arguments: list[tuple[str, Any]]) -> Any: ...
+    def _call(self, endpoint: str | Endpoint[Any], arguments: list[tuple[str, Any]]) -> Any: ...
     def _pages(
         self,
-        endpoint: str | Endpoint,
+        endpoint: str | Endpoint[Any],
         arguments: list[tuple[str, Any]],
         windows: int | None,
         resume: str | None,
     ) -> Any: ...
     def _part_of_pages(
-        self, endpoint: str | Endpoint, arguments: list[tuple[str, Any]], part: tuple[int, int]
+        self, endpoint: str | Endpoint[Any], arguments: list[tuple[str, Any]], part: tuple[int, int]
     ) -> Any: ...
     def _request(
         self,
@@ -68,7 +68,7 @@ class ClientBase:
     ) -> Any: ...
     def _explain(
         self,
-        method: str | Endpoint,
+        method: str | Endpoint[Any],
         path: str | None,
         query: Mapping[str, Any] | Sequence[tuple[str, Any]] | None,
         body: dict[str, Any] | list[Any] | bytes | None,
@@ -77,7 +77,7 @@ class ClientBase:
     def _ipo_calendar(self, markets: Iterable[str], on_error: str) -> Any: ...
     def _fetch_many(
         self,
-        endpoint: str | Endpoint,
+        endpoint: str | Endpoint[Any],
         keys: Iterable[str | int],
         concurrency: int,
         on_error: str,

@@ -62,6 +62,7 @@ class GeneratedKey:
     @property
     def public_pem(self) -> str:
         """The public key as PEM, to be uploaded to the dashboard."""
+    def _encrypted_pem(self, password: str) -> str: ...
 
 def generate_key(algorithm: _Algorithm = "Ed25519", *, bits: int = 3072) -> GeneratedKey:
     """Generates a key pair. `algorithm` is `"Ed25519"` or `"RSA-SHA256"`; `bits` is the size of an RSA

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any, Literal, final
+from typing import Any, Generic, Literal, final, overload
 
-from typing_extensions import Self
+from typing_extensions import Self, TypeVar
+
+_Row_co = TypeVar("_Row_co", covariant=True, default=dict[str, Any])
 
 @final
 class DateRange:
@@ -55,7 +57,7 @@ _FieldKind = Literal[
 ]
 
 @final
-class Endpoint:
+class Endpoint(Generic[_Row_co]):
     """A custom endpoint: an endpoint of the service that boardlot has no method for.
 
     `name` identifies it in errors and checkpoints. `method` is `"GET"` or `"POST"`. A `{name}` in `path`
@@ -80,6 +82,9 @@ class Endpoint:
     ['data_date', 'in_flow']
     """
 
+    @classmethod
+    def __class_getitem__(cls, key: Any) -> Any: ...
+    @overload
     def __new__(
         cls,
         name: str,
@@ -88,10 +93,23 @@ class Endpoint:
         *,
         rows: str | None = None,
         paging: Literal["next_key", "page_flag"] | DateRange | None = None,
-        record: Mapping[str, _FieldKind] | type[Any] | None = None,
+        record: type[_Row_co],
         arguments: Mapping[str, _FieldKind | Literal["symbol"]] | None = None,
         doc: str = "",
-    ) -> Self: ...
+    ) -> Endpoint[_Row_co]: ...
+    @overload
+    def __new__(
+        cls,
+        name: str,
+        method: str,
+        path: str,
+        *,
+        rows: str | None = None,
+        paging: Literal["next_key", "page_flag"] | DateRange | None = None,
+        record: Mapping[str, _FieldKind] | None = None,
+        arguments: Mapping[str, _FieldKind | Literal["symbol"]] | None = None,
+        doc: str = "",
+    ) -> Endpoint[dict[str, Any]]: ...
     @property
     def name(self) -> str:
         """Its name, in errors and checkpoints."""
@@ -125,7 +143,7 @@ class Endpoint:
     def __hash__(self) -> int: ...
     def __getnewargs_ex__(self) -> tuple[tuple[str, str, str], dict[str, Any]]: ...
 
-def load_endpoints(path: str | PathLike[str], /) -> dict[str, Endpoint]:
+def load_endpoints(path: str | PathLike[str], /) -> dict[str, Endpoint[dict[str, Any]]]:
     """The endpoints of a TOML file, by name: a table for each, with the arguments of `Endpoint` as keys.
 
     ```toml

@@ -44,11 +44,11 @@ def _config_file() -> Any: ...
 def _environment_proxy(base_url: str) -> tuple[str, str] | None: ...
 @overload
 def _time_range(
-    method: str | Endpoint, arguments: list[tuple[str, Any]], now_micros: None = None
+    method: str | Endpoint[Any], arguments: list[tuple[str, Any]], now_micros: None = None
 ) -> tuple[int, int] | None: ...
 @overload
 def _time_range(
-    method: str | Endpoint, arguments: list[tuple[str, Any]], now_micros: int
+    method: str | Endpoint[Any], arguments: list[tuple[str, Any]], now_micros: int
 ) -> tuple[int, int]: ...
 def _record_texts(
     records: Records[Any], identity: list[str], ignored: list[str]
@@ -61,7 +61,7 @@ def _records_of_pickle(
 ) -> Records[Any]: ...
 def _fill_rows(records: Records[Any]) -> list[tuple[str, int, str | None, str]]: ...
 def _stored_records(
-    method: str | Endpoint,
+    method: str | Endpoint[Any],
     arguments: list[tuple[str, Any]],
     texts: Iterable[bytes],
     observed: bool = False,
@@ -72,10 +72,10 @@ def _micros(name: str, value: Any) -> int: ...
 def _import_frame_library(method: str) -> None: ...
 def _to_frame(method: str, records: Any, decimals: str, invalid: str) -> Any: ...
 def _response_parser(
-    name: str | Endpoint, arguments: list[tuple[str, Any]]
+    name: str | Endpoint[Any], arguments: list[tuple[str, Any]]
 ) -> Callable[[bytes], Any]: ...
 def _pager_from_bodies(
-    name: str | Endpoint,
+    name: str | Endpoint[Any],
     arguments: list[tuple[str, Any]],
     bodies: list[bytes],
     copied: bool = False,

@@ -131,7 +131,7 @@ class Sandbox:
     @faults.setter
     def faults(self, value: Faults | None) -> None: ...
     def serve(
-        self, endpoint: Endpoint, rows: Iterable[Mapping[str, Any]], **arguments: Any
+        self, endpoint: Endpoint[Any], rows: Iterable[Mapping[str, Any]], **arguments: Any
     ) -> None:
         """Serves requests of `endpoint`, an `Endpoint`, with `rows`, a list of dicts, checked and paged like
         those of the service. With further arguments, only requests that have them get the rows:
@@ -155,7 +155,7 @@ class Sandbox:
         """
     def fail_next(
         self,
-        endpoint: str | Endpoint | None = None,
+        endpoint: str | Endpoint[Any] | None = None,
         *,
         times: int | None = ...,
         status: int | None = None,

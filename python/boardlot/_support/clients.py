@@ -5,10 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from boardlot import _core
 
+Row = TypeVar("Row")
+
+# Names of what this service does not document, though its clients elsewhere have it.
+UNDOCUMENTED = frozenset(
+    {"account", "accounts", "account_info", "balance", "balances", "buying_power", "cash", "equity",
+     "funds", "holdings", "margin", "order", "orders", "portfolio", "position", "positions"}
+)  # fmt: skip
 # Parts of the names of methods that other clients have.
 ABSENT = frozenset(
     {"price", "prices", "quote", "quotes", "ticker", "tickers", "candle", "candles", "kline",
@@ -30,6 +37,16 @@ OF_FRAMES = frozenset(
 OF_LISTS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "reverse", "update"})
 
 
+# Names of other libraries' responses.
+OF_RESPONSES = {
+    "status_code": "status",
+    "text": "content.decode()",
+    "body": "content",
+    "data": "json()",
+    "ok": "status",
+}
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'dividends'?`, or nothing."""
     return _core._did_you_mean(name, list(known))
@@ -47,6 +64,11 @@ def missing_attribute(instance: object, name: str) -> AttributeError:
 
 def _nearest(name: str, known: list[str]) -> str:
     """The nearest method; of what other clients have and this service has not, that it has not."""
+    if name.removeprefix("get_").removeprefix("list_").removeprefix("fetch_") in UNDOCUMENTED:
+        return (
+            "; the service documents no list of accounts, no balances, and orders and positions of "
+            "simulated trading and crypto alone"
+        )
     if found := did_you_mean(name, known) or _of_command(name):
         return found
     if any(part in ABSENT for part in name.split("_")):
@@ -64,7 +86,7 @@ def _of_command(name: str) -> str:
 
 
 def missing_of_rows(rows: object, name: str) -> AttributeError:
-    """The error for a misspelled method of records or a pager, or one that frames have."""
+    """The error for an attribute that records, a pager or a response does not have."""
     kind = type(rows)
     text = f"{kind.__name__!r} object has no attribute {name!r}"
     if not name.startswith("_"):
@@ -73,7 +95,11 @@ def missing_of_rows(rows: object, name: str) -> AttributeError:
 
 
 def _instead(rows: object, name: str) -> str:
-    """Suggests what to call on records or a pager instead of an attribute that they do not have."""
+    """Suggests what to use instead of an attribute that this object does not have."""
+    known = [word for word in dir(type(rows)) if not word.startswith("_")]
+    if isinstance(rows, _core.Response):
+        other = OF_RESPONSES.get(name)
+        return f"; write `.{other}`" if other else did_you_mean(name, known)
     wait = "await " if isinstance(rows, _core.AsyncPager) else ""
     if name in AS_FRAME:
         return f"; call `{wait}to_pandas()`, `{wait}to_polars()` or `{wait}to_arrow()`"
@@ -84,7 +110,6 @@ def _instead(rows: object, name: str) -> str:
             return "; records cannot be changed: `to_dicts()` returns a list that can"
         if name in {field.name for field in rows.schema}:
             return f"; it is a field: write `records[0][{name!r}]`, or `to_pandas()[{name!r}]`"
-    known = [word for word in dir(type(rows)) if not word.startswith("_")]
     return did_you_mean(name, known)
 
 

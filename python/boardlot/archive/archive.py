@@ -9,6 +9,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from boardlot import AsyncClient, Client, _core
+from boardlot._support.calls import explained
+from boardlot._support.clients import did_you_mean
 from boardlot._support.progress import Bar
 from boardlot.archive.arguments import (
     EVERY_MIN,
@@ -72,6 +74,7 @@ if TYPE_CHECKING:
 OVERLAP = timedelta(days=7)
 
 
+@explained
 class Archive(Reader):
     """What was seen at the service, and when, in a SQLite file or a PostgreSQL database.
 
@@ -132,6 +135,16 @@ class Archive(Reader):
         # Of one that could not be opened there is no database; a debugger may show it.
         database = getattr(self, "_database", None)
         return "<Archive>" if database is None else f"<Archive {database.name}>"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            text = f"'Archive' object has no attribute {name!r}"
+            if name in LISTS:
+                text += f"; write `archive.seen({name!r}, KEY)`"
+            elif not name.startswith("_"):
+                text += did_you_mean(name, dir(type(self)))
+            raise AttributeError(text)
 
     def __reduce__(self) -> Any:
         raise ConfigError(
@@ -228,7 +241,7 @@ class Archive(Reader):
                 report._raise()
             return report
 
-        return run_async(run) if isinstance(client, AsyncClient) else run(HERE)
+        return run_async("update", run) if isinstance(client, AsyncClient) else run(HERE)
 
     def _update(
         self,
@@ -309,7 +322,7 @@ class Archive(Reader):
             found: Records[Any] = read_through(work, runner)
             return found
 
-        return run_async(run) if isinstance(client, AsyncClient) else run(HERE)
+        return run_async("get", run) if isinstance(client, AsyncClient) else run(HERE)
 
     @overload
     def follow(

@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from boardlot import _core
+from boardlot._support.calls import explained
 from boardlot.archive import observations
 from boardlot.archive.check import Finding, check
 from boardlot.archive.database import Database
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 UNREAD = timedelta(days=7)
 
 
+@explained
 class Reader:
     """The methods of an archive that only read it."""
 
@@ -76,8 +78,8 @@ class Reader:
     def _warn(self, found: Sequence[Any], place: Place, what: str) -> None:
         if not found and row_of(self._database, place, "id") is None:
             text = f"the archive {self._database.name} has no update of {what}"
-            # For the line of the caller.
-            warnings.warn(text, stacklevel=3)
+            # For the line of the caller, behind the method and its `explained`.
+            warnings.warn(text, stacklevel=4)
 
     def seen(
         self,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from boardlot import _core
 from boardlot._core import Endpoint
+from boardlot._support.calls import explained
 from boardlot._support.crash_safe import replacing
 from boardlot.archive import observations
 from boardlot.archive.arguments import path_of
@@ -32,6 +33,7 @@ TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}\+00:00", re.ASCII
 DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
+@explained
 class QueryResult:
     """The `rows` of a query.
 

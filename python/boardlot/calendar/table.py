@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from boardlot import _core, frames
 from boardlot._support import tables
+from boardlot._support.calls import explained
 from boardlot._support.cell_format import Column
 from boardlot._support.extras import needs
 from boardlot.calendar.events import EVENTS, events, in_order, local
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 
+@explained
 class IpoCalendar(Sequence[dict[str, Any]]):
     """IPO events in order of date: an immutable sequence of dicts, shown as a table.
 

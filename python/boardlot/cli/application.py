@@ -20,7 +20,7 @@ from boardlot._support.cell_format import escaped
 from boardlot.cli.click_classes import CommandGroup, accept_global_options, write_examples
 from boardlot.cli.commands import endpoints
 from boardlot.cli.options import global_options
-from boardlot.cli.output.terminal import coloured
+from boardlot.cli.output.terminal import coloured, note, write
 from boardlot.cli.settings import Settings
 from boardlot.errors import ApiError, AuthenticationError, BoardlotError, ConfigError, StoreError
 
@@ -180,7 +180,8 @@ def report_error(error: BaseException, settings: Settings) -> int:
     if isinstance(error, click.ClickException):
         usage = io.StringIO()
         error.show(usage)
-        click.echo(escaped(usage.getvalue(), f"{LINE_FEED}\t"), err=True, nl=False)
+        text = escaped(usage.getvalue().removesuffix(LINE_FEED), f"{LINE_FEED}\t")
+        write(settings, "error", error.format_message(), text)
         return error.exit_code
     if isinstance(error, BoardlotError):
         # What the service rejects once, it rejects again, unless it was the login.
@@ -199,7 +200,7 @@ def report_error(error: BaseException, settings: Settings) -> int:
 
 def report_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """`warnings.showwarning` of the command line."""
-    click.echo(f"{_name('yellow')} warning: {escaped(str(message))}", err=True)
+    note(str(message), "warning", f"{_name('yellow')} warning: {escaped(str(message))}")
 
 
 def _hint_of(error: BoardlotError, settings: Settings) -> str:
@@ -212,9 +213,10 @@ def _hint_of(error: BoardlotError, settings: Settings) -> str:
 
 
 def _write(message: str, hint: str, settings: Settings) -> None:
-    click.echo(f"{_name('red')} {escaped(message)}", err=True)
-    for line in filter(None, (hint, settings.resume_hint)):
-        click.echo(f"hint: {escaped(line.strip(), LINE_FEED)}", err=True)
+    advice = [line.strip() for line in (hint, settings.resume_hint) if line]
+    lines = [f"hint: {escaped(line, LINE_FEED)}" for line in advice]
+    text = LINE_FEED.join([f"{_name('red')} {escaped(message)}", *lines])
+    write(settings, "error", message, text, hint=LINE_FEED.join(advice))
 
 
 def _name(colour: str) -> str:

@@ -9,6 +9,7 @@ import click
 
 from boardlot._support.clients import did_you_mean
 from boardlot.cli.options import global_options
+from boardlot.cli.output.terminal import logged_requests
 from boardlot.cli.settings import OUTPUT_OPTIONS, Settings
 
 # The kinds of output of a command: which options about it have an effect. "text" are lines for
@@ -45,6 +46,8 @@ class Command(click.Command):
         settings = ctx.find_object(Settings)
         if settings is not None:
             self._check_output(ctx, settings)
+            if settings.verbose:
+                ctx.with_resource(logged_requests(settings))
         return super().invoke(ctx)
 
     def _check_output(self, ctx: click.Context, settings: Settings) -> None:

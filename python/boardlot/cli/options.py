@@ -125,6 +125,14 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
             help="Sort by these fields, descending with a minus; needs all rows.",
         ),
         option("--limit", metavar="N", type=Whole(1), help="Write at most N rows."),
+        option("-q", "--quiet", is_flag=True, help="Write nothing but errors to stderr."),
+        option("-v", "--verbose", is_flag=True, help="Write each request to stderr, no secrets."),
+        option(
+            "--log-format",
+            type=click.Choice(["text", "json"]),
+            metavar="FORMAT",
+            help="text, or json: what goes to stderr is one object a line.",
+        ),
     ]
 
 

@@ -108,6 +108,9 @@ class Settings:
     where: tuple[str, ...] = ()
     sort: str | None = None
     limit: int | None = None
+    quiet: bool = False
+    verbose: bool = False
+    log_format: str = "text"
 
     # How to resume if the command is interrupted: updated while data is written.
     resume_hint: str = ""

@@ -24,6 +24,7 @@ from typing import Any
 import pandas as pd
 
 from boardlot import Client
+from boardlot._support.calls import explained
 from boardlot._support.partitions import Partition, Query, Reference, by_keys, count, plan, refer
 from boardlot.dask.writing import write_missing
 from boardlot.errors import ConfigError
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["from_keys", "from_range", "write_missing"]
 
 
+@explained
 def from_range(
     client_or_profile: Client | AsyncClient | str,
     method: Literal["fills_history"],
@@ -160,6 +162,7 @@ class _Fetch:
         return (self.clients.reference.base_url, self.decimals, types)
 
 
+@explained
 def from_keys(
     client_or_profile: Client | AsyncClient | str,
     method: str | Endpoint,

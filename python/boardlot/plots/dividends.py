@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from boardlot._support.calls import explained
 from boardlot.plots import style
 from boardlot.plots.style import day, number, rows, text
 
@@ -19,6 +20,7 @@ MARKERS = "o^sDvP"
 LABELLED_SYMBOLS = 12
 
 
+@explained
 def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     """Cash dividends per share, summed over each year of the ex-dividend date.
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from boardlot._support.calls import explained
 from boardlot._support.cell_format import counted
 from boardlot.plots import style
 from boardlot.plots.style import number, rows, text, time_of, units
@@ -27,6 +28,7 @@ OTHER = "other sides"
 LABELLED_CODES = 12
 
 
+@explained
 def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     """Prices of fills over time: a line for each code, a marker for each fill by its side.
 

@@ -15,6 +15,7 @@ from boardlot._support.extras import needs
 with needs("altair", "interactive", "plots.interactive"):
     import altair
 
+from boardlot._support.calls import explained
 from boardlot.errors import ConfigError
 from boardlot.plots import style
 from boardlot.plots.dividends import dividends_title, payments
@@ -46,6 +47,7 @@ SHAPES = {
 }
 
 
+@explained
 def fills(records_or_frame: Any) -> altair.FacetChart:
     """Prices of fills over time: a line for each code, a mark for each fill by its side.
 
@@ -101,6 +103,7 @@ def fills(records_or_frame: Any) -> altair.FacetChart:
     return _facet(chart, values, "market", fills_title(found), share_x=True)
 
 
+@explained
 def positions(
     records_or_frame: Any, *, value: Literal["profit_ratio", "profit", "mv"] = "profit_ratio"
 ) -> altair.FacetChart:
@@ -142,6 +145,7 @@ def positions(
     return _facet(chart, [bar._asdict() for bar in bars], "market", title, share_x=False)
 
 
+@explained
 def dividends(records_or_frame: Any) -> altair.FacetChart:
     """Cash dividends per share, summed over each year of the ex-dividend date.
 
@@ -190,6 +194,7 @@ def dividends(records_or_frame: Any) -> altair.FacetChart:
     return _facet(chart, values, "currency", dividends_title(paid, found, symbols), share_x=True)
 
 
+@explained
 def ipos(records_or_frame: Any) -> altair.FacetChart:
     """A line for each IPO: a bar for its subscription, a mark for each other date.
 

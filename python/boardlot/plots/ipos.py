@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from boardlot._support.calls import explained
 from boardlot._support.cell_format import counted
 from boardlot.plots import style
 from boardlot.plots.style import day, rows, text, units
@@ -28,6 +29,7 @@ MAX_LINES = 100
 NAME_WIDTH = 26
 
 
+@explained
 def ipos(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     """A line for each IPO, by market and date: a bar for its subscription, markers for the rest.
 

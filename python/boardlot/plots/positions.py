@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from boardlot._support.calls import explained
 from boardlot.errors import ConfigError
 from boardlot.plots import style
 from boardlot.plots.style import number, rows, text
@@ -29,6 +30,7 @@ SHORT = 1
 MAX_BARS = 40
 
 
+@explained
 def positions(
     records_or_frame: Any,
     ax: Axes | None = None,

@@ -199,7 +199,7 @@ pub fn file_contents(py: Python<'_>, name: &str, path: &Path) -> PyResult<Vec<u8
 pub fn field_names(names: &Bound<'_, PyTuple>) -> PyResult<Vec<String>> {
     let name = |name: Bound<'_, PyAny>| match name.is_instance_of::<PyString>() {
         true => text("names", &name),
-        false => Err(wrong_type("names", &name, "the names of fields as strings")),
+        false => Err(wrong_type("names", &name, "strings, such as select('code', 'qty')")),
     };
     names.iter().map(name).collect()
 }

@@ -3,3 +3,4 @@
 pub mod caller_arguments;
 mod numbers;
 pub mod request_arguments;
+pub mod wrong_call;

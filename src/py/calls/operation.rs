@@ -59,6 +59,10 @@ impl Operation {
         }
     }
 
+    fn no_result(&self) -> PyErr {
+        PyTypeError::new_err(format!("this is no result yet: {}", self.forgotten()))
+    }
+
     /// Python code never runs under this lock.
     fn replace(&self, state: State) -> State {
         std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), state)
@@ -120,10 +124,6 @@ impl Operation {
         this
     }
 
-    fn __iter__(this: Py<Self>) -> Py<Self> {
-        this
-    }
-
     /// First returns the future to wait for, then the result; in between another future, if somebody else
     /// received what it waited for.
     fn __next__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
@@ -171,7 +171,20 @@ impl Operation {
 
     #[expect(unused_variables, reason = "no item can be had of what is not there yet")]
     fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<()> {
-        Err(PyTypeError::new_err(format!("this is no result yet: {}", self.forgotten())))
+        Err(self.no_result())
+    }
+
+    fn __iter__(&self) -> PyResult<()> {
+        Err(self.no_result())
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        Err(self.no_result())
+    }
+
+    #[expect(clippy::unused_self, reason = "a method of the Python class")]
+    fn __bool__(&self) -> bool {
+        true
     }
 
     fn __repr__(&self) -> String {

@@ -34,6 +34,7 @@ pub struct Recorder {
 #[gated]
 impl Recorder {
     #[new]
+    #[pyo3(signature = (path))]
     fn new(py: Python<'_>, #[pyo3(from_py_with = user_path)] path: PathBuf) -> PyResult<Self> {
         let recorder = CoreRecorder::create(&path).or_raise(py)?;
         Ok(Recorder { cassette: Arc::new(Cassette::Recorder(recorder)), path })
@@ -81,6 +82,7 @@ pub struct Replay {
 #[gated]
 impl Replay {
     #[new]
+    #[pyo3(signature = (path))]
     fn new(py: Python<'_>, #[pyo3(from_py_with = user_path)] path: PathBuf) -> PyResult<Self> {
         let replay = CoreReplay::open(&path).or_raise(py)?;
         let base_url = replay.base_url().map(str::to_owned);

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::PyTypeError;
-
 use super::{
     cassette::cassette,
     rate_limit::{client_rate, profile_rate},
@@ -14,11 +12,10 @@ use crate::{
         Client as Core,
         options::{CLIENT_OPTIONS, OptionKind},
     },
-    error::did_you_mean,
     http::{BaseUrl, TransportOptions, check_address, is_public_header},
     profile::Profile,
     py::{
-        arguments::{caller_arguments, request_arguments::headers},
+        arguments::{caller_arguments, request_arguments::headers, wrong_call},
         credentials::auth::Auth,
         hooks::observer::{Hooks, PythonObserver},
         interpreter::{caller_context::load_contextvars, errors::cannot_pickle_secret},
@@ -114,58 +111,21 @@ pub fn build_client(
     Ok((core, observer, referents))
 }
 
-/// Other libraries' names for the switch that turns the verification of certificates off.
-const VERIFICATION: [&str; 6] =
-    ["verify", "verify_ssl", "ssl", "ssl_context", "insecure", "check_hostname"];
-
-/// Other libraries' names for an option.
-const ELSEWHERE: [(&str, &str); 8] = [
-    ("api_key", "auth"),
-    ("ca_bundle", "ca_file"),
-    ("cert", "ca_file"),
-    ("credentials", "auth"),
-    ("key", "auth"),
-    ("proxies", "proxy"),
-    ("token", "auth"),
-    ("url", "base_url"),
-];
-
-/// Refuses options without a name, and misspelled ones with the nearest name. The constructor of a subclass may have others.
+/// Refuses options without a name, and those that do not exist. The constructor of a subclass may have others.
 pub fn check_names(
     class: &Bound<'_, PyType>,
     others: &Bound<'_, PyTuple>,
     given: &Bound<'_, PyDict>,
 ) -> PyResult<()> {
-    if !others.is_empty() {
-        return Err(PyTypeError::new_err(format!(
-            "{}() takes one positional argument, the base URL; pass the others by name, such as auth=",
-            class.name()?
-        )));
-    }
-    if class.module()? != "boardlot._api" {
-        return Ok(());
-    }
-    for name in given.keys() {
-        let name = name.extract::<String>()?;
-        let known = || CLIENT_OPTIONS.iter().map(|option| option.name);
-        if !known().any(|option| option == name) {
-            let class = class.name()?;
-            if VERIFICATION.contains(&name.as_str()) {
-                return Err(PyTypeError::new_err(format!(
-                    "{class}() has no argument '{name}': certificates are always verified; to trust \
-                     those of your own authority, pass ca_file='FILE'"
-                )));
-            }
-            let nearest = match ELSEWHERE.iter().find(|(other, _)| *other == name) {
-                Some((_, here)) => format!("; did you mean '{here}'?"),
-                None => did_you_mean(&name, known()),
-            };
-            return Err(PyTypeError::new_err(format!(
-                "{class}() got an unexpected keyword argument '{name}'{nearest}"
-            )));
+    let own = class.module()? == "boardlot._api";
+    let unknown = PyDict::new(class.py());
+    let names: Vec<&str> = CLIENT_OPTIONS.iter().map(|option| option.name).collect();
+    for (name, value) in given.iter().filter(|_| own) {
+        if !names.contains(&name.extract::<&str>()?) {
+            unknown.set_item(name, value)?;
         }
     }
-    Ok(())
+    wrong_call::check(class.name()?.to_str()?, &["base_url"], &names, Some(others), Some(&unknown))
 }
 
 /// Refuses to pickle options that are secrets or may be: a pickle is a file that others can read.

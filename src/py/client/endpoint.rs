@@ -40,7 +40,7 @@ use crate::{
 /// ... )
 /// >>> client.call(flow, symbol="HK.00700", limit=3).to_polars().columns[:2]
 /// ['data_date', 'in_flow']
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, generic, module = "boardlot._core")]
 pub struct Endpoint {
     declaration: Declaration,
     /// The row that all calls use.

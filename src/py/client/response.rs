@@ -2,7 +2,7 @@
 
 use super::rate_limit::description;
 use crate::http::{HttpResponse, is_public_header};
-use crate::py::prelude::*;
+use crate::py::{prelude::*, rows::missing_attribute::no_attribute};
 
 /// A response as it was received; the envelope is not checked.
 ///
@@ -49,6 +49,10 @@ impl Response {
             // The caller has the body, which may repeat secrets.
             raise(py, Error::protocol(text, b""))
         })
+    }
+
+    fn __getattr__(this: &Bound<'_, Self>, name: &str) -> PyResult<()> {
+        Err(no_attribute(this.as_any(), name))
     }
 
     fn __repr__(&self) -> String {

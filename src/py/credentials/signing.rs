@@ -4,8 +4,11 @@ use zeroize::Zeroizing;
 
 use crate::py::prelude::*;
 use crate::{
-    auth::{Algorithm, blocking, generate, payload},
-    py::{arguments::caller_arguments::number, calls::blocking::block},
+    auth::{Algorithm, blocking, encrypted, generate, payload},
+    py::{
+        arguments::caller_arguments::{number, secret_text},
+        calls::blocking::block,
+    },
 };
 
 /// The canonical request (five lines) that is signed.
@@ -28,8 +31,8 @@ pub fn signature_payload<'py>(
     #[pyo3(from_py_with = text_of::path)] path: &str,
     #[pyo3(from_py_with = text_of::query)] query: &str,
     body: Option<&[u8]>,
-) -> Bound<'py, PyBytes> {
-    PyBytes::new(py, &payload(timestamp_ms, method, path, query, body.unwrap_or_default()))
+) -> PyResult<Bound<'py, PyBytes>> {
+    Ok(PyBytes::new(py, &payload(timestamp_ms, method, path, query, body.unwrap_or_default())))
 }
 
 /// Generates a key pair. `algorithm` is `"Ed25519"` or `"RSA-SHA256"`; `bits` is the size of an RSA
@@ -70,6 +73,13 @@ impl GeneratedKey {
 
     /// The public key as PEM, to be uploaded to the dashboard.
     getter!(public_pem: &str = &self.public_pem);
+
+    /// The private key as PEM, encrypted with a password.
+    fn _encrypted_pem<'py>(&self, password: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
+        let (py, password) = (password.py(), secret_text("password", password)?);
+        let encrypted = detach(py, || encrypted(&self.private_pem, password.as_bytes()));
+        encrypted.map(|pem| PyString::new(py, &pem)).or_raise(py)
+    }
 
     fn __repr__(&self) -> &'static str {
         "GeneratedKey(...)"

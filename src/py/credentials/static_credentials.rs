@@ -159,6 +159,7 @@ impl BearerToken {
 #[gated]
 impl BearerToken {
     #[new]
+    #[pyo3(signature = (token))]
     fn new(py: Python<'_>, token: &Bound<'_, PyAny>) -> PyResult<Self> {
         let token = secret_text("token", token)?;
         Credentials::bearer(token).map(BearerToken).or_raise(py)

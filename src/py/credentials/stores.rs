@@ -175,6 +175,7 @@ pub struct EncryptedFileStore {
 #[gated]
 impl EncryptedFileStore {
     #[new]
+    #[pyo3(signature = (path, passphrase))]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = user_path)] path: PathBuf,

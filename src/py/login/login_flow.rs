@@ -164,6 +164,7 @@ pub fn login<'py>(
     let LoginFlow { flow, store } = begin_login(
         py,
         base_url,
+        &PyTuple::empty(py),
         store,
         client_id,
         client_name,
@@ -172,6 +173,7 @@ pub fn login<'py>(
         confidential,
         proxy,
         ca_file,
+        None,
     )?;
     let opened = open_browser && detach(py, || flow.open_browser());
     let prompt = if opened { None } else { Some(Prompt::show(py, flow.clone())?) };

@@ -1,7 +1,8 @@
 //! The errors for what a pager does not have, because it does not know what follows.
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyUserWarning};
 
+use super::pager_state::PagerState;
 use crate::py::calls::call::CallMode;
 use crate::py::prelude::*;
 
@@ -14,4 +15,14 @@ pub fn no_index(mode: CallMode) -> PyErr {
              `await pager.all()`"
         }
     })
+}
+
+/// The warning for a second loop over a pager.
+pub fn warn_if_exhausted(py: Python<'_>, state: &PagerState) -> PyResult<()> {
+    let text = c"this pager is used up, so the loop has no rows: make a new pager, or keep \
+                 `rows = pager.all()` and loop over that";
+    match state.delivery(py)?.is_exhausted() {
+        true => PyErr::warn(py, &py.get_type::<PyUserWarning>(), text, 1),
+        false => Ok(()),
+    }
 }

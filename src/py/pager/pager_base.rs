@@ -11,7 +11,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::{
     item_iterator::iterate,
-    missing_attribute::no_index,
+    missing_attribute::{no_index, warn_if_exhausted},
     page_reader::stream_capsule,
     pager_state::{ItemKind, PagerState},
     row_view::RowView,
@@ -401,8 +401,8 @@ impl PagerBase {
 
 #[gated]
 impl Pager {
-    fn __iter__(this: Py<Self>) -> Py<Self> {
-        this
+    fn __iter__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        warn_if_exhausted(this.py(), &this.as_super().get().state).map(|()| this.clone())
     }
 
     fn __next__(this: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
@@ -427,8 +427,8 @@ impl Pager {
 
 #[gated]
 impl AsyncPager {
-    fn __aiter__(this: Py<Self>) -> Py<Self> {
-        this
+    fn __aiter__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        warn_if_exhausted(this.py(), &this.as_super().get().state).map(|()| this.clone())
     }
 
     fn __anext__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

@@ -1,4 +1,4 @@
-//! The errors for what records and pagers do not have, with what to call instead.
+//! The errors for what records, pagers and responses do not have, with what to call instead.
 
 use crate::py::prelude::*;
 use pyo3::{exceptions::PyTypeError, types::PyAny};

@@ -214,11 +214,7 @@ impl Sandbox {
         py: Python<'py>,
         #[pyo3(from_py_with = text_of::algorithm)] algorithm: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (private, public) = Algorithm::parse(algorithm)
-            .and_then(|algorithm| detach(py, || generate(algorithm, 2048)))
-            .or_raise(py)?;
-        let key_id = self.upload_key(py, &public)?;
-        py.get_type::<ApiKey>().invoke((key_id, private.as_str()))
+        self.new_key(py, algorithm)
     }
 
     /// A `Client` of this sandbox. `auth` is `"Ed25519"`, `"RSA-SHA256"`, `"oauth"` or credentials; the
@@ -297,8 +293,17 @@ impl Sandbox {
         options.set_item("store", boardlot.invoke_method("MemoryStore", ())?)?;
         let begin_login = boardlot.getattr("begin_login")?;
         let flow = begin_login.invoke_named((self.0.base_url(),), Some(&options))?;
-        let callback = self.authorize_demo_user(py, flow.getattr("url")?.extract()?, None)?;
+        let callback = self.0.authorize_demo_user(flow.getattr("url")?.extract()?, None);
+        let callback = callback.or_raise(py)?;
         flow.invoke_method("finish", (callback,))
+    }
+
+    fn new_key<'py>(&self, py: Python<'py>, algorithm: &str) -> PyResult<Bound<'py, PyAny>> {
+        let (private, public) = Algorithm::parse(algorithm)
+            .and_then(|algorithm| detach(py, || generate(algorithm, 2048)))
+            .or_raise(py)?;
+        let key_id = self.upload_key(py, &public)?;
+        py.get_type::<ApiKey>().invoke((key_id, private.as_str()))
     }
 
     fn make_client<'py>(
@@ -309,10 +314,10 @@ impl Sandbox {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, sandbox) = (this.py(), this.get());
         let auth = match auth {
-            None => sandbox.api_key(py, "Ed25519")?,
+            None => sandbox.new_key(py, "Ed25519")?,
             Some(auth) => match auth.extract::<&str>() {
                 Ok("oauth") => sandbox.login(py)?,
-                Ok(algorithm @ ("Ed25519" | "RSA-SHA256")) => sandbox.api_key(py, algorithm)?,
+                Ok(algorithm @ ("Ed25519" | "RSA-SHA256")) => sandbox.new_key(py, algorithm)?,
                 Ok(other) => {
                     let shown = format!("'{}'", other.escape_debug());
                     let nearest = did_you_mean(other, ["Ed25519", "RSA-SHA256", "oauth"]);

@@ -66,7 +66,13 @@ impl Parameter {
     }
 
     fn refuse(&self, argument: &Argument, expected: &str) -> Error {
-        Error::argument(&self.name, &argument.shown(), expected)
+        let error = Error::argument(&self.name, &argument.shown(), expected);
+        match argument {
+            Argument::Json(_) if self.required => {
+                error.with_advice("For several, call `client.fetch_many` with the list.".to_owned())
+            }
+            _ => error,
+        }
     }
 
     /// The error of a rule that the service document does not state.

@@ -184,8 +184,8 @@ pub static FILLS_HISTORY: Endpoint = Endpoint {
     path: Cow::Borrowed("/api/v1.0/accounts/{acc_id}/fills_history"),
     section: "4.3",
     summary: "The historical fills of a trading account, latest first.",
-    notes: "Without `end`, the time range reaches until now, by the service's clock; without `start`, \
-            it begins 90 days before its end. Times are update times. The allowed values of \
+    notes: "Without `start`, only the last 90 days are read: the time range begins 90 days before its \
+            end. Without `end`, it reaches until now, by the service's clock. Times are update times. The allowed values of \
             `trd_market` are not shown in the service's documentation.",
     python_notes: "The time range is fixed before the first page; the pager's `.range` returns it.",
     parameters: Cow::Borrowed(&[

@@ -23,6 +23,7 @@ from boardlot.cli.files import UserPath
 from boardlot.cli.numbers import Number
 from boardlot.cli.output.emit import check_destination, emit
 from boardlot.cli.output.fields import NamedRows, plain
+from boardlot.cli.output.terminal import note
 from boardlot.cli.settings import Settings
 
 
@@ -153,14 +154,14 @@ def update(
             overlap=timedelta(days=overlap_days),
             max_age=None if max_age_minutes is None else timedelta(minutes=max_age_minutes),
             on_error="collect",
-            progress=settings.out is not None,
+            progress=settings.out is not None and not settings.quiet,
             **keys,
         )
     emit(settings, list(report.rows()))
     for reason in report._reasons():
-        click.echo(f"boardlot: {escaped(reason)}", err=True)
+        note(reason, "error", f"boardlot: {escaped(reason)}")
     for hint in dict.fromkeys(error.hint for error in report.errors.values() if error.hint):
-        click.echo(f"hint: {escaped(hint)}", err=True)
+        note(hint, "error", f"hint: {escaped(hint)}")
     return 0 if report else 1
 
 
@@ -202,7 +203,7 @@ def export(settings: Settings, file: str, name: ListName | Literal["fills"], pat
         raise click.UsageError(f"{path} already exists: choose another, or add --force")
     with _existing(file) as archive:
         rows = archive.export(name, path)
-    click.echo(f"wrote {rows:,} rows to {path}", err=True)
+    note(f"wrote {rows:,} rows to {path}")
 
 
 @archive.command(

@@ -10,7 +10,7 @@ from boardlot._support.cell_format import clean
 from boardlot.cli.click_classes import DataCommand
 from boardlot.cli.numbers import Number
 from boardlot.cli.output.emit import check_out, emit
-from boardlot.cli.output.terminal import coloured
+from boardlot.cli.output.terminal import coloured, note
 from boardlot.cli.settings import Settings
 from boardlot.doctor import Finding, examine
 
@@ -62,7 +62,7 @@ def doctor(settings: Settings, timeout: float) -> int:
         emit(settings, [finding._asdict() for finding in found])
     failed = [finding.step for finding in found if finding.state == "failed"]
     if failed:
-        click.echo(f"failed: {', '.join(failed)}", err=True)
+        note(f"failed: {', '.join(failed)}", "error")
     return 1 if failed else 0
 
 

@@ -8,17 +8,23 @@ from typing import Literal
 
 import click
 
+from boardlot._support.credentials import passphrase_of
 from boardlot.cli.click_classes import Command
 from boardlot.cli.files import UserPath, reject_existing, write_secret
+from boardlot.cli.options import shown_options
 from boardlot.cli.output.emit import naming
+from boardlot.cli.output.terminal import note
+from boardlot.cli.settings import Settings
 
 
 @click.command(
     "keygen",
     cls=Command,
     output="nothing",
+    params=shown_options("--passphrase-file", "--passphrase-command"),
     examples=[
         "boardlot keygen key.pem > key.pub",
+        "boardlot keygen key.pem --passphrase-file secret > key.pub",
         "boardlot keygen rsa.pem --algorithm RSA-SHA256 --bits 4096 > rsa.pub",
     ],
 )
@@ -34,10 +40,14 @@ from boardlot.cli.output.emit import naming
     type=click.Choice(["2048", "3072", "4096"]),
     help="Size of an RSA key; default: 3072.",
 )
-def keygen(file: Path, algorithm: Literal["Ed25519", "RSA-SHA256"], bits: str | None) -> None:
+@click.pass_obj
+def keygen(
+    settings: Settings, file: Path, algorithm: Literal["Ed25519", "RSA-SHA256"], bits: str | None
+) -> None:
     """Create a key pair: the private key goes into FILE, the public key to stdout.
 
-    Only you can read FILE, and an existing file is never overwritten. If the public key cannot be
+    Only you can read FILE, which with --passphrase-file or --passphrase-command is also encrypted
+    (PKCS#8). An existing file is never overwritten. If the public key cannot be
     written, there is no FILE. Upload the public key in the service's developer dashboard, and pass
     the key id that you get there to `boardlot.ApiKey`.
     """
@@ -47,11 +57,14 @@ def keygen(file: Path, algorithm: Literal["Ed25519", "RSA-SHA256"], bits: str | 
         raise click.UsageError(
             "--bits is valid only for RSA keys: add --algorithm RSA-SHA256, or leave it out"
         )
+    settings.check_passphrase()
     reject_existing(file)
     key = bl.generate_key(algorithm, bits=int(bits or 3072))
+    passphrase = passphrase_of(settings.credentials, file)
+    private = key._encrypted_pem(passphrase()) if passphrase.unattended else key.private_pem
     # First: without a public key, the private one is of no use.
     with naming("stdout"):
         click.echo(key.public_pem, nl=False)
         sys.stdout.flush()
-    write_secret(file, key.private_pem)
-    click.echo(f"wrote the private key to {file}; upload the public key", err=True)
+    write_secret(file, private)
+    note(f"wrote the private key to {file}; upload the public key")

@@ -11,6 +11,7 @@ from boardlot.cli.click_classes import Command
 from boardlot.cli.numbers import Number, Whole
 from boardlot.cli.options import STORE_OPTIONS, shown_options
 from boardlot.cli.output.emit import check_out, emit, show_row
+from boardlot.cli.output.terminal import note
 from boardlot.cli.settings import Login, Settings, check_config, last_client_id, store_for_login
 from boardlot.doctor.network import CLOCK_WINDOW, clock_offset
 
@@ -86,14 +87,14 @@ def login(settings: Settings, no_browser: bool, port: int, timeout: float) -> No
         proxy=settings.proxy or entry.get("proxy"),
         ca_file=settings.ca_file or entry.get("ca_file"),
     )
-    click.echo(f"logged in as client {escaped(oauth.client_id)}", err=True)
-    click.echo(f"scopes: {escaped(' '.join(sorted(oauth.scopes)))}", err=True)
+    note(f"logged in as client {escaped(oauth.client_id)}")
+    note(f"scopes: {escaped(' '.join(sorted(oauth.scopes)))}")
     if name is None:
-        click.echo(f"in Python: boardlot.OAuth({oauth.client_id!r}, store=...)", err=True)
+        note(f"in Python: boardlot.OAuth({oauth.client_id!r}, store=...)")
         return
     # After a logout the client is registered again, under another id.
     _save_profile(name, known, {**entry, "kind": "oauth", "client_id": oauth.client_id})
-    click.echo(f"in Python: boardlot.Client(profile={name!r})", err=True)
+    note(f"in Python: boardlot.Client(profile={name!r})")
 
 
 def _kept(settings: Settings) -> dict[str, Any]:
@@ -140,7 +141,7 @@ def _save_profile(name: str, known: dict[str, Any] | None, entry: dict[str, Any]
     from boardlot import _core
 
     if known is not None and entry == {**known, "base_url": entry["base_url"]}:
-        click.echo(f"renewed the login of the profile {name}", err=True)
+        note(f"renewed the login of the profile {name}")
         return
     try:
         path = _core._save_profile(name, entry, replace=known is not None)
@@ -153,7 +154,7 @@ def _save_profile(name: str, known: dict[str, Any] | None, entry: dict[str, Any]
             f"{entry['client_id']}{store}, or run the command again with another profile name.",
         ) from error
     action = "added the profile to" if known is None else "updated the profile in"
-    click.echo(f"{action} {path}", err=True)
+    note(f"{action} {path}")
 
 
 @click.command(
@@ -183,7 +184,7 @@ def logout(settings: Settings, client_id: str | None) -> None:
         )
     login.check_exists()
     login.oauth.logout()
-    click.echo(f"deleted the tokens of {escaped(login.oauth.client_id)}", err=True)
+    note(f"deleted the tokens of {escaped(login.oauth.client_id)}")
 
 
 @click.command(
@@ -238,5 +239,5 @@ def _login_shown(settings: Settings, client_id: str | None) -> Login | None:
     except (bl.LoginRequired, bl.StoreError) as error:
         if settings.store_file is not None:
             raise
-        click.echo(f"no login to show: {escaped(str(error))}", err=True)
+        note(f"no login to show: {escaped(str(error))}")
         return None

@@ -13,6 +13,7 @@ import click
 import boardlot as bl
 from boardlot._support.extras import needs
 from boardlot.cli.click_classes import DataCommand
+from boardlot.cli.output.terminal import note
 from boardlot.cli.settings import Settings
 
 # A model that repeats itself must not use up the limits of the service.
@@ -73,7 +74,7 @@ def mcp(settings: Settings, demo: bool, accounts: tuple[str, ...]) -> None:
 
 def _end(number: int, _: Any) -> None:
     """End the process at once: a thread of the SDK waits for input, which nothing interrupts."""
-    click.echo(f"boardlot: ended by {signal.Signals(number).name}", err=True)
+    note(f"boardlot: ended by {signal.Signals(number).name}")
     os._exit(128 + number)
 
 

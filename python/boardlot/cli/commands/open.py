@@ -8,6 +8,7 @@ import click
 
 from boardlot import _core
 from boardlot.cli.click_classes import Argument, Command
+from boardlot.cli.output.terminal import note
 
 
 @click.command(
@@ -25,4 +26,4 @@ def open(page: str) -> None:
     file = Path(_core.__file__).with_name(f"{page}.html")
     click.echo(str(file))
     if click.launch(file.as_uri()) != 0:
-        click.echo("no browser could be started: open the address yourself", err=True)
+        note("no browser could be started: open the address yourself")

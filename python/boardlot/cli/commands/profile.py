@@ -13,6 +13,7 @@ from boardlot.cli.click_classes import Command, CommandGroup
 from boardlot.cli.numbers import complete_profiles
 from boardlot.cli.options import STORE_OPTIONS, shown_options
 from boardlot.cli.output.emit import check_out, emit, show_row
+from boardlot.cli.output.terminal import note
 from boardlot.cli.settings import Settings, check_config
 from boardlot.errors import ConfigError
 
@@ -47,7 +48,7 @@ def list_(settings: Settings) -> None:
     names, default = _core._profiles()
     emit(settings, [_row(name, default) for name in names])
     if not names:
-        click.echo("add one with `boardlot profile add`, or with `boardlot login`", err=True)
+        note("add one with `boardlot profile add`, or with `boardlot login`")
 
 
 @profile.command("show", cls=Command, output="text", examples=["boardlot profile show live"])
@@ -116,10 +117,10 @@ def add(settings: Settings, name: str, default: bool, replace: bool) -> None:
     path = _core._save_profile(name, entry, replace=replace)
     if default:
         _core._set_default_profile(name)
-    click.echo(f"added the profile {name} to {path}", err=True)
+    note(f"added the profile {name} to {path}")
     if entry["kind"] == "none":
-        click.echo("it has no credentials: see `boardlot profile add --help`", err=True)
-    click.echo(f"in Python: boardlot.Client(profile={name!r})", err=True)
+        note("it has no credentials: see `boardlot profile add --help`")
+    note(f"in Python: boardlot.Client(profile={name!r})")
 
 
 @profile.command("use", cls=Command, output="nothing", examples=["boardlot profile use live"])
@@ -135,7 +136,7 @@ def use(name: str | None, none: bool) -> None:
         raise click.UsageError("pass the NAME of a profile, or --none")
     _core._set_default_profile(name)
     message = f"the default profile is {name}" if name else "there is no default profile now"
-    click.echo(message, err=True)
+    note(message)
 
 
 @profile.command(
@@ -150,9 +151,9 @@ def remove(name: str) -> None:
         # A broken profile can be removed too; an unknown one is an error here.
         left = ""
     path = _core._remove_profile(name)
-    click.echo(f"removed the profile {name} from {path}", err=True)
+    note(f"removed the profile {name} from {path}")
     if left:
-        click.echo(left, err=True)
+        note(left)
 
 
 def _checked_entry(settings: Settings) -> dict[str, Any]:

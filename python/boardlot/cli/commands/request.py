@@ -16,7 +16,7 @@ from boardlot._core import _expand_user
 from boardlot.cli.click_classes import Argument, DataCommand
 from boardlot.cli.files import UserPath
 from boardlot.cli.output.emit import check_destination, emit_bytes
-from boardlot.cli.output.terminal import coloured, coloured_json
+from boardlot.cli.output.terminal import coloured, coloured_json, note
 from boardlot.cli.settings import Settings
 
 
@@ -64,7 +64,7 @@ def request(
     content = None if body is None else _body(body)
     with settings.client() as client:
         response = client.request(method.upper(), path, query=pairs or None, body=content)
-    click.echo(f"HTTP {response.status}", err=True)
+    note(f"HTTP {response.status}")
     shown = settings.out is None and sys.stdout.isatty()
     content = response.content
     emit_bytes(settings, _readable(content, colours=coloured()) if shown else content)

@@ -25,6 +25,7 @@ from boardlot.cli.click_classes import Command
 from boardlot.cli.files import UserPath, reject_existing, write_secret
 from boardlot.cli.numbers import Number, Whole
 from boardlot.cli.options import shown_options
+from boardlot.cli.output.terminal import note
 from boardlot.cli.settings import Settings, check_config
 from boardlot.errors import BoardlotError
 
@@ -118,11 +119,8 @@ def sandbox(
             raise click.UsageError(
                 f"--host {host} can be reached from other machines: add --expose if you intend that"
             )
-        click.secho(
-            f"warning: other machines can reach this sandbox on {host}; anyone there can log in",
-            fg="yellow",
-            err=True,
-        )
+        text = f"warning: other machines can reach this sandbox on {host}; anyone there can log in"
+        note(text, "warning", click.style(text, fg="yellow"))
     if key_file is not None:
         reject_existing(key_file)
 
@@ -137,7 +135,7 @@ def sandbox(
         if key_file is None and name is not None:
             key_file = stack.enter_context(key_folder()) / "key.pem"
         elif name is not None:
-            stack.callback(click.echo, f"kept {key_file}", err=True)
+            stack.callback(note, f"kept {key_file}")
         if key_file is not None:
             key = bl.generate_key(algorithm)
             info["key_id"] = sandbox.upload_key(key.public_pem)
@@ -154,7 +152,7 @@ def sandbox(
             if key_file is not None:
                 _core._remove_file(key_file)
             raise
-        click.echo("serving until Ctrl-C", err=True)
+        note("serving until Ctrl-C")
         while not signals:
             # Unlike waiting for an event, sleeping ends on Ctrl-C on every platform.
             time.sleep(SECONDS_BETWEEN_CHECKS)
@@ -168,7 +166,7 @@ def _print(info: dict[str, Any], *, as_json: bool) -> None:
         if name in info:
             click.echo(f"{name.replace('_', ' ').replace('url', 'URL'):<16}{info[name]}")
     if "key_id" not in info:
-        click.echo("no key was created: add --key-file FILE for signed requests", err=True)
+        note("no key was created: add --key-file FILE for signed requests")
     for kind, accounts in info["accounts"].items():
         click.echo(f"{kind + ' accounts':<16}{', '.join(map(str, accounts))}")
 
@@ -202,7 +200,7 @@ def _signals_that_stop() -> Iterator[list[int]]:
     try:
         with suppress(KeyboardInterrupt):
             yield signals
-        click.echo("stopped", err=True)
+        note("stopped")
     finally:
         for name, handler in before.items():
             signal.signal(name, handler)
@@ -259,7 +257,7 @@ def registered(name: str, base_url: str, key_id: str, key_file: Path) -> Iterato
         "private_key": key_file.absolute(),
     }
     path = _core._save_profile(name, entry, replace=True)
-    click.echo(f"added the profile {name} to {path} until the sandbox ends", err=True)
+    note(f"added the profile {name} to {path} until the sandbox ends")
     try:
         yield
     finally:
@@ -273,17 +271,16 @@ def _remove_profile(name: str, entry: dict[str, Any]) -> None:
         if found is None:
             return
         if any(found.get(member) != value for member, value in entry.items()):
-            click.echo(f"kept the profile {name}: it was changed in the meantime", err=True)
+            note(f"kept the profile {name}: it was changed in the meantime")
             return
         _core._remove_profile(name)
     except (BoardlotError, OSError) as error:
-        click.echo(
+        note(
             f"boardlot: the profile {name} is still there: {error}; remove it with "
-            f"`boardlot profile remove {name}`",
-            err=True,
+            f"`boardlot profile remove {name}`"
         )
     else:
-        click.echo(f"removed the profile {name}", err=True)
+        note(f"removed the profile {name}")
 
 
 def _is_of_sandbox(entry: dict[str, Any]) -> bool:

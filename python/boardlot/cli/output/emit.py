@@ -18,6 +18,7 @@ from boardlot._support.progress import Bar
 from boardlot.cli.files import check_writable, same_file
 from boardlot.cli.output.fields import Fields, check_choice, chosen_pages
 from boardlot.cli.output.formats import Writer
+from boardlot.cli.output.terminal import note
 from boardlot.cli.settings import FORMATS, Settings
 
 # The suffix of a file that is not complete yet.
@@ -49,7 +50,7 @@ def emit(settings: Settings, records: Any, key_columns: Any = ()) -> None:
         file.flush()
     show_range(records)
     if settings.out is not None:
-        click.echo(f"wrote {counted(progress.done, 'row')} to {settings.out}", err=True)
+        note(f"wrote {counted(progress.done, 'row')} to {settings.out}")
 
 
 def show_row(row: dict[str, Any]) -> None:
@@ -65,7 +66,7 @@ def show_range(records: Any) -> None:
     """Say which range of time a pager has read, if it is one of a range."""
     if (span := getattr(records, "range", None)) is not None:
         start, end = (time.isoformat().replace("+00:00", "Z") for time in span)
-        click.echo(f"time range: {start} to {end}", err=True)
+        note(f"time range: {start} to {end}")
 
 
 def emit_bytes(settings: Settings, data: bytes) -> None:
@@ -163,6 +164,7 @@ def progress_bar(settings: Settings, records: Any, rows: int = 0) -> Bar:
         rows: How many have arrived before.
     """
     rows_hidden = settings.out is not None or not sys.stdout.isatty()
-    shown = rows_hidden and hasattr(records, "pages") and sys.stderr.isatty()
+    hidden = settings.quiet or settings.log_format == "json"
+    shown = rows_hidden and hasattr(records, "pages") and sys.stderr.isatty() and not hidden
     total = (lambda: records.total) if shown else None
     return Bar("fetched", "rows", total, leave=False, done=rows, shown=shown)

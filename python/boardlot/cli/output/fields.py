@@ -16,6 +16,7 @@ import click
 from boardlot._core import Records
 from boardlot._support.cell_format import clean
 from boardlot._support.clients import did_you_mean
+from boardlot.cli.output.terminal import note
 from boardlot.cli.settings import Settings
 
 Rows = Sequence[Mapping[str, Any]]
@@ -71,10 +72,9 @@ class Fields:
         known = {*names, *self._reported}
         new = [name for name in names_of(page) if name not in known]
         for name in new:
-            click.echo(
+            note(
                 f"boardlot: the field {clean(name)} first appeared after the header was written "
-                "and is left out; --format jsonl includes it",
-                err=True,
+                "and is left out; --format jsonl includes it"
             )
         self._reported.update(new)
 

@@ -17,7 +17,7 @@ from boardlot._core import Records
 from boardlot._support import tables
 from boardlot._support.cell_format import counted, escaped
 from boardlot.cli.output.fields import Fields, Rows, names_of
-from boardlot.cli.output.terminal import coloured, coloured_json
+from boardlot.cli.output.terminal import coloured, coloured_json, note
 
 # Control characters, and those that change the direction of text: always escaped in JSON.
 CONTROL = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -68,7 +68,7 @@ class Table(Writer):
         if self._stdout:
             line = f"{counted(self._rows, 'row')}{more}"
             width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
-            click.echo("\n".join(tables.wrapped(line, width)), err=True)
+            note("\n".join(tables.wrapped(line, width)))
 
     def _start(self, page: Any) -> None:
         self._started = True

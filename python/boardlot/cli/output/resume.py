@@ -33,6 +33,7 @@ from boardlot.cli.output.emit import (
     show_range,
 )
 from boardlot.cli.output.fields import Fields
+from boardlot.cli.output.terminal import note
 from boardlot.cli.settings import FORMATS, Settings
 from boardlot.errors import ConfigError
 
@@ -226,12 +227,10 @@ def _finish(settings: Settings, state: State, file: Path, out: Path) -> None:
         remove(part)
     if part.exists() and part.stat().st_size == state.length:
         replace_file(part, out, settings.force)
-        click.echo(f"wrote {counted(state.rows, 'row')} to {settings.out}", err=True)
+        note(f"wrote {counted(state.rows, 'row')} to {settings.out}")
     elif out.exists() and out.stat().st_size == state.length:
         remove(part)
-        click.echo(
-            f"{settings.out} is complete: {counted(state.rows, 'row')}; nothing to do", err=True
-        )
+        note(f"{settings.out} is complete: {counted(state.rows, 'row')}; nothing to do")
     else:
         raise click.UsageError(
             f"{settings.out} is not the file that --resume {file} records: "

@@ -1,11 +1,19 @@
-"""Text that may be sent to a terminal: colours, also for JSON."""
+"""Text that may be sent to a terminal: colours, also for JSON, and the lines on stderr."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from typing import Any
 
 import click
+
+from boardlot._support.cell_format import escaped
+from boardlot.cli.settings import Settings
 
 # A text, with the colon after it if it is a name; or a number or a word.
 TOKEN = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d[\d.eE+-]*|\btrue\b|\bfalse\b|\bnull\b)')
@@ -28,3 +36,49 @@ def _coloured(found: re.Match[str]) -> str:
 def coloured() -> bool:
     """True if a terminal may be sent colours: https://no-color.org."""
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def note(message: str, level: str = "info", text: str | None = None) -> None:
+    """Write a line about what the command does to stderr, where a person may read another text."""
+    context = click.get_current_context(silent=True)
+    settings = context.find_object(Settings) if context else None
+    write(settings or Settings(), level, message, text or message)
+
+
+def write(settings: Settings, level: str, message: str, text: str, **members: Any) -> None:
+    """Write to stderr: with `--log-format json` an object in a line, otherwise `text`.
+
+    With `--quiet`, only errors are written.
+    """
+    if settings.quiet and level != "error":
+        return
+    if settings.log_format == "json":
+        time = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        given = {name: value for name, value in members.items() if value not in (None, "")}
+        text = json.dumps({"time": time, "level": level, "message": message, **given}, default=str)
+    click.echo(text, err=True)
+
+
+@contextmanager
+def logged_requests(settings: Settings) -> Iterator[None]:
+    """Write boardlot's log to stderr, which has no secrets, queries or bodies."""
+    import logging
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            names = ("endpoint", "method", "host", "path", "status", "duration", "attempt")
+            members = {name: getattr(record, name, None) for name in names}
+            level, message = record.levelname.lower(), record.getMessage()
+            text = f"{record.name}: {message}"
+            write(settings, level, message, escaped(text), logger=record.name, **members)
+
+    logger, handler = logging.getLogger("boardlot"), Handler()
+    logger.addHandler(handler)
+    before, logger.propagate = (logger.level, logger.propagate), False
+    logger.setLevel(logging.DEBUG)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before[0])
+        logger.propagate = before[1]

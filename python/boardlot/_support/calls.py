@@ -1,0 +1,170 @@
+"""What to write instead of a call with wrong arguments, or of a result that was not awaited.
+
+Used by everything that users call: Python functions by `explained`, compiled ones by `#[gated]`.
+"""
+
+from __future__ import annotations
+
+from boardlot import _core
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, TypeVar
+
+    Thing = TypeVar("Thing", bound="Callable[..., Any]")
+
+# `functools`, `inspect` and `types` would take longer to import than boardlot.
+CO_COROUTINE = 0x80
+COPIED = ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__")
+
+
+def explained(thing: Thing) -> Thing:
+    """The same function, or class with its public methods, whose wrong calls say what to write."""
+    if not isinstance(thing, type):
+        return _function(thing, is_method=False)  # type: ignore[no-any-return]
+    for name, member in list(vars(thing).items()):
+        if type(member) is type(explained) and (name == "__init__" or not name.startswith("_")):
+            setattr(thing, name, _function(member, is_method=True))
+    return thing
+
+
+def _function(function: Any, is_method: bool) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            better = _better(error, function, args[is_method:], kwargs)
+            if better is None:
+                raise
+            raise better from None
+
+    for name in COPIED:
+        setattr(call, name, getattr(function, name))
+    call.__wrapped__ = function  # type: ignore[attr-defined]
+    return AsyncMethod(call) if function.__code__.co_flags & CO_COROUTINE else call
+
+
+MethodType: Any = type(explained.__get__(0))
+
+
+class AsyncMethod:
+    """An async method whose wrong calls, and results that were not awaited, say what to write.
+
+    It passes for its function, as a wrapper of the package `wrapt` does: `inspect` and
+    `unittest.mock` see an async function.
+    """
+
+    __class__ = property(lambda _: type(explained))
+
+    def __init__(self, call: Any) -> None:
+        self._call = call
+        self.__wrapped__ = call.__wrapped__
+        for name in COPIED:
+            setattr(self, name, getattr(call, name))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(vars(self)["__wrapped__"], name)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Unawaited:
+        return Unawaited(self._call(*args, **kwargs), self.__name__)
+
+
+class Unawaited:
+    """The coroutine of an async method; whatever is done with it but `await` is a mistake."""
+
+    __slots__ = ("__weakref__", "_coroutine", "_method")
+
+    def __init__(self, coroutine: Any, method: str) -> None:
+        self._coroutine = coroutine
+        self._method = method
+
+    def __await__(self) -> Any:
+        return self._coroutine.__await__()
+
+    def send(self, value: Any) -> Any:
+        return self._coroutine.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        return self._coroutine.throw(*error)
+
+    def close(self) -> None:
+        self._coroutine.close()
+
+    def __repr__(self) -> str:
+        return repr(self._coroutine)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("_", "cr_")):
+            return getattr(self._coroutine, name)
+        text = f"{type(self).__name__!r} object has no attribute {name!r}: {self._advice()}"
+        raise AttributeError(text)
+
+    def __iter__(self) -> Any:
+        raise TypeError(f"this is no result yet: {self._advice()}")
+
+    def __getitem__(self, key: object) -> Any:
+        self.__iter__()
+
+    def __len__(self) -> int:
+        return self.__iter__()  # type: ignore[no-any-return]
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _advice(self) -> str:
+        return f"{self._method} returns an awaitable; write `await` before the call"
+
+
+def _better(
+    error: TypeError, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> TypeError | None:
+    """A better error for a call that did not begin; none if the arguments are all known."""
+    traceback = error.__traceback__
+    if traceback is None or traceback.tb_next is not None:
+        return None
+    from inspect import Parameter, signature
+
+    parameters = [it for it in signature(function).parameters.values() if it.name != "self"]
+
+    def names(*kinds: Any) -> list[str]:
+        return [it.name for it in parameters if it.kind in kinds]
+
+    positional = names(Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    named = names(Parameter.KEYWORD_ONLY)
+    others = () if names(Parameter.VAR_POSITIONAL) else args[len(positional) :]
+    known = {*positional, *named, *(kwargs if names(Parameter.VAR_KEYWORD) else ())}
+    unknown = {name: value for name, value in kwargs.items() if name not in known}
+    if not others and not unknown:
+        return None
+    name = function.__qualname__.removesuffix(".__init__")
+    return wrong_call(name, positional, named, others, unknown)
+
+
+def wrong_call(
+    function: str,
+    positional: list[str],
+    named: list[str],
+    others: Sequence[Any] | None,
+    unknown: Mapping[str, Any] | None,
+) -> TypeError:
+    """The error of a call with `others` by position and `unknown` by name. Shows no value."""
+    for name in unknown or ():
+        nearest = _core._did_you_mean(name, [*positional, *named])
+        return TypeError(f"{function}() got an unexpected keyword argument {name!r}{nearest}")
+    count = len(positional)
+    names = f" ({', '.join(positional)})" if positional else ""
+    takes = f"{function}() takes {count} positional argument{'s' * (count != 1)}{names}"
+    given = count + len(others or ())
+    if not named:
+        return TypeError(f"{takes} but {given} were given")
+    name = "start" if "start" in named and _is_time((others or [None])[0]) else named[0]
+    listed = f" (the names are {', '.join(named)})" if 1 < len(named) < 8 else ""
+    return TypeError(f"{takes}; pass the next one by name, such as {name}=...{listed}")
+
+
+def _is_time(value: object) -> bool:
+    return hasattr(value, "isoformat") or (isinstance(value, str) and value[4:5] == "-")

@@ -1,0 +1,64 @@
+"""What goes to stderr: everything, errors alone, also each request, or one object a line."""
+
+import json
+import os
+
+import boardlot as bl
+import pytest
+
+ACCOUNT = "281756"
+
+
+@pytest.mark.parametrize("options", [["-q"], ["--quiet", "-v"], ["--log-format", "json", "-q"]])
+def test_quiet_leaves_errors_alone(options, live):
+    done = live(*options, "fills", ACCOUNT, "HK", "--limit", "1", "--format", "jsonl")
+    assert (done.status, done.err) == (0, "") and len(done.out.splitlines()) == 1
+    assert "not a known account" in live(*options, "sim-orders", ACCOUNT).err
+
+
+def test_verbose_shows_each_request_and_no_longer_than_the_command(live):
+    done = live("dividends", "HK.00700", "-v", "--format", "json")
+    (line,) = done.err.splitlines()
+    assert line.startswith("boardlot.http: GET ") and "/dividends -> 200 in " in line
+    assert live("dividends", "HK.00700", "--format", "json").err == ""
+
+
+def test_json_is_one_object_a_line_without_secrets(live, service, tmp_path):
+    out = tmp_path / "fills.csv"
+    done = live("--log-format", "json", "-v", "fills", ACCOUNT, "HK", "--out", out)
+    lines = [json.loads(line) for line in done.err.splitlines()]
+    assert done.status == 0 and {line["level"] for line in lines} == {"debug", "info"}
+    requests = [line for line in lines if line.get("logger") == "boardlot.http"]
+    assert requests[0]["status"] == 200 and requests[0]["attempt"] == 1
+    assert lines[-1]["message"].startswith("wrote ")
+    assert not any(word in done.err for word in ("Bearer", "X-Signature", "PRIVATE", "query"))
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "level", "says"),
+    [
+        (["sim-orders", ACCOUNT], 1, "error", "acc_id 281756 is not a known account"),
+        (["dividends"], 2, "error", "Missing argument"),
+        (["archive", "update", "a.db", "--dividends", "HK.99999"], 1, "error", "HK.99999"),
+    ],
+)
+def test_a_failure_in_json_says_why(command, status, level, says, live, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = live("--log-format", "json", *command)
+    lines = [json.loads(line) for line in done.err.splitlines()]
+    assert done.status == status
+    assert [line["level"] for line in lines if says in line["message"]] == [level], lines
+    assert "Traceback" not in done.err
+
+
+def test_a_new_key_is_encrypted_with_the_passphrase_of_a_file(boardlot, tmp_path):
+    file, passphrase = tmp_path / "key.pem", tmp_path / "passphrase"
+    passphrase.write_text("correct horse\n")
+    passphrase.chmod(0o600)
+    done = boardlot("keygen", file, "--passphrase-file", passphrase)
+    assert done.status == 0 and file.read_text().startswith("-----BEGIN ENCRYPTED PRIVATE KEY")
+    with pytest.raises(bl.ConfigError, match="encrypted"):
+        bl.ApiKey("app-key", file)
+    assert bl.ApiKey("app-key", file, password="correct horse").public_key_pem() == done.out
+    if os.name == "posix":
+        assert file.stat().st_mode & 0o777 == 0o600
