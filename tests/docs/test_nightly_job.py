@@ -1,6 +1,7 @@
 """docs/nightly-job.md as written: a week of nights, of which some fail."""
 
 import configparser
+import json
 import os
 import re
 import signal
@@ -185,9 +186,11 @@ def run_week(machine, sandbox, has_disk):
     assert machine.night() == (0, "")
     assert sorted(machine.kept(), key=str) == sorted(rows, key=str)
     left = {file.name for file in machine.folder.iterdir()} - {"trades.db-shm", "trades.db-wal"}
-    assert left == {"trades.db", "nightly", "alert", "nightly.log"}
-    log = (machine.folder / "nightly.log").read_text()
-    assert "Log in again" in log and "of a test" not in log
+    assert left == {"trades.db", "nightly", "alert", "nightly.jsonl"}
+    log = (machine.folder / "nightly.jsonl").read_text()
+    lines = [json.loads(line) for line in log.splitlines() if line]
+    assert {line["level"] for line in lines} == {"error"} and "of a test" not in log
+    assert sum(line["message"] == "exit status 1" for line in lines) >= 2
 
 
 def ids(rows):
