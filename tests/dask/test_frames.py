@@ -28,14 +28,20 @@ class Service:
     """A sandbox, and clients of it that can be sent to workers."""
 
     def __init__(self, sandbox, folder, clients):
-        self.sandbox, self._clients = sandbox, clients
+        self.sandbox, self._clients, self.key_file = sandbox, clients, folder / "key.pem"
         self._auth = bl.ApiKey(*uploaded_key(sandbox, folder))
-        self.key_file = folder / "key.pem"
 
     def client(self, **options):
-        return self._clients.enter_context(
-            bl.Client(self.sandbox.base_url, auth=self._auth, **options)
+        client = bl.Client(self.sandbox.base_url, auth=self._auth, **options)
+        return self._clients.enter_context(client)
+
+    def dividends(self, symbols, npartitions=2, **options):
+        return boardlot_dask.from_keys(
+            self.client(), "dividends", symbols, npartitions=npartitions, **options
         )
+
+    def fills(self, span):
+        return self.client().fills_history(**ACCOUNT, **span).to_pandas()
 
 
 @pytest.fixture(scope="module")
@@ -64,25 +70,25 @@ def ranged(client, span, npartitions=6, **options):
 
 
 def test_keys_come_back_in_their_order_with_declared_types(service, cluster):
-    frame = boardlot_dask.from_keys(service.client(), "dividends", SYMBOLS, npartitions=3)
+    frame = service.dividends(SYMBOLS, npartitions=3)
     assert frame.npartitions == 3
     fetched = frame.compute()
     assert fetched["symbol"].drop_duplicates().tolist() == [s for s in SYMBOLS if s != "MY.1155"]
     assert fetched.dtypes.to_dict() == frame.dtypes.to_dict()
-    types = {name: str(kind) for name, kind in frame.dtypes.items()}
-    assert types["symbol"] == types["currency"] == "string"
-    assert types["ex_date"].startswith("datetime64") and types["payout_ratio"] == "float64"
+    names = ["symbol", "currency", "payout_ratio"]
+    assert list(map(str, frame.dtypes[names])) == ["string", "string", "float64"]
+    assert str(frame.dtypes["ex_date"]).startswith("datetime64")
     local = service.client().fetch_many("dividends", SYMBOLS).to_pandas()
     assert fetched["statement"].tolist() == local["statement"].tolist()
 
 
 def test_empty_partitions_have_the_types_of_the_others(service):
     symbols = ["HK.00700", "MY.1155"]
-    frame = boardlot_dask.from_keys(service.client(), "dividends", symbols, npartitions=2)
+    frame = service.dividends(symbols)
     parts = [part.compute(scheduler="synchronous") for part in frame.partitions]
     assert [len(part) > 0 for part in parts] == [True, False]
     assert parts[0].dtypes.to_dict() == parts[1].dtypes.to_dict() == frame.dtypes.to_dict()
-    none = boardlot_dask.from_keys(service.client(), "dividends", [], npartitions=4)
+    none = service.dividends([], npartitions=4)
     assert (none.npartitions, len(none.compute(scheduler="synchronous"))) == (1, 0)
 
 
@@ -91,13 +97,13 @@ def test_a_record_that_is_not_declared_needs_the_callers_columns(service):
     with pytest.raises(bl.ConfigError, match="does not show the fields of this record: pass meta="):
         boardlot_dask.from_keys(client, "plate_stocks", ["HK.BK1001"], npartitions=1)
     meta = client.fetch_many("plate_stocks", ["HK.BK1001"]).to_pandas()[["plate_code", "code"]]
-    keys = ["HK.BK1001"]
-    frame = boardlot_dask.from_keys(client, "plate_stocks", keys, npartitions=1, meta=meta)
+    asked = {"npartitions": 1, "meta": meta}
+    frame = boardlot_dask.from_keys(client, "plate_stocks", ["HK.BK1001"], **asked)
     assert frame.compute(scheduler="synchronous").shape == (500, 2)
 
 
 def test_a_range_holds_each_fill_once_in_the_services_order(service, cluster, span):
-    fills = service.client().fills_history(**ACCOUNT, **span).to_pandas()
+    fills = service.fills(span)
     assert len(fills) > 1000
     fetched = ranged(service.client(), span).compute()
     assert fetched["deal_id"].tolist() == fills["deal_id"].tolist()
@@ -109,8 +115,11 @@ def ids(fetched):
 
 
 def test_a_partition_that_fails_midway_is_tried_again_as_a_whole(service, cluster, span):
-    expected = ids(service.client().fills_history(**ACCOUNT, **span).to_pandas())
-    frame = ranged(service.client(max_retries=0), span, npartitions=6)
+    expected = ids(service.fills(span))
+    client = service.client(max_retries=0)
+    frame = ranged(client, span, npartitions=6)
+    # A frame outlives the client that made it.
+    client.close()
     service.sandbox.faults = bl.Faults(drop_rate=0.02, seed=5)
     try:
         fetched = frame.compute(retries=50)
@@ -119,42 +128,28 @@ def test_a_partition_that_fails_midway_is_tried_again_as_a_whole(service, cluste
     assert ids(fetched) == expected
 
 
-def test_a_frame_outlives_the_client_that_made_it(service, span):
-    client = service.client()
-    frame = ranged(client, span, npartitions=2)
-    client.close()
-    expected = ids(service.client().fills_history(**ACCOUNT, **span).to_pandas())
-    assert ids(frame.compute(scheduler="synchronous")) == expected
-
-
 def test_arguments_are_rejected_at_once(service, sent):
     client = service.client()
-    keys = boardlot_dask.from_keys
-    for call, words in [
-        (lambda: keys(client, "nothing", SYMBOLS, npartitions=1), "method is 'nothing'"),
-        (lambda: keys(client, "dividends", SYMBOLS, npartitions=0), "npartitions is 0"),
-        (lambda: keys(client, "dividends", [], npartitions=1, decimals="decimal"), "decimals is"),
-        (lambda: keys(client, "dividends", [], npartitions=1, workers=0), "workers is 0"),
-        (lambda: keys(client, "dividends", [], npartitions=1, rate_limit=-1.0), "rate_limit"),
-        (lambda: keys(object(), "dividends", [], npartitions=1), "a client or the name"),
-        (lambda: keys("absent", "dividends", [], npartitions=1), "profile"),
-        (
-            lambda: keys(client, "dividends", "HK.00700", npartitions=2),
-            "keys is a string",
-        ),
-        (
-            lambda: boardlot_dask.from_range(client, "dividends", **ACCOUNT, npartitions=1),
-            "method is 'dividends'; expected 'fills_history'",
-        ),
+    for change, words in [
+        ({"method": "nothing"}, "method is 'nothing'"),
+        ({"npartitions": 0}, "npartitions is 0"),
+        ({"decimals": "decimal"}, "decimals is"),
+        ({"workers": 0}, "workers is 0"),
+        ({"rate_limit": -1.0}, "rate_limit"),
+        ({"client_or_profile": object()}, "a client or the name"),
+        ({"client_or_profile": "absent"}, "profile"),
+        ({"keys": "HK.00700"}, "keys is a string"),
     ]:
+        asked = {"method": "dividends", "keys": SYMBOLS, "npartitions": 1, **change}
         with pytest.raises(bl.ConfigError, match=words):
-            call()
+            boardlot_dask.from_keys(**{"client_or_profile": client, **asked})
+    with pytest.raises(bl.ConfigError, match="'dividends'; expected 'fills_history'"):
+        boardlot_dask.from_range(client, "dividends", **ACCOUNT, npartitions=1)
     assert sent() == []
 
 
 def test_a_frame_holds_the_keys_path_and_not_the_key(service):
-    frame = boardlot_dask.from_keys(service.client(), "dividends", SYMBOLS, npartitions=2)
-    carried = pickle.dumps(frame)
+    carried = pickle.dumps(service.dividends(SYMBOLS))
     assert service.key_file.name.encode() in carried
     lines = service.key_file.read_text().splitlines()
     assert not any(line.encode() in carried for line in lines if len(line) > 20)
@@ -178,20 +173,17 @@ def test_headers_are_shown_nowhere_and_rejected_if_they_may_be_secrets(service, 
 
 def shares(arguments, partitions):
     """The rate limit of this process's client, in a worker."""
-    made = arguments.client(partitions).__reduce__()
-    return made[1][1].get("rate_limit")
+    return arguments.client(partitions).__reduce__()[1][1].get("rate_limit")
 
 
 def test_the_rate_limit_is_shared_out_among_the_processes(service, cluster):
     clients = WorkerClients(refer(service.client(rate_limit=90)), None)
 
     def limits(clients, partitions):
-        workers = list(cluster.nthreads())
-        asked = [
-            cluster.submit(shares, clients, partitions, workers=[worker], pure=False)
-            for worker in workers
-        ]
-        return cluster.gather(asked)
+        asked, workers = (clients, partitions), list(cluster.nthreads())
+        return cluster.gather(
+            [cluster.submit(shares, *asked, workers=[one], pure=False) for one in workers]
+        )
 
     assert limits(clients, 8) == [45.0, 45.0]
     assert limits(clients, 1) == [90.0, 90.0]
@@ -218,11 +210,8 @@ def test_a_pool_of_unknown_size_needs_an_option(service):
 
 
 def test_an_error_of_a_worker_is_the_clients_own(service, cluster):
-    frame = boardlot_dask.from_keys(
-        service.client(), "dividends", ["HK.00700", "HK.99999"], npartitions=2
-    )
     with pytest.raises(bl.InvalidSymbol, match=r"HK\.99999") as refused:
-        frame.compute()
+        service.dividends(["HK.00700", "HK.99999"]).compute()
     assert refused.value.code == -7
 
 
@@ -232,12 +221,12 @@ def test_only_the_columns_that_are_needed_are_made(service, span):
     made = dict(narrow.optimize().__dask_graph__())
     assert all("deal_id" not in repr(task) for task in made.values())
     fetched = narrow.compute(scheduler="synchronous")
-    fills = service.client().fills_history(**ACCOUNT, **span).to_pandas()
+    fills = service.fills(span)
     assert fetched.columns.tolist() == ["qty", "code"]
     assert fetched["qty"].tolist() == fills["qty"].tolist()
     totals = frame.groupby("code")["qty"].sum().compute(scheduler="synchronous")
     assert totals.to_dict() == fills.groupby("code")["qty"].sum().to_dict()
-    symbols = boardlot_dask.from_keys(service.client(), "dividends", SYMBOLS, npartitions=2)
+    symbols = service.dividends(SYMBOLS)
     assert symbols[["currency"]].compute(scheduler="synchronous").shape[1] == 1
     assert symbols["symbol"].compute(scheduler="synchronous").iloc[0] == "HK.00700"
     with dask.config.set(scheduler="synchronous"):
@@ -251,10 +240,7 @@ def test_several_accounts_have_a_column_of_their_own(service, span, npartitions)
     for account in accounts:
         made = [{**row, "deal_id": f"{account}-{row['deal_id']}"} for row in rows]
         service.sandbox.put("fills_history", made, account=account)
-    asked = {**span, "acc_id": accounts, "trd_market": "HK"}
-    frame = boardlot_dask.from_range(
-        service.client(), "fills_history", npartitions=npartitions, **asked
-    )
+    frame = ranged(service.client(), span, npartitions, acc_id=accounts)
     expected = service.client().fetch_many("fills_history", accounts, trd_market="HK", **span)
     fetched = frame.compute(scheduler="synchronous")
     assert fetched["acc_id"].tolist() == [row["acc_id"] for row in expected]

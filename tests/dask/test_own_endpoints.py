@@ -26,15 +26,13 @@ def test_many_keys_of_a_declared_endpoint_are_a_frame(client):
     frame = boardlot.dask.from_keys(client, KLINE, SYMBOLS, npartitions=2)
     computed = frame.compute(scheduler="synchronous")
     assert list(computed.columns) == ["symbol", "time", "open", "close", "volume"]
-    assert computed["symbol"].unique().tolist() == SYMBOLS
-    assert len(computed) == 450
+    assert computed["symbol"].unique().tolist() == SYMBOLS and len(computed) == 450
     assert isinstance(computed["time"].dtype, pd.DatetimeTZDtype)
     assert computed["volume"].dtype == "Int64"
     assert frame.dtypes.to_dict() == computed.dtypes.to_dict()
-
-
-def test_the_same_declaration_has_the_same_name_and_another_has_not(client):
-    name = boardlot.dask.from_keys(client, KLINE, SYMBOLS, npartitions=1)._name
-    assert boardlot.dask.from_keys(client, KLINE, SYMBOLS, npartitions=1)._name == name
+    # The same declaration has the same name, and another has not.
     other = bl.Endpoint("kline", "GET", KLINE.path, record={"time": "seconds"})
-    assert boardlot.dask.from_keys(client, other, SYMBOLS, npartitions=1)._name != name
+    again, others = (
+        boardlot.dask.from_keys(client, one, SYMBOLS, npartitions=2) for one in (KLINE, other)
+    )
+    assert again._name == frame._name != others._name

@@ -1,7 +1,5 @@
 """Dask frames as Parquet: whole files only, and a rerun that fetches what is missing."""
 
-import subprocess
-import sys
 from datetime import timedelta
 
 import boardlot as bl
@@ -13,6 +11,7 @@ pytest.importorskip("distributed")
 from boardlot.dask import from_keys, from_range, write_missing  # noqa: E402
 
 from ..support.keys import uploaded_key  # noqa: E402
+from ..support.processes import run_python  # noqa: E402
 
 SYMBOLS = ["HK.00700", "US.AAPL", "SG.D05", "HK.00005"]
 
@@ -87,21 +86,20 @@ def test_a_rerun_in_another_process_and_at_another_pace_is_the_same(client, tmp_
     keys = from_keys(client, "dividends", ["HK.00700"], npartitions=1)
     span = {"start": now - 10**12, "end": now, "npartitions": 3}
     fills = from_range(client, "fills_history", acc_id="281756", trd_market="HK", **span)
-    frames = [keys, fills, fills[fills["qty"] > 500]]
-    mine = [
-        [path.name for path in write_missing(frame, tmp_path / str(place))]
-        for place, frame in enumerate(frames)
-    ]
-    script = [MAKE_PARTS, client.base_url, auth.key_id, str(tmp_path / "key.pem"), str(now)]
-    ran = subprocess.run(
-        [sys.executable, "-c", *script], capture_output=True, check=True, text=True
-    )
-    assert [line.split() for line in ran.stdout.splitlines()] == mine
+    frames = enumerate([keys, fills, fills[fills["qty"] > 500]])
+    mine = [[part.name for part in write_missing(one, tmp_path / str(n))] for n, one in frames]
+    out, _ = run_python(MAKE_PARTS, client.base_url, auth.key_id, tmp_path / "key.pem", now)
+    assert [line.split() for line in out.splitlines()] == mine
     assert len({names[0] for names in mine}) == 3
 
 
 def test_a_rerun_fetches_only_what_is_missing(sandbox, client, tmp_path, one_by_one):
-    written = write_missing(dividends(client), tmp_path / "parts")
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    # What a killed run left is removed and not used.
+    (folder / ".part-00001-abc.writing").write_bytes(b"half")
+    written = write_missing(dividends(client), folder)
+    assert written == sorted(folder.iterdir())
     assert [path.name[:10] for path in written] == [f"part-0000{place}" for place in range(4)]
     before = written[0].stat().st_mtime_ns
     written[1].unlink()
@@ -148,14 +146,6 @@ def test_a_part_that_is_not_whole_is_written_again(kept, sandbox, client, tmp_pa
     assert write_missing(dividends(client), tmp_path) == [written[2]]
     assert fetched(sandbox, since) == 1
     assert [path.read_bytes() for path in written] == before
-
-
-def test_what_a_killed_run_left_is_removed_and_not_used(client, tmp_path, one_by_one):
-    folder = tmp_path / "parts"
-    folder.mkdir()
-    (folder / ".part-00001-abc.writing").write_bytes(b"half")
-    assert len(write_missing(dividends(client), folder)) == 4
-    assert all(path.suffix == ".parquet" for path in folder.iterdir())
 
 
 def test_a_folder_of_another_frame_is_rejected(sandbox, client, tmp_path, one_by_one):

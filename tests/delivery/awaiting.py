@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 import random
 import time
+from importlib import import_module
+from operator import methodcaller
 
 import boardlot as bl
 
@@ -14,29 +16,20 @@ from .tally import LONGEST, Tally, fills_of, ids, serve
 # Each reads rows from the pager's position and passes them to `take`; true at the end of all rows.
 async def by_next(pager, take):
     try:
-        take([await anext(pager)])
+        take(await anext(pager))
     except StopAsyncIteration:
         return True
     return False
 
 
-async def by_for(pager, take):
-    async for row in pager:
-        take([row])
-    return True
+def each(results):
+    async def step(pager, take):
+        with contextlib.suppress(bl.ConfigError):  # Everything was received before.
+            async for result in results(pager):
+                take(result)
+        return True
 
-
-async def by_pages(pager, take):
-    async for page in pager.pages():
-        take(page)
-    return True
-
-
-async def by_batches(pager, take):
-    with contextlib.suppress(bl.ConfigError):  # Everything was received before.
-        async for batch in pager.to_arrow(batches=True):
-            take(batch)
-    return True
+    return step
 
 
 async def by_parts(pager, take):
@@ -58,40 +51,34 @@ def whole(method):
 
 
 async def by_two_tasks(pager, take):
-    await asyncio.gather(by_for(pager, take), by_for(pager, take))
+    await asyncio.gather(*(MODES["for"](pager, take) for _ in range(2)))
     return True
 
 
 MODES = {
     "next": by_next,
-    "for": by_for,
-    "pages": by_pages,
-    "batches": by_batches,
+    "for": each(aiter),
+    "pages": each(methodcaller("pages")),
+    "batches": each(methodcaller("to_arrow", batches=True)),
     "parts": by_parts,
     "two_tasks": by_two_tasks,
     "all": whole("all"),
-    "arrow": whole("to_arrow"),
-    "pandas": whole("to_pandas"),
-    "polars": whole("to_polars"),
+    **{name: whole(f"to_{name}") for name in ("arrow", "pandas", "polars")},
 }
 
 
 # Each runs a step for at most so long; None where it was interrupted.
 async def in_wait_for(step, seconds):
-    try:
+    with contextlib.suppress(asyncio.TimeoutError):
         return await asyncio.wait_for(step, seconds)
-    except asyncio.TimeoutError:
-        return None
 
 
 async def in_cancelled_task(step, seconds):
     task = asyncio.ensure_future(step)
     await asyncio.sleep(seconds)  # time: a deadline is what is tried
     task.cancel()
-    try:
+    with contextlib.suppress(asyncio.CancelledError):
         return await task
-    except asyncio.CancelledError:
-        return None
 
 
 async def busy():
@@ -139,15 +126,11 @@ def main():
     options = options_of("modes", "loop")
     modes = options.modes.split(",")
     random.seed(options.seed)
-    if options.loop == "uvloop":
-        from uvloop import new_event_loop
-    else:
-        from asyncio import new_event_loop
 
     async def read_in_all_modes():
         return {mode: await read_for(options.seconds / len(modes), MODES[mode]) for mode in modes}
 
-    with contextlib.closing(new_event_loop()) as event_loop:
+    with contextlib.closing(import_module(options.loop).new_event_loop()) as event_loop:
         report(**event_loop.run_until_complete(read_in_all_modes()))
 
 

@@ -27,29 +27,20 @@ def interrupt(*_):
 
 
 # Each reads rows from the position of the pager to its end.
-def by_for(pager, taken):
-    append = taken.append
-    for row in pager:
-        append((row,))
+def each(results):
+    def step(pager, taken):
+        append = taken.append
+        with contextlib.suppress(bl.ConfigError):  # Everything was received before.
+            for result in results(pager):
+                append(result)
+
+    return step
 
 
 def by_next(pager, taken):
     """The usual form, in which CPython can drop a row."""
     while (row := next(pager, None)) is not None:
-        taken.append((row,))
-
-
-def by_pages(pager, taken):
-    append = taken.append
-    for page in pager.pages():
-        append(page)
-
-
-def by_batches(pager, taken):
-    append = taken.append
-    with contextlib.suppress(bl.ConfigError):  # Everything was received before.
-        for batch in pager.to_arrow(batches=True):
-            append(batch)
+        taken.append(row)
 
 
 def by(method, *arguments):
@@ -65,15 +56,13 @@ def by(method, *arguments):
 
 
 MODES = {
-    "for": by_for,
+    "for": each(iter),
     "next": by_next,
-    "pages": by_pages,
-    "batches": by_batches,
+    "pages": each(methodcaller("pages")),
+    "batches": each(methodcaller("to_arrow", batches=True)),
     "parts": by("all", 23),
     "all": by("all"),
-    "arrow": by("to_arrow"),
-    "pandas": by("to_pandas"),
-    "polars": by("to_polars"),
+    **{name: by(f"to_{name}") for name in ("arrow", "pandas", "polars")},
 }
 
 

@@ -13,6 +13,8 @@ import signal
 import sys
 import threading
 import traceback
+from functools import partial
+from operator import attrgetter, methodcaller
 
 import boardlot as bl
 
@@ -24,34 +26,27 @@ METHOD = "fills_history"
 ARGUMENTS, OPTIONS = CALLS[METHOD]
 TIME = response({"server_time_ms": "1790000000123"})
 
+FRAMES = ("to_arrow", "to_pandas", "to_polars")
 # Calls on a pager that is in use elsewhere. Those that need the page may refuse.
 PAGER = {
-    "checkpoint": lambda pager: pager.checkpoint(),
-    "total": lambda pager: pager.total,
-    "requests": lambda pager: pager.requests,
+    **{name: attrgetter(name) for name in ("total", "requests")},
+    **{name: methodcaller(name) for name in ("checkpoint", "pages", "all", *FRAMES)},
     "repr": repr,
     "iter": iter,
-    "pages": lambda pager: pager.pages(),
     "next": next,
     "next_page": lambda pager: next(pager.pages()),
-    "all": lambda pager: pager.all(),
     "all_some": lambda pager: pager.all(max_items=1),
-    "to_arrow": lambda pager: pager.to_arrow(),
     "batches": lambda pager: next(pager.to_arrow(batches=True)),
-    "to_pandas": lambda pager: pager.to_pandas(),
-    "to_polars": lambda pager: pager.to_polars(),
 }
 CLIENT = {
-    "server_time": lambda client: client.server_time(),
+    **{name: methodcaller(name) for name in ("server_time", "close")},
     "request": lambda client: client.request("GET", "/api/v1.0/server-time"),
     "explain": lambda client: client.explain("GET", "/api/v1.0/server-time"),
-    "base_url": lambda client: client.base_url,
-    "clock_offset": lambda client: client.clock_offset,
+    **{name: attrgetter(name) for name in ("base_url", "clock_offset")},
     "repr": repr,
     "new_pager": lambda client: getattr(client, METHOD)(*ARGUMENTS, **OPTIONS).checkpoint(),
-    "close": lambda client: client.close(),
 }
-WAITING = {"next", "next_page", "all", "all_some", "to_arrow", "batches", "to_pandas", "to_polars"}
+WAITING = {"next", "next_page", "all", "all_some", "batches", *FRAMES}
 # Of an `AsyncPager`: what is not awaited.
 ASYNC_PAGER = ("checkpoint", "total", "requests", "repr", "pages")
 ASYNC_CLIENT = ("explain", "base_url", "clock_offset", "repr")
@@ -123,8 +118,7 @@ def rest(pager):
     """The rows of a pager to its end, as far as a client that may have been closed allows."""
     rows = []
     with contextlib.suppress(bl.ConfigError):
-        for row in pager:
-            rows.append(row["n"])
+        rows.extend(row["n"] for row in pager)
     return rows
 
 
@@ -165,10 +159,6 @@ def in_a_hook(held, name, hook="on_request"):
         if hook == "on_response":
             held.release.set()  # It comes after the page.
         finished(held, call, rest(pager))
-
-
-def in_a_hook_after(held, name):
-    in_a_hook(held, name, "on_response")
 
 
 class Finalized:
@@ -229,7 +219,7 @@ def in_the_event_loop(held, name):
 PLACES = {
     "signal_handler": in_a_signal_handler,
     "on_request": in_a_hook,
-    "on_response": in_a_hook_after,
+    "on_response": partial(in_a_hook, hook="on_response"),
     "finalizer": in_a_finalizer,
     "thread": in_another_thread,
     "event_loop": in_the_event_loop,

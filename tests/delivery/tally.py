@@ -25,7 +25,9 @@ def fills_of(client, resume=None):
 
 
 def ids(rows):
-    """The ids in anything that a pager returns."""
+    """The ids in anything that a pager returns, or a row."""
+    if isinstance(rows, dict):
+        return [rows["deal_id"]]
     if hasattr(rows, "to_pylist"):
         rows = rows.to_pylist()
     elif hasattr(rows, "iloc"):

@@ -2,7 +2,6 @@
 never a row, and no row is lost by it. After an error of a hook or a log handler, the call has its
 result; that of a store is a StoreError."""
 
-import asyncio
 import dataclasses
 import enum
 import logging
@@ -14,8 +13,9 @@ import boardlot as bl
 import pytest
 
 from ..support.clients import MODES, run
-from ..support.paged_service import CALLS, PagedList, cursor_of
+from ..support.paged_service import PagedList, cursor_of, pager_over, rows_of
 from ..support.service import StandInService, response
+from ..support.stores import DictStore
 
 # The rows whose code raises: the first of the list, one in the middle of a page, the first and the
 # last of a page, and the last of the list.
@@ -28,7 +28,7 @@ class Armed:
     """Raises an error at some of the rows, once each."""
 
     def __init__(self, error):
-        self.error, self.left, self.calls = error, set(WRONG), 0
+        self.error, self.left = error, set(WRONG)
 
     def __call__(self, number):
         if number in self.left:
@@ -88,42 +88,29 @@ async def rows_and_errors(client, rows):
 @pytest.mark.parametrize("make", CLASSES, ids=lambda make: make.__name__)
 @pytest.mark.parametrize("mode", MODES)
 def test_security_48_an_error_of_a_row_class_is_raised_and_loses_no_row(mode, make, error):
-    args, kwargs = CALLS["plate_stocks"]
-    book = PagedList("plate_stocks", LENGTHS)
-
     async def use(client):
-        pager = client.pager("plate_stocks", *args, **kwargs)
+        pager = client.listing("plate_stocks")
         taken, errors = await rows_and_errors(client, pager.as_type(make(Armed(error))))
         assert [row.n for row in taken] == list(range(75))
         assert [type(each) for each in errors] == [expected(error)] * len(WRONG)
         if expected(error) is not error:
             assert [type(each.__cause__) for each in errors] == [error] * len(WRONG)
 
-    with StandInService(book) as server:
-        run(mode, server, use)
+    run(mode, PagedList("plate_stocks", LENGTHS), use)
 
 
 @pytest.mark.parametrize("error", RAISED, ids=lambda error: error.__name__)
 @pytest.mark.parametrize("make", CLASSES, ids=lambda make: make.__name__)
 def test_security_48_records_raise_it_too(make, error):
-    args, kwargs = CALLS["plate_stocks"]
-    with (
-        StandInService(PagedList("plate_stocks", LENGTHS)) as server,
-        bl.Client(server.base_url) as client,
-    ):
-        records = client.plate_stocks(*args, **kwargs).all()
-        armed = Armed(error)
-        for _ in WRONG:
-            armed.calls = 0
-            with pytest.raises(expected(error)):
-                records.as_type(make(armed))
-        armed.calls = 0
-        assert [row.n for row in records.as_type(make(armed))] == list(range(75))
+    records, armed = pager_over(*rows_of(LENGTHS)).all(), Armed(error)
+    for _ in WRONG:
+        with pytest.raises(expected(error)):
+            records.as_type(make(armed))
+    assert [row.n for row in records.as_type(make(armed))] == list(range(75))
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="signals of POSIX")
 def test_security_48_a_signal_handler_does_not_end_a_list_early():
-    args, kwargs = CALLS["plate_stocks"]
     book, handled = PagedList("plate_stocks", LENGTHS), threading.Event()
 
     def end(*_):
@@ -139,7 +126,7 @@ def test_security_48_a_signal_handler_does_not_end_a_list_early():
     before = signal.signal(signal.SIGALRM, end)
     try:
         with StandInService(service) as server, bl.Client(server.base_url) as client:
-            pager, rows = client.plate_stocks(*args, **kwargs), []
+            pager, rows = client.plate_stocks("HK.BK1001"), []
             with pytest.raises(RuntimeError) as caught:
                 for row in pager:
                     rows.append(row)
@@ -160,12 +147,6 @@ def reported(monkeypatch):
     return seen
 
 
-@pytest.fixture
-def server():
-    with StandInService(lambda _received: DIVIDENDS) as server:
-        yield server
-
-
 def raising(error):
     def callback(*_):
         raise error("from the caller's code")
@@ -178,57 +159,31 @@ def origins(errors):
     return [type(error.__cause__ or error) for error in errors]
 
 
-@pytest.mark.parametrize("error", RAISED, ids=lambda error: error.__name__)
-@pytest.mark.parametrize("hook", ["on_request", "on_response"])
-@pytest.mark.parametrize("mode", MODES)
-def test_a_hook_that_raises_is_reported_and_the_call_has_its_result(
-    server, reported, mode, hook, error
-):
-    async def use(client):
-        return [len(await client.call("dividends", "HK.00700")) for _ in range(3)]
-
-    assert run(mode, server, use, **{hook: raising(error)}) == [0, 0, 0]
-    assert origins(reported) == [error] * 3
+async def dividends(client):
+    return len(await client.call("dividends", "HK.00700"))
 
 
 @pytest.mark.parametrize("error", RAISED, ids=lambda error: error.__name__)
+@pytest.mark.parametrize("place", ["on_request", "on_response", "log handler"])
 @pytest.mark.parametrize("mode", MODES)
-def test_a_log_handler_that_raises_is_reported_and_the_call_has_its_result(
-    server, reported, mode, error, caplog, monkeypatch
+def test_a_hook_or_log_handler_that_raises_is_reported_and_the_call_has_its_result(
+    reported, mode, place, error, caplog, monkeypatch
 ):
-    async def use(client):
-        return len(await client.call("dividends", "HK.00700"))
-
-    caplog.set_level(logging.DEBUG, "boardlot.http")
-    monkeypatch.setattr(caplog.handler, "emit", raising(error))
-    assert run(mode, server, use) == 0
+    hooks = {place: raising(error)} if place.startswith("on_") else {}
+    if not hooks:
+        caplog.set_level(logging.DEBUG, "boardlot.http")
+        monkeypatch.setattr(caplog.handler, "emit", raising(error))
+    assert run(mode, lambda _: DIVIDENDS, dividends, **hooks) == 0
     assert origins(reported) == [error]
 
 
-class Store:
-    def __init__(self, method, error):
-        setattr(self, method, raising(error))
-
-    def load(self, key): ...
-
-    def save(self, key, value): ...
-
-    def delete(self, key): ...
-
-
 @pytest.mark.parametrize("error", RAISED, ids=lambda error: error.__name__)
 @pytest.mark.parametrize("mode", MODES)
-def test_a_token_store_that_raises_is_a_store_error(server, mode, error):
-    # The error of a mapping without the key means that there are no tokens.
-    expected = bl.LoginRequired if issubclass(error, KeyError) else bl.StoreError
-    auth = bl.OAuth("client", store=Store("load", error))
-
-    async def use(client):
-        with pytest.raises(expected, match="load raised"):
-            await client.call("dividends", "HK.00700")
-
-    run(mode, server, use, auth=auth)
-    assert server.received == []
+def test_a_token_store_that_raises_is_a_store_error(mode, error, monkeypatch):
+    monkeypatch.setattr(DictStore, "load", raising(error))
+    auth = bl.OAuth("client", store=DictStore())
+    with pytest.raises(bl.StoreError, match="load raised"):
+        run(mode, lambda _: pytest.fail("sent"), dividends, auth=auth)
 
 
 @pytest.mark.parametrize("error", [StopIteration, KeyboardInterrupt, LookupError])
@@ -237,11 +192,5 @@ def test_a_callable_for_a_passphrase_that_raises_is_a_store_error(tmp_path, erro
     store.save("http://127.0.0.1 client", b"tokens")
     asked = bl.EncryptedFileStore(tmp_path / "tokens", raising(error))
 
-    async def call():
-        async with bl.AsyncClient(
-            "http://127.0.0.1:1", auth=bl.OAuth("client", store=asked)
-        ) as client:
-            await client.dividends("HK.00700")
-
     with pytest.raises(bl.StoreError, match="raised"):
-        asyncio.run(call())
+        run("async", "http://127.0.0.1:1", dividends, auth=bl.OAuth("client", store=asked))

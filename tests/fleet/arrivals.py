@@ -7,6 +7,7 @@ import struct
 import threading
 import time
 from bisect import bisect_left
+from collections import Counter
 
 BODY = b'{"server_time_ms": "1790000000123"}'
 HEAD = b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n"
@@ -52,11 +53,7 @@ class Arrivals:
         return bisect_left(times, end) - bisect_left(times, start)
 
     def by_worker(self, start, end):
-        counts = {}
-        for at, worker in self.seen:
-            if start <= at < end:
-                counts[worker] = counts.get(worker, 0) + 1
-        return counts
+        return Counter(worker for at, worker in self.seen if start <= at < end)
 
 
 class _Connection:

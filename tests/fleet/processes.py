@@ -2,11 +2,8 @@
 
 import contextlib
 import json
-import os
-import subprocess
-import sys
 
-from ..support.processes import ROOT
+from ..support.processes import python
 from ..support.threads import wait_until
 
 
@@ -30,20 +27,9 @@ class Fleet:
         self.started += 1
         number = f"w{self.started}"
         settings = {"number": number, "base_url": self.arrivals.base_url, "limit": self.limit}
-        command = [
-            sys.executable,
-            "-m",
-            "tests.fleet.worker",
-            json.dumps({**settings, **self.shape}),
-        ]
-        self.workers[number] = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
-            env={**os.environ, "XDG_STATE_HOME": str(state), "HOME": str(state)},
-        )
+        code = "import json, sys, tests.fleet.worker as w; w.main(**json.loads(sys.argv[1]))"
+        environment = {"XDG_STATE_HOME": str(state), "HOME": str(state)}
+        self.workers[number] = python(code, json.dumps({**settings, **self.shape}), env=environment)
         return number
 
     def begin(self, numbers):
@@ -72,7 +58,5 @@ def fleet(*arguments, **shape):
         yield running
     finally:
         for worker in running.workers.values():
-            worker.kill()
-            worker.wait()
-            worker.stdin.close()
-            worker.stdout.close()
+            with worker:
+                worker.kill()

@@ -5,7 +5,6 @@ It prints a line when it is ready, begins at the first line that it reads, and e
 
 import asyncio
 import contextlib
-import json
 import sys
 import threading
 
@@ -13,11 +12,8 @@ import boardlot as bl
 
 
 def main(number, base_url, limit, threads, tasks):
-    options = {
-        "rate_limit": bl.RateLimit(**limit),
-        "headers": {"X-Worker": number},
-        "max_connections": 256,
-    }
+    options = {"rate_limit": bl.RateLimit(**limit), "headers": {"X-Worker": number}}
+    options["max_connections"] = 256
     done = threading.Event()
     print("ready", flush=True)
     sys.stdin.readline()
@@ -50,7 +46,3 @@ def main(number, base_url, limit, threads, tasks):
             await asyncio.gather(*asking, return_exceptions=True)
 
     asyncio.run(run())
-
-
-if __name__ == "__main__":
-    main(**json.loads(sys.argv[1]))

@@ -7,13 +7,12 @@ pyarrow, polars and DuckDB release the interpreter around each call of a stream.
 import asyncio
 import contextlib
 import gc
-import json
 import logging
 from functools import partial
 
 import boardlot as bl
-from boardlot._core import _pager_from_bodies
 
+from ..support.paged_service import pager_over
 from ..support.processes import options_of, report
 from ..support.stores import DictStore
 
@@ -22,7 +21,10 @@ FILLS = 60
 
 
 class Kept:
-    """Keeps what refers to it: only the collector finds both."""
+    """Keeps what it is given and itself: only the collector finds them."""
+
+    def __init__(self, *things):
+        self.itself, self.things = self, things
 
 
 class Callback:
@@ -54,12 +56,7 @@ def pager_of(sandbox):
 
 def broken_pager():
     """A pager whose second page is an error of the stream."""
-    bodies = []
-    for number, value in enumerate([1, True]):
-        page = {"stock_list": [{"code": value}]}
-        pagination = {"has_more": number == 0, "next_key": "second"}
-        bodies.append(json.dumps({"code": 0, "data": page, "pagination": pagination}).encode())
-    return _pager_from_bodies("plate_stocks", [("plate_code", "HK.BK1001")], bodies)
+    return pager_over([{"code": 1}], [{"code": True}])
 
 
 def pyarrow_uses():
@@ -70,8 +67,8 @@ def pyarrow_uses():
         return reader, reader.read_next_batch().num_rows
 
     def collected(pager):
-        kept = Kept()
-        kept.itself, (kept.reader, count) = kept, half_read(pager)
+        reader, count = half_read(pager)
+        Kept(reader)
         return count
 
     # Each returns how many rows it took; `None` if that is not known.
@@ -86,15 +83,10 @@ def pyarrow_uses():
 def polars_uses():
     import polars
 
-    def collected(pager):
-        kept = Kept()
-        kept.itself, kept.capsule = kept, pager.__arrow_c_stream__()
-        return 0
-
     return {
         "read": lambda pager: polars.DataFrame(pager).height,
         "a series": lambda pager: len(polars.Series(pager)),
-        "collected": collected,
+        "collected": lambda pager: Kept(pager.__arrow_c_stream__()) and 0,
     }
 
 
@@ -106,10 +98,10 @@ def duckdb_uses():
             return len(database.sql(query).fetchall())
 
     def collected(pager):
-        kept = Kept()
-        kept.itself, kept.database = kept, duckdb.connect()
-        kept.database.execute("select code from pager")
-        return len(kept.database.fetchmany(1)) and None
+        database = duckdb.connect()
+        database.execute("select code from pager")
+        Kept(database)
+        return len(database.fetchmany(1)) and None
 
     return {
         "read": lambda pager: fetched("select code from pager", pager),
@@ -145,24 +137,22 @@ def failed(name, use, _pager):
 # Code of the caller's that boardlot calls; each runs it once.
 
 
-def constructor(callback, sandbox):
+def row_class(callback):
     class Row:
         code: str
 
         def __init__(self, **_values):
             callback()
 
-    pager_of(sandbox).all(max_items=3).as_type(Row)
+    return Row
+
+
+def constructor(callback, sandbox):
+    pager_of(sandbox).all(max_items=3).as_type(row_class(callback))
 
 
 def constructor_of_a_pager(callback, sandbox):
-    class Row:
-        code: str
-
-        def __init__(self, **_values):
-            callback()
-
-    next(pager_of(sandbox).as_type(Row))
+    next(pager_of(sandbox).as_type(row_class(callback)))
 
 
 def comparison(callback, sandbox):
@@ -181,9 +171,7 @@ def finalizer(callback, sandbox):
         def __del__(self):
             callback()
 
-    kept = Finalized()
-    kept.itself = kept
-    del kept
+    Finalized()
     # Its rows make the collector run.
     assert len(list(pager_of(sandbox))) == FILLS - 1
     gc.collect()

@@ -89,20 +89,9 @@ def test_exact_decimals():
 def test_polars_types_without_pyarrow(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     frame = records(*ROWS).to_polars()
-    assert dict(frame.schema) == {
-        "code": pl.String,
-        "whole": pl.Int64,
-        "part": pl.Int64,
-        "number": pl.Float64,
-        "flag": pl.Boolean,
-        "maybe": pl.Boolean,
-        "price": pl.Float64,
-        "s": pl.Datetime("ms", "UTC"),
-        "ms": pl.Datetime("ms", "UTC"),
-        "us": pl.Datetime("us", "UTC"),
-        "day": pl.Date,
-        "pair": frame.schema["pair"],
-    }
+    types = [pl.String, pl.Int64, pl.Int64, pl.Float64, pl.Boolean, pl.Boolean, pl.Float64]
+    types += [pl.Datetime("ms", "UTC"), pl.Datetime("ms", "UTC"), pl.Datetime("us", "UTC"), pl.Date]
+    assert frame.schema == dict(zip(KINDS, [*types, frame.schema["pair"]], strict=True))
     assert frame["part"].to_list() == [BIG, None]
     exact = records(*ROWS).to_polars(decimals="decimal")
     assert exact["price"].to_list() == [Decimal("0.1"), None]
@@ -151,10 +140,9 @@ def test_columns_that_grow_in_parts_are_one_frame():
     last = [{"deal_id": "last", "price": "", "unknown": True, "updated_time": 0}]
     many, pager = long_pager(last)
     table = pager.to_arrow()
-    assert table.num_rows == len(many) + 1
-    assert table["deal_id"].to_pylist() == [*(fill["deal_id"] for fill in many), "last"]
-    assert table["price"].to_pylist() == [*(float(fill["price"]) for fill in many), None]
-    assert table["unknown"].to_pylist() == [*(None for _ in many), True]
+    expected = [(fill["deal_id"], float(fill["price"]), None) for fill in many]
+    columns = (table[name].to_pylist() for name in ("deal_id", "price", "unknown"))
+    assert list(zip(*columns, strict=True)) == [*expected, ("last", None, True)]
     assert table["updated_time"].null_count == 1
 
 

@@ -8,6 +8,8 @@ import pytest
 from boardlot._support import tables
 from boardlot.notebook import show, table_html
 
+from ..support.fake_records import FakeRecords
+
 # itables uses a part of pandas that will change in pandas 4.
 pytestmark = pytest.mark.filterwarnings("ignore:Series.values returning")
 
@@ -31,16 +33,8 @@ def test_numbers_of_an_enum_are_shown_with_their_name(orders):
 
 
 def test_an_unknown_number_is_shown_as_it_is(orders):
-    class Other:
-        schema = orders.schema
-
-        def __len__(self):
-            return 2
-
-        def __getitem__(self, key):
-            return [{"status": 99}, {"status": True}][key]
-
-    assert tables.text(Other(), columns=["status"]).splitlines()[2:4] == ["99", "True"]
+    other = FakeRecords([{"status": 99}, {"status": True}], orders.schema)
+    assert tables.text(other, columns=["status"]).splitlines()[2:4] == ["99", "True"]
 
 
 def test_the_table_has_the_typed_columns_and_the_names(orders):

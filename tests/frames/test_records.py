@@ -98,12 +98,3 @@ def test_any_records_are_the_dicts_that_json_makes_of_them(seed):
             rows = way(read(body))
             assert same(rows, expected), body
             spoil(rows)
-
-
-def test_values_that_stay_the_same_are_the_same_objects():
-    rows = [{"code": "HK.00700", "status": "FILLED_ALL", "price": str(n)} for n in range(3)]
-    body = json.dumps({"ret_code": 0, "data": {"orders": rows}}, separators=(",", ":")).encode()
-    dicts = _core._response_parser("sim_orders", [("acc_id", "1")])(body).to_dicts()
-    assert dicts == rows
-    for key in ("code", "status"):
-        assert len({id(row[key]) for row in dicts}) == 1

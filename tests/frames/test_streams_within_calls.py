@@ -7,16 +7,7 @@ import pytest
 from ..support.processes import run_child, run_python
 from .stream_callbacks import CALLERS, USES
 
-engines = pytest.mark.parametrize(
-    "engine",
-    [
-        pytest.param(
-            engine,
-            marks=pytest.mark.skipif(not find_spec(engine), reason=f"{engine} is not installed"),
-        )
-        for engine in USES
-    ],
-)
+engines = pytest.mark.parametrize("engine", list(filter(find_spec, USES)))
 
 
 @engines
@@ -47,9 +38,7 @@ class Late:
             pass
 
 def hold():
-    held = Kept()
-    held.itself, held.capsule, held.late = held, pager_of(sandbox).__arrow_c_stream__(), Late()
-    return held
+    return Kept(pager_of(sandbox).__arrow_c_stream__(), Late())
 
 USE(pager_of(sandbox))
 atexit.register(lambda: USE(pager_of(sandbox)))

@@ -1,6 +1,7 @@
 """Tables of records: what they show, how wide they are, and that nothing in them is obeyed."""
 
-from html.parser import HTMLParser
+import html
+import re
 
 import pytest
 from boardlot._support import tables
@@ -56,14 +57,17 @@ def test_a_million_rows_are_sliced_and_never_iterated(show, max_rows):
     assert "1,000,000 rows × 7 columns" in show(Endless(schema=FILL), max_rows=max_rows)
 
 
-def test_empty_results():
-    assert tables.text(FakeRecords()) == "0 rows × 0 columns"
-    lines = tables.text(FakeRecords(schema=FILL), width=120).splitlines()
-    assert lines[0].split()[:2] == ["trd_side", "code"]
-    assert lines[-1] == "0 rows × 7 columns"
-    assert tables.text([{}, {}]) == "2 rows × 0 columns"
-    assert "0 rows × 7 columns" in tables.html(FakeRecords(schema=FILL))
-    assert "2 rows × 0 columns" in tables.html([{}, {}])
+@pytest.mark.parametrize(
+    ("records", "count"),
+    [
+        (FakeRecords(), "0 rows × 0"),
+        (FakeRecords(schema=FILL), "0 rows × 7"),
+        ([{}, {}], "2 rows × 0"),
+    ],
+)
+def test_empty_results(records, count):
+    assert tables.text(records, width=120).splitlines()[-1] == f"{count} columns"
+    assert f"{count} columns" in tables.html(records)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +79,6 @@ def test_empty_results():
         ("us", -1, "1969-12-31 23:59:59.999999"),
         ("ms", 0, "–"),
         ("us", "", "–"),
-        ("us", "0", "–"),
         ("ms", None, "–"),
         # A value that is not a time in the declared unit is shown unchanged.
         ("ms", 2**63 - 1, "9223372036854775807"),
@@ -109,17 +112,12 @@ def test_unknown_fields_follow_the_declared_ones():
     assert [line[-6:] for line in lines[3:5]] == ["    12", "   1.5"]
 
 
-def test_decimals_longer_than_a_cell_keep_their_digits():
-    values = ["1." + "3" * 30, "9" * 30, "5"]
-    rows = [{"n": value} for value in values]
-    lines = tables.text(FakeRecords(rows, (Field("n", "decimal"),)), width=80).splitlines()
-    assert [line.strip() for line in lines[2:5]] == values
-
-
-def test_long_text_is_cut_with_an_ellipsis():
-    line = tables.text([{"name": "長" * 1000}], width=30).splitlines()[2]
-    assert line == "長" * 14 + "…"
+def test_long_text_is_cut_with_an_ellipsis_and_decimals_keep_their_digits():
+    assert tables.text([{"name": "長" * 1000}], width=30).splitlines()[2] == "長" * 14 + "…"
     assert tables.text([{"name": "x" * 1000}], width=80).splitlines()[2] == "x" * 39 + "…"
+    values = ["1." + "3" * 30, "9" * 30, "5"]
+    records = FakeRecords([{"n": value} for value in values], (Field("n", "decimal"),))
+    assert list(map(str.strip, tables.text(records, width=80).splitlines()[2:5])) == values
 
 
 def test_control_characters_are_shown_and_not_sent():
@@ -132,38 +130,16 @@ def test_control_characters_are_shown_and_not_sent():
     assert len(tables.text(records, width=200).splitlines()) == 5
 
 
-class Seen(HTMLParser):
-    """The page as a browser would see it: the tags, their attributes and the text."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.tags = []
-        self.titles = []
-        self.names = set()
-        self.words = []
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.names |= {name for name, _ in attrs}
-        self.titles += [value or "" for name, value in attrs if name == "title"]
-
-    def handle_data(self, data):
-        self.words.append(data)
-
-
 def test_html_is_escaped_everywhere():
     evil = '"><img src=x onerror=alert(1)>' * 4
     records = FakeRecords([{"name": evil, evil: evil}], (Field("name", evil, evil, evil),))
-    seen = Seen(tables.html(records))
-    assert set(seen.tags) == {"div", "table", "thead", "tbody", "tr", "th", "td"}
-    assert seen.names == {"class", "style", "title"}
-    assert evil in seen.titles
+    page = tables.html(records)
+    assert set(re.findall(r"<(\w+)", page)) == {"div", "table", "thead", "tbody", "tr", "th", "td"}
+    assert html.escape(evil) in page and evil not in page
 
 
 def test_html_headers_show_kind_unit_and_meaning():
-    seen = Seen(tables.html(fills(2)))
-    assert "text: Side, such as BUY" in seen.titles
-    assert "decimal (HKD)" in seen.titles
-    assert "timestamp (us): Created time" in seen.titles
-    assert "UTC" in seen.words
+    page = tables.html(fills(2))
+    for title in ("text: Side, such as BUY", "decimal (HKD)", "timestamp (us): Created time"):
+        assert f'title="{title}"' in page
+    assert ">UTC<" in page

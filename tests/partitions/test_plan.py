@@ -1,8 +1,7 @@
 """The plan: every row in exactly one partition, whatever the borders and filters are."""
 
 import pickle
-from datetime import datetime, timedelta, timezone
-from itertools import count
+from datetime import timedelta
 
 import boardlot as bl
 import pytest
@@ -10,32 +9,13 @@ from boardlot._support.partitions import Condition, Filters, Query, plan, refer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from .rows import BASE, CODES, COMPARE, fills
+from .rows import BASE, CODES, COMPARE, EPOCH, account_of, at, fills
 
-ACCOUNTS = count(500_000)
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 QUICK = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 # Few microseconds, so that many rows have the same time, and many a time at a border.
 TIMES = st.lists(st.integers(1, 30), max_size=60)
-
-
-def at(micros):
-    return EPOCH + timedelta(microseconds=BASE + micros)
-
-
-def account_of(sandbox, rows):
-    account = str(next(ACCOUNTS))
-    sandbox.put("fills_history", rows, account=account)
-    return account
-
-
-def ids(client, partitions, columns=("deal_id",)):
-    """The ids that each partition reads."""
-    return [
-        [row["deal_id"] for row in partition.read(client, columns)[1]] for partition in partitions
-    ]
 
 
 @QUICK
@@ -50,9 +30,9 @@ def test_every_row_is_in_exactly_one_partition(sandbox, client, times, parts, bo
     expected = [fill["deal_id"] for fill in client.fills_history(**arguments)]
     partitions = plan(client, Query.of("fills_history", arguments), parts)
     assert len(partitions) == min(parts, end - start)
-    read = ids(client, partitions)
+    read = [row["deal_id"] for part in partitions for row in part.read(client, ["deal_id"])[1]]
     # In the order of the list, so also none twice.
-    assert [each for part in read for each in part] == expected
+    assert read == expected
     inside = {r["deal_id"] for r in rows if BASE + start < r["updated_time"] < BASE + end}
     assert inside <= set(expected)
 

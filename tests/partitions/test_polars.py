@@ -2,34 +2,25 @@
 
 import importlib
 import sys
-from datetime import datetime, timedelta, timezone
-from itertools import count
 
 import boardlot as bl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from .rows import BASE, CODES, COMPARE, fills
+from .rows import BASE, CODES, COMPARE, account_of, at, fills
 
 pl = pytest.importorskip("polars")
 
 import boardlot.polars  # noqa: E402
 
-ACCOUNTS = count(700_000)
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 ENGINES = ["in-memory", "streaming"]
-
-
-def at(micros):
-    return EPOCH + timedelta(microseconds=BASE + micros)
 
 
 @pytest.fixture(scope="module")
 def listed(sandbox, client):
     """A scan of 120 fills, and what `fills_history` makes of them."""
-    account = str(next(ACCOUNTS))
-    sandbox.put("fills_history", fills([n // 3 for n in range(3, 123)]), account=account)
+    account = account_of(sandbox, fills([n // 3 for n in range(3, 123)]))
     arguments = {"acc_id": account, "trd_market": "HK", "start": at(0), "end": at(60)}
     lazy = boardlot.polars.scan(client, "fills_history", **arguments)
     return lazy, client.fills_history(**arguments).to_polars()
@@ -43,12 +34,14 @@ def sent(sandbox):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_scan_is_what_to_polars_returns(listed, sent, engine):
+def test_a_scan_is_what_to_polars_returns(listed, sent, engine, tmp_path):
     lazy, eager = listed
     assert lazy.collect_schema() == eager.schema
     assert sent() == []
     assert lazy.collect(engine=engine).equals(eager)
     assert len(sent()) == 3
+    lazy.sink_parquet(tmp_path / "fills.parquet")
+    assert pl.read_parquet(tmp_path / "fills.parquet").equals(eager)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -72,12 +65,6 @@ def test_a_filter_on_the_security_or_the_time_is_the_requests_own(listed, sent):
     before = len(sent())
     assert lazy.filter(pl.col("updated_time") < at(-1)).collect().is_empty()
     assert len(sent()) == before
-
-
-def test_many_fills_go_to_parquet_page_by_page(listed, tmp_path):
-    lazy, eager = listed
-    lazy.sink_parquet(tmp_path / "fills.parquet")
-    assert pl.read_parquet(tmp_path / "fills.parquet").equals(eager)
 
 
 def test_several_keys_have_a_column_of_their_own(client, sent):
@@ -113,12 +100,13 @@ def test_errors_are_the_clients_own(client, sent):
     assert sent() == []
     with pytest.raises(bl.InvalidSymbol):
         lazy.collect()
-    with pytest.raises(bl.ConfigError, match="symbol is missing"):
-        boardlot.polars.scan(client, "dividends")
-    with pytest.raises(bl.ConfigError, match="does not show the fields"):
-        boardlot.polars.scan(client, "plate_stocks", plate_code="HK.BK1001")
-    with pytest.raises(bl.ConfigError, match="expected a Client"):
-        boardlot.polars.scan("live", "dividends", symbol="HK.00700")
+    for arguments, options, words in [
+        ((client, "dividends"), {}, "symbol is missing"),
+        ((client, "plate_stocks"), {"plate_code": "HK.BK1001"}, "does not show the fields"),
+        (("live", "dividends"), {"symbol": "HK.00700"}, "expected a Client"),
+    ]:
+        with pytest.raises(bl.ConfigError, match=words):
+            boardlot.polars.scan(*arguments, **options)
 
 
 # Codes that the client would not send.

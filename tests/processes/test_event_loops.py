@@ -1,11 +1,14 @@
 """Awaiting in event loops of all kinds: each is woken, none is held on to."""
 
 import asyncio
+import contextlib
+import weakref
 from pathlib import Path
 
 import pytest
 
 from ..support.threads import wait_until
+from ..threads.cycles import collect
 
 OPEN_FILES = Path("/dev/fd")
 
@@ -17,43 +20,43 @@ class WatchesNothing(asyncio.SelectorEventLoop):
         raise NotImplementedError
 
 
-def run_in(event_loop, work):
-    try:
-        return event_loop.run_until_complete(work)
-    finally:
-        event_loop.close()
-
-
 async def many_times(client):
     return await asyncio.gather(*(client.server_time() for _ in range(50)))
 
 
 @pytest.mark.parametrize("kind", [asyncio.SelectorEventLoop, WatchesNothing])
 def test_fifty_calls_at_once_all_return(sandbox, kind):
-    assert len(run_in(kind(), many_times(sandbox.async_client()))) == 50
+    with contextlib.closing(kind()) as event_loop:
+        times = event_loop.run_until_complete(many_times(sandbox.async_client()))
+    assert len(times) == 50
 
 
 def test_a_loop_that_stops_and_resumes_gets_what_finished_meanwhile(sandbox):
-    client, event_loop = sandbox.async_client(), asyncio.new_event_loop()
+    client = sandbox.async_client()
 
     async def begin():
         return asyncio.ensure_future(client.server_time())
 
-    async def end(task):
-        return await task
-
-    task = event_loop.run_until_complete(begin())
-    assert run_in(event_loop, end(task))
+    with contextlib.closing(asyncio.new_event_loop()) as event_loop:
+        task = event_loop.run_until_complete(begin())
+        assert event_loop.run_until_complete(task)
 
 
 @pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="this system does not show them")
-def test_loops_that_come_and_go_leave_no_files_open(sandbox):
-    client = sandbox.async_client()
-    asyncio.run(client.server_time())
-    before = len(list(OPEN_FILES.iterdir()))
+def test_security_41_loops_that_come_and_go_leave_no_files_open_and_are_collected(sandbox):
+    client, loops, before = sandbox.async_client(), [], None
+
+    async def use():
+        loops.append(weakref.ref(asyncio.get_running_loop()))
+        await client.server_time()
+
     for _ in range(20):
-        asyncio.run(client.server_time())
+        asyncio.run(use())
+        before = before or len(list(OPEN_FILES.iterdir()))
     assert len(list(OPEN_FILES.iterdir())) <= before + 2
+    collect()
+    # The last one is forgotten when the next one comes.
+    assert sum(loop() is not None for loop in loops) <= 1
 
 
 @pytest.mark.filterwarnings("ignore:the next page of plate_stocks was never:RuntimeWarning")
@@ -95,6 +98,5 @@ def test_an_exception_while_tasks_are_woken_leaves_no_other_waiting(sandbox):
             return [await next(ended) for _ in range(63)]
 
     before = len(sandbox.requests)
-    event_loop = asyncio.new_event_loop()
-    assert len(event_loop.run_until_complete(main())) == 63
-    event_loop.close()
+    with contextlib.closing(asyncio.new_event_loop()) as event_loop:
+        assert len(event_loop.run_until_complete(main())) == 63

@@ -1,10 +1,10 @@
 """Exits while code of the caller's runs in boardlot; `atexit` handlers that wait for threads."""
 
-import subprocess
-import sys
 import textwrap
 
 import pytest
+
+from ..support.processes import run_python
 
 # Is alive until the interpreter shuts down, and then lets other threads run for a while.
 LINGERING = """
@@ -77,18 +77,13 @@ HANDLERS = {
     """,
     "a flush in a new thread": """
         def start(): ...
+        def flush():
+            print("flushed", len(client.fills_history("281756", "HK").all()) == 60)
         def stop():
-            def flush():
-                fills = client.fills_history("281756", "HK")
-                print("flushed", len(fills.all()) == 60)
+            flush()
             worker = threading.Thread(target=flush)
             worker.start()
             worker.join()
-    """,
-    "calls of its own": """
-        def start(): ...
-        def stop():
-            print("flushed", len(client.fills_history("281756", "HK").all()) == 60)
     """,
 }
 
@@ -165,11 +160,9 @@ def begin():
 
 
 def ended(script, code):
-    whole = script.format(code=textwrap.dedent(code), lingering=LINGERING)
-    command = [sys.executable, "-c", whole]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
+    out, errors = run_python(script.format(code=textwrap.dedent(code), lingering=LINGERING))
+    assert errors == ""
+    return out
 
 
 @pytest.mark.parametrize("code", SLOW.values(), ids=SLOW)

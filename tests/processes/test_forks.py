@@ -17,7 +17,6 @@ from ..support.keys import uploaded_key
 from ..support.processes import run_python
 from ..support.threads import outcomes_of_threads
 
-ROUNDS = 10
 LONG = 500
 
 
@@ -32,8 +31,7 @@ def key_file(sandbox, tmp_path):
 
 def read_all(client):
     """In a child: every row of a pager, and a call of the other client."""
-    account, market = "281756", "HK"
-    rows = [fill["deal_id"] for fill in client.fills_history(account, market)]
+    rows = [fill["deal_id"] for fill in client.fills_history("281756", "HK")]
 
     async def awaited():
         async with bl.AsyncClient(client.base_url) as other:
@@ -55,8 +53,9 @@ def test_security_32_children_of_every_kind_get_the_client_and_use_it(sandbox, k
 
 
 FORKING = """
-    import asyncio, os, signal, sys, threading
+    import asyncio, os, sys, threading
     import boardlot as bl
+    from tests.support.processes import forked
     client = bl.Client(sys.argv[1], auth=bl.ApiKey(*sys.argv[2:4]))
     awaited = bl.AsyncClient(sys.argv[1], auth=bl.ApiKey(*sys.argv[2:4]))
     going = True
@@ -70,19 +69,12 @@ FORKING = """
     threads.append(threading.Thread(target=lambda: asyncio.run(loop())))
     for thread in threads:
         thread.start()
+    def use():
+        client.server_time()
+        asyncio.run(awaited.server_time())
     failed = 0
     for _ in range(int(sys.argv[4])):
-        child = os.fork()
-        if child == 0:
-            signal.alarm(120)
-            status = 1
-            try:
-                client.server_time()
-                asyncio.run(awaited.server_time())
-                status = 0
-            finally:
-                os._exit(status)
-        failed += os.waitpid(child, 0)[1] != 0
+        failed += os.waitpid(forked(use), 0)[1] != 0
     going = False
     for thread in threads:
         thread.join()
@@ -92,7 +84,7 @@ FORKING = """
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.parametrize("algorithm", ["Ed25519", "RSA-SHA256"])
-@pytest.mark.parametrize("rounds", [ROUNDS, pytest.param(LONG, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [10, pytest.param(LONG, marks=pytest.mark.slow)])
 def test_security_32_forks_in_the_middle_of_the_work_of_others(
     sandbox, tmp_path, algorithm, rounds
 ):
@@ -103,8 +95,9 @@ def test_security_32_forks_in_the_middle_of_the_work_of_others(
 
 
 FORKED_PAGERS = """
-    import asyncio, os, signal
+    import asyncio, os
     import boardlot as bl
+    from tests.support.processes import forked
     sandbox = bl.Sandbox(seed=7, fills=120)
     sandbox.faults = bl.Faults(latency=0.2)
     client = sandbox.async_client()
@@ -121,14 +114,9 @@ FORKED_PAGERS = """
             # A thread that the child does not have is working for it.
             waiting = asyncio.ensure_future(pager.__anext__())
             await asyncio.sleep(0)
-            child = os.fork()
-            if child == 0:
-                signal.alarm(240)
-                status = 1
-                try:
-                    status = asyncio.run(rest(pager)) != whole[taken:]
-                finally:
-                    os._exit(status)
+            def go_on():
+                assert asyncio.run(rest(pager)) == whole[taken:]
+            child = forked(go_on)
             statuses.append(os.waitpid(child, 0)[1])
             assert [(await waiting)["deal_id"], *await rest(pager)] == whole[taken:]
         print(len(whole), statuses)
@@ -144,20 +132,14 @@ def test_security_32_a_child_goes_on_with_a_pager_that_its_parent_waits_for():
 
 
 FORKED_BY_C = """
-    import asyncio, ctypes, os, signal, sys
+    import asyncio, ctypes, os, sys
     import boardlot as bl
+    from tests.support.processes import forked
     client, awaited = bl.Client(sys.argv[1]), bl.AsyncClient(sys.argv[1])
-    client.server_time(), asyncio.run(awaited.server_time())
-    child = ctypes.PyDLL(None).fork()
-    if child == 0:
-        signal.alarm(240)
-        status = 1
-        try:
-            client.server_time(), asyncio.run(awaited.server_time())
-            status = 0
-        finally:
-            os._exit(status)
-    print(os.waitpid(child, 0)[1])
+    def use():
+        client.server_time(), asyncio.run(awaited.server_time())
+    use()
+    print(os.waitpid(forked(use, ctypes.PyDLL(None).fork), 0)[1])
     """
 
 
@@ -209,17 +191,15 @@ ENDINGS = {
         loop.run_forever()
         """,
     "the middle of an iteration": """
-        for seen, _ in enumerate(client.fills_history("281756", "HK")):
-            if seen == number * 7 % 120:
-                break
+        fills = client.fills_history("281756", "HK")
+        for _ in range(number * 7 % 120 + 1):
+            next(fills)
         """,
     "the middle of an asynchronous iteration": """
         async def main():
-            seen = 0
-            async for _ in awaited.fills_history("281756", "HK"):
-                seen += 1
-                if seen > number * 7 % 120:
-                    break
+            fills = awaited.fills_history("281756", "HK")
+            for _ in range(number * 7 % 120 + 1):
+                await anext(fills)
         asyncio.run(main())
         """,
 }

@@ -37,22 +37,13 @@ def test_security_32_ctrl_c_ends_every_operation(silent, operation):
     ends_at_once(lambda: list(operation.start(client)))
 
 
-WAYS = {
-    "all": lambda pager: pager.all(),
-    "pages": lambda pager: next(pager.pages()),
-    "to_arrow": lambda pager: pager.to_arrow(),
-    "to_pandas": lambda pager: pager.to_pandas(),
-    "to_polars": lambda pager: pager.to_polars(),
-}
-
-
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["all", "pages", "to_arrow", "to_pandas", "to_polars"])
 def test_security_32_ctrl_c_ends_every_way_to_read_pages(silent, way):
     if way.startswith("to_"):
         # The reaction of a library to Ctrl-C while it is imported is its own affair.
         pytest.importorskip(way.removeprefix("to_").replace("arrow", "pyarrow"))
-    client = client_of(silent, timeout=300.0)
-    ends_at_once(lambda: WAYS[way](client.plate_stocks("HK.BK1001")))
+    read = getattr(client_of(silent, timeout=300.0).plate_stocks("HK.BK1001"), way)
+    ends_at_once(lambda: next(read()) if way == "pages" else read())
 
 
 def test_security_32_ctrl_c_ends_every_kind_of_waiting():
@@ -87,12 +78,7 @@ def test_security_32_ctrl_c_ends_every_step_of_a_login_and_a_refresh(server):
     server.faults = {"register": Fault(delay=600.0)}
     ends_at_once(lambda: begin(server))
     server.faults = {"authorization_code": Fault(delay=600.0)}
-
-    def finish():
-        flow = begin(server)
-        flow.finish(server.authorize(flow.url))
-
-    ends_at_once(finish)
+    ends_at_once(lambda: sign_in(server))
     server.faults = {}
     ends_at_once(lambda: begin(server).wait())
 
@@ -105,18 +91,24 @@ def test_security_32_ctrl_c_ends_a_loop_that_awaits(silent):
     ends_at_once(lambda: asyncio.run(use()))
 
 
+@contextlib.contextmanager
+def handled(handler):
+    before = signal.signal(signal.SIGTERM, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def test_security_32_a_custom_handler_runs_within_a_blocking_call(silent):
     class Ended(Exception):
         pass
 
-    def handler(*_):
+    def end(*_):
         raise Ended
 
-    before = signal.signal(signal.SIGTERM, handler)
-    try:
+    with handled(end):
         ends_at_once(client_of(silent, timeout=300.0).server_time, signal.SIGTERM, Ended)
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def test_security_32_a_call_continues_after_a_handler_that_returns():
@@ -127,12 +119,8 @@ def test_security_32_a_call_continues_after_a_handler_that_returns():
         wait_until(lambda: noted)
         return response({"server_time_ms": "1790000000123"})
 
-    before = signal.signal(signal.SIGTERM, lambda *_: noted.append(1))
-    try:
-        with StandInService(respond) as server:
-            assert client_of(server, timeout=90.0).server_time().tzinfo is not None
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with handled(lambda *_: noted.append(1)), StandInService(respond) as server:
+        assert client_of(server, timeout=90.0).server_time().tzinfo is not None
     assert noted == [1]
 
 
@@ -163,21 +151,17 @@ def test_security_32_a_script_without_a_handler_dies_at_once(silent, mode, name)
 
 
 @contextlib.contextmanager
-def held(path):
-    """The lock file as another process holds it."""
-    with path.open("r+b") as file:
+def held(place, ending=".lock"):
+    """The lock file beside it, as another process holds it."""
+    with place.with_name(place.name + ending).open("r+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def beside(place, ending):
-    return place.with_name(place.name + ending)
 
 
 def test_security_32_ctrl_c_ends_the_wait_for_a_file_that_another_process_changes(place):
     store = bl.EncryptedFileStore(place, PASSPHRASE)
     store.save(KEY, b"value")
-    with held(beside(place, ".lock")):
+    with held(place):
         ends_at_once(lambda: store.save(KEY, b"new"))
         ends_at_once(lambda: store.delete(KEY))
         assert store.load(KEY) == b"value"
@@ -190,22 +174,17 @@ def test_security_32_ctrl_c_ends_a_login_a_refresh_and_a_logout_that_wait(server
     oauth = sign_in(server, store)
     client = client_of(server, oauth)
     server.expire()
-    with held(beside(place, ".refresh.lock")):
+    with held(place, ".refresh.lock"):
         ends_at_once(lambda: quotes(client))
         ends_at_once(oauth.logout)
-
-        def finish():
-            flow = begin(server, store)
-            flow.finish(server.authorize(flow.url))
-
-        ends_at_once(finish)
+        ends_at_once(lambda: sign_in(server, store))
 
 
 def test_a_wait_in_another_thread_is_not_ended_by_ctrl_c(place):
     store = bl.EncryptedFileStore(place, PASSPHRASE)
     store.save(KEY, b"value")
     with ThreadPoolExecutor(1) as pool:
-        with held(beside(place, ".lock")):
+        with held(place):
             saving = pool.submit(store.save, KEY, b"new")
             ends_at_once(lambda: store.delete(KEY))
             assert not saving.done()

@@ -2,21 +2,18 @@
 
 import pickle
 import re
-from dataclasses import dataclass, make_dataclass
+from dataclasses import make_dataclass
+from functools import partial
 
 import boardlot as bl
 import pytest
 
 from ..support.clients import MODES, client_of, run
-from ..support.paged_service import CALLS, PagedList
+from ..support.paged_service import PagedList
 from ..support.service import StandInService, response
 from .orders import ORDER, orders
 
-
-@dataclass
-class Noted:
-    order_id: str
-    note: str
+Noted = make_dataclass("Noted", [("order_id", str), ("note", str)])
 
 
 @pytest.mark.parametrize("indent", [None, 1], ids=["uniform", "spaced"])
@@ -34,37 +31,29 @@ def test_a_field_that_only_some_records_lack_is_missing_in_the_response(indent):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_field_that_a_later_page_lacks_is_missing_in_the_response(mode):
-    @dataclass
-    class Row:
-        code: str
-        venue: str
-
-    args, kwargs = CALLS["plate_stocks"]
     book = PagedList("plate_stocks", [2, 1])
     for row in book.pages[0]:
         row["venue"] = "XHKG"
 
     async def use(client):
-        rows = client.pager("plate_stocks", *args, **kwargs).as_type(Row)
+        venue = make_dataclass("Row", [("venue", str)])
+        rows = client.listing("plate_stocks").as_type(venue)
         assert [row.venue for row in await client.rows(rows, 2)] == ["XHKG"] * 2
         with pytest.raises(bl.ProtocolError, match="record 0 of its page has no field") as caught:
             await client.rows(rows)
-        resumed = client.pager("plate_stocks", *args, **kwargs, resume=caught.value.checkpoint)
+        resumed = client.listing("plate_stocks", caught.value.checkpoint)
         assert await client.rows(resumed) == book.pages[1]
 
-    with StandInService(book) as server:
-        run(mode, server, use)
+    run(mode, book, use)
+
+
+QTY = make_dataclass("T", [("qty", float)])
 
 
 def test_the_hint_of_a_value_that_does_not_fit_is_not_about_the_network():
     rows = orders({**ORDER, "qty": "many"})
-    cls = make_dataclass("T", [("qty", float)])
-    for convert in (
-        lambda: rows.as_type(cls),
-        lambda: rows.to_dicts(typed=True),
-        rows.to_arrow,
-        rows.to_polars,
-    ):
+    as_type, to_dicts = partial(rows.as_type, QTY), partial(rows.to_dicts, typed=True)
+    for convert in (as_type, to_dicts, rows.to_arrow, rows.to_polars):
         with pytest.raises(bl.ProtocolError, match="qty of record 0") as caught:
             convert()
         assert re.match("Read the records as dicts|Convert the records", caught.value.hint)

@@ -4,8 +4,8 @@ import csv
 import io
 import json
 import pickle
+import re
 import unicodedata
-from html.parser import HTMLParser
 from typing import NamedTuple
 
 import boardlot as bl
@@ -67,20 +67,6 @@ def test_frames(records):
     assert records.to_arrow()["stock_name"].to_pylist() == ALL
 
 
-class Cells(HTMLParser):
-    def __init__(self, html):
-        super().__init__()
-        self.tags, self.texts = set(), []
-        self.feed(html)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.add(tag)
-        self.texts.append("")
-
-    def handle_data(self, data):
-        self.texts[-1:] = [self.texts[-1] + data]
-
-
 def commands(text):
     """Characters that move a terminal's cursor, or turn the direction of what follows."""
     bidirectional = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
@@ -95,40 +81,32 @@ def commands(text):
 def test_a_notebook_and_a_terminal_get_no_markup_and_no_commands(records):
     for n, text in enumerate(ALL):
         shown = records.select("stock_name")[n : n + 1]
-        cells = Cells(shown._repr_html_())
-        assert not cells.tags & {"b", "script", "img"}, text
+        assert not re.search("<(b|script|img)[ >]", shown._repr_html_()), text
         assert not commands(repr(shown)), text
 
 
-@pytest.mark.parametrize("stored", ["sqlite", "export"])
-def test_an_archive_and_its_files(stored, service, tmp_path):
+def test_an_archive_and_its_files(service, tmp_path):
     with bl.Client(service.base_url) as client, bl.Archive(tmp_path / "archive.db") as archive:
         archive.update(client, plates=["HK.BK1001"])
-        if stored == "sqlite":
-            found = archive.sql("select record ->> '$.stock_name' from plates")
-            # The functions of SQLite for JSON end a text at NUL.
-            assert sorted(text for (text,) in found) == sorted(t.split("\0")[0] for t in ALL)
-            assert sorted(texts_of(archive.seen("plates", "HK.BK1001"))) == sorted(ALL)
-        else:
-            archive.export("plates", tmp_path / "stocks.parquet")
-            table = pyarrow.parquet.read_table(tmp_path / "stocks.parquet")
-            assert sorted(table["stock_name"].to_pylist()) == sorted(ALL)
-
-
-def written(arguments, service, capsysbinary):
-    assert main(["--base-url", service.base_url, *arguments]) == 0
-    return capsysbinary.readouterr().out.decode()
+        found = archive.sql("select record ->> '$.stock_name' from plates")
+        # The functions of SQLite for JSON end a text at NUL.
+        assert sorted(text for (text,) in found) == sorted(t.split("\0")[0] for t in ALL)
+        assert sorted(texts_of(archive.seen("plates", "HK.BK1001"))) == sorted(ALL)
+        archive.export("plates", tmp_path / "stocks.parquet")
+    table = pyarrow.parquet.read_table(tmp_path / "stocks.parquet")
+    assert sorted(table["stock_name"].to_pylist()) == sorted(ALL)
 
 
 def test_the_command_line(service, capsysbinary, tmp_path):
-    plate = ["plate", "HK.BK1001", "--format"]
-    out = written([*plate, "csv"], service, capsysbinary)
-    assert texts_of(csv.DictReader(io.StringIO(out, newline=""))) == ALL
-    assert texts_of(json.loads(written([*plate, "json"], service, capsysbinary))) == ALL
-    lines = written([*plate, "jsonl"], service, capsysbinary).split("\n")
-    assert texts_of(map(json.loads, filter(None, lines))) == ALL
-    file = tmp_path / "stocks.parquet"
-    written([*plate, "parquet", "--out", str(file)], service, capsysbinary)
-    assert pyarrow.parquet.read_table(file)["stock_name"].to_pylist() == ALL
-    table = written([*plate, "table"], service, capsysbinary)
-    assert not commands(table)
+    def written(form, *out):
+        line = ["--base-url", service.base_url, "plate", "HK.BK1001", "--format", form, *out]
+        assert main(line) == 0
+        return capsysbinary.readouterr().out.decode()
+
+    assert texts_of(csv.DictReader(io.StringIO(written("csv"), newline=""))) == ALL
+    assert texts_of(json.loads(written("json"))) == ALL
+    assert texts_of(map(json.loads, filter(None, written("jsonl").split("\n")))) == ALL
+    written("parquet", "--out", str(tmp_path / "stocks.parquet"))
+    table = pyarrow.parquet.read_table(tmp_path / "stocks.parquet")
+    assert table["stock_name"].to_pylist() == ALL
+    assert not commands(written("table"))

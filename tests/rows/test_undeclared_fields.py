@@ -1,5 +1,7 @@
 """Fields that the service sends although no schema declares them, and names that nothing has."""
 
+from dataclasses import make_dataclass
+
 import boardlot as bl
 import pytest
 
@@ -12,18 +14,11 @@ NEW = [{"code": f"HK.{n:05}", "venue": f"v{n}"} for n in range(5)]
 DELIVERIES = ["rows", "pages", "all", "to_polars"]
 
 
-class Fills(PagedList):
+def fills():
     """Pages of fills, the first of them empty, with a field that the document does not show."""
-
-    def __init__(self):
-        super().__init__("fills_history", [0, 3, 2])
-        self.pages = [[], NEW[:3], NEW[3:]]
-
-
-def listing(*pages):
-    """The responses of an endpoint that declares no fields."""
-    cursors = [str(number) for number in range(1, len(pages))] + [None]
-    return [page("plate_stocks", rows, cursor) for rows, cursor in zip(pages, cursors, strict=True)]
+    book = PagedList("fills_history", [0, 3, 2])
+    book.pages = [[], NEW[:3], NEW[3:]]
+    return book
 
 
 async def delivered(client, pager, delivery):
@@ -39,17 +34,14 @@ async def delivered(client, pager, delivery):
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("delivery", DELIVERIES)
 def test_a_field_that_the_service_added_can_be_selected_before_anything_is_sent(mode, delivery):
-    args, kwargs = CALLS["fills_history"]
-
     async def use(client):
-        pager = client.pager("fills_history", *args, **kwargs)
+        pager = client.listing("fills_history")
         part = pager.select("venue", "code", undeclared=True)
         assert pager.requests == 0
         rows = await delivered(client, part, delivery)
         assert [list(row.values()) for row in rows] == [[row["venue"], row["code"]] for row in NEW]
 
-    with StandInService(Fills()) as server:
-        run(mode, server, use)
+    run(mode, fills(), use)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -66,14 +58,14 @@ def test_a_name_that_no_row_has_is_rejected_with_the_first_page_that_has_rows(mo
         resumed = client.client.pages(LISTING, resume=caught.value.checkpoint)
         assert await client.rows(resumed.select("venue")) == [{"venue": r["venue"]} for r in NEW]
 
-    responses = listing([], NEW)
-    with StandInService(lambda received: responses[b'"1"' in received.body]) as server:
-        run(mode, server, use)
+    # The responses of an endpoint that declares no fields.
+    responses = [page("plate_stocks", [], "1"), page("plate_stocks", NEW, None)]
+    run(mode, lambda received: responses[b'"1"' in received.body], use)
 
 
 def test_the_same_names_are_rejected_with_a_declared_record_unless_they_are_sent():
     args, kwargs = CALLS["fills_history"]
-    with StandInService(Fills()) as server, client_of(server) as client:
+    with StandInService(fills()) as server, client_of(server) as client:
         pager = client.fills_history(*args, **kwargs)
         with pytest.raises(bl.ConfigError, match="'venue' is not a field") as caught:
             pager.select("venue")
@@ -83,24 +75,13 @@ def test_the_same_names_are_rejected_with_a_declared_record_unless_they_are_sent
         # A narrower selection is one of known names, whatever is permitted.
         with pytest.raises(bl.ConfigError, match="one of venue, code"):
             pager.select("venue", "code", undeclared=True).select("price", undeclared=True)
+        row = make_dataclass("Row", [("venue", str)])
+        assert next(pager.select("venue", undeclared=True).as_type(row)).venue == "v0"
+        with pytest.raises(bl.ConfigError, match="'venu' is not a field"):
+            next(pager.select("venu", undeclared=True).as_type(row))
         # Fields that a narrower one leaves out are not looked for.
         narrow = pager.select("venu", "code", undeclared=True).select("code")
-        assert next(narrow) == {"code": "HK.00000"}
-
-
-def test_instances_of_a_class_are_made_of_the_selected_fields():
-    class Row:
-        venue: str
-
-        def __init__(self, venue):
-            self.venue = venue
-
-    args, kwargs = CALLS["fills_history"]
-    with StandInService(Fills()) as server, client_of(server) as client:
-        fills = client.fills_history(*args, **kwargs)
-        assert next(fills.select("venue", undeclared=True).as_type(Row)).venue == "v0"
-        with pytest.raises(bl.ConfigError, match="'venu' is not a field"):
-            next(fills.select("venu", undeclared=True).as_type(Row))
+        assert next(narrow) == {"code": "HK.00001"}
 
 
 def test_records_and_those_of_many_keys_know_what_was_sent():

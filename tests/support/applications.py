@@ -24,10 +24,14 @@ def application(server, store=None, kind=bl.OAuthApp, confidential=True, **optio
     return kind(base_url, registered.client_id, **options)
 
 
+def session_of(begun):
+    """What an application keeps of a login that was begun."""
+    return {"state": begun.state, "code_verifier": begun.code_verifier}
+
+
 def fetch(app, callback_url, begun, user="alice", **session):
     """The result or error of `fetch_token`, in either class."""
-    session = {"state": begun.state, "code_verifier": begun.code_verifier, **session}
-    return outcome(app.fetch_token(callback_url, **session, user=user))
+    return outcome(app.fetch_token(callback_url, **{**session_of(begun), **session}, user=user))
 
 
 def auth_of(app, user="alice"):

@@ -7,6 +7,8 @@ import boardlot as bl
 from boardlot._endpoints import ENDPOINTS
 
 from .keys import api_key
+from .paged_service import CALLS
+from .service import StandInService
 
 PAGERS = {endpoint.method for endpoint in ENDPOINTS if endpoint.paged}
 MODES = ["sync", "async"]
@@ -28,8 +30,11 @@ def run(mode, server, use, **options):
     """Runs `use(client)`, a coroutine function, with a client of the given mode.
 
     It takes the client as an `AnyClient`, whose methods are the same for both: each behaviour is
-    written once and tested with both.
+    written once and tested with both. `server` is one, or what one responds with.
     """
+    if callable(server):
+        with StandInService(server) as service:
+            return run(mode, service, use, **options)
     options = {"auth": api_key(), "max_retries": 0, "timeout": 10.0, **options}
     base_url = getattr(server, "base_url", server)
 
@@ -57,6 +62,11 @@ class AnyClient:
 
     def pager(self, method, *args, **kwargs):
         return getattr(self.client, method)(*args, **kwargs)
+
+    def listing(self, method, resume=None):
+        """A pager of a `PagedList`."""
+        args, kwargs = CALLS[method]
+        return self.pager(method, *args, **kwargs, resume=resume)
 
     async def call(self, method, *args, **kwargs):
         return await result_of(getattr(self.client, method)(*args, **kwargs))

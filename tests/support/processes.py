@@ -4,6 +4,7 @@ import argparse
 import faulthandler
 import json
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -59,6 +60,19 @@ def run_child(module, *, seconds=0.0, grace=180.0, **options):
 
 class Child(RuntimeError):
     """A child that hung or died, with the stacks of its threads."""
+
+
+def forked(work, fork=None):
+    """Forks a child that does `work` and ends; its id."""
+    child = (fork or os.fork)()
+    if child == 0:
+        signal.alarm(240)
+        try:
+            work()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    return child
 
 
 LIBRARIES = {"arrow": "pyarrow", "batches": "pyarrow", "pandas": "pandas", "polars": "polars"}

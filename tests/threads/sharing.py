@@ -5,7 +5,6 @@ stacks. `python -m tests.threads.sharing --shared=Pager --seconds=60` runs one c
 """
 
 import asyncio
-import inspect
 import random
 import sys
 import time
@@ -16,6 +15,7 @@ from threading import Barrier
 
 import boardlot as bl
 
+from ..support.clients import settled
 from ..support.entries import Workplace, entries
 from ..support.operations import operations
 from ..support.processes import options_of, report
@@ -47,13 +47,12 @@ def calls_of(workplace, kind):
         # Imports and objects made on first use: this runs before anything else of the child.
         return [partial(workplace.caller(entry)) for entry in entries() if entry.endswith("()")]
     thing = workplace.instance(kind)
-    found = []
-    for entry in entries():
-        owner, _, name = entry.partition(".")
-        if owner == kind and name not in ENDS:
-            positional, named = workplace.arguments(entry)
-            found.append(partial(call, thing, name, positional, named))
-    return found
+    names = [entry.partition(".") for entry in entries()]
+    return [
+        partial(call, thing, name, *workplace.arguments(f"{kind}.{name}"))
+        for owner, _, name in names
+        if owner == kind and name not in ENDS
+    ]
 
 
 def call(thing, name, positional, named):
@@ -62,8 +61,7 @@ def call(thing, name, positional, named):
         return attribute(*positional, **named) if callable(attribute) else attribute
 
     async def awaited():
-        result = called()
-        return await result if inspect.isawaitable(result) else result
+        return await settled(called())
 
     return asyncio.run(awaited()) if "Async" in type(thing).__name__ else called()
 
@@ -81,15 +79,12 @@ def share(kind, seconds, seed):
     errors, calls, together = [], [0] * THREADS, Barrier(THREADS)
     with Workplace() as workplace:
         found = calls_of(workplace, kind)
-        if kind == "FirstUse" or "Iterator" in kind or "Pager" in kind:
-            expected = {}
-        else:
-            # An outcome that is the same before and after all others is the same beside them.
-            expected = {each: outcome_of(each) for each in found}
-            for order in (found[::-1], found):
-                for each in order:
-                    if not is_equal(outcome_of(each), expected.get(each)):
-                        expected.pop(each, None)
+        # An outcome that is the same before and after all others is the same beside them.
+        is_used_up = kind == "FirstUse" or "Iterator" in kind or "Pager" in kind
+        expected = {} if is_used_up else {each: outcome_of(each) for each in found}
+        for each in [*found[::-1], *found] if expected else []:
+            if not is_equal(outcome_of(each), expected.get(each)):
+                expected.pop(each, None)
 
         def check(operation):
             try:

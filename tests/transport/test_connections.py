@@ -6,7 +6,6 @@ Those that died while nobody looked, as while a laptop slept, are no error.
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
 import boardlot as bl
@@ -16,23 +15,19 @@ from ..support.addresses import port_of
 from ..support.clients import client_of
 from ..support.proxy import Proxy
 from ..support.service import StandInService, read_request, response, wire
-from ..support.threads import wait_until
+from ..support.threads import outcomes_of_threads, wait_until
 
 BODY = '{"code":0,"data":[]}'
 PATH = "/api/v1.0/own"
 OPEN_FILES = Path("/dev/fd")
-# The states of a connection, as Linux counts them, until the other end knows that this one closed.
-ESTABLISHED, FIN_WAIT1 = 1, 4
-UNNOTICED = (ESTABLISHED, FIN_WAIT1)
+# The states of a connection, as Linux counts them, until the other end knows that this one closed:
+# ESTABLISHED, FIN_WAIT1.
+UNNOTICED = (1, 4)
 CLOSE_WAIT = 8
 
 
 def state_of(connection):
     return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
-
-
-def is_noticed(connection):
-    return state_of(connection) not in UNNOTICED
 
 
 def open_files():
@@ -50,7 +45,7 @@ def test_a_connection_that_the_service_closed_is_not_used_for_the_next_call():
                 read_request(stream, connection)
                 connection.sendall(b"".join(wire(response(BODY))))
                 connection.shutdown(socket.SHUT_WR)
-                wait_until(partial(is_noticed, connection))
+                wait_until(lambda one=connection: state_of(one) not in UNNOTICED)
                 arrived.release()
 
     with (
@@ -83,58 +78,38 @@ def test_a_cancelled_call_closes_its_connection():
         never.set()
 
 
-def test_calls_one_after_another_share_a_connection():
-    ports = set()
-    with StandInService(lambda _: response(BODY)) as server, client_of(server) as client:
-        for _ in range(20):
-            client.request("GET", PATH)
-            ports |= {connection.getpeername()[1] for connection in server.connections}
-    assert len(ports) == 1
-
-
 @pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="this system does not show its open files")
 def test_a_client_that_is_closed_leaves_no_file_open():
     with StandInService(lambda _: response(BODY)) as server:
 
         def use():
             with client_of(server) as client:
-                client.request("GET", PATH)
+                for _ in range(5):
+                    client.request("GET", PATH)
+                # Calls one after another share a connection.
+                assert len(server.connections) == 1
+            wait_until(lambda: not server.connections)
 
         use()
-        wait_until(lambda: not server.connections)
         before = open_files()
         for _ in range(20):
             use()
         wait_until(lambda: open_files() <= before)
 
 
-SIDE_BY_SIDE = 16
-
-
-def side_by_side(work):
-    """Does it on many threads at once, so that as many connections are used."""
-    barrier = threading.Barrier(SIDE_BY_SIDE)
-
-    def one(_):
-        barrier.wait()
-        return work()
-
-    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-        return list(pool.map(one, range(SIDE_BY_SIDE)))
-
-
 @pytest.mark.parametrize("way", ["closed", "reset", "silent"])
 def test_stale_connections_are_not_an_error(way):
     with bl.Sandbox(seed=5, plate_stocks=40) as sandbox:
         with sandbox.client() as direct:
-            right = list(direct.plate_stocks("HK.BK1001"))
+            right = repr(list(direct.plate_stocks("HK.BK1001")))
         options = {"auth": sandbox.api_key(), "timeout": 2.0}
         with (
             Proxy(port_of(sandbox.base_url)) as proxy,
             bl.Client(proxy.base_url, **options) as client,
         ):
-            side_by_side(client.server_time)
+            # On many threads at once, so that as many connections are used.
+            outcomes_of_threads(16, client.server_time)
             assert proxy.end_connections(way) > 3
-            lists = side_by_side(lambda: list(client.plate_stocks("HK.BK1001")))
-            assert lists == [right] * SIDE_BY_SIDE
+            lists = outcomes_of_threads(16, lambda: repr(list(client.plate_stocks("HK.BK1001"))))
+            assert lists == {right: 16}
             assert client.server_time().tzinfo is not None

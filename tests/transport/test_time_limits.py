@@ -2,16 +2,16 @@
 
 import asyncio
 import contextlib
+import itertools
 import socket
 from concurrent.futures import ThreadPoolExecutor
-from itertools import repeat
 
 import boardlot as bl
 import pytest
 
 from ..support.addresses import Unanswering
 from ..support.clients import client_of
-from ..support.logins import begin, expired_client, quotes
+from ..support.logins import begin, expired_client, quotes, sign_in
 from ..support.service import Fault, Response, StandInService, response
 
 
@@ -24,7 +24,7 @@ def drips():
 UNENDING = {
     "silent": lambda: Response(delay=600.0),
     "dripping": drips,
-    "endless": lambda: Response(raw=repeat(b"HTTP/1.1 100 Continue\r\n\r\n"), pause=0.05),
+    "endless": lambda: Response(raw=itertools.repeat(b"HTTP/1.1 100 Continue\r\n\r\n"), pause=0.05),
 }
 
 
@@ -74,22 +74,13 @@ def test_security_22_connecting_ends():
     never_connects("https://boardlot.invalid", connect_timeout=1.0)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", UNENDING)
-def test_security_22_a_registration_ends(kind):
-    with StandInService(lambda _: UNENDING[kind]()) as server:
-        ends(lambda: begin(server, timeout=0.5), bl.BoardlotError)
-
-
-def test_security_22_the_exchange_of_a_code_ends(server):
-    server.faults["authorization_code"] = Fault(delay=600.0)
-    flow = begin(server, timeout=1.0)
-    ends(lambda: flow.finish(server.authorize(flow.url)), bl.BoardlotError)
-
-
-def test_security_22_a_refresh_ends(server):
+def test_security_22_each_step_of_a_login_and_a_refresh_end(server):
     client = expired_client(server, refresh=Fault(delay=600.0), timeout=0.5)
     ends(lambda: quotes(client), bl.TransportError)
+    server.faults = {"authorization_code": Fault(delay=600.0)}
+    ends(lambda: sign_in(server, timeout=1.0), bl.BoardlotError)
+    server.faults = {"register": Fault(delay=600.0)}
+    ends(lambda: begin(server, timeout=0.5), bl.BoardlotError)
 
 
 @pytest.mark.slow
@@ -110,8 +101,7 @@ def test_security_22_waiting_for_a_connection_ends():
 
 
 def test_security_22_no_time_may_be_without_end():
-    for value in (0, -1, float("inf"), float("nan"), "1", 1e300):
-        for name in ("timeout", "connect_timeout"):
-            for make in (bl.Client, bl.AsyncClient):
-                with pytest.raises((bl.ConfigError, TypeError)):
-                    make("http://127.0.0.1:1", **{name: value})
+    values, names = (0, -1, float("inf"), float("nan"), "1", 1e300), ("timeout", "connect_timeout")
+    for value, name in itertools.product(values, names):
+        with pytest.raises((bl.ConfigError, TypeError)):
+            bl.Client("http://127.0.0.1:1", **{name: value})

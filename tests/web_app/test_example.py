@@ -9,8 +9,7 @@ import socket
 import stat
 import subprocess
 import sys
-import urllib.error
-import urllib.request
+from http.client import HTTPConnection
 
 import pytest
 
@@ -27,7 +26,8 @@ class Application:
 
     def __init__(self, folder, sandbox):
         self.folder, self.sandbox = folder / "app", sandbox
-        self.base_url = f"http://127.0.0.1:{free_port()}"
+        self.port = free_port()
+        self.base_url = f"http://127.0.0.1:{self.port}"
         redirect = ["--redirect-uri", f"{self.base_url}/callback"]
         self._main("setup", "--base-url", sandbox.base_url, *redirect).wait(60)
         log = (folder / "app.log").open("w")
@@ -64,12 +64,10 @@ class Application:
 
     def get(self, path, method="GET", **headers):
         """A request without a browser: status, headers and text."""
-        asked = urllib.request.Request(self.base_url + path, method=method, headers=headers)
-        try:
-            with urllib.request.build_opener(NotFollowed).open(asked, timeout=60) as reply:
-                return reply.status, reply.headers, reply.read().decode()
-        except urllib.error.HTTPError as reply:
-            return reply.code, reply.headers, reply.read().decode()
+        with contextlib.closing(HTTPConnection("127.0.0.1", self.port, timeout=60)) as connection:
+            connection.request(method, path, headers=headers)
+            reply = connection.getresponse()
+            return reply.status, reply.headers, reply.read().decode()
 
     def begin(self, scopes=None):
         """A login without a browser: its cookie, and the path of its callback."""
@@ -81,11 +79,6 @@ class Application:
 
 def cookie_of(headers):
     return headers["Set-Cookie"].partition(";")[0]
-
-
-class NotFollowed(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_):
-        return None
 
 
 def free_port():
@@ -140,12 +133,6 @@ def test_two_users_see_their_own_fills(app, sandbox):
     assert "Your login has ended" in app.get("/", Cookie=alice)[2]
 
 
-def test_a_user_who_declines_sees_a_page_that_says_so(app):
-    cookie, path = app.begin()
-    declined = re.sub("code=[^&]*", "error=access_denied", path)
-    assert "You did not allow it" in app.get(declined, Cookie=cookie)[2]
-
-
 def test_forged_callbacks_and_forms_of_other_sites_do_nothing(app, sandbox):
     before = len(sandbox.requests)
     for query in ("", "code=x", "code=x&state=", "code=x&state=y", "error=access_denied&state=y"):
@@ -158,6 +145,10 @@ def test_forged_callbacks_and_forms_of_other_sites_do_nothing(app, sandbox):
         assert app.get(path)[0] == 405
     assert app.get("/", Host="evil.example")[0] == 400
     assert len(sandbox.requests) == before
+    # A user who declines sees a page that says so.
+    cookie, path = app.begin()
+    declined = re.sub("code=[^&]*", "error=access_denied", path)
+    assert "You did not allow it" in app.get(declined, Cookie=cookie)[2]
 
 
 def test_a_callback_is_good_for_one_try_in_whichever_worker(app):

@@ -15,23 +15,24 @@ from ..support.service import Fault, StandInService, response
 from ..support.stores import DictStore
 
 
-def test_a_registration_sends_what_section_2_1_shows(server):
+@pytest.mark.parametrize("confidential", [False, True])
+def test_a_registration_sends_what_section_2_1_shows(server, confidential):
     uris = [REDIRECT, "http://127.0.0.1:8000/callback"]
-    registered = bl.register_client(
-        server.base_url, redirect_uris=uris, client_name="My app", confidential=True
-    )
+    asked = {"redirect_uris": uris, "client_name": "My app", "confidential": confidential}
+    registered = bl.register_client(server.base_url, **asked)
     (request,) = server.of("register")
     assert (request.method, request.path) == ("POST", "/oauth2/register")
     assert request.header("Authorization") is None
     assert json.loads(request.body) == {
         "redirect_uris": uris,
-        "token_endpoint_auth_method": "client_secret_post",
+        "token_endpoint_auth_method": "client_secret_post" if confidential else "none",
         "grant_types": ["authorization_code", "refresh_token"],
         "response_types": ["code"],
         "client_name": "My app",
     }
     (known,) = server.clients.values()
-    assert registered.client_secret == known.secret is not None
+    assert (registered.client_id, registered.client_secret) == (known.client_id, known.secret)
+    assert (registered.client_secret is not None) is confidential
     assert registered.redirect_uris == uris
     age = datetime.now(timezone.utc) - registered.issued_at
     assert timedelta(seconds=-2) < age < timedelta(minutes=2)
@@ -49,18 +50,17 @@ def test_a_name_that_cannot_be_sent_is_rejected_before_anything_is_sent(server):
     assert server.received == []
 
 
-def test_a_public_client_has_no_secret(server):
-    registered = bl.register_client(server.base_url, redirect_uris=[REDIRECT])
-    assert registered.client_secret is None
-    assert b'"token_endpoint_auth_method":"none"' in server.of("register")[0].body
+LEFT_OUT = dict.fromkeys(["client_secret", "scope", "client_id_issued_at", "redirect_uris"])
+UNUSABLE = [{"client_id_issued_at": time} for time in (253_402_300_800, 10**30)]
+UNUSABLE += [{"redirect_uris": [REDIRECT, uri]} for uri in ("https://a.example/\x1b[2J", "nowhere")]
 
 
-def test_a_response_without_a_secret_or_the_rest_is_not_an_error(server):
-    left_out = ("client_secret", "scope", "client_id_issued_at", "redirect_uris")
-    server.faults["register"] = Fault(change=dict.fromkeys(left_out))
+@pytest.mark.parametrize("change", [LEFT_OUT, *({**LEFT_OUT, **change} for change in UNUSABLE)])
+def test_a_response_without_a_secret_or_the_rest_is_not_an_error(server, change):
+    server.faults["register"] = Fault(change=change)
     registered = bl.register_client(server.base_url, redirect_uris=[REDIRECT], confidential=True)
     assert registered.client_secret is registered.scope is registered.issued_at is None
-    assert registered.redirect_uris == [REDIRECT]
+    assert registered.redirect_uris == [REDIRECT], "those that were asked for"
 
 
 RECORD = {
@@ -140,27 +140,23 @@ def test_a_registration_that_is_rejected_says_why(server):
 
 def test_security_14_a_registration_and_an_application_show_no_secret(server):
     registered = bl.register_client(server.base_url, redirect_uris=[REDIRECT], confidential=True)
-    secret = registered.client_secret
-    options = {"redirect_uri": REDIRECT, "client_secret": secret, "store": bl.MemoryStore()}
-    app = bl.OAuthApp(server.base_url, registered.client_id, **options)
+    app = application(server, bl.MemoryStore())
     auth = log_in(server, app)
     for thing in (app, auth):
         for way, text in appearances(thing):
             assert not hits(server.secrets, text), f"{way} of {thing!r}"
-    assert secret not in repr(registered)
+    assert registered.client_secret not in repr(registered)
     for thing in (registered, app, auth, app.authorization_url()):
         with pytest.raises(bl.ConfigError, match="cannot pickle"):
             pickle.dumps(thing)
 
 
-def test_an_application_without_a_secret_is_pickled_with_its_store(server):
-    registered = bl.register_client(server.base_url, redirect_uris=[REDIRECT])
-    options = {"redirect_uri": REDIRECT, "store": bl.KeyringStore(), "timeout": 7.0}
-    for kind in KINDS:
-        app = kind(server.base_url, registered.client_id, **options)
-        again = pickle.loads(pickle.dumps(app))
-        assert type(again) is kind and repr(again) == repr(app)
-        assert (again.client_id, again.redirect_uri) == (app.client_id, REDIRECT)
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_application_without_a_secret_is_pickled_with_its_store(server, kind):
+    app = application(server, bl.KeyringStore(), kind, confidential=False, timeout=7.0)
+    again = pickle.loads(pickle.dumps(app))
+    assert type(again) is kind and repr(again) == repr(app)
+    assert (again.client_id, again.redirect_uri) == (app.client_id, REDIRECT)
 
 
 @pytest.mark.parametrize(
@@ -177,34 +173,14 @@ def test_an_application_without_a_secret_is_pickled_with_its_store(server):
     ],
 )
 def test_an_application_that_cannot_work_is_rejected_by_name(change, names):
-    arguments = {
-        "base_url": "https://api.example.com",
-        "client_id": "client-1",
-        "redirect_uri": REDIRECT,
-        "store": bl.MemoryStore(),
-        **change,
-    }
+    arguments = {"base_url": "https://api.example.com", "client_id": "client-1", **change}
+    arguments = {"redirect_uri": REDIRECT, "store": bl.MemoryStore(), **arguments}
     for kind in KINDS:
         with pytest.raises(bl.ConfigError, match=names):
             kind(**arguments)
-
-
-def test_credentials_with_an_empty_secret_are_rejected_by_name():
-    with pytest.raises(bl.ConfigError, match="client_secret is empty"):
-        bl.OAuth("client-1", store=bl.MemoryStore(), client_secret="")
-
-
-@pytest.mark.parametrize("seconds", [-1, 253_402_300_800, 10**30])
-def test_a_time_of_registration_that_no_calendar_has_is_none(server, seconds):
-    server.faults["register"] = Fault(change={"client_id_issued_at": seconds})
-    assert bl.register_client(server.base_url, redirect_uris=[REDIRECT]).issued_at is None
-
-
-@pytest.mark.parametrize("uri", ["https://a.example/\x1b[2J", "nowhere"])
-def test_redirect_uris_that_are_none_are_not_shown(server, uri):
-    server.faults["register"] = Fault(change={"redirect_uris": [REDIRECT, uri]})
-    registered = bl.register_client(server.base_url, redirect_uris=[REDIRECT])
-    assert registered.redirect_uris == [REDIRECT], "those that were asked for"
+    if "client_secret" in change:
+        with pytest.raises(bl.ConfigError, match=names):
+            bl.OAuth("client-1", store=bl.MemoryStore(), **change)
 
 
 def registered_as(server, change):

@@ -5,6 +5,7 @@ import contextlib
 import os
 import sqlite3
 import stat
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -61,14 +62,11 @@ def sqlite_store(tmp_path, example):
 
 
 @contextlib.contextmanager
-def workers(server, app, kind, path, key):
-    (client,) = server.clients.values()
-    arguments = (server.base_url, app.client_id, client.secret, kind, path, key)
+def workers(*arguments):
     with contextlib.ExitStack() as stack:
-        children = []
-        for _ in range(4):
-            children.append(stack.enter_context(python(WORKER, *arguments)))
-            stack.callback(children[-1].kill)
+        children = [stack.enter_context(python(WORKER, *arguments)) for _ in range(4)]
+        for child in children:
+            stack.callback(child.kill)
         assert {child.stdout.readline() for child in children} == {"ready\n"}
         yield children
 
@@ -82,20 +80,21 @@ def round_of(children, user):
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_security_43_four_workers_refresh_a_user_once(server, tmp_path, request, kind):
+def test_security_43_four_workers_refresh_a_user_once(server, tmp_path, request, example, kind):
     key = base64.b64encode(KEY).decode()
     if kind == "sqlite":
-        path, store = tmp_path / "tokens.db", request.getfixturevalue("sqlite_store")()
+        from web_app.token_store import SqliteStore as Store
+
+        path = tmp_path / "tokens.db"
     else:
-        request.getfixturevalue("example")
-        from web_app.postgres_store import PostgresStore
+        from web_app.postgres_store import PostgresStore as Store
 
         path = request.getfixturevalue("postgres_address")
-        store = PostgresStore(path, KEY)
-    app = application(server, store)
+    app = application(server, Store(path, KEY))
     for user in ("alice", "bob"):
         log_in(server, app, user)
-    with workers(server, app, kind, path, key) as children:
+    (client,) = server.clients.values()
+    with workers(server.base_url, app.client_id, client.secret, kind, path, key) as children:
         assert round_of(children, "alice") == {"0"}
         assert server.counts["refresh_token"] == 0
         for n in range(1, 3):
@@ -115,52 +114,56 @@ def test_security_43_four_workers_refresh_a_user_once(server, tmp_path, request,
 
 
 class Recording(DictStore):
-    """Notes what is called, and on which thread."""
+    """Notes what is called, and on which thread; the last two may fail."""
 
     def __init__(self):
         super().__init__()
-        self.calls = []
+        self.calls, self.failing = [], ""
+
+    def __getattribute__(self, name):
+        if name in ("load", "save", "delete"):
+            self.note(name)
+        return super().__getattribute__(name)
 
     def note(self, name):
         self.calls.append((name, threading.get_ident()))
 
-    def load(self, key):
-        self.note("load")
-        return super().load(key)
+    def names(self):
+        return [name for name, _ in self.calls]
 
     def save(self, key, value):
-        self.note("save")
         super().save(key, value)
-
-    def delete(self, key):
-        self.note("delete")
-        super().delete(key)
+        if self.failing == "save":
+            raise OSError("disk full")
 
     @contextlib.contextmanager
     def lock(self, key):
         assert key.endswith(" alice")
+        before = dict(self.kept)
         self.note("enter")
         try:
             yield
-        except BaseException as error:
-            self.note(f"leave with {type(error).__name__}")
-            raise
-        self.note("leave")
+        finally:
+            error = sys.exc_info()[0]
+            self.note(f"leave with {error.__name__}" if error else "leave")
+        if self.failing == "commit":
+            self.kept = before
+            raise OSError("no commit")
 
 
 def test_a_lock_is_entered_used_and_left_on_one_thread(server):
     """So a thread's own connection or a reentrant lock will do."""
     store = Recording()
     app = application(server, store)
+    store.calls.clear()
     auth = log_in(server, app)
     # The last `load` looks for a refusal of earlier tokens.
-    assert [name for name, _ in store.calls] == ["enter", "save", "load", "leave"]
-    store.calls.clear()
+    assert store.names() == ["enter", "save", "load", "leave"]
     server.expire()
     client = client_of(server, app.auth(user="alice"))
     store.calls.clear()
     assert list(quotes(client)) == []
-    names = [name for name, _ in store.calls]
+    names = store.names()
     locked = store.calls[names.index("enter") :]
     assert [name for name, _ in locked if name != "load"] == ["enter", "save", "leave"]
     # The value is read again under the lock and compared before it is replaced.
@@ -169,61 +172,36 @@ def test_a_lock_is_entered_used_and_left_on_one_thread(server):
     assert threading.get_ident() not in {thread for _, thread in store.calls}
     store.calls.clear()
     auth.logout()
-    assert [name for name, _ in store.calls] == ["load", "enter", "delete", "delete", "leave"]
+    assert store.names() == ["load", "enter", "delete", "delete", "leave"]
 
 
 def test_a_change_that_fails_leaves_the_lock_with_an_exception(server):
     """So that a transaction is rolled back."""
-
-    class Full(Recording):
-        full = False
-
-        def save(self, key, value):
-            super().save(key, value)
-            if self.full:
-                raise OSError("disk full")
-
-    store = Full()
-    app = application(server, store)
-    client = client_of(server, log_in(server, app))
+    store = Recording()
+    client = client_of(server, log_in(server, application(server, store)))
     server.expire()
-    store.full = True
-    store.calls.clear()
+    store.failing = "save"
     with pytest.raises(bl.StoreError, match="disk full") as caught:
         quotes(client)
-    assert caught.value.hint == "Correct what made Full.save raise this, then call again."
-    assert [name for name, _ in store.calls][-2:] == ["save", "leave with StoreError"]
+    assert caught.value.hint == "Correct what made Recording.save raise this, then call again."
+    assert store.names()[-2:] == ["save", "leave with StoreError"]
     # The new token is used from memory.
     assert list(quotes(client)) == []
     assert server.counts["refresh_token"] == 1
 
 
 def test_a_commit_that_fails_when_the_lock_is_left_is_a_store_error(server):
-    class CannotCommit(Recording):
-        broken = False
-
-        @contextlib.contextmanager
-        def lock(self, key):
-            before = dict(self.kept)
-            with super().lock(key):
-                yield
-            if self.broken:
-                self.kept = before
-                raise OSError("no commit")
-
-    store = CannotCommit()
+    store = Recording()
     app = application(server, store)
     client = client_of(server, log_in(server, app))
     server.expire()
-    store.broken = True
+    store.failing = "commit"
     with pytest.raises(bl.StoreError, match="no commit"):
         quotes(client)
     assert list(quotes(client)) == []
     assert server.counts["refresh_token"] == 1
-    begun = app.authorization_url()
     with pytest.raises(bl.StoreError, match="no commit"):
-        state = {"state": begun.state, "code_verifier": begun.code_verifier}
-        app.fetch_token(server.authorize(begun.url), **state, user="alice")
+        log_in(server, app)
 
 
 @pytest.mark.parametrize("returned", [None, 7])
@@ -238,27 +216,24 @@ def test_a_lock_that_is_not_a_context_manager_is_rejected_by_name(server, return
     assert caught.value.hint.startswith("Correct Wrong.lock, or leave it out")
 
 
-def test_the_hint_of_a_store_error_that_a_store_raises_is_its_own(server):
-    class Vault(DictStore):
-        hint = "Unseal the vault."
-
-        def load(self, key):
-            raise bl.StoreError("the vault is sealed", hint=self.hint)
-
-    app = application(server, Vault())
-    for given, expected in [
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
         ("Unseal the vault.", "Unseal the vault."),
         ("", "Correct what made Vault.load raise this, then call again."),
-    ]:
-        Vault.hint = given
-        with pytest.raises(bl.StoreError, match="the vault is sealed") as caught:
-            app.auth(user="alice")
-        assert caught.value.hint == expected
+    ],
+)
+def test_the_hint_of_a_store_error_that_a_store_raises_is_its_own(server, given, expected):
+    class Vault(DictStore):
+        def load(self, key):
+            raise bl.StoreError("the vault is sealed", hint=given)
+
+    with pytest.raises(bl.StoreError, match="the vault is sealed") as caught:
+        application(server, Vault()).auth(user="alice")
+    assert caught.value.hint == expected
 
 
-def test_the_example_keeps_tokens_encrypted_and_each_with_its_user(
-    server, tmp_path, sqlite_store, monkeypatch
-):
+def test_the_example_keeps_tokens_encrypted_and_each_with_its_user(server, tmp_path, sqlite_store):
     store = sqlite_store()
     app = application(server, store)
     for user in ("alice", "bob"):
@@ -269,11 +244,9 @@ def test_the_example_keeps_tokens_encrypted_and_each_with_its_user(
     assert not hits(server.secrets, content)
     assert app.auth(user="alice").scopes
     # Another key, a row of another user, a changed row: an error, never a token.
-    other = bl.OAuthApp(
-        server.base_url, app.client_id, redirect_uri=REDIRECT, store=sqlite_store(os.urandom(32))
-    )
+    options = {"redirect_uri": REDIRECT, "store": sqlite_store(os.urandom(32))}
     with pytest.raises(bl.StoreError, match="another key"):
-        other.auth(user="alice")
+        bl.OAuthApp(server.base_url, app.client_id, **options).auth(user="alice")
     with contextlib.closing(sqlite3.connect(tmp_path / "tokens.db")) as database, database:
         bob = "(select value from tokens where key like '% bob')"
         database.execute(f"update tokens set value = {bob} where key like '% alice'")

@@ -10,7 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 import boardlot as bl
 import pytest
 
-from ..support.applications import KINDS, REDIRECT, application, auth_of, log_in, populate
+from ..support.applications import (
+    KINDS,
+    REDIRECT,
+    application,
+    auth_of,
+    log_in,
+    populate,
+    session_of,
+)
 from ..support.clients import client_of
 from ..support.logins import quotes, sign_in
 from ..support.service import Fault
@@ -29,9 +37,13 @@ class LockingStore(DictStore):
         return self.locks.setdefault(key, threading.RLock())
 
 
-def used(server, auth):
-    """Calls the service with a user's credentials."""
-    return list(quotes(client_of(server, auth)))
+def used(server, *credentials):
+    """Calls the service with credentials of users."""
+    return [row for auth in credentials for row in quotes(client_of(server, auth))]
+
+
+async def gathered(work):
+    return await asyncio.gather(*work)
 
 
 def refreshed_with(server):
@@ -63,12 +75,10 @@ def test_security_43_a_logout_is_that_of_one_user(server):
     alice, bob = log_in(server, app, "alice"), log_in(server, app, "bob")
     again = app.auth(user="alice")
     alice.logout()
-    for gone in (alice, again):
+    for gone in (lambda: alice, lambda: again, lambda: app.auth(user="alice")):
         with pytest.raises(bl.LoginRequired):
-            used(server, gone)
-    with pytest.raises(bl.LoginRequired):
-        app.auth(user="alice")
-    assert used(server, bob) == used(server, app.auth(user="bob")) == used(server, own) == []
+            used(server, gone())
+    assert used(server, bob, app.auth(user="bob"), own) == []
     # The registration of the login of the machine's own user is not that of the application.
     assert server.base_url in store.kept
     assert used(server, log_in(server, app, "alice")) == []
@@ -114,29 +124,23 @@ def test_a_worker_without_the_secret_does_not_end_the_login_for_the_others(serve
     assert used(server, wrong) == []
 
 
-def test_a_new_login_replaces_the_tokens_of_every_credential_of_the_user(server):
-    app = application(server)
-    first = log_in(server, app, "alice", ["trade:read"])
-    with pytest.raises(bl.PermissionDenied):
-        used(server, first)
-    log_in(server, app, "alice", ["quote:read"])
-    assert used(server, first) == []
-
-
 def test_a_login_in_another_process_takes_effect_with_auth(server):
     """Another process is a store object of its own, over the same values."""
     here, there = DictStore(), DictStore()
     there.kept = here.kept
     app = application(server, here, confidential=False)
     elsewhere = bl.OAuthApp(server.base_url, app.client_id, redirect_uri=REDIRECT, store=there)
-    held = log_in(server, app, "alice", ["quote:read"])
-    log_in(server, elsewhere, "alice", ["trade:read"])
-    assert app.auth(user="alice").scopes == held.scopes == frozenset({"trade:read"})
-    elsewhere.auth(user="alice").logout()
-    with pytest.raises(bl.LoginRequired):
-        app.auth(user="alice")
-    with pytest.raises(bl.LoginRequired):
+    held = log_in(server, app, "alice", ["trade:read"])
+    with pytest.raises(bl.PermissionDenied):
         used(server, held)
+    log_in(server, elsewhere, "alice", ["quote:read"])
+    assert app.auth(user="alice").scopes == held.scopes == frozenset({"quote:read"})
+    # A new login replaces the tokens of every credential of the user.
+    assert used(server, held) == []
+    elsewhere.auth(user="alice").logout()
+    for gone in (lambda: app.auth(user="alice"), lambda: held):
+        with pytest.raises(bl.LoginRequired):
+            used(server, gone())
 
 
 @pytest.mark.parametrize("store", [DictStore, LockingStore, bl.MemoryStore])
@@ -153,14 +157,11 @@ def test_security_43_all_credentials_of_a_user_share_one_refresh(server, store):
     def work():
         n = next(turn)
         user = ("alice", "bob")[n % 2]
-        if n % 4 < 2:
-            auth = app.auth(user=user)
-        else:
-            named = {"store": store, "client_secret": secret, "base_url": server.base_url}
-            auth = bl.OAuth(app.client_id, user=user, **named)
-        return used(server, auth)
+        named = {"store": store, "client_secret": secret, "base_url": server.base_url}
+        made = bl.OAuth(app.client_id, user=user, **named)
+        return len(used(server, app.auth(user=user) if n % 4 < 2 else made))
 
-    assert outcomes_of_threads(32, lambda: str(work())) == {"[]": 32}
+    assert outcomes_of_threads(32, work) == {0: 32}
     assert sorted(refreshed_with(server).values()) == [1, 1]
 
 
@@ -178,15 +179,11 @@ def test_security_43_1000_users_that_cross_an_expiry_cause_1000_refreshes():
             async with bl.AsyncClient(sandbox.base_url, **options) as client:
                 await quotes(client)
 
-        async def all_of_them():
-            # Some of them twice, as two requests of the user to the application would be.
-            await asyncio.gather(*(use(user) for user in [*users, *users[:100]]))
-
-        asyncio.run(all_of_them())
-        sent = Counter(request.path for request in sandbox.requests)
-        refreshes = [r for r in sandbox.requests if r.path == "/oauth2/token"]
-    assert len(refreshes) == 1000 + 1, sent
-    assert {request.status for request in refreshes} == {200}
+        # Some of them twice, as two requests of the user to the application would be.
+        asyncio.run(gathered(map(use, [*users, *users[:100]])))
+        sent = Counter((request.path, request.status) for request in sandbox.requests)
+    tokens = [(status, count) for (path, status), count in sent.items() if path == "/oauth2/token"]
+    assert tokens == [(200, 1000 + 1)], sent
 
 
 CROWD = 1_000
@@ -231,12 +228,8 @@ def test_security_50_a_thousand_logins_at_once_complete():
             app = apps[n % applications]
             begun = app.authorization_url()
             callback = await asyncio.to_thread(sandbox.authorize_demo_user, begun.url)
-            session = {"state": begun.state, "code_verifier": begun.code_verifier}
-            return await app.fetch_token(callback, **session, user=f"user-{n}")
+            return await app.fetch_token(callback, **session_of(begun), user=f"user-{n}")
 
-        async def log_in_all():
-            return await asyncio.gather(*map(log_in_one, range(CROWD)))
-
-        logged_in = asyncio.run(log_in_all())
+        logged_in = asyncio.run(gathered(map(log_in_one, range(CROWD))))
     assert {auth.user for auth in logged_in} == {f"user-{n}" for n in range(CROWD)}
     assert len(store.kept) == CROWD

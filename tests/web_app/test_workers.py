@@ -8,7 +8,7 @@ import threading
 import boardlot as bl
 import pytest
 
-from ..support.applications import application, awaited, log_in
+from ..support.applications import application, awaited, log_in, session_of
 from ..support.logins import quotes
 from ..support.processes import run_python
 from ..support.service import Fault
@@ -19,13 +19,13 @@ from ..support.threads import wait_until
 PRELOADED = """
     import os, sys
     import boardlot as bl
-    from tests.support.applications import application, log_in
+    from tests.support.applications import application, log_in, session_of
+    from tests.support.processes import forked
     with bl.Sandbox(seed=7) as sandbox:
         app = application(sandbox, bl.MemoryStore())
         log_in(sandbox, app, "alice")
         begun = app.authorization_url()
         callback = sandbox.authorize_demo_user(begun.url)
-        session = {"state": begun.state, "code_verifier": begun.code_verifier}
 
         def call(user):
             with bl.Client(sandbox.base_url, auth=app.auth(user=user)) as client:
@@ -33,17 +33,12 @@ PRELOADED = """
 
         assert call("alice") > 0
         sandbox.revoke_tokens()
-        children = []
-        for work in range(3):
-            child = os.fork()
-            if not child:
-                if work == 0:
-                    app.fetch_token(callback, **session, user="bob")
-                    call("bob")
-                else:
-                    call("alice")
-                os._exit(0)
-            children.append(child)
+        def log_in_bob():
+            app.fetch_token(callback, **session_of(begun), user="bob")
+            call("bob")
+
+        works = [log_in_bob, lambda: call("alice"), lambda: call("alice")]
+        children = [forked(work) for work in works]
         print({os.waitpid(child, 0)[1] for child in children})
     """
 
@@ -70,8 +65,7 @@ def test_a_store_is_never_called_on_an_event_loop(server):
 
     async def work():
         begun = app.authorization_url()
-        session = {"state": begun.state, "code_verifier": begun.code_verifier}
-        await app.fetch_token(server.authorize(begun.url), **session, user="alice")
+        await app.fetch_token(server.authorize(begun.url), **session_of(begun), user="alice")
         server.expire()
         async with bl.AsyncClient(server.base_url, auth=await app.auth(user="alice")) as client:
             assert list(await quotes(client)) == []
@@ -88,8 +82,7 @@ def test_a_login_that_is_cancelled_stores_nothing_and_blocks_nobody(server):
 
     async def work():
         begun = app.authorization_url()
-        session = {"state": begun.state, "code_verifier": begun.code_verifier}
-        callback = server.authorize(begun.url)
+        session, callback = session_of(begun), server.authorize(begun.url)
         login = asyncio.ensure_future(awaited(app.fetch_token(callback, **session, user="alice")))
         await asyncio.to_thread(wait_until, lambda: server.counts["authorization_code"])
         login.cancel()
