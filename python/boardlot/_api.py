@@ -209,10 +209,10 @@ class Client(_core.ClientBase):
         cassette: Recorder | Replay | None = None,
     ) -> None:
         # The base's `__new__` has done everything, with what the class was called with.
-        if type(self) is not __class__:
+        if type(self) is not Client:
             from ._support.clients import require_given
 
-            require_given(__class__, self, locals())
+            require_given(Client, self, locals())
 
     def __enter__(self) -> Self:
         return self
@@ -909,10 +909,10 @@ class AsyncClient(_core.ClientBase):
         cassette: Recorder | Replay | None = None,
     ) -> None:
         # The base's `__new__` has done everything, with what the class was called with.
-        if type(self) is not __class__:
+        if type(self) is not AsyncClient:
             from ._support.clients import require_given
 
-            require_given(__class__, self, locals())
+            require_given(AsyncClient, self, locals())
 
     async def __aenter__(self) -> Self:
         return self

@@ -48,7 +48,7 @@ pub fn constructor_doc() -> String {
 }
 
 /// The constructor with the default of every option.
-pub fn constructor() -> String {
+pub fn constructor(class: &str) -> String {
     let mut out = String::from(
         "    def __init__(\n        self,\n        base_url: str | None = None,\n        *,\n",
     );
@@ -56,10 +56,12 @@ pub fn constructor() -> String {
         let (annotation, default) = annotation_and_default(option.kind);
         out += &format!("        {}: {annotation} = {default},\n", option.name);
     }
-    out + "    ) -> None:\n        # The base's `__new__` has done everything, with what the class was called with.\n        \
-           if type(self) is not __class__:\n            \
-           from ._support.clients import require_given\n\n            \
-           require_given(__class__, self, locals())\n"
+    out + &format!(
+        "    ) -> None:\n        # The base's `__new__` has done everything, with what the class was called with.\n        \
+         if type(self) is not {class}:\n            \
+         from ._support.clients import require_given\n\n            \
+         require_given({class}, self, locals())\n"
+    )
 }
 
 /// The options as keyword arguments, for the types of what passes them on.

@@ -49,7 +49,7 @@ fn class(face: Face) -> String {
         "\n\n@explained\nclass {name}(_core.ClientBase):\n    \"\"\"{opening}\n\n{}    \"\"\"\n\n    \
          __slots__ = (\"_sandbox\",)\n    _call_mode = \"{tag}\"\n\n{}\n{}",
         constructor_doc(),
-        constructor(),
+        constructor(name),
         context(face),
     );
     for endpoint in ENDPOINTS {

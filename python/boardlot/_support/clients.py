@@ -14,13 +14,14 @@ Row = TypeVar("Row")
 
 def require_given(of: Any, client: Any, passed: Mapping[str, Any]) -> None:
     """Refuse the arguments of a subclass's `super().__init__` that its own call did not have."""
-    for name, default in {"base_url": None, **of.__init__.__kwdefaults__}.items():
+    defaults = of.__init__.__wrapped__.__kwdefaults__
+    for name, default in {"base_url": None, **defaults}.items():
         given = client._given.get(name, default)
         if passed[name] is not given and passed[name] != given:
             own = type(client).__name__
             raise TypeError(
-                f"{own}.__init__ passes on another {name} than {own}() was called with, but clients "
-                f"are created by __new__; override that, or write a function that makes the client"
+                f"{own}.__init__ passes on another {name} than {own}() was called with, but a "
+                f"client is created by __new__: override that, or write a function that makes it"
             )
 
 

@@ -1,0 +1,78 @@
+"""Reports about other clients: subclasses, long URLs, second imports, few descriptors."""
+
+import sys
+
+import boardlot as bl
+import pytest
+
+from ..support.processes import run_python
+from ..support.service import StandInService
+
+
+@pytest.mark.parametrize("client", [bl.Client, bl.AsyncClient])
+def test_a_subclass_cannot_pass_on_arguments_that_would_be_ignored(client):
+    class Same(client):
+        def __init__(self, base_url, **options):
+            super().__init__(base_url, **options)
+            self.desk = 7
+
+    class Other(client):
+        def __init__(self, base_url):
+            super().__init__(base_url, timeout=0.3)
+
+    same = Same("https://api.example.com", timeout=5, auth=bl.BearerToken("x" * 12))
+    assert (same.desk, same.base_url) == (7, "https://api.example.com")
+    with pytest.raises(TypeError, match=r"another timeout than Other\(\) was called with"):
+        Other("https://api.example.com")
+
+
+def test_a_url_that_is_too_long_is_not_sent():
+    with StandInService() as service, bl.Client(service.base_url) as client:
+        for call in (
+            lambda: client.request("GET", "/x", query={"codes": "A" * 66_000}),
+            lambda: client.request("GET", "/x" * 40_000),
+        ):
+            with pytest.raises(bl.ConfigError, match="too long; expected at most 65,534 bytes"):
+                call()
+        assert service.received == []
+
+
+def test_errors_are_caught_after_a_second_import():
+    run_python("""
+        import sys
+        import boardlot
+        for name in [name for name in sys.modules if name.split(".")[0] == "boardlot"]:
+            del sys.modules[name]
+        import boardlot as bl
+        try:
+            bl.Client("ftp://x")
+        except bl.ConfigError:
+            pass
+        """)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
+@pytest.mark.parametrize("free", range(7))
+def test_without_descriptors_a_call_fails_with_an_error(free):
+    run_python(
+        """
+        import contextvars, datetime, os, resource, socket, sys
+        import boardlot as bl
+
+        socket.getaddrinfo("127.0.0.1", 80)
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))
+        held = []
+        try:
+            while True:
+                held.append(os.open("/dev/null", 0))
+        except OSError:
+            for _ in range(int(sys.argv[1])):
+                os.close(held.pop())
+        try:
+            bl.Client("http://127.0.0.1:9", max_retries=0).server_time()
+        except bl.BoardlotError:
+            pass
+        """,
+        free,
+    )
