@@ -118,6 +118,7 @@ async def play(client, book, kind, fate, gaps):
 
 
 @pytest.mark.filterwarnings("ignore:.* was never awaited:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:this pager is used up:UserWarning")
 @pytest.mark.parametrize("kind", ["asyncio", "uvloop"])
 def test_security_37_one_awaitable_in_every_order_of_events(kind):
     pauses = [(), (finish,), (drain,), (finish, drain)]

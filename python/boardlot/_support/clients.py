@@ -16,8 +16,7 @@ def require_given(of: Any, client: Any, passed: Mapping[str, Any]) -> None:
     """Refuse the arguments of a subclass's `super().__init__` that its own call did not have."""
     defaults = of.__init__.__wrapped__.__kwdefaults__
     for name, default in {"base_url": None, **defaults}.items():
-        given = client._given.get(name, default)
-        if passed[name] is not given and passed[name] != given:
+        if not client._has(name, passed[name], default):
             own = type(client).__name__
             raise TypeError(
                 f"{own}.__init__ passes on another {name} than {own}() was called with, but a "

@@ -6,7 +6,10 @@
 //! a finished operation only wakes the loop. Its outcome stays in its `Completion` until the awaiting
 //! code resumes; if it is dropped there, nothing has been received.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 use pyo3::exceptions::{
     PyAttributeError, PyRuntimeError, PyRuntimeWarning, PyStopAsyncIteration, PyStopIteration,
@@ -29,7 +32,10 @@ use crate::{
 
 /// An awaitable that can be awaited once. Cancelling or dropping it cancels the operation.
 #[pyclass(frozen, module = "boardlot._core")]
-pub struct Operation(Mutex<State>);
+pub struct Operation(Mutex<State>, IsAwaited);
+
+/// Whether its `__await__` was called: only then it is an iterator.
+type IsAwaited = AtomicBool;
 
 /// The state, as of a coroutine: see `inspect.getcoroutinestate`.
 enum State {
@@ -46,7 +52,8 @@ enum State {
 
 impl Operation {
     pub fn awaitable(py: Python<'_>, operation: Box<dyn Startable>) -> PyResult<Bound<'_, PyAny>> {
-        Ok(Bound::new(py, Operation(Mutex::new(State::Created(operation))))?.into_any())
+        Ok(Bound::new(py, Operation(Mutex::new(State::Created(operation)), IsAwaited::new(false)))?
+            .into_any())
     }
 
     /// A hint for a caller that uses the awaitable as if it were its result.
@@ -121,6 +128,7 @@ enum Step {
 #[gated]
 impl Operation {
     fn __await__(this: Py<Self>) -> Py<Self> {
+        this.get().1.store(true, Relaxed);
         this
     }
 
@@ -174,8 +182,8 @@ impl Operation {
         Err(self.no_result())
     }
 
-    fn __iter__(&self) -> PyResult<()> {
-        Err(self.no_result())
+    fn __iter__(this: Py<Self>) -> PyResult<Py<Self>> {
+        if this.get().1.load(Relaxed) { Ok(this) } else { Err(this.get().no_result()) }
     }
 
     fn __len__(&self) -> PyResult<usize> {

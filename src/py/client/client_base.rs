@@ -124,10 +124,16 @@ impl ClientBase {
     /// The base URL of the service.
     getter!(base_url: &str = self.core.transport().base().as_str());
 
-    /// The arguments that it was created with.
-    #[getter]
-    fn _given(&self, py: Python<'_>) -> Py<PyDict> {
-        self.given.clone_ref(py)
+    /// Whether it was created with this value of an argument.
+    fn _has(
+        &self,
+        name: &str,
+        value: &Bound<'_, PyAny>,
+        default: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        let given = self.given.bind(value.py()).get_item(name)?;
+        let given = given.as_ref().unwrap_or(default);
+        Ok(given.is(value) || given.eq(value)?)
     }
 
     /// The address of the quote WebSocket, if it was passed.

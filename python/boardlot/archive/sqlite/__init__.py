@@ -237,5 +237,6 @@ HINTS = {
     "readonly": "The file is read-only: make it writable to update the archive.",
     "not a database": "It is not an archive, or it was damaged: restore it from a backup.",
     "malformed": "It was damaged: restore it from a backup.",
+    "has no column": f"Part of it is missing: it was damaged. {RESTORE}",
     "no such": f"Part of it is missing: it was damaged. {RESTORE}",
 }
