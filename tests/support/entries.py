@@ -215,6 +215,7 @@ class Workplace:
             "GeneratedKey._encrypted_pem": (("words",), {}),
             "ClientBase._instrument": ((None, None), {}),
             "ClientBase._call": (dividend, {}),
+            "ClientBase._has": (("timeout", 1.0, None), {}),
             "ClientBase._pages": (("plate_stocks", [("plate_code", "HK.BK1001")], None, None), {}),
             "ClientBase._request": (("GET", TIME, None, None, None), {}),
             "ClientBase._paginate": (("GET", TIME, "next_key", "data", None, None, None), {}),
