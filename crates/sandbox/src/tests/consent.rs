@@ -32,7 +32,6 @@ fn the_page_shows_that_it_is_a_sandbox_and_what_is_asked_for() {
         "This is a sandbox",
         "Kestrel Notes",
         REDIRECT,
-        "Read orders, positions and fills",
         "<legend>",
         "lang=\"en\"",
         "value=\"allow\"",
