@@ -17,6 +17,8 @@ from stub_docstrings import STUB
 
 # They only raise what to call instead: the stub lacks them, so that type checkers refuse them.
 RAISING = r"boardlot\._core\.(_pager\.)?(PagerBase|Pager|AsyncPager)\.__getitem__"
+# mypy, on which stubtest is built, does not read `__all__ += module.__all__`.
+EXPORTS = r"boardlot\._core\.__all__"
 
 
 def main() -> int:
@@ -28,9 +30,11 @@ def main() -> int:
             name = getattr(node, "name", "")
             if hasattr(_core, name):
                 setattr(part, name, getattr(_core, name))
+            elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+                part.__all__ = ast.literal_eval(node.value)  # type: ignore[attr-defined]
         sys.modules[part.__name__] = part
     with tempfile.NamedTemporaryFile("w") as allowlist:
-        allowlist.write(RAISING)
+        allowlist.write(f"{RAISING}\n{EXPORTS}\n")
         allowlist.flush()
         sys.argv[1:] = [_core.__name__, "--mypy-config-file", "pyproject.toml"]
         sys.argv += ["--allowlist", allowlist.name, "--ignore-unused-allowlist"]

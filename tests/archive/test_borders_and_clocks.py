@@ -125,7 +125,7 @@ def test_a_time_that_cannot_be_is_reported_and_does_not_hide_what_is_read_later(
 
 
 @pytest.mark.parametrize("ahead", [-30, 30])
-def test_what_is_unread_and_where_gaps_end_is_told_by_the_services_clock(archive, ahead):
+def test_what_is_unread_and_where_gaps_end_is_shown_by_the_services_clock(archive, ahead):
     """By that of this machine, each list would be unread at once, or not for a month."""
     with bl.Sandbox(fills=40, clock_offset=ahead * 86_400) as sandbox, sandbox.client() as client:
         account = sandbox.accounts["trade"][0]

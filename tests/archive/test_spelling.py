@@ -34,30 +34,30 @@ def space(chosen):
     return chosen.choice(["", " ", "\n  "])
 
 
-def answered(before, rows, after, chosen):
+def responded(before, rows, after, chosen):
     body = before + ",".join(spelled(row, chosen) for row in rows) + after
     return Response(body=body.encode())
 
 
 class Spelling:
-    """Answers with the same rows, each time in another spelling."""
+    """Responses with the same rows, each time in another spelling."""
 
     def __init__(self, book):
         self.book, self.chosen = book, random.Random(5)
 
     def fills(self, rows):
         after = '],"page_flag":"","completed":true}}'
-        page = answered('{"s":"ok","d":{"order_fills":[', rows, after, self.chosen)
+        page = responded('{"s":"ok","d":{"order_fills":[', rows, after, self.chosen)
         self.book.failures.setdefault(fills_path(), []).append(page)
 
     def rows(self, path, rows):
         self.book.failures[path] = [
-            answered('{"ret_code":0,"data":{"list":[', rows, "]}}", self.chosen)
+            responded('{"ret_code":0,"data":{"list":[', rows, "]}}", self.chosen)
         ]
 
     def stocks(self, rows):
         after = ']},"pagination":{"has_more":false,"next_key":"-1"}}'
-        page = answered('{"code":0,"data":{"stock_list":[', rows, after, self.chosen)
+        page = responded('{"code":0,"data":{"stock_list":[', rows, after, self.chosen)
         self.book.failures[path_of("plates", PLATE)] = [page]
 
 
@@ -117,7 +117,7 @@ def test_one_record_twice_in_a_read_is_no_finding_unless_its_contents_differ(
     def dividends(*rows):
         after = f'],"total_dividend_count":{len(rows)},"total_dividend_money":1}}}}'
         before = '{"ret_code":0,"data":{"dividend_list":['
-        book.failures[path] = [answered(before, rows, after, random.Random(len(rows)))]
+        book.failures[path] = [responded(before, rows, after, random.Random(len(rows)))]
         archive.update(client, dividends=["HK.00700"])
 
     dividends(one, dict(reversed(one.items())), one)

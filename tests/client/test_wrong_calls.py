@@ -156,7 +156,7 @@ def test_what_the_service_does_not_document_has_no_neighbour(name, client):
         ("client.request('GET', '/api/v1.0/server-time').status_code", "write `.status`"),
         ("client.request('GET', '/api/v1.0/server-time').text", "write `.content.decode()`"),
         ("archive.dividends", "write `archive.seen('dividends', KEY)`"),
-        ("archive.updte", "did you mean 'update'?"),
+        ("archive.updates", "did you mean 'update'?"),
     ],
 )
 def test_an_attribute_of_another_library_has_its_counterpart(expression, said, names):

@@ -24,7 +24,7 @@ SANDBOX = {"fills": 20}
 
 @pytest.fixture(autouse=True)
 def loopback_without_tls(monkeypatch):
-    """oauthlib rejects every http address, also of the machine itself, unless it is told so."""
+    """oauthlib rejects every http address, also of the machine itself, unless this allows it."""
     monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
 
 
@@ -240,11 +240,11 @@ def test_http_basic_is_rejected_as_the_authentication_of_a_client(sandbox):
             authorization_response=press(default.authorization_url(), "allow"),
             client_secret=registered["client_secret"],
         )
-    answer = requests.post(
+    response = requests.post(
         f"{sandbox.base_url}/oauth2/token",
         data={"grant_type": "refresh_token", "refresh_token": "x"},
         auth=(registered["client_id"], registered["client_secret"]),
         timeout=60,
     )
-    assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
-    assert answer.headers["www-authenticate"].startswith("Basic ")
+    assert (response.status_code, response.json()["error"]) == (401, "invalid_client")
+    assert response.headers["www-authenticate"].startswith("Basic ")

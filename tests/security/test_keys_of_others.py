@@ -83,7 +83,7 @@ def test_random_layouts_that_openssl_reads_are_read():
     chance = random.Random(7)
     pem = bl.generate_key().private_pem
     expected = bl.ApiKey("id", pem).public_key_pem()
-    answers = []
+    outcomes = []
     for _ in range(120):
         text = changed(pem, chance)
         openssl = subprocess.run(
@@ -93,9 +93,9 @@ def test_random_layouts_that_openssl_reads_are_read():
             key = bl.ApiKey("id", text).public_key_pem()
         except bl.ConfigError:
             key = None
-        answers.append((openssl.returncode, key))
+        outcomes.append((openssl.returncode, key))
         if openssl.returncode == 0:
             assert key == openssl.stdout.decode(), text
         # RFC 7468: what OpenSSL refuses for its layout may be read, but as no other key.
         assert key in (None, expected, openssl.stdout.decode()), text
-    assert len({(code, key is None) for code, key in answers}) >= 2
+    assert len({(code, key is None) for code, key in outcomes}) >= 2

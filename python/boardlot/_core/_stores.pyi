@@ -4,10 +4,11 @@ from collections.abc import Callable
 from os import PathLike
 from typing import Any, final
 
-from typing_extensions import Self
+from typing_extensions import Self, disjoint_base
 
 __all__ = ["EncryptedFileStore", "KeyringStore", "MemoryStore"]
 
+@disjoint_base
 class TokenStoreBase:
     """The base class of the token stores."""
 
