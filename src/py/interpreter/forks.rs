@@ -154,7 +154,7 @@ pub fn watch(module: &Bound<'_, PyModule>) -> PyResult<()> {
     handlers.set_item("before", wrap_pyfunction!(handlers::before, module)?)?;
     handlers.set_item("after_in_parent", wrap_pyfunction!(handlers::in_parent, module)?)?;
     handlers.set_item("after_in_child", wrap_pyfunction!(handlers::in_child, module)?)?;
-    import(module.py(), "os")?.getattr("register_at_fork")?.call((), Some(&handlers))?;
+    import(module.py(), "os")?.getattr("register_at_fork")?.invoke_named((), Some(&handlers))?;
     Ok(())
 }
 
