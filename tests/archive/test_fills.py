@@ -95,6 +95,8 @@ def test_fills_are_filtered_by_code_and_by_time_including_both_ends(archive, boo
     assert [one["updated_time"] for one in between] == times[2:7]
     moment = datetime.fromtimestamp(times[0] / 1e6, timezone.utc) - timedelta(hours=12)
     assert len(archive.fills(*HK, end=moment)) == 9
+    with pytest.raises(bl.ConfigError, match="expected a time not before start"):
+        archive.fills(*HK, start="2026-02-02", end="2026-02-01")
 
 
 def test_an_interrupted_update_continues_after_the_last_stored_page(archive, book, client, service):

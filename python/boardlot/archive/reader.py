@@ -65,12 +65,14 @@ class Reader:
         series = Series.checked((account, market))
         if code is not None:
             _core._stored_records("fills_history", [*series.arguments, ("code", code)], [])
-        bounds = [
+        first, last = (
             None if value is None else _core._micros(name, value)
             for name, value in (("start", start), ("end", end))
-        ]
+        )
+        if first is not None and last is not None and last < first:
+            raise ConfigError(f"end is {end!r}; expected a time not before start: {start!r}")
         # Closed even if a text cannot be read: the exception would keep the transaction open.
-        with closing(FillStore(self._database, series).texts(code, *bounds)) as texts:
+        with closing(FillStore(self._database, series).texts(code, first, last)) as texts:
             records: Records[Fill] = series.records(texts)
         self._warn(records, series.place, f"fills {series}")
         return records
