@@ -269,14 +269,17 @@ fn address(url: &url::Url) -> String {
 
 /// Returns true if the service said that it did not process the request: by GOAWAY, whose last
 /// stream is an earlier one, or by refusing the stream (RFC 9113, sections 6.8 and 8.7). HTTP/1.1
-/// cannot say so.
+/// cannot say so. Or if it was not sent: a second connection is given up when the first one has HTTP/2,
+/// for which hyper-util has no class, and the first one may end at that moment.
 fn is_unprocessed(error: &reqwest::Error) -> bool {
-    causes(error).find_map(|cause| cause.downcast_ref::<h2::Error>()).is_some_and(|error| {
-        let reason = error.reason();
-        let ended = error.is_go_away() && reason == Some(h2::Reason::NO_ERROR);
-        let refused = error.is_reset() && reason == Some(h2::Reason::REFUSED_STREAM);
-        error.is_remote() && (ended || refused)
-    })
+    let given_up = causes(error).any(|cause| cause.to_string() == "ALPN upgraded to HTTP/2");
+    given_up
+        || causes(error).find_map(|cause| cause.downcast_ref::<h2::Error>()).is_some_and(|error| {
+            let reason = error.reason();
+            let ended = error.is_go_away() && reason == Some(h2::Reason::NO_ERROR);
+            let refused = error.is_reset() && reason == Some(h2::Reason::REFUSED_STREAM);
+            error.is_remote() && (ended || refused)
+        })
 }
 
 /// The causes of an error, the next one first.
