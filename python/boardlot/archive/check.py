@@ -38,18 +38,18 @@ class Finding:
 
 def check(database: Database, unread: int) -> list[Finding]:
     """Everything that is found; see `Archive.check`."""
+    now = service_now(database)
     return [
-        *_gaps(database),
+        *_gaps(database, now),
         *_fills_twice(database),
         *_records_twice(database),
         *_restated(database),
-        *_unread(database, unread),
-        *_in_the_future(database),
+        *_unread(database, now - unread),
+        *_in_the_future(database, now + FUTURE_US),
     ]
 
 
-def _gaps(database: Database) -> Iterator[Finding]:
-    now = service_now(database)
+def _gaps(database: Database, now: int) -> Iterator[Finding]:
     for account, market in database.read("select account, market from series order by id"):
         series = Series(account, market)
         for start, end in gaps(FillStore(database, series).state(), now):
@@ -108,8 +108,7 @@ def _restated(database: Database) -> Iterator[Finding]:
         yield Finding("restated", "dividends", key, text)
 
 
-def _unread(database: Database, unread: int) -> Iterator[Finding]:
-    before = service_now(database) - unread
+def _unread(database: Database, before: int) -> Iterator[Finding]:
     rows: list[Any] = database.read(
         "select 'fills', account || ' ' || market, read_at from series "
         "where read_at is null or read_at < ? order by id",
@@ -123,9 +122,8 @@ def _unread(database: Database, unread: int) -> Iterator[Finding]:
         yield Finding("unread", name, key, f"{when}; nothing has updated it since")
 
 
-def _in_the_future(database: Database) -> Iterator[Finding]:
-    """Reads after now, or after a later read, by a clock that was wrong."""
-    latest = service_now(database) + FUTURE_US
+def _in_the_future(database: Database, latest: int) -> Iterator[Finding]:
+    """Reads after `latest`, or after a later read, by a clock that was wrong."""
     rows = database.read(
         "select list, key, max(at) from (select l.id, l.list, l.key, s.seen_at as at from lists l "
         "join snapshots s on s.list = l.id where s.seen_at > ? or s.seen_at > l.read_at "
