@@ -15,7 +15,7 @@ class Lingering:
 lingering = Lingering()
 """
 
-# The code of the caller's, which takes longer than an exit waits for it.
+# The code of the caller's, which never returns.
 SLOW = {
     "constructor": """
         class Row:
