@@ -23,14 +23,8 @@ mod glibc {
         thread,
     };
 
-    /// `struct _pthread_cleanup_buffer` of glibc's pthread.h.
-    #[repr(C)]
-    struct Buffer {
-        routine: Option<extern "C" fn(*mut c_void)>,
-        argument: *mut c_void,
-        cancel_type: c_int,
-        previous: *mut Buffer,
-    }
+    /// As large as `struct _pthread_cleanup_buffer` of glibc's pthread.h, which has three pointers and an `int`.
+    type Buffer = [usize; 4];
 
     #[expect(unsafe_code, reason = "the standard library has no functions for it")]
     unsafe extern "C" {
@@ -64,17 +58,10 @@ mod glibc {
         fn new() -> Self {
             let unused = UNUSED.try_lock().ok().and_then(|mut unused| unused.pop());
             let buffer = unused.map_or_else(
-                || {
-                    Box::into_raw(Box::new(Buffer {
-                        routine: None,
-                        argument: ptr::null_mut(),
-                        cancel_type: 0,
-                        previous: ptr::null_mut(),
-                    }))
-                },
+                || Box::into_raw(Box::<Buffer>::default()),
                 ptr::with_exposed_provenance_mut,
             );
-            // SAFETY: the buffer has glibc's layout and lives as long as the process, and no other thread
+            // SAFETY: the buffer is large enough and lives as long as the process, and no other thread
             // that is alive has it.
             unsafe { _pthread_cleanup_push(buffer, stay_if_exiting, ptr::null_mut()) };
             Registration(buffer)
