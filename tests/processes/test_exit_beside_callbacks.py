@@ -109,14 +109,6 @@ ODD = {
     "a first import in a handler": """
         atexit.register(begin)
     """,
-    "handlers that ran early": """
-        begin()
-        atexit._run_exitfuncs()
-        client.server_time()
-        late = threading.Thread(target=client.server_time)
-        late.start()
-        late.join()
-    """,
     "a finalizer that waits for a thread": """
         begin()
         class Uploader:
