@@ -15,18 +15,22 @@ def ends_at_once(work, name=signal.SIGINT, error=KeyboardInterrupt):
 
 def interrupted(work, name=signal.SIGINT, error=KeyboardInterrupt):
     """Seconds from the signal to the end of the call."""
-    sent = []
+    sent, begun, over = [], threading.Event(), threading.Event()
 
     def interrupt():
-        sent.append(time.monotonic())
-        os.kill(os.getpid(), name)  # To the process, as a terminal does.
+        begun.wait()
+        # No event tells that the call blocks.
+        if not over.wait(0.1):
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), name)  # To the process, as a terminal does.
 
-    timer = threading.Timer(0.1, interrupt)  # time: no event tells that the call blocks
-    timer.start()
+    thread = threading.Thread(target=interrupt)
+    thread.start()
     try:
         with pytest.raises(error):
+            begun.set()
             work()
         return time.monotonic() - sent[0]  # time: it is promised
     finally:
-        timer.cancel()
-        timer.join()
+        over.set()
+        thread.join()
