@@ -30,11 +30,6 @@ class Number(_Described, click.FloatRange):
 
     name = "number"
 
-    def __init__(
-        self, least: float | None = None, most: float | None = None, *, above: bool = False
-    ) -> None:
-        super().__init__(least, most, min_open=above)
-
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
@@ -48,9 +43,6 @@ class Whole(_Described, click.IntRange):
     """A whole number of 64 bits."""
 
     name = "integer"
-
-    def __init__(self, least: int | None = None, most: int | None = None) -> None:
-        super().__init__(least, most)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         try:
