@@ -8,13 +8,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timezone
 from decimal import Decimal, InvalidOperation
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import click
 
 from boardlot._core import Records
-from boardlot._support.cell_format import clean
+from boardlot._support.cell_format import Column, clean
 from boardlot._support.clients import did_you_mean
 from boardlot.cli.output.terminal import note
 from boardlot.cli.settings import Settings
@@ -30,9 +29,7 @@ class NamedRows(list[Mapping[str, Any]]):
         self.columns = columns
         # A table infers the types of rows from their values.
         without_rows = [] if rows else columns
-        self.schema: list[SimpleNamespace] = [
-            SimpleNamespace(name=name, kind="text", unit=None, doc="") for name in without_rows
-        ]
+        self.schema: list[Column] = [Column(name, "text", "", "") for name in without_rows]
 
 
 class Fields:
