@@ -257,9 +257,7 @@ class _AdvisoryLock(Lock):
     """A lock of the server, which ends with the connection."""
 
     def __init__(self, database: Postgres, key: int, name: str) -> None:
-        kind, _, shown = name.partition(":")
-        what = f"{shown} in the archive {database.name} is being {held_by(kind)}"
-        super().__init__(f"{database.name}/{key}", what)
+        super().__init__(f"{database.name}/{key}", held_by(name, database.name))
         self._database, self._key = database, key
         self._connection_number = 0
 
