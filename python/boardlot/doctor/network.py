@@ -33,7 +33,7 @@ class Network:
         self.proxy: SplitResult | None = None
         # The step after which the service cannot be reached, if any.
         self.failed_step: str = ""
-        self._base_url = base_url
+        self.base_url = base_url
         self._options = options
         self._proxy_url: str | None = options.get("proxy")
         self._addresses: list[tuple[Any, ...]] = []
@@ -43,7 +43,7 @@ class Network:
         import boardlot
 
         return boardlot.Client(
-            self._base_url,
+            self.base_url,
             auth=auth,
             timeout=self.timeout,
             connect_timeout=self.timeout,
@@ -92,7 +92,7 @@ class Network:
             raise Skipped("not used for a service on this machine")
         source = ""
         if self._proxy_url == "environment":
-            named = _core._environment_proxy(self._base_url)
+            named = _core._environment_proxy(self.base_url)
             if named is None:
                 raise Skipped("the environment names none for this service")
             variable, self._proxy_url = named
@@ -113,7 +113,7 @@ class Network:
 
     def _unused_proxy(self) -> tuple[str, str]:
         """Detail and hint if no proxy was given: the environment may name one."""
-        named = _core._environment_proxy(self._base_url)
+        named = _core._environment_proxy(self.base_url)
         if named is None:
             return "none was given", ""
         proxy = read_proxy(named[1])
