@@ -126,7 +126,7 @@ class FillStore:
     def fetched_at(self) -> int | None:
         """The service's time when everything up to now was last read."""
         row = row_of(self._database, self._series.place, "fetched_at")
-        return row and row[0]
+        return None if row is None else row[0]
 
     def time_of_recent(self, count: int) -> int | None:
         """The update time of the fill that has this many others after it; `None` without one."""
