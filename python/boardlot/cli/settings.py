@@ -289,29 +289,22 @@ class Settings:
     def check(self) -> None:
         """Reject options that do not select one service and one kind of credentials."""
         self.check_service()
-        given = [
-            name
-            for name, value in (
-                ("--profile", self.profile),
-                ("--key-id", self.key_id),
-                ("--client-id", self.client_id),
-            )
-            if value is not None
-        ]
+        chosen = {"--profile": self.profile, "--key-id": self.key_id, "--client-id": self.client_id}
+        given = [name for name, value in chosen.items() if value is not None]
         if len(given) > 1:
             raise click.UsageError(
                 f"{' and '.join(given)} are mutually exclusive: pass one of them"
             )
-        if (self.key_id is None) != (self.key_file is None):
-            raise click.UsageError("--key-id and --key-file must be passed together")
-        self.check_passphrase()
+        self.check_secrets()
         if self.store_file is not None and self.client_id is None:
             raise click.UsageError(
                 "--store FILE needs --client-id ID, which `boardlot login` printed"
             )
 
-    def check_passphrase(self) -> None:
-        """Reject options that name two places of the passphrase."""
+    def check_secrets(self) -> None:
+        """Reject a key without its file, and options that name two places of the passphrase."""
+        if (self.key_id is None) != (self.key_file is None):
+            raise click.UsageError("--key-id and --key-file must be passed together")
         if self.passphrase_file is not None and self.passphrase_command is not None:
             raise click.UsageError(
                 "--passphrase-file and --passphrase-command are mutually exclusive: pass one"

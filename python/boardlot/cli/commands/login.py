@@ -57,7 +57,7 @@ def login(settings: Settings, no_browser: bool, port: int, timeout: float) -> No
     import boardlot as bl
     from boardlot import _core
 
-    settings.check_passphrase()
+    settings.check_secrets()
     name = settings.profile_name
     known = _core._profile(name, may_be_missing=True) if name is not None else None
     if known is not None:

@@ -160,10 +160,7 @@ def _checked_entry(settings: Settings) -> dict[str, Any]:
     """The profile that the options describe, once its key or its login can be used."""
     import boardlot as bl
 
-    settings.check_passphrase()
-    given = {"--key-id": settings.key_id, "--key-file": settings.key_file}
-    if None in given.values() and set(given.values()) != {None}:
-        raise click.UsageError("--key-id and --key-file must be passed together")
+    settings.check_secrets()
     login = settings.client_id is not None or settings.store_file is not None
     if login and settings.key_id is not None:
         raise click.UsageError("a profile is for a key or for a login, not for both")
