@@ -236,15 +236,7 @@ class _Transaction(Transaction):
         cursor = self._connection.execute(marked, parameters or None)
         return cursor.fetchall() if cursor.description else []
 
-    def execute_many(self, sql: str, rows: Sequence[Row]) -> None:
-        self._count(sql, rows)
-
-    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
-        into, values = f"{table} ({', '.join(columns)})", ", ".join("?" * len(columns))
-        return self._count(f"insert into {into} values ({values}) on conflict do nothing", rows)
-
-    def _count(self, sql: str, rows: Sequence[Row]) -> int:
-        """Run a statement once for each row of parameters, and count the rows that it changed."""
+    def execute_many(self, sql: str, rows: Sequence[Row]) -> int:
         with self._connection.cursor() as cursor:
             cursor.executemany(_marked(sql), rows)
             return cursor.rowcount
