@@ -134,6 +134,14 @@ def far_apart(values: Iterable[float]) -> bool:
     return bool(positive) and max(positive) / min(positive) > LINEAR_RATIO
 
 
+def far_apart_within(values: Iterable[tuple[str, float]]) -> bool:
+    """The same for values of several panels, each with the name of its panel."""
+    panels: dict[str, list[float]] = {}
+    for panel, value in values:
+        panels.setdefault(panel, []).append(value)
+    return any(map(far_apart, panels.values()))
+
+
 def spread_values(panels: Sequence[Axes], values: Sequence[Sequence[float]]) -> None:
     """Make the y axes logarithmic, with plain numbers, if the values of a panel are far apart.
 
