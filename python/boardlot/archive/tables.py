@@ -142,14 +142,10 @@ def _array(pa: Any, values: list[Any]) -> Any:
     try:
         return pa.array(values)
     except (pa.ArrowTypeError, pa.ArrowInvalid):
-        return pa.array([text_of(value) for value in values], pa.string())
-
-
-def text_of(value: Any) -> str | None:
-    """A value of a column whose values have no common type."""
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value, default=str)
+        texts = (
+            x if x is None or isinstance(x, str) else json.dumps(x, default=str) for x in values
+        )
+        return pa.array(texts, pa.string())
 
 
 def _typed(values: list[Any]) -> list[Any]:

@@ -188,6 +188,13 @@ class Settings:
         return members
 
     @property
+    def kept(self) -> dict[str, Any]:
+        """The options that a profile keeps, as members of its entry."""
+        ca_file = self.ca_file and self.ca_file.absolute()
+        connection = {"proxy": self.proxy, "ca_file": ca_file}
+        return self.credentials | {name: x for name, x in connection.items() if x is not None}
+
+    @property
     def inputs(self) -> list[Path]:
         """The files that the command reads: data must not overwrite them."""
         from boardlot import _core

@@ -55,8 +55,13 @@ def emit(settings: Settings, records: Any, key_columns: Any = ()) -> None:
         note(f"wrote {counted(progress.done, 'row')} to {settings.out}")
 
 
-def show_row(row: dict[str, Any]) -> None:
-    """Show what is known of one thing, for people: a line for each member."""
+def emit_row(settings: Settings, row: dict[str, Any], **shown: str) -> None:
+    """Write what is known of one thing: data with `--format` or `--out`, otherwise a line for each
+    member, of which `shown` has some as they are shown to people."""
+    if settings.format is not None or settings.out is not None:
+        emit(settings, [row])
+        return
+    row = {**row, **shown}
     for name, value in row.items():
         text = {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
         text = " ".join(text) if isinstance(text, list) else text
