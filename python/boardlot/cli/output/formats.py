@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
 import click
@@ -87,16 +87,16 @@ class Table(Writer):
 
 
 class JsonLines(Writer):
-    """One JSON object per line."""
+    """One JSON object per line, in colours on a terminal."""
 
-    def __init__(self, file: BinaryIO, fields: Fields) -> None:
-        super().__init__(file, fields)
-        self._shown = _colour(file)
+    def _rows(self, page: Records[Any]) -> Iterator[bytes]:
+        """Each row, with the selected fields or unchanged, its numbers as sent."""
+        names = None if self._fields.selected is None else self._fields.names_for(page)
+        is_coloured = self._file.isatty() and coloured()
+        return ((coloured_json(x) if is_coloured else x).encode() for x in page._json(names))
 
     def write(self, page: Records[Any]) -> None:
-        self._file.write(
-            b"".join(self._shown(row) + b"\n" for row in _json_rows(page, self._fields))
-        )
+        self._file.write(b"".join(row + b"\n" for row in self._rows(page)))
 
 
 class Json(JsonLines):
@@ -105,8 +105,8 @@ class Json(JsonLines):
     _before = b"[\n "
 
     def write(self, page: Records[Any]) -> None:
-        for row in _json_rows(page, self._fields):
-            self._file.write(self._before + self._shown(row))
+        for row in self._rows(page):
+            self._file.write(self._before + row)
             self._before = b",\n "
 
     def end(self) -> None:
@@ -141,18 +141,3 @@ class Csv(Writer):
     def _visible(self, cells: Sequence[str | None]) -> Sequence[str | None]:
         """The cells, with control characters escaped on a terminal."""
         return [cell and escaped(cell) for cell in cells] if self._shown else cells
-
-
-def _colour(file: BinaryIO) -> Callable[[bytes], bytes]:
-    """Returns a function that prepares a JSON text for the file: a terminal gets colours."""
-    if not (file.isatty() and coloured()):
-        return lambda text: text
-    return lambda text: coloured_json(text.decode("utf-8", "surrogateescape")).encode(
-        "utf-8", "surrogateescape"
-    )
-
-
-def _json_rows(page: Records[Any], fields: Fields) -> list[bytes]:
-    """Each row, with the selected fields or unchanged, its numbers as sent."""
-    names = None if fields.selected is None else fields.names_for(page)
-    return [row.encode() for row in page._json(names)]
