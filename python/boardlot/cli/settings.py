@@ -206,16 +206,11 @@ class Settings:
 
     @property
     def connection(self) -> dict[str, Any]:
-        """The options of the connection, as arguments of `boardlot.Client`."""
-        headers = dict(map(_header, self.header))
-        return {"headers": headers, **self.route}
-
-    @property
-    def route(self) -> dict[str, Any]:
-        """The proxy and the certificates of the options, otherwise those of the profile."""
-        entry = self.profile_entry
+        """The options of the connection, as arguments of `boardlot.Client`: the proxy and the
+        certificates are otherwise those of the profile."""
+        entry, headers = self.profile_entry, dict(map(_header, self.header))
         ca_file = self.ca_file or entry.get("ca_file")
-        return {"proxy": self.proxy or entry.get("proxy"), "ca_file": ca_file}
+        return {"headers": headers, "proxy": self.proxy or entry.get("proxy"), "ca_file": ca_file}
 
     @property
     def request_rate(self) -> Any:

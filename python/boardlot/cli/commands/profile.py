@@ -175,7 +175,7 @@ def _checked_entry(settings: Settings) -> dict[str, Any]:
         raise click.UsageError("--shared needs --rate-limit N, the requests per second")
     entry |= {"rate_limit": settings.rate_limit, "rate_limit_shared": settings.shared}
     # Checks the address, the proxy and the certificates; nothing is sent.
-    bl.Client(settings.service, **settings.route).close()
+    bl.Client(settings.service, **settings.connection).close()
     return entry
 
 
