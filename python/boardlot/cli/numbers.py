@@ -62,7 +62,7 @@ def complete_profiles(_ctx: click.Context, _: click.Parameter, typed: str) -> li
     from boardlot import _core
 
     try:
-        names, _ = _core._profiles()
+        names = _core._profiles()[0]
     except BoardlotError:
         # A file that cannot be read has nothing to complete; the command will say so.
         return []
