@@ -73,13 +73,7 @@ def columns_of(
         The columns, and the number of unknown fields without a column.
     """
     columns = [
-        Column(
-            field.name,
-            field.kind,
-            field.unit or "",
-            field.doc or "",
-            getattr(field, "values", None),
-        )
+        Column(field.name, field.kind, field.unit or "", field.doc or "", field.values)
         for field in getattr(records, "schema", None) or ()
     ]
     known = {column.name for column in columns}

@@ -51,14 +51,12 @@ class LimitDatabase:
                 "a rate limit in a database needs psycopg",
                 hint="Install it: pip install 'boardlot[postgres]'.",
             ) from None
-        if not url.startswith(("postgresql://", "postgres://")):
-            # Without the value, which may have a password.
-            raise ConfigError("database is not a URL such as postgresql://user@host/name")
         parsed = None
         # Its error quotes the URL, with the password.
         with contextlib.suppress(psycopg.ProgrammingError):
             parsed = conninfo_to_dict(url)
-        if parsed is None:
+        if parsed is None or not url.startswith(("postgresql://", "postgres://")):
+            # Without the value, which may have a password.
             raise ConfigError("database is not a URL such as postgresql://user@host/name")
         self.url = url
         self.name = name

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import copy
 import dataclasses
 import inspect
 import types
 import typing
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -73,8 +74,9 @@ def inspected(cls: Any) -> tuple[str, tuple[tuple[Field, tuple[str, Any]], ...]]
     known = _inspected.get(cls)
     if known is None:
         known = _inspected[cls] = _inspect(cls)
-    default_of = _defaults(cls)
-    fields = tuple((field, default_of(field)) for field in known.fields)
+    defaults = _defaults(cls, [field.attribute for field in known.fields])
+    required = ("required", None)
+    fields = tuple((field, defaults.get(field.attribute, required)) for field in known.fields)
     if known.construction == "keywords":
         _check_keywords(cls, [field.attribute for field, (kind, _) in fields if kind == "required"])
     return known.construction, fields
@@ -253,18 +255,8 @@ def _has_generated_init(cls: Any) -> bool:
         or any(isinstance(field.type, dataclasses.InitVar) for field in fields)
     ):
         return False
-    specs = [
-        (
-            field.name,
-            object,
-            dataclasses.field(
-                default=field.default,
-                default_factory=field.default_factory,
-                kw_only=field.kw_only,
-            ),
-        )
-        for field in dataclasses.fields(cls)
-    ]
+    # Copies, as the new class makes them its own.
+    specs = [(field.name, object, copy.copy(field)) for field in dataclasses.fields(cls)]
     reference = dataclasses.make_dataclass("Reference", specs, frozen=params.frozen)
     return _same_code(cls.__init__, reference.__init__)  # type: ignore[misc]
 
@@ -277,44 +269,26 @@ def _same_code(function: Any, reference: Any) -> bool:
     )
 
 
-def _defaults(cls: Any) -> Any:
-    """The function that returns the default of a field."""
+def _defaults(cls: Any, attributes: Iterable[str]) -> dict[str, tuple[str, Any]]:
+    """The defaults of those attributes that have one."""
     if _is_named_tuple(cls):
-        values = cls._field_defaults
-        return lambda field: (
-            ("value", values[field.attribute]) if field.attribute in values else ("required", None)
-        )
+        return {name: ("value", value) for name, value in cls._field_defaults.items()}
     if dataclasses.is_dataclass(cls):
-        fields = cls.__dataclass_fields__
-
-        def of_dataclass(field: Field) -> tuple[str, Any]:
-            known = fields[field.attribute]
-            if known.default is not dataclasses.MISSING:
-                return ("value", known.default)
-            if known.default_factory is not dataclasses.MISSING:
-                return ("factory", known.default_factory)
-            return ("required", None)
-
-        return of_dataclass
+        found: dict[str, tuple[str, Any]] = {}
+        for name, field in cls.__dataclass_fields__.items():
+            if field.default is not dataclasses.MISSING:
+                found[name] = ("value", field.default)
+            elif field.default_factory is not dataclasses.MISSING:
+                found[name] = ("factory", field.default_factory)
+        return found
     if _is_typed_dict(cls):
         # `__optional_keys__` lacks those of annotations that are strings.
         hints = typing.get_type_hints(cls, include_extras=True)
         optional = {name for name, hint in hints.items() if _qualifier(hint) == "NotRequired"}
-        optional |= {*cls.__optional_keys__}
-        return lambda field: (
-            ("constructor", None) if field.attribute in optional else ("required", None)
-        )
-    parameters: Mapping[str, inspect.Parameter] = {}
+        return dict.fromkeys([*optional, *cls.__optional_keys__], ("constructor", None))
+    optional = {name for name in attributes if hasattr(cls, name)}
     with contextlib.suppress(TypeError, ValueError):
-        parameters = inspect.signature(cls).parameters
-
-    def of_constructor(field: Field) -> tuple[str, Any]:
-        parameter = parameters.get(field.attribute)
-        has_default = (
-            hasattr(cls, field.attribute)
-            if parameter is None
-            else parameter.default is not parameter.empty
-        )
-        return ("constructor" if has_default else "required", None)
-
-    return of_constructor
+        for name, parameter in inspect.signature(cls).parameters.items():
+            has_default = parameter.default is not parameter.empty
+            (optional.add if has_default else optional.discard)(name)
+    return dict.fromkeys(optional, ("constructor", None))

@@ -296,28 +296,26 @@ class _TextColumn:
 
 def _filled(shown: list[_TextColumn], columns: list[_TextColumn], width: int) -> list[_TextColumn]:
     """The columns shown, and after them as many of the others as there is room for."""
-    used = sum(column.width + len(GAP) for column in shown) - len(GAP)
     filled = list(shown)
     for column in columns:
-        column_width = len(GAP) + min(column.natural, COMFORTABLE)
-        if column not in shown and used + column_width <= width:
+        if column not in shown:
             column.cap(COMFORTABLE)
-            if used + len(GAP) + column.width <= width:
+            if _total([*filled, column]) <= width:
                 filled.append(column)
-                used += len(GAP) + column.width
     return filled
+
+
+def _total(columns: Iterable[_TextColumn]) -> int:
+    """The width of a line with these columns."""
+    return sum(column.width + len(GAP) for column in columns) - len(GAP)
 
 
 def _fit(columns: list[_TextColumn], width: int) -> tuple[list[_TextColumn], int]:
     """The columns that fit, narrowed if necessary, and how many are left out."""
-
-    def total(some: Iterable[_TextColumn]) -> int:
-        return sum(column.width + len(GAP) for column in some) - len(GAP)
-
     for cap in (*range(WIDEST, NARROWEST - 1, -1), COMFORTABLE):
         for column in columns:
             column.cap(cap)
-        if total(columns) <= width:
+        if _total(columns) <= width:
             return columns, 0
     dots = _TextColumn(None, [])
     front, back = [columns[0]], list[_TextColumn]()
@@ -327,7 +325,7 @@ def _fit(columns: list[_TextColumn], width: int) -> tuple[list[_TextColumn], int
         front_first = len(front) <= 3 * len(back) + 2
         for to_front in (front_first, not front_first):
             column = remaining[0] if to_front else remaining[-1]
-            if total([*front, column, dots, *back]) <= width:
+            if _total([*front, column, dots, *back]) <= width:
                 break
         else:
             break
@@ -337,8 +335,8 @@ def _fit(columns: list[_TextColumn], width: int) -> tuple[list[_TextColumn], int
         else:
             back.insert(0, column)
     shown = [*front, dots, *back] if remaining else [*front, *back]
-    if total(shown) > width:
-        front[0].width = max(1, front[0].width - (total(shown) - width))
+    if _total(shown) > width:
+        front[0].width = max(1, front[0].width - (_total(shown) - width))
         front[0].limit = front[0].width
     return shown, len(remaining)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping
 from datetime import date, datetime, timedelta
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from boardlot import AsyncClient, Client, _core
@@ -123,12 +122,7 @@ class Archive(Reader):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

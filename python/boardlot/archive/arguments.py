@@ -52,11 +52,7 @@ def follower_name(name: str) -> str:
     """The name of a follower, which a database can store."""
     if not isinstance(name, str) or not name:
         raise ConfigError(f"name is {name!r}; expected a non-empty string")
-    try:
-        storable = b"\0" not in name.encode()
-    except UnicodeEncodeError:
-        storable = False
-    if not storable:
+    if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in name):
         raise ConfigError(f"name is {name!r}; expected a valid Unicode string without U+0000")
     return name
 

@@ -26,11 +26,8 @@ class Transaction(Protocol):
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run a statement and return its rows."""
 
-    def execute_many(self, sql: str, rows: Sequence[Row]) -> None:
-        """Run a statement once for each row of parameters."""
-
-    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
-        """Insert those rows that the table does not have yet, and count them."""
+    def execute_many(self, sql: str, rows: Sequence[Row]) -> int:
+        """Run a statement once for each row of parameters, and count the rows that it changed."""
 
     def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
         """The condition that a column has one of these values, and its parameter."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from boardlot import _core
 from boardlot.archive.database import Database, Row, Transaction, canonical, digest
-from boardlot.archive.freshness import Fetch
+from boardlot.archive.freshness import Fetch, row_of
 from boardlot.archive.lists import Series
 from boardlot.archive.locks import Lock
 from boardlot.archive.report import Counts
@@ -42,7 +42,7 @@ class State:
     run_end: int | None
     # The newest fill that was published, and the end of the time that was read.
     newest: int | None
-    covered: list[tuple[int, int]]
+    covered: list[Row]
     # When the whole overlap was read for the last time, by the service's clock.
     overlap_read_at: int | None
 
@@ -114,29 +114,19 @@ class FillStore:
 
     def state(self) -> State:
         """The progress of the series' updates."""
-        rows = self._database.read(
-            "select id, position, run_start, run_end, overlap_read_at from series "
-            "where account = ? and market = ?",
-            self._names,
-        )
-        if not rows:
+        columns = "id, position, run_start, run_end, overlap_read_at"
+        row = row_of(self._database, self._series.place, columns)
+        if row is None:
             return State(None, None, None, None, [], None)
-        ((series, position, start, end, overlap_read_at),) = rows
-        newest, covered = self.time_of_recent(0), self._coverage(series)
-        return State(position, start, end, newest, covered, overlap_read_at)
+        series, position, start, end, overlap_read_at = row
+        query = "select start_at, end_at from coverage where series = ? order by start_at"
+        covered = self._database.read(query, (series,))
+        return State(position, start, end, self.time_of_recent(0), covered, overlap_read_at)
 
     def fetched_at(self) -> int | None:
         """The service's time when everything up to now was last read."""
-        rows = self._database.read(
-            "select fetched_at from series where account = ? and market = ?", self._names
-        )
-        return rows[0][0] if rows else None
-
-    def _coverage(self, series: int) -> list[tuple[int, int]]:
-        rows = self._database.read(
-            "select start_at, end_at from coverage where series = ? order by start_at", (series,)
-        )
-        return [(start, end) for start, end in rows]
+        row = row_of(self._database, self._series.place, "fetched_at")
+        return None if row is None else row[0]
 
     def time_of_recent(self, count: int) -> int | None:
         """The update time of the fill that has this many others after it; `None` without one."""
@@ -339,25 +329,23 @@ def add(fills: Fills, page: Any) -> None:
 
 def _insert(transaction: Transaction, series: int, run: int, fills: Iterable[Fill]) -> int:
     """Insert the fills that the run does not have yet, and count them."""
-    return transaction.insert(
-        "fill_versions",
-        ("series", "run", "identity", "updated", "code", "record"),
-        [(series, run, *fill) for fill in fills],
+    statement = (
+        "insert into fill_versions (series, run, identity, updated, code, record) "
+        "values (?, ?, ?, ?, ?, ?) on conflict do nothing"
     )
+    return transaction.execute_many(statement, [(series, run, *fill) for fill in fills])
 
 
 def gaps(state: State, now: int) -> Iterator[tuple[int, int]]:
     """The spans between the first and the last requested time that were not read, until now."""
-    spans: Sequence[tuple[int, int]] = state.covered
+    bounds = list(state.covered)
     if state.run_start is not None and state.run_end is not None:
         # Of a run that has not finished.
-        bounds = [*spans, (state.run_start, max(state.run_start, min(state.run_end, now)))]
-    else:
-        bounds = list(spans)
+        bounds.append((state.run_start, max(state.run_start, min(state.run_end, now))))
     if not bounds:
         return
     at, last = min(start for start, _ in bounds), max(end for _, end in bounds)
-    for start, end in spans:
+    for start, end in state.covered:
         if start > at:
             yield at, start
         at = max(at, end)

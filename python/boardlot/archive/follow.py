@@ -44,12 +44,12 @@ def follow(update: Update, series: Series, every: float, name: str, runner: Runn
     lock = update.database.lock(f"follow:{series} {name}")
     follower = _Follower(update, series, every, name, lock, runner)
     try:
-        follower.start()
+        follower.connect(LOCK_WAIT_S)
         while True:
             try:
                 yield from follower.ticks()
             except _Lost:
-                follower.reconnect()
+                follower.connect(LOST_LOCK_WAIT_S)
     finally:
         lock.release()
 
@@ -83,21 +83,6 @@ class _Follower:
         # Fills may have arrived late while nobody was following.
         self._read_overlap = False
         self._failures = 0
-
-    def start(self) -> None:
-        """Have the lock, also if the connection is lost meanwhile.
-
-        Raises:
-            StoreError: Another follower of this name has it.
-        """
-        try:
-            with _noticing_loss():
-                mine = self._lock.try_for(LOCK_WAIT_S)
-        except _Lost:
-            self.reconnect()
-        else:
-            if not mine:
-                raise self._lock.in_use()
 
     def ticks(self) -> Fills:
         """Deliver, look for new fills and wait, until the database is lost."""
@@ -137,8 +122,8 @@ class _Follower:
                 if not mine:
                     raise self._lock.in_use()
 
-    def reconnect(self) -> None:
-        """Have the lock again, once the database can be reached.
+    def connect(self, wait: float) -> None:
+        """Have the lock, once the database can be reached.
 
         Raises:
             StoreError: Another follower of this name has it, or has had it meanwhile.
@@ -146,13 +131,14 @@ class _Follower:
         while True:
             self._lock.release()
             try:
-                mine = self._lock.try_for(LOST_LOCK_WAIT_S)
+                mine = self._lock.try_for(wait)
                 if mine and self._position is not None:
                     mine = self._store.delivered(self._name, self._position, self._holder)
             except StoreError as error:
                 if not error.retryable:
                     raise
                 self._failures += 1
+                wait = LOST_LOCK_WAIT_S
                 pause(_backoff(error, self._failures))
                 continue
             if not mine:

@@ -63,15 +63,14 @@ class ListSpec:
 
     def request(self, client: Any, key: str) -> Any:
         """The records or pager of a client's method."""
-        if self.endpoint is not None:
-            call = client.pages if self.paged else client.call
-            return call(self.endpoint, **dict(self.arguments(key)))
-        arguments: dict[str, Any] = {self.key: key}
+        method, arguments = self.endpoint or self.method, self.arguments(key)
         if self.name == "ipos":
             from boardlot.calendar import REQUEST_TYPES
 
-            arguments["request_type"] = REQUEST_TYPES.get(key)
-        return getattr(client, self.method)(**arguments)
+            arguments.append(("request_type", REQUEST_TYPES.get(key)))
+        if self.paged:
+            return client._pages(method, arguments, None, None)
+        return client._call(method, arguments)
 
     def records(
         self, key: str, texts: Iterable[str], observed: bool = False, seen_at: int | None = None
@@ -228,8 +227,7 @@ def custom_list(given: Any) -> tuple[ListSpec, str]:
             "(KLINE, {'symbol': 'HK.00700'})"
         )
     spec = custom_spec(pair[0])
-    key = spec.key_of(pair[1])
-    return spec, key
+    return spec, spec.key_of(pair[1])
 
 
 def columns_of(records: Any) -> list[tuple[str, str, str]]:

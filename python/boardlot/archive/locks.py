@@ -129,8 +129,10 @@ class Lock(ABC):
                 self.release()
 
 
-def held_by(kind: str) -> str:
-    """Describes the activity of a lock's holder."""
+def held_by(name: str, archive: str) -> str:
+    """Says what the holder of the lock with this name does."""
+    kind, _, what = name.partition(":")
+    done = "updated by another process"
     if kind == "follow":
-        return "followed by another follower of this name"
-    return "updated by another process"
+        done = "followed by another follower of this name"
+    return f"{what} in the archive {archive} is being {done}"

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -142,35 +142,20 @@ def _array(pa: Any, values: list[Any]) -> Any:
     try:
         return pa.array(values)
     except (pa.ArrowTypeError, pa.ArrowInvalid):
-        return pa.array([text_of(value) for value in values], pa.string())
-
-
-def text_of(value: Any) -> str | None:
-    """A value of a column whose values have no common type."""
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value, default=str)
+        texts = (
+            x if x is None or isinstance(x, str) else json.dumps(x, default=str) for x in values
+        )
+        return pa.array(texts, pa.string())
 
 
 def _typed(values: list[Any]) -> list[Any]:
     """A column of times or dates in text as such."""
-    first = next((value for value in values if value is not None), None)
+    found = [value for value in values if value is not None]
     for pattern, convert in ((TIMESTAMP, datetime.fromisoformat), (DATE, date.fromisoformat)):
-        if isinstance(first, str) and pattern.fullmatch(first):
-            try:
-                return [
-                    None if value is None else _matching(pattern, convert, value)
-                    for value in values
-                ]
-            except (TypeError, ValueError):
-                return values
+        if found and all(isinstance(value, str) and pattern.fullmatch(value) for value in found):
+            with suppress(ValueError):
+                return [value and convert(value) for value in values]
     return values
-
-
-def _matching(pattern: re.Pattern[str], convert: Any, value: Any) -> Any:
-    if not pattern.fullmatch(value):
-        raise ValueError
-    return convert(value)
 
 
 def _declaring() -> Iterator[Any]:

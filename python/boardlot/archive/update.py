@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from boardlot import _core
@@ -75,50 +76,38 @@ def update(work: Update, runner: Runner) -> UpdateReport:
         reader = FillReader(work, series, clock, runner)
         read(("fills", (series.account, series.market)), reader.update)
     for spec, key in work.lists:
-        reader_of_list = ListReader(work, spec, key, clock, runner)
-        read((spec.name, key), reader_of_list.update)
+        read((spec.name, key), partial(read_list, work, spec, key, clock, runner))
     return report
 
 
-@dataclass(frozen=True)
-class ListReader:
-    """Reads a list as a whole."""
-
-    work: Update
-    spec: ListSpec
-    key: str
-    clock: ServiceClock
-    runner: Runner
-
-    def update(self, counts: Counts) -> bool:
-        """Read and store it; `False` if that was not due."""
-        database, spec, key, client = self.work.database, self.spec, self.key, self.work.client
-        place = spec.place(key)
-        if self.work.is_fresh(place, self.clock):
+def read_list(
+    work: Update, spec: ListSpec, key: str, clock: ServiceClock, runner: Runner, counts: Counts
+) -> bool:
+    """Read a list as a whole, and store it; `False` if that was not due."""
+    place, name = spec.place(key), f"{spec.name} {key}"
+    if work.is_fresh(place, clock):
+        return False
+    with work.database.lock(f"update:{name}").held(work.wait) as lock:
+        # Another one may have read it meanwhile.
+        if work.is_fresh(place, clock):
             return False
-        with database.lock(f"update:{spec.name} {key}").held(self.work.wait) as lock:
-            # Another one may have read it meanwhile.
-            if self.work.is_fresh(place, self.clock):
-                return False
-            check_service(database, place, f"{spec.name} {key}", client)
-            fetch = self.clock.fetch()
-            pages = []
-            if spec.paged:
-                pager = spec.request(client, key).pages()
-                while (page := self.runner.next_page(pager)) is not None:
-                    pages.append(page)
-            else:
-                pages.append(self.runner.request(lambda: spec.request(client, key)))
-            # A list is complete, or nothing is stored: an error midway has ended this.
-            read = observations.Read(
-                observations.stored(spec, pages),
-                complete=observations.is_complete(spec, pages),
-                now=time.time_ns() // 1000 if fetch.at is None else self.clock.now(),
-                fetch=fetch,
-            )
-            counts._add(observations.store_read(database, spec, key, read, lock))
-        self.work.on_rows(len(read.records))
-        return True
+        check_service(work.database, place, name, work.client)
+        fetch = clock.fetch()
+        if spec.paged:
+            pager = spec.request(work.client, key).pages()
+            pages = list(iter(lambda: runner.next_page(pager), None))
+        else:
+            pages = [runner.request(lambda: spec.request(work.client, key))]
+        # A list is complete, or nothing is stored: an error midway has ended this.
+        read = observations.Read(
+            observations.stored(spec, pages),
+            complete=observations.is_complete(spec, pages),
+            now=time.time_ns() // 1000 if fetch.at is None else clock.now(),
+            fetch=fetch,
+        )
+        counts._add(observations.store_read(work.database, spec, key, read, lock))
+    work.on_rows(len(read.records))
+    return True
 
 
 @dataclass(frozen=True)
@@ -132,18 +121,15 @@ class FillReader:
 
     def update(self, counts: Counts) -> bool:
         """Read and store what is new; `False` if that was not due."""
-        database, place = self.work.database, self.series.place
+        place = self.series.place
         if self.work.is_fresh(place, self.clock):
             return False
         # The service's clock: that of this machine may be wrong.
         # It is past, so nothing arrives in the ranges that are read.
         now = self.clock.reading()
-        with database.lock(f"update:fills {self.series}").held(self.work.wait) as lock:
+        with self._writing() as store:
             if self.work.is_fresh(place, self.clock):
                 return False
-            # Another one may have been the first to read it.
-            check_service(database, place, f"fills {self.series}", self.work.client)
-            store = FillStore(database, self.series, lock, service_of(self.work.client))
             fetch = self.clock.fetch()
             self.read(store, now, counts)
             store.read_completely(fetch)
@@ -151,11 +137,17 @@ class FillReader:
 
     def look(self, counts: Counts, now: int, end: int, not_before: int | None) -> None:
         """The same for a follower, which reads from `not_before` only, and up to `end`."""
-        database = self.work.database
-        with database.lock(f"update:fills {self.series}").held(self.work.wait) as lock:
-            check_service(database, self.series.place, f"fills {self.series}", self.work.client)
-            store = FillStore(database, self.series, lock, service_of(self.work.client))
+        with self._writing() as store:
             self.read(store, now, counts, end, not_before)
+
+    @contextmanager
+    def _writing(self) -> Iterator[FillStore]:
+        """The store of the fills, for one writer at a time."""
+        database, client, name = self.work.database, self.work.client, f"fills {self.series}"
+        with database.lock(f"update:{name}").held(self.work.wait) as lock:
+            # Another one may have been the first to read it.
+            check_service(database, self.series.place, name, client)
+            yield FillStore(database, self.series, lock, service_of(client))
 
     def read(
         self,

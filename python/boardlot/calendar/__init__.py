@@ -53,7 +53,7 @@ def ipo_calendar(
         try:
             lists[market] = client.ipo_list(market, request_type=REQUEST_TYPES.get(market))
         except BoardlotError as error:
-            if on_error == "raise" or isinstance(error, ConfigError):
+            if on_error == "raise":
                 raise
             lists[market] = error
     return _combined(lists, on_error)
@@ -79,20 +79,8 @@ async def ipo_calendar_async(
         True
     """
     selected = _checked(markets, on_error)
-    tasks = [
-        asyncio.ensure_future(client.ipo_list(market, request_type=REQUEST_TYPES.get(market)))
-        for market in selected
-    ]
-    try:
-        results = await asyncio.gather(*tasks, return_exceptions=on_error == "collect")
-    finally:
-        for task in tasks:
-            task.cancel()
-    for result in results:
-        if isinstance(result, ConfigError) or (
-            isinstance(result, BaseException) and not isinstance(result, BoardlotError)
-        ):
-            raise result
+    lists = (client.ipo_list(market, request_type=REQUEST_TYPES.get(market)) for market in selected)
+    results = await asyncio.gather(*lists, return_exceptions=True)
     return _combined(dict(zip(selected, results, strict=True)), on_error)
 
 
@@ -115,13 +103,12 @@ def _combined(lists: Mapping[str, Any], on_error: str) -> IpoCalendar:
     rows: list[tuple[Any, ...]] = []
     errors: dict[str, BoardlotError] = {}
     for market, result in lists.items():
-        if isinstance(result, BoardlotError):
-            errors[market] = result
-            continue
         try:
+            if isinstance(result, BaseException):
+                raise result
             rows += list(events(market, result))
         except BoardlotError as error:
-            if on_error == "raise":
+            if on_error == "raise" or isinstance(error, ConfigError):
                 raise
             errors[market] = error
     return IpoCalendar(in_order(rows), errors)

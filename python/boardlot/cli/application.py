@@ -18,7 +18,7 @@ import click
 
 from boardlot._support import hints
 from boardlot._support.cell_format import escaped
-from boardlot.cli.click_classes import CommandGroup, accept_global_options, write_examples
+from boardlot.cli.click_classes import CommandGroup, write_examples
 from boardlot.cli.commands import endpoints
 from boardlot.cli.options import global_options
 from boardlot.cli.output.terminal import coloured, note, write
@@ -77,7 +77,7 @@ class _Commands(CommandGroup):
             return None
         command = getattr(import_module(f"boardlot.cli.commands.{COMMANDS[name][0]}"), name)
         assert isinstance(command, click.Command)
-        return accept_global_options(command)
+        return command
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -41,6 +41,10 @@ class Command(click.Command):
         super().__init__(*args, **more)
         self.examples = examples
         self.output = output
+        self.shared = _shared(self.params)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        return [*super().get_params(ctx), *self.shared]
 
     def invoke(self, ctx: click.Context) -> Any:
         settings = ctx.find_object(Settings)
@@ -85,6 +89,7 @@ class Command(click.Command):
         _section(formatter, "Arguments", arguments)
         _section(formatter, "Options", _records(ctx, own))
         write_examples(formatter, self.examples)
+        _section(formatter, "Global options", _records(ctx, self.shared))
 
 
 class DataCommand(Command):
@@ -93,16 +98,8 @@ class DataCommand(Command):
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         unused = set(OUTPUTS["rows"]) - set(OUTPUTS[self.output])
-        self.shared: list[click.Option] = [
-            option for option in global_options() if option.opts[0] not in unused
-        ]
-
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        return [*super().get_params(ctx), *self.shared]
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        super().format_options(ctx, formatter)
-        _section(formatter, "Global options", _records(ctx, self.shared))
+        for option in self.shared:
+            option.hidden = option.opts[0] in unused
 
 
 class CommandGroup(click.Group):
@@ -114,10 +111,10 @@ class CommandGroup(click.Group):
     def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:
         super().__init__(*args, **more)
         self.examples = examples
+        self.shared = _shared(self.params)
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        command = super().get_command(ctx, name)
-        return command and accept_global_options(command)
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        return [*super().get_params(ctx), *self.shared]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -148,15 +145,11 @@ class CommandGroup(click.Group):
         write_examples(formatter, self.examples)
 
 
-def accept_global_options(command: click.Command) -> click.Command:
-    """Accept them after the command too, unless it has an option of that name itself."""
-    if isinstance(command, DataCommand):
-        return command
-    taken = {name for parameter in command.params for name in (parameter.name, *parameter.opts)}
-    for option in global_options(hidden=True):
-        if taken.isdisjoint((option.name, *option.opts)):
-            command.params.append(option)
-    return command
+def _shared(own: Sequence[click.Parameter]) -> list[click.Option]:
+    """The global options, which any command accepts unless it has one of that name itself."""
+    taken = {name for parameter in own for name in (parameter.name, *parameter.opts)}
+    options = global_options(hidden=True)
+    return [option for option in options if taken.isdisjoint((option.name, *option.opts))]
 
 
 def write_examples(formatter: click.HelpFormatter, examples: Sequence[str]) -> None:

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from boardlot._endpoints import ENDPOINTS, MARKETS
 from boardlot.errors import BoardlotError
@@ -30,11 +29,6 @@ class Number(_Described, click.FloatRange):
 
     name = "number"
 
-    def __init__(
-        self, least: float | None = None, most: float | None = None, *, above: bool = False
-    ) -> None:
-        super().__init__(least, most, min_open=above)
-
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
@@ -48,9 +42,6 @@ class Whole(_Described, click.IntRange):
     """A whole number of 64 bits."""
 
     name = "integer"
-
-    def __init__(self, least: int | None = None, most: int | None = None) -> None:
-        super().__init__(least, most)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         try:
@@ -66,46 +57,38 @@ class Whole(_Described, click.IntRange):
 COLUMNS = {endpoint.command: endpoint.columns for endpoint in ENDPOINTS}
 
 
-def complete_profiles(
-    _ctx: click.Context, _parameter: click.Parameter, typed: str
-) -> list[CompletionItem]:
+def complete_profiles(_ctx: click.Context, _: click.Parameter, typed: str) -> list[str]:
     """The profiles in `config.toml`."""
     from boardlot import _core
 
     try:
-        names, _ = _core._profiles()
+        names = _core._profiles()[0]
     except BoardlotError:
         # A file that cannot be read has nothing to complete; the command will say so.
         return []
-    return [CompletionItem(name) for name in names if name.startswith(typed)]
+    return [name for name in names if name.startswith(typed)]
 
 
-def complete_markets(
-    _ctx: click.Context, _parameter: click.Parameter, typed: str
-) -> list[CompletionItem]:
+def complete_markets(_ctx: click.Context, _: click.Parameter, typed: str) -> list[str]:
     """The markets, in whatever case they are typed."""
-    return [CompletionItem(name) for name in MARKETS if name.startswith(typed.upper())]
+    return [name for name in MARKETS if name.startswith(typed.upper())]
 
 
-def complete_columns(
-    ctx: click.Context, _parameter: click.Parameter, typed: str
-) -> list[CompletionItem]:
+def complete_columns(ctx: click.Context, _: click.Parameter, typed: str) -> list[str]:
     """The last name of a list of columns such as `code,qty`."""
     before, comma, last = typed.rpartition(",")
     sign = "-" if last.startswith("-") else ""
     taken = set(before.replace("-", "").split(","))
     return [
-        CompletionItem(f"{before}{comma}{sign}{name}")
+        f"{before}{comma}{sign}{name}"
         for name in _columns(ctx)
         if name.startswith(last.removeprefix("-")) and name not in taken
     ]
 
 
-def complete_condition(
-    ctx: click.Context, _parameter: click.Parameter, typed: str
-) -> list[CompletionItem]:
+def complete_condition(ctx: click.Context, _: click.Parameter, typed: str) -> list[str]:
     """The field of a condition such as `qty>100`."""
-    return [CompletionItem(name) for name in _columns(ctx) if name.startswith(typed)]
+    return [name for name in _columns(ctx) if name.startswith(typed)]
 
 
 def _columns(ctx: click.Context) -> tuple[str, ...]:

@@ -188,6 +188,13 @@ class Settings:
         return members
 
     @property
+    def kept(self) -> dict[str, Any]:
+        """The options that a profile keeps, as members of its entry."""
+        ca_file = self.ca_file and self.ca_file.absolute()
+        connection = {"proxy": self.proxy, "ca_file": ca_file}
+        return self.credentials | {name: x for name, x in connection.items() if x is not None}
+
+    @property
     def inputs(self) -> list[Path]:
         """The files that the command reads: data must not overwrite them."""
         from boardlot import _core
@@ -199,16 +206,11 @@ class Settings:
 
     @property
     def connection(self) -> dict[str, Any]:
-        """The options of the connection, as arguments of `boardlot.Client`."""
-        headers = dict(map(_header, self.header))
-        return {"headers": headers, **self.route}
-
-    @property
-    def route(self) -> dict[str, Any]:
-        """The proxy and the certificates of the options, otherwise those of the profile."""
-        entry = self.profile_entry
+        """The options of the connection, as arguments of `boardlot.Client`: the proxy and the
+        certificates are otherwise those of the profile."""
+        entry, headers = self.profile_entry, dict(map(_header, self.header))
         ca_file = self.ca_file or entry.get("ca_file")
-        return {"proxy": self.proxy or entry.get("proxy"), "ca_file": ca_file}
+        return {"headers": headers, "proxy": self.proxy or entry.get("proxy"), "ca_file": ca_file}
 
     @property
     def request_rate(self) -> Any:
@@ -289,29 +291,22 @@ class Settings:
     def check(self) -> None:
         """Reject options that do not select one service and one kind of credentials."""
         self.check_service()
-        given = [
-            name
-            for name, value in (
-                ("--profile", self.profile),
-                ("--key-id", self.key_id),
-                ("--client-id", self.client_id),
-            )
-            if value is not None
-        ]
+        chosen = {"--profile": self.profile, "--key-id": self.key_id, "--client-id": self.client_id}
+        given = [name for name, value in chosen.items() if value is not None]
         if len(given) > 1:
             raise click.UsageError(
                 f"{' and '.join(given)} are mutually exclusive: pass one of them"
             )
-        if (self.key_id is None) != (self.key_file is None):
-            raise click.UsageError("--key-id and --key-file must be passed together")
-        self.check_passphrase()
+        self.check_secrets()
         if self.store_file is not None and self.client_id is None:
             raise click.UsageError(
                 "--store FILE needs --client-id ID, which `boardlot login` printed"
             )
 
-    def check_passphrase(self) -> None:
-        """Reject options that name two places of the passphrase."""
+    def check_secrets(self) -> None:
+        """Reject a key without its file, and options that name two places of the passphrase."""
+        if (self.key_id is None) != (self.key_file is None):
+            raise click.UsageError("--key-id and --key-file must be passed together")
         if self.passphrase_file is not None and self.passphrase_command is not None:
             raise click.UsageError(
                 "--passphrase-file and --passphrase-command are mutually exclusive: pass one"

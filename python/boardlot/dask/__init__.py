@@ -263,18 +263,12 @@ def empty(records: Any, decimals: str, meta: pd.DataFrame | None, key: str | Non
             "empty frame with the columns to keep, such as that of one key: "
             "client.fetch_many(method, [key]).to_pandas().iloc[:0]"
         )
-    fields = tuple((field.name, field.kind) for field in records.schema)
-    if (fields, decimals) not in _EMPTY:
-        texts = {"text", "decimal"} if decimals == "string" else {"text"}
-        types = {name: "string[pyarrow]" for name, kind in fields if kind in texts}
-        types |= {name: NULLABLE[kind] for name, kind in fields if kind in NULLABLE}
-        frame: pd.DataFrame = records.to_pandas(decimals=decimals)
-        _EMPTY[fields, decimals] = frame.astype(types)
-    return _EMPTY[fields, decimals].copy()
-
-
-# By fields and decimals: making one takes as long as fetching a page.
-_EMPTY: dict[tuple[tuple[tuple[str, str], ...], str], pd.DataFrame] = {}
+    fields = [(field.name, field.kind) for field in records.schema]
+    texts = {"text", "decimal"} if decimals == "string" else {"text"}
+    types = {name: "string[pyarrow]" for name, kind in fields if kind in texts}
+    types |= {name: NULLABLE[kind] for name, kind in fields if kind in NULLABLE}
+    frame: pd.DataFrame = records.to_pandas(decimals=decimals)
+    return frame.astype(types)
 
 
 def conformed(frame: pd.DataFrame, meta: pd.DataFrame) -> pd.DataFrame:

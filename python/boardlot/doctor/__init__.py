@@ -18,10 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from boardlot import _core
 from boardlot._support import hints
-from boardlot._support.credentials import check_address
 from boardlot.doctor import identity
-from boardlot.doctor.findings import Finding
-from boardlot.doctor.identity import limit_step, profile_limit
+from boardlot.doctor.findings import Finding, run_step
 from boardlot.doctor.network import Network, clock_offset
 from boardlot.errors import ConfigError
 
@@ -98,18 +96,17 @@ def examine(
     }
     network = Network(address, options, timeout)
     make = identity.credentials_factory(auth, named)
-    own = None if auth is not None else named
-    check = limit_step(address, rate_limit or profile_limit(named))
-    return _findings(network, make, lambda: check_address(own or {}, address), check)
+    limit = rate_limit or identity.profile_limit(named)
+    return _findings(network, make, named if auth is None else {}, limit)
 
 
 def _findings(
     network: Network,
     make_credentials: Callable[[], Any] | None,
-    check: Callable[[], None],
-    limit: Callable[[], Finding] | None,
+    profile: Mapping[str, Any],
+    limit: Any,
 ) -> Iterator[Finding]:
     yield from network.findings()
-    yield from identity.findings(make_credentials, network, check)
+    yield from identity.findings(make_credentials, network, profile)
     if limit is not None:
-        yield limit()
+        yield run_step("rate limit", lambda: identity.shown_limit(network.base_url, limit))

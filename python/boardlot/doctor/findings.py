@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Literal, NamedTuple
 
 from boardlot.errors import BoardlotError
@@ -57,9 +58,15 @@ def run_step(step: str, check: Callable[[], str]) -> Finding:
         return Finding(step, "failed", str(error), error.hint)
 
 
-def reason_of(error: BaseException) -> str:
-    """The message of the operating system or OpenSSL, without numbers and source lines."""
-    if isinstance(error, TimeoutError):
-        return "no response in time"
-    reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
-    return str(reason)
+@contextmanager
+def failing(what: str, hint: str, refused: str = "") -> Iterator[None]:
+    """Say what has failed, with the message of the operating system, and what to do about it or
+    about a connection that was refused."""
+    try:
+        yield
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
+        if isinstance(error, TimeoutError):
+            reason = "no response in time"
+        hint = refused if refused and isinstance(error, ConnectionRefusedError) else hint
+        raise Failed(f"{what}: {reason}", hint) from None

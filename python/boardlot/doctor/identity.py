@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from boardlot import _core
 from boardlot._support import hints
-from boardlot._support.credentials import application_of
+from boardlot._support.credentials import application_of, check_address, profile_auth
 from boardlot.doctor.findings import Failed, Finding, Skipped, run_step
 from boardlot.errors import AuthenticationError, ClockSkewError, ConfigError, PermissionDenied
 
@@ -26,22 +26,20 @@ def credentials_factory(auth: Any, profile: Mapping[str, Any]) -> Callable[[], A
         return auth if callable(auth) else lambda: auth
     if profile.get("kind") in (None, "none"):
         return None
-    return lambda: _profile_auth(profile)
+    return lambda: profile_auth(profile)
 
 
 def findings(
-    make: Callable[[], Any] | None, network: Network, check_address: Callable[[], None]
+    make: Callable[[], Any] | None, network: Network, profile: Mapping[str, Any]
 ) -> Iterator[Finding]:
-    """The steps about the credentials that this function makes.
-
-    `check_address` raises a `ConfigError` if they are not sent to the service.
-    """
+    """The steps about the credentials that this function makes: those of the profile, unless it is
+    empty, which are sent to its own address only."""
     import boardlot
 
     if make is None:
         yield Finding("credentials", "skipped", "none were given", hints.NO_CREDENTIALS_TO_CHECK)
         return
-    identity = _Identity(make, network, check_address)
+    identity = _Identity(make, network, profile)
     yield (finding := run_step("credentials", identity.load))
     if finding.state == "failed":
         return
@@ -58,11 +56,10 @@ class _Identity:
     """Credentials, and the client that uses them."""
 
     def __init__(
-        self, make: Callable[[], Any], network: Network, check_address: Callable[[], None]
+        self, make: Callable[[], Any], network: Network, profile: Mapping[str, Any]
     ) -> None:
-        self._make = make
+        self._make, self._profile = make, profile
         self.network = network
-        self._check_address = check_address
         self.refusal: ConfigError | None = None
         self.auth: Any = None
         self.client: Client | None = None
@@ -77,7 +74,7 @@ class _Identity:
                 raise Failed(str(error), hints.CREDENTIALS_FILE) from None
         self.warning = str(caught[0].message) if caught else ""
         try:
-            self._check_address()
+            check_address(self._profile, self.network.base_url)
         except ConfigError as refusal:
             # A key can still be checked without the service.
             self.refusal = refusal
@@ -189,12 +186,6 @@ def _check_scopes(scopes: frozenset[str]) -> str:
     return f"granted: {granted}"
 
 
-def _profile_auth(profile: Mapping[str, Any]) -> object:
-    from boardlot._support.credentials import profile_auth
-
-    return profile_auth(profile)
-
-
 def profile_limit(profile: Mapping[str, Any]) -> Any:
     """The limit of a profile's entry; `None` if it has none."""
     rate = profile.get("rate_limit")
@@ -203,16 +194,9 @@ def profile_limit(profile: Mapping[str, Any]) -> Any:
     return _core._application_limit(rate, profile["base_url"], application_of(profile))
 
 
-def limit_step(base_url: str, limit: Any) -> Callable[[], Finding] | None:
-    """Returns the step that reports this limit of a client; `None` without one."""
-    if limit is None:
-        return None
+def shown_limit(base_url: str, limit: Any) -> str:
+    """Describes this limit of a client."""
+    import boardlot
 
-    def check() -> str:
-        import boardlot
-
-        with boardlot.Client(base_url, rate_limit=limit) as client:
-            shown = client.explain("GET", "/api/v1.0/server-time").rate_limit
-        return shown or "none"
-
-    return lambda: run_step("rate limit", check)
+    with boardlot.Client(base_url, rate_limit=limit) as client:
+        return client.explain("GET", "/api/v1.0/server-time").rate_limit or "none"

@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from boardlot import _core
 from boardlot._support import hints
-from boardlot.doctor.findings import Failed, Finding, Skipped, reason_of, run_step
+from boardlot.doctor.findings import Failed, Finding, Skipped, failing, run_step
 from boardlot.errors import BoardlotError, RequestTimeout, TransportError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Network:
         self.proxy: SplitResult | None = None
         # The step after which the service cannot be reached, if any.
         self.failed_step: str = ""
-        self._base_url = base_url
+        self.base_url = base_url
         self._options = options
         self._proxy_url: str | None = options.get("proxy")
         self._addresses: list[tuple[Any, ...]] = []
@@ -43,7 +43,7 @@ class Network:
         import boardlot
 
         return boardlot.Client(
-            self._base_url,
+            self.base_url,
             auth=auth,
             timeout=self.timeout,
             connect_timeout=self.timeout,
@@ -92,7 +92,7 @@ class Network:
             raise Skipped("not used for a service on this machine")
         source = ""
         if self._proxy_url == "environment":
-            named = _core._environment_proxy(self._base_url)
+            named = _core._environment_proxy(self.base_url)
             if named is None:
                 raise Skipped("the environment names none for this service")
             variable, self._proxy_url = named
@@ -101,19 +101,15 @@ class Network:
         if proxy is None:
             raise Failed("the proxy's URL cannot be read", hints.CHECK_PROXY)
         address = address_of(proxy)
-        try:
+        with failing(f"cannot connect to {address}", hints.CHECK_PROXY):
             addresses = look_up(proxy.hostname or "", port_of(proxy), self.timeout)
             connect(addresses, self.timeout).close()
-        except (OSError, UnicodeError) as error:
-            raise Failed(
-                f"cannot connect to {address}: {reason_of(error)}", hints.CHECK_PROXY
-            ) from None
         self.proxy = proxy
         return f"{address}{source} accepts connections"
 
     def _unused_proxy(self) -> tuple[str, str]:
         """Detail and hint if no proxy was given: the environment may name one."""
-        named = _core._environment_proxy(self._base_url)
+        named = _core._environment_proxy(self.base_url)
         if named is None:
             return "none was given", ""
         proxy = read_proxy(named[1])
@@ -126,12 +122,8 @@ class Network:
     def _name(self) -> str:
         if self.proxy is not None:
             raise Skipped(f"the proxy resolves {self.host}")
-        try:
+        with failing(f"{self.host} cannot be resolved", hints.CHECK_NAME):
             self._addresses = look_up(self.host, self.port, self.timeout)
-        except (OSError, UnicodeError) as error:
-            raise Failed(
-                f"{self.host} cannot be resolved: {reason_of(error)}", hints.CHECK_NAME
-            ) from None
         if is_address(self.host):
             return f"{self.host} is an address: nothing to resolve"
         return f"{self.host} is {', '.join(address[0] for address in self._addresses)}"
@@ -139,15 +131,10 @@ class Network:
     def _connection(self) -> str:
         if self.proxy is not None:
             raise Skipped("the proxy makes it")
-        try:
-            with connect(self._addresses, self.timeout) as connection:
-                peer = connection.getpeername()[0]
-        except OSError as error:
-            refused = isinstance(error, ConnectionRefusedError)
-            raise Failed(
-                f"cannot connect to {self.host}, port {self.port}: {reason_of(error)}",
-                hints.NO_SERVER if refused else hints.CHECK_NETWORK,
-            ) from None
+        what = f"cannot connect to {self.host}, port {self.port}"
+        reported = failing(what, hints.CHECK_NETWORK, refused=hints.NO_SERVER)
+        with reported, connect(self._addresses, self.timeout) as connection:
+            peer = connection.getpeername()[0]
         return f"{peer} accepts connections on port {self.port}"
 
     def _tls(self) -> str:

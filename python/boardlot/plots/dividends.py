@@ -60,20 +60,18 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     ax = style.axes(ax, "dividends", (10, height))
 
     panels = style.panels(ax, max(1, len(currencies)))
-    for panel, currency in zip(panels, currencies or [""], strict=True):
-        part = [payment for payment in paid if payment.currency == currency]
+    parts = [[x for x in paid if x.currency == currency] for currency in currencies or [""]]
+    for panel, currency, part in zip(panels, currencies or [""], parts, strict=True):
         (_lines if len(symbols) > 1 else _bars)(panel, part, symbols)
         unit = _unit(part, style.label(currency), alone=len(panels) == 1)
         panel.set_ylabel(unit, **style.PLAIN)
         style.finish(panel, "", empty=not paid, grid="y")
     if len(symbols) > 1:
-        amounts = [[x.amount for x in paid if x.currency == currency] for currency in currencies]
-        style.spread_values(panels, amounts)
+        style.spread_values(panels, [[payment.amount for payment in part] for part in parts])
     ax.set_title(dividends_title(paid, found, symbols), pad=6, **style.PLAIN)
     _years(panels[-1], empty=not paid)
     if len(symbols) > 1:
-        for panel, currency in zip(panels, currencies, strict=True):
-            part = [payment for payment in paid if payment.currency == currency]
+        for panel, part in zip(panels, parts, strict=True):
             style.label_ends(panel, _ends(panel, part, symbols))
     return ax
 

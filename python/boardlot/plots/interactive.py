@@ -78,10 +78,7 @@ def fills(records_or_frame: Any) -> altair.FacetChart:
         }
         for point in points
     ]
-    apart = any(
-        style.far_apart(point.price for point in points if point.market == market)
-        for market in {point.market for point in points}
-    )
+    apart = style.far_apart_within((point.market, point.price) for point in points)
     base = altair.Chart().encode(
         x=altair.X(
             "time:T", title="Time of the fill (UTC)", scale=altair.Scale(type="utc", padding=10)
@@ -172,10 +169,7 @@ def dividends(records_or_frame: Any) -> altair.FacetChart:
         {"symbol": symbol, "currency": currency, "year": year, "amount": amount}
         for (symbol, currency, year), amount in sorted(years.items())
     ]
-    apart = any(
-        style.far_apart(row["amount"] for row in values if row["currency"] == currency)
-        for currency in {row["currency"] for row in values}
-    )
+    apart = style.far_apart_within((row["currency"], row["amount"]) for row in values)
     symbols = list(dict.fromkeys(payment.symbol for payment in paid))
     scale = altair.Scale(domain=[_inert(symbol) for symbol in symbols], range=COLOURS)
     amount = altair.Tooltip("amount:Q", format=",.6~g")

@@ -134,6 +134,14 @@ def far_apart(values: Iterable[float]) -> bool:
     return bool(positive) and max(positive) / min(positive) > LINEAR_RATIO
 
 
+def far_apart_within(values: Iterable[tuple[str, float]]) -> bool:
+    """The same for values of several panels, each with the name of its panel."""
+    panels: dict[str, list[float]] = {}
+    for panel, value in values:
+        panels.setdefault(panel, []).append(value)
+    return any(map(far_apart, panels.values()))
+
+
 def spread_values(panels: Sequence[Axes], values: Sequence[Sequence[float]]) -> None:
     """Make the y axes logarithmic, with plain numbers, if the values of a panel are far apart.
 
@@ -237,12 +245,10 @@ def rows(
     columns = _columns(source)
     if columns is None:
         return (_fields(row, names, optional) for row in source)
-    if absent := [name for name in names if name not in columns]:
-        raise _missing(absent, columns)
-    values = [_values(source, name) if name in columns else None for name in (*names, *optional)]
-    # Only optional columns may be `None`, and each chart has required ones.
-    count = len(next(column for column in values if column is not None))
-    return zip(*(column or [None] * count for column in values), strict=True)
+    _fields(dict.fromkeys(columns), names, ())
+    known = [name for name in (*names, *optional) if name in columns]
+    rows = zip(*(_values(source, name) for name in known), strict=True)
+    return (_fields(dict(zip(known, row, strict=True)), names, optional) for row in rows)
 
 
 def _typed(records: Records[Any]) -> list[dict[str, Any]]:
@@ -331,12 +337,8 @@ def _fields(
     row: Mapping[str, Any], names: Sequence[str], optional: Sequence[str]
 ) -> tuple[Any, ...]:
     if absent := [name for name in names if name not in row]:
-        raise _missing(absent, row)
+        columns = " and ".join(f"{name!r}" for name in absent)
+        raise ConfigError(
+            f"needs the column{'' if len(absent) == 1 else 's'} {columns}; found {', '.join(row)}"
+        )
     return tuple(row.get(name) for name in (*names, *optional))
-
-
-def _missing(absent: Sequence[str], present: Iterable[str]) -> ConfigError:
-    columns = " and ".join(f"{name!r}" for name in absent)
-    return ConfigError(
-        f"needs the column{'' if len(absent) == 1 else 's'} {columns}; found {', '.join(present)}"
-    )

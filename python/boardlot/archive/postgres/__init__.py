@@ -236,15 +236,7 @@ class _Transaction(Transaction):
         cursor = self._connection.execute(marked, parameters or None)
         return cursor.fetchall() if cursor.description else []
 
-    def execute_many(self, sql: str, rows: Sequence[Row]) -> None:
-        self._count(sql, rows)
-
-    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
-        into, values = f"{table} ({', '.join(columns)})", ", ".join("?" * len(columns))
-        return self._count(f"insert into {into} values ({values}) on conflict do nothing", rows)
-
-    def _count(self, sql: str, rows: Sequence[Row]) -> int:
-        """Run a statement once for each row of parameters, and count the rows that it changed."""
+    def execute_many(self, sql: str, rows: Sequence[Row]) -> int:
         with self._connection.cursor() as cursor:
             cursor.executemany(_marked(sql), rows)
             return cursor.rowcount
@@ -257,9 +249,7 @@ class _AdvisoryLock(Lock):
     """A lock of the server, which ends with the connection."""
 
     def __init__(self, database: Postgres, key: int, name: str) -> None:
-        kind, _, shown = name.partition(":")
-        what = f"{shown} in the archive {database.name} is being {held_by(kind)}"
-        super().__init__(f"{database.name}/{key}", what)
+        super().__init__(f"{database.name}/{key}", held_by(name, database.name))
         self._database, self._key = database, key
         self._connection_number = 0
 

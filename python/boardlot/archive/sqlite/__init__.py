@@ -209,7 +209,7 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         suffix = f"{kind}-{digest(rest)}"
         path = self.path and self.path.with_name(f".{self.path.name}.{suffix}.lock")
         key = f"{self.name}/{suffix}/{id(self) if path is None else ''}"
-        return FileLock(path, key, f"{rest} in the archive {self.name} is being {held_by(kind)}")
+        return FileLock(path, key, held_by(name, self.name))
 
     def reads(self, path: str) -> bool:
         if self.path is None:

@@ -43,17 +43,9 @@ class SqliteConnection(Transaction):
         with GATE:
             return self._driver.execute(sql, parameters).fetchall()
 
-    def execute_many(self, sql: str, rows: Sequence[Row]) -> None:
+    def execute_many(self, sql: str, rows: Sequence[Row]) -> int:
         with GATE:
-            self._driver.executemany(sql, rows)
-
-    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
-        into, row = f"{table} ({', '.join(columns)})", f"({', '.join('?' * len(columns))})"
-        with GATE:
-            before = self._driver.total_changes
-            statement = f"insert into {into} values {row} on conflict do nothing"
-            self._driver.executemany(statement, rows)
-            return self._driver.total_changes - before
+            return self._driver.executemany(sql, rows).rowcount
 
     def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
         return f"{column} in (select value from json_each(?))", json.dumps(list(values))

@@ -87,20 +87,15 @@ class ReadOnlyFile:
 def _state(path: Path) -> tuple[int, ...] | None:
     try:
         found = path.stat()
-    except OSError:
+    except (OSError, ValueError):
         return None
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def identity_of(path: Path | None) -> tuple[int, int] | None:
+def identity_of(path: Path | None) -> tuple[int, ...] | None:
     """Identifies the file that a path leads to; `None` if none is there."""
-    if path is None:
-        return None
-    try:
-        found = path.stat()
-    except (OSError, ValueError):
-        return None
-    return found.st_dev, found.st_ino
+    found = None if path is None else _state(path)
+    return found and found[:2]
 
 
 def create_private(path: Path) -> None:

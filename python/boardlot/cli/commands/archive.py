@@ -14,7 +14,7 @@ from typing import Any, Literal
 import click
 
 from boardlot._support.cell_format import escaped
-from boardlot.archive import Archive
+from boardlot.archive import Archive, Finding
 from boardlot.archive.arguments import EVERY_MIN, SECONDS_MAX, server_address
 from boardlot.archive.lists import LISTS, ListName
 from boardlot.cli.click_classes import Argument, CommandGroup, DataCommand
@@ -22,7 +22,7 @@ from boardlot.cli.commands.endpoints import parse_time
 from boardlot.cli.files import UserPath
 from boardlot.cli.numbers import Number
 from boardlot.cli.output.emit import check_destination, emit
-from boardlot.cli.output.fields import NamedRows, plain
+from boardlot.cli.output.fields import as_records
 from boardlot.cli.output.terminal import note
 from boardlot.cli.settings import Settings
 
@@ -224,7 +224,7 @@ def sql(settings: Settings, file: str, query: str) -> None:
     check_destination(settings, _files_of(file))
     with _existing(file) as archive:
         result = archive.sql(query)
-    emit(settings, NamedRows(result.columns, [plain(row) for row in result.to_dicts()]))
+    emit(settings, as_records(result.to_dicts(), result.columns))
 
 
 @archive.command(
@@ -247,10 +247,8 @@ def check(settings: Settings, file: str, unread_days: float) -> int:
     check_destination(settings, _files_of(file))
     with _existing(file) as archive:
         found = archive.check(unread=timedelta(days=unread_days))
-    emit(
-        settings,
-        NamedRows(["kind", "list", "key", "text"], [dataclasses.asdict(one) for one in found]),
-    )
+    columns = [field.name for field in dataclasses.fields(Finding)]
+    emit(settings, as_records([dataclasses.asdict(one) for one in found], columns))
     return 1 if found else 0
 
 

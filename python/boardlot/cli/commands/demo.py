@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -63,17 +64,17 @@ def demo(out: Path, seed: int) -> None:
     OAuth, pages through 2,000 fills, shows tables, and writes the fills as Parquet and a chart as
     PNG. Without pyarrow the fills are written as CSV.
     """
-    steps = _Steps()
-    with steps.timed() as done:
+    steps = count(1)
+    with _timed(steps) as done:
         sandbox = bl.Sandbox(seed=seed)
         done(f"started the sandbox at {sandbox.base_url}; its data is invented")
     with sandbox:
-        with steps.timed() as done:
+        with _timed(steps) as done:
             key = bl.generate_key("Ed25519")
             key_id = sandbox.upload_key(key.public_pem)
             auth = bl.ApiKey(key_id, key.private_pem)
             done(f"created an Ed25519 key; its id is {key_id}")
-        with steps.timed() as done:
+        with _timed(steps) as done:
             flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore())
             # As the user does in the browser: allow the scopes, and be redirected.
             login = flow.finish(sandbox.authorize_demo_user(flow.url))
@@ -89,21 +90,21 @@ def demo(out: Path, seed: int) -> None:
         click.echo(f"  {line}")
 
 
-def _show(steps: _Steps, sandbox: Any, client: Any, login: Any, out: Path) -> list[Path]:
+def _show(steps: Iterator[int], sandbox: Any, client: Any, login: Any, out: Path) -> list[Path]:
     """Everything between the login and the last lines; returns the files that it wrote."""
     account = sandbox.accounts["trade"][0]
-    with steps.timed() as done:
+    with _timed(steps) as done:
         # One time range for every download below: they are compared with each other.
         end = client.server_time()
         span = {"start": end - timedelta(days=90), "end": end}
         done(f"asked the service for its time: {end:%Y-%m-%d %H:%M:%S} UTC")
     _show_signature(steps, client, account)
 
-    with steps.timed() as done:
+    with _timed(steps) as done:
         pager = client.fills_history(account, TRADE_MARKET, **span)
         fills = list(pager)
         done(f"iterated over {len(fills):,} fills, one by one, in {pager.requests} requests")
-    with steps.timed() as done:
+    with _timed(steps) as done:
         again = asyncio.run(_fills_async(sandbox.base_url, login, account, span))
         if again != fills:
             raise click.ClickException("the asynchronous client returned different fills")
@@ -121,7 +122,7 @@ def _show(steps: _Steps, sandbox: Any, client: Any, login: Any, out: Path) -> li
     ]
     written = []
     for name, what, write in jobs:
-        with steps.timed() as done:
+        with _timed(steps) as done:
             try:
                 with replacing((out / name).resolve()) as file:
                     write(file)
@@ -133,8 +134,8 @@ def _show(steps: _Steps, sandbox: Any, client: Any, login: Any, out: Path) -> li
     return written
 
 
-def _show_signature(steps: _Steps, client: Any, account: str) -> None:
-    with steps.timed() as done:
+def _show_signature(steps: Iterator[int], client: Any, account: str) -> None:
+    with _timed(steps) as done:
         path = f"/api/v1.0/accounts/{account}/fills_history"
         query = {"trd_market": TRADE_MARKET, "page_flag": "", "page_size": 50}
         explained = client.explain("GET", path, query=query)
@@ -147,7 +148,7 @@ def _show_signature(steps: _Steps, client: Any, account: str) -> None:
             click.echo(f"      {name}: {value if len(value) < 70 else value[:60] + '…'}")
 
 
-def _show_tables(steps: _Steps, sandbox: Any, client: Any) -> None:
+def _show_tables(steps: Iterator[int], sandbox: Any, client: Any) -> None:
     crypto, sim = sandbox.accounts["crypto"][0], sandbox.accounts["sim"][0]
     wanted = [
         *(("ipos", f"the IPOs of {market}", market) for market in ("hk", "us", "cn", "sg", "my")),
@@ -158,7 +159,7 @@ def _show_tables(steps: _Steps, sandbox: Any, client: Any) -> None:
     for command, title, argument in wanted:
         click.echo()
         endpoint = ENDPOINTS[command]
-        with steps.timed() as done:
+        with _timed(steps) as done:
             records = getattr(client, endpoint.method)(argument)
             records = records.all() if endpoint.paged else records
             some = f"; the first {ROWS}" if len(records) > ROWS else ""
@@ -190,19 +191,12 @@ def _chart(fills: Sequence[Any], file: BinaryIO) -> None:
     figure.savefig(file, format="png", dpi=150)
 
 
-class _Steps:
-    """Numbered lines, each with what was done and how long it took."""
-
-    def __init__(self) -> None:
-        self.number = 0
-
-    @contextmanager
-    def timed(self) -> Iterator[Callable[[str], None]]:
-        """Time a block; it reports what it did through the callable."""
-        start = time.perf_counter()
-        messages: list[str] = []
-        yield messages.append
-        seconds = time.perf_counter() - start
-        self.number += 1
-        span = f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
-        click.echo(f"{self.number:>3} {' '.join(messages)} ({span})")
+@contextmanager
+def _timed(steps: Iterator[int]) -> Iterator[Callable[[str], None]]:
+    """Time a block, which reports what it did through the callable, as a numbered line."""
+    start = time.perf_counter()
+    messages: list[str] = []
+    yield messages.append
+    seconds = time.perf_counter() - start
+    span = f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
+    click.echo(f"{next(steps):>3} {' '.join(messages)} ({span})")

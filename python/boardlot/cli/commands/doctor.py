@@ -24,7 +24,7 @@ COLOURS = {"ok": "green", "failed": "red", "skipped": "yellow"}
     params=[
         click.Option(
             ["--timeout"],
-            type=Number(0, 86_400, above=True),
+            type=Number(0, 86_400, min_open=True),
             default=10.0,
             show_default=True,
             help="Seconds that a step may wait for a response.",

@@ -57,7 +57,7 @@ def keygen(
         raise click.UsageError(
             "--bits is valid only for RSA keys: add --algorithm RSA-SHA256, or leave it out"
         )
-    settings.check_passphrase()
+    settings.check_secrets()
     reject_existing(file)
     key = bl.generate_key(algorithm, bits=int(bits or 3072))
     passphrase = passphrase_of(settings.credentials, file)

@@ -10,7 +10,7 @@ from boardlot._support.cell_format import escaped
 from boardlot.cli.click_classes import Command
 from boardlot.cli.numbers import Number, Whole
 from boardlot.cli.options import STORE_OPTIONS, shown_options
-from boardlot.cli.output.emit import check_out, emit, show_row
+from boardlot.cli.output.emit import check_out, emit_row
 from boardlot.cli.output.terminal import note
 from boardlot.cli.settings import Login, Settings, check_config, last_client_id, store_for_login
 from boardlot.doctor.network import CLOCK_WINDOW, clock_offset
@@ -57,7 +57,7 @@ def login(settings: Settings, no_browser: bool, port: int, timeout: float) -> No
     import boardlot as bl
     from boardlot import _core
 
-    settings.check_passphrase()
+    settings.check_secrets()
     name = settings.profile_name
     known = _core._profile(name, may_be_missing=True) if name is not None else None
     if known is not None:
@@ -67,8 +67,11 @@ def login(settings: Settings, no_browser: bool, port: int, timeout: float) -> No
         raise click.UsageError("no service selected: pass --base-url URL")
     if name is not None:
         check_config()
-    kept = {name: value for name, value in _kept(settings).items() if value is not None}
-    entry = {"store": None, **(known or {}), **settings.credentials, **kept, "base_url": base_url}
+    if settings.proxy and "@" in settings.proxy and name is not None:
+        raise click.UsageError(
+            "a profile keeps no password of a proxy: use `--proxy environment` and HTTPS_PROXY"
+        )
+    entry = {"store": None, **(known or {}), **settings.kept, "base_url": base_url}
     _check_passphrase(entry)
     store = store_for_login(entry)
     # Read before the user logs in: a store that cannot be read fails now.
@@ -95,16 +98,6 @@ def login(settings: Settings, no_browser: bool, port: int, timeout: float) -> No
     # After a logout the client is registered again, under another id.
     _save_profile(name, known, {**entry, "kind": "oauth", "client_id": oauth.client_id})
     note(f"in Python: boardlot.Client(profile={name!r})")
-
-
-def _kept(settings: Settings) -> dict[str, Any]:
-    """The options of the connection that a profile keeps; not a proxy's password."""
-    if settings.proxy and "@" in settings.proxy and settings.profile_name is not None:
-        raise click.UsageError(
-            "a profile keeps no password of a proxy: use `--proxy environment` and HTTPS_PROXY"
-        )
-    ca_file = settings.ca_file and settings.ca_file.absolute()
-    return {"proxy": settings.proxy, "ca_file": ca_file}
 
 
 def _check_passphrase(entry: dict[str, Any]) -> None:
@@ -223,11 +216,8 @@ def status(settings: Settings, client_id: str | None) -> None:
         }
     with bl.Client(base_url, **settings.connection) as client:
         row["clock_offset"] = clock_offset(client)
-    if settings.format is not None or settings.out is not None:
-        emit(settings, [row])
-    else:
-        window = f"the service rejects signatures beyond {CLOCK_WINDOW:g} s"
-        show_row({**row, "clock_offset": f"{row['clock_offset']:+.3f} s ({window})"})
+    window = f"the service rejects signatures beyond {CLOCK_WINDOW:g} s"
+    emit_row(settings, row, clock_offset=f"{row['clock_offset']:+.3f} s ({window})")
 
 
 def _login_shown(settings: Settings, client_id: str | None) -> Login | None:

@@ -12,7 +12,7 @@ from boardlot import _core
 from boardlot.cli.click_classes import Command, CommandGroup
 from boardlot.cli.numbers import complete_profiles
 from boardlot.cli.options import STORE_OPTIONS, shown_options
-from boardlot.cli.output.emit import check_out, emit, show_row
+from boardlot.cli.output.emit import check_out, emit, emit_row
 from boardlot.cli.output.terminal import note
 from boardlot.cli.settings import Settings, check_config
 from boardlot.errors import ConfigError
@@ -61,11 +61,7 @@ def show(settings: Settings, name: str | None) -> None:
     if name is None:
         raise click.UsageError("no profile selected: pass its NAME, or --profile NAME")
     _core._profile(name)
-    row = _row(name, _core._profiles()[1])
-    if settings.format is not None or settings.out is not None:
-        emit(settings, [row])
-        return
-    show_row(row)
+    emit_row(settings, _row(name, _core._profiles()[1]))
 
 
 @profile.command(
@@ -160,14 +156,11 @@ def _checked_entry(settings: Settings) -> dict[str, Any]:
     """The profile that the options describe, once its key or its login can be used."""
     import boardlot as bl
 
-    settings.check_passphrase()
-    given = {"--key-id": settings.key_id, "--key-file": settings.key_file}
-    if None in given.values() and set(given.values()) != {None}:
-        raise click.UsageError("--key-id and --key-file must be passed together")
+    settings.check_secrets()
     login = settings.client_id is not None or settings.store_file is not None
     if login and settings.key_id is not None:
         raise click.UsageError("a profile is for a key or for a login, not for both")
-    entry = {"kind": "none", "base_url": settings.service, **settings.credentials}
+    entry = {"kind": "none", "base_url": settings.service, **settings.kept}
     if login:
         found = settings.login_of(settings.client_id)
         assert found is not None
@@ -181,12 +174,8 @@ def _checked_entry(settings: Settings) -> dict[str, Any]:
     if settings.shared and settings.rate_limit is None:
         raise click.UsageError("--shared needs --rate-limit N, the requests per second")
     entry |= {"rate_limit": settings.rate_limit, "rate_limit_shared": settings.shared}
-    if settings.proxy is not None:
-        entry["proxy"] = settings.proxy
-    if settings.ca_file is not None:
-        entry["ca_file"] = settings.ca_file.absolute()
     # Checks the address, the proxy and the certificates; nothing is sent.
-    bl.Client(settings.service, **settings.route).close()
+    bl.Client(settings.service, **settings.connection).close()
     return entry
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from boardlot._core import _expand_user
+from boardlot._support.cell_format import escaped
 from boardlot.cli.click_classes import Argument, DataCommand
 from boardlot.cli.files import UserPath
 from boardlot.cli.output.emit import check_destination, emit_bytes
@@ -96,21 +97,13 @@ def _reject_constant(name: str) -> None:
 
 def _readable(content: bytes, *, colours: bool = False) -> bytes:
     """The body for a terminal: JSON is indented, control characters are escaped."""
-    text, indented = content.decode("utf-8", "backslashreplace"), False
+    text = content.decode("utf-8", "backslashreplace")
     try:
-        text = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
-        indented = True
+        text = escaped(json.dumps(json.loads(text), indent=2, ensure_ascii=False), "\n")
+        text = coloured_json(text) if colours else text
     except (ValueError, RecursionError):
-        text = text.removesuffix("\n")
-    escaped = (
-        char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode()
-        for char in text
-    )
-    encoding = sys.stdout.encoding or "utf-8"
-    text = "".join(escaped)
-    if indented and colours:
-        text = coloured_json(text)
-    return f"{text}\n".encode(encoding, "backslashreplace")
+        text = escaped(text.removesuffix("\n"), "\n\t")
+    return f"{text}\n".encode(sys.stdout.encoding or "utf-8", "backslashreplace")
 
 
 WHOLE = ("integer", "seconds", "millis", "micros")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ipaddress
 import json
-import shutil
 import signal
 import socket
 import sys
@@ -133,7 +132,8 @@ def sandbox(
         sandbox = stack.enter_context(bl.Sandbox(host=host, faults=faults, **numbers))
         info: dict[str, Any] = {"base_url": sandbox.base_url, "accounts": sandbox.accounts}
         if key_file is None and name is not None:
-            key_file = stack.enter_context(key_folder()) / "key.pem"
+            folder = tempfile.TemporaryDirectory(prefix=KEY_FOLDER, ignore_cleanup_errors=True)
+            key_file = Path(stack.enter_context(folder)) / "key.pem"
         elif name is not None:
             stack.callback(note, f"kept {key_file}")
         if key_file is not None:
@@ -235,16 +235,6 @@ def check_profile(name: str) -> None:
             _core._remove_file(known["private_key"])
             known["private_key"].parent.rmdir()
     check_config()
-
-
-@contextmanager
-def key_folder() -> Iterator[Path]:
-    """A folder for the key of a sandbox, removed at the end."""
-    folder = Path(tempfile.mkdtemp(prefix=KEY_FOLDER))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from boardlot._support.cell_format import counted, escaped
 from boardlot._support.crash_safe import replacing
 from boardlot._support.progress import Bar
 from boardlot.cli.files import check_writable, same_file
-from boardlot.cli.output.fields import Fields, check_choice, chosen_pages
+from boardlot.cli.output.fields import Fields, as_records, check_choice, chosen_pages
 from boardlot.cli.output.formats import Writer
 from boardlot.cli.output.terminal import note
 from boardlot.cli.settings import FORMATS, Settings
@@ -30,13 +30,15 @@ def emit(settings: Settings, records: Any, key_columns: Any = ()) -> None:
 
     Args:
         settings: The global options.
-        records: `Records`, or a pager, whose pages are written as they come.
+        records: `Records`, a list of dicts, or a pager, whose pages are written as they come.
         key_columns: The fields that a terminal shows if it is too narrow for all.
 
     `json`, `jsonl` and `csv` contain the service's own values, `parquet` typed columns. A file
     appears under its name only when it is complete.
     """
     check_out(settings)
+    if isinstance(records, list):
+        records = as_records(records)
     with _destination(settings) as file:
         table = {"key_columns": key_columns, "stdout": settings.out is None}
         more = table if settings.data_format == "table" else {}
@@ -53,8 +55,13 @@ def emit(settings: Settings, records: Any, key_columns: Any = ()) -> None:
         note(f"wrote {counted(progress.done, 'row')} to {settings.out}")
 
 
-def show_row(row: dict[str, Any]) -> None:
-    """Show what is known of one thing, for people: a line for each member."""
+def emit_row(settings: Settings, row: dict[str, Any], **shown: str) -> None:
+    """Write what is known of one thing: data with `--format` or `--out`, otherwise a line for each
+    member, of which `shown` has some as they are shown to people."""
+    if settings.format is not None or settings.out is not None:
+        emit(settings, [row])
+        return
+    row = {**row, **shown}
     for name, value in row.items():
         text = {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
         text = " ".join(text) if isinstance(text, list) else text

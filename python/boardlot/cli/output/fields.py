@@ -3,36 +3,51 @@
 from __future__ import annotations
 
 import json
+import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timezone
 from decimal import Decimal, InvalidOperation
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import click
 
-from boardlot._core import Records
+from boardlot._core import Endpoint, Records, _stored_records
 from boardlot._support.cell_format import clean
 from boardlot._support.clients import did_you_mean
 from boardlot.cli.output.terminal import note
 from boardlot.cli.settings import Settings
 
-Rows = Sequence[Mapping[str, Any]]
+# The kind of a column whose values all have these types.
+KINDS: dict[str, set[type]] = {"flag": {bool}, "integer": {int}, "number": {int, float}}
 
 
-class NamedRows(list[Mapping[str, Any]]):
-    """Rows that all have the same columns, which are known even if there are none."""
+def as_records(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> Records[Any]:
+    """Rows as `Records`: columns of flags or numbers alone have their kind, others have none.
 
-    def __init__(self, columns: Sequence[str], rows: Rows) -> None:
-        super().__init__(rows)
-        self.columns = columns
-        # A table infers the types of rows from their values.
-        without_rows = [] if rows else columns
-        self.schema: list[SimpleNamespace] = [
-            SimpleNamespace(name=name, kind="text", unit=None, doc="") for name in without_rows
-        ]
+    Args:
+        rows: The rows.
+        columns: The names of their columns, if these are known even without rows.
+    """
+    rows = [plain(row) for row in rows]
+    # Of no rows, a column without a name is nothing.
+    known = (name for name in columns if name or rows)
+    names = list(dict.fromkeys([*known, *(name for row in rows for name in row)]))
+    kinds = ((name, _kind([row.get(name) for row in rows])) for name in names)
+    record: Any = {name: kind for name, kind in kinds if name and kind}
+    endpoint = Endpoint("rows", "GET", "/rows", rows="rows", record=record)
+    text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))[1:-1]
+    chunks = [text.encode("utf-8", "backslashreplace")] if rows else []
+    records = _stored_records(endpoint, [], chunks)
+    return records.select(*names) if names else records
+
+
+def _kind(values: list[Any]) -> str | None:
+    types = {type(value) for value in values if value is not None}
+    if not values:
+        return "text"
+    return next((kind for kind, known in KINDS.items() if types and types <= known), None)
 
 
 class Fields:
@@ -43,24 +58,24 @@ class Fields:
         self.names = list(names) if names is not None else None
         self._reported: set[str] = set()
 
-    def names_for(self, page: Rows) -> list[str]:
+    def names_for(self, page: Records[Any]) -> list[str]:
         """The names, fixed by the first page that has some: a page without rows may have none."""
         if self.names is None:
-            names = self.checked(page) or names_of(page)
-            if not names_of(page):
+            names = self.checked(page) or page._names()
+            if not page._names():
                 return names
             self.names = names
         if self.selected is None:
             self._report_new(page, self.names)
         return self.names
 
-    def checked(self, page: Rows) -> list[str] | None:
+    def checked(self, page: Records[Any]) -> list[str] | None:
         """The selected names.
 
         Raises:
             click.UsageError: The first page has no such field.
         """
-        known = names_of(page)
+        known = page._names()
         wrong = [name for name in self.selected or () if known and name not in known]
         if wrong:
             nearest = did_you_mean(wrong[0], known)
@@ -70,10 +85,10 @@ class Fields:
             )
         return self.selected
 
-    def _report_new(self, page: Rows, names: list[str]) -> None:
+    def _report_new(self, page: Records[Any], names: list[str]) -> None:
         """Report fields that are left out because the header is already written."""
         known = {*names, *self._reported}
-        new = [name for name in names_of(page) if name not in known]
+        new = [name for name in page._names() if name not in known]
         for name in new:
             note(
                 f"boardlot: the field {clean(name)} first appeared after the header was written "
@@ -94,16 +109,6 @@ def _selected(columns: str | None) -> list[str] | None:
     return names
 
 
-def names_of(page: Rows) -> list[str]:
-    """The names of the declared fields, then those of the others."""
-    if isinstance(page, Records):
-        return page._names()
-    if isinstance(page, NamedRows):
-        return [*page.columns]
-    declared = [field.name for field in getattr(page, "schema", None) or ()]
-    return list(dict.fromkeys([*declared, *(name for row in page for name in row)]))
-
-
 CONDITION = re.compile(r"\s*([^\s=!<>~]+)\s*(!=|<=|>=|==?|<|>|~)\s*(.*?)\s*", re.DOTALL)
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
@@ -122,7 +127,7 @@ def check_choice(settings: Settings) -> None:
     _order(settings)
 
 
-def chosen_pages(settings: Settings, records: Any) -> Iterator[Rows]:
+def chosen_pages(settings: Settings, records: Any) -> Iterator[Records[Any]]:
     """The pages of records or of a pager, with the rows that the options choose.
 
     Rows are sorted once all of them have arrived; otherwise each page passes through, and the
@@ -169,11 +174,7 @@ class _Condition(NamedTuple):
             # Null, an empty text and a missing field are one: no value.
             same = value in (None, "") and self.text == ""
             return self.comparison == "!=" if not same else self.comparison in ("=", "==")
-        one, other = self._comparable(value)
-        # PostgreSQL has NaN, which no order includes.
-        if isinstance(one, Decimal) and one.is_nan():
-            return self.comparison == "!="
-        return COMPARISONS[self.comparison](one, other)
+        return COMPARISONS[self.comparison](*self._comparable(value))
 
     def _comparable(self, value: Any) -> tuple[Any, Any]:
         """The value and the text as the same type."""
@@ -247,8 +248,8 @@ def _order(settings: Settings) -> list[tuple[str, bool]]:
     return [(name.removeprefix("-"), name.startswith("-")) for name in names]
 
 
-def _check_names(page: Rows, names: Sequence[str]) -> None:
-    known = names_of(page)
+def _check_names(page: Records[Any], names: Sequence[str]) -> None:
+    known = page._names()
     for name in names:
         if name not in known:
             advice = did_you_mean(name, known)
@@ -260,23 +261,13 @@ def _check_names(page: Rows, names: Sequence[str]) -> None:
             )
 
 
-def _typed(page: Rows) -> Sequence[Mapping[str, Any]]:
-    return page.to_dicts(typed=True) if isinstance(page, Records) else page
+def _matching(page: Records[Any], conditions: Sequence[_Condition]) -> Records[Any]:
+    rows = enumerate(page.to_dicts(typed=True))
+    return page._take([i for i, row in rows if all(x.holds(row.get(x.field)) for x in conditions)])
 
 
-def _matching(page: Rows, conditions: Sequence[_Condition]) -> Rows:
-    return _take(
-        page,
-        [
-            index
-            for index, row in enumerate(_typed(page))
-            if all(condition.holds(row.get(condition.field)) for condition in conditions)
-        ],
-    )
-
-
-def _sorted(page: Rows, order: Sequence[tuple[str, bool]]) -> Rows:
-    rows = _typed(page)
+def _sorted(page: Records[Any], order: Sequence[tuple[str, bool]]) -> Records[Any]:
+    rows = page.to_dicts(typed=True)
     indices = list(range(len(rows)))
     # The last field first: each sort keeps the order of equal rows.
     for name, descending in reversed(order):
@@ -288,18 +279,14 @@ def _sorted(page: Rows, order: Sequence[tuple[str, bool]]) -> Rows:
             # Values of several types, or objects.
             present.sort(key=lambda index: str(rows[index][name]), reverse=descending)
         indices = present + absent
-    return _take(page, indices)
-
-
-def _take(page: Rows, indices: list[int]) -> Rows:
-    if isinstance(page, Records):
-        return page._take(indices)
-    rows = [page[index] for index in indices]
-    return NamedRows(page.columns, rows) if isinstance(page, NamedRows) else rows
+    return page._take(indices)
 
 
 def plain(value: Any) -> Any:
-    """A value for JSON: bytes as hexadecimal digits; times, decimals and all others as text."""
+    """A value for JSON: bytes as hexadecimal digits; times, decimals and all others as text; null
+    for an infinity, which JSON does not have, but a database may."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     if isinstance(value, dict):

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import csv
-import json
-import math
-import re
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
 import click
@@ -16,11 +13,8 @@ import click
 from boardlot._core import Records
 from boardlot._support import tables
 from boardlot._support.cell_format import counted, escaped
-from boardlot.cli.output.fields import Fields, Rows, names_of
+from boardlot.cli.output.fields import Fields
 from boardlot.cli.output.terminal import coloured, coloured_json, note
-
-# Control characters, and those that change the direction of text: always escaped in JSON.
-CONTROL = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 class Writer:
@@ -29,8 +23,8 @@ class Writer:
     def __init__(self, file: BinaryIO, fields: Fields) -> None:
         self._file, self._fields = file, fields
 
-    def write(self, page: Any) -> None:
-        """Write a page of rows, `Records` or a list of dicts; it may have no rows, nor names."""
+    def write(self, page: Records[Any]) -> None:
+        """Write a page of rows; it may have no rows, nor names."""
         raise NotImplementedError
 
     def end(self) -> None:
@@ -54,8 +48,8 @@ class Table(Writer):
         self._rows = 0
         self._started = False
 
-    def write(self, page: Any) -> None:
-        if not self._started and (len(page) or names_of(page)):
+    def write(self, page: Records[Any]) -> None:
+        if not self._started and (len(page) or page._names()):
             self._start(page)
         self._rows += len(page)
         if self._layout is not None:
@@ -70,9 +64,12 @@ class Table(Writer):
             width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
             note("\n".join(tables.wrapped(line, width)))
 
-    def _start(self, page: Any) -> None:
+    def _start(self, page: Records[Any]) -> None:
         self._started = True
         asked = self._fields.checked(page)
+        # Records have their order, which is not that of the declared fields if it was selected.
+        if asked is None and len(own := page._names()) <= tables.MOST_UNDECLARED:
+            asked = own
         width = shutil.get_terminal_size().columns if self._terminal else None
         self._layout = tables.Layout.of(page, width, asked, self._key_columns)
         if self._layout is not None:
@@ -90,16 +87,16 @@ class Table(Writer):
 
 
 class JsonLines(Writer):
-    """One JSON object per line."""
+    """One JSON object per line, in colours on a terminal."""
 
-    def __init__(self, file: BinaryIO, fields: Fields) -> None:
-        super().__init__(file, fields)
-        self._shown = _colour(file)
+    def _rows(self, page: Records[Any]) -> Iterator[bytes]:
+        """Each row, with the selected fields or unchanged, its numbers as sent."""
+        names = None if self._fields.selected is None else self._fields.names_for(page)
+        is_coloured = self._file.isatty() and coloured()
+        return ((coloured_json(x) if is_coloured else x).encode() for x in page._json(names))
 
-    def write(self, page: Any) -> None:
-        self._file.write(
-            b"".join(self._shown(row) + b"\n" for row in _json_rows(page, self._fields))
-        )
+    def write(self, page: Records[Any]) -> None:
+        self._file.write(b"".join(row + b"\n" for row in self._rows(page)))
 
 
 class Json(JsonLines):
@@ -107,9 +104,9 @@ class Json(JsonLines):
 
     _before = b"[\n "
 
-    def write(self, page: Any) -> None:
-        for row in _json_rows(page, self._fields):
-            self._file.write(self._before + self._shown(row))
+    def write(self, page: Records[Any]) -> None:
+        for row in self._rows(page):
+            self._file.write(self._before + row)
             self._before = b",\n "
 
     def end(self) -> None:
@@ -129,7 +126,7 @@ class Csv(Writer):
         self._started = fields.names is not None
         self._shown = file.isatty()
 
-    def write(self, page: Any) -> None:
+    def write(self, page: Records[Any]) -> None:
         names = self._fields.names_for(page)
         lines = _Lines()
         # Before Python 3.13, a cell is quoted for the characters of the line's end alone.
@@ -137,55 +134,10 @@ class Csv(Writer):
         if names and not self._started:
             rows.writerow(self._visible(names))
             self._started = True
-        rows.writerows(map(self._visible, _text_rows(page, names)))
+        rows.writerows(map(self._visible, page._texts(names)))
         text = "".join(line[:-2] + "\n" for line in lines)
         self._file.write(text.encode("utf-8", "backslashreplace"))
 
     def _visible(self, cells: Sequence[str | None]) -> Sequence[str | None]:
         """The cells, with control characters escaped on a terminal."""
         return [cell and escaped(cell) for cell in cells] if self._shown else cells
-
-
-def _colour(file: BinaryIO) -> Callable[[bytes], bytes]:
-    """Returns a function that prepares a JSON text for the file: a terminal gets colours."""
-    if not (file.isatty() and coloured()):
-        return lambda text: text
-    return lambda text: coloured_json(text.decode("utf-8", "surrogateescape")).encode(
-        "utf-8", "surrogateescape"
-    )
-
-
-def compact(value: Any) -> bytes:
-    """A value as JSON in one line, without control characters."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    text = CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-    return text.encode("utf-8", "backslashreplace")
-
-
-def _json_rows(page: Rows, fields: Fields) -> list[bytes]:
-    """Each row, with the selected fields or unchanged, its numbers as sent."""
-    names = None if fields.selected is None else fields.names_for(page)
-    if isinstance(page, Records):
-        return [row.encode() for row in page._json(names)]
-    rows = page if names is None else [{name: row.get(name) for name in names} for row in page]
-    return [compact(_finite(row)) for row in rows]
-
-
-def _finite(value: Any) -> Any:
-    """A value for JSON, which has no infinities: a database may."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {name: _finite(member) for name, member in value.items()}
-    return [_finite(member) for member in value] if isinstance(value, list) else value
-
-
-def _text_rows(page: Rows, names: list[str]) -> list[list[str | None]]:
-    """The cells of each row, its numbers as sent."""
-    if isinstance(page, Records):
-        return page._texts(names)
-    return [[_plain(row.get(name)) for name in names] for row in page]
-
-
-def _plain(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else compact(value).decode()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, BinaryIO
 
 from boardlot._core import Records
 from boardlot._support import hints
 from boardlot._support.extras import needs
-from boardlot.cli.output.fields import Fields, Rows, names_of, plain
+from boardlot.cli.output.fields import Fields
 from boardlot.errors import ProtocolError
 from boardlot.frames import file_columns
 
@@ -32,7 +31,7 @@ class Parquet:
         self._writer: Any = None
         self._tables: list[Any] = []
 
-    def write(self, page: Any) -> None:
+    def write(self, page: Records[Any]) -> None:
         if self._writer is None and not self._tables:
             self._fields.checked(page)
         self._tables.append(self._table(page))
@@ -46,29 +45,14 @@ class Parquet:
             self._write_group()
         self._writer.close()
 
-    def _table(self, page: Any) -> Any:
-        if not isinstance(page, Records):
-            names = names_of(page)
-            columns = {name: self._column([row.get(name) for row in page]) for name in names}
-            return self._pyarrow.table(columns)
+    def _table(self, page: Records[Any]) -> Any:
         try:
-            return file_columns(page)
+            return file_columns(page).select(page._names())
         except ProtocolError as error:
             # The error's own hint is about arguments that the command line does not have.
             raise ProtocolError(
                 str(error), hint=hints.PARQUET_VALUE, checkpoint=error.checkpoint
             ) from error
-
-    def _column(self, values: Rows | list[Any]) -> Any:
-        """Values without a schema, as text if no type of Parquet holds them all."""
-        pa = self._pyarrow
-        try:
-            array = pa.array(values)
-            if not pa.types.is_nested(array.type) and not pa.types.is_null(array.type):
-                return array
-        except (pa.ArrowException, OverflowError, TypeError, ValueError):
-            pass
-        return pa.array([_text(value) for value in values], pa.string())
 
     def _write_group(self) -> None:
         pa = self._pyarrow
@@ -85,9 +69,3 @@ class Parquet:
             self._writer = self._parquet.ParquetWriter(self._file, table.schema, compression="zstd")
         schema = self._writer.schema
         self._writer.write_table(table.select(schema.names).cast(schema))
-
-
-def _text(value: Any) -> str | None:
-    """A value of a column of text: text as it is, others as JSON."""
-    value = plain(value)
-    return value if value is None or isinstance(value, str) else json.dumps(value)
