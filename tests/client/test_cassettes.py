@@ -127,23 +127,6 @@ def test_a_range_that_ends_now_ends_when_it_was_recorded(sandbox, path):
             assert client.fills_history(account, "HK").all() == first
 
 
-def test_what_was_followed_is_followed_again_from_a_recording(sandbox, path):
-    account = sandbox.accounts["trade"][0]
-
-    def first_of(client):
-        with (
-            bl.Archive(":memory:") as archive,
-            contextlib.closing(archive.follow(client, fills=(account, "HK"))) as following,
-        ):
-            return next(following)
-
-    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
-        recorded = first_of(client)
-    sandbox.close()
-    with bl.Client(cassette=bl.Replay(path)) as client:
-        assert first_of(client) == recorded
-
-
 def test_a_recording_that_broke_off_at_any_byte_is_played_as_far_as_it_goes(sandbox, path):
     def ask(client, text):
         return client.request("POST", "/nowhere", body={"text": text}).status

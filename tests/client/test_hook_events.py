@@ -13,8 +13,6 @@ from ..support.service import StandInService, response
 from ..support.threads import wait_until
 
 OK = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
-PATH = "/api/v1.0/quote/HK.00700/corporate-actions/dividends"
-ROUTE = "/api/v1.0/quote/{symbol}/corporate-actions/dividends"
 BUSY = response(b"busy", 503)
 USER = contextvars.ContextVar("user", default="nobody")
 
@@ -86,12 +84,6 @@ def test_log_handlers_see_the_callers_context(sandbox, caplog, monkeypatch):
     with sandbox.client() as client:
         run_as("alice", client.dividends, "HK.00700")
     assert seen == ["alice"]
-
-
-def test_what_a_hook_sets_does_not_reach_the_caller(sandbox):
-    with sandbox.client(on_request=lambda _: USER.set("hook") and None) as client:
-        client.dividends("HK.00700")
-    assert USER.get() == "nobody"
 
 
 # Headers

@@ -104,16 +104,6 @@ def test_a_log_line_repeats_nothing_of_what_the_service_said(lines, caplog):
     assert "rejected by the service" in lines(RETRY)[0].getMessage()
 
 
-def test_the_level_may_change_between_two_calls(caplog):
-    with StandInService(lambda _: OK) as server, bl.Client(server.base_url) as client:
-        caplog.set_level(logging.WARNING, "boardlot")
-        client.dividends("HK.00700")
-        assert caplog.records == []
-        caplog.set_level(logging.DEBUG, HTTP)
-        client.dividends("HK.00700")
-    assert [record.name for record in caplog.records] == [HTTP]
-
-
 SILENT = """
     import sys
     if sys.argv[2] == "imported":
@@ -162,18 +152,6 @@ def test_hooks_are_called_before_and_after_each_attempt(mode):
     outcomes = [(one.status, one.error_type, one.error is None) for one in hooks.responses()]
     assert outcomes == [(503, None, True), (None, "TransportError", False), (200, None, True)]
     assert all(one.duration >= 0 for one in hooks.responses())
-
-
-def test_hooks_are_called_for_every_page_and_every_key():
-    hooks = HookRecorder()
-    with (
-        bl.Sandbox(seed=7, plate_stocks=120) as sandbox,
-        sandbox.client(**hooks.options) as client,
-    ):
-        client.plate_stocks("HK.BK1001", limit=40).all()
-        client.fetch_many("dividends", ["HK.00700", "US.AAPL"])
-        until_there_are(2 * len(sandbox.requests), hooks.events)
-    assert [one.method for one in hooks.responses()] == ["POST"] * 3 + ["GET"] * 2
 
 
 async def never_awaited(_event):

@@ -155,38 +155,6 @@ def test_a_result_is_returned_in_the_turn_in_which_it_came(turns: int, outcome: 
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("how", ["returns", "raises", "cancelled"])
-def test_nothing_is_left_of_the_drawing(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("boardlot._support.progress.REDRAW", 0.0)
-    counted: list[int] = []
-
-    async def main() -> None:
-        end, is_drawing = asyncio.Event(), asyncio.Event()
-
-        async def work() -> None:
-            await end.wait()
-            if how == "raises":
-                raise RuntimeError
-
-        def count() -> int:
-            counted.append(0)
-            if len(counted) > 3:
-                is_drawing.set()
-            return 0
-
-        task = asyncio.ensure_future(watched(work(), Bar("fetched", "rows", None, count)))
-        await is_drawing.wait()
-        task.cancel() if how == "cancelled" else end.set()
-        await asyncio.gather(task, return_exceptions=True)
-        drawn_before = len(counted)
-        for _ in range(5):
-            await asyncio.sleep(0)
-        assert len(counted) == drawn_before
-        assert asyncio.all_tasks() == {asyncio.current_task()}
-
-    asyncio.run(main())
-
-
 @pytest.mark.skipif(find_spec("ipywidgets") is not None, reason="ipywidgets is installed")
 def test_a_notebook_without_widgets_gets_no_red_warning() -> None:
     code = "import boardlot._support.progress as p; p.Bar('x', 'y', 1, int).close(); import sys; "

@@ -1,14 +1,11 @@
 """Sections 4 and 5.2, what they rule out: refused with a `ConfigError` before anything is sent."""
 
-from datetime import date, datetime, timezone
+from datetime import datetime, timezone
 
 import boardlot as bl
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from ..support.clients import MODES, run
-from ..support.keys import KEYS, PRIVATE_PEM, PUBLIC_PEM
 from ..support.service import StandInService, response
 
 UTC = timezone.utc
@@ -122,59 +119,6 @@ def test_a_range_must_end_after_its_start(start, end):
     assert "start" in str(error) and "end" in str(error)
 
 
-def pem_of(key, kind=PrivateFormat.PKCS8):
-    return key.private_bytes(Encoding.PEM, kind, NoEncryption()).decode()
-
-
-BAD_KEYS = {
-    "an elliptic curve key": lambda: pem_of(ec.generate_private_key(ec.SECP256R1())),
-    "a public key": lambda: PUBLIC_PEM,
-    "an encrypted key with no password": lambda: KEYS["ed25519_encrypted"]["private_pem"],
-    "a cut-off key": lambda: PRIVATE_PEM[:60] + "\n-----END PRIVATE KEY-----\n",
-    "a certificate": lambda: PRIVATE_PEM.replace("PRIVATE KEY", "CERTIFICATE"),
-    "an empty file": lambda: "\n",
-    "no PEM": lambda: "hello\n",
-}
-
-
-def use_key(private_key, **options):
-    """Makes the key and signs a call with it; nothing may arrive where that fails."""
-    with StandInService(lambda _: response({"ret_code": 0, "data": {"orders": []}})) as server:
-        try:
-            key = bl.ApiKey("key-1", private_key, **options)
-            run("sync", server, lambda client: client.call("sim_orders", "1"), auth=key)
-        except bl.BoardlotError:
-            assert server.received == []
-            raise
-        return key
-
-
-def key_file(folder, pem):
-    path = folder / "key.pem"
-    path.write_text(pem)
-    path.chmod(0o600)
-    return path
-
-
-@pytest.mark.parametrize("name", BAD_KEYS)
-def test_a_key_that_cannot_sign_is_rejected(name, tmp_path):
-    pem = BAD_KEYS[name]()
-    for given in (pem.encode(), key_file(tmp_path, pem)):
-        with pytest.raises(bl.ConfigError) as caught:
-            use_key(given)
-        assert caught.value.hint
-
-
-@pytest.mark.parametrize("name", ["ed25519", "rsa2048_pkcs8", "rsa2048_pkcs1", "ed25519_encrypted"])
-def test_keys_of_every_form_are_read(name, tmp_path):
-    pem = KEYS[name]["private_pem"]
-    path = key_file(tmp_path, pem)
-    for given in (pem, pem.encode(), path, str(path)):
-        key = use_key(given, password=KEYS[name].get("password"))
-        assert key.algorithm == KEYS[name]["algorithm"]
-        assert key.public_key_pem().split() == KEYS[name]["public_pem"].split()
-
-
 class Whole:
     """A whole number as other libraries define it."""
 
@@ -196,22 +140,6 @@ class Whole:
 @pytest.mark.parametrize("mode", MODES)
 def test_an_invalid_time_is_rejected(value, mode):
     assert "start" in str(refused("fills_history", ["1", "HK"], {"start": value}, mode))
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        date(1969, 12, 31),
-        datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=timezone.utc),
-        "1969-12-31",
-        "1970-01-01T00:00:00+00:01",
-        -1,
-    ],
-    ids=str,
-)
-def test_a_time_before_1970_is_rejected(value):
-    text = str(refused("fills_history", ["1", "HK"], {"end": value}))
-    assert "end" in text and "since 1970" in text
 
 
 @pytest.mark.parametrize(

@@ -190,16 +190,6 @@ def test_trading_days_are_requested_by_the_dates_that_the_arguments_show(first, 
     }
 
 
-def test_only_the_length_of_a_futures_symbol_is_limited():
-    symbol, plate = "HK." + "0" * 37, "HK.BK" + "1" * 40
-    empty = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
-    page = response({"code": 0, "data": {"stock_list": []}, "pagination": {"has_more": False}})
-    with StandInService([empty, page]) as server:
-        run("sync", server, lambda c: c.call("dividends", symbol))
-        run("sync", server, lambda c: c.everything("plate_stocks", plate))
-    assert symbol in server.received[0].path and plate in server.received[1].path
-
-
 REQUEST_TYPES = {**dict.fromkeys(["hk", "us", "sg", "my"], bl.IpoRequest), "cn": bl.CnIpoRequest}
 
 
@@ -216,18 +206,3 @@ def test_request_types_of_each_market_are_sent_as_numbers(market):
         run("sync", server, use)
     sent = [f"request_type={int(member)}" for member in members]
     assert [received.query for received in server.received] == sent * 2
-
-
-@pytest.mark.parametrize("status", [200, 500])
-@pytest.mark.parametrize(
-    ("endpoint", "argument", "code"),
-    [*(("dividends", "HK.00700", code) for code in (-2, -4, -6)), ("ipo_list", "hk", -5)],
-)
-def test_an_internal_error_is_a_service_error_whatever_its_status(endpoint, argument, code, status):
-    error = {"code": code, "error_code": "internal_error", "message": "gateway"}
-    body = {"ret_code": code, "ret_msg": "gateway", "error": {"code": "internal_error"}}
-    script = [response(body, status)]
-    with StandInService(script) as server, pytest.raises(bl.ServiceError) as caught:
-        run("sync", server, lambda c: c.call(endpoint, argument))
-    wanted = {**error, "class": "ServiceError", "http_status": status, "retryable": True}
-    assert_error(caught.value, wanted, endpoint)

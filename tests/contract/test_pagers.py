@@ -7,7 +7,7 @@ import pytest
 
 from ..support.clients import MODES, client_of, run, settled
 from ..support.keys import PRIVATE_PEM
-from ..support.paged_service import CALLS, END, RANGE, START, PagedList, page
+from ..support.paged_service import CALLS, END, RANGE, START, PagedList
 from ..support.service import StandInService, response
 
 modes = pytest.mark.parametrize("mode", MODES)
@@ -91,60 +91,11 @@ def test_a_checkpoint_resumes_after_the_last_row_received_with_either_client(met
     assert head + tail == book.rows
 
 
-FAULTS = {
-    "a refusal": lambda: response(
-        {"code": 5, "s": "error", "errcode": 5, "errmsg": "m", "msg": "m"}
-    ),
-    "a reset": lambda: response(drop=True),
-    "a cut-off body": lambda: response(b'{"code":0,' + b" " * 99, truncate=20),
-}
-
-
-@methods
-@modes
-@pytest.mark.parametrize("number", [0, 1, 5])
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_failure_midway_raises_and_can_be_resumed_with_nothing_lost_or_doubled(
-    method, fault, number, mode
-):
-    book = PagedList(method, LENGTHS, {number: [FAULTS[fault]()]})
-    head = []
-
-    async def use(client):
-        pager = pager_of(client, method)
-        while True:
-            (row,) = await client.rows(pager, 1)
-            head.append(row)
-
-    with StandInService(book) as server:
-        with pytest.raises(bl.BoardlotError) as caught:
-            run(mode, server, use)
-        assert head == book.rows[: len(head)] and len(head) <= sum(LENGTHS[:number])
-        assert isinstance(caught.value.checkpoint, str)
-        checkpoint = caught.value.checkpoint
-        tail = run(mode, server, lambda c: c.rows(pager_of(c, method, resume=checkpoint)))
-    assert head + tail == book.rows
-
-
 @methods
 def test_all_never_returns_a_short_list(method):
     book = PagedList(method, LENGTHS, {3: [response(b"oops", 500)]})
     with StandInService(book) as server, pytest.raises(bl.ServiceError):
         run("sync", server, lambda client: settled(pager_of(client, method).all()))
-
-
-@methods
-@pytest.mark.parametrize(
-    "cursors", [["x", "x"], ["x", "y", "x"], ["x", "y", "z", "y"], [""]], ids="-".join
-)
-def test_a_cursor_that_was_already_seen_is_a_pagination_error(method, cursors):
-    script = [page(method, [{"n": n}], cursor) for n, cursor in enumerate(cursors)]
-    with StandInService(script) as server:
-        with pytest.raises(bl.PaginationError) as caught:
-            run("sync", server, lambda c: c.rows(pager_of(c, method)))
-        assert len(server.received) == len(cursors)
-    assert isinstance(caught.value, bl.ProtocolError)
-    assert method in caught.value.endpoint and caught.value.hint
 
 
 OTHER_CALLS = [
@@ -167,14 +118,6 @@ def test_a_checkpoint_of_another_call_is_rejected(of, method, args, kwargs):
         next(pager)
         with pytest.raises(bl.ConfigError, match=r"resume|checkpoint"):
             getattr(client, method)(*args, **kwargs, resume=pager.checkpoint())
-
-
-@pytest.mark.parametrize("text", ["", "x", "{}", "[]", "null", "1", '{"version":1}'])
-def test_what_is_no_checkpoint_is_rejected(text):
-    with StandInService() as server, client_of(server) as client:
-        with pytest.raises(bl.ConfigError):
-            client.crypto_orders(7, resume=text)
-        assert server.received == []
 
 
 @modes

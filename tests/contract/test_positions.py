@@ -171,16 +171,3 @@ def test_a_forgotten_await_is_warned_of():
         gc.collect()
         assert server.received == []
     assert [str(one.message) for one in warned] == ["crypto_orders was never awaited"]
-
-
-def test_awaitables_beside_each_other_get_their_rows_in_the_order_of_the_awaits():
-    book = PagedList("crypto_orders", [2, 0, 3, 3, 2])
-
-    async def main(base_url):
-        async with bl.AsyncClient(base_url) as client:
-            pager = client.crypto_orders(7)
-            return await asyncio.gather(*(anext(pager) for _ in book.rows))
-
-    with StandInService(book) as server:
-        for _ in range(5):
-            assert asyncio.run(main(server.base_url)) == book.rows

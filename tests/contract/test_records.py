@@ -73,13 +73,6 @@ def test_records_cannot_be_changed(records):
         assert not hasattr(records, name)
 
 
-def test_records_show_a_table(records):
-    text = repr(records)
-    assert "order_id" in text and "6789012345678901234" in text
-    html = records._repr_html_()
-    assert "<table" in html and "order_id" in html and "</table>" in html
-
-
 def test_empty_records_are_a_sequence_and_a_table():
     with StandInService([response({"ret_code": 0, "data": {"orders": []}})]) as server:
         records = run("sync", server, lambda c: c.call("sim_orders", "1"))

@@ -101,14 +101,6 @@ def test_headers_of_the_client_and_of_the_request_are_sent():
     assert_signed(received)
 
 
-def test_a_path_below_the_base_url_is_signed_as_sent():
-    with StandInService([response({"server_time_ms": "1790000000123"})] * 2) as server:
-        base = server.base_url + "/"
-        run("sync", base, lambda c: c.call("server_time"))
-        run("sync", base, lambda c: c.call("request", "GET", "/api/v1.0/server-time"))
-    assert [received.path for received in server.received] == ["/api/v1.0/server-time"] * 2
-
-
 def next_key_service(received):
     body = json.loads(received.body) if received.body else {}
     key = body.get("next_key")

@@ -95,17 +95,6 @@ def test_an_iteration_keeps_at_most_a_page_of_each_window_ahead(mode):
     assert requests == 4 and len(server.received) <= 4
 
 
-@pytest.mark.parametrize("moment", [None, "soon", START - 1])
-def test_a_fill_that_no_window_can_own_is_an_error_and_not_lost(moment):
-    fills = [fill(1, moment) if moment is not None else {"deal_id": "1"}]
-    page = response({"s": "ok", "d": {"order_fills": fills, "page_flag": "", "completed": True}})
-    with StandInService(lambda _: page) as server, client_of(server) as client:
-        pager = client.fills_history("281756", "HK", start=START, end=END, windows=2)
-        with pytest.raises(bl.ProtocolError, match="updated_time of record 0") as caught:
-            pager.all()
-        assert caught.value.checkpoint == pager.checkpoint()
-
-
 @pytest.mark.parametrize("windows", [0, -1, 65])
 def test_windows_are_1_to_64(windows):
     with StandInService() as server, client_of(server) as client:

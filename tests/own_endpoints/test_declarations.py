@@ -127,26 +127,6 @@ def test_a_file_declares_the_same(tmp_path):
     assert bl.load_endpoints(path) == {}
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "line", "expected"),
-    [
-        ('"GET"', '"PATCH"', 3, "[kline] method is 'PATCH'; expected 'GET' or 'POST'"),
-        ("rows =", "row =", 5, "[kline] unknown key 'row'; expected method, path, rows"),
-        ("next =", "nxet =", 6, "[kline.paging] unknown key 'nxet'"),
-        ("start =", "'a b' =", 8, "[kline] arguments has the argument 'a b'"),
-        ('open = "decimal"', 'open = "decimla"', 12, "[kline] record.open is 'decimla'"),
-        ('volume = "integer"', "volume = integer", 14, "is not valid TOML"),
-    ],
-    ids=lambda value: str(value)[:20],
-)
-def test_a_mistake_in_a_file_names_file_line_table_and_key(tmp_path, before, after, line, expected):
-    path = tmp_path / "endpoints.toml"
-    path.write_text(TOML.replace(before, after, 1), "utf-8")
-    with pytest.raises(bl.ConfigError) as caught:
-        bl.load_endpoints(path)
-    assert f"endpoints.toml, line {line}: {expected}" in str(caught.value)
-
-
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
     with pytest.raises(bl.ConfigError, match=r"missing\.toml"):
         bl.load_endpoints(tmp_path / "missing.toml")

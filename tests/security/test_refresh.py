@@ -58,15 +58,6 @@ def test_security_17_no_refresh_token_at_all_means_to_log_in(server):
     assert COMMAND in f"{caught.value} {caught.value.hint}"
 
 
-def test_security_17_a_login_of_a_confidential_client_refreshes_with_its_secret(server):
-    client = client_of(server, sign_in(server, confidential=True))
-    (known,) = server.clients.values()
-    server.expire()
-    assert list(quotes(client)) == []
-    (request,) = server.of("refresh_token")
-    assert request.form["client_secret"] == known.secret is not None
-
-
 def test_security_17_nothing_stored_means_to_log_in(server):
     client = client_of(server, bl.OAuth("client-unknown", store=bl.MemoryStore()))
     with pytest.raises(bl.LoginRequired) as caught:
