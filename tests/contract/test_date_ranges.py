@@ -5,7 +5,6 @@ What the document leaves open about `next_time` and `has_more` is tried in every
 """
 
 import itertools
-import json
 from urllib.parse import parse_qsl
 
 import boardlot as bl
@@ -23,32 +22,33 @@ BARS = [{"time": FIRST + 60 * number, "volume": number} for number in range(COUN
 class Bars:
     """Bars at whole minutes; a page holds the latest `limit` of them from `start` to `end`.
 
-    `next_time` is "row" (the earliest row of the page, which comes again), "before" (just before
-    it) or "end" (the end that was asked for). `has_more` tells of bars in the range, or with
-    `counts_all` of any earlier bar of the service.
+    `next_time` is "row" (the earliest row of the page, which comes again) or "before" (just before
+    it). `has_more` tells of bars in the range, or with `counts_all` of any earlier bar.
     """
 
-    def __init__(self, limit, next_time="row", counts_all=False, ascending=False, bars=BARS):
+    def __init__(self, limit, next_time="row", counts_all=False, ascending=False):
         self.limit, self.next_time, self.counts_all = limit, next_time, counts_all
-        self.ascending, self.bars = ascending, bars
+        self.ascending = ascending
 
     def __call__(self, received):
-        asked = dict(parse_qsl(received.query)) or json.loads(received.body or "{}")
-        start, end = int(asked.get("start", 0)), int(asked.get("end", 2**63))
-        known = [bar for bar in self.bars if bar["time"] <= end]
+        asked = dict(parse_qsl(received.query))
+        start, end = int(asked["start"]), int(asked["end"])
+        known = [bar for bar in BARS if bar["time"] <= end]
         within = [bar for bar in known if bar["time"] >= start]
         page = within[-self.limit :]
         # Of an empty page it is the latest bar before the range.
         earliest = (page or known[-1:] or [{"time": end}])[0]["time"]
         more = len(known if self.counts_all else within) > len(page)
-        next_end = {"row": earliest, "before": earliest - 1, "end": end}[self.next_time]
+        next_end = earliest if self.next_time == "row" else earliest - 1
         rows = page if self.ascending else page[::-1]
         data = {"data": {"kline_list": rows}, "extra": {"next_time": next_end}}
         return response({"ret_code": 0, "ret_msg": "", "pagination": {"has_more": more}, **data})
 
 
-def bars(client, unique="time", resume=None, **query):
-    paging = bl.DateRange("end", next="extra.next_time", unique=unique)
+BY_TIME = bl.DateRange("end", next="extra.next_time", unique="time")
+
+
+def bars(client, paging=BY_TIME, resume=None, **query):
     return client.paginate(
         "GET", PATH, paging=paging, rows="data.kline_list", query=query, resume=resume
     )
@@ -100,13 +100,6 @@ def test_a_checkpoint_of_another_paging_is_one_of_another_call(other):
         for _ in range(9):
             next(pager)
         with pytest.raises(bl.ConfigError, match="another call"):
-            client.paginate(
-                "GET",
-                PATH,
-                paging=other,
-                rows="data.kline_list",
-                query={"start": FIRST, "end": LAST},
-                resume=pager.checkpoint(),
-            )
+            bars(client, other, start=FIRST, end=LAST, resume=pager.checkpoint())
         resumed = bars(client, start=FIRST, end=LAST, resume=pager.checkpoint())
         assert next(resumed) == next(pager)

@@ -87,20 +87,6 @@ def test_a_query_keeps_its_order_and_is_signed_as_sent():
     assert_signed(received)
 
 
-def test_headers_of_the_client_and_of_the_request_are_sent():
-    with StandInService([response(b"{}")]) as server:
-        run(
-            "sync",
-            server,
-            lambda c: c.call("request", "GET", "/x", headers={"X-One": "1"}),
-            headers={"X-Service-Client-Nnid": "123"},
-        )
-    (received,) = server.received
-    assert received.header("X-Service-Client-Nnid") == "123"
-    assert received.header("X-One") == "1"
-    assert_signed(received)
-
-
 def next_key_service(received):
     body = json.loads(received.body) if received.body else {}
     key = body.get("next_key")

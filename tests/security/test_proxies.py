@@ -176,12 +176,17 @@ def test_the_proxy_of_the_environment_carries_the_requests_when_it_is_asked_for(
         ({"HTTPS_PROXY": "p", "NO_PROXY": "api.boardlot.test other"}, None),
         ({"HTTPS_PROXY": "p", "NO_PROXY": "pi.boardlot.test"}, "http://p"),
         ({"HTTPS_PROXY": "p", "NO_PROXY": "p", "no_proxy": "*"}, None),
+        ({"HTTPS_PROXY": "p", "NO_PROXY": "other., api.boardlot.test."}, None),
+        ({"HTTPS_PROXY": "p", "NO_PROXY": ".boardlot.test.,other"}, None),
+        ({"HTTPS_PROXY": "p", "NO_PROXY": "pi.boardlot.test."}, "http://p"),
+        ({"HTTPS_PROXY": "p", "NO_PROXY": "."}, "http://p"),
     ],
 )
 def test_the_variables_mean_what_they_mean_for_curl(named, variables, used):
     named(**variables)
-    found = _core._environment_proxy(f"https://{NAME}")
-    assert (found and found[1]) == used
+    for host in (NAME, f"{NAME}."):
+        found = _core._environment_proxy(f"https://{host}")
+        assert (found and found[1]) == used
 
 
 def test_networks_are_exceptions_and_this_machine_always_is(named):

@@ -8,8 +8,8 @@ import boardlot as bl
 import pytest
 
 from ..support.clients import client_of
-from ..support.keys import secret_of
-from ..support.logins import quotes, sign_in
+from ..support.keys import KEYS, secret_of
+from ..support.logins import begin, quotes, sign_in
 from ..support.secret_search import CANARY, appearances, crash_report, hits
 from ..support.service import StandInService, response
 from ..support.stores import PASSPHRASE, DictStore
@@ -29,16 +29,41 @@ def test_security_14_tokens_and_keys_show_no_secret():
     things = [key, bl.ApiKey("id", key.private_pem), bl.BearerToken(CANARY)]
     things += [bl.Client("http://127.0.0.1:1", auth=auth) for auth in things[1:]]
     assert_silent(secrets, things)
-    for wrong in (CANARY, f"-----BEGIN PRIVATE KEY-----\n{CANARY}\n-----END PRIVATE KEY-----\n"):
+    locked = KEYS["ed25519_encrypted"]
+    password = locked["password"]
+    assert_silent({password}, [bl.ApiKey("id", locked["private_pem"], password=password)])
+    for work in (
+        lambda: bl.ApiKey("id", CANARY.encode()),
+        lambda: bl.ApiKey("id", f"-----BEGIN PRIVATE KEY-----\n{CANARY}\n"),
+        lambda: bl.ApiKey("id", locked["private_pem"], password=CANARY),
+        lambda: bl.BearerToken(f"{CANARY}\r\nX: y"),
+        lambda: bl.OAuth("id", store=bl.MemoryStore(), client_secret=f"{CANARY}\n"),
+    ):
         with pytest.raises(bl.ConfigError) as caught:
-            bl.ApiKey("id", wrong.encode())
+            work()
         assert not hits({CANARY}, crash_report(caught.value))
-    with pytest.raises(bl.ConfigError) as caught:
-        bl.ApiKey("id", key.private_pem.replace("PRIVATE", "ENCRYPTED PRIVATE"), password=CANARY)
-    assert not hits(secrets, crash_report(caught.value))
-    with pytest.raises(bl.ConfigError) as caught:
-        bl.BearerToken(f"{CANARY}\r\nX: y")
-    assert not hits({CANARY}, crash_report(caught.value))
+
+
+def test_security_14_a_login_and_its_store_show_no_secret(server, place):
+    store = bl.EncryptedFileStore(place, PASSPHRASE)
+    flow = begin(server, store, confidential=True)
+    things = [store, flow, flow.finish(server.authorize(flow.url))]
+    client = client_of(server, things[-1])
+    assert list(quotes(client)) == []
+    things += [client, client.explain("GET", "/api/v1.0/server-time")]
+    errors = []
+    for work in (
+        lambda: bl.EncryptedFileStore(place, CANARY).load("x"),
+        lambda: bl.EncryptedFileStore("/", CANARY).save("k", b"v"),
+        lambda: things[2].logout() or quotes(client),
+        lambda: client.close() or quotes(client),
+    ):
+        with pytest.raises(bl.BoardlotError) as caught:
+            work()
+        errors.append(caught.value)
+    secrets = {*filter(None, server.secrets), PASSPHRASE, CANARY}
+    assert_silent(secrets, things + errors)
+    assert not hits(secrets, "".join(map(crash_report, errors)))
 
 
 def test_security_14_a_pickled_client_has_no_secret_and_works_or_says_why(server, place):

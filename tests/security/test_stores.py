@@ -217,7 +217,7 @@ def mounted(folder, options="size=64k,mode=0700"):
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
-def test_security_12_a_full_disk_keeps_the_file(tmp_path):
+def test_security_12_a_full_disk_or_a_read_only_folder_keeps_the_file(tmp_path):
     with mounted(tmp_path / "disk") as disk:
         place = disk / "tokens" / "boardlot.tokens"
         folder = saved(place)
@@ -232,6 +232,9 @@ def test_security_12_a_full_disk_keeps_the_file(tmp_path):
         assert store_at(place).load(KEY) == CANARY
         (disk / "filler").unlink()
         store_at(place).save(KEY, CANARY * 10)
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        with untouched(folder):
+            refused(place, way="save")
         assert store_at(place).load(KEY) == CANARY * 10
 
 
