@@ -369,23 +369,3 @@ def test_updates_of_every_kind_of_list_can_be_replayed_in_any_order_and_again(sa
     sandbox.close()
     for _ in range(2):
         assert update(bl.Replay(path), lambda cassette: replayed(cassette=cassette)) == recorded
-
-
-def test_an_update_that_was_cancelled_before_its_first_request_does_not_break_the_next(
-    sandbox, path
-):
-    """Of an interrupted one, only the reading of the service's clock is in the cassette."""
-    account = sandbox.accounts["trade"][0]
-
-    def read(client):
-        with bl.Archive(":memory:") as archive:
-            archive.update(client, fills=[(account, "HK")])
-            archive.update(client, dividends=["HK.00700"])
-            archive.update(client, fills=[(account, "HK")])
-            return list(archive.fills(account, "HK"))
-
-    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
-        client._service_now()
-        recorded = read(client)
-    with bl.Client(cassette=bl.Replay(path)) as client:
-        assert read(client) == recorded

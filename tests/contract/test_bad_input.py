@@ -97,14 +97,6 @@ def test_the_reason_names_the_limit():
     assert all(str(n) in text for n in (1, 2, 3, 4, 5))
 
 
-def test_a_naive_datetime_is_rejected_with_what_to_write():
-    for argument in ("start", "end"):
-        error = refused("fills_history", ["1", "HK"], {argument: datetime(2026, 6, 1, 9, 30)})
-        text = f"{error} {error.hint}"
-        assert argument in text
-        assert "tzinfo" in text or "timezone" in text or "ZoneInfo" in text
-
-
 @pytest.mark.parametrize(
     ("start", "end"),
     [

@@ -62,8 +62,7 @@ def test_one_rejected_key_raises_unless_they_are_collected(mode):
             await client.call("fetch_many", "dividends", symbols)
         return await client.call("fetch_many", "dividends", symbols, on_error="collect")
 
-    with StandInService(dividends_service) as server:
-        records = run(mode, server, use)
+    records = run(mode, dividends_service, use)
     assert [row["symbol"] for row in records] == ["HK.1", "HK.2", "HK.2"]
     assert list(records.errors) == ["BAD.1", "BAD.2"]
     for symbol, error in records.errors.items():

@@ -58,8 +58,7 @@ def test_at_most_one_page_is_fetched_ahead(mode):
 @modes
 def test_pages_are_records_with_their_pagination_object(method, mode):
     book = PagedList(method, LENGTHS)
-    with StandInService(book) as server:
-        pages = run(mode, server, lambda c: c.pages(pager_of(c, method)))
+    pages = run(mode, book, lambda c: c.pages(pager_of(c, method)))
     assert all(isinstance(one, bl.Records) for one in pages)
     filled = [one for one in book.pages if one]
     assert [list(one) for one in pages if len(one)] == filled
@@ -131,5 +130,4 @@ def test_a_result_without_rows_does_not_end_a_list_that_continues(mode, limits):
         resumed = pager_of(client, "crypto_orders", resume=pager.checkpoint())
         return list(await settled(pager.all())), list(await settled(resumed.all()))
 
-    with StandInService(book) as server:
-        assert run(mode, server, use) == (book.rows, book.rows)
+    assert run(mode, book, use) == (book.rows, book.rows)

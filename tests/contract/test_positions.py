@@ -57,8 +57,7 @@ def test_limited_calls_in_a_loop_end_with_an_empty_result(mode):
             await settled(pager.all(max_items=4))
         return chunks
 
-    with StandInService(book) as server:
-        chunks = run(mode, server, use)
+    chunks = run(mode, book, use)
     assert [len(chunk) for chunk in chunks] == [4, 4, 2]
     assert [row for chunk in chunks for row in chunk] == book.rows
 

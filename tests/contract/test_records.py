@@ -16,8 +16,7 @@ ROWS = CASE["result"]
 
 @pytest.fixture(scope="module")
 def records():
-    with StandInService(scripted_responses(CASE)) as server:
-        return run("sync", server, lambda c: c.call("sim_orders", "9007199"))
+    return run("sync", scripted_responses(CASE), lambda c: c.call("sim_orders", "9007199"))
 
 
 def test_records_are_a_sequence_of_dicts(records):
@@ -74,8 +73,11 @@ def test_records_cannot_be_changed(records):
 
 
 def test_empty_records_are_a_sequence_and_a_table():
-    with StandInService([response({"ret_code": 0, "data": {"orders": []}})]) as server:
-        records = run("sync", server, lambda c: c.call("sim_orders", "1"))
+    records = run(
+        "sync",
+        [response({"ret_code": 0, "data": {"orders": []}})],
+        lambda c: c.call("sim_orders", "1"),
+    )
     assert records == [] and len(records) == 0 and not records
     assert repr(records) and records._repr_html_()
     assert records[:1] == []

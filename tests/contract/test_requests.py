@@ -87,42 +87,6 @@ def test_a_query_keeps_its_order_and_is_signed_as_sent():
     assert_signed(received)
 
 
-def next_key_service(received):
-    body = json.loads(received.body) if received.body else {}
-    key = body.get("next_key")
-    if key is None:
-        key = dict(parse_qsl(received.query, keep_blank_values=True))["next_key"]
-    page = {"": ([1, 2], True, "k+/="), "k+/=": ([], True, "k3"), "k3": ([3], False, "-1")}[key]
-    return response(
-        {
-            "code": 0,
-            "data": {"deep": {"list": [{"n": n} for n in page[0]]}},
-            "pagination": {"has_more": page[1], "next_key": page[2], "total": 3},
-        }
-    )
-
-
-@modes
-@pytest.mark.parametrize("method", ["GET", "POST"])
-def test_paginate_reads_any_list_with_next_key(method, mode):
-    extra = {"body": {"plate": "x"}} if method == "POST" else {"query": {"plate": "x"}}
-
-    async def use(client):
-        pager = client.pager(
-            "paginate", method, "/api/v1.0/any", paging="next_key", rows="data.deep.list", **extra
-        )
-        return await client.rows(pager), pager.total, pager.requests
-
-    with StandInService(next_key_service) as server:
-        rows, total, requests = run(mode, server, use)
-    assert rows == [{"n": 1}, {"n": 2}, {"n": 3}]
-    assert (total, requests) == (3, 3)
-    for received in server.received:
-        assert received.method == method
-        assert "plate" in (received.body.decode() + received.query)
-        assert_signed(received)
-
-
 @modes
 @pytest.mark.parametrize("method", ["GET", "POST"])
 @pytest.mark.parametrize("first", [None, "", "1"])

@@ -38,8 +38,7 @@ def records(endpoint, name):
             return page
         return await client.call(endpoint, *args, **kwargs)
 
-    with StandInService(scripted_responses(case)) as server:
-        return run("sync", server, use), case["result"]
+    return run("sync", scripted_responses(case), use), case["result"]
 
 
 def expected(kind, value):
@@ -222,8 +221,7 @@ def dividends(row, **beside):
     async def use(client):
         return await client.call("dividends", "HK.00700")
 
-    with StandInService([response(body)]) as server:
-        return run("sync", server, use)
+    return run("sync", [response(body)], use)
 
 
 def test_an_empty_slice_keeps_the_metadata():

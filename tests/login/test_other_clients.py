@@ -195,23 +195,6 @@ def test_a_refresh_cannot_widen_the_scope(sandbox, library):
         client.refresh()
 
 
-def refused(url):
-    return requests.get(url, allow_redirects=False, timeout=60).headers["location"]
-
-
-@pytest.mark.parametrize(
-    ("scope", "respond", "error"),
-    [
-        (SCOPE, lambda url: press(url, "deny"), "access_denied"),
-        ("trade:everything", refused, "invalid_scope"),
-    ],
-)
-def test_a_refusal_is_reported_with_the_state(sandbox, library, scope, respond, error):
-    url = library(sandbox, refreshing_client(sandbox, "none"), scope=scope).authorization_url()
-    found = parameters(respond(url))
-    assert (found["error"], found["state"]) == ([error], parameters(url)["state"])
-
-
 def test_a_registration_with_redirect_uris_alone_has_the_defaults_of_the_rfc(sandbox, library):
     registered = register(sandbox)
     assert registered == {

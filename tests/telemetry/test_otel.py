@@ -1,6 +1,5 @@
 """Spans and metrics by OpenTelemetry's own SDK, of real requests over loopback."""
 
-import asyncio
 import gc
 import pickle
 
@@ -125,24 +124,6 @@ def test_spans_of_blocking_calls_are_nested_under_the_callers(telemetry, sandbox
         telemetry.exporter.clear()
         client.dividends("HK.00700")
         assert parents(telemetry) == {None}
-
-
-def test_spans_of_concurrent_tasks_are_nested_each_under_its_own(telemetry, sandbox):
-    mine = []
-
-    async def use(client):
-        with telemetry.tracer.start_as_current_span("mine") as span:
-            mine.append(span.get_span_context().span_id)
-            await client.dividends("HK.00700")
-
-    async def main():
-        async with sandbox.async_client() as client:
-            telemetry.instrument(client)
-            await asyncio.gather(*(use(client) for _ in range(20)))
-
-    asyncio.run(main())
-    found = [span.parent.span_id for span in telemetry.requests()]
-    assert len(set(found)) == 20 and sorted(found) == sorted(mine)
 
 
 def test_durations_are_a_histogram_in_seconds_with_few_series(telemetry, sandbox):

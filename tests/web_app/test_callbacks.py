@@ -13,7 +13,6 @@ from ..support.callbacks import query_of
 from ..support.clients import client_of
 from ..support.logins import quotes
 from ..support.secret_search import hits
-from ..support.service import Fault
 from ..support.stores import DictStore
 
 kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -148,17 +147,6 @@ def test_security_44_a_state_is_good_for_one_exchange(server, kind):
         fetch(worker, callback, begun)
     assert caught.value.error == "invalid_grant" and "start over" in caught.value.description
     assert "login" in caught.value.hint.lower() and store.kept == {}
-
-
-def test_security_9_a_code_is_sent_once_even_if_the_response_is_lost(server):
-    app = application(server)
-    begun = app.authorization_url()
-    server.faults["authorization_code"] = Fault(lost=True)
-    with pytest.raises(bl.LoginRequired) as caught:
-        fetch(app, consent(server, begun.url), begun)
-    assert server.counts["authorization_code"] == 1
-    assert "authorization_url()" in caught.value.hint
-    assert not hits(server.secrets, f"{caught.value} {caught.value.hint}")
 
 
 @pytest.mark.parametrize("user", ["", "a\nb", "x" * 257, 7, None, "\ud800"])
