@@ -1,11 +1,11 @@
 """A client's reports of its requests: log lines, hooks, and nothing by default."""
 
-import asyncio
 import logging
 
 import boardlot as bl
 import pytest
 
+from ..support.clients import MODES, run
 from ..support.processes import run_python
 from ..support.service import StandInService, response
 from ..support.threads import wait_until
@@ -44,29 +44,14 @@ def lines(caplog):
     return lambda name: [record for record in caplog.records if record.name == name]
 
 
-MODES = ["sync", "async"]
-
-
-def called(mode, base_url, work, **options):
-    """`work(client)` by either mode; its result or its error."""
-
-    async def awaited():
-        async with bl.AsyncClient(base_url, **options) as client:
-            return await work(client)
-
-    try:
-        if mode == "async":
-            return asyncio.run(awaited())
-        with bl.Client(base_url, **options) as client:
-            return work(client)
-    except bl.BoardlotError as error:
-        return error
+def dividends(client):
+    return client.call("dividends", "HK.00700")
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_each_attempt_has_its_line_and_each_retry_its_reason(lines, mode):
     with StandInService([BUSY, response(drop=True), OK]) as server:
-        called(mode, server.base_url, lambda client: client.dividends("HK.00700"))
+        run(mode, server, dividends, max_retries=2)
     host = f"127.0.0.1:{server.port}"
     facts = ("levelno", "endpoint", "route", "host", "method", "path", "status", "attempt")
     assert [tuple(getattr(line, name) for name in facts) for line in lines(HTTP)] == [
@@ -98,9 +83,10 @@ def test_a_clock_correction_and_a_refresh_have_a_line_each(lines):
 
 
 def test_a_log_line_repeats_nothing_of_what_the_service_said(lines, caplog):
-    with StandInService(lambda _: response({"ret_code": -2, "ret_msg": "canary"}, 503)) as server:
-        error = called("sync", server.base_url, lambda c: c.dividends("HK.00700"), max_retries=1)
-    assert error.message == "canary" and "canary" not in caplog.text
+    rejection = response({"ret_code": -2, "ret_msg": "canary"}, 503)
+    with pytest.raises(bl.ServiceError) as caught:
+        run("sync", [rejection] * 2, dividends, max_retries=1)
+    assert caught.value.message == "canary" and "canary" not in caplog.text
     assert "rejected by the service" in lines(RETRY)[0].getMessage()
 
 
@@ -135,7 +121,7 @@ def test_hooks_are_called_before_and_after_each_attempt(mode):
 
     with StandInService(script) as server:
         base_url = f"{server.base_url}/open"
-        called(mode, base_url, lambda client: client.dividends("HK.00700"), **hooks.options)
+        run(mode, base_url, dividends, max_retries=2, **hooks.options)
         until_there_are(6, hooks.events)
     host = f"127.0.0.1:{server.port}"
     facts = [

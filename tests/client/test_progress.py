@@ -64,18 +64,6 @@ def test_long_work_is_drawn_ten_times_a_second_at_most(clock: Clock, capsys: Any
     assert "3005/5000" in capsys.readouterr().err
 
 
-def test_a_total_reported_later_is_drawn_from_then_on(clock: Clock, capsys: Any) -> None:
-    counter, totals = {"n": 0}, [None]
-    bar = Bar("fetched", "rows", lambda: totals[-1], lambda: counter["n"])
-    drawn(bar, clock, counter, 2.0, 10)
-    assert "10 rows [00:02" in capsys.readouterr().err
-    totals.append(50)
-    drawn(bar, clock, counter, 2.0, 10)
-    bar.close()
-    # The count and the elapsed time continue.
-    assert "20/50 [00:04" in capsys.readouterr().err
-
-
 def shown_total(screen: str) -> str:
     """The total that the bar shows last: `done/total`, or `done rows` without a total."""
     return re.findall(r"(\d+/\d+|\d+ rows) \[", screen)[-1]

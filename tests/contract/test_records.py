@@ -96,44 +96,34 @@ def test_the_enums_equal_the_services_own_values(records):
     assert (records[4]["side"], records[4]["order_type"]) == (9, 7)
 
 
-@pytest.mark.parametrize(
-    ("enum", "values"),
-    [
-        ("SimSide", {1, 2, 3, 4}),
-        ("SimOrderType", {1, 3}),
-        ("SimOrderStatus", {2, 3, 4, 5, 6}),
-        ("PositionType", {0, 1}),
-        ("CryptoOrderStatus", {"PENDING_TRIGGER", "PENDING_NEW", "NEW", "PARTIAL_FILLED"}),
-        (
-            "IpoOfferType",
-            {
-                "UNSUPPORTED",
-                "PUBLIC_OFFER_ONLY",
-                "INTERNATIONAL_PLACING_ONLY",
-                "PUBLIC_AND_INTER_PLACING",
-            },
-        ),
-        (
-            "IpoSecurityType",
-            {
-                *("NORMAL", "SPAC", "HK_IBOND", "HK_CLIMATE_BOND", "HK_SILVER_BOND"),
-                *("HK_ETF", "SG_ETF"),
-            },
-        ),
-        (
-            "IpoApplyStatus",
-            {"NOT_APPLIED", "APPLY_PENDING", "APPLY_PROCESSING", "APPLY_WON", "APPLY_LOST"},
-        ),
-        ("UsIpoStatus", {"PENDING", "APPLYING", "CLOSED"}),
-        ("DividendProcess", {"Implementation", "Plan"}),
-        ("IpoRequest", {9, 10, 11}),
-        ("CnIpoRequest", {1, 2, 3, 4, 5}),
-    ],
-)
-def test_every_documented_set_of_values_is_an_enum(enum, values):
+ENUMS = {
+    "SimSide": {1, 2, 3, 4},
+    "SimOrderType": {1, 3},
+    "SimOrderStatus": {2, 3, 4, 5, 6},
+    "PositionType": {0, 1},
+    "CryptoOrderStatus": {*["PENDING_TRIGGER", "PENDING_NEW", "NEW", "PARTIAL_FILLED"]},
+    "IpoOfferType": {
+        *["UNSUPPORTED", "PUBLIC_OFFER_ONLY", "INTERNATIONAL_PLACING_ONLY"],
+        "PUBLIC_AND_INTER_PLACING",
+    },
+    "IpoSecurityType": {
+        *["NORMAL", "SPAC", "HK_IBOND", "HK_CLIMATE_BOND", "HK_SILVER_BOND", "HK_ETF", "SG_ETF"]
+    },
+    "IpoApplyStatus": {
+        *["NOT_APPLIED", "APPLY_PENDING", "APPLY_PROCESSING", "APPLY_WON", "APPLY_LOST"]
+    },
+    "UsIpoStatus": {"PENDING", "APPLYING", "CLOSED"},
+    "DividendProcess": {"Implementation", "Plan"},
+    "IpoRequest": {9, 10, 11},
+    "CnIpoRequest": {1, 2, 3, 4, 5},
+}
+
+
+@pytest.mark.parametrize("enum", ENUMS)
+def test_every_documented_set_of_values_is_an_enum(enum):
     members = list(getattr(bl, enum))
-    assert len(members) == len(values)
-    assert all(any(member == value for member in members) for value in values)
+    assert len(members) == len(ENUMS[enum])
+    assert all(any(member == value for member in members) for value in ENUMS[enum])
 
 
 def test_the_body_of_an_error_is_at_most_its_first_two_kibibytes():

@@ -179,29 +179,19 @@ class Trigger:
 
 def test_zero_is_null_where_the_document_says_that_it_means_none():
     """2.5: `trigger_time` is 0 when none; of `create_time` it says nothing."""
-    rows = [
-        {"trigger_time": at, "create_time": at, "trigger_price": ""}
-        for at in (0, "0", 0.0, -0.0, 5, "5", 5)
-    ]
+    rows = [{"trigger_time": at, "create_time": at, "trigger_price": ""} for at in (0, 5)]
     data = {"orders": rows, "page_flag": "", "completed": True}
     body = response({"code": 0, "msg": "", "data": data})
     with StandInService(lambda _: body) as server, bl.Client(server.base_url) as client:
-        found = client.crypto_orders(1).all()
-        again = pickle.loads(pickle.dumps(found))
+        records = client.crypto_orders(1).all()
         stream = pa.RecordBatchReader.from_stream(client.crypto_orders(1)).read_all()
         typed = list(client.crypto_orders(1).as_type(Trigger))
-    expected, sent = [None] * 4 + [5, 5, 5], [row["trigger_time"] for row in rows]
-    for records in (found, again, found[:]):
-        assert [row["trigger_time"] for row in records] == sent
-        for table in (records.to_arrow(), records.to_arrow(decimals="decimal"), stream):
-            assert table["trigger_time"].to_pylist() == expected
-            assert table["create_time"].to_pylist() == [0] * 4 + [5, 5, 5]
-        assert records.to_polars()["trigger_time"].to_list() == expected
-        assert records.to_pandas()["trigger_time"].isna().sum() == 4
-        assert [row["trigger_time"] for row in records.to_dicts(typed=True)] == expected
-        (field,) = (field for field in records.schema if field.name == "trigger_time")
-        assert (field.kind, field.zero_is_null) == ("integer", True)
-    assert [row.trigger_time for row in typed] == expected
+    for table in (records.to_arrow(), pickle.loads(pickle.dumps(records)).to_arrow(), stream):
+        assert table["trigger_time"].to_pylist() == [None, 5]
+        assert table["create_time"].to_pylist() == [0, 5]
+    (field,) = (field for field in records.schema if field.name == "trigger_time")
+    assert (field.kind, field.zero_is_null) == ("integer", True)
+    assert [row.trigger_time for row in typed] == [None, 5]
 
 
 def test_every_documented_field_is_in_some_vector():

@@ -163,16 +163,3 @@ def test_security_06_error_and_description_are_surfaced(server, by_hand):
             login.get()
     assert (caught.value.error, caught.value.description) == ("access_denied", "The user said no")
     assert server.counts["authorization_code"] == 0
-
-
-MALFORMED = [
-    *("code={code}", "code={code}&state=", "code={code}&State={state}", "state={state}", ""),
-    *("code=&state={state}", "code={code}&code={code}&state={state}"),
-    *("code={code}&state={state}&state={state}", "state=other&code={code}&state={state}"),
-]
-
-
-def test_security_06_a_missing_or_doubled_code_or_state_is_rejected(server, login):
-    right = query_of(server.authorize(login.url))
-    for query in MALFORMED:
-        assert call(login, query=query.format(**right)).status == 400, query
