@@ -41,13 +41,25 @@ FRESH = """
 ASYNCHRONOUS = """
     import pytest
 
+    @pytest.fixture
+    def anyio_backend():
+        return "asyncio"
+
     @pytest.mark.asyncio
     @pytest.mark.parametrize("number", range(2))
     async def test_asyncio(boardlot_sandbox, number):
-        assert not boardlot_sandbox.requests
-        async with boardlot_sandbox.async_client() as client:
+        await use(boardlot_sandbox)
+
+    @pytest.mark.anyio
+    @pytest.mark.parametrize("number", range(2))
+    async def test_anyio(boardlot_sandbox, number):
+        await use(boardlot_sandbox)
+
+    async def use(sandbox):
+        assert not sandbox.requests
+        async with sandbox.async_client() as client:
             await client.server_time()
-        assert len(boardlot_sandbox.requests) == 1
+        assert len(sandbox.requests) == 1
     """
 
 OF_OTHERS = """
@@ -92,11 +104,12 @@ MARKED = """
 def test_each_test_has_a_fresh_sandbox_that_its_fixtures_share_and_a_marker_describes(
     pytester: pytest.Pytester,
 ) -> None:
-    pytest.importorskip("pytest_asyncio")
+    for module in ("pytest_asyncio", "anyio"):
+        pytest.importorskip(module)
     files = {"fresh": FRESH, "asynchronous": ASYNCHRONOUS, "others": OF_OTHERS, "marked": MARKED}
     pytester.makepyfile(**{f"test_{name}": text for name, text in files.items()})
     result = run(pytester, "--strict-markers", "-p", "no:randomly")
-    result.assert_outcomes(passed=6 + 2 + 3 + 2, errors=1)
+    result.assert_outcomes(passed=6 + 4 + 3 + 2, errors=1)
     result.stdout.fnmatch_lines("*TypeError*fils*")
 
 

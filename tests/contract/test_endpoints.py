@@ -10,9 +10,9 @@ import pytest
 from boardlot._endpoints import ENDPOINTS
 
 from ..support.clients import MODES, PAGERS, run, same
-from ..support.keys import KEYS, api_key, assert_signed
+from ..support.keys import assert_signed
 from ..support.service import StandInService, response
-from ..support.vectors import endpoint_vectors, scripted_responses, vector_case
+from ..support.vectors import endpoint_vectors, scripted_responses
 from .test_bad_input import Whole
 
 CASES = endpoint_vectors()
@@ -127,18 +127,6 @@ def test_every_endpoint_has_vectors_with_rows_and_with_refusals():
         own = [case for e, case in CASES if e == endpoint]
         assert any(case.get("result") for case in own)
         assert any("error" in case for case in own)
-
-
-@pytest.mark.parametrize("endpoint", sorted(PAGERS))
-def test_an_rsa_key_signs_the_same_requests(endpoint):
-    key = "rsa2048_pkcs8"
-    case = vector_case(endpoint, "four pages, odd cursors, an empty page in the middle")
-    args, kwargs = case["call"]["args"], case["call"]["kwargs"]
-    with StandInService(scripted_responses(case)) as server:
-        run("sync", server, lambda c: c.everything(endpoint, *args, **kwargs), auth=api_key(key))
-    assert len(server.received) == 4
-    for received in server.received:
-        assert_signed(received, KEYS[key]["public_pem"])
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)

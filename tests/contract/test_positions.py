@@ -10,7 +10,7 @@ import pytest
 
 from ..support.clients import client_of, run, settled
 from ..support.paged_service import CALLS, PagedList, cursor_of, page
-from ..support.service import StandInService, response
+from ..support.service import StandInService
 from ..support.threads import wait_until
 from .test_pagers import LENGTHS, methods, modes, pager_of
 
@@ -48,34 +48,6 @@ def test_limited_calls_in_a_loop_end_with_an_empty_result(mode):
     chunks = run(mode, book, use)
     assert [len(chunk) for chunk in chunks] == [4, 4, 2]
     assert [row for chunk in chunks for row in chunk] == book.rows
-
-
-HUGE = (
-    b'{"code":0,"msg":"","data":{"orders":[{"n":1},{"n":%s},{"n":3}],'
-    b'"page_flag":"","completed":true}}'
-)
-
-
-@modes
-def test_a_record_that_cannot_become_a_dict_is_not_skipped(mode):
-    async def use(client):
-        pager, checkpoints = pager_of(client, "crypto_orders"), []
-        assert (await client.rows(pager, 1))[0]["n"] == 1
-        for _ in range(3):
-            with pytest.raises(bl.ProtocolError) as caught:
-                await client.rows(pager, 1)
-            checkpoints.append(caught.value.checkpoint)
-        assert len(set(checkpoints)) == 1
-        return checkpoints[0]
-
-    numbers = [b"9" * 5000]
-    with StandInService(lambda _: response(HUGE % numbers[-1])) as server:
-        checkpoint = run(mode, server, use)
-        assert json.loads(checkpoint)["at"]["row"] == 1
-        # The service mends its record: the checkpoint of the error comes just before it.
-        numbers.append(b"2")
-        rows = run(mode, server, lambda c: c.rows(pager_of(c, "crypto_orders", resume=checkpoint)))
-    assert [row["n"] for row in rows] == [2, 3]
 
 
 @methods

@@ -168,15 +168,6 @@ def test_a_secret_in_place_of_a_path_is_not_shown(secret, tmp_path, monkeypatch,
         bl.ApiKey("id", secret)
 
 
-@pytest.mark.parametrize(
-    "path", ["kye.pem", "keys/live-key", "~/keys/live.key", "/nowhere/key.txt"]
-)
-def test_what_looks_like_a_path_is_shown(path, home):
-    with pytest.raises(bl.ConfigError) as caught:
-        bl.ApiKey("id", path)
-    assert path.replace("~", str(home)) in str(caught.value)
-
-
 def test_a_secret_in_a_profile_and_on_the_command_line_is_not_shown(tmp_path):
     folder = tmp_path / "boardlot"
     folder.mkdir()

@@ -11,7 +11,7 @@ from ..support.clients import client_of
 from ..support.keys import KEYS, secret_of
 from ..support.logins import begin, quotes, sign_in
 from ..support.secret_search import CANARY, appearances, crash_report, hits
-from ..support.service import StandInService, response
+from ..support.service import Fault, StandInService, response
 from ..support.stores import PASSPHRASE, DictStore
 
 
@@ -104,7 +104,6 @@ def test_security_14_headers_that_are_not_secrets_are_pickled():
 
 TOKEN = "0LdAccessTokenQQQWWWEEERRRTTTYYY"
 OLD, REFRESH = "aCcess1TokenQQQWWWEEERRRTTTYYY", "rEfresh1TokenAAASSSDDDFFFGGG"
-NEW = "aCcess2TokenZZZXXXCCCVVVBBB"
 # So little of a secret does not help anyone.
 TELLING = 12
 
@@ -171,33 +170,24 @@ def test_the_errors_of_one_client_know_nothing_of_the_secrets_of_others():
             other.dividends("HK.00700")
 
 
-@pytest.mark.parametrize("lifetime", [0, 7200])
+@pytest.mark.parametrize("end", ["lifetime", "found out"])
 @pytest.mark.parametrize("rotates", [False, True])
-def test_security_47_tokens_that_a_refresh_replaced_are_not_shown(lifetime, rotates):
-    def respond(received):
-        if received.path.endswith("token"):
-            if received.form["grant_type"] == "authorization_code":
-                tokens = {"access_token": OLD, "refresh_token": REFRESH, "expires_in": lifetime}
-            else:
-                tokens = {"access_token": NEW, "expires_in": 7200}
-                tokens |= {"refresh_token": "another" * 4} if rotates else {}
-            return response({"token_type": "Bearer", **tokens})
-        if lifetime and OLD in received.header("Authorization"):
-            return response({"code": -1}, 401)
-        return response({"ret_code": -9, "ret_msg": f"superseded: {OLD} {REFRESH}"}, 403)
-
-    with StandInService(respond) as server:
-        store, callback = bl.MemoryStore(), "https://app.example.com/callback"
-        app = bl.OAuthApp(server.base_url, "id", redirect_uri=callback, store=store)
-        asked = app.authorization_url()
-        query = f"{callback}?code=code&state={asked.state}"
-        verifier = asked.code_verifier
-        auth = app.fetch_token(query, state=asked.state, code_verifier=verifier, user="u")
-        client = bl.Client(server.base_url, auth=auth, max_retries=0)
-        for _ in range(2):
-            with pytest.raises(bl.ApiError, match="superseded") as caught:
-                client.dividends("HK.00700")
-            shows_none(caught.value, OLD, REFRESH, NEW)
+def test_security_47_tokens_that_a_refresh_replaced_are_not_shown(server, end, rotates):
+    server.token_lifetime = 0 if end == "lifetime" else 7200
+    client = client_of(server, sign_in(server))
+    server.token_lifetime = 7200
+    old = [*server.access, *server.refresh]
+    server.faults["refresh_token"] = Fault(
+        change={"refresh_token": "another" * 4} if rotates else {}
+    )
+    superseded = Fault(error="superseded", description=" ".join(old), status=403)
+    rejected = [Fault(status=401)] if end == "found out" else []
+    server.faults["api"] = [*rejected, superseded, superseded]
+    for _ in range(2):
+        with pytest.raises(bl.ApiError, match="superseded") as caught:
+            quotes(client)
+        shows_none(caught.value, *old)
+    assert server.counts["refresh_token"] == 1
 
 
 @pytest.mark.parametrize("ask", [lambda auth: auth.scopes, lambda auth: auth.logout()])
