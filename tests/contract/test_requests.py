@@ -36,13 +36,6 @@ def test_a_response_is_what_came(mode):
     assert_signed(received)
 
 
-def test_the_envelope_is_left_to_the_caller():
-    for envelope in ({"ret_code": -7}, {"code": 1}, {"s": "error", "errcode": 1}, [1], 5):
-        with StandInService([response(envelope)]) as server:
-            result = run("sync", server, lambda c: c.call("request", "GET", "/x"))
-        assert result.json() == envelope
-
-
 @modes
 @pytest.mark.parametrize(
     ("body", "sent"),

@@ -64,9 +64,7 @@ def column_of(rows, name, kind):
 def is_text(kind):
     if types.is_dictionary(kind):
         kind = kind.value_type
-    return any(is_kind(kind) for is_kind in (types.is_string, types.is_large_string)) or (
-        hasattr(types, "is_string_view") and types.is_string_view(kind)
-    )
+    return str(kind) in ("string", "large_string", "string_view")
 
 
 def arrow_type_is(kind, arrow, decimals="float64"):
