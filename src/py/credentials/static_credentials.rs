@@ -199,7 +199,10 @@ fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
     let or = if shown.starts_with('(') { secret } else { "" };
     let refuse = |error: std::io::Error| {
         let expected = format!("expected the file of a private key{or}");
-        Error::config(format!("private_key {shown} cannot be read: {error}; {expected}"))
+        Error::config(format!("private_key {shown} cannot be read: {error}; {expected}")).with_advice(
+            "A relative path starts at the working directory. `boardlot keygen FILE` makes a new key."
+                .to_owned(),
+        )
     };
     let metadata = std::fs::metadata(path).map_err(refuse)?;
     if !metadata.is_file() || metadata.len() > KEY_FILE_MAX_BYTES {
