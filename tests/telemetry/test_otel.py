@@ -166,8 +166,10 @@ def test_instrumenting_twice_makes_one_span_and_it_can_be_removed(telemetry, san
     with sandbox.client() as client:
         for change in (telemetry.instrument, telemetry.instrument, uninstrument):
             change(client)
-            client.dividends("HK.00700")
-        assert len(telemetry.requests()) == 2
+            client.request("GET", "/api/v1.0/server-time", query={"word": "canary-5d1f"})
+        # Without a template the name stays one of few.
+        assert [span.name for span in telemetry.requests()] == ["GET"] * 2
+        assert not any("canary-5d1f" in span.to_json() for span in telemetry.requests())
 
 
 def test_an_instrumented_client_is_collected_and_pickled_without_its_telemetry(telemetry):
