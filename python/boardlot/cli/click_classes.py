@@ -55,10 +55,10 @@ class Command(click.Command):
             return super().parse_args(ctx, args)
         except (click.NoSuchOption, click.MissingParameter) as error:
             # Arguments have no names on the command line.
-            if self.examples and any(isinstance(one, Argument) for one in self.params):
-                usage = f"Write it as in `{self.examples[0]}`."
-                error.message = " ".join(filter(None, [error.message, usage]))
-            raise
+            if not self.examples or not any(isinstance(one, Argument) for one in self.params):
+                raise
+            text = f"{error.format_message()} Write it as in `{self.examples[0]}`."
+            raise click.UsageError(text, error.ctx) from None
 
     def _check_output(self, ctx: click.Context, settings: Settings) -> None:
         """Reject options about the output that would have no effect."""

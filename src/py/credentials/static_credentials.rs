@@ -51,7 +51,7 @@ impl ApiKey {
         path: PathBuf,
         password: Option<&[u8]>,
     ) -> PyResult<Self> {
-        let (bytes, readable_by_others) = detach(py, || read_key_file(&path)).or_raise(py)?;
+        let (bytes, readable_by_others) = py.detach(|| read_key_file(&path)).or_raise(py)?;
         let key = read_key(py, bytes, password)?;
         let api_key = ApiKey::from_key(key_id, key).or_raise(py)?;
         if readable_by_others {
@@ -182,7 +182,7 @@ fn read_key(
     password: Option<&[u8]>,
 ) -> PyResult<KeyPair> {
     let Some(password) = password else {
-        return detach(py, || KeyPair::read(&bytes, None)).or_raise(py);
+        return py.detach(|| KeyPair::read(&bytes, None)).or_raise(py);
     };
     let password = Zeroizing::new(password.to_vec());
     block(py, blocking(move || KeyPair::read(&bytes, Some(&password))))
