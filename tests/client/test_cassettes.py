@@ -1,6 +1,5 @@
 """Traffic on file: recorded without a secret, and played back with no network."""
 
-import asyncio
 import contextlib
 import json
 import os
@@ -11,6 +10,7 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 
+from ..support.applications import outcome
 from ..support.clients import client_of
 from ..support.processes import run_python
 from ..support.service import Response, StandInService
@@ -125,23 +125,6 @@ def test_a_range_that_ends_now_ends_when_it_was_recorded(sandbox, path):
         assert client.fills_history(account, "US").all(max_pages=1) == second
         for _ in range(2):
             assert client.fills_history(account, "HK").all() == first
-
-
-def test_what_was_followed_is_followed_again_from_a_recording(sandbox, path):
-    account = sandbox.accounts["trade"][0]
-
-    def first_of(client):
-        with (
-            bl.Archive(":memory:") as archive,
-            contextlib.closing(archive.follow(client, fills=(account, "HK"))) as following,
-        ):
-            return next(following)
-
-    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
-        recorded = first_of(client)
-    sandbox.close()
-    with bl.Client(cassette=bl.Replay(path)) as client:
-        assert first_of(client) == recorded
 
 
 def test_a_recording_that_broke_off_at_any_byte_is_played_as_far_as_it_goes(sandbox, path):
@@ -353,56 +336,24 @@ def kinds_of_lists(accounts):
     return [{name: keys} for name, keys in kinds.items()]
 
 
-@pytest.mark.parametrize("mode", ["sync", "async"])
-def test_updates_of_every_kind_of_list_can_be_replayed_in_any_order_and_again(sandbox, path, mode):
+@pytest.mark.parametrize("kind", [bl.Client, bl.AsyncClient])
+def test_updates_of_every_kind_of_list_can_be_replayed_in_any_order_and_again(sandbox, path, kind):
     kinds = kinds_of_lists(sandbox.accounts)
     fills = kinds[0]["fills"]
     # With times and without, alone, beside each other, and twice.
     updates = [kinds[0], *kinds[1:], kinds[0], {**LISTS, **kinds[0]}, kinds[4], *kinds[:2]]
 
-    def content(archive):
-        pages = [archive.fills(*key) for key in fills]
-        seen = [archive.seen(name, key) for name, keys in LISTS.items() for key in keys]
-        return list(map(list, pages + seen))
-
-    def update(cassette=None, of=None):
+    def update(cassette, **options):
+        client = kind(cassette=cassette, **options)
         with bl.Archive(":memory:") as archive:
-            if mode == "sync":
-                with of(cassette) as client:
-                    reports = [archive.update(client, **lists) for lists in updates]
-            else:
+            reports = [str(outcome(archive.update(client, **lists))) for lists in updates]
+            outcome(client.close())
+            pages = [archive.fills(*key) for key in fills]
+            seen = [archive.seen(name, key) for name, keys in LISTS.items() for key in keys]
+            return reports, list(map(list, pages + seen))
 
-                async def work():
-                    async with of(cassette) as client:
-                        return [await archive.update(client, **lists) for lists in updates]
-
-                reports = asyncio.run(work())
-            return [str(report) for report in reports], content(archive)
-
-    make = sandbox.client if mode == "sync" else sandbox.async_client
-    replayed = bl.Client if mode == "sync" else bl.AsyncClient
     with bl.Recorder(path) as recorder:
-        recorded = update(recorder, lambda cassette: make(cassette=cassette))
+        recorded = update(recorder, base_url=sandbox.base_url, auth=sandbox.api_key())
     sandbox.close()
     for _ in range(2):
-        assert update(bl.Replay(path), lambda cassette: replayed(cassette=cassette)) == recorded
-
-
-def test_an_update_that_was_cancelled_before_its_first_request_does_not_break_the_next(
-    sandbox, path
-):
-    """Of an interrupted one, only the reading of the service's clock is in the cassette."""
-    account = sandbox.accounts["trade"][0]
-
-    def read(client):
-        with bl.Archive(":memory:") as archive:
-            archive.update(client, fills=[(account, "HK")])
-            archive.update(client, dividends=["HK.00700"])
-            archive.update(client, fills=[(account, "HK")])
-            return list(archive.fills(account, "HK"))
-
-    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
-        client._service_now()
-        recorded = read(client)
-    with bl.Client(cassette=bl.Replay(path)) as client:
-        assert read(client) == recorded
+        assert update(bl.Replay(path)) == recorded

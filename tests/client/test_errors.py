@@ -9,7 +9,6 @@ from functools import partial
 import pytest
 from boardlot import errors
 from boardlot._hints import HINTS
-from boardlot.calendar import ipo_calendar
 
 TREE = {
     "BoardlotError": (Exception,),
@@ -96,12 +95,6 @@ def test_a_custom_error_class_has_the_hint_of_its_base() -> None:
         pass
 
     assert Refused("no").hint == HINTS["PermissionDenied"]
-
-
-def test_errors_of_the_python_parts_say_what_to_do() -> None:
-    with pytest.raises(errors.ConfigError) as refused:
-        ipo_calendar(None, on_error="ignore")  # type: ignore[arg-type, call-overload]
-    assert "expected" in str(refused.value)
 
 
 def pickled(error: errors.BoardlotError, protocol: int) -> errors.BoardlotError:

@@ -64,18 +64,6 @@ def test_long_work_is_drawn_ten_times_a_second_at_most(clock: Clock, capsys: Any
     assert "3005/5000" in capsys.readouterr().err
 
 
-def test_a_total_reported_later_is_drawn_from_then_on(clock: Clock, capsys: Any) -> None:
-    counter, totals = {"n": 0}, [None]
-    bar = Bar("fetched", "rows", lambda: totals[-1], lambda: counter["n"])
-    drawn(bar, clock, counter, 2.0, 10)
-    assert "10 rows [00:02" in capsys.readouterr().err
-    totals.append(50)
-    drawn(bar, clock, counter, 2.0, 10)
-    bar.close()
-    # The count and the elapsed time continue.
-    assert "20/50 [00:04" in capsys.readouterr().err
-
-
 def shown_total(screen: str) -> str:
     """The total that the bar shows last: `done/total`, or `done rows` without a total."""
     return re.findall(r"(\d+/\d+|\d+ rows) \[", screen)[-1]
@@ -151,38 +139,6 @@ def test_a_result_is_returned_in_the_turn_in_which_it_came(turns: int, outcome: 
                 assert not finished, "suspended although the result had come"
                 running.send(None)  # type: ignore[attr-defined]
         assert done.value is outcome or done.value.value == outcome
-
-    asyncio.run(main())
-
-
-@pytest.mark.parametrize("how", ["returns", "raises", "cancelled"])
-def test_nothing_is_left_of_the_drawing(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("boardlot._support.progress.REDRAW", 0.0)
-    counted: list[int] = []
-
-    async def main() -> None:
-        end, is_drawing = asyncio.Event(), asyncio.Event()
-
-        async def work() -> None:
-            await end.wait()
-            if how == "raises":
-                raise RuntimeError
-
-        def count() -> int:
-            counted.append(0)
-            if len(counted) > 3:
-                is_drawing.set()
-            return 0
-
-        task = asyncio.ensure_future(watched(work(), Bar("fetched", "rows", None, count)))
-        await is_drawing.wait()
-        task.cancel() if how == "cancelled" else end.set()
-        await asyncio.gather(task, return_exceptions=True)
-        drawn_before = len(counted)
-        for _ in range(5):
-            await asyncio.sleep(0)
-        assert len(counted) == drawn_before
-        assert asyncio.all_tasks() == {asyncio.current_task()}
 
     asyncio.run(main())
 

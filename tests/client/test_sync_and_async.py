@@ -41,7 +41,7 @@ def test_what_is_awaited_is_a_coroutine_function_and_pagers_are_not():
 
 
 def test_the_constructor_shows_its_defaults():
-    parameters = inspect.signature(bl.Client).parameters.values()
+    parameters = list(inspect.signature(bl.Client).parameters.values())
     given = {one.name: one.default for one in parameters if one.default is not None}
     assert given == {
         "timeout": 30.0,

@@ -28,13 +28,14 @@ def names(sandbox, client, tmp_path):
     with bl.Archive(tmp_path / "a.db") as archive:
         records, pager = client.dividends("HK.00700"), client.fills_history(*FILLS)
         names = {"archive": archive, "records": records, "pager": pager, "url": sandbox.base_url}
+        names["sandbox"] = sandbox
         async_client = sandbox.async_client()
         yield {**names, "bl": bl, "client": client, "async_client": async_client, "date": date}
         asyncio.run(async_client.close())
 
 
-KEYWORDS = [
-    ("client.fills_history('1', 'HK', limit=5)", "rows are limited by `.all(max_items=5)`"),
+# Beside those of docs/mistakes.md, which tests/docs tries.
+CALLS = [
     ("async_client.fills_history('1', 'HK', limit=5)", "limited by `.all(max_items=5)`"),
     ("client.fills_history('1', 'HK', page=2)", "pages follow by themselves"),
     ("client.fills_history('1', 'HK', symbol='HK.00700')", "did you mean 'code'?"),
@@ -43,7 +44,6 @@ KEYWORDS = [
     ("client.dividends(code='HK.00700')", "did you mean 'symbol'?"),
     ("client.dividends('HK.00700', limit=5)", "`[:5]` are its first rows"),
     ("async_client.dividends(code='HK.00700')", "did you mean 'symbol'?"),
-    ("client.request('GET', '/', params={})", "did you mean 'query'?"),
     ("client.request('POST', '/', json={})", "did you mean 'body'?"),
     ("client.fetch_many('dividends', ['HK.00700'], workers=4)", "did you mean 'concurrency'?"),
     ("client.fetch_many('dividends', ['HK.00700'], limit=5)", "`[:5]` are its first rows"),
@@ -52,7 +52,10 @@ KEYWORDS = [
     ("records.to_pandas(decimal='string')", "did you mean 'decimals'?"),
     ("records.to_dicts(type=True)", "did you mean 'typed'?"),
     ("bl.frames.to_pandas(records, decimal='string')", "did you mean 'decimals'?"),
-    ("bl.Client(url, verify=False)", "certificates are always verified"),
+    ("bl.Client(url, verify_ssl=False)", "certificates are always verified"),
+    ("bl.Client(url, ssl=False)", "to trust those of your own authority, pass ca_file="),
+    ("bl.Client(url, api_key='k')", "did you mean 'auth'?"),
+    ("bl.Client(url, cert='c')", "did you mean 'ca_file'?"),
     ("bl.AsyncClient(url, retries=1)", "did you mean 'max_retries'?"),
     ("bl.ApiKey('id', 'key.pem', passphrase='secret')", "did you mean 'password'?"),
     ("bl.EncryptedFileStore('tokens', 'words', passphrse='x')", "did you mean 'passphrase'?"),
@@ -68,24 +71,29 @@ KEYWORDS = [
     ("bl.Faults(latncy=1.0)", "did you mean 'latency'?"),
     ("archive.update(client, accounts=[('1', 'HK')])", "did you mean 'fills'?"),
     ("archive.fills('1', 'HK', symbol='HK.00700')", "did you mean 'code'?"),
+    ("bl.generate_key('ed25519')", "did you mean 'Ed25519'"),
+    ("sandbox.client(auth='ed25519')", "did you mean 'Ed25519'"),
+    ("records.to_pandas(decimals='Decimal')", "did you mean 'decimal'"),
+    ("records.to_pandas(invalid='nul')", "did you mean 'null'"),
+    ("client.fetch_many('fills', ['281756'])", "did you mean 'fills_history'"),
+    ("bl.BearerToken('Bearer abc')", "without the word 'Bearer'"),
+    ("client.fills_history('1', 'HK', resume='{}').all()", "pass what checkpoint() returned"),
 ]
 
 
-@pytest.mark.parametrize(("call", "said"), KEYWORDS, ids=[call for call, _ in KEYWORDS])
-def test_a_wrong_keyword_leads_to_the_right_one(call, said, names):
+@pytest.mark.parametrize(("call", "said"), CALLS, ids=[call for call, _ in CALLS])
+def test_a_wrong_call_leads_to_the_right_one(call, said, names):
     with pytest.raises((TypeError, bl.ConfigError)) as caught:
         eval(call, names)
     assert said in str(caught.value) and "secret" not in str(caught.value)
 
 
 POSITIONS = [
-    ("client.fills_history('1', 'HK', '2026-01-01')", "(acc_id, trd_market)", "start=..."),
     ("client.fills_history('1', 'HK', date(2026, 1, 1))", "takes 2 positional", "start=..."),
     ("client.fills_history('1', 'HK', 'HK.00700')", "takes 2 positional", "code=..."),
     ("client.request('GET', '/', {})", "(method, path)", "query=..."),
     ("client.dividends('HK.00700', 'HK.00005')", "(symbol)", "but 2 were given"),
     ("archive.update(client, [('1', 'HK')])", "(client)", "fills=..."),
-    ("bl.Client(url, 'key')", "(base_url)", "auth=..."),
     ("bl.ApiKey('id', 'key.pem', 'secret')", "(key_id, private_key)", "password=..."),
     ("records.to_pandas('decimal')", "takes 0 positional", "decimals=..."),
 ]
@@ -157,6 +165,16 @@ def test_what_the_service_does_not_document_has_no_neighbour(name, client):
         ("client.request('GET', '/api/v1.0/server-time').text", "write `.content.decode()`"),
         ("archive.dividends", "write `archive.seen('dividends', KEY)`"),
         ("archive.updates", "did you mean 'update'?"),
+        ("client.get", "did you mean 'request'?"),
+        ("client.get_quote", "no prices, no streams and no placing of orders"),
+        ("client.nonsense", "has no attribute 'nonsense'"),
+        ("records.append", "records cannot be changed: `to_dicts()` returns a list that can"),
+        ("records.ex_date", "write `records[0]['ex_date']`, or `to_pandas()['ex_date']`"),
+        ("records.to_pandsa", "; did you mean 'to_pandas'?"),
+        ("records.__dataframe__", "has no attribute '__dataframe__'"),
+        ("pager.to_df", "; call `to_pandas()`, `to_polars()` or `to_arrow()`"),
+        ("pager.check_point", "; did you mean 'checkpoint'?"),
+        ("async_client.fills_history('1', 'HK').to_df", "call `await to_pandas()`, `await to_"),
     ],
 )
 def test_an_attribute_of_another_library_has_its_counterpart(expression, said, names):
@@ -165,15 +183,19 @@ def test_an_attribute_of_another_library_has_its_counterpart(expression, said, n
     assert said in str(caught.value)
 
 
-def test_an_account_of_another_kind_is_explained(client):
-    for call in (
-        lambda: client.sim_orders("281756"),
-        lambda: client.fills_history("5001", "HK").all(),
-        lambda: client.crypto_orders("5001").all(),
-    ):
-        with pytest.raises(bl.ApiError) as caught:
-            call()
-        assert "an account is of one kind" in caught.value.hint
+def test_a_hint_is_about_the_mistake(client, tmp_path):
+    with pytest.raises(bl.ConfigError) as caught:
+        client.ipo_list("HK")
+    assert caught.value.hint == "Correct the argument; nothing was sent."
+    with bl.Archive(tmp_path / "a.db") as archive, pytest.raises(bl.ConfigError) as caught:
+        archive.sql("select from")
+    assert "sent" not in caught.value.hint
+
+
+def test_keys_that_failed_are_named_where_a_result_is_shown(client):
+    some = client.fetch_many("dividends", ["HK.00700", "HK.99999"], on_error="collect")
+    for shown in (repr(some), repr(some[:2]), some._repr_html_()):
+        assert "1 key failed, see .errors:" in shown and "HK.99999" in shown
 
 
 def test_a_second_loop_over_a_pager_warns_at_its_line(client):

@@ -8,7 +8,7 @@ import json
 import boardlot as bl
 import pytest
 
-from ..support.clients import MODES, run
+from ..support.clients import run
 from ..support.service import Response, StandInService, gzipped, response
 
 OK = {"ret_code": 0, "ret_msg": "success"}
@@ -87,28 +87,6 @@ def test_a_body_that_is_not_an_envelope_is_a_protocol_error(name, method):
     broken(method, BODIES[name], "async" if name == "HTML" else "sync")
 
 
-@envelopes
-def test_json_that_is_cut_off_anywhere_or_continues_is_a_protocol_error(method):
-    whole = json.dumps(good(method)).encode()
-    for length in range(1, len(whole), 7):
-        broken(method, whole[:length])
-    broken(method, whole + b"}")
-    broken(method, whole * 2)
-
-
-@pytest.mark.parametrize("method", ["ipo_list", "fills_history"])
-@pytest.mark.parametrize(
-    "value",
-    [b"NaN", b"-Infinity", b'"\xff"', b'"\\ud800"x', b"01", b"+1", b"1.", b".5", b"'a'", b"True"]
-    + [b"nul", b'"a\nb"', b'"\\x41"', b"1,"],
-    ids=ascii,
-)
-def test_a_value_that_is_not_json_is_a_protocol_error(value, method):
-    envelope = good(method)
-    inner_of(envelope)[ROWS[method]] = [{"code": "HK.00700", "price": "@"}]
-    broken(method, json.dumps(envelope).encode().replace(b'"@"', value))
-
-
 def inner_of(envelope):
     return envelope["d" if "d" in envelope else "data"]
 
@@ -155,11 +133,3 @@ def test_a_stop_sign_that_is_not_a_bool_is_a_protocol_error(flag, method):
     else:
         inner_of(envelope)["completed"] = flag
     broken(method, envelope)
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_chunks_that_split_characters_make_no_difference(mode):
-    rows = [{"name": "騰訊控股 📈"}]
-    raw = json.dumps({**OK, "data": {"list": rows}}, ensure_ascii=False).encode()
-    with StandInService([response(chunks=[raw[i : i + 1] for i in range(len(raw))])]) as server:
-        assert call(server, "ipo_list", mode) == rows

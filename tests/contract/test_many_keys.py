@@ -62,20 +62,11 @@ def test_one_rejected_key_raises_unless_they_are_collected(mode):
             await client.call("fetch_many", "dividends", symbols)
         return await client.call("fetch_many", "dividends", symbols, on_error="collect")
 
-    with StandInService(dividends_service) as server:
-        records = run(mode, server, use)
+    records = run(mode, dividends_service, use)
     assert [row["symbol"] for row in records] == ["HK.1", "HK.2", "HK.2"]
     assert list(records.errors) == ["BAD.1", "BAD.2"]
     for symbol, error in records.errors.items():
         assert isinstance(error, bl.InvalidSymbol) and symbol in error.message
-
-
-@modes
-def test_no_keys_make_no_requests(mode):
-    with StandInService(dividends_service) as server:
-        records = run(mode, server, lambda c: c.call("fetch_many", "dividends", []))
-        assert server.received == []
-    assert records == [] and "statement" in records.to_arrow().column_names
 
 
 def fills_service(received):
@@ -149,18 +140,3 @@ def test_an_invalid_fixed_argument_is_rejected_before_anything_is_sent(arguments
         with pytest.raises(bl.ConfigError, match=words):
             run("sync", server, lambda c: c.call("fetch_many", "fills_history", ["7"], **arguments))
         assert server.received == []
-
-
-def test_the_same_for_an_endpoint_of_the_users_own():
-    own = bl.Endpoint(
-        "own", "GET", "/api/v1.0/accounts/{acc_id}/{kind}", rows="d.order_fills",
-        paging="page_flag", record={"deal_id": "text"},
-    )  # fmt: skip
-    with service() as server:
-        records = run(
-            "sync",
-            server,
-            lambda c: c.call("fetch_many", own, ["7"], kind="fills", page_flag="", colour="red"),
-        )
-        assert [r.query.split("&")[-1] for r in server.received] == ["colour=red"] * 2
-    assert [row["deal_id"] for row in records] == ["7-1", "7-2"]

@@ -1,14 +1,18 @@
 """Section 2.4 and `Pager`: pages, limits, checkpoints, and nothing lost or doubled."""
 
+import asyncio
+import gc
 import json
+import warnings
 
 import boardlot as bl
 import pytest
 
 from ..support.clients import MODES, client_of, run, settled
 from ..support.keys import PRIVATE_PEM
-from ..support.paged_service import CALLS, END, RANGE, START, PagedList, page
+from ..support.paged_service import CALLS, END, RANGE, START, PagedList, cursor_of, page
 from ..support.service import StandInService, response
+from ..support.threads import wait_until
 
 modes = pytest.mark.parametrize("mode", MODES)
 methods = pytest.mark.parametrize("method", CALLS)
@@ -58,8 +62,7 @@ def test_at_most_one_page_is_fetched_ahead(mode):
 @modes
 def test_pages_are_records_with_their_pagination_object(method, mode):
     book = PagedList(method, LENGTHS)
-    with StandInService(book) as server:
-        pages = run(mode, server, lambda c: c.pages(pager_of(c, method)))
+    pages = run(mode, book, lambda c: c.pages(pager_of(c, method)))
     assert all(isinstance(one, bl.Records) for one in pages)
     filled = [one for one in book.pages if one]
     assert [list(one) for one in pages if len(one)] == filled
@@ -91,60 +94,11 @@ def test_a_checkpoint_resumes_after_the_last_row_received_with_either_client(met
     assert head + tail == book.rows
 
 
-FAULTS = {
-    "a refusal": lambda: response(
-        {"code": 5, "s": "error", "errcode": 5, "errmsg": "m", "msg": "m"}
-    ),
-    "a reset": lambda: response(drop=True),
-    "a cut-off body": lambda: response(b'{"code":0,' + b" " * 99, truncate=20),
-}
-
-
-@methods
-@modes
-@pytest.mark.parametrize("number", [0, 1, 5])
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_failure_midway_raises_and_can_be_resumed_with_nothing_lost_or_doubled(
-    method, fault, number, mode
-):
-    book = PagedList(method, LENGTHS, {number: [FAULTS[fault]()]})
-    head = []
-
-    async def use(client):
-        pager = pager_of(client, method)
-        while True:
-            (row,) = await client.rows(pager, 1)
-            head.append(row)
-
-    with StandInService(book) as server:
-        with pytest.raises(bl.BoardlotError) as caught:
-            run(mode, server, use)
-        assert head == book.rows[: len(head)] and len(head) <= sum(LENGTHS[:number])
-        assert isinstance(caught.value.checkpoint, str)
-        checkpoint = caught.value.checkpoint
-        tail = run(mode, server, lambda c: c.rows(pager_of(c, method, resume=checkpoint)))
-    assert head + tail == book.rows
-
-
 @methods
 def test_all_never_returns_a_short_list(method):
     book = PagedList(method, LENGTHS, {3: [response(b"oops", 500)]})
     with StandInService(book) as server, pytest.raises(bl.ServiceError):
         run("sync", server, lambda client: settled(pager_of(client, method).all()))
-
-
-@methods
-@pytest.mark.parametrize(
-    "cursors", [["x", "x"], ["x", "y", "x"], ["x", "y", "z", "y"], [""]], ids="-".join
-)
-def test_a_cursor_that_was_already_seen_is_a_pagination_error(method, cursors):
-    script = [page(method, [{"n": n}], cursor) for n, cursor in enumerate(cursors)]
-    with StandInService(script) as server:
-        with pytest.raises(bl.PaginationError) as caught:
-            run("sync", server, lambda c: c.rows(pager_of(c, method)))
-        assert len(server.received) == len(cursors)
-    assert isinstance(caught.value, bl.ProtocolError)
-    assert method in caught.value.endpoint and caught.value.hint
 
 
 OTHER_CALLS = [
@@ -169,14 +123,6 @@ def test_a_checkpoint_of_another_call_is_rejected(of, method, args, kwargs):
             getattr(client, method)(*args, **kwargs, resume=pager.checkpoint())
 
 
-@pytest.mark.parametrize("text", ["", "x", "{}", "[]", "null", "1", '{"version":1}'])
-def test_what_is_no_checkpoint_is_rejected(text):
-    with StandInService() as server, client_of(server) as client:
-        with pytest.raises(bl.ConfigError):
-            client.crypto_orders(7, resume=text)
-        assert server.received == []
-
-
 @modes
 @pytest.mark.parametrize("limits", [{"max_items": 0}, {"max_pages": 0}, {"max_pages": 1}], ids=str)
 def test_a_result_without_rows_does_not_end_a_list_that_continues(mode, limits):
@@ -188,5 +134,124 @@ def test_a_result_without_rows_does_not_end_a_list_that_continues(mode, limits):
         resumed = pager_of(client, "crypto_orders", resume=pager.checkpoint())
         return list(await settled(pager.all())), list(await settled(resumed.all()))
 
-    with StandInService(book) as server:
-        assert run(mode, server, use) == (book.rows, book.rows)
+    assert run(mode, book, use) == (book.rows, book.rows)
+
+
+# The position: exact after every end, and the same when resumed.
+
+
+@modes
+def test_an_exhausted_pager_raises_instead_of_returning_nothing(mode):
+    async def use(client):
+        pager = pager_of(client, "fills_history")
+        await client.rows(pager)
+        assert await client.pages(pager) == []
+        for again in (pager.all, pager.to_arrow, pager.to_pandas):
+            with pytest.raises(bl.ConfigError, match="exhausted") as caught:
+                await settled(again())
+            assert json.loads(caught.value.checkpoint)["at"]["done"]
+        with pytest.raises(bl.ConfigError, match="exhausted"):
+            await settled(pager.to_arrow(batches=True))
+
+    with StandInService(PagedList("fills_history", LENGTHS)) as server:
+        run(mode, server, use)
+        assert len(server.received) == len(LENGTHS)
+
+
+@modes
+def test_limited_calls_in_a_loop_end_with_an_empty_result(mode):
+    book = PagedList("fills_history", LENGTHS)
+
+    async def use(client):
+        pager, chunks = pager_of(client, "fills_history"), []
+        while chunk := await settled(pager.all(max_items=4)):
+            chunks.append(list(chunk))
+        with pytest.raises(bl.ConfigError, match="exhausted"):
+            await settled(pager.all(max_items=4))
+        return chunks
+
+    chunks = run(mode, book, use)
+    assert [len(chunk) for chunk in chunks] == [4, 4, 2]
+    assert [row for chunk in chunks for row in chunk] == book.rows
+
+
+@methods
+def test_security_31_a_cursor_from_long_before_a_checkpoint_is_noticed_after_it(method):
+    """The service goes back by 190 pages: no row comes twice, resumed or not."""
+    book = PagedList(method, [1] * 200)
+
+    def service(received):
+        if cursor_of(received) == "after 197":
+            return page(method, [{"n": 197}], "after 5")
+        return book(received)
+
+    async def begin(client):
+        pager = pager_of(client, method)
+        await client.rows(pager, 195)
+        return pager.checkpoint()
+
+    async def go_on(client):
+        pager, rows = pager_of(client, method, resume=checkpoint), []
+        with pytest.raises(bl.PaginationError):
+            while True:
+                rows += await client.rows(pager, 1)
+        return rows
+
+    with StandInService(service) as server:
+        checkpoint = run("sync", server, begin)
+        assert [row["n"] for row in run("sync", server, go_on)] == [195, 196]
+
+
+def test_a_checkpoint_is_rejected_by_another_service_and_with_any_character_changed():
+    with (
+        StandInService(PagedList("fills_history", LENGTHS)) as server,
+        StandInService() as other,
+        client_of(server) as client,
+        client_of(other) as client_of_other,
+    ):
+        args, kwargs = CALLS["fills_history"]
+        pager = client.fills_history(*args, **kwargs)
+        taken = [next(pager) for _ in range(5)]
+        checkpoint = pager.checkpoint()
+        with pytest.raises(bl.ConfigError, match="another service"):
+            client_of_other.fills_history(*args, **kwargs, resume=checkpoint)
+        for place, character in enumerate(checkpoint):
+            for changed in {"0", "a", '"', chr(ord(character) ^ 1)} - {character}:
+                text = checkpoint[:place] + changed + checkpoint[place + 1 :]
+                with pytest.raises(bl.ConfigError):
+                    client.fills_history(*args, **kwargs, resume=text)
+        assert len(taken) == 5 and other.received == []
+
+
+@modes
+def test_a_closed_client_sends_nothing_through_its_pagers(mode):
+    async def use(client):
+        pager, other = pager_of(client, "fills_history"), pager_of(client, "fills_history")
+        await client.rows(pager, 1)
+        # The page that is fetched ahead has arrived there: nothing else is on its way.
+        wait_until(lambda: len(server.received) == 2)
+        await settled(client.client.close())
+        before = len(server.received)
+        for call in (other.all, pager.all):
+            with pytest.raises(bl.ConfigError, match="closed"):
+                await settled(call())
+        return before
+
+    with StandInService(PagedList("fills_history", [1] * 9)) as server:
+        assert run(mode, server, use) == len(server.received)
+
+
+def test_a_forgotten_await_is_warned_of():
+    async def main(server):
+        async with bl.AsyncClient(server.base_url) as client:
+            client.crypto_orders(7).all()
+
+    with (
+        StandInService(PagedList("crypto_orders", [1])) as server,
+        warnings.catch_warnings(record=True) as warned,
+    ):
+        warnings.simplefilter("always")
+        asyncio.run(main(server))
+        gc.collect()
+        assert server.received == []
+    assert [str(one.message) for one in warned] == ["crypto_orders was never awaited"]

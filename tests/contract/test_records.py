@@ -16,8 +16,7 @@ ROWS = CASE["result"]
 
 @pytest.fixture(scope="module")
 def records():
-    with StandInService(scripted_responses(CASE)) as server:
-        return run("sync", server, lambda c: c.call("sim_orders", "9007199"))
+    return run("sync", scripted_responses(CASE), lambda c: c.call("sim_orders", "9007199"))
 
 
 def test_records_are_a_sequence_of_dicts(records):
@@ -73,16 +72,12 @@ def test_records_cannot_be_changed(records):
         assert not hasattr(records, name)
 
 
-def test_records_show_a_table(records):
-    text = repr(records)
-    assert "order_id" in text and "6789012345678901234" in text
-    html = records._repr_html_()
-    assert "<table" in html and "order_id" in html and "</table>" in html
-
-
 def test_empty_records_are_a_sequence_and_a_table():
-    with StandInService([response({"ret_code": 0, "data": {"orders": []}})]) as server:
-        records = run("sync", server, lambda c: c.call("sim_orders", "1"))
+    records = run(
+        "sync",
+        [response({"ret_code": 0, "data": {"orders": []}})],
+        lambda c: c.call("sim_orders", "1"),
+    )
     assert records == [] and len(records) == 0 and not records
     assert repr(records) and records._repr_html_()
     assert records[:1] == []
@@ -101,44 +96,34 @@ def test_the_enums_equal_the_services_own_values(records):
     assert (records[4]["side"], records[4]["order_type"]) == (9, 7)
 
 
-@pytest.mark.parametrize(
-    ("enum", "values"),
-    [
-        ("SimSide", {1, 2, 3, 4}),
-        ("SimOrderType", {1, 3}),
-        ("SimOrderStatus", {2, 3, 4, 5, 6}),
-        ("PositionType", {0, 1}),
-        ("CryptoOrderStatus", {"PENDING_TRIGGER", "PENDING_NEW", "NEW", "PARTIAL_FILLED"}),
-        (
-            "IpoOfferType",
-            {
-                "UNSUPPORTED",
-                "PUBLIC_OFFER_ONLY",
-                "INTERNATIONAL_PLACING_ONLY",
-                "PUBLIC_AND_INTER_PLACING",
-            },
-        ),
-        (
-            "IpoSecurityType",
-            {
-                *("NORMAL", "SPAC", "HK_IBOND", "HK_CLIMATE_BOND", "HK_SILVER_BOND"),
-                *("HK_ETF", "SG_ETF"),
-            },
-        ),
-        (
-            "IpoApplyStatus",
-            {"NOT_APPLIED", "APPLY_PENDING", "APPLY_PROCESSING", "APPLY_WON", "APPLY_LOST"},
-        ),
-        ("UsIpoStatus", {"PENDING", "APPLYING", "CLOSED"}),
-        ("DividendProcess", {"Implementation", "Plan"}),
-        ("IpoRequest", {9, 10, 11}),
-        ("CnIpoRequest", {1, 2, 3, 4, 5}),
-    ],
-)
-def test_every_documented_set_of_values_is_an_enum(enum, values):
+ENUMS = {
+    "SimSide": {1, 2, 3, 4},
+    "SimOrderType": {1, 3},
+    "SimOrderStatus": {2, 3, 4, 5, 6},
+    "PositionType": {0, 1},
+    "CryptoOrderStatus": {*["PENDING_TRIGGER", "PENDING_NEW", "NEW", "PARTIAL_FILLED"]},
+    "IpoOfferType": {
+        *["UNSUPPORTED", "PUBLIC_OFFER_ONLY", "INTERNATIONAL_PLACING_ONLY"],
+        "PUBLIC_AND_INTER_PLACING",
+    },
+    "IpoSecurityType": {
+        *["NORMAL", "SPAC", "HK_IBOND", "HK_CLIMATE_BOND", "HK_SILVER_BOND", "HK_ETF", "SG_ETF"]
+    },
+    "IpoApplyStatus": {
+        *["NOT_APPLIED", "APPLY_PENDING", "APPLY_PROCESSING", "APPLY_WON", "APPLY_LOST"]
+    },
+    "UsIpoStatus": {"PENDING", "APPLYING", "CLOSED"},
+    "DividendProcess": {"Implementation", "Plan"},
+    "IpoRequest": {9, 10, 11},
+    "CnIpoRequest": {1, 2, 3, 4, 5},
+}
+
+
+@pytest.mark.parametrize("enum", ENUMS)
+def test_every_documented_set_of_values_is_an_enum(enum):
     members = list(getattr(bl, enum))
-    assert len(members) == len(values)
-    assert all(any(member == value for member in members) for value in values)
+    assert len(members) == len(ENUMS[enum])
+    assert all(any(member == value for member in members) for value in ENUMS[enum])
 
 
 def test_the_body_of_an_error_is_at_most_its_first_two_kibibytes():

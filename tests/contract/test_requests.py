@@ -36,13 +36,6 @@ def test_a_response_is_what_came(mode):
     assert_signed(received)
 
 
-def test_the_envelope_is_left_to_the_caller():
-    for envelope in ({"ret_code": -7}, {"code": 1}, {"s": "error", "errcode": 1}, [1], 5):
-        with StandInService([response(envelope)]) as server:
-            result = run("sync", server, lambda c: c.call("request", "GET", "/x"))
-        assert result.json() == envelope
-
-
 @modes
 @pytest.mark.parametrize(
     ("body", "sent"),
@@ -85,64 +78,6 @@ def test_a_query_keeps_its_order_and_is_signed_as_sent():
     ]
     assert received.query.isascii() and " " not in received.query
     assert_signed(received)
-
-
-def test_headers_of_the_client_and_of_the_request_are_sent():
-    with StandInService([response(b"{}")]) as server:
-        run(
-            "sync",
-            server,
-            lambda c: c.call("request", "GET", "/x", headers={"X-One": "1"}),
-            headers={"X-Service-Client-Nnid": "123"},
-        )
-    (received,) = server.received
-    assert received.header("X-Service-Client-Nnid") == "123"
-    assert received.header("X-One") == "1"
-    assert_signed(received)
-
-
-def test_a_path_below_the_base_url_is_signed_as_sent():
-    with StandInService([response({"server_time_ms": "1790000000123"})] * 2) as server:
-        base = server.base_url + "/"
-        run("sync", base, lambda c: c.call("server_time"))
-        run("sync", base, lambda c: c.call("request", "GET", "/api/v1.0/server-time"))
-    assert [received.path for received in server.received] == ["/api/v1.0/server-time"] * 2
-
-
-def next_key_service(received):
-    body = json.loads(received.body) if received.body else {}
-    key = body.get("next_key")
-    if key is None:
-        key = dict(parse_qsl(received.query, keep_blank_values=True))["next_key"]
-    page = {"": ([1, 2], True, "k+/="), "k+/=": ([], True, "k3"), "k3": ([3], False, "-1")}[key]
-    return response(
-        {
-            "code": 0,
-            "data": {"deep": {"list": [{"n": n} for n in page[0]]}},
-            "pagination": {"has_more": page[1], "next_key": page[2], "total": 3},
-        }
-    )
-
-
-@modes
-@pytest.mark.parametrize("method", ["GET", "POST"])
-def test_paginate_reads_any_list_with_next_key(method, mode):
-    extra = {"body": {"plate": "x"}} if method == "POST" else {"query": {"plate": "x"}}
-
-    async def use(client):
-        pager = client.pager(
-            "paginate", method, "/api/v1.0/any", paging="next_key", rows="data.deep.list", **extra
-        )
-        return await client.rows(pager), pager.total, pager.requests
-
-    with StandInService(next_key_service) as server:
-        rows, total, requests = run(mode, server, use)
-    assert rows == [{"n": 1}, {"n": 2}, {"n": 3}]
-    assert (total, requests) == (3, 3)
-    for received in server.received:
-        assert received.method == method
-        assert "plate" in (received.body.decode() + received.query)
-        assert_signed(received)
 
 
 @modes

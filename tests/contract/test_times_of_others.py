@@ -1,13 +1,13 @@
 """Every time, day and duration that an argument may be: those of pendulum, and of classes whose
 own arithmetic and comparisons fail."""
 
-import asyncio
 from datetime import date, datetime, timedelta, timezone
 
 import boardlot as bl
 import pendulum
 import pytest
 
+from ..support.clients import MODES, run, settled
 from ..support.service import StandInService, response
 
 AT = datetime(2026, 5, 4, 3, 2, 1, 123456, timezone(timedelta(hours=8)))
@@ -65,15 +65,8 @@ def service(request):
 def sent(call, at, day):
     """The targets of a call's requests."""
     with StandInService(service, clock=0) as server:
-        with bl.Client(server.base_url) as client:
-            call(client, at, day)
-
-        async def use():
-            async with bl.AsyncClient(server.base_url) as client:
-                result = call(client, at, day)
-                return await result
-
-        asyncio.run(use())
+        for mode in MODES:
+            run(mode, server, lambda client: settled(call(client.client, at, day)))
     first, second = (request.target for request in server.received)
     assert first == second
     return first

@@ -68,17 +68,6 @@ def test_windows_make_one_stream_in_the_same_order_with_each_fill_once(name, win
     assert all(start < end for start, end in ranges)
 
 
-@pytest.mark.parametrize("taken", [0, 1, 24, 25, 31, 73])
-def test_a_checkpoint_in_the_middle_of_windows_loses_and_doubles_nothing(taken):
-    ledger = Ledger(LEDGERS["spread"])
-    ask = {"start": START, "end": END, "windows": 3}
-    with StandInService(ledger) as server, client_of(server) as client:
-        pager = client.fills_history("281756", "HK", **ask)
-        head = [next(pager) for _ in range(taken)]
-        resumed = client.fills_history("281756", "HK", **ask, resume=pager.checkpoint())
-        assert head + list(resumed) == ledger.fills
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_an_iteration_keeps_at_most_a_page_of_each_window_ahead(mode):
     ledger = Ledger(LEDGERS["spread"])
@@ -93,17 +82,6 @@ def test_an_iteration_keeps_at_most_a_page_of_each_window_ahead(mode):
     assert rows == ledger.fills[:1]
     # The page in hand, and one ahead in each window.
     assert requests == 4 and len(server.received) <= 4
-
-
-@pytest.mark.parametrize("moment", [None, "soon", START - 1])
-def test_a_fill_that_no_window_can_own_is_an_error_and_not_lost(moment):
-    fills = [fill(1, moment) if moment is not None else {"deal_id": "1"}]
-    page = response({"s": "ok", "d": {"order_fills": fills, "page_flag": "", "completed": True}})
-    with StandInService(lambda _: page) as server, client_of(server) as client:
-        pager = client.fills_history("281756", "HK", start=START, end=END, windows=2)
-        with pytest.raises(bl.ProtocolError, match="updated_time of record 0") as caught:
-            pager.all()
-        assert caught.value.checkpoint == pager.checkpoint()
 
 
 @pytest.mark.parametrize("windows", [0, -1, 65])

@@ -104,20 +104,6 @@ def test_security_53_a_configuration_that_others_can_change_is_rejected(live, co
     bl.Client(profile="live")
 
 
-@posix
-def test_security_53_no_command_of_a_configuration_that_others_can_change_is_run(config, tmp_path):
-    ran = tmp_path / "ran"
-    entry = {"base_url": URL, "kind": "oauth", "client_id": "c", "store": tmp_path / "tokens"}
-    _core._save_profile("live", {**entry, "passphrase_command": ["touch", str(ran)]})
-    for changed in (config, config.parent):
-        before = changed.stat().st_mode & 0o777
-        for bit in (0o002, 0o020):
-            changed.chmod(before | bit)
-            assert main(["--profile", "live", "status"]) != 0
-        changed.chmod(before)
-    assert not ran.exists()
-
-
 @root
 def test_security_53_only_the_group_that_is_the_users_own_may_write(live, config):
     """With a umask of 002, that is what an editor creates."""

@@ -23,7 +23,6 @@ URL = "https://api.example.com"
 KEEP = """
 import sys
 from boardlot import _core
-from boardlot.cli import main
 for name in sys.argv[1:]:
     entry = {"base_url": "https://api.example.com", "kind": "oauth"}
     _core._save_profile(name, {**entry, "client_id": f"client-{name}"})

@@ -111,16 +111,6 @@ def test_served_rows_have_the_requested_range_and_page(sandbox):
         ("put", ("server_time", []), r"one of trading_days, (?!.*server_time)"),
         ("put", (5, []), "name is of type int; expected a string"),
         ("fail_next", ("fills_histroy",), "did you mean 'fills_history'"),
-    ],
-)
-def test_what_cannot_be_served_is_rejected(sandbox, method, arguments, expected):
-    with pytest.raises(bl.ConfigError, match=expected):
-        getattr(sandbox, method)(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("method", "options", "expected"),
-    [
         ("put", {"name": "dividends", "rows": [], "account": "1"}, "does not take one"),
         ("put", {"name": "dividends", "rows": [], "simbol": "x"}, "not an argument of dividends"),
         ("fail_next", {"status": 200}, "status is 200"),
@@ -130,9 +120,10 @@ def test_what_cannot_be_served_is_rejected(sandbox, method, arguments, expected)
         ("__class__", {"today": datetime.date(1901, 1, 1)}, "today is 1901-01-01"),
     ],
 )
-def test_an_option_of_the_sandbox_that_is_wrong_is_named(sandbox, method, options, expected):
+def test_what_is_wrong_is_named(sandbox, method, arguments, expected):
+    positional, named = ((), arguments) if isinstance(arguments, dict) else (arguments, {})
     with pytest.raises(bl.ConfigError, match=expected):
-        getattr(sandbox, method)(**options)
+        getattr(sandbox, method)(*positional, **named)
 
 
 @pytest.mark.parametrize(

@@ -147,18 +147,27 @@ def test_security_09_every_usable_token_response_is_used(server, member, odd):
         assert list(quotes(client)) == []
 
 
-@pytest.mark.parametrize("grant", ["authorization_code", "refresh_token"])
+def granted(server, grant, member, sent):
+    """A login whose tokens came by `grant`, with this member in the response."""
+    server.faults[grant] = rewritten(member, sent)
+    oauth = sign_in(server)
+    if grant == "refresh_token":
+        server.expire()
+        assert list(quotes(client_of(server, oauth))) == []
+    return oauth
+
+
+grants = pytest.mark.parametrize("grant", ["authorization_code", "refresh_token"])
+
+
+@grants
 @pytest.mark.parametrize(
     ("sent", "seconds"),
     [(3600, 3600), ("3600", 3600), (" 3600.5 ", 3600), (3.6e3, 3600), (0.5, 0)]
     + [(odd, None) for odd in (ABSENT, None, "", "soon", -5, "-5", True, [3600], {}, "NaN")],
 )
 def test_security_09_how_long_a_token_is_valid_is_read_or_unknown(server, grant, sent, seconds):
-    server.faults[grant] = rewritten("expires_in", sent)
-    oauth = sign_in(server)
-    if grant == "refresh_token":
-        server.expire()
-        assert list(quotes(client_of(server, oauth))) == []
+    oauth = granted(server, grant, "expires_in", sent)
     if seconds is None:
         assert oauth.expires_at is None
     else:
@@ -166,7 +175,7 @@ def test_security_09_how_long_a_token_is_valid_is_read_or_unknown(server, grant,
         assert timedelta(seconds=seconds - 60) < left <= timedelta(seconds=seconds + 1)
 
 
-@pytest.mark.parametrize("grant", ["authorization_code", "refresh_token"])
+@grants
 @pytest.mark.parametrize(
     ("sent", "scopes"),
     [
@@ -178,12 +187,7 @@ def test_security_09_how_long_a_token_is_valid_is_read_or_unknown(server, grant,
     ],
 )
 def test_security_09_scopes_are_read_from_a_text_or_a_list(server, grant, sent, scopes):
-    server.faults[grant] = rewritten("scope", sent)
-    oauth = sign_in(server)
-    if grant == "refresh_token":
-        server.expire()
-        assert list(quotes(client_of(server, oauth))) == []
-    assert scopes_of(oauth) == scopes
+    assert scopes_of(granted(server, grant, "scope", sent)) == scopes
 
 
 def test_security_51_a_new_refresh_token_beside_odd_members_replaces_the_old(server):

@@ -168,15 +168,6 @@ def test_a_secret_in_place_of_a_path_is_not_shown(secret, tmp_path, monkeypatch,
         bl.ApiKey("id", secret)
 
 
-@pytest.mark.parametrize(
-    "path", ["kye.pem", "keys/live-key", "~/keys/live.key", "/nowhere/key.txt"]
-)
-def test_what_looks_like_a_path_is_shown(path, home):
-    with pytest.raises(bl.ConfigError) as caught:
-        bl.ApiKey("id", path)
-    assert path.replace("~", str(home)) in str(caught.value)
-
-
 def test_a_secret_in_a_profile_and_on_the_command_line_is_not_shown(tmp_path):
     folder = tmp_path / "boardlot"
     folder.mkdir()
@@ -327,28 +318,6 @@ def test_a_tilde_on_the_command_line_is_the_home_folder(home):
 def test_a_path_with_undecodable_bytes_is_a_path_as_text_too(pem, tmp_path):
     path = private(tmp_path / "key-\udcff.pem", pem.encode())
     assert bl.ApiKey("id", str(path)).key_id == bl.ApiKey("id", path).key_id
-
-
-@pytest.mark.parametrize(
-    "exceptions, proxied",
-    [
-        ("api.example.com.", False),
-        ("example.com.,other", False),
-        (".example.com.", False),
-        ("other., api.example.com.", False),
-        ("ample.com.", True),
-        (".", True),
-    ],
-)
-def test_a_name_in_no_proxy_may_end_with_a_dot(exceptions, proxied, monkeypatch):
-    for name in ("https_proxy", "no_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
-    monkeypatch.setenv("NO_PROXY", exceptions)
-    for host in ("api.example.com", "api.example.com."):
-        found = _core._environment_proxy(f"https://{host}")
-        assert (found is not None) == proxied, host
 
 
 def test_nothing_is_read_or_written_in_the_encoding_of_the_locale(tmp_path):

@@ -86,16 +86,3 @@ def test_a_pickled_key_is_found_from_another_folder(key_file, monkeypatch):
     pickled = pickle.dumps(bl.ApiKey("id", "key.pem"))
     monkeypatch.chdir("/")
     assert pickle.loads(pickled).key_id == "id"
-
-
-def test_security_16_a_profile_warns_about_a_key_that_others_can_read(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    folder = tmp_path / "boardlot"
-    folder.mkdir()
-    (folder / "key.pem").write_text(bl.generate_key().private_pem)
-    (folder / "key.pem").chmod(0o644)
-    auth = '{ kind = "api_key", key_id = "id", private_key = "key.pem" }'
-    text = f'[profiles.paper]\nbase_url = "https://api.example.com"\nauth = {auth}\n'
-    (folder / "config.toml").write_text(text)
-    with pytest.warns(UserWarning, match="chmod 600"):
-        bl.Client(profile="paper")

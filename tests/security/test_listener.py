@@ -127,28 +127,22 @@ def test_security_05_100_slow_clients_do_not_block_a_login(server, kind):
 
 
 @on_linux
-def test_security_05_at_most_8_connections_are_held(server):
-    flow = begin(server)
-    login = waiting(flow)
-    port, _ = listener_address(flow)
+def test_security_05_at_most_8_connections_are_held(login):
+    port, _ = listener_address(login)
     most = 0
     with contextlib.ExitStack() as slow:
         for _ in range(24):
-            slow.enter_context(connections(flow, 1))
+            slow.enter_context(connections(login, 1))
             accepted = own_sockets(1, f"0100007F:{port:04X}") - own_listeners()
             most = max(most, len(accepted))
         assert most <= 8
         wait_until(lambda: own_sockets(1, f"0100007F:{port:04X}") - own_listeners())
-        finish_for_real(server, flow, login)
 
 
-def test_security_05_a_slow_request_is_dropped_after_five_seconds(server):
-    flow = begin(server)
-    login = waiting(flow)
+def test_security_05_a_slow_request_is_dropped_after_five_seconds(login):
     start = time.monotonic()
-    send_raw(listener_address(flow)[0], b"GET / HTTP/1.1\r\nHost: x\r\n")
+    send_raw(listener_address(login)[0], b"GET / HTTP/1.1\r\nHost: x\r\n")
     assert time.monotonic() - start >= 4.9  # time: five seconds are promised
-    finish_for_real(server, flow, login)
 
 
 def test_security_05_a_request_has_at_most_8_kib(server):

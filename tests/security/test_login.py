@@ -114,7 +114,6 @@ def test_security_08_no_browser_is_opened_if_none_is_wanted(server, opened, capf
         "a b$(touch PWNED)`touch PWNED`;touch PWNED|touch PWNED&touch PWNED",
         "x&redirect_uri=https://evil.example/&state=known#fragment?y=1",
         "'\"><script>-oProxyCommand=touch PWNED",
-        "\u202e\u00fc%00%0a",
     ],
 )
 def test_security_08_a_hostile_client_id_stays_in_the_url(
@@ -123,17 +122,12 @@ def test_security_08_a_hostile_client_id_stays_in_the_url(
     monkeypatch.chdir(tmp_path)
     server.client_id = lambda: client_id
     login = in_a_thread(server)
-    wait_until(lambda: opened_with(opened) or login.over())
-    for browser in opened_with(opened):
-        assert query_of(browser.url)["client_id"] == client_id
-        assert set(query_of(browser.url)) == QUERY
-        assert "<script" not in browser.pages[0]
-        visit(browser.url)
-        login.get()
-    if not opened_with(opened):
-        # It may be refused, too.
-        with pytest.raises((bl.OAuthError, bl.ProtocolError)):
-            login.get()
+    browser = browser_of(opened)
+    assert query_of(browser.url)["client_id"] == client_id
+    assert set(query_of(browser.url)) == QUERY
+    assert "<script" not in browser.pages[0]
+    visit(browser.url)
+    login.get()
     assert not list(tmp_path.rglob("PWNED*"))
 
 

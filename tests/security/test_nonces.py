@@ -9,35 +9,27 @@ from ..support.processes import run_python
 
 # 8 forks of a process that has made nonces before, each with 8 threads.
 MAKING = """
-    import os, sys, threading
+    import os, sys
+    from concurrent.futures import ThreadPoolExecutor
     import boardlot as bl
     each, folder = int(sys.argv[1]), sys.argv[2]
     auth = bl.ApiKey("key-1", bl.generate_key().private_pem)
     client = bl.Client("https://127.0.0.1:1", auth=auth)
-    nonce = lambda: client.explain("GET", "/x").headers["x-nonce"]
-    nonce()
-    def work(out):
-        for _ in range(each):
-            out.append(nonce())
+    def work(name):
+        made = [client.explain("GET", "/x").headers["x-nonce"] for _ in range(each)]
+        with open(f"{folder}/{name}", "w") as file:
+            file.write("\\n".join(made))
+    work("parent")
     children = []
     for number in range(8):
         child = os.fork()
         if child == 0:
-            outs = [[] for _ in range(8)]
-            threads = [threading.Thread(target=work, args=(out,)) for out in outs]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            with open(f"{folder}/{number}", "w") as file:
-                file.writelines(f"{one}\\n" for out in outs for one in out)
+            with ThreadPoolExecutor(8) as pool:
+                list(pool.map(work, (f"{number}-{thread}" for thread in range(8))))
             os._exit(0)
         children.append(child)
     for child in children:
         assert os.waitpid(child, 0)[1] == 0
-    work(own := [])
-    with open(f"{folder}/parent", "w") as file:
-        file.writelines(f"{one}\\n" for one in own)
     """
 
 

@@ -129,14 +129,6 @@ def test_security_21_the_password_of_a_proxy_reaches_it_and_is_shown_nowhere(ser
         assert "hunter2" not in shown and "dXNlcjpodW50ZXIy" not in shown
 
 
-@pytest.mark.parametrize("address", ["ftp://127.0.0.1:1", "nonsense", "", "http://", "http://[x"])
-def test_security_21_a_proxy_of_another_kind_is_rejected(address):
-    for make in (bl.Client, bl.AsyncClient):
-        with pytest.raises(bl.ConfigError) as caught:
-            make("https://api.example.com", proxy=address)
-        assert "proxy" in str(caught.value)
-
-
 def hint_of(**options):
     """The hint of a call to a name that never exists (RFC 6761)."""
     with (
@@ -176,12 +168,17 @@ def test_the_proxy_of_the_environment_carries_the_requests_when_it_is_asked_for(
         ({"HTTPS_PROXY": "p", "NO_PROXY": "api.boardlot.test other"}, None),
         ({"HTTPS_PROXY": "p", "NO_PROXY": "pi.boardlot.test"}, "http://p"),
         ({"HTTPS_PROXY": "p", "NO_PROXY": "p", "no_proxy": "*"}, None),
+        ({"HTTPS_PROXY": "p", "NO_PROXY": "other., api.boardlot.test."}, None),
+        ({"HTTPS_PROXY": "p", "NO_PROXY": ".boardlot.test.,other"}, None),
+        ({"HTTPS_PROXY": "p", "NO_PROXY": "pi.boardlot.test."}, "http://p"),
+        ({"HTTPS_PROXY": "p", "NO_PROXY": "."}, "http://p"),
     ],
 )
 def test_the_variables_mean_what_they_mean_for_curl(named, variables, used):
     named(**variables)
-    found = _core._environment_proxy(f"https://{NAME}")
-    assert (found and found[1]) == used
+    for host in (NAME, f"{NAME}."):
+        found = _core._environment_proxy(f"https://{host}")
+        assert (found and found[1]) == used
 
 
 def test_networks_are_exceptions_and_this_machine_always_is(named):
@@ -208,7 +205,7 @@ def test_a_proxy_that_does_not_run_is_what_the_hint_is_about(named):
 @pytest.mark.parametrize(
     "value",
     [
-        *("socks5://user:hunter2@p:1", "http://"),
+        *("socks5://user:hunter2@p:1", "http://", "ftp://127.0.0.1:1", "http://[x"),
         # Not taken for a port.
         *("http://user:12/hunter2@proxy", "http://user:12#hunter2@proxy"),
     ],

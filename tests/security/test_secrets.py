@@ -8,10 +8,10 @@ import boardlot as bl
 import pytest
 
 from ..support.clients import client_of
-from ..support.keys import secret_of
-from ..support.logins import quotes, sign_in
+from ..support.keys import KEYS, secret_of
+from ..support.logins import begin, quotes, sign_in
 from ..support.secret_search import CANARY, appearances, crash_report, hits
-from ..support.service import StandInService, response
+from ..support.service import Fault, StandInService, response
 from ..support.stores import PASSPHRASE, DictStore
 
 
@@ -29,16 +29,41 @@ def test_security_14_tokens_and_keys_show_no_secret():
     things = [key, bl.ApiKey("id", key.private_pem), bl.BearerToken(CANARY)]
     things += [bl.Client("http://127.0.0.1:1", auth=auth) for auth in things[1:]]
     assert_silent(secrets, things)
-    for wrong in (CANARY, f"-----BEGIN PRIVATE KEY-----\n{CANARY}\n-----END PRIVATE KEY-----\n"):
+    locked = KEYS["ed25519_encrypted"]
+    password = locked["password"]
+    assert_silent({password}, [bl.ApiKey("id", locked["private_pem"], password=password)])
+    for work in (
+        lambda: bl.ApiKey("id", CANARY.encode()),
+        lambda: bl.ApiKey("id", f"-----BEGIN PRIVATE KEY-----\n{CANARY}\n"),
+        lambda: bl.ApiKey("id", locked["private_pem"], password=CANARY),
+        lambda: bl.BearerToken(f"{CANARY}\r\nX: y"),
+        lambda: bl.OAuth("id", store=bl.MemoryStore(), client_secret=f"{CANARY}\n"),
+    ):
         with pytest.raises(bl.ConfigError) as caught:
-            bl.ApiKey("id", wrong.encode())
+            work()
         assert not hits({CANARY}, crash_report(caught.value))
-    with pytest.raises(bl.ConfigError) as caught:
-        bl.ApiKey("id", key.private_pem.replace("PRIVATE", "ENCRYPTED PRIVATE"), password=CANARY)
-    assert not hits(secrets, crash_report(caught.value))
-    with pytest.raises(bl.ConfigError) as caught:
-        bl.BearerToken(f"{CANARY}\r\nX: y")
-    assert not hits({CANARY}, crash_report(caught.value))
+
+
+def test_security_14_a_login_and_its_store_show_no_secret(server, place):
+    store = bl.EncryptedFileStore(place, PASSPHRASE)
+    flow = begin(server, store, confidential=True)
+    things = [store, flow, flow.finish(server.authorize(flow.url))]
+    client = client_of(server, things[-1])
+    assert list(quotes(client)) == []
+    things += [client, client.explain("GET", "/api/v1.0/server-time")]
+    errors = []
+    for work in (
+        lambda: bl.EncryptedFileStore(place, CANARY).load("x"),
+        lambda: bl.EncryptedFileStore("/", CANARY).save("k", b"v"),
+        lambda: things[2].logout() or quotes(client),
+        lambda: client.close() or quotes(client),
+    ):
+        with pytest.raises(bl.BoardlotError) as caught:
+            work()
+        errors.append(caught.value)
+    secrets = {*filter(None, server.secrets), PASSPHRASE, CANARY}
+    assert_silent(secrets, things + errors)
+    assert not hits(secrets, "".join(map(crash_report, errors)))
 
 
 def test_security_14_a_pickled_client_has_no_secret_and_works_or_says_why(server, place):
@@ -79,7 +104,6 @@ def test_security_14_headers_that_are_not_secrets_are_pickled():
 
 TOKEN = "0LdAccessTokenQQQWWWEEERRRTTTYYY"
 OLD, REFRESH = "aCcess1TokenQQQWWWEEERRRTTTYYY", "rEfresh1TokenAAASSSDDDFFFGGG"
-NEW = "aCcess2TokenZZZXXXCCCVVVBBB"
 # So little of a secret does not help anyone.
 TELLING = 12
 
@@ -146,33 +170,24 @@ def test_the_errors_of_one_client_know_nothing_of_the_secrets_of_others():
             other.dividends("HK.00700")
 
 
-@pytest.mark.parametrize("lifetime", [0, 7200])
+@pytest.mark.parametrize("end", ["lifetime", "found out"])
 @pytest.mark.parametrize("rotates", [False, True])
-def test_security_47_tokens_that_a_refresh_replaced_are_not_shown(lifetime, rotates):
-    def respond(received):
-        if received.path.endswith("token"):
-            if received.form["grant_type"] == "authorization_code":
-                tokens = {"access_token": OLD, "refresh_token": REFRESH, "expires_in": lifetime}
-            else:
-                tokens = {"access_token": NEW, "expires_in": 7200}
-                tokens |= {"refresh_token": "another" * 4} if rotates else {}
-            return response({"token_type": "Bearer", **tokens})
-        if lifetime and OLD in received.header("Authorization"):
-            return response({"code": -1}, 401)
-        return response({"ret_code": -9, "ret_msg": f"superseded: {OLD} {REFRESH}"}, 403)
-
-    with StandInService(respond) as server:
-        store, callback = bl.MemoryStore(), "https://app.example.com/callback"
-        app = bl.OAuthApp(server.base_url, "id", redirect_uri=callback, store=store)
-        asked = app.authorization_url()
-        query = f"{callback}?code=code&state={asked.state}"
-        verifier = asked.code_verifier
-        auth = app.fetch_token(query, state=asked.state, code_verifier=verifier, user="u")
-        client = bl.Client(server.base_url, auth=auth, max_retries=0)
-        for _ in range(2):
-            with pytest.raises(bl.ApiError, match="superseded") as caught:
-                client.dividends("HK.00700")
-            shows_none(caught.value, OLD, REFRESH, NEW)
+def test_security_47_tokens_that_a_refresh_replaced_are_not_shown(server, end, rotates):
+    server.token_lifetime = 0 if end == "lifetime" else 7200
+    client = client_of(server, sign_in(server))
+    server.token_lifetime = 7200
+    old = [*server.access, *server.refresh]
+    server.faults["refresh_token"] = Fault(
+        change={"refresh_token": "another" * 4} if rotates else {}
+    )
+    superseded = Fault(error="superseded", description=" ".join(old), status=403)
+    rejected = [Fault(status=401)] if end == "found out" else []
+    server.faults["api"] = [*rejected, superseded, superseded]
+    for _ in range(2):
+        with pytest.raises(bl.ApiError, match="superseded") as caught:
+            quotes(client)
+        shows_none(caught.value, *old)
+    assert server.counts["refresh_token"] == 1
 
 
 @pytest.mark.parametrize("ask", [lambda auth: auth.scopes, lambda auth: auth.logout()])

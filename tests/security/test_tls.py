@@ -9,13 +9,12 @@ import sys
 import boardlot as bl
 import pytest
 
-from ..support.addresses import port_of
 from ..support.browsers import opened_with
 from ..support.certificates import Authority, authority, bad_contexts
 from ..support.clients import client_of
 from ..support.logins import begin, expired_login, quotes, sign_in
-from ..support.processes import run_python
 from ..support.proxy import Proxy
+from ..support.threads import outcomes_of_threads
 
 BAD_ADDRESSES = [
     *("http://api.example.com", "http://localhost:80", "http://127.0.0.1.example.com"),
@@ -152,23 +151,14 @@ def test_security_20_an_https_server_is_never_spoken_to_in_plain(server):
     assert server.received == []
 
 
-CALLS_FROM_EIGHT_THREADS = """
-import os, sys
-import boardlot as bl
-from tests.support.threads import outcomes_of_threads
-base_url, authorities = sys.argv[1:]
-client = bl.Client(base_url, max_retries=0)
-os.unlink(authorities)
-print(outcomes_of_threads(8, lambda: client.server_time() is None)[False])
-"""
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="the system's authorities are in a file")
-def test_security_20_the_systems_authorities_are_read_once_by_a_client_of_many_threads(tmp_path):
+def test_security_20_the_systems_authorities_are_read_once_by_a_client_of_many_threads(
+    server, tmp_path, monkeypatch
+):
     authorities = tmp_path / "authorities.pem"
     shutil.copy(authority().ca_file, authorities)
-    environment = {"SSL_CERT_FILE": str(authorities)}
-    with bl.Sandbox() as sandbox, Proxy(port_of(sandbox.base_url), authority().context()) as relay:
-        arguments = [relay.base_url, str(authorities)]
-        out, _ = run_python(CALLS_FROM_EIGHT_THREADS, *arguments, env=environment)
-    assert out.split() == ["8"]
+    monkeypatch.setenv("SSL_CERT_FILE", str(authorities))
+    with behind(server, authority().context()), client_of(server) as client:
+        authorities.unlink()
+        called = outcomes_of_threads(8, lambda: client.server_time() is None)
+    assert called == {False: 8}

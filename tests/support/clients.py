@@ -30,9 +30,9 @@ def run(mode, server, use, **options):
     """Runs `use(client)`, a coroutine function, with a client of the given mode.
 
     It takes the client as an `AnyClient`, whose methods are the same for both: each behaviour is
-    written once and tested with both. `server` is one, or what one responds with.
+    written once and tested with both. `server` is one, or the script of one.
     """
-    if callable(server):
+    if callable(server) or isinstance(server, list):
         with StandInService(server) as service:
             return run(mode, service, use, **options)
     options = {"auth": api_key(), "max_retries": 0, "timeout": 10.0, **options}

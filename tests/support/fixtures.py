@@ -49,3 +49,15 @@ def server():
 def place(tmp_path):
     """The path of an encrypted store: in a folder that does not exist yet."""
     return tmp_path / "tokens" / "boardlot.tokens"
+
+
+@pytest.fixture
+def login(server):
+    """A login that waits for its callback: in the end the real one still logs in."""
+    from .logins import begin, finish_for_real, waiting
+
+    flow = begin(server)
+    waits = waiting(flow)
+    yield flow
+    assert server.counts["authorization_code"] == 0
+    finish_for_real(server, flow, waits)

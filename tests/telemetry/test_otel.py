@@ -1,6 +1,5 @@
 """Spans and metrics by OpenTelemetry's own SDK, of real requests over loopback."""
 
-import asyncio
 import gc
 import pickle
 
@@ -15,7 +14,6 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from ..support.service import StandInService, response
-from ..support.threads import wait_until
 
 OK = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
 BUSY = response(b"busy", 503)
@@ -128,24 +126,6 @@ def test_spans_of_blocking_calls_are_nested_under_the_callers(telemetry, sandbox
         assert parents(telemetry) == {None}
 
 
-def test_spans_of_concurrent_tasks_are_nested_each_under_its_own(telemetry, sandbox):
-    mine = []
-
-    async def use(client):
-        with telemetry.tracer.start_as_current_span("mine") as span:
-            mine.append(span.get_span_context().span_id)
-            await client.dividends("HK.00700")
-
-    async def main():
-        async with sandbox.async_client() as client:
-            telemetry.instrument(client)
-            await asyncio.gather(*(use(client) for _ in range(20)))
-
-    asyncio.run(main())
-    found = [span.parent.span_id for span in telemetry.requests()]
-    assert len(set(found)) == 20 and sorted(found) == sorted(mine)
-
-
 def test_durations_are_a_histogram_in_seconds_with_few_series(telemetry, sandbox):
     with sandbox.client() as client:
         telemetry.instrument(client)
@@ -173,36 +153,6 @@ def test_the_wait_for_a_rate_limit_is_on_the_span_and_a_histogram(telemetry, san
     assert (point.count, point.sum) == (1, wait)
 
 
-def test_no_span_shows_a_query_a_key_or_a_token(telemetry, sandbox):
-    account = sandbox.accounts["trade"][0]
-    with sandbox.client("oauth") as client:
-        telemetry.instrument(client)
-        client.fills_history(account, "HK", page_size=50).all(max_pages=1)
-        client.request("GET", "/api/v1.0/common/server-time", query={"word": "canary-5d1f"})
-    shown = "".join(span.to_json() for span in telemetry.requests())
-    assert "canary-5d1f" not in shown and "page_size" not in shown and "Bearer" not in shown
-    # Without a template the name stays one of few.
-    assert "GET" in {span.name for span in telemetry.requests()}
-
-
-def test_a_cancelled_call_ends_its_span(telemetry):
-    async def main(base_url):
-        async with bl.AsyncClient(base_url) as client:
-            telemetry.instrument(client)
-            task = asyncio.ensure_future(client.dividends("HK.00700"))
-            while not server.received:
-                await asyncio.sleep(0)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-
-    with StandInService(lambda _: response(b"", delay=300)) as server:
-        asyncio.run(main(server.base_url))
-        wait_until(telemetry.requests)
-    (span,) = telemetry.requests()
-    assert span.attributes["error.type"] == "cancelled"
-
-
 def test_the_clients_own_hooks_are_called_as_well(telemetry):
     events = []
     hooks = {"on_request": lambda event: events.append(event) or {"X-Mine": "1"}}
@@ -216,8 +166,10 @@ def test_instrumenting_twice_makes_one_span_and_it_can_be_removed(telemetry, san
     with sandbox.client() as client:
         for change in (telemetry.instrument, telemetry.instrument, uninstrument):
             change(client)
-            client.dividends("HK.00700")
-        assert len(telemetry.requests()) == 2
+            client.request("GET", "/api/v1.0/server-time", query={"word": "canary-5d1f"})
+        # Without a template the name stays one of few.
+        assert [span.name for span in telemetry.requests()] == ["GET"] * 2
+        assert not any("canary-5d1f" in span.to_json() for span in telemetry.requests())
 
 
 def test_an_instrumented_client_is_collected_and_pickled_without_its_telemetry(telemetry):

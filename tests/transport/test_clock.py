@@ -2,11 +2,14 @@
 
 import collections
 import itertools
+import re
+import time
 
 import boardlot as bl
 import pytest
 
-from ..support.clients import client_of
+from ..support.clients import MODES, client_of, run
+from ..support.keys import assert_signed
 from ..support.service import StandInService, response
 from ..support.threads import outcomes_of_threads
 
@@ -75,6 +78,18 @@ def test_security_30_a_clock_put_right_again_costs_at_most_one_more_attempt(offs
     assert each == [1] * 9 + [2] and asked <= 1
 
 
+@pytest.mark.parametrize("mode", MODES)
+@offsets
+def test_a_raw_request_has_its_clock_put_right_too_and_is_signed_again(offset, mode):
+    with StandInService(Service(offset)) as server:
+        result = run(mode, server, lambda client: client.call("request", "GET", "/api/v9/x"))
+        assert result.json() == OK and attempts(server) == ([2], 1)
+    first, _, second = server.received
+    assert first.header("X-Nonce") != second.header("X-Nonce")
+    assert_signed(first)
+    assert_signed(second)
+
+
 def refusing(value):
     """Responds with this time, and rejects all else for its timestamp."""
     return StandInService(
@@ -82,8 +97,20 @@ def refusing(value):
     )
 
 
+def test_rejected_twice_names_all_three_causes():
+    with refusing(str(int(time.time() * 1000))) as server:
+        with pytest.raises(bl.ClockSkewError) as caught:
+            client_of(server, max_retries=2).dividends("HK.00700")
+        assert attempts(server) == ([2], 1)
+    assert isinstance(caught.value, bl.AuthenticationError)
+    assert (caught.value.code, caught.value.http_status) == (-12006, 200)
+    text = f"{caught.value} {caught.value.hint}".lower()
+    assert "clock" in text and ("signature" in text or "key" in text)
+    assert re.search(r"frequen|throttl|rate|too many|too often|limit", text)
+
+
 IMPLAUSIBLE = ["0", "-1", str(2**63), "1e12", " 1790000000123", "+1790000000123", "", None, True]
-IMPLAUSIBLE += ["1262303999999", "4102444800000", []]
+IMPLAUSIBLE += ["1262303999999", "4102444800000", [], "soon", "1790000000123.5"]
 
 
 @pytest.mark.parametrize("value", IMPLAUSIBLE, ids=str)

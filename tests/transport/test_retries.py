@@ -8,6 +8,7 @@ import boardlot as bl
 import pytest
 
 from ..support.clients import client_of
+from ..support.keys import assert_signed
 from ..support.logins import begin, quotes, sign_in
 from ..support.service import Fault, StandInService, response
 
@@ -33,7 +34,19 @@ def test_security_28_a_get_and_the_post_that_only_reads_are_tried_again(name):
     with StandInService([failure, failure, OK, failure, response(PLATE)]) as server:
         client = client_of(server, max_retries=2)
         assert list(client.dividends("HK.00700")) == list(client.plate_stocks("HK.BK1001")) == []
-        assert len(server.received) == 5
+    # Each attempt is signed by itself.
+    assert len({received.header("X-Nonce") for received in server.received}) == 5
+    for received in server.received:
+        assert_signed(received)
+
+
+@pytest.mark.parametrize("status", [200, 404])
+def test_a_rejection_is_not_tried_again(status):
+    rejection = {"ret_code": -7, "ret_msg": "no", "error": {"code": "invalid_symbol"}}
+    with StandInService(lambda _: response(rejection, status)) as server:
+        with pytest.raises(bl.InvalidSymbol):
+            client_of(server, max_retries=3).dividends("HK.00700")
+        assert len(server.received) == 1
 
 
 @pytest.mark.parametrize("fault", [Fault(status=503), Fault(lost=True)])

@@ -1,7 +1,5 @@
 """The record types say what the service document says of each field (section 2)."""
 
-import subprocess
-import sys
 import typing
 
 import boardlot as bl
@@ -105,18 +103,3 @@ def test_the_rows_of_the_sandbox_are_of_their_record_types():
         "trading_days",
         "plate_stocks",
     }
-
-
-def test_the_import_loads_no_record():
-    code = (
-        "import sys; before = set(sys.modules); import boardlot as bl"
-        "; loaded = {'boardlot._records', 'enum', 'typing'} & (set(sys.modules) - before)"
-        "; print(sorted(loaded), 'Fill' in dir(bl), bl.Fill.__name__, bl.Fill is bl.Fill)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-SIc", f"import sys; sys.path[:0] = {sys.path!r}; {code}"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "[] True Fill True\n"

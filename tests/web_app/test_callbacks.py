@@ -1,19 +1,17 @@
 """Promises 1, 6, 9 and 44: which callbacks complete a login of a user, and what the others say."""
 
 import re
-from functools import partial
 from urllib.parse import urlencode
 
 import boardlot as bl
 import pytest
 
-from ..support.applications import KINDS, REDIRECT, application, consent, fetch, log_in
+from ..support.applications import KINDS, REDIRECT, application, consent, fetch
 from ..support.authorization_server import challenge_of
 from ..support.callbacks import query_of
 from ..support.clients import client_of
 from ..support.logins import quotes
 from ..support.secret_search import hits
-from ..support.service import Fault
 from ..support.stores import DictStore
 
 kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -148,32 +146,6 @@ def test_security_44_a_state_is_good_for_one_exchange(server, kind):
         fetch(worker, callback, begun)
     assert caught.value.error == "invalid_grant" and "start over" in caught.value.description
     assert "login" in caught.value.hint.lower() and store.kept == {}
-
-
-def test_security_9_a_code_is_sent_once_even_if_the_response_is_lost(server):
-    app = application(server)
-    begun = app.authorization_url()
-    server.faults["authorization_code"] = Fault(lost=True)
-    with pytest.raises(bl.LoginRequired) as caught:
-        fetch(app, consent(server, begun.url), begun)
-    assert server.counts["authorization_code"] == 1
-    assert "authorization_url()" in caught.value.hint
-    assert not hits(server.secrets, f"{caught.value} {caught.value.hint}")
-
-
-@pytest.mark.parametrize("user", ["", "a\nb", "x" * 257, 7, None, "\ud800"])
-def test_a_user_who_cannot_be_a_key_is_rejected_before_anything_is_sent(server, user):
-    app = application(server)
-    begun = app.authorization_url()
-    with pytest.raises(bl.ConfigError, match="user"):
-        fetch(app, consent(server, begun.url), begun, user)
-    # Credentials may be of no user, those of an application not.
-    for make in (app.auth, partial(bl.OAuth, "client-1", store=DictStore())):
-        if make == app.auth or user is not None:
-            with pytest.raises(bl.ConfigError, match="user"):
-                make(user=user)
-    assert server.counts == {"register": 1}
-    assert log_in(server, app, "élise o'brien 🦊").user == "élise o'brien 🦊"
 
 
 @kinds

@@ -6,7 +6,6 @@ import os
 import random
 import re
 import socket
-import stat
 import subprocess
 import sys
 from http.client import HTTPConnection
@@ -172,12 +171,3 @@ def test_a_callback_is_good_for_one_try_in_whichever_worker(app):
         assert "Welcome" in app.get("/", Cookie=cookie)[2]
     assert app.get("/logout", "POST", Cookie=logged_in, Origin=app.base_url)[0] == 303
     assert "Welcome" in app.get("/", Cookie=logged_in)[2]
-
-
-def test_what_the_example_stores_is_private_and_encrypted(app, sandbox):
-    assert stat.S_IMODE(app.folder.stat().st_mode) == 0o700
-    for path in app.folder.iterdir():
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
-    data = b"".join(p.read_bytes() for p in app.folder.iterdir() if ".db" in p.name)
-    assert b"access_token" not in data and b"refresh_token" not in data
-    assert not hits(app.secrets(), data + app.log.encode())

@@ -38,18 +38,6 @@ def test_a_registration_sends_what_section_2_1_shows(server, confidential):
     assert timedelta(seconds=-2) < age < timedelta(minutes=2)
 
 
-def test_a_name_that_cannot_be_sent_is_rejected_before_anything_is_sent(server):
-    for name, expected in [("\ud800", "not valid Unicode"), (5, "of type int")]:
-        for call, options in [
-            (bl.register_client, {"redirect_uris": [REDIRECT]}),
-            (bl.begin_login, {"store": DictStore()}),
-            (bl.login, {"store": DictStore(), "open_browser": False}),
-        ]:
-            with pytest.raises(bl.ConfigError, match=f"client_name is {expected}"):
-                call(server.base_url, client_name=name, **options)
-    assert server.received == []
-
-
 LEFT_OUT = dict.fromkeys(["client_secret", "scope", "client_id_issued_at", "redirect_uris"])
 UNUSABLE = [{"client_id_issued_at": time} for time in (253_402_300_800, 10**30)]
 UNUSABLE += [{"redirect_uris": [REDIRECT, uri]} for uri in ("https://a.example/\x1b[2J", "nowhere")]

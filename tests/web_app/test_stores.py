@@ -175,32 +175,24 @@ def test_a_lock_is_entered_used_and_left_on_one_thread(server):
     assert store.names() == ["load", "enter", "delete", "delete", "leave"]
 
 
-def test_a_change_that_fails_leaves_the_lock_with_an_exception(server):
-    """So that a transaction is rolled back."""
-    store = Recording()
-    client = client_of(server, log_in(server, application(server, store)))
-    server.expire()
-    store.failing = "save"
-    with pytest.raises(bl.StoreError, match="disk full") as caught:
-        quotes(client)
-    assert caught.value.hint == "Correct what made Recording.save raise this, then call again."
-    assert store.names()[-2:] == ["save", "leave with StoreError"]
-    # The new token is used from memory.
-    assert list(quotes(client)) == []
-    assert server.counts["refresh_token"] == 1
-
-
-def test_a_commit_that_fails_when_the_lock_is_left_is_a_store_error(server):
+@pytest.mark.parametrize(("failing", "said"), [("save", "disk full"), ("commit", "no commit")])
+def test_a_change_that_fails_is_a_store_error_after_the_lock_is_left(server, failing, said):
     store = Recording()
     app = application(server, store)
     client = client_of(server, log_in(server, app))
     server.expire()
-    store.failing = "commit"
-    with pytest.raises(bl.StoreError, match="no commit"):
+    store.failing = failing
+    with pytest.raises(bl.StoreError, match=said) as caught:
         quotes(client)
+    if failing == "save":
+        # So that a transaction is rolled back.
+        assert store.names()[-2:] == ["save", "leave with StoreError"]
+        expected = "Correct what made Recording.save raise this, then call again."
+        assert caught.value.hint == expected
+    # The new token is used from memory.
     assert list(quotes(client)) == []
     assert server.counts["refresh_token"] == 1
-    with pytest.raises(bl.StoreError, match="no commit"):
+    with pytest.raises(bl.StoreError, match=said):
         log_in(server, app)
 
 

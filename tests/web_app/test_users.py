@@ -102,28 +102,6 @@ def test_security_43_a_rejected_refresh_is_that_of_one_user(server):
     assert used(server, alice) == []
 
 
-@pytest.mark.parametrize(("secret", "state"), [(None, "missing"), ("not the secret", "wrong")])
-def test_a_worker_without_the_secret_does_not_end_the_login_for_the_others(server, secret, state):
-    store = DictStore()
-    app = application(server, store)
-    log_in(server, app, "alice")
-    kept = dict(store.kept)
-    server.expire()
-    wrong = bl.OAuth(
-        app.client_id, store=store, base_url=server.base_url, user="alice", client_secret=secret
-    )
-    for _ in range(2):
-        with pytest.raises(bl.LoginRequired, match=f"client_secret is {state}; expected") as caught:
-            used(server, wrong)
-        assert caught.value.error == "invalid_client" and "client_secret" in caught.value.hint
-    # One request is sent, and the store is unchanged.
-    assert len(server.of("refresh_token")) == 1 and store.kept == kept
-    assert used(server, app.auth(user="alice")) == []
-    assert len(server.of("refresh_token")) == 2
-    # It uses the tokens that the others refreshed.
-    assert used(server, wrong) == []
-
-
 def test_a_login_in_another_process_takes_effect_with_auth(server):
     """Another process is a store object of its own, over the same values."""
     here, there = DictStore(), DictStore()
