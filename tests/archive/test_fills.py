@@ -153,19 +153,6 @@ def test_since_reaches_back_and_gaps_list_what_was_not_read(archive, book, clien
     assert len(fill_requests(service)) - before == 1
 
 
-def test_a_since_after_what_was_read_leaves_a_gap(archive, book, client, service):
-    archive.update(client, fills=[HK])
-    start = book.now() + HOUR
-    book.ahead = 2 * 3600.0
-    # A client that has not read the service's clock of two hours ago.
-    with bl.Client(service.base_url, max_retries=0) as later:
-        archive.update(later, fills=[HK], since=start)
-        ((first, last),) = archive.gaps(*HK)
-        assert timedelta(minutes=59) < last - first < timedelta(minutes=61)
-        archive.update(later, fills=[HK], since="2026-01-01")
-    assert archive.gaps(*HK) == []
-
-
 @pytest.mark.parametrize("ahead", [-5 * 3600.0, 5 * 3600.0])
 def test_the_service_s_clock_decides_what_is_now(ahead, archive, book, client):
     book.ahead = ahead

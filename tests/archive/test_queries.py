@@ -7,6 +7,7 @@ import subprocess
 import boardlot as bl
 import pytest
 
+from ..support.interrupts import ends_at_once
 from ..support.processes import python
 from .service import HK
 
@@ -110,9 +111,8 @@ def test_arguments_of_a_query_that_are_not_valid_are_named(query, parameters, na
 ENDLESS = "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) from n"
 
 
-STARTED = """
+COMMAND = """
     import sys
-    import boardlot as bl
     from boardlot.archive import sqlite
     from boardlot.cli import main
     run_query = sqlite.run_query
@@ -121,32 +121,22 @@ STARTED = """
         print("started", flush=True)
         return run_query(*arguments)
     sqlite.run_query = started
-"""
-COMMAND = """
     sys.exit(main(["archive", "sql", sys.argv[1], sys.argv[2]]))
 """
-CALL = """
-    with bl.Archive(sys.argv[1]) as archive:
-        try:
-            archive.sql(sys.argv[2])
-        except KeyboardInterrupt:
-            print("interrupted", archive.sql("select 1 as one").to_dicts())
-"""
 
 
-@pytest.mark.parametrize(
-    ("code", "number", "status", "said"),
-    [
-        (COMMAND, signal.SIGINT, 130, ""),
-        (COMMAND, signal.SIGTERM, 143, ""),
-        (CALL, signal.SIGINT, 0, "interrupted [{'one': 1}]\n"),
-    ],
-)
-def test_a_signal_ends_a_query(code, number, status, said, file):
+def test_ctrl_c_ends_a_query(file):
+    with bl.Archive(file) as archive:
+        ends_at_once(lambda: archive.sql(ENDLESS))
+        assert archive.sql("select 1 as one").to_dicts() == [{"one": 1}]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_query_of_the_command(number, file):
     bl.Archive(file).close()
-    with python(STARTED + code, file, ENDLESS, stderr=subprocess.PIPE) as child:
+    with python(COMMAND, file, ENDLESS, stderr=subprocess.PIPE) as child:
         assert child.stdout.readline() == "started\n"
         child.send_signal(number)
         out, errors = child.communicate(timeout=60)
-    assert (child.returncode, out) == (status, said), errors
+    assert (child.returncode, out) == (128 + number, ""), errors
     assert "Traceback" not in errors

@@ -11,29 +11,10 @@ from boardlot.archive import fills, update
 from .service import HK, fill, ids
 
 
-def stored(file):
-    """The number of fills that another process finds in the file, published or not."""
-    with closing(sqlite3.connect(file)) as connection:
-        return connection.execute("select count(*) from fill_versions").fetchone()[0]
-
-
 def put_another_before(book, number):
     """A new fill moves all others by one: the last one of a page is the first one of the next."""
     newest = book.expected()[0]["updated_time"]
     book.fills[HK].append(fill(number, newest + 1))
-
-
-def test_fills_are_stored_a_thousand_at_a_time_and_the_rest_at_the_end(
-    file, book, client, monkeypatch
-):
-    monkeypatch.setattr(update, "SECONDS", 3600.0)
-    book.put_fills(1_130, step=1000)
-    seen = []
-    book.before_page = lambda page: seen.append(stored(file))
-    with bl.Archive(file) as archive:
-        archive.update(client, fills=[HK])
-        assert archive.fills(*HK) == book.expected()
-    assert len(seen) == 23 and seen[0] == 0 and set(seen) == {0, 1000}
 
 
 @pytest.mark.parametrize("at_once", [1, 1_000])

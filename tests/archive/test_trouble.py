@@ -10,7 +10,7 @@ import threading
 import boardlot as bl
 import pytest
 
-from ..support.processes import run_python
+from ..support.processes import full_disk
 from ..support.system import need_postgres
 from .service import HK, HOUR, PLATE, path_of
 
@@ -62,22 +62,9 @@ def test_security_45_a_full_disk_is_a_clear_error_and_the_next_update_continues(
     file, book, client, service
 ):
     book.put_fills(3_000, step=HOUR // 2)
-    # RLIMIT_FSIZE acts like a full disk, for files only.
-    code = """
-    import resource, signal, sys
-    import boardlot as bl
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    with bl.Client(sys.argv[2]) as client, bl.Archive(sys.argv[1]) as archive:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
-        try:
-            archive.update(client, fills=[("281756", "HK")])
-        except bl.StoreError as error:
-            print(error)
-        else:
-            print("no error")
-    """
-    out, _ = run_python(code, file, service.base_url)
-    assert "the archive" in out and ("full" in out or "I/O" in out), out
+    full = pytest.raises(bl.StoreError, match=r"the archive.*(full|I/O)")
+    with bl.Archive(file) as archive, full_disk(1_000_000), full:
+        archive.update(client, fills=[HK])
     with bl.Archive(file) as archive:
         assert archive.fills(*HK) == []
         before = len(service.received)
@@ -332,27 +319,3 @@ def test_the_columns_of_an_empty_view_have_their_declared_types(archive):
     assert str(found.to_polars().schema["price"]) == "Float64"
     assert str(found.to_pandas()["price"].dtype) == "float64"
     assert list(found.to_pandas().columns) == found.columns
-
-
-def test_importing_boardlot_loads_neither_the_archive_nor_a_database():
-    out, _ = run_python(
-        """
-        import sys
-        import boardlot
-        print([name for name in sys.modules if "sqlite" in name or "archive" in name])
-        print(boardlot.Archive.__module__, "sqlite3" in sys.modules, "psycopg" in sys.modules)
-        boardlot.Archive(":memory:").close()
-        print("sqlite3" in sys.modules, "psycopg" in sys.modules, "asyncio" in sys.modules)
-        sys.modules["psycopg"] = None
-        try:
-            boardlot.Archive("postgresql://localhost/x")
-        except ImportError as error:
-            print(error)
-        """
-    )
-    assert out.splitlines() == [
-        "[]",
-        "boardlot.archive.archive False False",
-        "True False False",
-        "an archive in PostgreSQL needs psycopg: pip install 'boardlot[postgres]'",
-    ]

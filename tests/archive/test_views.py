@@ -2,14 +2,12 @@
 
 import json
 import math
-import subprocess
 from decimal import Decimal
 
 import boardlot as bl
 import pytest
 
 from ..support.service import Response, StandInService, response
-from ..support.system import need_program
 from .service import HK
 
 KINDS = {
@@ -46,7 +44,6 @@ VALUES = [
 VECTORS = bl.Endpoint(
     "vectors", "GET", "/api/v1.0/vectors", rows="data.list", record={"place": "integer", **KINDS}
 )
-SHELL_QUERY = "select deal_id, qty from fills order by deal_id"
 
 
 def page_of(rows):
@@ -109,27 +106,6 @@ def test_a_value_becomes_the_same_in_dicts_frames_and_views(archive, book, clien
     assert wrong == []
     kept = {name: sum(row[name] is not None for row in frame) for name in KINDS}
     assert min(kept.values()) >= 2, kept
-
-
-def test_the_sqlite3_shell_sees_the_views(file, book, client):
-    need_program("sqlite3")
-    book.put_fills(3)
-    with bl.Archive(file) as archive:
-        archive.update(client, fills=[HK])
-        line = ["sqlite3", "-csv", str(file), SHELL_QUERY]
-        done = subprocess.run(line, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["1,100.0", "2,100.0", "3,100.0"]
-
-
-def test_psql_sees_the_views(address, book, client):
-    need_program("psql")
-    book.put_fills(3)
-    with bl.Archive(address) as archive:
-        archive.update(client, fills=[HK])
-    query = SHELL_QUERY.replace("fills", "boardlot_archive.fills")
-    line = ["psql", "--no-psqlrc", "--csv", "--tuples-only", address, "-c", query]
-    done = subprocess.run(line, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["1,100", "2,100", "3,100"]
 
 
 def test_views_of_another_version_are_made_again(target, book, client):

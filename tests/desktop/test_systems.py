@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import boardlot as bl
@@ -14,12 +14,6 @@ import pytest
 from boardlot import _core
 
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[bl.Sandbox]:
-    with bl.Sandbox(seed=7) as server:
-        yield server
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
     python -m tests.faults.matrix --seeds 30
 
-What comes out through the faulty proxy is compared record by record with what the sandbox holds.
+What comes out through the faulty service is compared record by record with what the sandbox holds.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from ..support.certificates import authority
 from ..support.operations import operations, plain, settled
 from ..support.stores import DictStore
 from ..support.threads import wait_until
-from .exchanges import FaultProxy
+from .exchanges import FaultyService
 from .kinds import KINDS, contexts
 
 TICK = 0.02
@@ -147,22 +147,22 @@ class CaseRun:
             context = authority().context()
             self.options["ca_file"] = authority().ca_file
         target = port_of(self.world.sandbox.base_url)
-        with FaultProxy(target, self.kind, self.plan, self.dice, context) as self.proxy:
-            self.proxy.store = Store()
+        with FaultyService(target, self.kind, self.plan, self.dice, context) as self.service:
+            self.service.store = Store()
             self.make_client()
             asyncio.run(self.use_client())
-            assert not self.proxy.followed, "a redirect was followed"
+            assert not self.service.followed, "a redirect was followed"
 
     def make_client(self, base_url=None):
         kind = bl.Client if self.case.mode == "sync" else bl.AsyncClient
         # A credential of its own for each: it belongs to one origin.
         auth = self.login() if self.kind.auth == "oauth" else self.world.sandbox.api_key()
-        self.client = kind(base_url or self.proxy.base_url, auth=auth, **self.options)
+        self.client = kind(base_url or self.service.base_url, auth=auth, **self.options)
 
     def login(self):
-        flow = bl.begin_login(self.proxy.base_url, store=self.proxy.store)
+        flow = bl.begin_login(self.service.base_url, store=self.service.store)
         sandbox = self.world.sandbox
-        url = flow.url.replace(self.proxy.base_url, sandbox.base_url)
+        url = flow.url.replace(self.service.base_url, sandbox.base_url)
         return flow.finish(sandbox.authorize_demo_user(url))
 
     async def use_client(self):
@@ -194,7 +194,7 @@ class CaseRun:
             assert abs(value - datetime.now(timezone.utc)) < timedelta(minutes=1), value
         elif self.operation.name == "request":
             # The envelope is the caller's: a response that equals what was sent is correct.
-            assert value == right or value in self.proxy.mutated, value
+            assert value == right or value in self.service.mutated, value
         else:
             assert value == right, "wrong records"
 
@@ -243,15 +243,15 @@ class CaseRun:
         # Its very class: a time-out, say, is a `TransportError` too, but not what a reset causes.
         assert type(error) in self.kind.errors, f"{error!r} from {self.kind}"
         assert error.hint, f"no hint: {error!r}"
-        self.proxy.store.unwritable = False
+        self.service.store.unwritable = False
         if self.kind.delays and self.left == 0:
             # No fault is left: the machine is so busy that right responses take as long.
             self.options = {**self.options, **AMPLE}
             self.make_client()
         if self.errors > 2:
-            wait_until(lambda: not self.proxy.is_away)
-        if self.proxy.refuses_grants:
-            self.proxy.refuses_grants = False
+            wait_until(lambda: not self.service.is_away)
+        if self.service.refuses_grants:
+            self.service.refuses_grants = False
             self.make_client()
 
     def on_time(self):

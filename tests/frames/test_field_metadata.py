@@ -6,10 +6,7 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 
 
-@pytest.fixture(scope="module")
-def client():
-    with bl.Sandbox(seed=7, fills=120) as sandbox, sandbox.client() as client:
-        yield client
+SANDBOX = {"fills": 120}
 
 
 def described(records):

@@ -8,6 +8,7 @@ from boardlot._support.partitions import Query, plan
 
 from .rows import fills
 
+SANDBOX = {"fills": 400}
 LISTS = {
     "fills_history": ("acc_id", {"trd_market": "HK"}),
     "crypto_orders": ("acc_id", {}),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from .rows import BASE, CODES, COMPARE, EPOCH, account_of, at, fills
 
+SANDBOX = {"fills": 400}
 QUICK = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

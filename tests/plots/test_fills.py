@@ -1,6 +1,5 @@
 """The chart of fills: what it draws from records and frames, and how its axes are labelled."""
 
-import sys
 from datetime import datetime, timezone
 from itertools import pairwise
 
@@ -78,14 +77,6 @@ def test_an_empty_chart_draws_and_says_that_there_is_nothing(name):
     axes = getattr(plots, name)([], figure.Figure(figsize=(8, 5)).add_subplot())
     axes.figure.draw_without_rendering()
     assert [text.get_text() for text in axes.texts] == ["nothing to show"]
-
-
-def test_without_matplotlib_it_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    needed = r"needs matplotlib: pip install 'boardlot\[notebook\]'"
-    for draw in (plots.fills, plots.positions, plots.dividends):
-        with pytest.raises(ImportError, match=needed):
-            draw([])
 
 
 def test_a_missing_column_is_named():
