@@ -7,8 +7,9 @@ import boardlot as bl
 import pytest
 from boardlot.archive import locks, running
 
+from ..support.steps import Steps
 from . import histories
-from .service import HK, PLATE, Steps, fill, path_of
+from .service import HK, PLATE, fill, path_of
 
 # A history may look before it reads.
 pytestmark = pytest.mark.filterwarnings("ignore:.*has no update of")

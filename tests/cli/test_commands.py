@@ -1,6 +1,5 @@
 """The command line: its exit statuses, its own commands, and where it writes."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -20,28 +19,6 @@ def test_help_lists_every_command_before_the_options(boardlot):
 @pytest.mark.parametrize("name", app.COMMANDS)
 def test_every_command_shows_examples(name, boardlot):
     assert "\nExamples:\n  boardlot" in boardlot(name, "--help").out
-
-
-# A finalizer that is running loses the exception of a signal handler.
-SIGNAL_IN_A_FINALIZER = """
-import os, signal, sys, time
-from boardlot.cli import main
-class Finalized:
-    def __del__(self):
-        os.kill(os.getpid(), signal.SIGTERM)
-def sleep_late(seconds, sleep=time.sleep):
-    Finalized()
-    sleep(seconds)
-time.sleep = sleep_late
-sys.exit(main(["sandbox"]))
-"""
-
-
-def test_a_signal_just_before_the_sandbox_waits_ends_it():
-    command = [sys.executable, "-c", SIGNAL_IN_A_FINALIZER]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.splitlines()[-1] == "stopped"
 
 
 def test_sandbox_is_on_this_machine_and_does_not_overwrite_a_key(boardlot, tmp_path):

@@ -20,7 +20,8 @@ import boardlot as bl
 
 from ..support.addresses import port_of
 from ..support.certificates import authority
-from ..support.operations import operations, plain, settled
+from ..support.clients import MODES, settled
+from ..support.operations import operations, plain
 from ..support.stores import DictStore
 from ..support.threads import wait_until
 from .exchanges import FaultyService
@@ -50,7 +51,6 @@ class RunningTime:
             self.seconds += TICK
 
 
-MODES = ["sync", "async"]
 # Short where a kind of fault makes wait; elsewhere nothing but a hang takes as long as that.
 SHORT = {"timeout": 0.5, "connect_timeout": 0.25}
 AMPLE = {"timeout": 60.0, "connect_timeout": 60.0}
@@ -169,7 +169,7 @@ class CaseRun:
         try:
             await (self.read_pages() if self.operation.pages else self.repeat_call())
         finally:
-            await maybe(self.client.close())
+            await settled(self.client.close())
 
     async def repeat_call(self):
         """Calls until the faults are used up: each result is correct, or there is none."""
@@ -178,7 +178,7 @@ class CaseRun:
                 self.make_client("https://boardlot.invalid" if leg in (1, 2) else None)
             self.begun = self.world.clock.seconds
             try:
-                value = plain(await maybe(self.operation.start(self.client)))
+                value = plain(await settled(self.operation.start(self.client)))
                 self.on_time()
             except bl.BoardlotError as error:
                 self.judge(error)
@@ -261,10 +261,6 @@ class CaseRun:
         took = self.world.clock.seconds - self.begun
         self.slowest = max(self.slowest, took)
         assert took < DEADLINE + 1, f"hung for {took:.1f} s"
-
-
-async def maybe(value):
-    return await settled(value) if hasattr(value, "__await__") else value
 
 
 async def stream(pager):
