@@ -12,6 +12,7 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 
+from ..support.logins import demo_login
 from ..support.system import need_program
 from ..support.threads import wait_until
 from ..support.unusual_fills import fill
@@ -67,8 +68,7 @@ class Machine:
         )
 
     def log_in(self):
-        flow = bl.begin_login(self.sandbox.base_url, store=self.store, client_id=self.client_id)
-        self.client_id = flow.finish(self.sandbox.authorize_demo_user(flow.url)).client_id
+        self.client_id = demo_login(self.sandbox, self.store, client_id=self.client_id).client_id
 
     def start(self, command):
         """As cron does: in the home, by sh, with no terminal."""

@@ -22,7 +22,6 @@ import shlex
 import subprocess
 import sys
 import textwrap
-from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -101,25 +100,6 @@ def test_page(page, runs, home):
     for _ in range(1, runs if any(home.iterdir()) else 1):
         again = run_page(page, home)
         assert [timeless(printed) for printed in again] == [timeless(printed) for printed in first]
-
-
-# In the short form, the pages with recipes.
-@pytest.mark.parametrize(
-    "page",
-    [
-        page if page.stem in ("cookbook", "archive") else pytest.param(page, marks=pytest.mark.slow)
-        for page in PAGES
-        if "\nsandbox = bl.Sandbox(" in page.read_text("utf-8")
-    ],
-    ids=lambda page: page.stem,
-)
-def test_a_page_fails_in_an_outage_and_runs_after_it(page, home, monkeypatch):
-    with monkeypatch.context() as during, bl.Sandbox(seed=7) as sandbox:
-        sandbox.faults = bl.Faults(error_rate=1.0)
-        during.setattr(bl, "Sandbox", lambda **_: sandbox)
-        with pytest.raises(bl.BoardlotError):
-            run_page(page, home)
-    run_page(page, home)
 
 
 def timeless(printed):
@@ -298,49 +278,6 @@ def test_the_table_of_errors_is_that_of_the_package():
     assert rows == {
         name: inspect.getdoc(getattr(bl, name)).splitlines()[0] for name in bl.errors.__all__
     }
-
-
-def test_the_signatures_of_the_api_pages_are_those_of_the_package(package):
-    compared = 0
-    for name in set(bl.__all__) - {"__version__"}:
-        thing, shown = getattr(bl, name), package[name].final_target
-        members = [(thing, shown)]
-        if inspect.isclass(thing):
-            members += [
-                (getattr(thing, own), shown.members[own])
-                for own in shown.members
-                if not own.startswith("_") and callable(getattr(thing, own, None))
-            ]
-        for real, page in members:
-            parameters = arguments_of(real)
-            if parameters is not None and (page.is_class or page.is_function):
-                assert shown_of(page) == parameters, page.path
-                compared += 1
-    assert compared > 50
-
-
-def shown_of(page):
-    return [
-        (p.name, p.required and not p.kind.value.startswith("variadic"))
-        for p in page.parameters
-        if p.name != "self"
-    ]
-
-
-def arguments_of(thing):
-    """Name of each parameter with whether it must be given; `None` where nobody calls it."""
-    if inspect.isclass(thing) and issubclass(thing, bl.BoardlotError | Enum):
-        return None
-    try:
-        parameters = inspect.signature(thing).parameters.values()
-    except ValueError:
-        return None
-    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return [
-        (p.name, p.default is p.empty and p.kind not in variadic)
-        for p in parameters
-        if p.name != "self"
-    ]
 
 
 def test_every_promise_has_a_row_that_names_its_tests():

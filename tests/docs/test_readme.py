@@ -8,7 +8,6 @@ import sys
 import boardlot as bl
 import documented
 import pytest
-from PIL import Image
 
 from .test_pages import DOCS, ROOT, blocks, compare
 
@@ -63,15 +62,6 @@ def test_a_picture_is_shown_and_small(picture):
     assert f"docs/pictures/{picture}" in README
     assert f"pictures/{picture}" in (DOCS / "index.md").read_text("utf-8")
     assert 1_000 < (DOCS / "pictures" / picture).stat().st_size <= 300_000
-
-
-def test_a_phone_draws_the_letters_of_the_pictures_with_nine_pixels():
-    terminal = (DOCS / "pictures" / "terminal.svg").read_text("utf-8")
-    width, font = re.findall(r'viewBox="0 0 (\d+) |font: (\d+)px', terminal)[:2]
-    assert int(font[1]) * 400 / int(width[0]) >= 9
-    # Twice as large as it is drawn, with letters of 11 pixels or more.
-    with Image.open(DOCS / "pictures" / "notebook.png") as picture:
-        assert picture.width <= 1000
 
 
 def test_the_readme_is_short():

@@ -2,7 +2,6 @@
 
 import socket
 
-import boardlot as bl
 from boardlot import doctor
 
 from ..support.service import StandInService
@@ -34,11 +33,6 @@ def states(findings):
 
 def failed(findings):
     return [step for step, state in states(findings).items() if state == "failed"]
-
-
-def logged_in(sandbox, scopes=None, store=None):
-    flow = bl.begin_login(sandbox.base_url, store=store or bl.MemoryStore())
-    return flow.finish(sandbox.authorize_demo_user(flow.url, scopes=scopes))
 
 
 def closed_port():

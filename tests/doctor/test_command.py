@@ -6,6 +6,7 @@ from contextlib import closing
 import pytest
 from boardlot.cli import main
 
+from ..support.certificates import authority
 from ..support.command_line import Service
 from ..support.proxy import Proxy
 from .findings import WAY, closed_port, served
@@ -34,8 +35,8 @@ def test_the_command_says_which_rate_limit_applies_and_how_much_is_free(service)
     assert "free now" in last
 
 
-def test_the_command_ends_with_1_where_a_step_failed(service, authority):
-    with served(authority.context(self_signed=True)) as server:
+def test_the_command_ends_with_1_where_a_step_failed(service):
+    with served(authority().context(self_signed=True)) as server:
         done = service.run("doctor", "--base-url", server.base_url)
     assert (done.returncode, done.stderr) == (1, b"failed: TLS\n")
     assert "failed   TLS" in done.stdout.decode()
@@ -51,13 +52,13 @@ def test_the_command_prints_rows_as_data(service, tmp_path):
     assert out.read_text().startswith("step,state,detail,hint\nsettings,ok,")
 
 
-def test_the_command_takes_a_proxy_and_certificates(service, authority):
+def test_the_command_takes_a_proxy_and_certificates(service):
     name = "service.invalid"
     with (
-        served(authority.context((name,))) as server,
+        served(authority().context((name,))) as server,
         Proxy(tunnels={f"{name}:443": server.port}) as proxy,
     ):
-        way = ["--base-url", f"https://{name}", "--ca-file", authority.ca_file]
+        way = ["--base-url", f"https://{name}", "--ca-file", authority().ca_file]
         rows = json.loads(
             service.run("doctor", *way, "--proxy", proxy.base_url, "--format", "json").stdout
         )

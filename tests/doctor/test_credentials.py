@@ -7,7 +7,8 @@ import pytest
 from boardlot import doctor
 
 from ..support.keys import uploaded_key
-from .findings import SECRET, WAY, closed_port, failed, found, logged_in, states
+from ..support.logins import demo_login
+from .findings import SECRET, WAY, closed_port, failed, found, states
 
 # A key
 
@@ -69,7 +70,7 @@ def test_a_key_is_checked_if_the_service_is_away():
 
 def test_a_login_is_described_and_accepted(sandbox, tmp_path):
     store = bl.EncryptedFileStore(tmp_path / "tokens", SECRET)
-    login = logged_in(sandbox, store=store)
+    login = demo_login(sandbox, store=store)
     findings = found(sandbox.base_url, auth=login)
     assert failed(findings) == []
     assert list(findings)[len(WAY) :] == ["credentials", "login", "token", "scopes"]
@@ -84,18 +85,20 @@ def test_a_login_is_described_and_accepted(sandbox, tmp_path):
 
 def test_what_the_scopes_do_not_open_is_reported(sandbox):
     account = sandbox.accounts["trade"][0]
-    trade = found(sandbox.base_url, auth=logged_in(sandbox, ["trade:read", f"accid:{account}"]))
+    trade = found(
+        sandbox.base_url, auth=demo_login(sandbox, scopes=["trade:read", f"accid:{account}"])
+    )
     assert failed(trade) == []
     assert "the service accepts the token, but not for this request" in trade["token"].detail
 
-    nothing = found(sandbox.base_url, auth=logged_in(sandbox, ["trade:write"]))
+    nothing = found(sandbox.base_url, auth=demo_login(sandbox, scopes=["trade:write"]))
     assert failed(nothing) == ["scopes"]
     assert "Log in again" in nothing["scopes"].hint
 
 
 def test_a_token_that_is_no_longer_valid_is_refreshed_and_a_revoked_login_found():
     with bl.Sandbox() as sandbox:
-        login = logged_in(sandbox)
+        login = demo_login(sandbox)
         sandbox.revoke_tokens()
         refreshed = found(sandbox.base_url, auth=login)
         sandbox.revoke_grants()
@@ -108,7 +111,7 @@ def test_a_token_that_is_no_longer_valid_is_refreshed_and_a_revoked_login_found(
 
 
 def test_a_login_that_was_forgotten_is_found(sandbox):
-    login = logged_in(sandbox)
+    login = demo_login(sandbox)
     login.logout()
     findings = found(sandbox.base_url, auth=login)
     assert failed(findings) == ["login"]

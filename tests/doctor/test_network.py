@@ -6,7 +6,7 @@ import socket
 import boardlot as bl
 import pytest
 
-from ..support.certificates import DAY, NOW
+from ..support.certificates import DAY, NOW, authority
 from ..support.proxy import Proxy
 from .findings import SECRET, WAY, closed_port, failed, found, served, states
 
@@ -82,9 +82,9 @@ def test_a_wrong_clock_is_found_and_the_key_still_accepted(offset, which):
 # TLS
 
 
-def test_a_trusted_certificate_is_accepted(authority):
-    with served(authority.context()) as server:
-        findings = found(server.base_url, ca_file=authority.ca_file)
+def test_a_trusted_certificate_is_accepted():
+    with served(authority().context()) as server:
+        findings = found(server.base_url, ca_file=authority().ca_file)
     assert failed(findings) == []
     assert findings["TLS"].detail == "the client accepts the certificate"
 
@@ -97,9 +97,9 @@ def test_a_trusted_certificate_is_accepted(authority):
         ({}, False, "UnknownIssuer", "--ca-file"),
     ],
 )
-def test_a_certificate_that_is_rejected_is_explained(wrong, trusted, said, advised, authority):
-    ca_file = authority.ca_file if trusted else None
-    with served(authority.context(**wrong)) as server:
+def test_a_certificate_that_is_rejected_is_explained(wrong, trusted, said, advised):
+    ca_file = authority().ca_file if trusted else None
+    with served(authority().context(**wrong)) as server:
         findings = found(server.base_url, ca_file=ca_file)
     assert failed(findings) == ["TLS"]
     assert said in findings["TLS"].detail and advised in findings["TLS"].hint
@@ -116,14 +116,14 @@ def test_what_speaks_no_tls_is_found():
 # The proxy
 
 
-def test_a_proxy_is_gone_through(authority):
+def test_a_proxy_is_gone_through():
     name = "service.invalid"
     with (
-        served(authority.context((name,))) as server,
+        served(authority().context((name,))) as server,
         Proxy(tunnels={f"{name}:443": server.port}) as proxy,
     ):
         address = f"http://user:{SECRET}@127.0.0.1:{proxy.port}"
-        findings = found(f"https://{name}", proxy=address, ca_file=authority.ca_file)
+        findings = found(f"https://{name}", proxy=address, ca_file=authority().ca_file)
     assert failed(findings) == []
     assert f"127.0.0.1, port {proxy.port}" in findings["proxy"].detail
     assert findings["name"].detail == f"the proxy resolves {name}"

@@ -17,6 +17,7 @@ from datetime import datetime, timedelta, timezone
 
 import boardlot as bl
 
+from ..support.logins import demo_login
 from ..support.operations import operations, plain
 from ..support.sandbox_process import Used, allow_many_files
 
@@ -50,8 +51,7 @@ class Soak:
     async def run(self, seconds, pause):
         self.end = time.monotonic() + seconds
         url = self.sandbox.base_url
-        flow = bl.begin_login(url, store=bl.MemoryStore())
-        login = flow.finish(self.sandbox.authorize_demo_user(flow.url))
+        login = demo_login(self.sandbox)
         self.sandbox.faults = bl.Faults(**FAULTS)
         async with (
             bl.AsyncClient(url, auth=self.key, **OPTIONS) as keyed,
