@@ -1,4 +1,4 @@
-"""The files of an archive: private, regular, and an error of the archive if one cannot be used."""
+"""The files of an archive and its exports: private, regular, whole, and never mixed up."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ import boardlot as bl
 import pytest
 
 from ..support.processes import full_disk
-from .service import HK
+from .service import HK, path_of
 
 POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="modes and limits of POSIX")
 
@@ -43,7 +43,6 @@ def test_an_archive_that_its_owner_shares_stays_shared(file, book, client):
 
 
 def test_a_path_that_is_too_long_is_an_error_of_the_archive(file, book, client, tmp_path):
-    pytest.importorskip("pyarrow")
     names = ["n" * 250, "/".join(["n" * 200] * 40)]
     for name in names:
         with pytest.raises(bl.StoreError), bl.Archive(tmp_path / name) as archive:
@@ -56,7 +55,6 @@ def test_a_path_that_is_too_long_is_an_error_of_the_archive(file, book, client, 
 
 @POSIX
 def test_a_full_disk_in_an_export_is_an_error_of_the_archive(file, book, client, tmp_path):
-    pytest.importorskip("pyarrow")
     book.put_fills(300)
     with bl.Archive(file) as archive:
         archive.update(client, fills=[HK])
@@ -89,3 +87,83 @@ def test_a_damaged_schema_is_an_error_of_the_archive(damage, file, book, client)
     with pytest.raises(bl.StoreError) as error, bl.Archive(file) as archive:
         archive.update(client, **lists)
     assert error.value.hint and str(error.value)
+
+
+parquet = pytest.importorskip("pyarrow.parquet")
+PLATES = ["HK.BK1", "HK.BK2", "HK.BK3"]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([None, 1, 2], [None, "1", "2"]),
+        ([1, "x", None], ["1", "x", None]),
+        ([[1], {"b": 2}, True], ["[1]", '{"b":2}', "true"]),
+    ],
+)
+def test_an_undeclared_field_is_text(values, expected, archive, book, client, tmp_path):
+    for plate, value in zip(PLATES, values, strict=True):
+        book.lists[path_of("plates", plate)] = [{"code": "HK.00001", "new": value}]
+    archive.update(client, plates=PLATES)
+    assert archive.export("plates", tmp_path / "plates.parquet") == 3
+    rows = parquet.read_table(tmp_path / "plates.parquet").to_pylist()
+    assert [row["new"] for row in rows] == expected
+
+
+def test_an_export_never_replaces_the_archive(file, book, client, tmp_path, monkeypatch):
+    book.put_fills(3)
+    with bl.Archive(file) as archive:
+        archive.update(client, fills=[HK])
+        (tmp_path / "link").symlink_to(file)
+        os.link(file, tmp_path / "hard")
+        monkeypatch.chdir(tmp_path)
+        beside = [f"archive.db-{end}" for end in ("wal", "shm", "journal")]
+        for path in [file, "archive.db", "./archive.db", *beside, "link", "hard"]:
+            with pytest.raises(bl.ConfigError, match="is the archive itself"):
+                archive.export("fills", path)
+        assert archive.fills(*HK) == book.expected()
+
+
+def test_a_link_at_the_name_of_a_temporary_file_is_not_followed(file, tmp_path, monkeypatch):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    monkeypatch.setattr("secrets.token_hex", lambda _: "guessed")
+    (tmp_path / ".fills.parquet.guessed.part").symlink_to(victim)
+    with bl.Archive(file) as archive, pytest.raises(bl.StoreError):
+        archive.export("fills", tmp_path / "fills.parquet")
+    assert victim.read_text() == "precious"
+
+
+def test_a_link_that_takes_the_place_of_a_temporary_file_is_not_followed(
+    file, tmp_path, monkeypatch
+):
+    """Other users who may write into the folder see the random name, too."""
+    victim, write = tmp_path / "victim", parquet.write_table
+    victim.write_text("precious")
+
+    def write_after_the_swap(table, where, **options):
+        (temporary,) = tmp_path.glob(".fills.parquet.*.part")
+        temporary.unlink()
+        temporary.symlink_to(victim)
+        write(table, where, **options)
+
+    monkeypatch.setattr(parquet, "write_table", write_after_the_swap)
+    with (
+        bl.Archive(file) as archive,
+        pytest.raises(bl.StoreError, match="only regular files are replaced"),
+    ):
+        archive.export("fills", tmp_path / "fills.parquet")
+    assert victim.read_text() == "precious"
+    assert {one.name for one in tmp_path.iterdir()} == {"victim", "archive.db"}
+
+
+def test_a_file_of_another_format_is_not_written_with_parquet(file, book, client, tmp_path):
+    book.put_fills(3)
+    with bl.Archive(file) as archive:
+        archive.update(client, fills=[HK])
+        for name in ("fills.csv", "fills.JSON", "fills.xlsx"):
+            with pytest.raises(bl.ConfigError, match=r"such as 'fills\.parquet'"):
+                archive.export("fills", tmp_path / name)
+            assert not (tmp_path / name).exists()
+        with pytest.raises(bl.ConfigError, match="did you mean 'fills'"):
+            archive.export("fill", tmp_path / "fills.parquet")

@@ -9,6 +9,8 @@ from multiprocessing import get_context
 import boardlot as bl
 import pytest
 
+from ..support.own_endpoints import KLINE
+
 dask = pytest.importorskip("dask")
 pytest.importorskip("distributed")
 np = pytest.importorskip("numpy")
@@ -256,3 +258,25 @@ def test_several_accounts_have_a_column_of_their_own(service, span, npartitions)
         service.client(), "fills_history", accounts, npartitions=2, trd_market="HK", **span
     )
     assert ids(keyed.compute(scheduler="synchronous")) == ids(fetched)
+
+
+KLINE_SYMBOLS = ["HK.00700", "HK.00005", "HK.00001"]
+
+
+def test_many_keys_of_a_declared_endpoint_are_a_frame(sandbox, client):
+    for number, symbol in enumerate(KLINE_SYMBOLS):
+        rows = [{"time": n + 1, "close": f"{number}.5", "volume": n} for n in range(150)]
+        sandbox.serve(KLINE, rows, symbol=symbol)
+    frame = boardlot_dask.from_keys(client, KLINE, KLINE_SYMBOLS, npartitions=2)
+    computed = frame.compute(scheduler="synchronous")
+    assert list(computed.columns) == ["symbol", "time", "open", "close", "volume"]
+    assert computed["symbol"].unique().tolist() == KLINE_SYMBOLS and len(computed) == 450
+    assert isinstance(computed["time"].dtype, pd.DatetimeTZDtype)
+    assert computed["volume"].dtype == "Int64"
+    assert frame.dtypes.to_dict() == computed.dtypes.to_dict()
+    # The same declaration has the same name, and another has not.
+    other = bl.Endpoint("kline", "GET", KLINE.path, record={"time": "seconds"})
+    again, others = (
+        boardlot_dask.from_keys(client, one, KLINE_SYMBOLS, npartitions=2) for one in (KLINE, other)
+    )
+    assert again._name == frame._name != others._name

@@ -2,7 +2,7 @@
 
 The service holds that page until the method has returned, so a method that waits for the page, or
 for a lock that its request holds, never returns: the child then ends itself with all stacks. See
-`test_reentrant`.
+`test_delivery`.
 """
 
 import asyncio
