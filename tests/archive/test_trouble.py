@@ -272,41 +272,6 @@ def test_a_server_with_too_many_connections_is_tried_again(address):
     assert error.value.retryable and "Close other connections" in error.value.hint
 
 
-@pytest.mark.parametrize(
-    ("code", "said", "retryable"),
-    [
-        *(("08006", "server runs", True), ("57P01", "server runs", True)),
-        *(("53100", "Free some space", True), ("53300", "Close other connections", True)),
-        *(("28P01", "Correct the user", False), ("3D000", "Correct the user", False)),
-        *(("42501", "permissions", False), ("42P01", "backup", False), ("25006", "primary", False)),
-        *(("40001", "Run the same update", True), ("22P02", "", False)),
-    ],
-)
-def test_a_hint_about_a_server_fits_the_code_of_its_error(address, code, said, retryable):
-    from psycopg import errors
-
-    with bl.Archive(address) as archive:
-        error = archive._database._error(errors.lookup(code)("the server's text"))
-    assert said in error.hint and bool(said) == bool(error.hint)
-    assert error.retryable == retryable
-
-
-def test_a_hint_about_a_file_fits_its_error(file):
-    import sqlite3
-
-    hints = {
-        "unable to open database file": "folder exists",
-        "database or disk is full": "Free some space",
-        "file is not a database": "backup",
-        "disk I/O error": "damaged",
-        "another error": "",
-    }
-    with bl.Archive(file) as archive:
-        for text, said in hints.items():
-            hint = archive._database._error(sqlite3.OperationalError(text)).hint
-            assert said in hint and bool(said) == bool(hint)
-
-
 def test_an_address_is_shown_as_host_port_and_database():
     pytest.importorskip("psycopg")
     with pytest.raises(bl.StoreError, match=r"archive postgresql://127\.0\.0\.1:1/db cannot"):

@@ -226,31 +226,6 @@ def test_every_public_name_has_its_place_in_the_api_pages():
     assert set(bl.__all__) - errors - {"__version__"} <= named
 
 
-@pytest.mark.parametrize(
-    ("page", "kinds"),
-    [
-        ("results", [bl.Records]),
-        ("pager", [bl.Pager]),
-        ("async-pager", [bl.AsyncPager]),
-        ("archive", [bl.Archive]),
-        ("api-key", [bl.ApiKey, bl.GeneratedKey]),
-        ("oauth", [bl.OAuth, bl.LoginFlow]),
-        ("oauth-app", [bl.OAuthApp, bl.AuthorizationRequest]),
-        ("stores", [bl.MemoryStore]),
-        ("sandbox", [bl.Sandbox]),
-        ("recorder", [bl.Recorder, bl.Replay]),
-        ("rate-limit", [bl.RateLimit]),
-    ],
-)
-def test_the_example_of_a_page_shows_every_method_and_attribute(page, kinds):
-    text = (DOCS / "api" / f"{page}.md").read_text(encoding="utf-8")
-    examples = "".join(block[3] for block in FENCE.findall(text))
-    for kind in kinds:
-        for name in dir(kind):
-            if not name.startswith("_"):
-                assert re.search(rf"\.{name}\b", examples), f"{kind.__name__}.{name}"
-
-
 @functools.cache
 def api():
     """The package as the API pages see it: read, not imported, as its libraries may be missing."""

@@ -1,15 +1,12 @@
 """The README's table is that of the benchmarks; pictures and versions are where they are named."""
 
-import os
 import re
-import subprocess
-import sys
 
 import boardlot as bl
 import documented
 import pytest
 
-from .test_pages import DOCS, ROOT, blocks, compare
+from .test_pages import DOCS, ROOT
 
 README = (ROOT / "README.md").read_text("utf-8")
 RESULTS = (ROOT / "benches" / "results.md").read_text("utf-8")
@@ -86,31 +83,6 @@ def test_every_method_links_to_its_guide_and_back():
     for method in methods:
         guide = documented.GUIDES.get(method, "service")
         assert f"[boardlot.Client.{method}]" in (DOCS / f"{guide}.md").read_text("utf-8"), method
-
-
-PASTED = [
-    (block, shown)
-    for block, shown in zip(
-        blocks(ROOT / "README.md"), blocks(ROOT / "README.md")[1:], strict=False
-    )
-    if block.language == "python"
-]
-
-
-@pytest.mark.parametrize(("block", "shown"), PASTED, ids=lambda block: f"line {block.line}")
-def test_a_snippet_works_when_it_is_pasted_into_the_interpreter(block, shown, tmp_path):
-    """Typed line by line, a block of code ends with an empty line."""
-    done = subprocess.run(
-        [sys.executable, "-i", "-q"],
-        input=block.source,
-        env={**os.environ, "PYTHON_BASIC_REPL": "1"},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert "Error" not in done.stderr, done.stderr
-    compare(shown.source, done.stdout, f"README.md:{block.line}")
 
 
 def test_the_docs_in_the_package_are_those_of_the_site():

@@ -197,14 +197,6 @@ def test_an_invalid_date_is_named():
         drawn(plots.dividends, [paid("soon")])
 
 
-@pytest.mark.parametrize(("background", "seventh"), [("white", "#000000"), ("#111111", "#ffffff")])
-def test_no_line_has_the_colour_of_a_dark_background(background, seventh):
-    axes = figure.Figure(figsize=(8, 5)).add_subplot(facecolor=background)
-    many = [paid("2026/09/29", symbol=f"US.{code}", currency="USD") for code in "ABCDEFG"]
-    plots.dividends(many, axes)
-    assert axes.lines[6].get_color() == seventh
-
-
 # Positions
 
 

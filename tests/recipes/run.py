@@ -17,6 +17,7 @@ from pathlib import Path
 import boardlot as bl
 
 from ..support import unusual_fills as unusual
+from ..support.keys import uploaded_key
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "docs" / name for name in ("cookbook.md", "frameworks.md")]
@@ -149,12 +150,9 @@ NUMBERS = {
 
 
 def profile(sandbox, home):
-    key = bl.generate_key()
     folder = home / "boardlot"
     folder.mkdir(mode=0o700)
-    (folder / "key.pem").touch(mode=0o600)
-    (folder / "key.pem").write_text(key.private_pem)
-    key_id = sandbox.upload_key(key.public_pem)
+    key_id, _ = uploaded_key(sandbox, folder)
     (folder / "config.toml").write_text(
         f'[profiles.live]\nbase_url = "{sandbox.base_url}"\n'
         f'auth = {{ kind = "api_key", key_id = {json.dumps(key_id)}, private_key = "key.pem" }}\n'
