@@ -1,4 +1,4 @@
-"""Reports about other clients: subclasses, long URLs, second imports, few descriptors."""
+"""Reports about other clients: subclasses, long URLs, second imports, no descriptors, no folder."""
 
 import sys
 
@@ -75,4 +75,22 @@ def test_without_descriptors_a_call_fails_with_an_error(free):
             pass
         """,
         free,
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder that is in use is not removed there")
+def test_a_working_directory_that_was_removed_is_named(tmp_path):
+    run_python(
+        """
+        import os, sys
+        import boardlot as bl
+
+        os.chdir(sys.argv[1])
+        os.rmdir(sys.argv[1])
+        try:
+            bl.Archive("a.db")
+        except bl.ConfigError as error:
+            assert "the working directory was removed" in str(error)
+        """,
+        tmp_path,
     )
