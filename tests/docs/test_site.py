@@ -19,6 +19,25 @@ from .test_pages import DOCS, PAGES, ROOT
 
 SITE = ROOT / "site"
 ADDRESS = "https://boardlot.example.com/"
+# Elements that reach beyond the window, except within what scrolls or is cut by itself.
+TOO_WIDE = """
+const width = document.documentElement.clientWidth;
+const cut = element => ["auto", "scroll", "hidden", "clip"].includes(
+  getComputedStyle(element).overflowX) || getComputedStyle(element).position === "fixed";
+const wide = [...document.querySelectorAll("body *")].filter(element => {
+  if (element.getBoundingClientRect().right <= width + 1) return false;
+  for (let one = element; one && one !== document.body; one = one.parentElement)
+    if (cut(one)) return false;
+  return true;
+});
+const scrolls = document.documentElement.scrollWidth > width;
+return [scrolls, wide.map(element => element.outerHTML.slice(0, 80))];
+"""
+# Cells that are unreadable strips: four times as high as wide.
+STRIPS = """
+return [...document.querySelectorAll(".md-typeset td")].filter(
+  cell => cell.clientHeight > 4 * cell.clientWidth).map(cell => cell.innerText.slice(0, 60));
+"""
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +118,23 @@ def test_pages_show_the_version_and_load_nothing_from_other_hosts(site):
 def test_a_method_leads_to_its_guide(site):
     text = (site / "api" / "clients" / "index.html").read_text("utf-8")
     assert re.search(r"See also:</strong> <a[^>]* href=\"?../../paging/", text)
+
+
+@pytest.mark.slow  # Every page four times.
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_scrolls_sideways_and_tables_are_readable(address, browser, width, scheme):
+    browser.emulate(width, 900, scheme)
+    seen = 0
+    for page in pages():
+        browser.get(address + page)
+        assert browser.execute_script("return document.body.dataset.mdColorScheme") == (
+            "slate" if scheme == "dark" else "default"
+        )
+        assert browser.execute_script(TOO_WIDE) == [False, []], page
+        assert browser.execute_script(STRIPS) == [], page
+        seen += 1
+    assert seen == len(list(pages()))
 
 
 def test_the_cheat_sheet_prints_on_one_page(address, browser):

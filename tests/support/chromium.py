@@ -38,6 +38,13 @@ class Browser(webdriver.Chrome):
         with patch.dict(os.environ, {"no_proxy": "localhost,127.0.0.1"}):
             super().__init__(options, service)
 
+    def emulate(self, width, height, scheme):
+        """Draws pages as on a screen of this size, whose user prefers light or dark."""
+        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        self.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
     def all(self, selector):
         return self.find_elements(By.CSS_SELECTOR, selector)
 
