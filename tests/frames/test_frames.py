@@ -75,6 +75,17 @@ def test_pandas_data_can_be_written_to():
     assert kept.to_pandas().loc[0].tolist() == [1.0, 1.0]
 
 
+def test_exact_decimals():
+    rows = [{"price": "0.1"}, {"price": "123456789012345678.0000000001"}, {"price": ""}]
+    kept = records(*rows, kinds={"price": "decimal"})
+    prices = kept.to_pandas(decimals="decimal")["price"]
+    assert prices[0] == Decimal("0.1") and prices[2] is None
+    assert prices.sum() == Decimal("123456789012345678.1000000001")
+    assert (prices * prices)[0] == Decimal("0.01")
+    strings = kept.to_pandas(decimals="string")["price"]
+    assert strings.tolist() == ["0.1", "123456789012345678.0000000001", ""]
+
+
 def test_polars_types_without_pyarrow(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     frame = records(*ROWS).to_polars()
