@@ -20,7 +20,7 @@ import boardlot as bl
 
 from ..support.addresses import port_of
 from ..support.certificates import authority
-from ..support.clients import MODES, settled
+from ..support.clients import MODES, settled, stream
 from ..support.operations import operations, plain
 from ..support.stores import DictStore
 from ..support.threads import wait_until
@@ -261,15 +261,6 @@ class CaseRun:
         took = self.world.clock.seconds - self.begun
         self.slowest = max(self.slowest, took)
         assert took < DEADLINE + 1, f"hung for {took:.1f} s"
-
-
-async def stream(pager):
-    if hasattr(pager, "__aiter__"):
-        async for row in pager:
-            yield row
-    else:
-        for row in pager:
-            yield row
 
 
 def run_case(case, world):
