@@ -7,6 +7,7 @@ import pickle
 import re
 import sqlite3
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import boardlot as bl
 import pytest
@@ -36,28 +37,24 @@ def test_security_45_a_second_writer_waits(target, book, client):
             go.wait()
 
     book.before_page = hold
-    reports = []
 
     def update():
         with bl.Archive(target) as archive:
-            reports.append(archive.update(client, fills=[HK]))
+            return archive.update(client, fills=[HK]).new
 
-    threads = [threading.Thread(target=update) for _ in range(2)]
-    threads[0].start()
-    assert started.wait(60)
-    threads[1].start()
-    with bl.Archive(target, wait=0.1) as archive:
-        with pytest.raises(bl.StoreError, match="being updated by another process") as error:
-            archive.update(client, fills=[HK])
-        assert error.value.retryable
-        assert archive.fills(*HK) == []
-    book.before_page = None
-    go.set()
-    for thread in threads:
-        thread.join(60)
-    assert sorted(report.new for report in reports) == [0, 120]
-    with bl.Archive(target) as archive:
-        assert archive.fills(*HK) == book.expected()
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(update)
+        assert started.wait(60)
+        second = pool.submit(update)
+        with bl.Archive(target, wait=0.1) as archive:
+            with pytest.raises(bl.StoreError, match="being updated by another process") as error:
+                archive.update(client, fills=[HK])
+            assert error.value.retryable
+            assert archive.fills(*HK) == []
+            book.before_page = None
+            go.set()
+            assert (first.result(), second.result()) == (120, 0)
+            assert archive.fills(*HK) == book.expected()
 
 
 @POSIX
