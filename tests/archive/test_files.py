@@ -60,10 +60,7 @@ def test_a_full_disk_in_an_export_is_an_error_of_the_archive(file, book, client,
         archive.update(client, fills=[HK])
         archive.export("fills", tmp_path / "fills.parquet")
         before = (tmp_path / "fills.parquet").read_bytes()
-        with (
-            full_disk(1_000),
-            pytest.raises(bl.StoreError, match="parquet cannot be written"),
-        ):
+        with full_disk(1_000), pytest.raises(bl.StoreError, match="parquet cannot be written"):
             archive.export("fills", tmp_path / "fills.parquet")
     assert (tmp_path / "fills.parquet").read_bytes() == before
     assert not list(tmp_path.glob("*.part"))

@@ -235,12 +235,7 @@ def ids(calendar):
 
 @pytest.mark.parametrize(
     ("price", "shown"),
-    [
-        (1234.56789012, "1234.56789012"),
-        (1e-8, "0.00000001"),
-        (1e22, f"{10**22}"),
-        (65e3, "65000"),
-    ],
+    [(1234.56789012, "1234.56789012"), (1e-8, "0.00000001"), (1e22, f"{10**22}"), (65e3, "65000")],
 )
 def test_a_price_has_all_its_digits_in_icalendar(price, shown):
     (event, *_) = events(fetched({**IPO, "list_price": price}))

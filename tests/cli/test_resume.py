@@ -272,10 +272,7 @@ def test_what_the_service_rejects_is_not_to_be_resumed(live, tmp_path, monkeypat
     assert "resume" not in done.err
 
 
-@pytest.mark.parametrize(
-    ("out", "advice"),
-    [("f.csv", ""), ("f", ", and --out as csv or jsonl")],
-)
+@pytest.mark.parametrize(("out", "advice"), [("f.csv", ""), ("f", ", and --out as csv or jsonl")])
 def test_the_advice_to_resume_asks_for_what_is_missing(live, sandbox, out, advice, tmp_path):
     sandbox.faults = bl.Faults(drop_rate=1.0)
     said = live(*CALL, "--out", str(tmp_path / out)).said

@@ -196,8 +196,7 @@ def test_a_proxy_that_is_not_there_is_found():
 
 
 @pytest.mark.parametrize(
-    "url",
-    [f"user:{SECRET}/x@proxy:3128", f"http://user:{SECRET}@proxy:99999", f"{SECRET}#x@proxy"],
+    "url", [f"user:{SECRET}/x@proxy:3128", f"http://user:{SECRET}@proxy:99999", f"{SECRET}#x@proxy"]
 )
 def test_a_proxy_whose_url_is_not_valid_is_a_finding_without_its_password(monkeypatch, url):
     assert failed(found("https://service.invalid", proxy=url)) in (["settings"], ["proxy"])
@@ -221,8 +220,7 @@ def test_a_proxy_of_the_environment_is_named_but_not_used(url, sandbox, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "kind"),
-    [("Ed25519", "Ed25519;"), ("RSA-SHA256", "RSA-SHA256 with 3,072 bits;")],
+    ("algorithm", "kind"), [("Ed25519", "Ed25519;"), ("RSA-SHA256", "RSA-SHA256 with 3,072 bits;")]
 )
 def test_a_key_is_described_and_accepted(algorithm, kind, sandbox, tmp_path):
     key_id, file = uploaded_key(sandbox, tmp_path, algorithm)

@@ -143,10 +143,7 @@ def written_to_excel(printed, home):
 
 
 # Files that run against unusual fills, and whether their numbers are those by hand.
-NUMBERS = {
-    "to_excel.py": written_to_excel,
-    "ibis_query.py": printed_by_ibis,
-}
+NUMBERS = {"to_excel.py": written_to_excel, "ibis_query.py": printed_by_ibis}
 
 
 def profile(sandbox, home):

@@ -111,7 +111,4 @@ OWN_PLATE = Endpoint(
     paging="next_key",
     arguments={"limit": "integer"},
 )
-CANDLES_PAGED = (
-    ("paging", DateRange(next="extra.next_time")),
-    ("rows", "data.kline_list"),
-)
+CANDLES_PAGED = (("paging", DateRange(next="extra.next_time")), ("rows", "data.kline_list"))
