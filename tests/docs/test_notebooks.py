@@ -18,8 +18,10 @@ notebooks = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.ste
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path_factory, monkeypatch):
-    """Keeps the remains of killed kernels in a folder of pytest's."""
-    monkeypatch.setenv("TMPDIR", str(tmp_path_factory.mktemp("temporary")))
+    """Keeps the remains of killed kernels, and what kernels keep at home, in a folder of pytest's."""
+    folder = str(tmp_path_factory.mktemp("temporary"))
+    for name in ("TMPDIR", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"):
+        monkeypatch.setenv(name, folder)
 
 
 def code(notebook):

@@ -50,6 +50,7 @@ class Service:
         self.environment = {
             **os.environ,
             "XDG_CONFIG_HOME": str(folder),
+            "XDG_STATE_HOME": str(folder / "state"),
             "PYTHONIOENCODING": "utf-8",
             "TERM": "xterm-256color",
         }
