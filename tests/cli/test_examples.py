@@ -9,6 +9,7 @@ import sys
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import boardlot as bl
 import click
 import pytest
 from boardlot.cli import application as app
@@ -146,6 +147,18 @@ def test_a_recipe_runs(command, run):
         pytest.importorskip("pyarrow")
         run(*(line for line in COMMANDS if line.endswith("--out fills.parquet")))
     assert run(command).strip() or "--out" in command
+
+
+@pytest.mark.parametrize("command", [one for one in COMMANDS if one.startswith("boardlot")])
+def test_a_recipe_fails_in_an_outage_and_leaves_no_file(command, service, run, tmp_path):
+    service.sandbox.faults = bl.Faults(error_rate=1.0)
+    try:
+        if "jq " in command:
+            need("jq")
+        run(f"{command} | cat", status=1)
+        assert not [*tmp_path.glob("*.parquet"), *tmp_path.glob("*.csv")]
+    finally:
+        service.sandbox.faults = None
 
 
 def titled(title):

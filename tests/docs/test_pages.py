@@ -102,6 +102,25 @@ def test_page(page, runs, home):
         assert [timeless(printed) for printed in again] == [timeless(printed) for printed in first]
 
 
+# In the short form, the pages with recipes.
+@pytest.mark.parametrize(
+    "page",
+    [
+        page if page.stem in ("cookbook", "archive") else pytest.param(page, marks=pytest.mark.slow)
+        for page in PAGES
+        if "\nsandbox = bl.Sandbox(" in page.read_text("utf-8")
+    ],
+    ids=lambda page: page.stem,
+)
+def test_a_page_fails_in_an_outage_and_runs_after_it(page, home, monkeypatch):
+    with monkeypatch.context() as during, bl.Sandbox(seed=7) as sandbox:
+        sandbox.faults = bl.Faults(error_rate=1.0)
+        during.setattr(bl, "Sandbox", lambda **_: sandbox)
+        with pytest.raises(bl.BoardlotError):
+            run_page(page, home)
+    run_page(page, home)
+
+
 def timeless(printed):
     """The output without times, durations and ports: all else is the same in each run."""
     return TIME.sub("0", printed)
