@@ -17,7 +17,7 @@ HINTS = {
     "ServiceError": "Call again later; report the error if it persists.",
     "AuthenticationError": "Check the key id and that its public key was uploaded, or check the token.",
     "ClockSkewError": "Check this machine's clock, that the uploaded key is the one that signs, and that you do not send too many requests.",
-    "PermissionDenied": "Log in again with more scopes, or use another account or key.",
+    "PermissionDenied": "Log in again and allow what is missing on the consent page, or use another account or key.",
     "RateLimited": "Send fewer requests: set `rate_limit`.",
     "OAuthError": "Start the login again.",
     "LoginRequired": "Log in again: run `boardlot login`, or call `boardlot.login(base_url)`.",

@@ -172,7 +172,11 @@ def pandas_frame(columns: Any) -> pandas.DataFrame:
     names = table.column_names
     table = table.select([place for place in range(len(names)) if place not in nullable])
     # `self_destruct` frees each column as it is converted, so that not all data is in memory twice.
-    frame: pandas.DataFrame = table.to_pandas(date_as_object=False, self_destruct=True)
+    # Arrow's threads need the interpreter for it: up to version 3.13, CPython ends them when the
+    # program exits, and pyarrow would wait for them forever. It is not faster with them.
+    frame: pandas.DataFrame = table.to_pandas(
+        date_as_object=False, self_destruct=True, use_threads=False
+    )
     del table
     if len(nullable) > CONCAT_THRESHOLD:
         # Inserting takes as long as the frame is wide: this many at once are joined at once.

@@ -131,7 +131,12 @@ pub fn transport_error(
 /// Advice on a failed connection, if its error tells more than its class. The texts are those of
 /// rustls and of the HTTP library, whose types are private or behind several others.
 fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
-    const KNOWN: [(&str, &str); 13] = [
+    const KNOWN: [(&str, &str); 14] = [
+        (
+            "Connection refused",
+            "No server is listening there: check the host and the port of the base URL, and the proxy. \
+             `boardlot doctor` checks each stage.",
+        ),
         (
             "CaUsedAsEndEntity",
             "The server uses the certificate of an authority (CA:TRUE) as its own, which `ca_file` does not \

@@ -23,10 +23,7 @@ use pyo3::prelude::*;
 mod _core {
     use pyo3::{exceptions::PyImportError, ffi, prelude::*};
 
-    use super::{
-        interpreter::callback::{Invoke, import},
-        interpreter::shutdown_gate::ExitHandler,
-    };
+    use super::interpreter::callback::{Invoke, import};
 
     #[pymodule_export]
     use super::{
@@ -88,12 +85,11 @@ mod _core {
         super::credentials::stores::add_to(module)?;
         // Importing `collections.abc` would load more of the standard library.
         let sequence = import(py, "_collections_abc")?.getattr("Sequence")?;
-        sequence.invoke_method("register", (module.getattr("Records")?,))?;
-        ExitHandler::register(py)
+        sequence.invoke_method("register", (module.getattr("Records")?,)).map(drop)
     }
 
     /// Returns true if this is the interpreter that the process began with. What exists once per
-    /// process, such as the gate that its exit closes, can belong to one only.
+    /// process, such as the objects in a `fork_safe_cell`, can belong to one only.
     #[expect(unsafe_code, reason = "PyO3 has no function for it")]
     fn is_main_interpreter(_py: Python<'_>) -> bool {
         // SAFETY: this thread is attached to an interpreter, which the first function returns.

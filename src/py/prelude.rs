@@ -11,7 +11,6 @@ pub(crate) use super::interpreter::fork_safe_cell::intern;
 pub use super::interpreter::{
     callback::{Invoke, import},
     errors::{OrRaise, raise, wrong_type},
-    shutdown_gate::detach,
     texts::text_of,
 };
 pub use crate::error::{Error, Result};

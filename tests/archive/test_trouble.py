@@ -144,7 +144,7 @@ def test_another_format_is_rejected_and_left_as_it_is(target, version):
 def test_a_missing_folder_and_invalid_targets_are_clear_errors(tmp_path):
     with pytest.raises(bl.StoreError, match="cannot be used: unable to open") as error:
         bl.Archive(tmp_path / "no" / "such" / "archive.db")
-    assert "folder exists" in error.value.hint
+    assert "does not exist: create it" in error.value.hint
     for target in ("", b"x", None, 5, "a\0b", "\ud800"):
         with pytest.raises(bl.ConfigError, match="target is"):
             bl.Archive(target)

@@ -10,7 +10,7 @@ import pytest
 from boardlot._support.cell_format import escaped
 
 from ..support.command_line import COMMAND, TEXT_FORMATS, in_a_terminal
-from ..support.paged_service import cursor_of
+from ..support.paged_service import PagedList, cursor_of
 from ..support.service import StandInService, response
 
 CALL = ["fills", "1", "HK"]
@@ -87,6 +87,23 @@ def test_csv_has_every_field_of_its_first_page_and_says_which_came_too_late(run,
     ]
     assert done.err.count("the field late first appeared after the header was written") == 1
     assert f"wrote 3 rows to {out}" in done.said
+
+
+@pytest.mark.parametrize("columns", [[], ["--columns", "n,code"]])
+@pytest.mark.parametrize("format_", ["csv", "json", "jsonl", "parquet", "table"])
+def test_rows_that_follow_an_empty_page_of_undeclared_fields_are_written(
+    format_, columns, boardlot, tmp_path
+):
+    out = tmp_path / "plate"
+    options = ["--format", format_, "--out", out, *columns]
+    with StandInService(PagedList("plate_stocks", [0, 2, 1])) as server:
+        done = boardlot("--base-url", server.base_url, "plate", "HK.BK1001", *options)
+    assert done.status == 0 and "wrote 3 rows" in done.said
+    if format_ == "csv":
+        names, *rows = csv.reader(out.read_text().splitlines())
+        assert (sorted(names), len(rows)) == (["code", "n"], 3)
+    if format_ != "parquet":
+        assert out.read_bytes().count(b"HK.0000") == 3
 
 
 def test_names_given_twice_and_odd_names_are_valid_json(run):

@@ -18,7 +18,7 @@ notebooks = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.ste
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path_factory, monkeypatch):
-    """Keeps what kernels leave, and what they keep at home, in a folder of pytest's."""
+    """Keeps what kernels leave, at home and when they are killed, in a folder of pytest's."""
     folder = str(tmp_path_factory.mktemp("temporary"))
     for name in ("TMPDIR", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"):
         monkeypatch.setenv(name, folder)

@@ -15,7 +15,7 @@ class Lingering:
 lingering = Lingering()
 """
 
-# The code of the caller's, which takes longer than an exit waits for it.
+# The code of the caller's, which never returns.
 SLOW = {
     "constructor": """
         class Row:
@@ -108,14 +108,6 @@ start()
 ODD = {
     "a first import in a handler": """
         atexit.register(begin)
-    """,
-    "handlers that ran early": """
-        begin()
-        atexit._run_exitfuncs()
-        client.server_time()
-        late = threading.Thread(target=client.server_time)
-        late.start()
-        late.join()
     """,
     "a finalizer that waits for a thread": """
         begin()

@@ -3,7 +3,7 @@
 import selectors
 import socket
 
-from .service import StandInService, reset
+from .service import StandInService, reset, shut_down
 
 
 class Proxy(StandInService):
@@ -39,10 +39,10 @@ class Proxy(StandInService):
                 if way == "silent":
                     self._silenced.add(connection)
                 elif way == "closed":
-                    connection.shutdown(socket.SHUT_RDWR)
+                    shut_down(connection)
                 else:
                     reset(connection)
-                    connection.shutdown(socket.SHUT_RD)
+                    socket.socket.shutdown(connection, socket.SHUT_RD)
         return len(ended)
 
     def _converse(self, connection):

@@ -375,7 +375,8 @@ def read_chunks(stream):
 def shut_down(connection):
     """Ends the wait of a thread that reads or writes."""
     with contextlib.suppress(OSError):
-        connection.shutdown(socket.SHUT_RDWR)
+        # After its own one, an `SSLSocket` would read what has arrived without decrypting it.
+        socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 def reset(connection):

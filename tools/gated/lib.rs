@@ -1,11 +1,10 @@
-//! `#[gated]`: functions that Python calls, as by PyO3's `#[pymethods]` and `#[pyfunction]`. Each enters the
-//! gate to the interpreter before anything else, raises no `StopIteration` of the caller's code, and says what to
-//! write if it is called with wrong arguments.
+//! `#[gated]`: functions that Python calls, as by PyO3's `#[pymethods]` and `#[pyfunction]`. Each survives the
+//! end of its thread, raises no `StopIteration` of the caller's code, and says what to write if it is called with
+//! wrong arguments.
 //!
 //! Python calls the functions of `#[pymethods]` and `#[pyfunction]` on any thread, and it stops a thread
-//! wherever it is when the program exits. So each of them has to be counted at the gate of
-//! `src/py/interpreter/shutdown_gate.rs`. And each may run code of the caller's, such as an `__eq__`; see
-//! `src/py/interpreter/callback.rs`. Written by hand, both would be forgotten.
+//! wherever it is when the program exits: see `src/py/interpreter/thread_end.rs`. And each may run code of the
+//! caller's, such as an `__eq__`: see `src/py/interpreter/callback.rs`. Written by hand, both would be forgotten.
 
 mod arguments;
 
@@ -126,7 +125,7 @@ impl Function {
         if name == "__traverse__" {
             return TokenTree::Group(body.clone());
         }
-        let mut gated = parsed("let _entered = crate::py::interpreter::shutdown_gate::enter();");
+        let mut gated = parsed("crate::py::interpreter::thread_end::register();");
         let can_raise = self.result.iter().any(|token| is_word(token, "PyResult"));
         if can_raise && !RAISE_STOP_ITERATION.contains(&name) {
             let mut closure = parsed("||");

@@ -3,6 +3,7 @@ and the errors for names that do not exist, with the nearest one that does."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, TypeVar
@@ -47,6 +48,7 @@ OF_FRAMES = frozenset(
      "plot", "apply", "map", "sum", "mean", "to_csv", "to_json", "to_parquet", "to_excel",
      "write_csv", "write_parquet"}
 )  # fmt: skip
+ALL_ROWS = frozenset({"collect", "fetchall", "read", "to_dicts", "to_list", "tolist"})
 OF_LISTS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "reverse", "update"})
 
 
@@ -80,11 +82,14 @@ def _nearest(name: str, known: list[str]) -> str:
     if name.removeprefix("get_").removeprefix("list_").removeprefix("fetch_") in UNDOCUMENTED:
         return (
             "; the service documents no list of accounts, no balances, and orders and positions of "
-            "simulated trading and crypto alone"
+            "simulated trading and crypto alone: `sim_positions`, `sim_orders`, `crypto_orders`"
         )
-    if found := did_you_mean(name, known) or _of_command(name):
-        return found
-    if any(part in ABSENT for part in name.split("_")):
+    return did_you_mean(name, known) or _of_command(name) or not_documented(name)
+
+
+def not_documented(name: str) -> str:
+    """Says of a name that other clients have what the service does not document."""
+    if any(part in ABSENT for part in re.split("[_-]", name)):
         return "; the service documents no prices, no streams and no placing of orders"
     return ""
 
@@ -119,11 +124,16 @@ def _instead(rows: object, name: str) -> str:
     if name in OF_FRAMES:
         return f"; frames have it: call `{wait}to_pandas()` or `{wait}to_polars()` first"
     if isinstance(rows, _core.Records):
-        if name in OF_LISTS:
-            return "; records cannot be changed: `to_dicts()` returns a list that can"
-        if name in {field.name for field in rows.schema}:
-            return f"; it is a field: write `records[0][{name!r}]`, or `to_pandas()[{name!r}]`"
-    return did_you_mean(name, known)
+        return _of_records(rows, name) or did_you_mean(name, known)
+    return f"; call `{wait}all()`" if name in ALL_ROWS else did_you_mean(name, known)
+
+
+def _of_records(records: _core.Records[Any], name: str) -> str:
+    if name in OF_LISTS:
+        return "; records cannot be changed: `to_dicts()` returns a list that can"
+    if name in {field.name for field in records.schema}:
+        return f"; it is a field: write `records[0][{name!r}]`, or `to_pandas()[{name!r}]`"
+    return ""
 
 
 def missing_name(module: str, known: Iterable[str], name: str) -> AttributeError:

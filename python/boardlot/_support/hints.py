@@ -19,6 +19,7 @@ BEARER_REJECTED = "The token is unknown, expired or revoked: get a new one for t
 LOGIN_REJECTED = (
     "The token was rejected and could not be refreshed: run `boardlot login` for this base URL."
 )
+LOGIN_AGAIN = "Log in again: run `boardlot --profile {profile} login`."
 MORE_SCOPES = "Log in again and allow it on the consent page, if you need it."
 CREDENTIALS_FILE = "Check that the file exists and that you can read it."
 

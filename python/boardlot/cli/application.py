@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -22,7 +23,14 @@ from boardlot.cli.commands import endpoints
 from boardlot.cli.options import global_options
 from boardlot.cli.output.terminal import coloured, note, write
 from boardlot.cli.settings import Settings
-from boardlot.errors import ApiError, AuthenticationError, BoardlotError, ConfigError, StoreError
+from boardlot.errors import (
+    ApiError,
+    AuthenticationError,
+    BoardlotError,
+    ConfigError,
+    LoginRequired,
+    StoreError,
+)
 
 # The module of each command in `boardlot.cli.commands`, where it has its own name, and its line in
 # the list of commands: a module is loaded only when its command is called. The commands of the
@@ -209,6 +217,9 @@ def _hint_of(error: BoardlotError, settings: Settings) -> str:
         return hints.NO_CREDENTIALS
     if isinstance(error, StoreError) and "the keychain cannot be used" in str(error):
         return hints.LOCKED_KEYCHAIN
+    if isinstance(error, LoginRequired) and settings.profile_name:
+        # It keeps the store of the profile, and the client that is registered.
+        return hints.LOGIN_AGAIN.format(profile=shlex.quote(settings.profile_name))
     return error.hint
 
 

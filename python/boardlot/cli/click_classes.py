@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from boardlot._support.clients import did_you_mean
+from boardlot._support.clients import did_you_mean, not_documented
 from boardlot.cli.options import global_options
 from boardlot.cli.output.terminal import logged_requests
 from boardlot.cli.settings import OUTPUT_OPTIONS, Settings
@@ -49,6 +49,16 @@ class Command(click.Command):
             if settings.verbose:
                 ctx.with_resource(logged_requests(settings))
         return super().invoke(ctx)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except (click.NoSuchOption, click.MissingParameter) as error:
+            # Arguments have no names on the command line.
+            if not self.examples or not any(isinstance(one, Argument) for one in self.params):
+                raise
+            text = f"{error.format_message()} Write it as in `{self.examples[0]}`."
+            raise click.UsageError(text, error.ctx) from None
 
     def _check_output(self, ctx: click.Context, settings: Settings) -> None:
         """Reject options about the output that would have no effect."""
@@ -121,7 +131,7 @@ class CommandGroup(click.Group):
                 nearest = (
                     f"; did you mean '{ctx.command_path} --help'?"
                     if lower == "help"
-                    else did_you_mean(args[0], known)
+                    else did_you_mean(args[0], known) or not_documented(lower)
                 )
                 ctx.fail(f"{args[0]!r} is not a command of {ctx.command_path}{nearest}")
         return super().resolve_command(ctx, args)

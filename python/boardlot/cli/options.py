@@ -62,7 +62,7 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
             "--passphrase-file",
             metavar="FILE",
             type=file,
-            help="File with the passphrase of --store or --key-file; default: ask.",
+            help="File with the passphrase of --store or the key; default: ask if there is one.",
         ),
         option(
             "--passphrase-command",

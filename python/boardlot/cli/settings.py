@@ -39,7 +39,7 @@ class Format(NamedTuple):
         return resolve_name(f"boardlot.cli.output.{self.writer}")(*arguments, **named)
 
 
-# Each format, with its description in docs/command-line.md.
+# Each format below a line that describes it, of which `make generate` makes the table of the docs.
 FORMATS = {
     # for reading: as wide as the terminal; in a pipe or a file nothing is truncated
     "table": Format(".txt", "formats:Table"),

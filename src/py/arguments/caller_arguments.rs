@@ -188,7 +188,7 @@ impl UserPath for Option<PathBuf> {
 
 /// The contents of the regular file with this path, without a byte order mark.
 pub fn file_contents(py: Python<'_>, name: &str, path: &Path) -> PyResult<Vec<u8>> {
-    let content = detach(py, || atomic_file::check_regular(path).and_then(|()| fs::read(path)));
+    let content = py.detach(|| atomic_file::check_regular(path).and_then(|()| fs::read(path)));
     let content = content.map_err(|error| {
         raise(py, Error::config(format!("{name} {}: {error}", shown_path(path))))
     })?;

@@ -1,10 +1,6 @@
 //! Waiting for a future on the calling thread, detached from the interpreter.
 
-use std::{
-    future::Future,
-    pin::{Pin, pin},
-    time::Duration,
-};
+use std::{future::Future, pin::Pin, time::Duration};
 
 use crate::py::prelude::*;
 use crate::{
@@ -13,7 +9,7 @@ use crate::{
     os::process::on_behalf_of,
     py::{
         hooks::{logging, observer},
-        interpreter::shutdown_gate,
+        interpreter::attachment,
     },
 };
 
@@ -41,8 +37,10 @@ pub fn block_in<T: Send>(
     let (mut outcome, mut slot) = (None, Some(slot));
     let waited = {
         let mut take = || slot.take().map_or_else(PoolSlot::shared, |slot| slot());
-        let future = pin!(async { outcome = Some(future.await) });
-        wait(py, &mut take, future, &on_poll)?
+        // On the heap: where CPython ends a thread without unwinding, its stack is freed, and the runtime's
+        // threads may still refer to what is pinned.
+        let mut future = Box::pin(async { outcome = Some(future.await) });
+        wait(py, &mut take, future.as_mut(), &on_poll)?
     };
     match waited {
         Ok(slot) => slot.release(outcome.as_ref().is_some_and(left_nothing_running)),
@@ -66,7 +64,7 @@ fn wait(
     mut future: Pin<&mut (dyn Future<Output = ()> + Send)>,
     on_poll: &dyn Fn(Python<'_>) -> PyResult<()>,
 ) -> PyResult<Result<PoolSlot>> {
-    let taken = shutdown_gate::detach(py, || {
+    let taken = py.detach(|| {
         let mut slot = slot()?;
         let is_ready = slot.wait(SIGNAL_POLL, &mut future).is_some();
         Ok((slot, is_ready))
@@ -77,11 +75,11 @@ fn wait(
     };
     while !is_ready {
         let polled = || py.check_signals().and_then(|()| on_poll(py));
-        if let Err(error) = shutdown_gate::in_interrupted_call(polled) {
+        if let Err(error) = attachment::in_interrupted_call(polled) {
             slot.release(false);
             return Err(error);
         }
-        is_ready = shutdown_gate::detach(py, || slot.wait(SIGNAL_POLL, &mut future).is_some());
+        is_ready = py.detach(|| slot.wait(SIGNAL_POLL, &mut future).is_some());
     }
     Ok(Ok(slot))
 }

@@ -44,7 +44,7 @@ impl Recorder {
     /// cannot be stored, such as on a full disk.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let Cassette::Recorder(recorder) = self.cassette.as_ref() else { return Ok(()) };
-        detach(py, || recorder.close()).or_raise(py)
+        py.detach(|| recorder.close()).or_raise(py)
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {

@@ -106,7 +106,7 @@ pub fn build_client(
     let (credentials, object) = auth.map(|auth| (auth.credentials, auth.object)).unzip();
     let base = BaseUrl::parse(&base_url).or_raise(py)?;
     // It may read a file for each authority that the system trusts.
-    let core = detach(py, || Core::new(base, credentials, transport)).or_raise(py)?;
+    let core = py.detach(|| Core::new(base, credentials, transport)).or_raise(py)?;
     let referents = strong_refs.into_iter().map(Py::into_any).chain(object.flatten()).collect();
     Ok((core, observer, referents))
 }

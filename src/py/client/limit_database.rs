@@ -10,7 +10,7 @@ use crate::{
     http::redact_named_secrets,
     os::callback_pool,
     py::interpreter::{
-        shutdown_gate::attach,
+        attachment::attach,
         weak_ref::{StrongRef, WeakRef},
     },
     shared_limit::{Allowance, Change, Reserved, State, Storage, boot_nanos},

@@ -37,7 +37,7 @@ pub fn record_texts(
     let rows = records.get().rows();
     let owned =
         |record: StoredRecord<'_>| (record.identity, record.digest, record.text.into_owned());
-    detach(py, || Ok(rows.to_stored(&identity, &ignored)?.into_iter().map(owned).collect()))
+    py.detach(|| Ok(rows.to_stored(&identity, &ignored)?.into_iter().map(owned).collect()))
         .or_raise(py)
 }
 
@@ -51,7 +51,7 @@ pub fn fill_rows(py: Python<'_>, records: &Bound<'_, Records>) -> PyResult<Vec<F
     let rows = records.get().rows();
     let owned =
         |fill: StoredFill<'_>| (fill.identity, fill.updated, fill.code, fill.text.into_owned());
-    detach(py, || Ok(rows.to_stored_fills()?.into_iter().map(owned).collect())).or_raise(py)
+    py.detach(|| Ok(rows.to_stored_fills()?.into_iter().map(owned).collect())).or_raise(py)
 }
 
 /// The records of a call to the method with this name, made of stored texts. Checks the arguments as
@@ -115,7 +115,7 @@ fn scanned_pages(
 
 fn scanned(py: Python<'_>, scanning: Scanning) -> PyResult<PageSlice> {
     let wait = || process::runtime()?.block_on(scanning).map_err(|error| Error::aborted(&error));
-    let (_text, page) = detach(py, wait).or_raise(py)?;
+    let (_text, page) = py.detach(wait).or_raise(py)?;
     page.or_raise(py)
 }
 

@@ -10,7 +10,7 @@ use crate::{
     profile::{self, ChangeError, Profile, ProfileAuth},
     py::{
         arguments::caller_arguments::text,
-        interpreter::{files::os_error, shutdown_gate::with_interpreter},
+        interpreter::{attachment::with_interpreter, files::os_error},
     },
 };
 
@@ -62,10 +62,10 @@ fn change(
     py: Python<'_>,
     change: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<PathBuf, ChangeError> + Send,
 ) -> PyResult<PathBuf> {
-    let (changed, raised) = detach(py, || {
+    let (changed, raised) = py.detach(|| {
         let mut raised = None;
         let changed = change(&mut || {
-            raised = with_interpreter(|py| py.check_signals()).err();
+            raised = with_interpreter(|py| py.check_signals()).and_then(Result::err);
             raised.is_some()
         });
         (changed, raised)

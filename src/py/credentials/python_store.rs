@@ -18,7 +18,7 @@ use crate::{
     error::ErrorKind,
     os::process::PerProcess,
     py::interpreter::{
-        shutdown_gate::with_one_thread_state,
+        attachment::with_one_thread_state,
         weak_ref::{StrongRef, WeakRef},
     },
 };

@@ -77,7 +77,7 @@ impl GeneratedKey {
     /// The private key as PEM, encrypted with a password.
     fn _encrypted_pem<'py>(&self, password: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
         let (py, password) = (password.py(), secret_text("password", password)?);
-        let encrypted = detach(py, || encrypted(&self.private_pem, password.as_bytes()));
+        let encrypted = py.detach(|| encrypted(&self.private_pem, password.as_bytes()));
         encrypted.map(|pem| PyString::new(py, &pem)).or_raise(py)
     }
 

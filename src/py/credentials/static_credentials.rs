@@ -51,7 +51,7 @@ impl ApiKey {
         path: PathBuf,
         password: Option<&[u8]>,
     ) -> PyResult<Self> {
-        let (bytes, readable_by_others) = detach(py, || read_key_file(&path)).or_raise(py)?;
+        let (bytes, readable_by_others) = py.detach(|| read_key_file(&path)).or_raise(py)?;
         let key = read_key(py, bytes, password)?;
         let api_key = ApiKey::from_key(key_id, key).or_raise(py)?;
         if readable_by_others {
@@ -182,7 +182,7 @@ fn read_key(
     password: Option<&[u8]>,
 ) -> PyResult<KeyPair> {
     let Some(password) = password else {
-        return detach(py, || KeyPair::read(&bytes, None)).or_raise(py);
+        return py.detach(|| KeyPair::read(&bytes, None)).or_raise(py);
     };
     let password = Zeroizing::new(password.to_vec());
     block(py, blocking(move || KeyPair::read(&bytes, Some(&password))))
@@ -199,7 +199,10 @@ fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
     let or = if shown.starts_with('(') { secret } else { "" };
     let refuse = |error: std::io::Error| {
         let expected = format!("expected the file of a private key{or}");
-        Error::config(format!("private_key {shown} cannot be read: {error}; {expected}"))
+        Error::config(format!("private_key {shown} cannot be read: {error}; {expected}")).with_advice(
+            "A relative path starts at the working directory. `boardlot keygen FILE` makes a new key."
+                .to_owned(),
+        )
     };
     let metadata = std::fs::metadata(path).map_err(refuse)?;
     if !metadata.is_file() || metadata.len() > KEY_FILE_MAX_BYTES {

@@ -12,7 +12,7 @@ use crate::{
     py::{
         calls::blocking::SIGNAL_POLL,
         interpreter::{
-            shutdown_gate::{attach, with_interpreter},
+            attachment::{attach, with_interpreter},
             weak_ref::WeakRef,
         },
     },
@@ -29,7 +29,7 @@ thread_local! {
 /// unchanged.
 pub fn call_store<T: Send>(py: Python<'_>, call: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
     RAISED.take();
-    let outcome = detach(py, || {
+    let outcome = py.detach(|| {
         SIGNALS_CHECKED.set(Some(Instant::now()));
         let outcome = call();
         SIGNALS_CHECKED.take();
@@ -66,9 +66,10 @@ pub fn check_signals() -> Result<()> {
         return Ok(());
     }
     SIGNALS_CHECKED.set(Some(Instant::now()));
-    with_interpreter(|py| {
+    let checked = with_interpreter(|py| {
         py.check_signals().map_err(|error| store_error(py, "waiting for the lock", error))
-    })
+    });
+    checked.unwrap_or(Ok(()))
 }
 
 /// The core's error for an exception that Python code raised.

@@ -22,8 +22,8 @@ use crate::{
     py::{
         arguments::request_arguments::headers,
         interpreter::{
+            attachment::{self, attach},
             caller_context::CallerContext,
-            shutdown_gate::{self, attach},
             weak_ref::{StrongRef, WeakRef},
         },
     },
@@ -34,7 +34,7 @@ static HAS_HOOKS: AtomicBool = AtomicBool::new(false);
 
 /// The origin of a call that starts now; without the caller if no observer would ask for it.
 pub fn origin(py: Python<'_>) -> PyResult<Origin> {
-    let (is_nested, refreshing) = (shutdown_gate::is_nested(), process::refreshing());
+    let (is_nested, refreshing) = (attachment::is_nested(), process::refreshing());
     if !HAS_HOOKS.load(Ordering::Relaxed) && !logging::is_enabled() {
         return Ok(Origin { caller: None, is_nested, refreshing });
     }

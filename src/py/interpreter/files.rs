@@ -21,7 +21,7 @@ const EEXIST: i32 = 17;
 #[gated]
 #[pyo3(name = "_replace_file", signature = (new, path, force = true))]
 pub fn replace_file(py: Python<'_>, new: PathBuf, path: PathBuf, force: bool) -> PyResult<()> {
-    detach(py, || atomic_file::complete(&new, &path, force))
+    py.detach(|| atomic_file::complete(&new, &path, force))
         .map_err(|error| os_error(py, &path, &error))
 }
 
@@ -29,7 +29,7 @@ pub fn replace_file(py: Python<'_>, new: PathBuf, path: PathBuf, force: bool) ->
 #[gated]
 #[pyo3(name = "_remove_file")]
 pub fn remove_file(py: Python<'_>, path: PathBuf) -> PyResult<()> {
-    detach(py, || atomic_file::remove(&path)).map_err(|error| os_error(py, &path, &error))
+    py.detach(|| atomic_file::remove(&path)).map_err(|error| os_error(py, &path, &error))
 }
 
 /// The path with the home folder for a `~` at its start.
@@ -77,7 +77,7 @@ pub struct FileLock(Mutex<Option<LockFile>>);
 impl FileLock {
     #[new]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        match detach(py, || LockFile::acquire(&path)) {
+        match py.detach(|| LockFile::acquire(&path)) {
             Ok(Some(lock)) => Ok(FileLock(Mutex::new(Some(lock)))),
             Ok(None) => Err(PyBlockingIOError::new_err("is locked by another process")),
             Err(error) => Err(os_error(py, &path, &error)),

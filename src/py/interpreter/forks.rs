@@ -27,7 +27,7 @@ fn is_inside() -> bool {
 
 fn enter_sqlite(py: Python<'_>) {
     if !SQLITE.try_enter() {
-        detach(py, || SQLITE.enter());
+        py.detach(|| SQLITE.enter());
     }
 }
 
@@ -90,7 +90,7 @@ mod handlers {
         if is_inside() {
             SQLITE.leave();
         }
-        detach(py, || SQLITE.close(TIMEOUT));
+        py.detach(|| SQLITE.close(TIMEOUT));
     }
 
     /// Lets others enter again: this thread has forked.

@@ -3,6 +3,7 @@
 #[cfg(not(system_allocator))]
 pub mod allocator;
 pub mod arrow_call;
+pub mod attachment;
 pub mod callback;
 pub mod caller_context;
 pub mod errors;
@@ -10,7 +11,6 @@ pub mod files;
 pub mod fork_safe_cell;
 pub mod forks;
 pub mod notifier;
-pub mod shutdown_gate;
 pub mod signals;
 pub mod texts;
 pub mod thread_end;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use super::shutdown_gate::with_interpreter;
+use super::attachment::with_interpreter;
 use crate::os::process::PerProcess;
 use crate::py::prelude::*;
 
@@ -40,7 +40,8 @@ impl Notifier {
         self.not_empty.notify_one();
     }
 
-    fn run(&self) -> ! {
+    /// Runs until the program exits.
+    fn run(&self) {
         loop {
             let wakes = {
                 let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,7 +50,10 @@ impl Notifier {
                 }
                 std::mem::take(&mut *pending)
             };
-            with_interpreter(|py| wakes.into_iter().for_each(|wake| wake.wake(py)));
+            let woken = with_interpreter(|py| wakes.into_iter().for_each(|wake| wake.wake(py)));
+            if woken.is_none() {
+                return;
+            }
         }
     }
 }

@@ -122,7 +122,7 @@ pub fn register_client<'py>(
         check_redirect_uri("redirect_uris", uri).or_raise(py)?;
     }
     let options = transport_options(py, Some(timeout), proxy, ca_file)?;
-    let transport = detach(py, || Transport::new(base, options)).or_raise(py)?;
+    let transport = py.detach(|| Transport::new(base, options)).or_raise(py)?;
     let work = async move { register(&transport, &uris, &client_name, confidential).await };
     block(py, work).map(Registration)
 }

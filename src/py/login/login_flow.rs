@@ -175,7 +175,7 @@ pub fn login<'py>(
         ca_file,
         None,
     )?;
-    let opened = open_browser && detach(py, || flow.open_browser());
+    let opened = open_browser && py.detach(|| flow.open_browser());
     let prompt = if opened { None } else { Some(Prompt::show(py, flow.clone())?) };
     let core = block_in(py, PoolSlot::shared, wait(flow), |py| {
         prompt.as_ref().map_or(Ok(()), |prompt| prompt.poll(py))

@@ -157,7 +157,7 @@ fn new_base<'py>(
     };
     let transport = transport_options(py, Some(timeout), proxy.clone(), ca_file.clone())?;
     let options = AppOptions { client_id, client_secret, redirect_uri, store: shared, transport };
-    let app = Arc::new(detach(py, || App::new(base, options)).or_raise(py)?);
+    let app = Arc::new(py.detach(|| App::new(base, options)).or_raise(py)?);
     let connection = Connection { timeout, proxy, ca_file };
     Ok(OAuthAppBase { app, store, connection })
 }

@@ -17,7 +17,7 @@ use crate::py::prelude::*;
 use crate::{
     decode::{ColumnOptions, Columns, PageSlice, StreamColumns},
     pages::exhausted,
-    py::interpreter::{arrow_call::Released, shutdown_gate::attach_consumer},
+    py::interpreter::{arrow_call::Released, attachment::attach_consumer},
 };
 
 /// The remaining pages of a pager. A page is received when the consumer takes its batch: what it does not
@@ -59,7 +59,7 @@ pub fn stream_capsule<'py>(
         let schema = first.finish_like(&columns, 1)?.schema();
         Ok((columns, schema))
     };
-    let found: Result<_> = detach(py, schema_of);
+    let found: Result<_> = py.detach(schema_of);
     let found = found.map_err(|error| state.with_checkpoint(py, raise(py, error)));
     let (columns, schema) = found?;
     let pager = Released::new(ReadPager {
@@ -105,7 +105,7 @@ impl PageReader {
             let columns = columns_of(&self.pager.state, &self.pager.view, Some(slice))?;
             columns.finish_like(&self.columns, number)
         };
-        let batch: Result<RecordBatch> = detach(py, batch);
+        let batch: Result<RecordBatch> = py.detach(batch);
         batch.map(Some).or_raise(py)
     }
 }

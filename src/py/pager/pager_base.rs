@@ -28,7 +28,7 @@ use crate::{
             call::{Call, CallMode, Finish, Start},
             progress::Progress,
         },
-        interpreter::shutdown_gate::attach,
+        interpreter::attachment::attach,
         rows::{
             arrow::ArrowStream,
             frame::{ARROW, FrameLibrary, FrameTarget, PANDAS, POLARS},

@@ -24,7 +24,7 @@ use crate::{
             operation::Operation,
             progress::CountFn,
         },
-        interpreter::{callback::no_stop_iteration, errors::is_own, shutdown_gate},
+        interpreter::{attachment, callback::no_stop_iteration, errors::is_own},
         rows::{frame::FrameTarget, records::Records},
     },
 };
@@ -193,7 +193,7 @@ impl PagerState {
         if let Ok(locked) = fetcher.clone().try_lock_owned() {
             return Ok(ready(locked).boxed());
         }
-        if shutdown_gate::is_in_callback() {
+        if attachment::is_in_callback() {
             return Err(in_use(py));
         }
         let mut lock = fetcher.lock_owned().boxed();

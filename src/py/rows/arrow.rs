@@ -25,7 +25,7 @@ impl ArrowStream {
     /// signals; an interrupt stops the work.
     pub fn of_rows(py: Python<'_>, rows: &Rows, options: ColumnOptions) -> PyResult<Self> {
         if rows.byte_length() <= SHORT_BYTES {
-            let stream = detach(py, || Self::of(rows.columns(options, || true)?));
+            let stream = py.detach(|| Self::of(rows.columns(options, || true)?));
             return stream.or_raise(py);
         }
         let wanted = Arc::new(());

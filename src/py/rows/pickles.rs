@@ -36,7 +36,7 @@ pub fn pickle<'py>(this: &Bound<'py, Records>) -> PyResult<Pickle<'py>> {
     });
     let names = rows.selection().map(|all| all.names().map(str::to_owned).collect());
     let names = (rows.key_name().map(str::to_owned), names);
-    let pages = detach(py, || rows.to_portable());
+    let pages = py.detach(|| rows.to_portable());
     let dicts = records.kept().made(py, rows)?;
     let function = import(py, "boardlot._core")?.getattr(intern!(py, "_records_of_pickle"))?;
     let arguments = (pages, fields.collect(), names, records.errors_ref(py));
@@ -89,7 +89,7 @@ pub fn records_of_pickle(
         let selection = names.1.map(|names| Selection::new(names, std::iter::empty()));
         Ok(rows.restricted_to(selection.transpose()?))
     };
-    let rows: Rows = detach(py, read).map_err(|error: Error| raise(py, error))?;
+    let rows: Rows = py.detach(read).map_err(|error: Error| raise(py, error))?;
     register_encoder(py)?;
     let builders = RowBuilderPool::new(RowSpec::dicts(rows.selection()));
     Ok(Records::new(py, rows, builders, errors))

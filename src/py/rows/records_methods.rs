@@ -237,7 +237,7 @@ impl Records {
     /// The service's JSON text of the list: its own values, whatever became of the dicts. `json.dumps` and
     /// orjson write lists alone: pass them `list(records)`.
     fn to_json(&self, py: Python<'_>) -> PyResult<String> {
-        let text = detach(py, || match (self.rows.key_name(), self.rows.selection()) {
+        let text = py.detach(|| match (self.rows.key_name(), self.rows.selection()) {
             (None, None) => {
                 Ok(self.rows.iter().map(|row| row.text()).collect::<Vec<_>>().join(","))
             }
@@ -303,17 +303,17 @@ impl Records {
     /// these names.
     #[pyo3(signature = (names = None))]
     fn _json(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Vec<String>> {
-        detach(py, || self.rows.to_json(names.as_deref())).or_raise(py)
+        py.detach(|| self.rows.to_json(names.as_deref())).or_raise(py)
     }
 
     /// The fields with these names in each record, as text; None for null and missing ones.
     fn _texts(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Vec<Vec<Option<String>>>> {
-        detach(py, || self.rows.to_texts(&names)).or_raise(py)
+        py.detach(|| self.rows.to_texts(&names)).or_raise(py)
     }
 
     /// The names of the declared fields, then of all others in the order of their first appearance.
     fn _names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        detach(py, || self.rows.field_names()).or_raise(py)
+        py.detach(|| self.rows.field_names()).or_raise(py)
     }
 
     /// The columns with these options, as an object with the PyCapsule interface.

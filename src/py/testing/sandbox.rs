@@ -91,7 +91,7 @@ impl Sandbox {
             faults: faults.map(|faults| faults.get().0.clone()).unwrap_or_default(),
         };
         let runtime = runtime().or_raise(py)?;
-        detach(py, || sandbox::Sandbox::start(options, runtime.handle())).map(Sandbox).or_raise(py)
+        py.detach(|| sandbox::Sandbox::start(options, runtime.handle())).map(Sandbox).or_raise(py)
     }
 
     /// The base URL, such as `http://127.0.0.1:40123`.
@@ -263,12 +263,12 @@ impl Sandbox {
     /// Restores the initial state: forgets rows of `serve` and `put`, planned failures, requests, nonces,
     /// clients and logins, but not keys.
     fn reset(&self, py: Python<'_>) {
-        detach(py, || self.0.reset());
+        py.detach(|| self.0.reset());
     }
 
     /// Stops listening and closes all connections.
     fn close(&self, py: Python<'_>) {
-        detach(py, || self.0.stop());
+        py.detach(|| self.0.stop());
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
@@ -300,7 +300,7 @@ impl Sandbox {
 
     fn new_key<'py>(&self, py: Python<'py>, algorithm: &str) -> PyResult<Bound<'py, PyAny>> {
         let (private, public) = Algorithm::parse(algorithm)
-            .and_then(|algorithm| detach(py, || generate(algorithm, 2048)))
+            .and_then(|algorithm| py.detach(|| generate(algorithm, 2048)))
             .or_raise(py)?;
         let key_id = self.upload_key(py, &public)?;
         py.get_type::<ApiKey>().invoke((key_id, private.as_str()))

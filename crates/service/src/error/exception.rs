@@ -68,7 +68,7 @@ exception_classes! {
         "Check this machine's clock, that the uploaded key is the one that signs, and that \
          you do not send too many requests.";
     PermissionDenied: ApiError =>
-        "Log in again with more scopes, or use another account or key.";
+        "Log in again and allow what is missing on the consent page, or use another account or key.";
     RateLimited: ApiError =>
         "Send fewer requests: set `rate_limit`.";
     OAuthError: BoardlotError =>

@@ -319,6 +319,9 @@ impl Error {
                 retry_after: Some(wait),
                 ..
             }) => format!("Wait {} s, or set `rate_limit`.", wait.as_secs()),
+            ErrorKind::OAuth { error, .. } if error == "invalid_client" => {
+                "Pass the client id and the client secret of the registration.".into()
+            }
             ErrorKind::OAuth { error, .. } if error == "invalid_request" => {
                 "Pass the full address that the browser was redirected to, or start the login again."
                     .into()

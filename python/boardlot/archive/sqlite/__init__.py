@@ -132,6 +132,8 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
                 hint="Wait until it has finished, or end it.",
             )
         hint = next((hint for part, hint in HINTS.items() if part in text), "")
+        if self.path and not self.path.parent.is_dir():
+            hint = f"The folder {self.path.parent} does not exist: create it."
         return store_error(self.name, f"cannot be used: {text}", hint=hint)
 
     def _check_file(self) -> None:
@@ -235,7 +237,8 @@ HINTS = {
     "I/O error": "Check that the disk is neither full nor damaged: what was stored is kept.",
     "full": "Free some space and run the same update again: nothing that was stored is lost.",
     "readonly": "The file is read-only: make it writable to update the archive.",
-    "not a database": "It is not an archive, or it was damaged: restore it from a backup.",
+    "not a database": "It is not an archive: name a new file, such as fills.db. One that was "
+    "damaged has to be restored from a backup.",
     "malformed": "It was damaged: restore it from a backup.",
     "has no column": f"Part of it is missing: it was damaged. {RESTORE}",
     "no such": f"Part of it is missing: it was damaged. {RESTORE}",

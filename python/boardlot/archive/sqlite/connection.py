@@ -117,7 +117,7 @@ def run_query(
             raise interrupts[0] from None
         if isinstance(error, ConfigError):
             raise
-        hint = "A query can read, but nothing else." if "not authorized" in str(error) else ""
+        hint = next((hint for part, hint in HINTS.items() if part in str(error)), "")
         raise ConfigError(f"the query failed: {error}", hint=hint) from error
     finally:
         connection.reset()
@@ -143,3 +143,10 @@ def _watch(interrupts: list[BaseException]) -> Generator[int, None, None]:
         except BaseException as interrupt:
             interrupts.append(interrupt)
             yield 1
+
+
+HINTS = {
+    "not authorized": "A query can read, but nothing else.",
+    "no such table": "`select name from sqlite_master where type = 'view'` lists the views.",
+    "no such column": "`select * from VIEW limit 1` shows the columns of a view.",
+}

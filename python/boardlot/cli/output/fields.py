@@ -44,9 +44,12 @@ class Fields:
         self._reported: set[str] = set()
 
     def names_for(self, page: Rows) -> list[str]:
-        """The names, fixed by the first page."""
+        """The names, fixed by the first page that has some: a page without rows may have none."""
         if self.names is None:
-            self.names = self.checked(page) or names_of(page)
+            names = self.checked(page) or names_of(page)
+            if not names_of(page):
+                return names
+            self.names = names
         if self.selected is None:
             self._report_new(page, self.names)
         return self.names

@@ -30,7 +30,7 @@ class Writer:
         self._file, self._fields = file, fields
 
     def write(self, page: Any) -> None:
-        """Write a page of rows, `Records` or a list of dicts."""
+        """Write a page of rows, `Records` or a list of dicts; it may have no rows, nor names."""
         raise NotImplementedError
 
     def end(self) -> None:
@@ -134,7 +134,7 @@ class Csv(Writer):
         lines = _Lines()
         # Before Python 3.13, a cell is quoted for the characters of the line's end alone.
         rows = csv.writer(lines, lineterminator="\r\n")
-        if not self._started:
+        if names and not self._started:
             rows.writerow(self._visible(names))
             self._started = True
         rows.writerows(map(self._visible, _text_rows(page, names)))
