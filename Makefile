@@ -126,8 +126,8 @@ test-long: $(BIN)/.built system-packages ## The long forms of the tests: an hour
 	$(BIN)/pytest -m slow --ignore tests/packaging
 
 archive-histories: $(BIN)/.built system-packages ## Random histories of archives against a model: an hour.
-	$(BIN)/python -m tests.archive.histories sqlite 10000
-	$(BIN)/python -m tests.archive.histories postgres 2000
+	BOARDLOT_TEST_HISTORIES=10000 $(BIN)/pytest tests/archive/test_model.py -k histories_are
+	BOARDLOT_TEST_HISTORIES=2000 $(BIN)/pytest tests/archive/test_model.py -k histories_in_postgresql
 
 # After tests were added or have become much faster or slower, on a machine that does nothing else.
 durations: $(BIN)/.built system-packages ## Runs the tests and records how long each file takes.

@@ -57,6 +57,16 @@ def sandbox(request):
         yield running
 
 
+@pytest.fixture(scope="module")
+def client(sandbox, tmp_path_factory):
+    """A client of it that can be sent to other processes: its key is in a file."""
+    from .support.keys import uploaded_key
+
+    auth = bl.ApiKey(*uploaded_key(sandbox, tmp_path_factory.mktemp("key")))
+    with bl.Client(sandbox.base_url, auth=auth) as running:
+        yield running
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
     # The modules that tests import live to the end. To look for garbage among them again and again

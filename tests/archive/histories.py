@@ -4,18 +4,14 @@ Between the steps, the service gets new, late and amended fills, its plate chang
 set. The steps are updates, some of them cancelled, failing or several at once, another service, a
 follower, reading through, closing and opening; in PostgreSQL, its connections are terminated too.
 
-`python -m tests.archive.histories sqlite COUNT` runs so many, and so does `postgres`, with a server
-of its own.
+`BOARDLOT_TEST_HISTORIES` is how many `test_model` runs.
 """
 
 import asyncio
 import contextlib
 import random
-import sys
-import tempfile
 from collections import Counter
 from datetime import timedelta
-from pathlib import Path
 
 import boardlot as bl
 
@@ -277,28 +273,3 @@ def terminating(address):
 
     with psycopg.connect(address, autocommit=True) as connection:
         yield lambda: terminate_all(connection)
-
-
-def main(database, count):
-    done = Counter()
-    with contextlib.ExitStack() as running:
-        if database == "postgres":
-            from ..support.postgres import Postgres
-
-            server = running.enter_context(Postgres())
-        for start in range(0, count, TOGETHER):
-            seeds = range(start, min(count, start + TOGETHER))
-            if database == "postgres":
-                address = server.address()
-                with terminating(address) as terminate:
-                    done += run(seeds, address, terminate)
-                server.spare(address)
-            else:
-                with tempfile.TemporaryDirectory() as folder:
-                    done += run(seeds, str(Path(folder) / "archive.db"))
-            print(f"{seeds.stop} histories, no difference from the model", flush=True)
-    print(*(f"{name}: {times}" for name, times in sorted(done.items())), sep="\n")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))

@@ -6,6 +6,7 @@ import threading
 import time
 from urllib.parse import parse_qsl
 
+from ..support.paged_service import page
 from ..support.service import StandInService, response
 
 HK = ("281756", "HK")
@@ -88,8 +89,7 @@ class Book:
             return self._plate(received)
         rows = self.lists.get(path, [])
         if path.startswith("/api/v1/crypto/"):
-            data = {"orders": rows, "page_flag": "", "completed": True}
-            return response({"code": 0, "msg": "success", "data": data})
+            return page("crypto_orders", rows, None)
         name = NAMES.get(path.rpartition("/")[2], "list")
         data = {name: rows}
         if name == "dividend_list":
@@ -110,20 +110,15 @@ class Book:
         begin = int(asked["page_flag"] or 0)
         if self.before_page is not None:
             self.before_page(begin // self.page)
-        over = begin + self.page >= len(found)
-        rows = found[begin : begin + self.page]
-        flag = "" if over else str(begin + self.page)
-        return response(
-            {"s": "ok", "d": {"order_fills": rows, "page_flag": flag, "completed": over}}
-        )
+        return self._page("fills_history", found, begin)
 
     def _plate(self, received):
         rows = self.lists.get(received.path, [])
-        begin = int(json.loads(received.body)["next_key"] or 0)
-        more = begin + self.page < len(rows)
-        pagination = {"has_more": more, "next_key": str(begin + self.page) if more else "-1"}
-        data = {"stock_list": rows[begin : begin + self.page]}
-        return response({"code": 0, "data": data, "pagination": pagination})
+        return self._page("plate_stocks", rows, int(json.loads(received.body)["next_key"] or 0))
+
+    def _page(self, method, rows, begin):
+        end = begin + self.page
+        return page(method, rows[begin:end], str(end) if end < len(rows) else None)
 
 
 def path_of(name, key):
@@ -169,31 +164,3 @@ def terminate_all(connection):
         "select pg_terminate_backend(pid, 10000) from pg_stat_activity"
         " where datname = current_database() and pid <> pg_backend_pid()"
     )
-
-
-class Steps:
-    """Calls of functions while `counting`; `at` runs before the call of number `number`."""
-
-    def __init__(self, monkeypatch, functions, at):
-        self.counting, self.count, self.number, self._at = False, 0, 0, at
-        for owner, name in functions:
-            monkeypatch.setattr(owner, name, self._counted(getattr(owner, name)))
-
-    def _counted(self, function):
-        def counted(*arguments, **named):
-            if self.counting:
-                self.count += 1
-                if self.count == self.number:
-                    self.counting = False
-                    self._at()
-            return function(*arguments, **named)
-
-        return counted
-
-    def start(self, number):
-        self.counting, self.count, self.number = True, 0, number
-
-    def end(self):
-        """True if there was a call of that number."""
-        self.counting = False
-        return self.count >= self.number

@@ -10,6 +10,7 @@ import pytest
 from .service import DAY, HK, HOUR, PLATE, fill, path_of, unavailable
 
 YEAR = 365 * DAY
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 # What a service may mean by a range.
 BOUNDS = list(itertools.product((True, False), repeat=2))
 
@@ -63,9 +64,9 @@ def test_a_gap_is_filled_with_both_of_its_borders(file, book, client, service, b
         book.ahead = 2 * 3600.0
         with bl.Client(service.base_url, max_retries=0) as later:
             archive.update(later, fills=[HK], since=start)
-            ((first, last),) = archive._database.read(
-                "select min(end_at), max(start_at) from coverage"
-            )
+            ((start, end),) = archive.gaps(*HK)
+            assert timedelta(minutes=59) < end - start < timedelta(minutes=61)
+            first, last = ((at - EPOCH) // timedelta(microseconds=1) for at in (start, end))
             book.fills[HK] = [
                 fill(n, at) for n, at in enumerate((first, first + 1, last - 1, last))
             ]
@@ -136,6 +137,9 @@ def test_what_is_unread_and_where_gaps_end_is_shown_by_the_services_clock(archiv
     assert archive.check(unread=hour) == []
     found = archive.check(unread=timedelta(0))
     assert {finding.list for finding in found if finding.kind == "unread"} == set(lists)
+    for wrong in (5, timedelta(days=-1)):
+        with pytest.raises(bl.ConfigError):
+            archive.check(unread=wrong)
     # An update that has stopped midway has not read up to now.
     with archive._database.transaction() as transaction:
         start, end = now - 2 * HOUR, now + 9 * HOUR

@@ -1,16 +1,14 @@
-"""The files of an archive: private, regular, and an error of the archive if one cannot be used."""
+"""The files of an archive and its exports: private, regular, whole, and never mixed up."""
 
 import contextlib
 import os
-import shutil
 import sqlite3
 import stat
-from functools import partial
 
 import boardlot as bl
 import pytest
 
-from ..support.processes import run_python
+from ..support.processes import full_disk
 from .service import HK, path_of
 
 POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="modes and limits of POSIX")
@@ -44,16 +42,7 @@ def test_an_archive_that_its_owner_shares_stays_shared(file, book, client):
         assert {mode_of(path) for path in file.parent.iterdir()} == {0o640}
 
 
-def test_an_archive_that_was_not_opened_is_one_error_alone():
-    made = bl.Archive.__new__(bl.Archive)
-    for arguments, error in (({"target": 5}, bl.ConfigError), ({}, TypeError)):
-        with pytest.raises(error):
-            made.__init__(**arguments)
-        assert repr(made) == "<Archive>"
-
-
 def test_a_path_that_is_too_long_is_an_error_of_the_archive(file, book, client, tmp_path):
-    pytest.importorskip("pyarrow")
     names = ["n" * 250, "/".join(["n" * 200] * 40)]
     for name in names:
         with pytest.raises(bl.StoreError), bl.Archive(tmp_path / name) as archive:
@@ -66,90 +55,112 @@ def test_a_path_that_is_too_long_is_an_error_of_the_archive(file, book, client, 
 
 @POSIX
 def test_a_full_disk_in_an_export_is_an_error_of_the_archive(file, book, client, tmp_path):
-    pytest.importorskip("pyarrow")
     book.put_fills(300)
     with bl.Archive(file) as archive:
         archive.update(client, fills=[HK])
         archive.export("fills", tmp_path / "fills.parquet")
-    before = (tmp_path / "fills.parquet").read_bytes()
-    # RLIMIT_FSIZE acts like a full disk, for files only.
-    code = """
-    import resource, signal, sys
-    import boardlot as bl
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    with bl.Archive(sys.argv[1]) as archive:
-        archive.fills("281756", "HK").to_arrow()
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000))
-        try:
-            archive.export("fills", sys.argv[2])
-        except bl.StoreError as error:
-            print(error)
-    """
-    out, _ = run_python(code, file, tmp_path / "fills.parquet")
-    assert "fills.parquet cannot be written" in out
+        before = (tmp_path / "fills.parquet").read_bytes()
+        with full_disk(1_000), pytest.raises(bl.StoreError, match="parquet cannot be written"):
+            archive.export("fills", tmp_path / "fills.parquet")
     assert (tmp_path / "fills.parquet").read_bytes() == before
     assert not list(tmp_path.glob("*.part"))
 
 
-def damages(file):
-    """Statements that each damage the schema, and those that damage its format."""
-    with contextlib.closing(sqlite3.connect(file)) as connection:
-        tables = connection.execute("select name from sqlite_master where type = 'table'")
-        for (table,) in tables.fetchall():
-            yield f"drop table {table}"
-            for _, column, *_ in connection.execute(f"pragma table_info({table})").fetchall():
-                yield f"alter table {table} rename column {column} to other"
-    yield "delete from archive_format"
-    yield "insert into archive_format (version) values (1)"
-    for value in ("'x'", "x'ff'", "-1", "1.5", "9e18"):
-        yield f"update archive_format set version = {value}"
-
-
-def is_refused(use):
-    """False if it works; any other error than one of the archive is raised."""
-    try:
-        use()
-    except bl.StoreError as error:
-        assert error.hint and str(error)
-        return True
-    except bl.ConfigError as error:
-        return "the query failed" in str(error)
-    return False
-
-
-# Of the statements that damage a schema, every so many.
-@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)])
-def test_a_damaged_schema_is_an_error_of_the_archive(file, book, client, tmp_path, step):
-    def first_fill(archive, **name):
-        with contextlib.closing(archive.follow(client, fills=HK, **name)) as followed:
-            next(followed)
-
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *("drop table series", "alter table fill_versions rename column record to other"),
+        *("drop table lists", "delete from archive_format"),
+        *(f"update archive_format set version = {value}" for value in ("'x'", "x'ff'", "9e18")),
+    ],
+)
+def test_a_damaged_schema_is_an_error_of_the_archive(damage, file, book, client):
     book.put_fills(3)
-    book.lists[path_of("ipos", "hk")] = [{"code": "HK.02799"}]
+    lists = {"fills": [HK], "ipos": ["hk"]}
     with bl.Archive(file) as archive:
-        archive.update(client, fills=[HK], ipos=["hk"])
-        first_fill(archive)
-    uses = [
-        lambda archive: archive.fills(*HK),
-        lambda archive: archive.seen("ipos", "hk"),
-        lambda archive: archive.changes("ipos", "hk"),
-        lambda archive: archive.gaps(*HK),
-        lambda archive: archive.status(),
-        lambda archive: archive.sql("select * from fills, ipos_history"),
-        lambda archive: archive.update(client, fills=[HK], ipos=["hk"]),
-        lambda archive: first_fill(archive, name="new"),
-    ]
-    damaged, noticed = tmp_path / "damaged.db", 0
-    for statement in list(damages(file))[::step]:
-        shutil.copy(file, damaged)
-        with contextlib.closing(sqlite3.connect(damaged, isolation_level=None)) as connection:
-            connection.execute(statement)
-        try:
-            with bl.Archive(damaged) as archive:
-                noticed += sum(is_refused(partial(use, archive)) for use in uses)
-        except bl.StoreError as error:
-            assert error.hint and str(error), statement
-            noticed += 1
-        for left in tmp_path.glob("damaged.db*"):
-            left.unlink()
-    assert noticed > 100 // step
+        archive.update(client, **lists)
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute(damage)
+    with pytest.raises(bl.StoreError) as error, bl.Archive(file) as archive:
+        archive.update(client, **lists)
+    assert error.value.hint and str(error.value)
+
+
+parquet = pytest.importorskip("pyarrow.parquet")
+PLATES = ["HK.BK1", "HK.BK2", "HK.BK3"]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([None, 1, 2], [None, "1", "2"]),
+        ([1, "x", None], ["1", "x", None]),
+        ([[1], {"b": 2}, True], ["[1]", '{"b":2}', "true"]),
+    ],
+)
+def test_an_undeclared_field_is_text(values, expected, archive, book, client, tmp_path):
+    for plate, value in zip(PLATES, values, strict=True):
+        book.lists[path_of("plates", plate)] = [{"code": "HK.00001", "new": value}]
+    archive.update(client, plates=PLATES)
+    assert archive.export("plates", tmp_path / "plates.parquet") == 3
+    rows = parquet.read_table(tmp_path / "plates.parquet").to_pylist()
+    assert [row["new"] for row in rows] == expected
+
+
+def test_an_export_never_replaces_the_archive(file, book, client, tmp_path, monkeypatch):
+    book.put_fills(3)
+    with bl.Archive(file) as archive:
+        archive.update(client, fills=[HK])
+        (tmp_path / "link").symlink_to(file)
+        os.link(file, tmp_path / "hard")
+        monkeypatch.chdir(tmp_path)
+        beside = [f"archive.db-{end}" for end in ("wal", "shm", "journal")]
+        for path in [file, "archive.db", "./archive.db", *beside, "link", "hard"]:
+            with pytest.raises(bl.ConfigError, match="is the archive itself"):
+                archive.export("fills", path)
+        assert archive.fills(*HK) == book.expected()
+
+
+def test_a_link_at_the_name_of_a_temporary_file_is_not_followed(file, tmp_path, monkeypatch):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    monkeypatch.setattr("secrets.token_hex", lambda _: "guessed")
+    (tmp_path / ".fills.parquet.guessed.part").symlink_to(victim)
+    with bl.Archive(file) as archive, pytest.raises(bl.StoreError):
+        archive.export("fills", tmp_path / "fills.parquet")
+    assert victim.read_text() == "precious"
+
+
+def test_a_link_that_takes_the_place_of_a_temporary_file_is_not_followed(
+    file, tmp_path, monkeypatch
+):
+    """Other users who may write into the folder see the random name, too."""
+    victim, write = tmp_path / "victim", parquet.write_table
+    victim.write_text("precious")
+
+    def write_after_the_swap(table, where, **options):
+        (temporary,) = tmp_path.glob(".fills.parquet.*.part")
+        temporary.unlink()
+        temporary.symlink_to(victim)
+        write(table, where, **options)
+
+    monkeypatch.setattr(parquet, "write_table", write_after_the_swap)
+    with (
+        bl.Archive(file) as archive,
+        pytest.raises(bl.StoreError, match="only regular files are replaced"),
+    ):
+        archive.export("fills", tmp_path / "fills.parquet")
+    assert victim.read_text() == "precious"
+    assert {one.name for one in tmp_path.iterdir()} == {"victim", "archive.db"}
+
+
+def test_a_file_of_another_format_is_not_written_with_parquet(file, book, client, tmp_path):
+    book.put_fills(3)
+    with bl.Archive(file) as archive:
+        archive.update(client, fills=[HK])
+        for name in ("fills.csv", "fills.JSON", "fills.xlsx"):
+            with pytest.raises(bl.ConfigError, match=r"such as 'fills\.parquet'"):
+                archive.export("fills", tmp_path / name)
+            assert not (tmp_path / name).exists()
+        with pytest.raises(bl.ConfigError, match="did you mean 'fills'"):
+            archive.export("fill", tmp_path / "fills.parquet")

@@ -1,13 +1,17 @@
 """Fills: each once, its newest version, whatever happens between and during updates."""
 
+import sqlite3
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from urllib.parse import parse_qsl
 
 import boardlot as bl
 import pytest
+from boardlot import _core
+from boardlot.archive import fills, update
 
 from ..support.service import response
-from .service import DAY, HK, HOUR, fill, fills_path, unavailable
+from .service import DAY, HK, HOUR, fill, fills_path, ids, unavailable
 
 
 def fill_requests(service):
@@ -153,19 +157,6 @@ def test_since_reaches_back_and_gaps_list_what_was_not_read(archive, book, clien
     assert len(fill_requests(service)) - before == 1
 
 
-def test_a_since_after_what_was_read_leaves_a_gap(archive, book, client, service):
-    archive.update(client, fills=[HK])
-    start = book.now() + HOUR
-    book.ahead = 2 * 3600.0
-    # A client that has not read the service's clock of two hours ago.
-    with bl.Client(service.base_url, max_retries=0) as later:
-        archive.update(later, fills=[HK], since=start)
-        ((first, last),) = archive.gaps(*HK)
-        assert timedelta(minutes=59) < last - first < timedelta(minutes=61)
-        archive.update(later, fills=[HK], since="2026-01-01")
-    assert archive.gaps(*HK) == []
-
-
 @pytest.mark.parametrize("ahead", [-5 * 3600.0, 5 * 3600.0])
 def test_the_service_s_clock_decides_what_is_now(ahead, archive, book, client):
     book.ahead = ahead
@@ -197,3 +188,121 @@ def test_a_start_in_the_future_is_rejected_and_hides_nothing(archive, book, clie
     book.put_fills(3)
     assert archive.update(client, fills=[HK]).new == 3
     assert archive.gaps(*HK) == []
+
+
+def put_another_before(book, number):
+    """A new fill moves all others by one: the last one of a page is the first one of the next."""
+    newest = book.expected()[0]["updated_time"]
+    book.fills[HK].append(fill(number, newest + 1))
+
+
+@pytest.mark.parametrize("at_once", [1, 1_000])
+def test_a_fill_that_comes_on_two_pages_counts_once(at_once, archive, book, client, monkeypatch):
+    monkeypatch.setattr(update, "FILLS", at_once)
+    book.put_fills(160)
+    book.before_page = lambda page: page == 1 and put_another_before(book, 900)
+    report = archive.update(client, fills=[HK])
+    assert (report.new, report.changed) == (160, 0)
+    book.before_page = lambda page: page == 1 and put_another_before(book, 901)
+    report = archive.update(client, fills=[HK])
+    assert (report.new, report.changed) == (1, 0)
+    book.before_page = None
+    assert archive.update(client, fills=[HK]).new == 1
+    assert archive.fills(*HK) == book.expected()
+
+
+def test_fills_are_read_in_parts_in_the_order_of_the_service(archive, book, client, monkeypatch):
+    book.put_fills(40)
+    now = book.now()
+    served = book.fills[HK]
+    for place, one in enumerate(served):
+        # Several of the same time, some of them amended, and some without a time.
+        one["updated_time"] = now - 10**6 * (place // 7)
+        one["code"] = f"HK.0000{place % 3}"
+    archive.update(client, fills=[HK])
+    served[5] = {**served[5], "qty": "5", "updated_time": now + 1}
+    served[17] = {**served[17], "qty": "17", "updated_time": served[17]["updated_time"] + 1}
+    archive.update(client, fills=[HK])
+    whole = list(archive.fills(*HK))
+    assert sorted(whole, key=str) == sorted(served, key=str)
+    times = [one["updated_time"] for one in whole]
+    assert times == sorted(times, reverse=True)
+    for at_once in (1, 3, 39, 40, 41):
+        monkeypatch.setattr(fills, "AT_ONCE", at_once)
+        assert archive.fills(*HK) == whole
+        for code in ("HK.00001", "HK.99999"):
+            expected = [one for one in whole if one["code"] == code]
+            assert archive.fills(*HK, code=code) == expected
+        for start, end in ((times[30], times[3]), (times[20] + 1, None), (None, times[20] - 1)):
+            expected = [
+                one for one in whole if (start or 0) <= one["updated_time"] <= (end or times[0])
+            ]
+            assert archive.fills(*HK, start=start, end=end) == expected
+    assert archive.fills(*HK, start=times[0] + 10**6, end=times[0] + 2 * 10**6) == []
+
+
+def test_fills_with_an_invalid_time_are_stored_and_come_last(archive, book, client):
+    valid = fill(1, book.now() - 10**6)
+    times = [None, "", "soon", -5, 1.5, "1e-9", True, [1], "9" * 20, " 1", "\u0661"]
+    odd = [{**valid, "deal_id": f"odd {n}", "updated_time": t} for n, t in enumerate(times)]
+    text = {**valid, "deal_id": "text", "updated_time": str(valid["updated_time"] - 1)}
+    without = {name: value for name, value in valid.items() if name != "updated_time"}
+    sent = [*odd, {**without, "deal_id": "none"}, text, {**without, "deal_id": None}, valid]
+    book.expected = lambda account, market: sent
+    # The service would leave out what has no time.
+    book.in_range = lambda one, start, end: True
+    assert archive.update(client, fills=[HK]).new == len(sent)
+    assert archive.fills(*HK) == [valid, text, *[one for one in sent if one not in (valid, text)]]
+    assert archive.update(client, fills=[HK]).unchanged == len(sent)
+
+
+def test_a_read_is_of_one_moment(target, book, client, monkeypatch):
+    monkeypatch.setattr(fills, "AT_ONCE", 10)
+    book.put_fills(40)
+    with bl.Archive(target) as archive, bl.Archive(target) as reader:
+        archive.update(client, fills=[HK])
+        before = ids(book.expected())
+        parts = fills.FillStore(reader._database, update.Series(*HK)).texts()
+        first = next(parts)
+        # The oldest one is now the newest.
+        served = book.fills[HK]
+        served[0] = {**served[0], "updated_time": book.now() - 1}
+        archive.update(client, fills=[HK])
+        records = update.Series(*HK).records([first, *parts])
+        assert ids(records) == before
+        assert reader.fills(*HK) == book.expected()
+
+
+def test_a_record_that_cannot_be_read_leaves_no_transaction_open(file, book, client, monkeypatch):
+    monkeypatch.setattr(fills, "AT_ONCE", 1)
+    book.put_fills(3, step=1000)
+    with bl.Archive(file) as archive:
+        archive.update(client, fills=[HK])
+        with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+            assert connection.execute("update fill_versions set record = '{'").rowcount > 0
+        with pytest.raises(bl.BoardlotError) as caught:
+            archive.fills(*HK)
+        # The exception is still referred to, and with it the frames that it passed.
+        assert caught.value.__traceback__ is not None
+        archive.update(client, fills=[HK])
+
+
+def test_a_text_is_freed_by_the_thread_that_reads_not_by_the_one_that_scans():
+    """The other one would use a lock of PyO3, which a child forked at that moment finds held."""
+    freed = []
+
+    class Text(bytes):
+        def __del__(self):
+            freed.append(bytes(self))
+
+    def texts():
+        yield Text(b'{"deal_id":"1"}')
+        # The first one is scanned, and what other threads have freed is freed when a call begins.
+        for _ in range(3_000):
+            _core._micros("at", "2026-01-01")
+        assert freed == []
+        yield Text(b'{"deal_id":"2"}')
+
+    arguments = [("acc_id", "281756"), ("trd_market", "HK")]
+    assert len(_core._stored_records("fills_history", arguments, texts())) == 2
+    assert len(freed) == 2

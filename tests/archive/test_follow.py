@@ -1,13 +1,12 @@
 """Following fills: each once, and politely."""
 
-import signal
 from contextlib import closing
 from types import SimpleNamespace
 
 import boardlot as bl
 import pytest
 
-from ..support.processes import python
+from ..support.interrupts import interrupted
 from ..support.service import response
 from .service import HK, fill, fills_path, ids, take, unavailable
 
@@ -92,32 +91,15 @@ def test_errors_back_off_and_pass_and_others_end_it(archive, book, client, pause
             next(followed)
 
 
-def test_ctrl_c_ends_it_at_once_with_nothing_lost(file, book, service):
+def test_ctrl_c_ends_it_at_once_with_nothing_lost(archive, book, client):
     book.put_fills(3)
-    code = """
-    import sys
-    import boardlot as bl
-    with bl.Client(sys.argv[2]) as client, bl.Archive(sys.argv[1]) as archive:
-        try:
-            for one in archive.follow(client, fills=("281756", "HK"), every=3600.0):
-                print(one["deal_id"], flush=True)
-        except KeyboardInterrupt:
-            print("interrupted", flush=True)
-    """
-    with python(code, file, service.base_url) as child:
-        assert [child.stdout.readline().strip() for _ in range(3)] == ["1", "2", "3"]
-        child.send_signal(signal.SIGINT)
-        # At once, and not after the pause.
-        assert child.stdout.readline() == "interrupted\n"
-    assert child.returncode == 0
+    followed = archive.follow(client, fills=HK, every=3600.0)
+    assert ids(take(followed, 3)) == ["1", "2", "3"]
+    # At once, and not after the pause.
+    interrupted(lambda: next(followed))
     book.fills[HK].append(fill(4, book.now() - 1))
-    with bl.Client(service.base_url) as client, bl.Archive(file) as archive:
-        # The third counts as received if the child had asked for the next one.
-        followed = archive.follow(client, fills=HK, every=0.01)
-        received = take(followed, 1)
-        if ids(received) == ["3"]:
-            received = take(followed, 1)
-        assert ids(received) == ["4"]
+    # The third counts as received, as the next one was requested.
+    assert ids(take(archive.follow(client, fills=HK, every=0.01), 1)) == ["4"]
 
 
 @pytest.mark.parametrize(

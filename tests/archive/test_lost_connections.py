@@ -5,7 +5,8 @@ import itertools
 import boardlot as bl
 import pytest
 
-from .service import HK, PLATE, Steps, fill, ids, path_of, take, terminate_all
+from ..support.steps import Steps
+from .service import HK, PLATE, fill, ids, path_of, take, terminate_all
 
 psycopg = pytest.importorskip("psycopg")
 

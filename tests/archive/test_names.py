@@ -35,9 +35,9 @@ def test_a_field_that_cannot_be_a_column_is_refused_by_name(archive, client, ser
 
 @pytest.mark.parametrize(
     "name",
-    ["json_each", "sqlite_x", "SQLITE_x", "pg_class", "pragma_x", "fills", "Ipos", "kline_history",
-     "series_pkey", "fill_versions_by_time", "lists_id_seq", "archive_views", "dbstat",
-     "fts3tokenize", "a" * 51],
+    ["json_each", "sqlite_x", "SQLITE_x", "pg_class", "pragma_x", "fills", "Ipos",
+     "kline_history", "series", "series_pkey", "fill_versions_by_time", "lists_id_seq",
+     "archive_views", "dbstat", "fts3tokenize", "a" * 51],
 )  # fmt: skip
 def test_a_name_that_cannot_be_a_view_is_refused(archive, client, service, name):
     with pytest.raises(bl.ConfigError, match="the endpoint's name is"):

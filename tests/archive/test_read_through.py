@@ -191,9 +191,6 @@ def test_wrong_arguments_are_refused_before_anything_is_sent(file, client, servi
         for lists in (KLINE, [KLINE], by_name, by_symbol, [(KLINE, {})], 5, "x"):
             with pytest.raises(bl.ConfigError):
                 archive.update(client, lists=lists)
-        for name in ("FILLS", "series", "ipos_history", "x" * 51):
-            with pytest.raises(bl.ConfigError, match="cannot be that of a view"):
-                archive.update(client, lists=[(bl.Endpoint(name, "GET", "/x"), {})])
     assert service.received == []
 
 

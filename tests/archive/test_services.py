@@ -4,7 +4,6 @@ from datetime import timedelta
 
 import boardlot as bl
 import pytest
-from boardlot.archive import freshness
 from boardlot.archive import update as updating
 
 from .service import DAY, HK, HOUR, PLATE, fill, fills_path, path_of, serve, take, unavailable
@@ -131,23 +130,3 @@ def test_ids_that_a_list_has_twice_and_dividends_that_were_restated(archive, boo
     assert [(found.kind, found.key) for found in archive.check()] == [
         ("twice", "5"), ("restated", "HK.00700")
     ]  # fmt: skip
-
-
-def test_lists_that_were_not_read_for_long(archive, book, client, monkeypatch):
-    book.put_fills(3)
-    archive.update(client, fills=[HK], ipos=["hk"])
-    assert archive.check(unread=timedelta(hours=1)) == []
-    clock = freshness._local_clock
-
-    def late():
-        name, now = clock()
-        return name, now + 8 * 86_400 * 10**6
-
-    monkeypatch.setattr(freshness, "_local_clock", late)
-    assert [(one.kind, one.list) for one in archive.check()] == [
-        ("unread", "fills"), ("unread", "ipos")
-    ]  # fmt: skip
-    assert archive.check(unread=timedelta(days=30)) == []
-    for wrong in (5, timedelta(days=-1)):
-        with pytest.raises(bl.ConfigError):
-            archive.check(unread=wrong)

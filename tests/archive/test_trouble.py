@@ -1,18 +1,22 @@
 """Two writers, a full disk, files that cannot be used, a server that disappears: a clear error, and
 nothing is lost."""
 
+import asyncio
 import os
 import pickle
 import re
 import sqlite3
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import boardlot as bl
 import pytest
+from boardlot.cli import main
 
-from ..support.processes import run_python
+from ..support.processes import full_disk
+from ..support.service import response
 from ..support.system import need_postgres
-from .service import HK, HOUR, PLATE, path_of
+from .service import HK, HOUR, PLATE, fills_path, path_of, unavailable
 
 POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks and limits of POSIX")
 
@@ -33,28 +37,24 @@ def test_security_45_a_second_writer_waits(target, book, client):
             go.wait()
 
     book.before_page = hold
-    reports = []
 
     def update():
         with bl.Archive(target) as archive:
-            reports.append(archive.update(client, fills=[HK]))
+            return archive.update(client, fills=[HK]).new
 
-    threads = [threading.Thread(target=update) for _ in range(2)]
-    threads[0].start()
-    assert started.wait(60)
-    threads[1].start()
-    with bl.Archive(target, wait=0.1) as archive:
-        with pytest.raises(bl.StoreError, match="being updated by another process") as error:
-            archive.update(client, fills=[HK])
-        assert error.value.retryable
-        assert archive.fills(*HK) == []
-    book.before_page = None
-    go.set()
-    for thread in threads:
-        thread.join(60)
-    assert sorted(report.new for report in reports) == [0, 120]
-    with bl.Archive(target) as archive:
-        assert archive.fills(*HK) == book.expected()
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(update)
+        assert started.wait(60)
+        second = pool.submit(update)
+        with bl.Archive(target, wait=0.1) as archive:
+            with pytest.raises(bl.StoreError, match="being updated by another process") as error:
+                archive.update(client, fills=[HK])
+            assert error.value.retryable
+            assert archive.fills(*HK) == []
+            book.before_page = None
+            go.set()
+            assert (first.result(), second.result()) == (120, 0)
+            assert archive.fills(*HK) == book.expected()
 
 
 @POSIX
@@ -62,22 +62,9 @@ def test_security_45_a_full_disk_is_a_clear_error_and_the_next_update_continues(
     file, book, client, service
 ):
     book.put_fills(3_000, step=HOUR // 2)
-    # RLIMIT_FSIZE acts like a full disk, for files only.
-    code = """
-    import resource, signal, sys
-    import boardlot as bl
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    with bl.Client(sys.argv[2]) as client, bl.Archive(sys.argv[1]) as archive:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
-        try:
-            archive.update(client, fills=[("281756", "HK")])
-        except bl.StoreError as error:
-            print(error)
-        else:
-            print("no error")
-    """
-    out, _ = run_python(code, file, service.base_url)
-    assert "the archive" in out and ("full" in out or "I/O" in out), out
+    full = pytest.raises(bl.StoreError, match=r"the archive.*(full|I/O)")
+    with bl.Archive(file) as archive, full_disk(1_000_000), full:
+        archive.update(client, fills=[HK])
     with bl.Archive(file) as archive:
         assert archive.fills(*HK) == []
         before = len(service.received)
@@ -282,41 +269,6 @@ def test_a_server_with_too_many_connections_is_tried_again(address):
     assert error.value.retryable and "Close other connections" in error.value.hint
 
 
-@pytest.mark.parametrize(
-    ("code", "said", "retryable"),
-    [
-        *(("08006", "server runs", True), ("57P01", "server runs", True)),
-        *(("53100", "Free some space", True), ("53300", "Close other connections", True)),
-        *(("28P01", "Correct the user", False), ("3D000", "Correct the user", False)),
-        *(("42501", "permissions", False), ("42P01", "backup", False), ("25006", "primary", False)),
-        *(("40001", "Run the same update", True), ("22P02", "", False)),
-    ],
-)
-def test_a_hint_about_a_server_fits_the_code_of_its_error(address, code, said, retryable):
-    from psycopg import errors
-
-    with bl.Archive(address) as archive:
-        error = archive._database._error(errors.lookup(code)("the server's text"))
-    assert said in error.hint and bool(said) == bool(error.hint)
-    assert error.retryable == retryable
-
-
-def test_a_hint_about_a_file_fits_its_error(file):
-    import sqlite3
-
-    hints = {
-        "unable to open database file": "folder exists",
-        "database or disk is full": "Free some space",
-        "file is not a database": "backup",
-        "disk I/O error": "damaged",
-        "another error": "",
-    }
-    with bl.Archive(file) as archive:
-        for text, said in hints.items():
-            hint = archive._database._error(sqlite3.OperationalError(text)).hint
-            assert said in hint and bool(said) == bool(hint)
-
-
 def test_an_address_is_shown_as_host_port_and_database():
     pytest.importorskip("psycopg")
     with pytest.raises(bl.StoreError, match=r"archive postgresql://127\.0\.0\.1:1/db cannot"):
@@ -334,25 +286,81 @@ def test_the_columns_of_an_empty_view_have_their_declared_types(archive):
     assert list(found.to_pandas().columns) == found.columns
 
 
-def test_importing_boardlot_loads_neither_the_archive_nor_a_database():
-    out, _ = run_python(
-        """
-        import sys
-        import boardlot
-        print([name for name in sys.modules if "sqlite" in name or "archive" in name])
-        print(boardlot.Archive.__module__, "sqlite3" in sys.modules, "psycopg" in sys.modules)
-        boardlot.Archive(":memory:").close()
-        print("sqlite3" in sys.modules, "psycopg" in sys.modules, "asyncio" in sys.modules)
-        sys.modules["psycopg"] = None
-        try:
-            boardlot.Archive("postgresql://localhost/x")
-        except ImportError as error:
-            print(error)
-        """
-    )
-    assert out.splitlines() == [
-        "[]",
-        "boardlot.archive.archive False False",
-        "True False False",
-        "an archive in PostgreSQL needs psycopg: pip install 'boardlot[postgres]'",
+LISTS = {"fills": [HK, ("99", "HK")], "ipos": ["hk", "us"], "plates": [PLATE]}
+
+
+def fail(book):
+    """Two of five lists fail; others come after them."""
+    book.put_fills(3, "99", "HK")
+    book.lists[path_of("plates", PLATE)] = [{"code": "HK.1"}]
+    book.failures[fills_path()] = [unavailable()]
+    refused = response({"ret_code": -3, "ret_msg": "no \x1b such market", "data": {}}, 400)
+    book.failures[path_of("ipos", "hk")] = [refused]
+
+
+def expect(archive, report):
+    assert not report and list(report.errors) == [("fills", HK), ("ipos", "hk")]
+    assert len(report.lists) == 5 and report.new == 4
+    assert len(archive.fills("99", "HK")) == 3 and archive.seen("plates", PLATE) == [
+        {"code": "HK.1"}
     ]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_all_lists_are_tried_and_kept_before_an_error_is_raised(
+    archive, book, client, service, is_async
+):
+    fail(book)
+
+    async def update():
+        async with bl.AsyncClient(service.base_url, max_retries=0) as async_client:
+            return await archive.update(async_client, **LISTS)
+
+    with pytest.raises(bl.ArchiveUpdateError, match=r"^2 of 5 lists failed: fills") as raised:
+        asyncio.run(update()) if is_async else archive.update(client, **LISTS)
+    error = raised.value
+    expect(archive, error.report)
+    assert isinstance(error, bl.BoardlotError) and isinstance(error.__cause__, bl.ServiceError)
+    assert "later (code -5, HTTP 503)" in str(error) and "ipos hk: " in str(error)
+    assert not error.retryable and error.hint
+    assert pickle.loads(pickle.dumps(error)).report.new == 4
+    # The next one reads what failed.
+    assert archive.update(client, **LISTS)
+
+
+def test_collected_errors_make_the_report_false(archive, book, client):
+    fail(book)
+    expect(archive, archive.update(client, **LISTS, on_error="collect"))
+    assert archive.update(client, **LISTS, on_error="collect")
+    with pytest.raises(bl.ConfigError, match="on_error is 'ignore'; expected 'raise' or 'collect'"):
+        archive.update(client, **LISTS, on_error="ignore")
+
+
+def test_an_update_whose_lists_all_failed_is_an_error_that_may_pass(archive, book, client):
+    book.failures[fills_path()] = [unavailable()]
+    with pytest.raises(bl.ArchiveUpdateError, match=r"^1 of 1 lists failed") as raised:
+        archive.update(client, fills=[HK])
+    assert raised.value.retryable
+
+
+def test_the_command_says_each_reason_on_stderr(book, service, file, capfd):
+    fail(book)
+    book.failures[fills_path()] *= 9
+    lists = ["--fills", "281756:HK", "--fills", "99:HK", "--ipos", "hk", "--ipos", "us"]
+    line = ["--base-url", service.base_url, "archive", "update", str(file), *lists]
+    assert main([*line, "--format", "jsonl"]) == 1
+    printed = capfd.readouterr()
+    assert len(printed.out.splitlines()) == 4
+    reasons = [one for one in printed.err.splitlines() if one.startswith("boardlot: ")]
+    assert [reason.split(": ")[1] for reason in reasons] == ["fills 281756 HK", "ipos hk"]
+    assert "later (code -5, HTTP 503)" in reasons[0] and "\x1b" not in printed.err
+    book.failures.clear()
+    assert main(line) == 0
+
+
+@pytest.mark.parametrize("action", ["update", "follow", "status", "check"])
+def test_an_archive_that_ends_with_the_command_is_refused(service, capfd, action):
+    fills = ["--fills", "281756:HK"] if action in ("update", "follow") else []
+    assert main(["--base-url", service.base_url, "archive", action, ":memory:", *fills]) == 2
+    assert "':memory:' is lost when the command ends; expected a file" in capfd.readouterr().err
+    assert service.received == []

@@ -77,10 +77,3 @@ def test_values_have_their_declared_kinds(sandbox, call, endpoints):
 )
 def test_wrong_usage_ends_with_2_and_says_why(arguments, expected, call):
     assert expected in call(*arguments).refusal
-
-
-def test_a_mistake_in_the_file_is_reported_with_its_line(call, tmp_path):
-    (tmp_path / "own.toml").write_text(FILE.replace('"decimal"', '"decimla"'))
-    done = call("kline", "symbol=HK.00700", "--endpoints", tmp_path / "own.toml")
-    assert done.status == 2
-    assert "own.toml, line 6: [kline] record.close is 'decimla'" in done.said

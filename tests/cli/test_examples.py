@@ -17,7 +17,7 @@ from boardlot.cli.commands import endpoints
 
 from ..docs.test_pages import blocks
 from ..support import unusual_fills as unusual
-from ..support.command_line import FORMATS, Service, program
+from ..support.command_line import Service, program
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "command-line.md"
@@ -136,11 +136,6 @@ def test_the_page_names_every_command_and_every_global_option():
         assert re.search(rf"`{name}`|boardlot (--\S+ \S+ )*{name}\b", text), name
     for option in app.global_options():
         assert option.opts[0] in text, option.opts[0]
-
-
-def test_the_page_explains_every_format():
-    table = PAGE.read_text("utf-8").partition("| `--format` |")[2].partition("\n\n")[0]
-    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(FORMATS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

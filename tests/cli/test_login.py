@@ -24,14 +24,13 @@ class Person:
         self.prompts.append(prompt)
         return self.types.pop(0) if len(self.types) > 1 else self.types[0]
 
-    def login(self, base_url, **options):
+    def login(self, base_url, *, open_browser, **options):
         self.browsers.append(options)
-        return demo_login(self.sandbox)(base_url, **options)
+        return demo_login(self.sandbox, **options)
 
     def logged_in(self, store):
         """The client id of a login whose tokens are in the store."""
-        flow = bl.begin_login(self.sandbox.base_url, store=store)
-        return flow.finish(self.sandbox.authorize_demo_user(flow.url)).client_id
+        return demo_login(self.sandbox, store).client_id
 
 
 @pytest.fixture

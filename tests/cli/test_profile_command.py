@@ -9,21 +9,17 @@ import pytest
 import tomllib
 
 from ..support.keys import uploaded_key
+from ..support.logins import demo_login
 
 URL = "https://api.example.com"
 PASSPHRASE = "correct horse"
+SANDBOX = {"fills": 60}
 ADD = ["profile", "add", "live", "--base-url", URL]
 
 
 @pytest.fixture(autouse=True)
 def configured(config):
     """No test reads the profiles of the user."""
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with bl.Sandbox(seed=7, fills=60) as sandbox:
-        yield sandbox
 
 
 @pytest.fixture
@@ -172,8 +168,7 @@ def test_a_login_in_a_file_becomes_a_profile_with_its_passphrase(
     store, secret = tmp_path / "tokens", tmp_path / "secret"
     secret.touch(mode=0o600)
     secret.write_text(f"{PASSPHRASE}\n")
-    flow = bl.begin_login(sandbox.base_url, store=bl.EncryptedFileStore(store, PASSPHRASE))
-    client_id = flow.finish(sandbox.authorize_demo_user(flow.url)).client_id
+    client_id = demo_login(sandbox, bl.EncryptedFileStore(store, PASSPHRASE)).client_id
     add = ["profile", "add", "nightly", "--base-url", f"{sandbox.base_url}/", "--store", store]
     printing = shlex.join([sys.executable, "-c", f"print({PASSPHRASE!r})"])
     for how, source, shown in (

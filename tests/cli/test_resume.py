@@ -13,6 +13,7 @@ import pytest
 from boardlot.cli.output import resume
 
 from ..support.command_line import ACCOUNT
+from ..support.steps import Steps
 from ..support.threads import wait_until
 
 FILLS = 600
@@ -104,30 +105,15 @@ class Crash(BaseException):
     """The process ends here, as far as the files are concerned."""
 
 
-class Steps:
-    """Calls, of which one fails after the one before it was done."""
-
-    def __init__(self):
-        self.count = self.fails = 0
-
-    def counted(self, step):
-        def run(*arguments, **more):
-            self.count += 1
-            if self.count == self.fails:
-                raise Crash
-            return step(*arguments, **more)
-
-        return run
-
-
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
 def test_after_a_crash_before_each_single_step_every_row_is_there_once(
     ending, live, held, tmp_path, monkeypatch
 ):
-    steps = Steps()
-    for name in ("_record", "replace_file"):
-        monkeypatch.setattr(resume, name, steps.counted(getattr(resume, name)))
-    monkeypatch.setattr(resume.os, "fsync", steps.counted(os.fsync))
+    def crash():
+        raise Crash
+
+    functions = [(resume, "_record"), (resume, "replace_file"), (os, "fsync")]
+    steps = Steps(monkeypatch, functions, crash)
     start, end = held[149]["updated_time"], held[0]["updated_time"]
     some = [row for row in held if row["updated_time"] >= start]
     crashed = 0
@@ -135,14 +121,13 @@ def test_after_a_crash_before_each_single_step_every_row_is_there_once(
         out = tmp_path / f"{number}.{ending}"
         span = ["--start", start, "--end", end]
         line = ["fills", ACCOUNT, "HK", *span, "--out", out, "--resume", f"{out}.where"]
-        steps.count, steps.fails = 0, number
+        steps.start(number)
         try:
             assert live(*line).status == 0
             break
         except Crash:
             crashed += 1
             assert not out.exists()
-        steps.fails = 0
         assert live(*line).status == 0
         assert read(out) == as_in(out, some)
     assert crashed > 10
@@ -287,10 +272,7 @@ def test_what_the_service_rejects_is_not_to_be_resumed(live, tmp_path, monkeypat
     assert "resume" not in done.err
 
 
-@pytest.mark.parametrize(
-    ("out", "advice"),
-    [("f.csv", ""), ("f", ", and --out as csv or jsonl")],
-)
+@pytest.mark.parametrize(("out", "advice"), [("f.csv", ""), ("f", ", and --out as csv or jsonl")])
 def test_the_advice_to_resume_asks_for_what_is_missing(live, sandbox, out, advice, tmp_path):
     sandbox.faults = bl.Faults(drop_rate=1.0)
     said = live(*CALL, "--out", str(tmp_path / out)).said

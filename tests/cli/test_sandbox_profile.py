@@ -1,7 +1,10 @@
 """`boardlot sandbox --profile NAME`: the profile is there while the sandbox is, and no longer."""
 
+import json
 import signal
 import subprocess
+import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import boardlot as bl
@@ -9,9 +12,34 @@ import pytest
 from boardlot import _core
 
 from ..support.command_line import COMMAND
-from ..support.sandbox_command import running
 
 PAPER = ["--profile", "paper", "--fills", "0"]
+
+
+class Running:
+    """`boardlot sandbox` in a process of its own, once it serves."""
+
+    def __init__(self, *options):
+        command = [sys.executable, "-u", "-m", "boardlot", "--format", "json", "sandbox", *options]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        self.process = subprocess.Popen(command, text=True, **pipes)
+        line = self.process.stdout.readline()
+        self.info = json.loads(line) if line else {}
+
+    def end(self, how):
+        """The output from the signal on."""
+        self.process.send_signal(how)
+        return "".join(self.process.communicate(timeout=60))
+
+
+@contextmanager
+def running(*options):
+    started = Running(*options)
+    try:
+        yield started
+    finally:
+        started.process.kill()
+        started.process.communicate(timeout=60)
 
 
 @pytest.fixture(autouse=True)

@@ -21,8 +21,7 @@ class Job:
     def __init__(self, folder, sandbox):
         self.folder, self.sandbox, self.store = folder, sandbox, folder / "tokens"
         store = bl.EncryptedFileStore(self.store, PASSPHRASE)
-        flow = bl.begin_login(sandbox.base_url, store=store)
-        self.client_id = flow.finish(sandbox.authorize_demo_user(flow.url)).client_id
+        self.client_id = demo_login(sandbox, store).client_id
 
     def save(self, monkeypatch, **passphrase):
         monkeypatch.setenv("XDG_CONFIG_HOME", str(self.folder))
@@ -152,7 +151,9 @@ def test_a_command_that_fails_is_an_error_without_its_arguments(command, said):
 def test_a_new_store_takes_its_passphrase_from_the_file(
     job, tmp_path, config, boardlot, monkeypatch
 ):
-    monkeypatch.setattr(bl, "login", demo_login(job.sandbox))
+    monkeypatch.setattr(
+        bl, "login", lambda _, open_browser, **options: demo_login(job.sandbox, **options)
+    )
     base = ["--base-url", job.sandbox.base_url]
     file = secret(tmp_path / "secret", "\n")
     options = ["login", "--store", tmp_path / "tokens", "--passphrase-file", file]

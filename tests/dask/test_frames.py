@@ -9,6 +9,8 @@ from multiprocessing import get_context
 import boardlot as bl
 import pytest
 
+from ..support.own_endpoints import KLINE
+
 dask = pytest.importorskip("dask")
 pytest.importorskip("distributed")
 np = pytest.importorskip("numpy")
@@ -90,6 +92,10 @@ def test_empty_partitions_have_the_types_of_the_others(service):
     assert parts[0].dtypes.to_dict() == parts[1].dtypes.to_dict() == frame.dtypes.to_dict()
     none = service.dividends([], npartitions=4)
     assert (none.npartitions, len(none.compute(scheduler="synchronous"))) == (1, 0)
+    asked = {"acc_id": [], "trd_market": "HK", "npartitions": 3}
+    empty = boardlot_dask.from_range(service.client(), "fills_history", **asked)
+    frame = empty.compute(scheduler="synchronous")
+    assert len(frame) == 0 and frame.dtypes.to_dict() == empty.dtypes.to_dict()
 
 
 def test_a_record_that_is_not_declared_needs_the_callers_columns(service):
@@ -254,21 +260,23 @@ def test_several_accounts_have_a_column_of_their_own(service, span, npartitions)
     assert ids(keyed.compute(scheduler="synchronous")) == ids(fetched)
 
 
-def test_keys_are_a_set_and_none_are_an_empty_frame(service, span, sent):
-    client, account = service.client(), ACCOUNT["acc_id"]
-    asked = {"trd_market": "HK", "npartitions": 3}
-    one = ranged(client, span, 1).compute(scheduler="synchronous")
-    twice = {**span, **asked, "acc_id": [account, int(account)]}
-    found = boardlot_dask.from_range(client, "fills_history", **twice)
-    assert ids(found.compute(scheduler="synchronous")) == ids(one)
-    keyed = boardlot_dask.from_keys(client, "dividends", ["HK.00700"] * 2, npartitions=2)
-    assert len(keyed.compute(scheduler="synchronous")) == 21
-    before = len(sent())
-    for empty in (
-        boardlot_dask.from_range(client, "fills_history", acc_id=[], **asked),
-        boardlot_dask.from_keys(client, "dividends", [], npartitions=3),
-    ):
-        frame = empty.compute(scheduler="synchronous")
-        assert len(frame) == 0 and len(frame.columns) > 10
-        assert frame.dtypes.to_dict() == empty.dtypes.to_dict()
-    assert len(sent()) == before
+KLINE_SYMBOLS = ["HK.00700", "HK.00005", "HK.00001"]
+
+
+def test_many_keys_of_a_declared_endpoint_are_a_frame(sandbox, client):
+    for number, symbol in enumerate(KLINE_SYMBOLS):
+        rows = [{"time": n + 1, "close": f"{number}.5", "volume": n} for n in range(150)]
+        sandbox.serve(KLINE, rows, symbol=symbol)
+    frame = boardlot_dask.from_keys(client, KLINE, KLINE_SYMBOLS, npartitions=2)
+    computed = frame.compute(scheduler="synchronous")
+    assert list(computed.columns) == ["symbol", "time", "open", "close", "volume"]
+    assert computed["symbol"].unique().tolist() == KLINE_SYMBOLS and len(computed) == 450
+    assert isinstance(computed["time"].dtype, pd.DatetimeTZDtype)
+    assert computed["volume"].dtype == "Int64"
+    assert frame.dtypes.to_dict() == computed.dtypes.to_dict()
+    # The same declaration has the same name, and another has not.
+    other = bl.Endpoint("kline", "GET", KLINE.path, record={"time": "seconds"})
+    again, others = (
+        boardlot_dask.from_keys(client, one, KLINE_SYMBOLS, npartitions=2) for one in (KLINE, other)
+    )
+    assert again._name == frame._name != others._name

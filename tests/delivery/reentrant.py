@@ -2,13 +2,14 @@
 
 The service holds that page until the method has returned, so a method that waits for the page, or
 for a lock that its request holds, never returns: the child then ends itself with all stacks. See
-`test_reentrant`.
+`test_delivery`.
 """
 
 import asyncio
 import contextlib
 import faulthandler
 import gc
+import logging
 import signal
 import sys
 import threading
@@ -25,6 +26,7 @@ from ..support.service import StandInService, response
 METHOD = "fills_history"
 ARGUMENTS, OPTIONS = CALLS[METHOD]
 TIME = response({"server_time_ms": "1790000000123"})
+DIVIDENDS = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
 
 FRAMES = ("to_arrow", "to_pandas", "to_polars")
 # Calls on a pager that is in use elsewhere. Those that need the page may refuse.
@@ -44,6 +46,10 @@ CLIENT = {
     "explain": lambda client: client.explain("GET", "/api/v1.0/server-time"),
     **{name: attrgetter(name) for name in ("base_url", "clock_offset")},
     "repr": repr,
+    "dividends": lambda client: client.dividends("HK.00700"),
+    "many_keys": lambda client: client.fetch_many("dividends", ["HK.00700", "US.AAPL"]),
+    # The service's time is requested under a lock.
+    "open_range": lambda client: list(client.fills_history(*ARGUMENTS)),
     "new_pager": lambda client: getattr(client, METHOD)(*ARGUMENTS, **OPTIONS).checkpoint(),
 }
 WAITING = {"next", "next_page", "all", "all_some", "batches", *FRAMES}
@@ -53,7 +59,7 @@ ASYNC_CLIENT = ("explain", "base_url", "clock_offset", "repr")
 
 
 class Held(StandInService):
-    """A service whose pages wait for `release`; everything else returns at once."""
+    """A service whose first response waits for `release`; all others come at once."""
 
     def __init__(self):
         super().__init__(self.respond)
@@ -61,11 +67,12 @@ class Held(StandInService):
         self.arrived, self.release = threading.Event(), threading.Event()
 
     def respond(self, received):
+        if not self.arrived.is_set():
+            self.arrived.set()
+            self.release.wait(600)
         if "server-time" in received.path:
             return TIME
-        self.arrived.set()
-        self.release.wait(600)
-        return self.book(received)
+        return DIVIDENDS if "dividends" in received.path else self.book(received)
 
     def __exit__(self, *_):
         self.release.set()
@@ -73,13 +80,14 @@ class Held(StandInService):
 
 
 class Call:
-    """One call, and its outcome; errors of the library are an outcome too."""
+    """One call, and its outcome; of a pager, errors of the library are one too."""
 
     def __init__(self, held, name, target):
         self.held, self.target = held, target
         kind, method = name.split(".")
         self.work = CLIENT[method] if kind == "client" else PAGER[method]
-        self.may_wait = kind == "pager" and method in WAITING
+        self.is_of_pager = kind == "pager"
+        self.may_wait = self.is_of_pager and method in WAITING
         self.has_begun = False
         self.outcome = None
 
@@ -87,7 +95,8 @@ class Call:
         if self.has_begun:
             return  # A hook is called for the requests of this call too.
         self.has_begun = True
-        with contextlib.suppress(bl.BoardlotError, StopIteration):
+        refused = (bl.BoardlotError, StopIteration) if self.is_of_pager else ()
+        with contextlib.suppress(*refused):
             self.outcome = self.work(self.target)
         self.held.release.set()
 
@@ -108,7 +117,7 @@ def rows_of(outcome):
 def finished(held, call, rows):
     """Nobody's rows are lost or doubled."""
     assert call.has_begun, "the call was never made"
-    taken = sorted([*rows, *rows_of(call.outcome)])
+    taken = sorted([*rows, *(rows_of(call.outcome) if call.is_of_pager else [])])
     closed = call.work is CLIENT["close"]
     whole = [row["n"] for row in held.book.rows]
     assert taken == whole or (closed and taken == whole[: len(taken)]), taken
@@ -123,10 +132,10 @@ def rest(pager):
 
 
 @contextlib.contextmanager
-def prepared(held, name, **options):
+def prepared(held, name, span=OPTIONS, **options):
     """A pager whose page will be under way, and the call to make then."""
     with bl.Client(held.base_url, timeout=600.0, **options) as client:
-        pager = getattr(client, METHOD)(*ARGUMENTS, **OPTIONS)
+        pager = getattr(client, METHOD)(*ARGUMENTS, **span)
         yield pager, Call(held, name, client if name.startswith("client.") else pager)
 
 
@@ -144,8 +153,12 @@ def once_it_is_under_way(held, act):
     thread.join()
 
 
-def in_a_signal_handler(held, name):
-    with prepared(held, name) as (pager, call):
+# The call that waits for the caller's code has the only connection.
+ALONE = {"max_connections": 1}
+
+
+def in_a_signal_handler(held, name, span=OPTIONS):
+    with prepared(held, name, span, **ALONE) as (pager, call):
         signal.signal(signal.SIGALRM, lambda *_: call())
         with once_it_is_under_way(held, lambda: signal.raise_signal(signal.SIGALRM)):
             finished(held, call, rest(pager))
@@ -154,11 +167,24 @@ def in_a_signal_handler(held, name):
 def in_a_hook(held, name, hook="on_request"):
     called = []
     hooks = {hook: lambda _: [call() for call in called]}
-    with prepared(held, name, **hooks) as (pager, call):
+    held.release.set()  # Nothing is under way but the call that waits for the hook.
+    with prepared(held, name, **ALONE, **hooks) as (pager, call):
         called.append(call)
-        if hook == "on_response":
-            held.release.set()  # It comes after the page.
         finished(held, call, rest(pager))
+
+
+def in_a_log_handler(held, name):
+    held.release.set()
+    logger, handler = logging.getLogger("boardlot.http"), logging.Handler()
+    with prepared(held, name, **ALONE) as (pager, call):
+        handler.emit = lambda _: call()
+        logger.addHandler(handler)
+        logger.setLevel(logging.DEBUG)
+        try:
+            finished(held, call, rest(pager))
+        finally:
+            logger.removeHandler(handler)
+            logger.setLevel(logging.WARNING)
 
 
 class Finalized:
@@ -172,7 +198,7 @@ class Finalized:
 
 
 def in_a_finalizer(held, name):
-    with prepared(held, name) as (pager, call):
+    with prepared(held, name, **ALONE) as (pager, call):
         gc.freeze()  # A collection then looks at this call alone.
         gc.disable()  # Not before the page is under way.
         signal.signal(signal.SIGALRM, lambda *_: gc.collect())
@@ -218,8 +244,10 @@ def in_the_event_loop(held, name):
 
 PLACES = {
     "signal_handler": in_a_signal_handler,
+    "signal_handler_at_the_clock": partial(in_a_signal_handler, span={}),
     "on_request": in_a_hook,
     "on_response": partial(in_a_hook, hook="on_response"),
+    "log_handler": in_a_log_handler,
     "finalizer": in_a_finalizer,
     "thread": in_another_thread,
     "event_loop": in_the_event_loop,

@@ -1,4 +1,4 @@
-"""Rows delivered and rows left are all rows, each once, whatever interrupts and whenever."""
+"""Rows are delivered once, whatever interrupts; a call returns at once, wherever it is made."""
 
 import sys
 
@@ -6,6 +6,7 @@ import pytest
 
 from ..support.processes import has_libraries_of, run_child
 from . import awaiting, interrupted
+from .reentrant import PLACES, calls_in
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and loops of POSIX")
 # For each way to read.
@@ -50,3 +51,12 @@ def test_security_37_an_interrupted_next_costs_at_most_the_row_that_python_itsel
     ((_, found),) = delivered("interrupted", ["next"], seconds)
     assert found["lost"] <= found["interrupted"], found
     nothing_missing("next", {**found, "lost": 0})
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_security_38_a_call_while_a_page_is_under_way_returns_at_once(place):
+    calls = [call for call in calls_in(place) if has_libraries_of(call)]
+    # `grace` is for each call, `seconds` for all of them.
+    options = {"place": place, "calls": ",".join(calls), "grace": 120.0, "seconds": 120.0}
+    outcomes = run_child("delivery.reentrant", **options)
+    assert outcomes == dict.fromkeys(calls, "ended")

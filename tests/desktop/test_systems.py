@@ -1,32 +1,21 @@
 """Run on Linux, macOS and Windows, by their runners in CI: nothing here is of POSIX alone."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import boardlot as bl
 import pytest
 from boardlot import _core
 
-Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[bl.Sandbox]:
-    with bl.Sandbox(seed=7) as server:
-        yield server
-
 
 @pytest.fixture
-def run(tmp_path: Path, sandbox: bl.Sandbox) -> Run:
+def run(tmp_path, sandbox):
     """Runs the command, before the sandbox, with the folder of this test for its profiles."""
 
-    def run(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[bytes]:
+    def run(*arguments, **variables):
         folders = dict.fromkeys(("APPDATA", "XDG_CONFIG_HOME"), str(tmp_path))
         command = [sys.executable, "-m", "boardlot", "--base-url", sandbox.base_url, *arguments]
         environment = {**os.environ, **folders, "PYTHONUTF8": "0", **variables}
@@ -36,7 +25,7 @@ def run(tmp_path: Path, sandbox: bl.Sandbox) -> Run:
 
 
 @pytest.fixture
-def key(tmp_path: Path, sandbox: bl.Sandbox) -> tuple[str, Path]:
+def key(tmp_path, sandbox):
     """The id and the file of a key, written with line breaks of Windows."""
     pair = bl.generate_key()
     file = tmp_path / "key.pem"
@@ -45,9 +34,7 @@ def key(tmp_path: Path, sandbox: bl.Sandbox) -> tuple[str, Path]:
     return sandbox.upload_key(pair.public_pem), file
 
 
-def test_a_table_is_utf_8_in_a_pipe_and_messages_are_escaped_for_the_code_page(
-    run: Run, key: tuple[str, Path]
-) -> None:
+def test_a_table_is_utf_8_in_a_pipe_and_messages_are_escaped_for_the_code_page(run, key):
     name, file = key
     credentials = ("--key-id", name, "--key-file", file)
     done = run(*credentials, "dividends", "HK.00700", PYTHONIOENCODING="cp1252")
@@ -58,9 +45,7 @@ def test_a_table_is_utf_8_in_a_pipe_and_messages_are_escaped_for_the_code_page(
     assert b"\\u4e2d\\u6587" in done.stderr
 
 
-def test_profiles_are_in_the_users_folder_and_may_have_line_breaks_of_windows(
-    run: Run, key: tuple[str, Path], tmp_path: Path
-) -> None:
+def test_profiles_are_in_the_users_folder_and_may_have_line_breaks_of_windows(run, key, tmp_path):
     name, file = key
     done = run("--key-id", name, "--key-file", file, "profile", "add", "live")
     assert done.returncode == 0, done.stderr
@@ -71,9 +56,7 @@ def test_profiles_are_in_the_users_folder_and_may_have_line_breaks_of_windows(
     assert done.stdout.startswith(b"{") and b"\r" not in done.stdout
 
 
-def test_an_output_file_has_the_same_bytes_on_every_system(
-    run: Run, key: tuple[str, Path], tmp_path: Path
-) -> None:
+def test_an_output_file_has_the_same_bytes_on_every_system(run, key, tmp_path):
     name, file = key
     folder = tmp_path / "Ünï 中文"
     folder.mkdir()
@@ -87,14 +70,14 @@ def test_an_output_file_has_the_same_bytes_on_every_system(
     assert [path.name for path in folder.iterdir()] == [out.name]
 
 
-def test_a_drive_or_folder_that_does_not_exist_is_refused(run: Run) -> None:
+def test_a_drive_or_folder_that_does_not_exist_is_refused(run):
     missing = Path("Q:/none/rows.csv" if sys.platform == "win32" else "/none/rows.csv")
     done = run("time", "--out", missing)
     assert done.returncode == 2
     assert b"does not exist" in done.stderr
 
 
-def test_a_file_is_replaced_once_its_reader_has_closed_it(tmp_path: Path) -> None:
+def test_a_file_is_replaced_once_its_reader_has_closed_it(tmp_path):
     # Windows refuses until then; elsewhere nobody waits.
     old, new = tmp_path / "old", tmp_path / "new"
     old.write_bytes(b"old")
@@ -110,7 +93,7 @@ def test_a_file_is_replaced_once_its_reader_has_closed_it(tmp_path: Path) -> Non
 LOCK = "import sys; from boardlot._core import _FileLock; _FileLock(sys.argv[1])"
 
 
-def test_a_file_is_locked_for_one_part_of_one_process_until_it_is_released(tmp_path: Path) -> None:
+def test_a_file_is_locked_for_one_part_of_one_process_until_it_is_released(tmp_path):
     path = tmp_path / "lock"
     lock = _core._FileLock(path)
     with pytest.raises(BlockingIOError):
@@ -124,7 +107,7 @@ def test_a_file_is_locked_for_one_part_of_one_process_until_it_is_released(tmp_p
     _core._FileLock(path).release()
 
 
-def test_paths_may_be_longer_than_260_characters(tmp_path: Path, sandbox: bl.Sandbox) -> None:
+def test_paths_may_be_longer_than_260_characters(tmp_path, sandbox):
     folder = tmp_path.joinpath(*["a" * 100] * 3)
     folder.mkdir(parents=True)
     path = folder / "cassette.jsonl"
@@ -134,7 +117,7 @@ def test_paths_may_be_longer_than_260_characters(tmp_path: Path, sandbox: bl.San
         assert client.dividends("HK.00700") == rows
 
 
-def test_a_file_is_removed_once_nobody_has_it_open(tmp_path: Path) -> None:
+def test_a_file_is_removed_once_nobody_has_it_open(tmp_path):
     # As a virus scanner or an indexer has, for a moment.
     file = tmp_path / "file"
     file.write_bytes(b"content")

@@ -131,12 +131,6 @@ def test_a_docstring_has_each_part(one):
         assert "**Service's documentation:** section 4." in page.docstring.value
 
 
-@pytest.fixture(scope="module")
-def sandbox():
-    with bl.Sandbox(seed=7) as sandbox:
-        yield sandbox
-
-
 @parametrized(one for one in SHOWN if ">>>" in one.page.docstring.value)
 def test_the_example_runs(one, sandbox, tmp_path, monkeypatch):
     for module, needed in NEEDED.items():

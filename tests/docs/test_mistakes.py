@@ -19,6 +19,7 @@ import boardlot as bl
 import pytest
 
 PAGE = Path(__file__).parents[2] / "docs" / "mistakes.md"
+SANDBOX = {"fills": 20}
 CODE = re.compile(r"`([^`]+)`")
 
 
@@ -40,12 +41,6 @@ def rows():
 
 IN_PYTHON = [row for row in rows() if not row.mistake.startswith("boardlot ")]
 IN_A_SHELL = [row for row in rows() if row.mistake.startswith("boardlot ")]
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    with bl.Sandbox(seed=7, fills=20) as sandbox:
-        yield sandbox
 
 
 @pytest.fixture
@@ -122,26 +117,3 @@ def matches(pattern, text):
     """True if it is the whole text, with anything in place of the dots."""
     parts = ".*".join(map(re.escape, pattern.split("…")))
     return re.fullmatch(parts, text, re.DOTALL) is not None
-
-
-def test_a_wrong_clock_needs_nothing():
-    with bl.Sandbox(seed=7, clock_offset=60.0) as late, late.client() as client:
-        assert len(client.dividends("HK.00700")) == 21
-        assert 55 < client.clock_offset < 65
-
-
-def test_what_exists_is_not_a_mistake(names):
-    client = names["client"]
-    assert not hasattr(client, "_nothing") and not hasattr(client, "__deepcopy__")
-    with pytest.raises(AttributeError) as raised:
-        _ = client.completely_different
-    assert "did you mean" not in str(raised.value)
-
-    class Own(bl.Client):
-        """A client with an option of its own, which only its constructor knows."""
-
-        def __init__(self, base_url, *, colour):
-            self.colour = colour
-
-    with Own(names["url"], colour="red") as own:
-        assert own.colour == "red"

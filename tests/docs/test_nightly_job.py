@@ -7,12 +7,12 @@ import re
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 
 import boardlot as bl
 import pytest
 
+from ..support.logins import demo_login
 from ..support.system import need_program
 from ..support.threads import wait_until
 from ..support.unusual_fills import fill
@@ -45,6 +45,7 @@ class Machine:
         self.home, self.sandbox, self.folder = home, sandbox, home / "archive"
         self.environment = {name: value for name, value in os.environ.items() if "XDG" not in name}
         self.environment |= {"HOME": str(home)}
+        self.folder.mkdir()
         programs = home / ".local" / "bin"
         programs.mkdir(parents=True)
         self.program = Path(sys.executable).parent / "boardlot"
@@ -67,8 +68,7 @@ class Machine:
         )
 
     def log_in(self):
-        flow = bl.begin_login(self.sandbox.base_url, store=self.store, client_id=self.client_id)
-        self.client_id = flow.finish(self.sandbox.authorize_demo_user(flow.url)).client_id
+        self.client_id = demo_login(self.sandbox, self.store, client_id=self.client_id).client_id
 
     def start(self, command):
         """As cron does: in the home, by sh, with no terminal."""
@@ -96,48 +96,12 @@ class Machine:
             return archive.fills(ACCOUNT, "HK")
 
 
-@contextmanager
-def small_disk(folder):
-    """A disk of its own, of a few megabytes; False without the right to mount one."""
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)]
-    try:
-        mounted = os.geteuid() == 0 and not subprocess.run(command, capture_output=True).returncode
-    except FileNotFoundError:  # a system without `mount`
-        mounted = False
-    try:
-        yield mounted
-    finally:
-        if mounted:
-            subprocess.run(["umount", str(folder)], check=True)
-
-
-@contextmanager
-def full_disk(machine, is_a_disk_of_its_own):
-    """Yields what goes before the job: nothing on a full disk, otherwise a limit for its files."""
-    if not is_a_disk_of_its_own:
-        yield "trap '' XFSZ; ulimit -f 8; "
-        return
-    ballast = machine.folder / "ballast"
-    with pytest.raises(OSError, match="No space left"), ballast.open("wb", buffering=0) as file:
-        while True:
-            file.write(bytes(4096))
-    yield ""
-    ballast.unlink()
-
-
 @pytest.fixture
-def sandbox():
-    with bl.Sandbox(seed=7) as sandbox:
-        yield sandbox
+def machine(sandbox, tmp_path):
+    return Machine(tmp_path, sandbox)
 
 
-def test_a_week(sandbox, tmp_path):
-    with small_disk(tmp_path / "archive") as has_disk:
-        run_week(Machine(tmp_path, sandbox), sandbox, has_disk)
-
-
-def run_week(machine, sandbox, has_disk):
+def test_a_week(sandbox, machine):
     def day(number):
         sandbox.put("fills_history", fills_until(number))
         return fills_until(number)
@@ -177,9 +141,9 @@ def run_week(machine, sandbox, has_disk):
     machine.log_in()
 
     rows, before = day(5), rows
-    with full_disk(machine, has_disk) as prefix:
-        status, mail = machine.night(prefix)
-        assert status == 1 and "disk" in mail
+    # A limit for its files, as a full disk has.
+    status, mail = machine.night("trap '' XFSZ; ulimit -f 8; ")
+    assert status == 1 and "disk" in mail
     assert set(ids(before)) <= set(ids(machine.kept()))
 
     rows = day(6)
@@ -197,9 +161,7 @@ def ids(rows):
     return [row["deal_id"] for row in rows]
 
 
-def test_files_and_an_upgrade(sandbox, tmp_path):
-    (tmp_path / "archive").mkdir()
-    machine = Machine(tmp_path, sandbox)
+def test_files_and_an_upgrade(machine, tmp_path):
     assert machine.night()[0] == 0
     new = tmp_path / "boardlot-new" / "bin"
     new.mkdir(parents=True)

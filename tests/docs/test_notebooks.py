@@ -5,7 +5,6 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbclient.exceptions import DeadKernelError
 from run_notebooks import NOTEBOOKS, run_in
 
 from .test_pages import form
@@ -48,35 +47,9 @@ def text_of(output):
     return re.sub(r"\bobject$", "str", text.strip(), flags=re.MULTILINE)
 
 
-# If these fail, a half-written file is left, or a checkpoint of a service that is gone.
-WRITING = re.compile(r"write_|sqlite3|FileStore\(")
-
-
 @notebooks
 def test_a_notebook_runs_and_its_cells_show_what_is_kept(path, tmp_path):
     compare(run_in(str(tmp_path), read(path)), path)
-
-
-@pytest.mark.slow  # A kernel for each cell that writes, and two more.
-@notebooks
-def test_a_notebook_runs_again_beside_what_it_has_written(path, tmp_path):
-    """Also beside what runs have left there that were ended within a cell that writes."""
-    run_in(str(tmp_path), read(path))
-    for source in [cell.source for cell in code(read(path)) if WRITING.search(cell.source)]:
-        ended = read(path)
-        place = next(n for n, cell in enumerate(ended.cells) if cell.source == source)
-        # Killed by a timer, while the cell is run over and over again.
-        killed = f"""
-import os, signal, threading
-threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start()
-while True:
-    exec(compile({source!r}, "cell", "exec"), globals())
-"""
-        ended.cells[place:] = [nbformat.v4.new_code_cell(killed)]
-        with pytest.raises(DeadKernelError):
-            run_in(str(tmp_path), ended)
-    if any(tmp_path.iterdir()):
-        compare(run_in(str(tmp_path), read(path)), path)
 
 
 def read(path):

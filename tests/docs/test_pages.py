@@ -22,7 +22,6 @@ import shlex
 import subprocess
 import sys
 import textwrap
-from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -246,31 +245,6 @@ def test_every_public_name_has_its_place_in_the_api_pages():
     assert set(bl.__all__) - errors - {"__version__"} <= named
 
 
-@pytest.mark.parametrize(
-    ("page", "kinds"),
-    [
-        ("results", [bl.Records]),
-        ("pager", [bl.Pager]),
-        ("async-pager", [bl.AsyncPager]),
-        ("archive", [bl.Archive]),
-        ("api-key", [bl.ApiKey, bl.GeneratedKey]),
-        ("oauth", [bl.OAuth, bl.LoginFlow]),
-        ("oauth-app", [bl.OAuthApp, bl.AuthorizationRequest]),
-        ("stores", [bl.MemoryStore]),
-        ("sandbox", [bl.Sandbox]),
-        ("recorder", [bl.Recorder, bl.Replay]),
-        ("rate-limit", [bl.RateLimit]),
-    ],
-)
-def test_the_example_of_a_page_shows_every_method_and_attribute(page, kinds):
-    text = (DOCS / "api" / f"{page}.md").read_text(encoding="utf-8")
-    examples = "".join(block[3] for block in FENCE.findall(text))
-    for kind in kinds:
-        for name in dir(kind):
-            if not name.startswith("_"):
-                assert re.search(rf"\.{name}\b", examples), f"{kind.__name__}.{name}"
-
-
 @functools.cache
 def api():
     """The package as the API pages see it: read, not imported, as its libraries may be missing."""
@@ -298,49 +272,6 @@ def test_the_table_of_errors_is_that_of_the_package():
     assert rows == {
         name: inspect.getdoc(getattr(bl, name)).splitlines()[0] for name in bl.errors.__all__
     }
-
-
-def test_the_signatures_of_the_api_pages_are_those_of_the_package(package):
-    compared = 0
-    for name in set(bl.__all__) - {"__version__"}:
-        thing, shown = getattr(bl, name), package[name].final_target
-        members = [(thing, shown)]
-        if inspect.isclass(thing):
-            members += [
-                (getattr(thing, own), shown.members[own])
-                for own in shown.members
-                if not own.startswith("_") and callable(getattr(thing, own, None))
-            ]
-        for real, page in members:
-            parameters = arguments_of(real)
-            if parameters is not None and (page.is_class or page.is_function):
-                assert shown_of(page) == parameters, page.path
-                compared += 1
-    assert compared > 50
-
-
-def shown_of(page):
-    return [
-        (p.name, p.required and not p.kind.value.startswith("variadic"))
-        for p in page.parameters
-        if p.name != "self"
-    ]
-
-
-def arguments_of(thing):
-    """Name of each parameter with whether it must be given; `None` where nobody calls it."""
-    if inspect.isclass(thing) and issubclass(thing, bl.BoardlotError | Enum):
-        return None
-    try:
-        parameters = inspect.signature(thing).parameters.values()
-    except ValueError:
-        return None
-    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return [
-        (p.name, p.default is p.empty and p.kind not in variadic)
-        for p in parameters
-        if p.name != "self"
-    ]
 
 
 def test_every_promise_has_a_row_that_names_its_tests():

@@ -1,16 +1,12 @@
 """The README's table is that of the benchmarks; pictures and versions are where they are named."""
 
-import os
 import re
-import subprocess
-import sys
 
 import boardlot as bl
 import documented
 import pytest
-from PIL import Image
 
-from .test_pages import DOCS, ROOT, blocks, compare
+from .test_pages import DOCS, ROOT
 
 README = (ROOT / "README.md").read_text("utf-8")
 RESULTS = (ROOT / "benches" / "results.md").read_text("utf-8")
@@ -65,15 +61,6 @@ def test_a_picture_is_shown_and_small(picture):
     assert 1_000 < (DOCS / "pictures" / picture).stat().st_size <= 300_000
 
 
-def test_a_phone_draws_the_letters_of_the_pictures_with_nine_pixels():
-    terminal = (DOCS / "pictures" / "terminal.svg").read_text("utf-8")
-    width, font = re.findall(r'viewBox="0 0 (\d+) |font: (\d+)px', terminal)[:2]
-    assert int(font[1]) * 400 / int(width[0]) >= 9
-    # Twice as large as it is drawn, with letters of 11 pixels or more.
-    with Image.open(DOCS / "pictures" / "notebook.png") as picture:
-        assert picture.width <= 1000
-
-
 def test_the_readme_is_short():
     assert len(README.split()) <= 1000
 
@@ -96,31 +83,6 @@ def test_every_method_links_to_its_guide_and_back():
     for method in methods:
         guide = documented.GUIDES.get(method, "service")
         assert f"[boardlot.Client.{method}]" in (DOCS / f"{guide}.md").read_text("utf-8"), method
-
-
-PASTED = [
-    (block, shown)
-    for block, shown in zip(
-        blocks(ROOT / "README.md"), blocks(ROOT / "README.md")[1:], strict=False
-    )
-    if block.language == "python"
-]
-
-
-@pytest.mark.parametrize(("block", "shown"), PASTED, ids=lambda block: f"line {block.line}")
-def test_a_snippet_works_when_it_is_pasted_into_the_interpreter(block, shown, tmp_path):
-    """Typed line by line, a block of code ends with an empty line."""
-    done = subprocess.run(
-        [sys.executable, "-i", "-q"],
-        input=block.source,
-        env={**os.environ, "PYTHON_BASIC_REPL": "1"},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert "Error" not in done.stderr, done.stderr
-    compare(shown.source, done.stdout, f"README.md:{block.line}")
 
 
 def test_the_docs_in_the_package_are_those_of_the_site():

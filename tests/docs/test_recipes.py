@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import closing
 from functools import partial
+from itertools import count
 
 import boardlot as bl
 import pytest
@@ -18,6 +19,7 @@ from .test_pages import DOCS, blocks
 (RECIPE,) = [
     block.source for block in blocks(DOCS / "paging.md") if "def download(" in block.source
 ]
+SANDBOX = {"fills": 1_000}
 MAIN = """
 import sys
 
@@ -31,12 +33,6 @@ def recipe():
     names = {"bl": bl}
     exec(RECIPE, names)
     return names["download"]
-
-
-@pytest.fixture
-def sandbox():
-    with bl.Sandbox(seed=7, fills=1_000) as sandbox:
-        yield sandbox
 
 
 @pytest.fixture
@@ -72,6 +68,7 @@ def test_a_download_that_is_killed_again_and_again_has_each_row_once(
         if process.returncode == 0:
             break
         kills += 1
+    sandbox.faults = None
     assert process.returncode == 0 and kills >= 2
     rows, positions = stored(tmp_path / "fills.db")
     with sandbox.client() as client:
@@ -98,51 +95,20 @@ def test_a_download_that_is_finished_is_replaced_by_the_next(sandbox, client, tm
         assert download(client, account, tmp_path / "fills.db") == expected
 
 
-class Failing:
-    """The client, whose service fails from the third page on."""
-
-    def __init__(self, sandbox, client):
-        self.sandbox, self.client = sandbox, client
-
-    def fills_history(self, *arguments, **options):
-        self.pager = self.client.fills_history(*arguments, **options)
-        self.checkpoint = self.pager.checkpoint
-        return self
-
-    def pages(self):
-        for number, page in enumerate(self.pager.pages()):
-            yield page
-            if number == 2:
-                self.sandbox.faults = bl.Faults(error_rate=1.0)
-
-
 def test_an_error_that_stays_is_raised_and_the_next_run_resumes(sandbox, client, tmp_path):
     account, download, path = sandbox.accounts["trade"][0], recipe(), tmp_path / "fills.db"
     expected = client.fills_history(account, "HK").all()
-    before = len(sandbox.requests)
-    with pytest.raises(bl.ServiceError):
-        download(Failing(sandbox, client), account, path)
+    before, requests = len(sandbox.requests), count()
+
+    def fail(_event):
+        if next(requests) == 3:
+            sandbox.faults = bl.Faults(error_rate=1.0)
+
+    with sandbox.client(max_retries=0, on_response=fail) as failing, pytest.raises(bl.ServiceError):
+        download(failing, account, path)
     sandbox.faults = None
     assert sum(request.status != 200 for request in sandbox.requests[before:]) <= 5
     assert stored(path)[1] == 1
     before = len(sandbox.requests)
     assert download(client, account, path) == expected
     assert len(sandbox.requests) - before < 20, "the pages before are not fetched again"
-
-
-@pytest.mark.parametrize("error", [bl.ProtocolError("a page that cannot be read"), OSError("full")])
-def test_an_error_that_cannot_pass_is_raised_at_once(tmp_path, error):
-    class Broken:
-        calls = 0
-
-        def fills_history(self, *_, **__):
-            self.calls += 1
-            return self
-
-        def pages(self):
-            raise error
-
-    client = Broken()
-    with pytest.raises(type(error)):
-        recipe()(client, "281756", tmp_path / "fills.db")
-    assert client.calls == 1

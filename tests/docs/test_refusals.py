@@ -19,18 +19,6 @@ DAYS = {"start": "2026-01-05", "end": "2026-01-09"}
 FILLS = {"acc_id": "281756", "trd_market": "HK"}
 # The document says it of these: an id that is no uint64, a range that does not end after its start.
 DOCUMENTED = {("crypto_orders", "acc_id"), ("fills_history", "end")}
-# What the document rules out itself.
-RULED_OUT = [
-    ("reference_futures", {"symbol": "HK." + "0" * 30}),
-    ("dividends", {"symbol": "00700"}),
-    ("plate_stocks", {"plate_code": "HK.1001"}),
-    ("ipo_list", {"market": "jp"}),
-    ("ipo_list", {"market": "hk", "request_type": 8}),
-    ("trading_days", {"market": "HK", **DAYS, "start": "5 January"}),
-    ("fills_history", {**FILLS, "page_size": 9}),
-    ("fills_history", {**FILLS, "page_size": 51}),
-    ("crypto_orders", {"acc_id": "5001", "page_size": 51}),
-]
 # Of each row: the method, arguments that it accepts, and one of them as it is refused.
 ROWS = [
     [
@@ -75,14 +63,6 @@ def test_what_a_row_says_is_refused_and_nothing_is_sent(row, calls):
         assert not sandbox.requests
         for method, accepted, _ in calls:
             getattr(client, method)(**accepted)
-
-
-@pytest.mark.parametrize(("method", "arguments"), RULED_OUT, ids=str)
-def test_what_the_document_rules_out_is_not_said_to_be_a_rule_of_boardlot(method, arguments):
-    with bl.Client("https://api.example.com") as client:
-        with pytest.raises(bl.ConfigError, match="; expected ") as caught:
-            getattr(client, method)(**arguments)
-        assert "own rule" not in str(caught.value)
 
 
 def test_rules_for_custom_endpoints_and_paths_are_said_to_be_of_boardlot():

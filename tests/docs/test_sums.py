@@ -241,11 +241,7 @@ ABSENT = [
     [{name: value for name, value in fill.items() if name != field} for fill in unusual.USUAL]
     for field in ("status", "trd_side")
 ]
-NUMBERS = [
-    ("4-fills", "exact ="),
-    ("8-profit-and-loss", "cash ="),
-    ("9-exposure", "bought ="),
-]
+NUMBERS = [("4-fills", "exact ="), ("8-profit-and-loss", "cash ="), ("9-exposure", "bought =")]
 # This cell needs prices, and no sides.
 PRICES = ("10-dividend-yield", "last_prices")
 

@@ -104,14 +104,6 @@ def test_a_ray_that_leaves_renaming_to_the_source_is_rejected(monkeypatch, versi
         importlib.import_module("boardlot.ray")
 
 
-def test_no_secret_travels(service):
-    with (
-        bl.Client(service.sandbox.base_url, auth=bl.BearerToken("canary")) as client,
-        pytest.raises(bl.ConfigError, match="BearerToken"),
-    ):
-        boardlot.ray.read(client, "fills_history", **service.asked)
-
-
 def test_a_shared_rate_limit_holds_for_all_workers(service, read):
     limited = service.client_with(rate_limit=bl.RateLimit(10, name="test-engines-ray"))
     code = service.expected["code"].mode()[0]

@@ -1,17 +1,15 @@
 """The kinds of fault, each an object: what it does to an exchange, and what may come of it."""
 
-import asyncio
 import functools
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qsl
 
 import boardlot as bl
 
 from ..support.bombs import bomb
 from ..support.certificates import bad_contexts
-from ..support.service import wire
-from .exchanges import Response, json_response
+from ..support.service import Response, head, response, wire
 
 ROWS = ("orders", "order_fills", "stock_list", "kline_list")
 HTML = b"<!doctype html><html><body>Sign in to the Wi-Fi</body></html>"
@@ -34,10 +32,6 @@ class Kind:
     def __str__(self):
         return self.name
 
-    async def apply(self, exchange):
-        """Responds, wrongly; false if the connection is not to be used again."""
-        return await self.fail(exchange)
-
     @property
     def delays(self):
         """True if a time-out may come of it."""
@@ -51,204 +45,188 @@ class Kind:
 contexts = functools.cache(bad_contexts)
 
 
-async def refused(exchange):
-    exchange.proxy.go_away(0.1, silent=False)
-    return exchange.reset()
+def refused(exchange):
+    return exchange.service.go_away(0.1, silent=False)
 
 
-async def lost_packets(exchange):
-    exchange.proxy.go_away(0.4, silent=True)
-    return exchange.reset()
+def lost_packets(exchange):
+    return exchange.service.go_away(0.4, silent=True)
 
 
-async def bad_certificate(exchange):
-    exchange.proxy.bad_handshakes = exchange.dice.randint(1, 3)
-    exchange.writer.transport.abort()
-    return False
+def bad_certificate(exchange):
+    exchange.service.bad_handshakes = exchange.dice.randint(1, 3)
+    return Response(drop=True)
 
 
-async def reset_before(exchange):
+def reset_before(exchange):
     if exchange.dice.random() < 0.5:
-        await exchange.real()  # The work was done; only its response is lost.
-    return exchange.reset()
+        exchange.real()  # The work was done; only its response is lost.
+    return Response(drop=True)
 
 
-async def reset_within(exchange):
-    response = await exchange.real()
-    await exchange.write(response.encode() + response.body[: cut(exchange, response)])
-    return exchange.reset()
+def reset_within(exchange):
+    right = exchange.real()
+    return replace(right, truncate=cut(exchange, right), drop=True)
 
 
-async def stall(exchange):
-    response = await exchange.real()
-    await exchange.write((response.encode() + response.body)[: -1 - cut(exchange, response)])
-    await asyncio.sleep(600)  # time: a service that is silent, to the end of its connection
-    return False
+def stall(exchange):
+    right = exchange.real()
+    return replace(right, stall=cut(exchange, right), delay=600.0)
 
 
-async def drip(exchange):
-    response = await exchange.real()
-    for byte in response.encode() + response.body:
-        await exchange.write(bytes([byte]))
-        await asyncio.sleep(0.1)  # time: a service that is slow
-    return False
+def drip(exchange):
+    whole = b"".join(wire(exchange.real()))
+    return Response(raw=[bytes([byte]) for byte in whole], pause=0.1)
 
 
-async def short_length(exchange):
+def short_length(exchange):
     """Announces fewer bytes than it sends, or more: the rest is not a response."""
-    response = await exchange.real()
-    length = cut(exchange, response)
+    right = exchange.real()
+    length, whole = cut(exchange, right), len(right.body)
     if exchange.dice.random() < 0.5:
-        exchange.proxy.mutated.append((response.status, response.body[:length]))
-        await exchange.write(response.encode(length) + response.body)
-        return True
-    await exchange.write(response.encode(len(response.body) + 1 + length) + response.body)
-    return False
+        exchange.mutated(replace(right, body=right.body[:length]))
+        return announced(right, length)
+    return replace(announced(right, whole + 1 + length), truncate=whole)
 
 
-async def bad_chunk(exchange):
-    response = await exchange.real()
-    head = response.encode().replace(b"Content-Length", b"Transfer-Encoding: chunked\r\nX-Length")
+def announced(right, length):
+    return replace(right, headers={**right.headers, "Content-Length": str(length)})
+
+
+def bad_chunk(exchange):
+    right = exchange.real()
     size = exchange.dice.choice([b"zz", b"-1", b"fffffffffffffffff", b"", b"5;\x00"])
-    half = cut(exchange, response)
-    first = b"%x\r\n%s\r\n" % (half, response.body[:half]) if half else b""
-    await exchange.write(head + first + size + b"\r\n" + response.body[half:] + b"\r\n0\r\n\r\n")
-    return False
+    half = cut(exchange, right)
+    first = b"%x\r\n%s\r\n" % (half, right.body[:half]) if half else b""
+    rest = size + b"\r\n" + right.body[half:] + b"\r\n0\r\n\r\n"
+    return Response(raw=head(replace(right, chunks=[])) + first + rest)
 
 
-async def bad_json(exchange):
-    response = await exchange.real()
-    place = cut(exchange, response)
+def bad_json(exchange):
+    right = exchange.real()
+    place = cut(exchange, right)
     broken = exchange.dice.choice(
-        [response.body[:place], response.body + b"}", b"", response.body[:-1] + b',"a":NaN}']
+        [right.body[:place], right.body + b"}", b"", right.body[:-1] + b',"a":NaN}']
     )
-    return await exchange.send_mutated(Response(response.status, response.headers, broken))
+    return exchange.mutated(replace(right, body=broken))
 
 
-async def html(exchange):
-    response = Response(200, [("Content-Type", "text/html")], HTML)
-    return await exchange.send_mutated(response)
+def html(exchange):
+    return exchange.mutated(response(HTML, headers={"Content-Type": "text/html"}))
 
 
-async def no_mark(exchange):
+def no_mark(exchange):
     """Looks like the end of every list, but nothing says that it is a success."""
-    response = await exchange.real()
-    envelope = json.loads(response.body)
+    envelope = json.loads(exchange.real().body)
     for mark in ("code", "ret_code", "s", "server_time_ms"):
         envelope.pop(mark, None)
-    inner = envelope.get("data") or envelope.get("d") or {}
-    for name in ROWS:
-        if name in inner:
-            inner[name] = []
-    inner["completed"] = True
+    without_rows(envelope)["completed"] = True
     envelope["pagination"] = {"has_more": False, "next_key": "-1"}
-    return await exchange.send_mutated(json_response(200, json.dumps(envelope).encode()))
+    return exchange.mutated(response(envelope))
 
 
-async def too_many(exchange):
-    after = [("Retry-After", "0")] if exchange.dice.random() < 0.3 else []
+def too_many(exchange):
+    after = {"Retry-After": "0"} if exchange.dice.random() < 0.3 else {}
     forms = [
-        json_response(429, refusal(exchange, -11), *after),
-        json_response(200, b'{"ret_code":-11,"error":{"code":"rate_limited"}}', *after),
-        json_response(403, refusal(exchange, -12006, "request frequency is too high"), *after),
+        response(refusal(exchange, -11), 429, after),
+        response({"ret_code": -11, "error": {"code": "rate_limited"}}, 200, after),
+        response(refusal(exchange, -12006, "request frequency is too high"), 403, after),
     ]
     first = exchange.request.path.startswith(("/api/v1/crypto", "/api/v1.0/accounts"))
-    return await exchange.send_mutated(forms[0] if first else exchange.dice.choice(forms))
+    return exchange.mutated(forms[0] if first else exchange.dice.choice(forms))
 
 
-async def server_error(exchange):
+def server_error(exchange):
     status = exchange.dice.choice([500, 502, 503, 504])
-    return await exchange.send_mutated(
-        Response(status, [], exchange.dice.choice([HTML, b"", b"{}"]))
-    )
+    return exchange.mutated(response(exchange.dice.choice([HTML, b"", b"{}"]), status))
 
 
-async def unauthorized(exchange):
-    return await exchange.send_mutated(json_response(401, refusal(exchange, -1)))
+def unauthorized(exchange):
+    return exchange.mutated(response(refusal(exchange, -1), 401))
 
 
-async def skewed(exchange):
-    status = exchange.dice.choice([200, 401, 403])
+def skewed(exchange):
     if exchange.request.path.endswith("/server-time"):
-        return await exchange.send(await exchange.real())
-    return await exchange.send_mutated(json_response(status, refusal(exchange, -12006)))
+        return exchange.real()
+    status = exchange.dice.choice([200, 401, 403])
+    return exchange.mutated(response(refusal(exchange, -12006), status))
 
 
-async def repeated_cursor(exchange):
+def repeated_cursor(exchange):
     """The cursor for the next page is one that was already used."""
-    response = await exchange.real()
-    envelope = json.loads(response.body)
-    seen = exchange.proxy.cursors.setdefault(exchange.request.path, [])
+    right = exchange.real()
+    envelope = json.loads(right.body)
+    seen = exchange.service.cursors.setdefault(exchange.request.path, [])
     cursor = cursor_of(exchange.request)
     if cursor not in seen:
         seen.append(cursor)
     if not has_more(envelope):
-        return await exchange.send(response)
+        return right
     # One of before: a page that was only prefetched would be a jump that nobody can see.
     set_cursor(envelope, exchange.dice.choice(seen[: seen.index(cursor) + 1]))
-    return await exchange.send(json_response(response.status, json.dumps(envelope).encode()))
+    return response(envelope, right.status)
 
 
-async def empty_page(exchange):
+def empty_page(exchange):
     """No rows, more to come: the page itself comes with the next cursor."""
-    response = await exchange.real()
-    envelope = json.loads(response.body)
+    right = exchange.real()
+    envelope = json.loads(right.body)
     if not has_more(envelope) or "extra" in envelope:
-        return await exchange.send(response)
-    cursor = f"held-{len(exchange.proxy.held)}-{exchange.dice.getrandbits(32)}"
-    exchange.proxy.held[cursor] = response
+        return right
+    cursor = f"held-{len(exchange.service.held)}-{exchange.dice.getrandbits(32)}"
+    exchange.service.held[cursor] = right
     set_cursor(envelope, cursor)
-    inner = envelope.get("data") or envelope.get("d")
-    for name in ROWS:
-        if name in inner:
-            inner[name] = []
-    return await exchange.send(json_response(response.status, json.dumps(envelope).encode()))
+    without_rows(envelope)
+    return response(envelope, right.status)
 
 
-async def large_body(exchange):
-    for piece in wire(bomb(4 << 20, exchange.dice.choice(["gzip", "plain"]))):
-        await exchange.write(piece)
-    return False
+def large_body(exchange):
+    return bomb(4 << 20, exchange.dice.choice(["gzip", "plain"]))
 
 
-async def huge_headers(exchange):
-    response = await exchange.real()
-    size = 1 << 20
-    many = [(f"X-{n}", "y" * 100) for n in range(size // 100)]
-    response.headers = response.headers + exchange.dice.choice([many, [("X-Long", "y" * size)]])
-    await exchange.send(response)
-    return False
+def huge_headers(exchange):
+    right, size = exchange.real(), 1 << 20
+    many = {f"X-{n}": "y" * 100 for n in range(size // 100)}
+    headers = right.headers | exchange.dice.choice([many, {"X-Long": "y" * size}])
+    return replace(right, headers=headers)
 
 
-async def redirect(exchange):
+def redirect(exchange):
     status = exchange.dice.choice([301, 302, 303, 307, 308])
-    place = exchange.dice.choice([exchange.proxy.base_url, ""]) + "/followed"
-    return await exchange.send(Response(status, [("Location", place)], b""))
+    place = exchange.dice.choice([exchange.service.base_url, ""]) + "/followed"
+    return response(b"", status, {"Location": place})
 
 
-async def invalid_grant(exchange):
-    exchange.proxy.refuses_grants = True
-    return await exchange.send_mutated(json_response(401, refusal(exchange, -1)))
+def invalid_grant(exchange):
+    exchange.service.refuses_grants = True
+    return unauthorized(exchange)
 
 
-async def store_unwritable(exchange):
-    exchange.proxy.store.unwritable = True
-    return await exchange.send_mutated(json_response(401, refusal(exchange, -1)))
+def store_unwritable(exchange):
+    exchange.service.store.unwritable = True
+    return unauthorized(exchange)
 
 
-def cut(exchange, response):
+def cut(exchange, right):
     """Some place within a body."""
-    return exchange.dice.randrange(max(1, len(response.body) - 1))
+    return exchange.dice.randrange(max(1, len(right.body) - 1))
+
+
+def without_rows(envelope):
+    """Empties the list of a response; returns the object that has it."""
+    inner = envelope.get("data") or envelope.get("d") or {}
+    inner |= {name: [] for name in ROWS if name in inner}
+    return inner
 
 
 def refusal(exchange, code, words="refused"):
     """A refusal in the form of the path that it is for."""
     path = exchange.request.path
     if "/fills_history" in path:
-        return json.dumps({"s": "error", "errcode": code, "errmsg": words}).encode()
+        return {"s": "error", "errcode": code, "errmsg": words}
     if "/crypto/" in path or "/plate/" in path:
-        return json.dumps({"code": code, "msg": words}).encode()
-    return json.dumps({"ret_code": code, "ret_msg": words}).encode()
+        return {"code": code, "msg": words}
+    return {"ret_code": code, "ret_msg": words}
 
 
 def has_more(envelope):
@@ -276,7 +254,7 @@ def set_cursor(envelope, cursor):
         (envelope.get("data") or envelope.get("d"))["page_flag"] = cursor
 
 
-async def unreachable(_):
+def unreachable(_):
     raise AssertionError("a name that nobody has was found")
 
 

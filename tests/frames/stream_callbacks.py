@@ -12,6 +12,7 @@ from functools import partial
 
 import boardlot as bl
 
+from ..support.logins import demo_login
 from ..support.paged_service import pager_over
 from ..support.processes import options_of, report
 from ..support.stores import DictStore
@@ -213,8 +214,7 @@ def store(callback, sandbox):
             callback()
             super().save(key, value)
 
-    flow = bl.begin_login(sandbox.base_url, store=Store())
-    flow.finish(sandbox.authorize_demo_user(flow.url))
+    demo_login(sandbox, Store())
 
 
 CALLERS = [

@@ -98,28 +98,21 @@ def test_polars_types_without_pyarrow(monkeypatch):
     assert records().to_polars().shape == (0, len(KINDS))
 
 
-@pytest.mark.parametrize(
-    ("method", "missing", "extra"),
-    [
-        ("to_pandas", "pandas", "pandas"),
-        ("to_pandas", "pyarrow", "pandas"),
-        ("to_polars", "polars", "polars"),
-        ("to_arrow", "pyarrow", "arrow"),
-    ],
-)
-def test_wrong_words_and_a_missing_library_are_named(method, missing, extra, monkeypatch):
-    convert = getattr(records(), method)
-    with pytest.raises(
-        bl.ConfigError, match="decimals is 'exact'; expected 'float64', 'decimal' or 'string'"
-    ):
-        convert(decimals="exact")
-    with pytest.raises(bl.ConfigError, match="invalid is 'skip'; expected 'raise' or 'null'"):
-        convert(invalid="skip")
-    monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(ImportError) as caught:
-        convert()
-    assert str(caught.value) == f"{method}() needs {missing}: pip install 'boardlot[{extra}]'"
-    assert caught.value.name == missing
+@pytest.mark.parametrize("method", ["to_arrow", "to_pandas", "to_polars"])
+def test_wrong_words_are_named(method):
+    for option, said in {
+        "decimals": "expected 'float64', 'decimal' or 'string'",
+        "invalid": "expected 'raise' or 'null'",
+    }.items():
+        with pytest.raises(bl.ConfigError, match=f"{option} is 'exact'; {said}"):
+            getattr(records(), method)(**{option: "exact"})
+
+
+def test_pandas_needs_pyarrow_too(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"to_pandas\(\) needs pyarrow: pip install") as caught:
+        records().to_pandas()
+    assert caught.value.name == "pyarrow"
 
 
 def long_pager(last):
@@ -150,3 +143,56 @@ def test_a_value_in_a_later_part_is_named_by_its_place_in_the_whole():
     _, pager = long_pager([{"deal_id": "a"}, {"deal_id": "b", "price": "much"}])
     with pytest.raises(bl.ProtocolError, match="price of record 70001 is"):
         pager.to_arrow()
+
+
+SANDBOX = {"fills": 120}
+
+
+def described(records):
+    """The metadata by the schema of the records."""
+    words = {"unit": "unit", "kind": "kind", "description": "doc"}
+    return {
+        field.name: {name.encode(): getattr(field, of).encode() for name, of in words.items()}
+        for field in records.schema
+    }
+
+
+def of_schema(schema):
+    return {field.name: field.metadata for field in schema}
+
+
+RECORDS = {
+    "dividends": lambda c: c.dividends("HK.00700"),
+    "ipos": lambda c: c.ipo_list("hk"),
+    "fills": lambda c: c.fills_history("281756", "HK").all(),
+    "keys": lambda c: c.fetch_many("dividends", ["HK.00700"]),
+    "selected": lambda c: c.dividends("HK.00700").select("ex_date", "dividend_per_share"),
+    "none": lambda c: c.dividends("HK.00700")[:0],
+}
+
+
+@pytest.mark.parametrize("read", RECORDS.values(), ids=RECORDS)
+@pytest.mark.parametrize("decimals", ["float64", "decimal", "string"])
+def test_the_metadata_are_those_of_the_schema(client, read, decimals):
+    records = read(client)
+    expected = described(records)
+    assert of_schema(records.to_arrow(decimals=decimals).schema) == expected
+    assert of_schema(pa.table(records).schema) == expected
+
+
+def test_a_stream_of_pages_has_the_same_metadata(client):
+    expected = described(client.fills_history("281756", "HK").all())
+    stream = pa.RecordBatchReader.from_stream(client.fills_history("281756", "HK"))
+    batches = client.fills_history("281756", "HK").to_arrow(batches=True)
+    for each in (stream, *stream, *batches):
+        assert of_schema(each.schema) == expected
+
+
+def test_members_of_objects_are_described_and_undeclared_fields_are_not(client):
+    records = bl._core._response_parser("crypto_orders", [("acc_id", "1")])(
+        b'{"code":0,"data":{"orders":[{"order_id":"1","unheard":2}]},"pagination":{}}'
+    )
+    schema = records.to_arrow().schema
+    assert schema.field("unheard").metadata is None
+    pair = [field.type for field in schema if pa.types.is_struct(field.type)]
+    assert pair and all(member.metadata[b"kind"] for struct in pair for member in struct)

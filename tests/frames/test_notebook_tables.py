@@ -2,7 +2,6 @@
 
 import sys
 
-import boardlot as bl
 import pandas
 import pytest
 from boardlot._support import tables
@@ -15,9 +14,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:Series.values returning")
 
 
 @pytest.fixture(scope="module")
-def orders():
-    with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
-        yield client.sim_orders("5001")
+def orders(client):
+    return client.sim_orders("5001")
 
 
 def test_numbers_of_an_enum_are_shown_with_their_name(orders):

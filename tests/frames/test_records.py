@@ -1,4 +1,4 @@
-"""Records as dicts, held against the standard library's reading of the same response.
+"""Records and selections as dicts, held against the standard library's reading of a response.
 
 One reader takes all responses, as a client does: what it learned of the records before must never
 show in the next ones, whatever they look like and whatever became of the dicts it gave.
@@ -79,7 +79,7 @@ def same(ours, theirs):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_any_records_are_the_dicts_that_json_makes_of_them(seed):
+def test_any_records_and_selections_are_the_dicts_that_json_makes(seed):
     draw = random.Random(seed)
     read = _core._response_parser("sim_orders", [("acc_id", "1")])
     for _ in range(60):
@@ -98,3 +98,9 @@ def test_any_records_are_the_dicts_that_json_makes_of_them(seed):
             rows = way(read(body))
             assert same(rows, expected), body
             spoil(rows)
+        present = sorted({name for row in expected for name in row})
+        names = draw.sample([*present, "order_id"], draw.randrange(1, len(present) + 2))
+        part = [{name: row[name] for name in names if name in row} for row in expected]
+        selected = read(body).select(*names)
+        assert same(selected.to_dicts(), part) and same(list(selected), part), (names, body)
+        assert selected._names() == names

@@ -1,11 +1,13 @@
-"""The package's metadata: one version everywhere, every extra explained, placeholders named."""
+"""One version everywhere, every extra explained, placeholders named; the files of a release."""
 
 import json
 import re
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
+import release_files
 from placeholders import PLACEHOLDER, placeholders
 
 ROOT = Path(__file__).parents[2]
@@ -83,3 +85,94 @@ def test_no_file_has_more_lines_than_the_style_allows():
 def test_the_development_container_is_json_with_comments():
     text = re.sub(r"^\s*//.*$", "", read(".devcontainer/devcontainer.json"), flags=re.M)
     assert json.loads(text)["postCreateCommand"] == "make help"
+
+
+VERSION = "1.2.3"
+ABI3 = "boardlot-1.2.3-cp310-abi3-manylinux_2_28_x86_64.whl"
+ABI3T = "boardlot-1.2.3-cp315-abi3.abi3t-win_arm64.whl"
+
+
+def pack(path, tags, held=release_files.HELD):
+    lines = ["Wheel-Version: 1.0", *(f"Tag: {tag}" for tag in sorted(tags))]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("boardlot-1.2.3.dist-info/WHEEL", "\n".join(lines) + "\n")
+        for name in held:
+            archive.writestr(f"boardlot-1.2.3.dist-info/{name}", "")
+
+
+@pytest.fixture
+def dist(tmp_path):
+    """A folder with all files of version 1.2.3."""
+    for name in release_files.expected(VERSION):
+        if name.endswith(".whl"):
+            pack(tmp_path / name, release_files.tags_of(name))
+        else:
+            (tmp_path / name).touch()
+    return tmp_path
+
+
+def wrong(folder):
+    return list(release_files.wrong(folder, VERSION))
+
+
+def test_a_release_is_a_source_distribution_and_three_wheels_for_each_of_eight_systems(dist):
+    names = {path.name for path in dist.iterdir()}
+    assert len(names) == 25
+    assert {"boardlot-1.2.3.tar.gz", ABI3, ABI3T} <= names
+    assert "boardlot-1.2.3-cp314-cp314t-macosx_11_0_arm64.whl" in names
+    assert wrong(dist) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        # By an interpreter that was not meant, an image that was not, and another version.
+        "boardlot-1.2.3-cp38-cp38-manylinux_2_28_x86_64.whl",
+        "boardlot-1.2.3-cp315-abi3t-manylinux_2_28_x86_64.whl",
+        "boardlot-1.2.3-cp310-abi3-manylinux_2_34_x86_64.whl",
+        "boardlot-1.2.3-cp310-abi3-linux_x86_64.whl",
+        "boardlot-1.2.4-cp310-abi3-win_amd64.whl",
+        "notes.md",
+    ],
+)
+def test_a_file_too_many_and_a_missing_one_are_named(dist, name):
+    (dist / ABI3).rename(dist / name)
+    assert wrong(dist) == [f"missing: {ABI3}", f"not expected: {name}"]
+
+
+def test_what_is_in_a_wheel_agrees_with_its_name(dist):
+    pack(dist / ABI3, {"cp38-abi3-manylinux_2_28_x86_64"})
+    assert wrong(dist) == [f"{ABI3}: is tagged cp38-abi3-manylinux_2_28_x86_64"]
+    (dist / ABI3).write_bytes(b"")
+    assert [problem.split(": ")[1] for problem in wrong(dist)] == ["not a wheel of this version"]
+
+
+def test_a_wheel_without_its_notices_or_of_another_size_is_rejected(dist):
+    tags = {"cp315-abi3-win_arm64", "cp315-abi3t-win_arm64"}
+    assert release_files.tags_of(ABI3T) == tags
+    pack(dist / ABI3T, tags, release_files.HELD[:-1])
+    assert wrong(dist) == [f"{ABI3T}: has no sboms/boardlot.cyclonedx.json"]
+    (dist / ABI3T).write_bytes(bytes(6_000_001))
+    assert wrong(dist)[0] == f"{ABI3T}: 6000001 bytes, more than 6000000"
+
+
+def test_the_workflow_builds_for_every_system_and_interpreter():
+    workflow = (ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8")
+    libcs = re.findall(r"libc: \[(.+)\]", workflow)[0].split(", ")
+    machines = re.findall(r"arch: (\w+),", workflow)
+    linux = {f"{libc}_{machine}" for libc in libcs for machine in machines}
+    assert linux == {name for name in release_files.SYSTEMS if "linux" in name}
+    images = (ROOT / ".github/images/Dockerfile").read_text(encoding="utf-8")
+    pinned = re.findall(r"^FROM quay.io/pypa/(\w+):\S+@sha256:\w{64} AS (\S+)$", images, re.M)
+    assert {image for image, _ in pinned} == linux
+    assert all(image == name.replace("-", "_") for image, name in pinned)
+    targets = re.findall(r"target: ([\w-]+), .*?(?:macos: \"([\d.]+)\")? }", workflow)
+    desktop = {
+        {
+            "apple": f"macosx_{macos.replace('.', '_')}_{machine.replace('aarch64', 'arm64')}",
+            "pc": {"x86_64": "win_amd64", "aarch64": "win_arm64"}[machine],
+        }[vendor]
+        for target, macos in targets
+        for machine, vendor in [target.split("-")[:2]]
+    }
+    assert desktop == {name for name in release_files.SYSTEMS if "linux" not in name}

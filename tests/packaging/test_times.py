@@ -14,16 +14,9 @@ PYTHON = sorted((ROOT / "tests").rglob("*.py"))
 RUST = sorted({*(ROOT / "tests").rglob("*.rs"), *(ROOT / "src").rglob("tests/*.rs")})
 CLOCKS = {"monotonic", "perf_counter", "time", "process_time", "thread_time", "monotonic_ns"}
 # Calls that wait for an event, and the index of the deadline among their arguments.
-WAITS = {
-    "join": 0,
-    "wait": 0,
-    "result": 0,
-    "get": 1,
-    "wait_for": 1,
-    "wait_until": 1,
-    "settimeout": 0,
-}
-WAITS |= {"communicate": 1, "run": 99, "check_output": 99, "check_call": 99, "fail_after": 0}
+WAITS = dict.fromkeys(("join", "wait", "result", "settimeout", "fail_after"), 0)
+WAITS |= dict.fromkeys(("get", "wait_for", "wait_until", "communicate"), 1)
+WAITS |= dict.fromkeys(("run", "check_output", "check_call"), 99)
 SHORTEST = 60.0
 EXCUSED = re.compile(r"(#|//) time: \S")
 

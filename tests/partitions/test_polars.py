@@ -14,6 +14,7 @@ pl = pytest.importorskip("polars")
 
 import boardlot.polars  # noqa: E402
 
+SANDBOX = {"fills": 400}
 ENGINES = ["in-memory", "streaming"]
 
 

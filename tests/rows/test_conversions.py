@@ -109,6 +109,7 @@ import sys
 from dataclasses import make_dataclass
 
 import boardlot as bl
+from tests.rows.orders import ORDER, orders
 
 date, datetime = module.date, module.datetime
 
@@ -122,17 +123,12 @@ def frozen(known, *bases):
 fake_date = frozen(date, date)
 fake_datetime = frozen(datetime, datetime, fake_date)
 
-with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
-    fills = client.fills_history(sandbox.accounts["trade"][0], "HK").all(max_items=2)
-    dividends = client.dividends("HK.00700")
-
 def convert(time, day):
-    (fill, _) = fills.as_type(make_dataclass("Fill", [("create_time", time | None)]))
-    assert type(fill.create_time) is datetime, fill
-    dividend = dividends.as_type(make_dataclass("Dividend", [("ex_date", day)]))[0]
-    assert type(dividend.ex_date) is date, dividend
+    cls = make_dataclass("T", [("create_time", time | None), ("text", day)])
+    (made,) = orders({**ORDER, "text": "2026-01-31"}).as_type(cls)
+    assert (type(made.create_time), type(made.text)) == (datetime, date), made
 
-def convert_both():
+def convert_all():
     convert(datetime, date)
     convert(fake_datetime, fake_date)
     # What a subclass of one's own is made of, only its constructor knows.
@@ -144,12 +140,14 @@ def convert_both():
         else:
             raise AssertionError(known)
 
+# The core's own classes of times are those of its first use.
+orders(ORDER).to_dicts(typed=True)
 assert "boardlot._support.row_classes" not in sys.modules
 if sys.argv[1] == "frozen":
     module.date, module.datetime = fake_date, fake_datetime
-convert_both()
+convert_all()
 module.date, module.datetime = date, datetime
-convert_both()
+convert_all()
 """
 
 

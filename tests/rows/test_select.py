@@ -1,14 +1,12 @@
 """`.select`: the same records and pagers, restricted to some fields in a given order."""
 
 import json
-import random
 from decimal import Decimal
 
 import boardlot as bl
 import pytest
 from boardlot import _core
 
-from ..frames.test_records import records, same, written
 from ..support.clients import client_of
 from ..support.paged_service import CALLS, PagedList
 from ..support.service import StandInService, response
@@ -22,25 +20,6 @@ ORDERS = [
 
 def restricted(row, names):
     return {name: row[name] for name in names if name in row}
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_any_selection_is_that_part_of_the_dicts_that_json_makes(seed):
-    draw = random.Random(seed)
-    read = _core._response_parser("sim_orders", [("acc_id", "1")])
-    for _ in range(60):
-        body = written(draw, records(draw))
-        expected = json.loads(body)["data"]["orders"]
-        present = sorted({name for row in expected for name in row})
-        names = draw.sample([*present, "order_id", "qty"], draw.randrange(1, len(present) + 3))
-        names = list(dict.fromkeys(names))
-        part = [restricted(row, names) for row in expected]
-        ours = read(body).select(*names)
-        for rows in (ours.to_dicts(), list(ours), [ours[i] for i in range(len(ours))]):
-            assert same(rows, part), (names, body)
-        assert read(body)._names() and ours._names() == names
-        lines = [json.loads(line) for line in ours._json()]
-        assert lines == part or any(isinstance(v, float) for row in part for v in row.values())
 
 
 @pytest.mark.parametrize("indent", [None, 1], ids=["uniform", "spaced"])

@@ -17,6 +17,7 @@ from datetime import datetime, timedelta, timezone
 
 import boardlot as bl
 
+from ..support.logins import demo_login
 from ..support.operations import operations, plain
 from ..support.sandbox_process import Used, allow_many_files
 
@@ -50,8 +51,7 @@ class Soak:
     async def run(self, seconds, pause):
         self.end = time.monotonic() + seconds
         url = self.sandbox.base_url
-        flow = bl.begin_login(url, store=bl.MemoryStore())
-        login = flow.finish(self.sandbox.authorize_demo_user(flow.url))
+        login = demo_login(self.sandbox)
         self.sandbox.faults = bl.Faults(**FAULTS)
         async with (
             bl.AsyncClient(url, auth=self.key, **OPTIONS) as keyed,
@@ -71,7 +71,8 @@ class Soak:
             operation = dice.choice(self.operations)
             client = shared or bl.AsyncClient(self.sandbox.base_url, auth=self.key, **OPTIONS)
             try:
-                value = await self.result(operation, client, dice)
+                begun = operation.start(client)
+                value = plain(await (begun.all() if operation.pages else begun))
             except bl.BoardlotError as error:
                 self.errors[type(error).__name__] += 1
                 continue
@@ -79,30 +80,9 @@ class Soak:
                 if client is not shared:
                     await client.close()
             self.done[operation.name] += 1
+            value = value[0] if operation.pages else value
             if not is_right(value, self.truth[operation], operation):
                 self.wrong.append(f"{operation}: {value!r:.500}")
-
-    async def result(self, operation, client, dice):
-        """The whole result; a list resumes from the checkpoints of its errors."""
-        if not operation.pages:
-            return plain(await operation.start(client))
-        rows, checkpoint = [], None
-        while True:
-            pager = operation.start(client, checkpoint)
-            stop = dice.choice([None, None, dice.randint(1, 50)])
-            try:
-                async for row in pager:
-                    rows.append(row)
-                    if stop is not None and (stop := stop - 1) == 0:
-                        break
-                else:
-                    return rows
-                checkpoint = pager.checkpoint()
-            except bl.BoardlotError as error:
-                self.errors[type(error).__name__] += 1
-                checkpoint = error.checkpoint
-                if not self.goes_on():
-                    raise
 
     async def watch(self, pause):
         while self.goes_on():

@@ -76,23 +76,14 @@ class AnyClient:
         taken = []
         if limit == 0:
             return taken
-        if hasattr(pager, "__aiter__"):
-            async for row in pager:
-                taken.append(row)
-                if len(taken) == limit:
-                    break
-        else:
-            for row in pager:
-                taken.append(row)
-                if len(taken) == limit:
-                    break
+        async for row in stream(pager):
+            taken.append(row)
+            if len(taken) == limit:
+                break
         return taken
 
     async def pages(self, pager):
-        pages = pager.pages()
-        if hasattr(pages, "__aiter__"):
-            return [page async for page in pages]
-        return list(pages)
+        return [page async for page in stream(pager.pages())]
 
     async def everything(self, method, *args, **kwargs):
         """The result of any method as plain rows (or the value of `server_time`)."""
@@ -100,6 +91,16 @@ class AnyClient:
             return await self.rows(self.pager(method, *args, **kwargs))
         result = await self.call(method, *args, **kwargs)
         return result if method == "server_time" else list(result)
+
+
+async def stream(iterable):
+    """What a pager of either kind yields."""
+    if hasattr(iterable, "__aiter__"):
+        async for each in iterable:
+            yield each
+    else:
+        for each in iterable:
+            yield each
 
 
 async def settled(value):

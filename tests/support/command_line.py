@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import boardlot as bl
 from boardlot.cli.settings import FORMATS
 
+from .keys import uploaded_key
+
 # The formats that can be written to a terminal or a pipe.
 TEXT_FORMATS = [name for name in FORMATS if name != "parquet"]
 COMMAND = [sys.executable, "-m", "boardlot"]
@@ -37,11 +39,8 @@ class Service:
 
     def __init__(self, folder: Path, **options: Any) -> None:
         self.sandbox = bl.Sandbox(**{"seed": 7, **options})
-        key = bl.generate_key()
-        self.key_id = self.sandbox.upload_key(key.public_pem)
-        self.key_file = folder / "key.pem"
-        self.key_file.write_text(key.private_pem)
-        self.key_file.chmod(0o600)
+        self.key_id, key_file = uploaded_key(self.sandbox, folder)
+        self.key_file = Path(key_file)
         (folder / "boardlot").mkdir()
         (folder / "boardlot" / "config.toml").write_text(
             f'[profiles.live]\nbase_url = "{self.sandbox.base_url}"\n'

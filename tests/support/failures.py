@@ -1,20 +1,16 @@
 """A failure explains itself: seed, worker, load of the machine, and the command that repeats it."""
 
-import collections
 import os
 import shlex
 
 import pytest
 
-SLOWEST = 10
-
 
 class FailureReport:
-    """A plugin that ends a run with what repeats its failures, and with its slowest files."""
+    """A plugin that ends a run with what repeats its failures."""
 
     def __init__(self, config):
         self._seed = config.getoption("seed")
-        self._seconds = collections.Counter()
         self._failed = {}
 
     def pytest_report_header(self):
@@ -29,7 +25,6 @@ class FailureReport:
         return report
 
     def pytest_runtest_logreport(self, report):
-        self._seconds[report.nodeid.partition("::")[0]] += report.duration
         if report.failed:
             self._failed.setdefault(report.nodeid, getattr(report, "machine", "unknown"))
 
@@ -42,10 +37,6 @@ class FailureReport:
             for nodeid, machine in self._failed.items():
                 arguments = shlex.quote(f"-n 0{seed} {shlex.quote(nodeid)}")
                 say(f"{machine}: make test-python ARGS={arguments}")
-        if len(self._seconds) > SLOWEST:
-            terminalreporter.section("Slowest files")
-            for file, seconds in self._seconds.most_common(SLOWEST):
-                say(f"{seconds:7.1f} s  {file}")
 
     def _order(self):
         return "as written (--seed N shuffles it)" if self._seed is None else f"--seed {self._seed}"

@@ -25,8 +25,6 @@ class FakeRecords(list):
         return FakeRecords(found, self.schema) if isinstance(place, slice) else found
 
 
-HOSTILE = '\x1b[31m<script>alert("x")</script>\u202e\nend'
-
 FILL = (
     Field("trd_side", "text", "", "Side, such as BUY"),
     Field("code", "text"),

@@ -37,7 +37,6 @@ class LeakGuard:
         self._file = None
         self._before = frozenset()
         self._shared = set()
-        self._since = {}
         self._temporary = Path(tempfile.mkdtemp(prefix="boardlot-tests-"))
         # At the end, after multiprocessing has removed its own within: it is imported later.
         atexit.register(shutil.rmtree, self._temporary, ignore_errors=True)
@@ -55,20 +54,16 @@ class LeakGuard:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item):
         if self._file != item.path:
-            self._file, self._before, self._since = item.path, self._open(), {}
+            self._file, self._before = item.path, self._open()
         return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item, nextitem):
         result = yield
-        for thing in self._open() - self._before:
-            self._since.setdefault(thing, item.nodeid)
         if nextitem is None or nextitem.path != item.path:
             self._file = None
             if left := self._left():
-                pytest.fail(
-                    "\n".join(["left open by this file:", *map(self._described, left)]), False
-                )
+                pytest.fail("\n".join(["left open by this file:", *map(" ".join, left)]), False)
             # What is left is modules, which later collections need not look at again.
             gc.freeze()
         return result
@@ -97,9 +92,6 @@ class LeakGuard:
             time.sleep(0.02)  # time: between two looks at what is about to end
             gc.collect()
         return sorted(left)
-
-    def _described(self, thing):
-        return f"  {thing[0]} {thing[1]} (since {self._since.get(thing, 'the end of the file')})"
 
     def _open(self):
         return frozenset(threads() | sockets() | children() | self._folders())

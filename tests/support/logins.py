@@ -24,14 +24,11 @@ def sign_in(server, store=None, scopes=None, **options):
     return flow.finish(server.authorize(flow.url, scopes))
 
 
-def demo_login(sandbox):
-    """In place of `bl.login`: the sandbox's demo user allows what is requested."""
-
-    def login(base_url, *, open_browser, **options):
-        flow = bl.begin_login(base_url, **options)
-        return flow.finish(sandbox.authorize_demo_user(flow.url))
-
-    return login
+def demo_login(sandbox, store=None, scopes=None, **options):
+    """A whole login of the sandbox's demo user, who allows what is requested."""
+    store = bl.MemoryStore() if store is None else store
+    flow = bl.begin_login(sandbox.base_url, store=store, **options)
+    return flow.finish(sandbox.authorize_demo_user(flow.url, scopes))
 
 
 def quotes(client):

@@ -11,6 +11,8 @@ from typing import Literal, get_args, get_origin
 from boardlot import Client, DateRange, Endpoint
 from boardlot._endpoints import ENDPOINTS, Account
 
+from .clients import settled
+
 DAY = 86_400_000_000
 SYMBOLS = ["HK.00700", "US.AAPL", "HK.00005"]
 CANDLES = "/api/v1.0/quote/HK.00700/history-kline"
@@ -47,10 +49,6 @@ class Operation:
             value = asyncio.run(settled(value))
         # The metadata is that of the last page.
         return list(value) if self.pages else plain(value)
-
-
-async def settled(value):
-    return await value
 
 
 def plain(value):
@@ -113,7 +111,4 @@ OWN_PLATE = Endpoint(
     paging="next_key",
     arguments={"limit": "integer"},
 )
-CANDLES_PAGED = (
-    ("paging", DateRange(next="extra.next_time")),
-    ("rows", "data.kline_list"),
-)
+CANDLES_PAGED = (("paging", DateRange(next="extra.next_time")), ("rows", "data.kline_list"))

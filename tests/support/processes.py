@@ -1,6 +1,7 @@
 """Child processes: code given as text, and modules of the tests that may hang or crash."""
 
 import argparse
+import contextlib
 import faulthandler
 import json
 import os
@@ -60,6 +61,19 @@ def run_child(module, *, seconds=0.0, grace=180.0, **options):
 
 class Child(RuntimeError):
     """A child that hung or died, with the stacks of its threads."""
+
+
+@contextlib.contextmanager
+def full_disk(size):
+    """No file of this process grows beyond so many bytes, as on a full disk (POSIX)."""
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def forked(work, fork=None):

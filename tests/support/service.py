@@ -76,8 +76,8 @@ class Response:
     `chunks` are sent with chunked transfer coding, `pause` seconds apart (a function makes endless
     ones as they are sent); `truncate` promises the whole body and closes the connection after that
     many bytes; `stall` sends that many bytes and then nothing for `delay` seconds; `drop` resets
-    the connection without a response; `raw` (bytes, or pieces of them) is sent in place of
-    everything else, and the connection closed.
+    the connection without a response, or after the bytes of `truncate`; `raw` (bytes, or pieces of
+    them) is sent in place of everything else, and the connection closed.
     """
 
     status: int = 200
@@ -196,20 +196,27 @@ class StandInService:
     def __enter__(self):
         # The callbacks left on it run first, such as the clients of `client_of`.
         self.stack = contextlib.ExitStack()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
-        self.port = self._listener.getsockname()[1]
+        self.listen()
         scheme = "http" if self._context is None else "https"
         self.base_url = f"{scheme}://127.0.0.1:{self.port}"
-        self._start(self._accept)
         return self
+
+    def listen(self, port=0):
+        self._listener = socket.create_server(("127.0.0.1", port), backlog=1024)
+        self.port, self._is_listening = self._listener.getsockname()[1], True
+        self._acceptor = self._start(self._accept)
+
+    def stop_listening(self):
+        self._is_listening = False
+        # A connection of its own ends the wait of the accepting thread, on every system.
+        socket.create_connection(("127.0.0.1", self.port)).close()
+        self._acceptor.join()
+        self._listener.close()
 
     def __exit__(self, *_):
         self._closing.set()
         self.stack.close()
-        # A connection of its own ends the wait of the accepting thread, on every system.
-        socket.create_connection(("127.0.0.1", self.port)).close()
-        self._threads[0].join()
-        self._listener.close()
+        self.stop_listening()
         with self._lock:
             for connection in self.connections:
                 shut_down(connection)
@@ -218,13 +225,13 @@ class StandInService:
 
     def _start(self, work, *arguments):
         thread = threading.Thread(target=work, args=arguments, daemon=True)
-        self._threads.append(thread)
+        self._threads = [*filter(threading.Thread.is_alive, self._threads), thread]
         thread.start()
+        return thread
 
     def _accept(self):
-        while not self._closing.is_set():
+        while self._is_listening:
             connection, _ = self._listener.accept()
-            self._threads[1:] = [thread for thread in self._threads[1:] if thread.is_alive()]
             self._start(self._serve, connection)
 
     def _serve(self, connection):
@@ -287,7 +294,8 @@ class StandInService:
         """Sends a response; false if the connection is not to be used again."""
         if planned.stall is None and planned.delay:
             self._closing.wait(planned.delay)
-        if planned.drop:
+        is_cut = planned.truncate is not None
+        if planned.drop and not is_cut:
             reset(connection)
             return False
         for number, piece in enumerate(wire(planned)):
@@ -296,7 +304,9 @@ class StandInService:
             connection.sendall(piece)
         if planned.stall is not None:
             self._closing.wait(planned.delay)
-        return planned.raw is None and planned.truncate is None and planned.stall is None
+        if planned.drop:
+            reset(connection)
+        return planned.raw is None and not is_cut and planned.stall is None
 
 
 def wire(planned):

@@ -1,0 +1,320 @@
+"""The charts: what they draw from records and frames, their axes, units and labels."""
+
+from datetime import date, datetime, timedelta, timezone
+from itertools import pairwise
+
+import boardlot as bl
+import pytest
+from boardlot import errors, plots
+from boardlot.calendar import IpoCalendar, ipo_calendar
+from boardlot.plots.ipos import ipo_lines
+
+from ..support.fake_records import fills
+
+figure = pytest.importorskip("matplotlib.figure")
+dates = pytest.importorskip("matplotlib.dates")
+
+
+def drawn(chart, source, **options):
+    return chart(source, figure.Figure(figsize=(8, 5)).add_subplot(), **options)
+
+
+def labels(axes):
+    return [label.get_text() for label in axes.get_yticklabels()]
+
+
+def texts(axes):
+    return [text.get_text() for text in axes.texts]
+
+
+# Fills
+
+
+def markers(axes):
+    return {part.get_label(): len(part.get_offsets()) for part in axes.collections}
+
+
+def test_each_fill_has_a_marker_by_its_side_at_its_time_and_price():
+    axes = drawn(plots.fills, fills(41))
+    assert markers(axes) == {"BUY (20)": 20, "SELL (21)": 21}
+    assert len({tuple(part.get_facecolor()[0]) for part in axes.collections}) == 2
+    assert axes.get_title() == "Prices of 41 fills of 1 code"
+    assert axes.get_xlabel() == "Time of the fill (UTC)"
+    assert axes.get_ylabel() == "Price (HKD)"
+    assert (
+        drawn(plots.fills, list(fills(4))).get_ylabel() == "Price (trading currency of each code)"
+    )
+    (x, y) = drawn(plots.fills, fills(1)).collections[0].get_offsets()[0]
+    assert (dates.num2date(x), y) == (datetime(2026, 1, 5, 8, tzinfo=timezone.utc), 388.0)
+
+
+def test_prices_far_apart_get_a_logarithmic_axis_and_labels_that_do_not_overlap():
+    rows = [
+        {"trd_side": "BUY", "code": f"HK.{code}", "price": str(price), "create_time": 10**15 + time}
+        for code, price in [(1, "400"), (2, "4"), (3, "4.01"), (4, "4.02")]
+        for time in range(3)
+    ]
+    axes = drawn(plots.fills, rows)
+    assert axes.get_yscale() == "log"
+    places = sorted(text.xy[1] for text in axes.texts)
+    line = 12 / 72 * 100 / axes.get_window_extent().height
+    assert len(places) == 4
+    assert all(high - low > 0.9 * line for low, high in pairwise(places))
+    assert drawn(plots.fills, fills(5)).get_yscale() == "linear"
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_frames_and_records_draw_the_same(library):
+    module = pytest.importorskip(library)
+    rows = [
+        {**row, "create_time": datetime.fromtimestamp(row["create_time"] / 1e6, timezone.utc)}
+        for row in fills(9)
+    ]
+    for kind in (str, float):
+        typed = [{**row, "price": kind(row["price"])} for row in rows]
+        frame = module.Table.from_pylist(typed) if library == "pyarrow" else module.DataFrame(typed)
+        assert markers(drawn(plots.fills, frame)) == markers(drawn(plots.fills, fills(9)))
+
+
+def test_only_executed_fills_are_drawn_and_the_title_counts_the_others():
+    rows = [{**row, "status": "OK"} for row in fills(5)]
+    rows[1]["status"] = rows[2]["status"] = "CANCELLED"
+    rows[3]["status"] = None
+    axes = drawn(plots.fills, rows)
+    assert axes.get_title() == "Prices of 3 fills of 1 code; not drawn: 2 CANCELLED"
+    assert sum(markers(axes).values()) == 3
+    nothing = drawn(plots.fills, rows[1:3])
+    assert nothing.get_title() == "Prices of 0 fills of 0 codes; not drawn: 2 CANCELLED"
+
+
+@pytest.mark.parametrize("name", plots.__all__)
+def test_an_empty_chart_draws_and_says_that_there_is_nothing(name):
+    axes = getattr(plots, name)([], figure.Figure(figsize=(8, 5)).add_subplot())
+    axes.figure.draw_without_rendering()
+    assert texts(axes) == ["nothing to show"]
+
+
+def test_a_missing_column_is_named():
+    with pytest.raises(errors.ConfigError, match="needs the column 'trd_side'"):
+        drawn(plots.fills, [{"code": "HK.1", "price": "1", "create_time": 1}])
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(errors.ConfigError, match="needs the columns 'trd_side' and 'create_time'"):
+        drawn(plots.fills, pandas.DataFrame({"code": ["HK.1"], "price": [1.0]}))
+
+
+def of_two_markets():
+    prices = {"HK.00700": ("600", "610"), "US.AAPL": ("2", "30")}
+    return [
+        {"trd_side": side, "code": code, "price": price, "create_time": 10**15 + place}
+        for code, two in prices.items()
+        for place, (side, price) in enumerate(zip(("BUY", "SELL"), two, strict=True))
+    ]
+
+
+def test_each_market_has_a_panel_with_a_scale_of_the_same_kind():
+    first = drawn(plots.fills, of_two_markets())
+    hk, us = panels = first.figure.axes
+    assert first is hk and [panel.get_ylabel() for panel in panels] == ["HK price", "US price"]
+    assert first.get_title() == "Prices of 4 fills of 2 codes"
+    assert hk.get_ylim()[0] > 100 > us.get_ylim()[1]
+    # The prices of one market are far apart, so all axes are logarithmic.
+    assert {panel.get_yscale() for panel in panels} == {"log"}
+    codes = [texts(panel) for panel in panels]
+    assert codes == [["HK.00700"], ["US.AAPL"]]
+    assert markers(us) == {"BUY (2)": 1, "SELL (2)": 1}
+
+
+# Dividends
+
+
+def paid(ex_date, amount=1.5, **fields):
+    return {"dividend_per_share": amount, "ex_date": ex_date, **fields}
+
+
+def bars(axes):
+    return {round(bar.get_x() + bar.get_width() / 2): bar.get_height() for bar in axes.patches}
+
+
+def test_the_dividends_of_a_year_are_summed_and_the_axes_name_their_units():
+    axes = drawn(
+        plots.dividends, [paid("2026/09/29"), paid("2026/01/05", 0.25), paid("2024/01/05", 2)]
+    )
+    assert bars(axes) == {2024: 2.0, 2026: 1.75}
+    assert axes.get_title() == "3 cash dividends"
+    assert axes.get_xlabel() == "Year of the ex-dividend date (market's own time zone)"
+    assert axes.get_ylabel() == "Cash dividend per share (reporting currency)"
+
+
+def test_planned_dividends_are_hatched_on_top_of_paid_ones():
+    rows = [paid("2026/09/29", process="Plan"), paid("2026/01/05", 1, process="Implementation")]
+    settled, planned = drawn(plots.dividends, rows).patches
+    assert (settled.get_hatch(), planned.get_hatch()) == (None, "////")
+    assert (planned.get_y(), planned.get_height()) == (1.0, 1.5)
+
+
+def test_several_securities_get_a_line_and_a_label_each():
+    axes = drawn(plots.dividends, [
+        paid("2025/05/05", amount, symbol=symbol, currency="HKD")
+        for symbol, amount in [("HK.1", 1), ("HK.2", 1.0001), ("HK.9", 40)]
+    ])  # fmt: skip
+    assert (len(axes.lines), axes.get_yscale()) == (3, "log")
+    assert axes.get_ylabel() == "Cash dividend per share (HKD)"
+    assert set(texts(axes)) == {f"HK.{n} (HKD)" for n in (1, 2, 9)}
+
+
+MIXED = [
+    paid(f"{year}/05/05", amount, symbol=symbol, currency=currency)
+    for symbol, currency, amount in [("US.1", "USD", 0.2), ("SG.1", None, 3), ("HK.1", "HKD", 40)]
+    for year in (2023, 2025)
+]
+
+
+@pytest.mark.parametrize("free", [False, True], ids=["in a grid", "placed by hand"])
+def test_each_currency_has_a_panel_of_its_own(free):
+    page = figure.Figure(figsize=(8, 6))
+    ax = page.add_axes((0.1, 0.1, 0.7, 0.8)) if free else page.add_subplot()
+    assert plots.dividends(MIXED, ax) is ax is page.axes[0]
+    shown = [(axes.get_ylabel(), texts(axes), *axes.lines[0].get_ydata()) for axes in page.axes]
+    assert shown == [
+        ("HKD per share", ["HK.1 (HKD)"], 40, 40),
+        ("USD per share", ["US.1 (USD)"], 0.2, 0.2),
+        ("Currency unknown", ["SG.1 (currency unknown)"], 3, 3),
+    ]
+    assert ax.get_title() == "6 cash dividends of 3 securities"
+    extents = [axes.get_window_extent() for axes in page.axes]
+    assert all(upper.y0 > lower.y1 for upper, lower in pairwise(extents))
+
+
+def test_dividends_without_a_date_or_an_amount_are_left_out():
+    assert (
+        drawn(plots.dividends, [paid(""), paid("--"), paid("2026/01/05", None)]).get_title()
+        == "0 cash dividends"
+    )
+
+
+def test_an_invalid_date_is_named():
+    with pytest.raises(errors.ConfigError, match="'soon' is not a valid date"):
+        drawn(plots.dividends, [paid("soon")])
+
+
+# Positions
+
+
+POSITIONS = [
+    {"symbol": "AAPL", "stock_name": "Apple", "pstn_type": 0, "profit_ratio": "10.03", "mv": "5"},
+    {"symbol": "NVDA", "stock_name": "NVIDIA", "pstn_type": 1, "profit_ratio": "-2.5", "mv": "-7"},
+    {"symbol": "00700", "stock_name": "TENCENT", "pstn_type": 0, "profit_ratio": "", "mv": "9"},
+]
+
+
+def test_bars_are_in_the_order_of_their_values_and_show_them():
+    axes = drawn(plots.positions, POSITIONS)
+    assert labels(axes) == ["NVIDIA  NVDA", "Apple  AAPL"]
+    assert texts(axes) == ["-2.50 %", "+10.03 %"]
+    assert axes.get_xlabel() == "P&L ratio (%)"
+    assert axes.get_title() == "P&L ratio of 2 positions, short ones hatched"
+    short, long = axes.patches
+    assert (short.get_hatch(), long.get_hatch()) == ("////", None)
+    assert short.get_facecolor() != long.get_facecolor()
+
+
+def test_another_value_is_shown_with_its_unit():
+    axes = drawn(plots.positions, POSITIONS, value="mv")
+    assert texts(axes) == ["-7.00", "5.00", "9.00"]
+    assert axes.get_xlabel() == "Market value (trading currency of each position)"
+    with pytest.raises(errors.ConfigError, match="value is 'qty'; expected one of profit_ratio"):
+        drawn(plots.positions, POSITIONS, value="qty")
+
+
+def test_of_many_positions_those_of_the_largest_values_are_shown():
+    many = [{"symbol": str(place), "profit_ratio": str(place - 50)} for place in range(90)]
+    axes = drawn(plots.positions, many)
+    assert axes.get_title() == "P&L ratio of 40 of 90 positions"
+    assert labels(axes)[0] == "0" and labels(axes)[-1] == "89"
+
+
+def test_a_name_that_the_font_cannot_draw_is_left_out():
+    rows = [{"symbol": "00700", "stock_name": "\ue123腾讯", "profit_ratio": "1"}]
+    assert labels(drawn(plots.positions, rows)) == ["00700"]
+
+
+@pytest.mark.parametrize("value", ["mv", "profit"])
+def test_amounts_of_different_markets_are_not_compared_and_ratios_are(value):
+    rows = [
+        {"symbol": symbol, "market": market, value: amount, "profit_ratio": "1"}
+        for symbol, market, amount in [("00700", 1, "1000000"), ("AAPL", 2, "5"), ("MSFT", 2, "7")]
+    ]
+    hk, us = drawn(plots.positions, rows, value=value).figure.axes
+    assert us.get_xlim()[1] < 20 < hk.get_xlim()[1] and labels(us) == ["AAPL", "MSFT"]
+    assert us.get_xlabel().endswith("(trading currency of market 2)")
+    assert len(drawn(plots.positions, rows).figure.axes) == 1
+
+
+# IPOs
+
+
+def event(name, day, code="MY.1", market="my"):
+    when = date(2026, 11, day)
+    return {"code": code, "event": name, "date": when, "market": market, "name": "SOLAR"}
+
+
+def test_a_subscription_lasts_from_its_first_day_to_the_end_of_its_last():
+    (bar,) = drawn(plots.ipos, [event("opening", 2), event("closing", 4)]).patches
+    first = dates.num2date(bar.get_x()).replace(tzinfo=None)
+    assert (first, bar.get_width()) == (datetime(2026, 11, 2), timedelta(days=3).days)
+    (bar,) = drawn(plots.ipos, [event("opening", 2)]).patches
+    assert bar.get_width() == 1
+
+
+def test_markers_of_the_same_day_are_side_by_side_within_it():
+    axes = drawn(plots.ipos, [event("draw", 5), event("ballot", 5), event("listing", 9)])
+    places = [part.get_offsets()[0][0] for part in axes.collections]
+    day = dates.date2num(date(2026, 11, 5))
+    assert day < places[0] < places[1] < day + 1
+    assert places[2] == dates.date2num(date(2026, 11, 9)) + 0.5
+
+
+def test_the_legend_names_what_is_there_and_the_axis_its_time_zone():
+    axes = drawn(plots.ipos, [event("opening", 2), event("listing", 9)])
+    assert [text.get_text() for text in axes.get_legend().texts] == ["Subscription", "Listing"]
+    assert axes.get_xlabel() == "Date (each market's own time zone)"
+    assert axes.get_title() == "1 IPO of 1 market"
+
+
+def test_ipos_are_ordered_by_market_and_first_date():
+    ipos = [("listing", 9), ("opening", 8, "HK.2", "hk"), ("opening", 7, "HK.1", "hk")]
+    names = labels(drawn(plots.ipos, [event(*ipo) for ipo in ipos]))
+    assert names == ["SOLAR  HK.1", "SOLAR  HK.2", "SOLAR  MY.1"]
+
+
+@pytest.mark.parametrize("library", ["to_pandas", "to_polars", "to_arrow"])
+def test_calendars_their_frames_and_the_lists_of_a_market_draw_the_same(library):
+    pytest.importorskip(library.removeprefix("to_").replace("arrow", "pyarrow"))
+    with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
+        calendar = ipo_calendar(client, ["cn"])
+        listed = client.ipo_list("cn", request_type=bl.CnIpoRequest.ALL)
+    assert len(labels(drawn(plots.ipos, calendar))) == len(listed)
+    assert labels(drawn(plots.ipos, getattr(calendar, library)())) == labels(
+        drawn(plots.ipos, calendar)
+    )
+    assert labels(drawn(plots.ipos, listed)) == labels(drawn(plots.ipos, calendar))
+
+
+def test_no_ipos_say_so_and_other_rows_are_rejected():
+    assert drawn(plots.ipos, IpoCalendar([])).get_title() == "0 IPOs of 0 markets"
+    with pytest.raises(errors.ConfigError, match="needs the column 'event'; found code, date"):
+        drawn(plots.ipos, [{"code": "HK.1", "date": date(2026, 1, 1)}])
+
+
+def test_a_filter_by_date_does_not_shorten_subscriptions():
+    with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
+        calendar = client.ipo_calendar(["hk"])
+    whole = {line.code: line.subscription for line in ipo_lines(calendar)}
+    listings = [event["date"] for event in calendar if event["event"] == "listing"]
+    for some in (
+        calendar.between(min(listings), max(listings)),
+        calendar.to_pandas().query("event == 'listing'"),
+    ):
+        lines = ipo_lines(some)
+        assert lines and all(line.subscription == whole[line.code] for line in lines)
+        assert any(first < last for first, last in filter(None, (x.subscription for x in lines)))
