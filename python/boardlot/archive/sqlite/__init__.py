@@ -132,7 +132,8 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
                 hint="Wait until it has finished, or end it.",
             )
         hint = next((hint for part, hint in HINTS.items() if part in text), "")
-        if self.path and not self.path.parent.is_dir():
+        # Unlike `Path`, this raises nothing for a name that is too long.
+        if self.path and not os.path.isdir(self.path.parent):  # noqa: PTH112
             hint = f"The folder {self.path.parent} does not exist: create it."
         return store_error(self.name, f"cannot be used: {text}", hint=hint)
 
