@@ -140,8 +140,6 @@ def convert_all():
         else:
             raise AssertionError(known)
 
-# The core's own classes of times are those of its first use.
-orders(ORDER).to_dicts(typed=True)
 assert "boardlot._support.row_classes" not in sys.modules
 if sys.argv[1] == "frozen":
     module.date, module.datetime = fake_date, fake_datetime

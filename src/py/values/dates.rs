@@ -27,7 +27,18 @@ impl DateClasses {
         static CLASSES: ForkSafeOnce<DateClasses> = ForkSafeOnce::new();
         CLASSES.get_or_try_init(|| {
             let module = import(py, "datetime")?;
-            let datetime = module.getattr("datetime")?;
+            // Libraries that set the clock of a test put a subclass in its place: the first class that
+            // is made of `date` alone is the original.
+            let classes = module.getattr("datetime")?.getattr("__mro__")?;
+            let date = classes.get_item(-2)?;
+            let mut classes = classes.try_iter()?.filter_map(Result::ok);
+            let datetime = classes
+                .find(|class| {
+                    class
+                        .getattr("__bases__")
+                        .is_ok_and(|bases| bases.eq((&date,)).unwrap_or(false))
+                })
+                .unwrap_or(module.getattr("datetime")?);
             let timedelta = module.getattr("timedelta")?;
             let utc = module.getattr("timezone")?.getattr("utc")?;
             let microsecond = timedelta.invoke((0, 0, 1))?.unbind();
@@ -36,7 +47,7 @@ impl DateClasses {
                 subtract: datetime.getattr("__sub__")?.unbind(),
                 utcoffset: datetime.getattr("utcoffset")?.unbind(),
                 datetime: datetime.unbind(),
-                date: module.getattr("date")?.unbind(),
+                date: date.unbind(),
                 epoch,
                 microsecond,
                 utc: utc.unbind(),
