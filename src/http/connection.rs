@@ -131,12 +131,7 @@ pub fn transport_error(
 /// Advice on a failed connection, if its error tells more than its class. The texts are those of
 /// rustls and of the HTTP library, whose types are private or behind several others.
 fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
-    const KNOWN: [(&str, &str); 14] = [
-        (
-            "Connection refused",
-            "No server is listening there: check the host and the port of the base URL, and the proxy. \
-             `boardlot doctor` checks each stage.",
-        ),
+    const KNOWN: [(&str, &str); 13] = [
         (
             "CaUsedAsEndEntity",
             "The server uses the certificate of an authority (CA:TRUE) as its own, which `ca_file` does not \
@@ -200,11 +195,18 @@ fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
     if let Some((_, advice)) = KNOWN.iter().find(|(known, _)| text.contains(known)) {
         return Some((*advice).to_owned());
     }
-    unused_proxy.map(|variable| {
+    let unused = unused_proxy.map(|variable| {
         format!(
             "{variable} is set, but not used: if the service can only be reached through that \
              proxy, pass `proxy=\"environment\"` (`--proxy environment`)."
         )
+    });
+    unused.or_else(|| {
+        text.contains("Connection refused").then(|| {
+            "No server is listening there: check the host and the port of the base URL. `boardlot doctor` \
+             checks each stage."
+                .to_owned()
+        })
     })
 }
 

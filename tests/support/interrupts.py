@@ -19,7 +19,7 @@ def interrupted(work, name=signal.SIGINT, error=KeyboardInterrupt):
 
     def interrupt():
         begun.wait()
-        # No event tells that the call blocks.
+        # time: no event tells that the call blocks
         if not over.wait(0.1):
             sent.append(time.monotonic())
             os.kill(os.getpid(), name)  # To the process, as a terminal does.
