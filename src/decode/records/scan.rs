@@ -2,8 +2,8 @@
 //!
 //! Every byte is checked once, and the positions of records and values are stored. The scan accepts
 //! nothing that the slow path would reject, and finds the same records. Whatever is out of the
-//! ordinary (records whose keys differ, duplicate names, a list that is null, invalid JSON) it leaves to the
-//! slow path, which also produces the error messages.
+//! ordinary (duplicate names in the first record, a list that is null, invalid JSON) it leaves to the slow
+//! path, which also produces the error messages.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -173,7 +173,7 @@ impl<'a> Scanner<'a> {
         Some(List { siblings: Some(siblings), ..list })
     }
 
-    /// A list of objects with a uniform layout.
+    /// A list of objects: with a grid if all have the layout of the first.
     fn list(&mut self, depth: usize) -> Option<List<'a>> {
         let list_start = self.reader.position();
         let text = self.reader.text();
@@ -188,13 +188,21 @@ impl<'a> Scanner<'a> {
             let estimate = (text.len() - start) / rows.first().map_or(1, Range::len);
             rows.reserve(estimate.min(MAX_RESERVED));
             uniform.reserve(estimate.min(MAX_RESERVED));
+            let mut is_uniform = true;
             while has_next {
                 start = self.reader.position();
-                layout.read(&mut self.reader, uniform.add_record(), depth + 2)?;
+                is_uniform = is_uniform
+                    && layout.read(&mut self.reader, uniform.add_record(), depth + 2).is_some();
+                if !is_uniform {
+                    self.reader.continue_at(start);
+                    (self.reader.peek()? == b'{').then_some(())?;
+                    start = self.reader.position();
+                    self.reader.read_value(depth + 1)?;
+                }
                 rows.push(start..self.reader.position());
                 has_next = self.reader.has_next(b']')?;
             }
-            grid = Some(uniform);
+            grid = is_uniform.then_some(uniform);
         }
         Some(List { rows, grid, range: list_start..self.reader.position(), siblings: None })
     }
