@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+from itertools import starmap
 from pathlib import Path
 
 import boardlot
@@ -63,7 +64,9 @@ class LeakGuard:
         if nextitem is None or nextitem.path != item.path:
             self._file = None
             if left := self._left():
-                pytest.fail("\n".join(["left open by this file:", *map(" ".join, left)]), False)
+                pytest.fail(
+                    "\n".join(["left open by this file:", *starmap(described, left)]), False
+                )
             # What is left is modules, which later collections need not look at again.
             gc.freeze()
         return result
@@ -100,6 +103,16 @@ class LeakGuard:
         found = (path.name for path in self._temporary.iterdir())
         # That of multiprocessing is the process's: its servers have their sockets there.
         return {("folder", name) for name in found if not name.startswith("pymp-")}
+
+
+def described(kind, name):
+    """What was left open; of a socket, its line in the system's tables: addresses and state."""
+    for table in ("tcp", "tcp6", "udp", "unix") if kind == "socket" else ():
+        file = Path("/proc/self/net", table)
+        for line in file.read_text().splitlines() if file.exists() else ():
+            if name.removeprefix("socket:[").removesuffix("]") in line.split():
+                return f"{kind} {table} {line}"
+    return f"{kind} {name}"
 
 
 def release_caches():
