@@ -61,8 +61,9 @@ class Fields:
     def names_for(self, page: Records[Any]) -> list[str]:
         """The names, fixed by the first page that has some: a page without rows may have none."""
         if self.names is None:
-            names = self.checked(page) or page._names()
-            if not page._names():
+            known = page._names()
+            names = self.checked(page) or known
+            if not known:
                 return names
             self.names = names
         if self.selected is None:
