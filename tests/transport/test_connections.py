@@ -61,6 +61,22 @@ def test_a_connection_that_the_service_closed_is_not_used_for_the_next_call():
         closing.result()
 
 
+def test_no_more_calls_are_under_way_than_the_client_has_connections():
+    under_way, most = [], []
+    # Each waits for another one: two at once is what the limit allows.
+    meeting = threading.Barrier(2, under_way.clear)
+
+    def met(request):
+        under_way.append(request)
+        most.append(len(under_way))
+        meeting.wait(60)
+        return response(BODY)
+
+    with StandInService(met) as server, client_of(server, max_connections=2) as client:
+        assert outcomes_of_threads(8, lambda: client.request("GET", PATH).status) == {200: 8}
+    assert max(most) == 2
+
+
 def test_a_cancelled_call_closes_its_connection():
     never = threading.Event()
 
