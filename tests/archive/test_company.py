@@ -4,9 +4,11 @@ import asyncio
 import multiprocessing
 import os
 import sqlite3
+import tempfile
 import threading
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 
 import boardlot as bl
 import pytest
@@ -172,19 +174,17 @@ for line in sys.stdin:
 
 
 @pytest.fixture
-def shared(tmp_path):
+def shared():
     """An archive in a folder that another user can read, and not write."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         pytest.skip("only root can become another user")
-    folder = tmp_path / "shared"
-    folder.mkdir()
-    for one in [folder, *folder.parents]:
-        if one.stat().st_uid == os.getuid() and one.stat().st_mode & 0o005 != 0o005:
-            one.chmod(one.stat().st_mode | 0o055)
-    path = folder / "archive.db"
-    bl.Archive(path).close()
-    path.chmod(0o644)
-    return path
+    # Not in `tmp_path`: every run of pytest closes the folder above it to other users.
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        path = Path(folder, "archive.db")
+        bl.Archive(path).close()
+        path.chmod(0o644)
+        yield path
 
 
 @pytest.fixture
