@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from boardlot._core import Records
+from boardlot._core import Pager, Records
 from boardlot._support.calls import explained
 from boardlot._support.cell_format import value_names
 from boardlot._support.extras import needs
@@ -19,7 +19,7 @@ def show(records: Any, caption: str | None = None, **options: Any) -> None:
     Without it, a notebook shows `Records` as a plain table, which needs no script.
 
     Args:
-        records: `Records`, or a pandas or polars DataFrame.
+        records: `Records`, a pager, which is read to its end, or a pandas or polars DataFrame.
         caption: A text below the table.
         options: Passed to `itables.show`, such as `paging=False`.
 
@@ -69,6 +69,8 @@ def _itables() -> Any:
 
 def _frame(records: Any) -> Any:
     """A frame of typed columns, with the names of numeric values next to them."""
+    if isinstance(records, Pager):
+        records = records.all()
     if not isinstance(records, Records):
         return records
     frame = records.to_pandas()

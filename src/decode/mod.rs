@@ -39,7 +39,7 @@ pub(crate) use server_time::parse_server_time;
 #[cfg(feature = "python")]
 pub(crate) use {
     arrow::type_mismatch,
-    json::short_eq,
+    json::{short_eq, split_members},
     portable::portable_page,
     records::{KEY_DOC, field_name},
     scalars::{date_of_days, parse_float, parse_integer},

@@ -15,7 +15,7 @@ use super::{
     wait_times::{WaitReason, WaitTimes},
 };
 use crate::{
-    api::{endpoint, suggest_market, suggest_symbol},
+    api::{MARKETS, endpoint, suggest_market, suggest_symbol},
     error::{Error, ErrorKind, FailureClass, Redactor, Result, Unredacted},
     shared_limit::boot_nanos,
 };
@@ -277,7 +277,14 @@ fn advised(error: Error, authorization: &impl Authorization, request: &Request) 
                     let advice = format!("Did you mean '{meant}'? {}", error.hint());
                     error.with_advice(advice.trim_end().to_owned())
                 }
-                None if is_about_account(&error, request) => error.with_advice(ACCOUNTS.to_owned()),
+                None if is_about_account(&error, request) => {
+                    let is_market = |part: &str| MARKETS.contains(&part);
+                    let order = match request.url.path().split('/').any(is_market) {
+                        true => "The account comes before the market. ",
+                        false => "",
+                    };
+                    error.with_advice(format!("{order}{ACCOUNTS}"))
+                }
                 None => error,
             }
         }

@@ -63,13 +63,23 @@ impl Callback {
 
     /// The parameters of a callback URL: the whole one, or its path and query.
     pub fn from_url(text: &str, redirect_uri: &str) -> Result<Self> {
+        let text = text.trim();
         let unusable = || {
-            invalid(&format!(
-                "that is not this login's callback URL; expected {redirect_uri}?code=..."
+            let expected = format!("expected {redirect_uri}?code=...");
+            // Neither its query, which may have the code of another login, nor a password.
+            let shown = Url::parse(text).ok().filter(|url| url.has_host());
+            invalid(&shown.map_or_else(
+                || format!("that is not this login's callback URL; {expected}"),
+                |url| {
+                    let sent = format!("{}{}", url.origin().ascii_serialization(), url.path());
+                    format!(
+                        "{} is not this login's callback URL; {expected}, or behind a proxy its path and query",
+                        excerpt(&sent)
+                    )
+                },
             ))
         };
         let own = Url::parse(redirect_uri).map_err(|_| unusable())?;
-        let text = text.trim();
         let url = match text {
             _ if text.len() > URL_MAX_BYTES => None,
             _ if text.starts_with('/') => own.join(text).ok(),

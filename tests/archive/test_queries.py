@@ -82,7 +82,10 @@ def test_a_query_in_memory_changes_nothing_either(client):
         assert archive.update(client, fills=[HK]).errors == {}
 
 
-def test_what_reads_is_a_query(archive):
+def test_what_reads_is_a_query(archive, client):
+    with pytest.warns(UserWarning, match="has no update"):
+        assert archive.sql("select * from fills").to_dicts() == []
+    archive.update(client, fills=[HK])
     for query in (
         "with recursive n(i) as (values (1) union select i + 1 from n where i < 5) select * from n",
         "values (1), (2)",

@@ -47,8 +47,16 @@ def test_a_failure_in_json_says_why(command, status, level, says, live, tmp_path
     done = live("--log-format", "json", *command)
     lines = [json.loads(line) for line in done.err.splitlines()]
     assert done.status == status
-    assert [line["level"] for line in lines if says in line["message"]] == [level], lines
+    ((found, hint),) = [
+        (line["level"], line.get("hint")) for line in lines if says in line["message"]
+    ]
+    assert found == level and (hint or status == 2), lines
     assert "Traceback" not in done.err
+
+
+def test_a_key_that_cannot_be_written_has_no_public_key(boardlot):
+    done = boardlot("keygen", "/proc/key.pem")
+    assert (done.status, done.out) == (1, "") and "/proc: " in done.err
 
 
 def test_a_new_key_is_encrypted_with_the_passphrase_of_a_file(boardlot, tmp_path):

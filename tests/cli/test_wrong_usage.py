@@ -27,6 +27,8 @@ WRONG = [
     (["trading-days", "HK", "yesterday", "2026-01-05"], "yesterday"),
     (["fills", ACCOUNT], "Missing argument"),
     ([*FILLS, "--page-size", "51"], "51"),
+    ([*FILLS, "--since", "2026-01-01"], "Did you mean '--start'?"),
+    (["request", "POST", "/x", "--data", "{}"], "Did you mean '--body'?"),
     ([*DIVIDENDS, "--format", "parquet"], "add --out FILE"),
     ([*DIVIDENDS, "--header", "no colon"], "no colon"),
     ([*DIVIDENDS, "--header", "X-Service-Client-Nnid: 12\n3"], "header"),

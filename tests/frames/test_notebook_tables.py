@@ -56,6 +56,13 @@ def test_show_passes_a_frame_and_the_options_to_itables(orders, monkeypatch):
     assert options == {"caption": None, "allow_html": False, "paging": False}
 
 
+def test_a_pager_is_read_to_its_end(client, monkeypatch):
+    shown = []
+    monkeypatch.setattr("itables.show", lambda frame, **_: shown.append(frame))
+    show(client.fills_history("281756", "HK"))
+    assert len(shown[0]) == 2000
+
+
 def test_without_itables_it_says_what_to_install(orders, monkeypatch):
     monkeypatch.setitem(sys.modules, "itables", None)
     with pytest.raises(ImportError, match=r"pip install 'boardlot\[interactive\]'"):

@@ -179,7 +179,9 @@ def echo_with(echo, hidden, fresh=()):
     def respond(received):
         found = [*secrets_in(received), *fresh]
         hidden.update(found)
-        return ECHOES[echo](" ".join(found).encode())
+        echoed = ECHOES[echo](" ".join(found).encode())
+        # As it is closed: another request could be sent on it in that moment, and be lost.
+        return echoed.replace(b"\r\n", b"\r\nConnection: close\r\n", 1)
 
     return respond
 

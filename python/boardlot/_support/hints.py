@@ -4,6 +4,22 @@ The hints of the exception classes are in `crates/service/src/error/exception.rs
 `_hints`.
 """
 
+from __future__ import annotations
+
+import shlex
+
+from boardlot.errors import BoardlotError, LoginRequired
+
+
+def of_error(error: BoardlotError, profile: str | None) -> str:
+    """The error's hint; for a login that is lost, the one that keeps the profile's store."""
+    return login_again(profile) if profile and isinstance(error, LoginRequired) else error.hint
+
+
+def login_again(profile: str) -> str:
+    return f"Log in again: run `boardlot --profile {shlex.quote(profile)} login`."
+
+
 # Credentials.
 NO_CREDENTIALS = "No credentials were given: pass --profile NAME, or --key-id and --key-file."
 NO_CREDENTIALS_TO_CHECK = "To check credentials, pass a profile, a key or a login."
@@ -19,7 +35,6 @@ BEARER_REJECTED = "The token is unknown, expired or revoked: get a new one for t
 LOGIN_REJECTED = (
     "The token was rejected and could not be refreshed: run `boardlot login` for this base URL."
 )
-LOGIN_AGAIN = "Log in again: run `boardlot --profile {profile} login`."
 MORE_SCOPES = "Log in again and allow it on the consent page, if you need it."
 CREDENTIALS_FILE = "Check that the file exists and that you can read it."
 

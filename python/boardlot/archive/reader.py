@@ -234,7 +234,10 @@ class Reader:
             raise ConfigError(
                 f"parameters is of type {type(parameters).__name__}; expected a list or a tuple"
             )
-        return QueryResult(*self._database.query(query, parameters))
+        result = QueryResult(*self._database.query(query, parameters))
+        if not result and not self._database.read("select 1 from series union select 1 from lists"):
+            warnings.warn(f"the archive {self._database.name} has no update", stacklevel=3)
+        return result
 
     def export(self, list: AnyListName | Endpoint, path: str | os.PathLike[str]) -> int:
         """Write a list with all of its keys to a Parquet file (extra `arrow`).

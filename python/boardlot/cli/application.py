@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import shlex
 import signal
 import sys
 import threading
@@ -28,7 +27,6 @@ from boardlot.errors import (
     AuthenticationError,
     BoardlotError,
     ConfigError,
-    LoginRequired,
     StoreError,
 )
 
@@ -217,10 +215,7 @@ def _hint_of(error: BoardlotError, settings: Settings) -> str:
         return hints.NO_CREDENTIALS
     if isinstance(error, StoreError) and "the keychain cannot be used" in str(error):
         return hints.LOCKED_KEYCHAIN
-    if isinstance(error, LoginRequired) and settings.profile_name:
-        # It keeps the store of the profile, and the client that is registered.
-        return hints.LOGIN_AGAIN.format(profile=shlex.quote(settings.profile_name))
-    return error.hint
+    return hints.of_error(error, settings.profile_name)
 
 
 def _write(message: str, hint: str, settings: Settings) -> None:

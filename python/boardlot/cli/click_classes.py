@@ -58,11 +58,27 @@ class Command(click.Command):
         try:
             return super().parse_args(ctx, args)
         except (click.NoSuchOption, click.MissingParameter) as error:
+            if isinstance(error, click.NoSuchOption):
+                error = self._with_counterpart(ctx, error)
             # Arguments have no names on the command line.
             if not self.examples or not any(isinstance(one, Argument) for one in self.params):
-                raise
+                raise error from None
             text = f"{error.format_message()} Write it as in `{self.examples[0]}`."
             raise click.UsageError(text, error.ctx) from None
+
+    def _with_counterpart(
+        self, ctx: click.Context, error: click.NoSuchOption
+    ) -> click.NoSuchOption:
+        """The error, with the option that has this name elsewhere: click knows similar ones."""
+        options = [option for one in self.get_params(ctx) for option in one.opts]
+        words = {option.strip("-").replace("-", "_"): option for option in options}
+        given = error.option_name.strip("-").replace("-", "_")
+        _, _, meant = did_you_mean(given, words).partition("did you mean '")
+        option = words.get(meant.removesuffix("'?"))
+        if option is None:
+            return error
+        text = f"No such option {error.option_name!r}. Did you mean {option!r}?"
+        return click.NoSuchOption(error.option_name, text, ctx=error.ctx)
 
     def _check_output(self, ctx: click.Context, settings: Settings) -> None:
         """Reject options about the output that would have no effect."""

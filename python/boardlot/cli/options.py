@@ -129,7 +129,7 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
         option("-v", "--verbose", is_flag=True, help="Write each request to stderr, no secrets."),
         option(
             "--log-format",
-            type=click.Choice(["text", "json"]),
+            type=click.Choice(["text", "json"], case_sensitive=False),
             metavar="FORMAT",
             help="text, or json: what goes to stderr is one object a line.",
         ),

@@ -18,6 +18,8 @@ pub(super) use escapes::without_lone_surrogates;
 pub(super) use known_key::KnownKey;
 pub use object::Members;
 pub(super) use object::is_too_deep;
+#[cfg(feature = "python")]
+pub(crate) use object::split_members;
 pub(crate) use object::{find_member, parse_members};
 pub(super) use raw::ByteRange;
 pub use raw::Raw;

@@ -24,7 +24,12 @@ impl Auth {
         } else if let Ok(oauth) = value.cast::<OAuth>() {
             oauth.get().credentials()
         } else {
-            return Err(wrong_type("auth", value, "an ApiKey, a BearerToken or an OAuth"));
+            let is_awaitable = value.hasattr("__await__")?;
+            let expected = match is_awaitable {
+                true => "an ApiKey, a BearerToken or an OAuth: write await before it",
+                false => "an ApiKey, a BearerToken or an OAuth",
+            };
+            return Err(wrong_type("auth", value, expected));
         };
         Ok(Auth { credentials, object: Some(value.clone().unbind()) })
     }

@@ -51,7 +51,12 @@ impl ApiKey {
         path: PathBuf,
         password: Option<&[u8]>,
     ) -> PyResult<Self> {
-        let (bytes, readable_by_others) = py.detach(|| read_key_file(&path)).or_raise(py)?;
+        let in_order = |error: Error| match Path::new(key_id).is_file() {
+            true => error.with_advice("The key id comes before the private key.".to_owned()),
+            false => error,
+        };
+        let read = py.detach(|| read_key_file(&path).map_err(in_order));
+        let (bytes, readable_by_others) = read.or_raise(py)?;
         let key = read_key(py, bytes, password)?;
         let api_key = ApiKey::from_key(key_id, key).or_raise(py)?;
         if readable_by_others {

@@ -1,6 +1,7 @@
 //! Text arguments: the one conversion of what a caller passes as text.
 
 use pyo3::{
+    exceptions::PyTypeError,
     prelude::*,
     types::{PyBytes, PyString},
 };
@@ -26,8 +27,12 @@ pub trait GivenText<'a>: Sized {
 
 impl<'a> GivenText<'a> for &'a str {
     fn given(name: &str, value: &'a Bound<'_, PyAny>) -> PyResult<Self> {
-        // A value of another type is a TypeError, as it is everywhere in Python.
-        let text = value.cast::<PyString>()?;
+        // As it is everywhere in Python. The value is not shown, as it may be a secret.
+        let other_type = |_| match value.get_type().name() {
+            Ok(class) => PyTypeError::new_err(format!("{name} is of type {class}; expected a str")),
+            Err(failure) => failure,
+        };
+        let text = value.cast::<PyString>().map_err(other_type)?;
         text.to_str().map_err(|_| not_unicode(name, value))
     }
 }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::py::prelude::*;
 use crate::{
-    decode::{Members, Raw, RecordRef, Value, parse_members, type_mismatch},
+    decode::{Members, Raw, RecordRef, Value, parse_members, split_members, type_mismatch},
     py::{
         interpreter::signals::check_by_count,
         values::{
@@ -167,14 +167,31 @@ impl RowBuilder {
         row: RecordRef<'_>,
     ) -> PyResult<Bound<'py, PyAny>> {
         check_by_count(py, &mut self.count)?;
-        let members = row.members().or_raise(py)?;
-        let index = self.layout_of(py, key_name, names_of(&members));
-        let index = index.map_err(|error| self.layout_error(py, key_name, row, error))?;
+        let split = self.split_by_layout(key_name, row.text());
+        let (index, values) = match split {
+            Some(split) => split,
+            None => {
+                let members = row.members().or_raise(py)?;
+                let index = self.layout_of(py, key_name, names_of(&members));
+                let index = index.map_err(|error| self.layout_error(py, key_name, row, error))?;
+                (index, values_of(&members))
+            }
+        };
         let Some(known) = self.known.get_mut(index) else { return Err(unreadable(py, row)) };
         let key = key_name.map(|_| Raw::new(&self.key.1));
-        known.object_of_members(py, &self.spec, &members, key).map_err(|error| {
-            known.error(py, &self.spec, row, error, |index| value_of(&members, index))
+        known.object_of_values(py, &self.spec, &values, key).map_err(|error| {
+            known.error(py, &self.spec, row, error, |index| values.get(index).copied())
         })
+    }
+
+    /// The values of a record whose keys have a known layout, and the index of that layout.
+    fn split_by_layout<'t>(
+        &self,
+        key_name: Option<&str>,
+        json: &'t str,
+    ) -> Option<(usize, Vec<Raw<'t>>)> {
+        let (names, values) = split_members(json)?;
+        Some((self.known_layout(key_name, names.into_iter())?, values))
     }
 
     /// The exception for records without a layout.
@@ -201,13 +218,20 @@ impl RowBuilder {
         json: &str,
     ) -> Result<Bound<'py, PyAny>, Failure> {
         check_by_count(py, &mut self.count)?;
-        let members = parse_members(json).map_err(|_| Reason::Invalid)?;
-        let index = self.layout_of(py, None, names_of(&members)).map_err(|error| match error {
-            LayoutError::Python(error) => Failure::from(error),
-            LayoutError::MissingField(_) => Reason::Invalid.into(),
-        })?;
+        let (index, values) = match self.split_by_layout(None, json) {
+            Some(split) => split,
+            None => {
+                let members = parse_members(json).map_err(|_| Reason::Invalid)?;
+                let index = self.layout_of(py, None, names_of(&members));
+                let index = index.map_err(|error| match error {
+                    LayoutError::Python(error) => Failure::from(error),
+                    LayoutError::MissingField(_) => Reason::Invalid.into(),
+                })?;
+                (index, values_of(&members))
+            }
+        };
         let known = self.known.get_mut(index).ok_or(Reason::Invalid)?;
-        known.object_of_members(py, &self.spec, &members, None)
+        known.object_of_values(py, &self.spec, &values, None)
     }
 
     /// The index of the layout of records with these keys.
@@ -217,9 +241,7 @@ impl RowBuilder {
         key_name: Option<&str>,
         names: impl ExactSizeIterator<Item = &'k str> + Clone,
     ) -> Result<usize, LayoutError> {
-        let found =
-            self.known.iter().position(|known| known.layout.matches(key_name, names.clone()));
-        if let Some(index) = found {
+        if let Some(index) = self.known_layout(key_name, names.clone()) {
             return Ok(index);
         }
         let layout = Layout::new(py, &self.spec, key_name, names)?;
@@ -232,28 +254,36 @@ impl RowBuilder {
         self.known.push(KnownLayout { layout, inner, items: None });
         Ok(self.known.len() - 1)
     }
+
+    fn known_layout<'k>(
+        &self,
+        key_name: Option<&str>,
+        names: impl ExactSizeIterator<Item = &'k str> + Clone,
+    ) -> Option<usize> {
+        self.known.iter().position(|known| known.layout.matches(key_name, names.clone()))
+    }
 }
 
 fn names_of<'a>(members: &'a Members<'_>) -> impl ExactSizeIterator<Item = &'a str> + Clone {
     members.iter().map(|(name, _)| name.as_ref())
 }
 
-fn value_of<'a>(members: &Members<'a>, index: usize) -> Option<Raw<'a>> {
-    members.get(index).map(|(_, value)| Raw::new(value.get()))
+fn values_of<'a>(members: &Members<'a>) -> Vec<Raw<'a>> {
+    members.iter().map(|(_, value)| Raw::new(value.get())).collect()
 }
 
 impl KnownLayout {
-    /// The object of a record with these members. There is one copy of the code for it: the other one
+    /// The object of a record with these values. There is one copy of the code for it: the other one
     /// is for pages whose values are known by their positions.
     #[inline(never)]
-    fn object_of_members<'py>(
+    fn object_of_values<'py>(
         &mut self,
         py: Python<'py>,
         spec: &RowSpec,
-        members: &Members<'_>,
+        values: &[Raw<'_>],
         key: Option<Raw<'_>>,
     ) -> Result<Bound<'py, PyAny>, Failure> {
-        self.object(py, spec, |index| value_of(members, index), |_| None, key)
+        self.object(py, spec, |index| values.get(index).copied(), |_| None, key)
     }
 
     /// The object of a record with these values. `previous` are those of the record that the template

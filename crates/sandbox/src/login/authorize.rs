@@ -37,17 +37,18 @@ impl Authorization {
     fn read(
         tokens: &Tokens,
         query: &str,
-    ) -> std::result::Result<std::result::Result<Self, String>, &'static str> {
+    ) -> std::result::Result<std::result::Result<Self, String>, String> {
         let fields = Fields::read(query.as_bytes());
         let client = fields.required("client_id").ok().and_then(|id| tokens.client(id));
         let Some(client) = client else {
-            return Err("The application that sent you here is not registered.");
+            return Err("The application that sent you here is not registered.".to_owned());
         };
         let redirect_uri = fields.required("redirect_uri").unwrap_or_default();
         if !client.redirect_uris.iter().any(|registered| registered == redirect_uri) {
-            let why =
-                "The address to which you would return is not one that the application registered.";
-            return Err(why);
+            return Err(format!(
+                "The redirect URI is not one that the application registered: {}.",
+                client.redirect_uris.join(", ")
+            ));
         }
         let consent = Consent {
             client_id: client.id.clone(),
@@ -106,7 +107,7 @@ pub fn show(tokens: &Tokens, request: &Request<Bytes>, _: i64) -> Response {
     Ok(match Authorization::read(tokens, request.uri().query().unwrap_or_default()) {
         Ok(Ok(authorization)) => page(&authorization),
         Ok(Err(url)) => redirect(&url),
-        Err(reason) => failure(reason),
+        Err(reason) => failure(&reason),
     })
 }
 

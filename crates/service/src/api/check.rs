@@ -5,7 +5,7 @@ use zeroize::Zeroizing;
 
 use super::{
     parameter::{Argument, EncodedValue, Parameter, ParameterKind, SecretText},
-    spelling::{suggest_market, suggest_symbol},
+    spelling::{suggest_market, suggest_market_and_code, suggest_symbol},
     time,
     values::{Value, ValueSet},
 };
@@ -81,7 +81,7 @@ impl Parameter {
     }
 
     fn symbol(&self, argument: &Argument, max: Option<usize>) -> Result<EncodedValue> {
-        let meant = meant(argument, suggest_symbol);
+        let meant = meant(argument, suggest_market_and_code);
         match argument {
             Argument::Text(text)
                 if max.is_none_or(|max| text.len() <= max)

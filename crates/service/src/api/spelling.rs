@@ -32,6 +32,17 @@ pub fn suggest_symbol(text: &str) -> Option<String> {
     (suggestion != text).then_some(suggestion)
 }
 
+/// The same of a code without a market, too: a few letters are of the US, a few digits of Hong Kong.
+pub fn suggest_market_and_code(text: &str) -> Option<String> {
+    let market = match text.len() {
+        1..=HK_DIGITS if text.bytes().all(|byte| byte.is_ascii_alphabetic()) => "US",
+        1..=HK_DIGITS if text.bytes().all(|byte| byte.is_ascii_digit()) => "HK",
+        _ => return suggest_symbol(text),
+    };
+    let symbol = format!("{market}.{text}");
+    Some(suggest_symbol(&symbol).unwrap_or(symbol))
+}
+
 /// The symbol with a dot instead of another separator, or between letters and digits.
 fn with_dot(text: &str) -> String {
     let first_digit = text.find(|c: char| c.is_ascii_digit());
@@ -89,6 +100,18 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(suggest_symbol(text).as_deref(), expected, "{text}");
+        }
+        for (text, expected) in [
+            ("AAPL", Some("US.AAPL")),
+            ("aapl", Some("US.AAPL")),
+            ("700", Some("HK.00700")),
+            ("00700", Some("HK.00700")),
+            ("0700.HK", Some("HK.00700")),
+            ("600519", None),
+            ("Tencent", None),
+            ("", None),
+        ] {
+            assert_eq!(suggest_market_and_code(text).as_deref(), expected, "{text}");
         }
         assert_eq!(suggest_market(" hk").as_deref(), Some("HK"));
         assert_eq!(suggest_market("HK"), None);

@@ -58,8 +58,8 @@ pub fn time(argument: &Argument, unit: TimeUnit) -> Result<EncodedValue, String>
         }
         Some(_) => Err("a time since 1970-01-01 UTC".to_owned()),
         None => Err(format!(
-            "an aware datetime, a date (midnight UTC), ISO 8601 with an offset such as \
-             '2026-01-05T09:30:00+08:00', or {name} since 1970{}{}",
+            "a date such as '2026-01-05' (midnight UTC), ISO 8601 with an offset such as \
+             '2026-01-05T09:30:00+08:00', an aware datetime, or {name} since 1970{}{}",
             meant_by_text(argument, unit),
             offset_missing(argument)
         )),

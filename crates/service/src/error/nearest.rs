@@ -1,7 +1,7 @@
 //! The word that a caller probably meant.
 
 /// The words of other libraries for an argument.
-const ELSEWHERE: [(&str, &str); 25] = [
+const ELSEWHERE: [(&str, &str); 31] = [
     ("auth", "api_key credentials key token"),
     ("base_url", "url host endpoint"),
     ("ca_file", "ca_bundle cert cafile"),
@@ -11,9 +11,15 @@ const ELSEWHERE: [(&str, &str); 25] = [
     ("query", "params"),
     ("body", "json data payload"),
     ("start", "begin since from from_ start_date start_time date_from from_date begin_time"),
+    ("since", "start begin from from_ start_date start_time date_from from_date begin_time"),
     ("end", "until to to_ stop end_date end_time date_to to_date"),
     ("code", "symbol symbols ticker stock security instrument"),
     ("symbol", "code symbols ticker stock security instrument"),
+    ("trd_side", "side"),
+    ("qty", "quantity size shares volume"),
+    ("updated_time", "time timestamp date datetime"),
+    ("ex_date", "date"),
+    ("out", "output outfile"),
     ("plate_code", "symbol code plate plate_id"),
     ("acc_id", "account account_id accid user_id"),
     ("trd_market", "market exchange trading_market"),
@@ -31,9 +37,13 @@ const ELSEWHERE: [(&str, &str); 25] = [
 
 const LIMIT: &str = "limit n count size nrows max_rows max_results";
 
+const DECIMALS: &str = "decimals typed";
+const OF_FRAMES: &str =
+    "ask the result for it: `.to_pandas(decimals='decimal')`, or `.to_dicts(typed=True)`";
+
 /// What to do in place of an argument: its names elsewhere, an argument by which the callables are recognized,
 /// and the sentence.
-const INSTEAD: [(&str, &str, &str); 5] = [
+const INSTEAD: [(&str, &str, &str); 7] = [
     (
         "verify verify_ssl ssl ssl_context insecure check_hostname",
         "ca_file",
@@ -42,6 +52,8 @@ const INSTEAD: [(&str, &str, &str); 5] = [
     (LIMIT, "resume", "rows are limited by `.all(max_items=5)`"),
     (LIMIT, "acc_id", "the result is a list: `[:5]` are its first rows"),
     (LIMIT, "symbol", "the result is a list: `[:5]` are its first rows"),
+    (DECIMALS, "acc_id", OF_FRAMES),
+    (DECIMALS, "symbol", OF_FRAMES),
     (
         "page page_token cursor offset",
         "resume",
@@ -112,6 +124,8 @@ mod tests {
             ("limit", ["code", "resume"], "; rows are limited by `.all(max_items=5)`"),
             ("limit", ["max_items", "max_pages"], "; did you mean 'max_items'?"),
             ("begin", ["fills", "orders"], ""),
+            ("side", ["code", "trd_side"], "; did you mean 'trd_side'?"),
+            ("decimals", ["symbol", "code"], &format!("; {OF_FRAMES}")),
         ] {
             assert_eq!(did_you_mean(word, known), expected, "{word}");
         }

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import click
 
+from boardlot._support import hints
 from boardlot._support.cell_format import escaped
 from boardlot.archive import Archive, Finding
 from boardlot.archive.arguments import EVERY_MIN, SECONDS_MAX, server_address
@@ -23,7 +24,7 @@ from boardlot.cli.files import UserPath
 from boardlot.cli.numbers import Number
 from boardlot.cli.output.emit import check_destination, emit
 from boardlot.cli.output.fields import as_records
-from boardlot.cli.output.terminal import note
+from boardlot.cli.output.terminal import note, write
 from boardlot.cli.settings import Settings
 
 
@@ -158,10 +159,18 @@ def update(
             **keys,
         )
     emit(settings, list(report.rows()))
-    for reason in report._reasons():
-        note(reason, "error", f"boardlot: {escaped(reason)}")
-    for hint in dict.fromkeys(error.hint for error in report.errors.values() if error.hint):
-        note(hint, "error", f"hint: {escaped(hint)}")
+    if settings.log_format == "json":
+        for row in report.rows():
+            if row["error"]:
+                continue
+            counts = {name: value for name, value in row.items() if name != "error"}
+            write(settings, "info", f"updated {row['list']} {row['key']}", "", **counts)
+    advice = [hints.of_error(error, settings.profile_name) for error in report.errors.values()]
+    for reason, hint in zip(report._reasons(), advice, strict=True):
+        write(settings, "error", reason, f"boardlot: {escaped(reason)}", hint=hint)
+    if settings.log_format == "text":
+        for hint in dict.fromkeys(filter(None, advice)):
+            note(f"hint: {escaped(hint)}", "error")
     return 0 if report else 1
 
 

@@ -10,7 +10,7 @@ import click
 
 from boardlot._support.credentials import passphrase_of
 from boardlot.cli.click_classes import Command
-from boardlot.cli.files import UserPath, reject_existing, write_secret
+from boardlot.cli.files import UserPath, check_writable, reject_existing, write_secret
 from boardlot.cli.options import shown_options
 from boardlot.cli.output.emit import naming
 from boardlot.cli.output.terminal import note
@@ -59,6 +59,7 @@ def keygen(
         )
     settings.check_secrets()
     reject_existing(file)
+    check_writable(file)
     key = bl.generate_key(algorithm, bits=int(bits or 3072))
     passphrase = passphrase_of(settings.credentials, file)
     private = key._encrypted_pem(passphrase()) if passphrase.unattended else key.private_pem

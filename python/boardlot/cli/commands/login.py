@@ -217,7 +217,10 @@ def status(settings: Settings, client_id: str | None) -> None:
     with bl.Client(base_url, **settings.connection) as client:
         row["clock_offset"] = clock_offset(client)
     window = f"the service rejects signatures beyond {CLOCK_WINDOW:g} s"
-    emit_row(settings, row, clock_offset=f"{row['clock_offset']:+.3f} s ({window})")
+    shown = {"clock_offset": f"{row['clock_offset']:+.3f} s ({window})"}
+    if login is not None:
+        shown["tokens"] = f"{login.store_name} (`boardlot doctor` asks the service about them)"
+    emit_row(settings, row, **shown)
 
 
 def _login_shown(settings: Settings, client_id: str | None) -> Login | None:
