@@ -225,6 +225,9 @@ def form(line):
     Addresses in memory, and the long words of cursors and digests, are any of their kind.
     """
     line = re.sub(r"0x[0-9a-f]+", "0x", line)
+    # A time of a whole second is written without its fraction.
+    line = re.sub(r"datetime\((?:\d+, )+", "datetime(0, ", line)
+    line = re.sub(r"(\d\d:\d\d:\d\d)\.\d+", r"\1", line)
     line = re.sub(r"[\w+/=&%?#.-]{24,}", "...", line) if '"at":' in line else line
     line = re.sub("[─═-]{2,}", "──", re.sub("[│┆]", " ", line))
     return NUMBER.sub(lambda number: "0" + re.sub(r"\d", "0", number[1] or ""), line).split()
