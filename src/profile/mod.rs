@@ -124,8 +124,11 @@ impl ConfigFile {
         let known: Vec<&str> = self.profiles.keys().map(String::as_str).collect();
         let path = folder.join("config.toml");
         let expected = if known.is_empty() {
+            // As in a job of cron, whose folder is another one than the user's.
+            let homeless = cfg!(unix) && std::env::var_os("HOME").is_none();
+            let home = if homeless { " (HOME is not set)" } else { "" };
             format!(
-                "a profile, but {} has none: add one with `boardlot profile add`",
+                "a profile, but {}{home} has none: add one with `boardlot profile add`",
                 path.display()
             )
         } else {

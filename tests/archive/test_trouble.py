@@ -275,6 +275,7 @@ def test_an_address_is_shown_as_host_port_and_database():
         bl.Archive("PostgreSQL://user:s3cret@127.0.0.1:1/db")
 
 
+@pytest.mark.filterwarnings("ignore:the archive .* has no update")
 def test_the_columns_of_an_empty_view_have_their_declared_types(archive):
     found = archive.sql("select deal_id, code, price, updated_time, 1 as n from fills")
     pytest.importorskip("pyarrow")

@@ -76,7 +76,7 @@ def archive_of(server, folder):
 
     def use():
         with bl.Archive(path) as archive:
-            archive.sql("select deal_id from fills")
+            archive.sql("select count(deal_id) from fills")
 
     use()
     return path, use

@@ -142,9 +142,11 @@ impl ApiKey {
         match &self.path {
             Some(path) if !self.has_password => Ok((self.key_id.clone(), path.clone())),
             Some(_) => Err(cannot_pickle_secret(py, "an ApiKey with a password")),
-            None => {
-                Err(cannot_pickle(py, "an ApiKey made from text or bytes", "make it from a path"))
-            }
+            None => Err(cannot_pickle(
+                py,
+                "an ApiKey made from text or bytes",
+                "make it from the path of a key file",
+            )),
         }
     }
 }
