@@ -141,7 +141,11 @@ pub fn allow_as_demo_user(
     };
     let query = query.strip_prefix('?').unwrap_or(query);
     callback(tokens, query, decision, now_ms).map_err(|description| {
-        ErrorKind::OAuth { error: "invalid_request".to_owned(), description }.into()
+        let refusal = ErrorKind::OAuth { error: "invalid_request".to_owned(), description };
+        Error::from(refusal).with_advice(
+            "Use the client id and a redirect URI of the registration, as `register_client` returned them."
+                .to_owned(),
+        )
     })
 }
 
