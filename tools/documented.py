@@ -44,24 +44,20 @@ GUIDES = {
 PAGES = {
     "ApiKey": "signing",
     "Archive": "archive",
-    "AsyncOAuthApp": "web-applications",
-    "AsyncPager": "paging",
     "BearerToken": "signing",
     "DateRange": "custom-endpoints",
-    "EncryptedFileStore": "token-stores",
     "Endpoint": "custom-endpoints",
     "Faults": "testing",
-    "KeyringStore": "token-stores",
     "LoginFlow": "login",
-    "MemoryStore": "token-stores",
     "OAuth": "login",
-    "OAuthApp": "web-applications",
-    "Pager": "paging",
+    "OAuthAppBase": "web-applications",
+    "PagerBase": "paging",
     "RateLimit": "rate-limits",
     "Records": "frames",
     "Recorder": "testing",
     "Replay": "testing",
     "Sandbox": "testing",
+    "TokenStoreBase": "token-stores",
     "begin_login": "login",
     "generate_key": "signing",
     "load_endpoints": "custom-endpoints",
@@ -79,12 +75,6 @@ PAGES = {
     "polars": "scale-out",
     "ray": "scale-out",
     "spark": "scale-out",
-}
-# What each class inherits is shown as its own.
-BASES = {
-    "PagerBase": ("Pager", "AsyncPager"),
-    "OAuthAppBase": ("OAuthApp", "AsyncOAuthApp"),
-    "TokenStoreBase": ("KeyringStore", "EncryptedFileStore", "MemoryStore"),
 }
 # How a method came to be is of no use to who calls it.
 IDLE_LABELS = {"builtin", "class-attribute", "instance-attribute", "method descriptor"}
@@ -108,9 +98,9 @@ class Documented(griffe.Extension):
                 pkg.set_member(name, griffe.Alias(name, own, parent=pkg))
             if isinstance(core.members[name], griffe.Class):
                 _take_constructor(core.members[name], stub[name])
-        for base, kinds in BASES.items():
-            for name in kinds:
-                _take_from_base(core[name], core[base])
+        for name in PAGES:
+            for kind in _kinds_of(name, stub):
+                _take_from_base(core[kind], core[name])
         _take_from_base(pkg["archive.archive.Archive"], pkg["archive.reader.Reader"])
         self._complete(pkg)
         for thing in _within(pkg):
@@ -167,7 +157,9 @@ def _links(name: str, text: str, shown: dict[str, Any]) -> list[str]:
     """What to see also: its guide, its twin, and what its docstring names."""
     first, _, method = name.partition(".")
     is_client = first in ("Client", "AsyncClient")
-    guide = GUIDES.get(method, "service") if is_client else PAGES.get(first)
+    bases = map(_base, getattr(shown.get(first), "bases", []))
+    pages = map(PAGES.get, (first, *bases))
+    guide = GUIDES.get(method, "service") if is_client else next(filter(None, pages), None)
     found = [f"[{guide.replace('-', ' ')}](../{guide}.md)"] if guide else []
     twin = name.removeprefix("Async") if name.startswith("Async") else f"Async{name}"
     named = re.findall(r"`(?:boardlot\.)?([\w.]+)(?:\([^`]*\))?`", text)
@@ -175,6 +167,16 @@ def _links(name: str, text: str, shown: dict[str, Any]) -> list[str]:
         if other in shown and other != name:
             found.append(f"[`{other}`][boardlot.{other}]")
     return found[:6]
+
+
+def _kinds_of(base: str, stub: griffe.Module) -> list[str]:
+    """The classes that have this base: what they inherit is shown as their own."""
+    classes = (one for one in stub.members.values() if isinstance(one, griffe.Class))
+    return [one.name for one in classes if base in map(_base, one.bases)]
+
+
+def _base(expression: Any) -> str:
+    return str(expression).partition("[")[0].rpartition(".")[2]
 
 
 def _stub(folder: Path) -> griffe.Module:
