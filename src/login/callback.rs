@@ -64,20 +64,19 @@ impl Callback {
     /// The parameters of a callback URL: the whole one, or its path and query.
     pub fn from_url(text: &str, redirect_uri: &str) -> Result<Self> {
         let text = text.trim();
+        // Neither its query, which may have the code of another login, nor a password.
         let unusable = || {
-            let expected = format!("expected {redirect_uri}?code=...");
-            // Neither its query, which may have the code of another login, nor a password.
             let shown = Url::parse(text).ok().filter(|url| url.has_host());
-            invalid(&shown.map_or_else(
-                || format!("that is not this login's callback URL; {expected}"),
-                |url| {
-                    let sent = format!("{}{}", url.origin().ascii_serialization(), url.path());
-                    format!(
-                        "{} is not this login's callback URL; {expected}, or behind a proxy its path and query",
-                        excerpt(&sent)
-                    )
-                },
-            ))
+            let sent = shown.map_or_else(
+                || "that".to_owned(),
+                |url| format!("{}{}", url.origin().ascii_serialization(), url.path()),
+            );
+            let sent = excerpt(&sent);
+            invalid(&format!("{sent} is not this login's callback URL; expected {redirect_uri}?code=..."))
+                .with_advice(
+                    "Pass the address that the browser was redirected to; behind a proxy, its path and query alone."
+                        .to_owned(),
+                )
         };
         let own = Url::parse(redirect_uri).map_err(|_| unusable())?;
         let url = match text {

@@ -126,11 +126,11 @@ impl ConfigFile {
         let expected = if known.is_empty() {
             // As in a job of cron, whose folder is another one than the user's.
             let homeless = cfg!(unix) && std::env::var_os("HOME").is_none();
-            let home = if homeless { " (HOME is not set)" } else { "" };
-            format!(
-                "a profile, but {}{home} has none: add one with `boardlot profile add`",
-                path.display()
-            )
+            let remedy = match homeless {
+                true => "HOME is not set: set it to the home of the user who has the profile",
+                false => "add one with `boardlot profile add`",
+            };
+            format!("a profile, but {} has none: {remedy}", path.display())
         } else {
             let nearest = did_you_mean(name, known.iter().copied());
             format!("a profile of {}: {}{nearest}", path.display(), known.join(", "))

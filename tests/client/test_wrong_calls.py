@@ -40,7 +40,6 @@ CALLS = [
     ("client.fills_history('1', 'HK', page=2)", "pages follow by themselves"),
     ("client.dividends('HK.00700', decimals=True)", "ask the result for it: `.to_pandas(decimals="),
     ("records.to_pandas(decimals=True)", "decimals is of type bool; expected a str"),
-    ("async_client.fills_history('1', 'HK').__await__()", "or write `await pager.all()`"),
     ("client.fills_history('1', 'HK', symbol='HK.00700')", "did you mean 'code'?"),
     ("client.fills_history('1', 'HK', begin='2026-01-01')", "did you mean 'start'?"),
     ("client.fills_history(account='1', market='HK')", "did you mean 'acc_id'?"),

@@ -116,7 +116,8 @@ class Unawaited:
         return True
 
     def _advice(self) -> str:
-        return f"{self._method} returns an awaitable; write `await` before the call"
+        advice = "write `await` before the call, and parentheses around both"
+        return f"{self._method} returns an awaitable; {advice}"
 
 
 def _better(

@@ -72,8 +72,8 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
         let Some(micros) = classes.micros_of(value)? else {
             return refuse(
                 &format!("{value}, a naive datetime"),
-                "an aware datetime: write datetime(..., tzinfo=timezone.utc) or \
-                 .replace(tzinfo=ZoneInfo('Asia/Hong_Kong'))",
+                "an aware datetime: write datetime.now(timezone.utc), or datetime(..., \
+                 tzinfo=ZoneInfo('Asia/Hong_Kong'))",
             );
         };
         return match date(value)? {

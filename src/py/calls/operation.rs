@@ -60,7 +60,10 @@ impl Operation {
     fn forgotten(&self) -> String {
         match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             State::Created(operation) => {
-                format!("{} returns an awaitable; write `await` before the call", operation.name())
+                let name = operation.name();
+                format!(
+                    "{name} returns an awaitable; write `await` before the call, and parentheses around both"
+                )
             }
             State::Suspended { .. } | State::Closed => "its result is what `await` returned".into(),
         }

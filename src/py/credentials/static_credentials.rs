@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 use crate::py::prelude::*;
 use crate::{
     auth::{Credentials, KeyPair, blocking, pem},
+    error::did_you_mean,
     os::texts::shown_path,
     py::{
         arguments::caller_arguments::{secret_bytes, secret_text, user_path},
@@ -51,9 +52,11 @@ impl ApiKey {
         path: PathBuf,
         password: Option<&[u8]>,
     ) -> PyResult<Self> {
-        let in_order = |error: Error| match Path::new(key_id).is_file() {
-            true => error.with_advice("The key id comes before the private key.".to_owned()),
-            false => error,
+        let in_order = |error: Error| match Path::new(key_id).extension() {
+            Some(extension) if extension == "pem" => {
+                error.with_advice("The key id comes before the private key.".to_owned())
+            }
+            _ => error,
         };
         let read = py.detach(|| read_key_file(&path).map_err(in_order));
         let (bytes, readable_by_others) = read.or_raise(py)?;
@@ -145,7 +148,7 @@ impl ApiKey {
             None => Err(cannot_pickle(
                 py,
                 "an ApiKey made from text or bytes",
-                "make it from the path of a key file",
+                "make it from the path of a key file, whose public key a sandbox takes with upload_key",
             )),
         }
     }
@@ -195,6 +198,15 @@ fn read_key(
     block(py, blocking(move || KeyPair::read(&bytes, Some(&password))))
 }
 
+/// The file beside a missing one that was probably meant, for the end of an error.
+fn neighbour(path: &Path) -> String {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let files = std::fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
+    let names: Vec<String> = files.filter_map(|file| file.file_name().into_string().ok()).collect();
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    did_you_mean(name, names.iter().map(String::as_str))
+}
+
 /// The contents of a key file, and whether other users can read it. What was passed may be a secret: an
 /// error shows it only if it looks like a path.
 fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
@@ -203,7 +215,11 @@ fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
     let shown = shown_path(path);
     let secret = ", or PEM text with its -----BEGIN line. This service signs requests with a private key, \
                   and an API secret is not one";
-    let or = if shown.starts_with('(') { secret } else { "" };
+    let or = match shown.starts_with('(') {
+        true => secret.to_owned(),
+        false if path.exists() => String::new(),
+        false => neighbour(path),
+    };
     let refuse = |error: std::io::Error| {
         let expected = format!("expected the file of a private key{or}");
         Error::config(format!("private_key {shown} cannot be read: {error}; {expected}")).with_advice(

@@ -9,7 +9,10 @@ use crate::py::prelude::*;
 /// The error for `pager[0]`, and for `for` over an async pager.
 pub fn no_index(mode: CallMode) -> PyErr {
     PyTypeError::new_err(match mode {
-        CallMode::Sync => "a pager has no indices: call `next(pager)` for a row, or `pager.all()`",
+        CallMode::Sync => {
+            "a pager has no indices: call `next(pager)` for a row, `pager.all(max_items=5)` for some \
+             or `pager.all()`"
+        }
         CallMode::Async => {
             "an AsyncPager is asynchronous and has no indices: write `async for`, or \
              `await pager.all()`"

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use futures_util::FutureExt;
-use pyo3::{exceptions::PyTypeError, types::PyCapsule};
+use pyo3::types::PyCapsule;
 use tokio::sync::OwnedMutexGuard;
 
 use super::{
@@ -434,10 +434,5 @@ impl AsyncPager {
     fn __anext__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let base = this.as_super().get();
         base.state.next_async(this.py(), &base.rows, base.owner.as_ref())
-    }
-
-    fn __await__(&self) -> PyResult<()> {
-        let text = "a pager is not awaited: read it by `async for`, or write `await pager.all()`";
-        Err(PyTypeError::new_err(text))
     }
 }

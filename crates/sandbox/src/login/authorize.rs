@@ -46,7 +46,7 @@ impl Authorization {
         let redirect_uri = fields.required("redirect_uri").unwrap_or_default();
         if !client.redirect_uris.iter().any(|registered| registered == redirect_uri) {
             return Err(format!(
-                "The redirect URI is not one that the application registered: {}.",
+                "The application registered another redirect URI than that of this request: {}.",
                 client.redirect_uris.join(", ")
             ));
         }

@@ -69,7 +69,7 @@ impl Parameter {
         let error = Error::argument(&self.name, &argument.shown(), expected);
         match argument {
             Argument::Json(_) if self.required => {
-                error.with_advice("For several, call `client.fetch_many` with the list.".to_owned())
+                error.with_advice("For several, call `client.fetch_many(METHOD, LIST)`, such as `fetch_many('dividends', [...])`.".to_owned())
             }
             _ => error,
         }

@@ -15,6 +15,7 @@ import click
 
 from boardlot._support import hints
 from boardlot._support.cell_format import escaped
+from boardlot._support.clients import did_you_mean
 from boardlot.archive import Archive, Finding
 from boardlot.archive.arguments import EVERY_MIN, SECONDS_MAX, server_address
 from boardlot.archive.lists import LISTS, ListName
@@ -326,5 +327,8 @@ def _files_of(file: str) -> list[Path]:
 def _existing(file: str) -> Archive:
     """An archive to read: a file that does not exist is not created."""
     if "://" not in file and not Path(file).is_file():
-        raise click.UsageError(f"{file} does not exist: `boardlot archive update` creates it")
+        nearest = did_you_mean(Path(file).name, [one.name for one in Path(file).parent.glob("*")])
+        raise click.UsageError(
+            f"{file} does not exist: `boardlot archive update` creates it{nearest}"
+        )
     return Archive(file)

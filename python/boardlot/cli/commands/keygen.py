@@ -59,7 +59,11 @@ def keygen(
         )
     settings.check_secrets()
     reject_existing(file)
-    check_writable(file)
+    try:
+        check_writable(file)
+    except OSError as error:
+        text = f"{file} cannot be written: {error.filename}: {error.strerror}; choose another FILE"
+        raise click.ClickException(text) from None
     key = bl.generate_key(algorithm, bits=int(bits or 3072))
     passphrase = passphrase_of(settings.credentials, file)
     private = key._encrypted_pem(passphrase()) if passphrase.unattended else key.private_pem

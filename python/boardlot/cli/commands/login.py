@@ -219,7 +219,7 @@ def status(settings: Settings, client_id: str | None) -> None:
     window = f"the service rejects signatures beyond {CLOCK_WINDOW:g} s"
     shown = {"clock_offset": f"{row['clock_offset']:+.3f} s ({window})"}
     if login is not None:
-        shown["tokens"] = f"{login.store_name} (`boardlot doctor` asks the service about them)"
+        shown["tokens"] = f"{login.store_name}; not tried: `boardlot doctor` asks the service"
     emit_row(settings, row, **shown)
 
 
