@@ -11,7 +11,7 @@ import pytest
 from ..support.clients import MODES, client_of, run, settled
 from ..support.keys import PRIVATE_PEM
 from ..support.paged_service import CALLS, END, RANGE, START, PagedList, cursor_of, page
-from ..support.service import StandInService, response
+from ..support.service import StandInService
 from ..support.threads import wait_until
 
 modes = pytest.mark.parametrize("mode", MODES)
@@ -22,25 +22,6 @@ LENGTHS = [3, 0, 4, 1, 0, 2]
 def pager_of(client, method, **extra):
     args, kwargs = CALLS[method]
     return client.pager(method, *args, **{**kwargs, **extra})
-
-
-@methods
-@modes
-def test_iteration_returns_every_row_in_order(method, mode):
-    book = PagedList(method, LENGTHS)
-
-    async def use(client):
-        pager = pager_of(client, method)
-        rows = await client.rows(pager)
-        with pytest.warns(UserWarning, match="this pager is used up"):
-            assert await client.rows(pager) == []
-        return rows, pager.requests, pager.total
-
-    with StandInService(book) as server:
-        rows, requests, total = run(mode, server, use)
-    assert rows == book.rows
-    assert requests == len(LENGTHS) == len(server.received)
-    assert total == (len(book.rows) if method == "plate_stocks" else None)
 
 
 @modes
@@ -92,13 +73,6 @@ def test_a_checkpoint_resumes_after_the_last_row_received_with_either_client(met
         assert PRIVATE_PEM.split("\n")[1] not in checkpoint
         tail = run("sync", server, lambda c: c.rows(pager_of(c, method, resume=checkpoint)))
     assert head + tail == book.rows
-
-
-@methods
-def test_all_never_returns_a_short_list(method):
-    book = PagedList(method, LENGTHS, {3: [response(b"oops", 500)]})
-    with StandInService(book) as server, pytest.raises(bl.ServiceError):
-        run("sync", server, lambda client: settled(pager_of(client, method).all()))
 
 
 OTHER_CALLS = [
