@@ -73,7 +73,9 @@ HOSTILE = {
     ),
     "a long body": lambda: Fault(body=b'{"access_token":"' + b"x" * (40 << 20) + b'"}'),
     "deep objects": lambda: Fault(body=b'{"a":' * 200_000),
-    "a huge header": lambda: Fault(status=200, headers={"X-Long": "x" * (1 << 20)}),
+    "a huge header": lambda: Fault(status=200, headers={"X-Long": "x" * (8 << 20)}),
+    "many headers": lambda: Fault(status=200, headers={f"X-{n}": "x" * 100 for n in range(70_000)}),
+    "a header without end": lambda: Fault(status=200, headers={"X": "y\r\n " * (2 << 20)}),
 }
 
 
@@ -93,22 +95,6 @@ def test_security_23_login_and_refresh_hold_the_limits_too(server, step, name):
             sign_in(server)
     assert not isinstance(caught.value, bl.RequestTimeout)
     assert len(str(caught.value)) < 4096
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        lambda: {"X-Long": "x" * (8 << 20)},
-        lambda: {f"X-{n}": "x" * 100 for n in range(70_000)},
-        lambda: {"X": "y\r\n " * (2 << 20)},
-    ],
-    ids=["one", "many", "no end"],
-)
-def test_security_23_headers_have_a_limit(headers):
-    with StandInService([response(DIVIDENDS, headers=headers())]) as server:
-        with pytest.raises((bl.ProtocolError, bl.TransportError)) as caught:
-            client_of(server).dividends("HK.00700")
-        assert not isinstance(caught.value, bl.RequestTimeout)
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}"), ('[{"a":[', "")])

@@ -52,10 +52,6 @@ def laid_out(pem, width):
 LAYOUTS = {
     "a byte order mark": lambda pem: "\ufeff" + pem,
     "CRLF": lambda pem: pem.replace("\n", "\r\n"),
-    "CR": lambda pem: pem.replace("\n", "\r"),
-    "no final newline": lambda pem: pem.strip(),
-    "one line of Base64": lambda pem: laid_out(pem, 10_000),
-    "76 columns": lambda pem: laid_out(pem, 76),
     "five columns": lambda pem: laid_out(pem, 5),
     "one line": lambda pem: " ".join(pem.split("\n")),
     "no white space": lambda pem: laid_out(pem, 10_000).replace("\n", ""),

@@ -71,18 +71,7 @@ def cassette_of(server, folder):
     return path, use
 
 
-def archive_of(server, folder):
-    path = folder / "archive.db"
-
-    def use():
-        with bl.Archive(path) as archive:
-            archive.sql("select deal_id from fills")
-
-    use()
-    return path, use
-
-
-FILES = [limit_of, tokens_of, configuration_of, cassette_of, archive_of]
+FILES = [limit_of, tokens_of, configuration_of, cassette_of]
 
 
 @pytest.mark.parametrize("file_of", FILES)
