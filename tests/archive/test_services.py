@@ -117,16 +117,3 @@ def test_gaps_and_fills_with_two_contents_and_one_time(archive, book, client, se
     store = updating.FillStore(archive._database, updating.Series(*HK))
     store.publish(book.now() + HOUR, book.now() + DAY, book.now(), True)
     assert [one.kind for one in archive.check()] == ["gap", "twice"]
-
-
-def test_ids_that_a_list_has_twice_and_dividends_that_were_restated(archive, book, client):
-    orders = path_of("sim_orders", "5")
-    book.lists[orders] = [{"order_id": "1", "qty": 1}, {"order_id": "1", "qty": 2}]
-    dividends = path_of("dividends", "HK.00700")
-    one = {"ex_date": "2026/01/01", "pub_date": "2025/12/01"}
-    for amount in ("1.0", "1.1"):
-        book.lists[dividends] = [{**one, "statement": amount}]
-        archive.update(client, sim_orders=["5"], dividends=["HK.00700"])
-    assert [(found.kind, found.key) for found in archive.check()] == [
-        ("twice", "5"), ("restated", "HK.00700")
-    ]  # fmt: skip

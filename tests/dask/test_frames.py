@@ -108,14 +108,6 @@ def test_a_record_that_is_not_declared_needs_the_callers_columns(service):
     assert frame.compute(scheduler="synchronous").shape == (500, 2)
 
 
-def test_a_range_holds_each_fill_once_in_the_services_order(service, cluster, span):
-    fills = service.fills(span)
-    assert len(fills) > 1000
-    fetched = ranged(service.client(), span).compute()
-    assert fetched["deal_id"].tolist() == fills["deal_id"].tolist()
-    assert str(fetched["updated_time"].dtype) == "datetime64[us, UTC]"
-
-
 def ids(fetched):
     return fetched["deal_id"].tolist()
 

@@ -14,7 +14,6 @@ import sys
 import tempfile
 import threading
 import time
-from itertools import starmap
 from pathlib import Path
 
 import boardlot
@@ -64,9 +63,7 @@ class LeakGuard:
         if nextitem is None or nextitem.path != item.path:
             self._file = None
             if left := self._left():
-                pytest.fail(
-                    "\n".join(["left open by this file:", *starmap(described, left)]), False
-                )
+                pytest.fail("\n".join(["left open by this file:", *map(" ".join, left)]), False)
             # What is left is modules, which later collections need not look at again.
             gc.freeze()
         return result
@@ -103,16 +100,6 @@ class LeakGuard:
         found = (path.name for path in self._temporary.iterdir())
         # That of multiprocessing is the process's: its servers have their sockets there.
         return {("folder", name) for name in found if not name.startswith("pymp-")}
-
-
-def described(kind, name):
-    """What was left open; of a socket, its line in the system's tables: addresses and state."""
-    for table in ("tcp", "tcp6", "udp", "unix") if kind == "socket" else ():
-        file = Path("/proc/self/net", table)
-        for line in file.read_text().splitlines() if file.exists() else ():
-            if name.removeprefix("socket:[").removesuffix("]") in line.split():
-                return f"{kind} {table} {line}"
-    return f"{kind} {name}"
 
 
 def release_caches():
@@ -152,7 +139,7 @@ def sockets():
 def children():
     """Child processes that run, or that nothing has waited for."""
     found = set()
-    for child in child_processes():
+    for child in psutil.Process().children():
         try:
             command = " ".join(child.cmdline())
         except psutil.Error:
@@ -160,16 +147,3 @@ def children():
         if not any(name in command for name in PROCESS_WIDE):
             found.add(("child process", f"{child.pid} {command[:200]}"))
     return found
-
-
-def child_processes():
-    """Those of this process: Linux lists them, elsewhere all processes are looked at."""
-    tasks = Path("/proc/self/task")
-    if not tasks.exists():
-        yield from psutil.Process().children()
-        return
-    for task in tasks.iterdir():
-        # A thread may have ended, and a child.
-        with contextlib.suppress(OSError, psutil.NoSuchProcess):
-            for pid in (task / "children").read_text().split():
-                yield psutil.Process(int(pid))
