@@ -22,16 +22,6 @@ def asked(received):
     return dict(parse_qsl(received.query, keep_blank_values=True))
 
 
-def test_stored_fills_are_those_of_the_service_in_its_order(archive, book, client):
-    expected = book.put_fills(120)
-    report = archive.update(client, fills=[HK])
-    assert report.lists[("fills", HK)].new == 120
-    assert archive.fills(*HK) == expected
-    frame = client.fills_history(*HK).to_pandas()
-    assert archive.fills(281756, "HK").to_pandas().equals(frame)
-    assert archive.gaps(*HK) == []
-
-
 def test_the_text_of_the_service_is_kept_with_unknown_fields_and_every_digit(archive, book, client):
     odd = fill(1, book.now() - HOUR, price="0.10000000000000000001", new={"a": [1.50]})
     odd["big"] = 9007199254740993

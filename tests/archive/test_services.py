@@ -6,7 +6,7 @@ import boardlot as bl
 import pytest
 from boardlot.archive import update as updating
 
-from .service import DAY, HK, HOUR, PLATE, fill, fills_path, path_of, serve, take, unavailable
+from .service import DAY, HK, HOUR, PLATE, fill, path_of, serve, take
 
 
 @pytest.fixture
@@ -37,14 +37,6 @@ def test_security_54_lists_of_another_service_are_refused(archive, book, client,
 def test_other_lists_may_be_of_another_service(archive, book, client, other):
     archive.update(client, ipos=["hk"])
     assert archive.update(other, fills=[HK]).new == 3
-
-
-def test_an_update_that_was_interrupted_belongs_to_its_service(archive, book, client, other):
-    book.put_fills(120)
-    book.failures[fills_path()] = [None, unavailable()]
-    assert archive.update(client, fills=[HK], on_error="collect").errors
-    with pytest.raises(bl.ConfigError, match="of the service"):
-        archive.update(other, fills=[HK])
 
 
 @pytest.mark.parametrize("ahead", [300.0, -300.0, 7200.0])

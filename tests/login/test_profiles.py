@@ -28,12 +28,6 @@ for name in sys.argv[1:]:
 """
 
 
-@pytest.fixture
-def config(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    return tmp_path / "config" / "boardlot" / "config.toml"
-
-
 def keep(name):
     _core._save_profile(name, {"base_url": URL, "kind": "oauth", "client_id": f"client-{name}"})
 
