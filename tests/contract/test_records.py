@@ -31,7 +31,7 @@ def test_records_equal_a_list_of_the_same_dicts(records):
     assert isinstance(records, Sequence) and isinstance(records[1:3], bl.Records)
     assert records == ROWS and len(records) == len(ROWS) == 5 and bool(records)
     assert operator.eq(ROWS, records)
-    assert records == records[:]
+    assert records == records[:] and records[9:].meta == records.meta
     assert operator.ne(records, ROWS) is False
     assert records != ROWS[:4]
     assert records != [*ROWS[:4], {**ROWS[4], "qty": "101"}]

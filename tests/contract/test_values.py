@@ -3,6 +3,7 @@
 import ast
 import itertools
 import json
+from dataclasses import make_dataclass
 from datetime import date, datetime, timezone
 from enum import Enum
 from pathlib import Path
@@ -74,6 +75,9 @@ def test_a_value_is_what_the_service_means_by_it(kind, value, expected):
     result, field = records(kind, [value])
     assert result.to_dicts(typed=True)[0][field] == expected
     assert result.to_arrow()[field][0].as_py() == expected
+    if kind == "count":
+        (row,) = result.as_type(make_dataclass("Row", [(field, int | None)]))
+        assert getattr(row, field) == expected
 
 
 @pytest.mark.parametrize(
