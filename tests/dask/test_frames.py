@@ -129,8 +129,6 @@ def test_a_partition_that_fails_midway_is_tried_again_as_a_whole(service, cluste
 def test_arguments_are_rejected_at_once(service, sent):
     client = service.client()
     for change, words in [
-        ({"method": "nothing"}, "method is 'nothing'"),
-        ({"npartitions": 0}, "npartitions is 0"),
         ({"decimals": "decimal"}, "decimals is"),
         ({"workers": 0}, "workers is 0"),
         ({"rate_limit": -1.0}, "rate_limit"),

@@ -131,6 +131,15 @@ def test_the_number_of_partitions_is_a_positive_integer(client, partitions):
         plan(client, query, partitions)
 
 
+def test_a_part_that_no_range_has_is_rejected(client):
+    arguments = [("acc_id", "1"), ("trd_market", "HK"), ("start", at(0)), ("end", at(2))]
+    for part in [(2, 2), (0, 3)]:
+        with pytest.raises(bl.ConfigError, match="is not a part of this call's time range"):
+            client._part_of_pages("fills_history", arguments, part)
+    with pytest.raises(bl.ConfigError, match="has no time range"):
+        client._part_of_pages("plate_stocks", [("plate_code", "HK.BK1001")], (0, 2))
+
+
 def test_a_partition_and_its_reference_have_no_secret(client):
     query = Query.of("dividends", {"symbol": ["HK.00700", "US.AAPL"]})
     [first, _] = plan(client, query, 2)
