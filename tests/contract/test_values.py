@@ -16,6 +16,7 @@ from boardlot import _core, _records
 from ..support.clients import client_of
 from ..support.paged_service import page
 from ..support.service import StandInService, response
+from .test_undocumented_forms import body_of
 
 # Of each kind a field, with what reads the records that have it.
 FILLS = ("fills_history", [("acc_id", "1"), ("trd_market", "HK"), ("end", 1_790_000_000_000_000)])
@@ -36,14 +37,9 @@ FIELDS = {
 TIME = 1_780_000_000_123_456
 
 
-def body(rows, more=""):
-    """A response with these rows for all three endpoints."""
-    rows = "[" + ",".join(rows) + "]"
-    data = f'{{"list":{rows}}}' if more == "ipo_list" else f'{{"orders":{rows}}}'
-    if more == "fills_history":
-        inner = f'"order_fills":{rows},"page_flag":"","completed":true'
-        return f'{{"s":"ok","d":{{{inner}}}}}'.encode()
-    return f'{{"ret_code":0,"code":0,"data":{data}}}'.encode()
+def body(rows, endpoint):
+    """A response with these rows, whose JSON stays as it is."""
+    return json.dumps(body_of(endpoint, ["@"])).replace('"@"', ",".join(rows)).encode()
 
 
 def records(kind, values):
