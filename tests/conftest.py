@@ -67,6 +67,13 @@ def client(sandbox, tmp_path_factory):
         yield running
 
 
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    """The user's configuration file, which does not exist yet."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return tmp_path / "config" / "boardlot" / "config.toml"
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
     # The modules that tests import live to the end. To look for garbage among them again and again

@@ -22,16 +22,6 @@ def asked(received):
     return dict(parse_qsl(received.query, keep_blank_values=True))
 
 
-def test_stored_fills_are_those_of_the_service_in_its_order(archive, book, client):
-    expected = book.put_fills(120)
-    report = archive.update(client, fills=[HK])
-    assert report.lists[("fills", HK)].new == 120
-    assert archive.fills(*HK) == expected
-    frame = client.fills_history(*HK).to_pandas()
-    assert archive.fills(281756, "HK").to_pandas().equals(frame)
-    assert archive.gaps(*HK) == []
-
-
 def test_the_text_of_the_service_is_kept_with_unknown_fields_and_every_digit(archive, book, client):
     odd = fill(1, book.now() - HOUR, price="0.10000000000000000001", new={"a": [1.50]})
     odd["big"] = 9007199254740993
@@ -54,53 +44,6 @@ def test_an_update_with_nothing_new_reads_the_overlap_only(archive, book, client
     newest = book.expected()[0]["updated_time"]
     assert int(asked(request)["start"]) == newest - 3 * DAY
     assert (report.new, report.changed, report.unchanged) == (0, 0, 4)
-
-
-def test_an_amended_fill_replaces_and_an_older_version_does_not(archive, book, client):
-    book.put_fills(3)
-    archive.update(client, fills=[HK])
-    served = book.fills[HK]
-    served[1] = {**served[1], "qty": "700", "updated_time": book.now() - 1}
-    report = archive.update(client, fills=[HK])
-    assert (report.new, report.changed, report.unchanged) == (0, 1, 2)
-    assert archive.fills(*HK) == book.expected()
-    # A late one, within the overlap.
-    served.append(fill(99, book.now() - 3 * DAY - 5))
-    assert archive.update(client, fills=[HK]).new == 1
-    assert archive.fills(*HK) == book.expected()
-    amended = served[1]
-    served[1] = {**served[1], "qty": "1", "updated_time": served[1]["updated_time"] - HOUR}
-    archive.update(client, fills=[HK])
-    assert amended in list(archive.fills(*HK))
-    assert len(archive.fills(*HK)) == 4
-
-
-def test_accounts_and_markets_with_the_same_ids_do_not_mix(archive, book, client):
-    pairs = [HK, ("281756", "US"), ("99", "HK")]
-    for account, market in pairs:
-        book.put_fills(3, account, market)
-        book.fills[(account, market)][0]["stock_name"] = f"{account} {market}"
-    archive.update(client, fills=pairs)
-    for account, market in pairs:
-        assert archive.fills(account, market) == book.expected(account, market)
-    with pytest.warns(UserWarning, match="has no update of fills 99 US"):
-        assert archive.fills("99", "US") == []
-
-
-def test_fills_are_filtered_by_code_and_by_time_including_both_ends(archive, book, client):
-    book.put_fills(10, step=DAY)
-    for one in book.fills[HK][:4]:
-        one["code"] = "HK.00005"
-    archive.update(client, fills=[HK])
-    found = archive.fills(*HK, code="HK.00005")
-    assert [one["code"] for one in found] == ["HK.00005"] * 4
-    times = [one["updated_time"] for one in book.expected()]
-    between = archive.fills(*HK, start=times[6], end=times[2])
-    assert [one["updated_time"] for one in between] == times[2:7]
-    moment = datetime.fromtimestamp(times[0] / 1e6, timezone.utc) - timedelta(hours=12)
-    assert len(archive.fills(*HK, end=moment)) == 9
-    with pytest.raises(bl.ConfigError, match="expected a time not before start"):
-        archive.fills(*HK, start="2026-02-02", end="2026-02-01")
 
 
 def test_an_interrupted_update_continues_after_the_last_stored_page(archive, book, client, service):
@@ -155,14 +98,6 @@ def test_since_reaches_back_and_gaps_list_what_was_not_read(archive, book, clien
     archive.update(client, fills=[HK], since=book.now() - 149 * DAY)
     # Pages that were read before are not read again.
     assert len(fill_requests(service)) - before == 1
-
-
-@pytest.mark.parametrize("ahead", [-5 * 3600.0, 5 * 3600.0])
-def test_the_service_s_clock_decides_what_is_now(ahead, archive, book, client):
-    book.ahead = ahead
-    expected = book.put_fills(5, step=1000)
-    archive.update(client, fills=[HK])
-    assert archive.fills(*HK) == expected
 
 
 @pytest.mark.parametrize(
@@ -239,6 +174,10 @@ def test_fills_are_read_in_parts_in_the_order_of_the_service(archive, book, clie
             ]
             assert archive.fills(*HK, start=start, end=end) == expected
     assert archive.fills(*HK, start=times[0] + 10**6, end=times[0] + 2 * 10**6) == []
+    moment = datetime.fromtimestamp(times[20] / 1e6, timezone.utc)
+    assert archive.fills(*HK, start=moment) == archive.fills(*HK, start=times[20])
+    with pytest.raises(bl.ConfigError, match="expected a time not before start"):
+        archive.fills(*HK, start="2026-02-02", end="2026-02-01")
 
 
 def test_fills_with_an_invalid_time_are_stored_and_come_last(archive, book, client):

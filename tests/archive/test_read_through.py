@@ -55,16 +55,6 @@ def test_an_empty_list_has_an_age_too(archive, book, client, service):
     assert sum(one.path.endswith("fills_history") for one in service.received) == 1
 
 
-def test_fills_are_served_with_the_time_of_the_last_whole_read(archive, book, client, service):
-    expected = book.put_fills(120)
-    assert archive.get(client, "fills", HK, max_age=HOUR) == expected
-    sent = len(service.received)
-    book.put_fills(5, first=500)
-    assert archive.get(client, "fills", HK, max_age=HOUR) == expected
-    assert len(service.received) == sent
-    assert archive.get(client, "fills", HK, max_age=timedelta(0)) == book.expected()
-
-
 def test_a_list_that_was_read_in_part_is_never_served(archive, book, client):
     path = path_of("plates", "HK.BK1001")
     book.lists[path] = [{"code": f"HK.{n:05}"} for n in range(120)]

@@ -6,7 +6,7 @@ import boardlot as bl
 import pytest
 from boardlot.archive import update as updating
 
-from .service import DAY, HK, HOUR, PLATE, fill, fills_path, path_of, serve, take, unavailable
+from .service import DAY, HK, HOUR, PLATE, fill, path_of, serve, take
 
 
 @pytest.fixture
@@ -37,14 +37,6 @@ def test_security_54_lists_of_another_service_are_refused(archive, book, client,
 def test_other_lists_may_be_of_another_service(archive, book, client, other):
     archive.update(client, ipos=["hk"])
     assert archive.update(other, fills=[HK]).new == 3
-
-
-def test_an_update_that_was_interrupted_belongs_to_its_service(archive, book, client, other):
-    book.put_fills(120)
-    book.failures[fills_path()] = [None, unavailable()]
-    assert archive.update(client, fills=[HK], on_error="collect").errors
-    with pytest.raises(bl.ConfigError, match="of the service"):
-        archive.update(other, fills=[HK])
 
 
 @pytest.mark.parametrize("ahead", [300.0, -300.0, 7200.0])
@@ -117,16 +109,3 @@ def test_gaps_and_fills_with_two_contents_and_one_time(archive, book, client, se
     store = updating.FillStore(archive._database, updating.Series(*HK))
     store.publish(book.now() + HOUR, book.now() + DAY, book.now(), True)
     assert [one.kind for one in archive.check()] == ["gap", "twice"]
-
-
-def test_ids_that_a_list_has_twice_and_dividends_that_were_restated(archive, book, client):
-    orders = path_of("sim_orders", "5")
-    book.lists[orders] = [{"order_id": "1", "qty": 1}, {"order_id": "1", "qty": 2}]
-    dividends = path_of("dividends", "HK.00700")
-    one = {"ex_date": "2026/01/01", "pub_date": "2025/12/01"}
-    for amount in ("1.0", "1.1"):
-        book.lists[dividends] = [{**one, "statement": amount}]
-        archive.update(client, sim_orders=["5"], dividends=["HK.00700"])
-    assert [(found.kind, found.key) for found in archive.check()] == [
-        ("twice", "5"), ("restated", "HK.00700")
-    ]  # fmt: skip

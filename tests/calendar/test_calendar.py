@@ -156,29 +156,6 @@ def test_an_unknown_market_is_rejected_before_anything_is_sent():
             ipo_calendar(client, on_error="skip")
 
 
-def test_icalendar_has_times_in_utc_and_whole_days_if_only_the_day_is_known():
-    icalendar = pytest.importorskip("icalendar")
-    name = "Blue; Logistics, Ltd" + "海峡蓝物流" * 12
-    ipo = {
-        "code": "SG.BLU",
-        "name": name,
-        "apply_end_timestamp": utc(2026, 11, 23, 4),
-        "list_time": date(2026, 11, 26),
-        "list_timestamp": utc(2026, 11, 25, 16),
-        "ipo_price_min": 0.68,
-        "ipo_price_max": 0.73,
-    }
-    text = IpoCalendar.of("sg", Listed([ipo])).to_ical(STAMP)
-    closing, listing = icalendar.Calendar.from_ical(text).walk("VEVENT")
-    assert (closing["dtstart"].dt, closing["dtstamp"].dt) == (utc(2026, 11, 23, 4), STAMP)
-    assert listing["dtstart"].dt == date(2026, 11, 26)
-    assert {name: str(closing[name]) for name in ("summary", "description", "uid")} == {
-        "summary": f"SG.BLU {name}: subscription closes",
-        "description": "Price range: SGD 0.68 to 0.73",
-        "uid": "SG.BLU-closing@ipos.boardlot",
-    }
-
-
 def test_a_week_is_the_events_of_its_days(client):
     calendar = ipo_calendar(client)
     first = calendar[5]["date"]
@@ -189,14 +166,6 @@ def test_a_week_is_the_events_of_its_days(client):
     for wrong in ((last, first), (str(first), last), (first, datetime(2026, 1, 1))):
         with pytest.raises(bl.ConfigError, match="expected"):
             calendar.between(*wrong)
-
-
-def test_an_event_has_the_subscription_of_its_ipo(client):
-    calendar = ipo_calendar(client, ["hk", "cn"])
-    days = {(event["code"], event["event"]): event["date"] for event in calendar}
-    for event in calendar:
-        assert event["opens"] == days.get((event["code"], "opening"))
-        assert event["closes"] == days.get((event["code"], "closing"))
 
 
 icalendar = pytest.importorskip("icalendar")
@@ -235,11 +204,15 @@ def ids(calendar):
 
 @pytest.mark.parametrize(
     ("price", "shown"),
-    [(1234.56789012, "1234.56789012"), (1e-8, "0.00000001"), (1e22, f"{10**22}"), (65e3, "65000")],
+    [
+        *((1234.56789012, "Price: HKD 1234.56789012"), (1e-8, "Price: HKD 0.00000001")),
+        *((1e22, f"Price: HKD {10**22}"), (0, "Price range: HKD 10.2 to 12.85")),
+    ],
 )
 def test_a_price_has_all_its_digits_in_icalendar(price, shown):
     (event, *_) = events(fetched({**IPO, "list_price": price}))
-    assert event["description"] == f"Price: HKD {shown}"
+    assert event["description"] == shown
+    assert event["summary"] == "HK.02590 Harbour Robotics: subscription opens"
 
 
 ODD = {

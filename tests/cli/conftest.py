@@ -66,13 +66,6 @@ def sent(service):
 
 
 @pytest.fixture
-def config(tmp_path, monkeypatch):
-    """The user's configuration file, which does not exist yet."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    return tmp_path / "config" / "boardlot" / "config.toml"
-
-
-@pytest.fixture
 def boardlot(capfd):
     """Runs a command in this process."""
     from boardlot.cli import main

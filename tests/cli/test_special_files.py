@@ -7,7 +7,6 @@ from functools import partial
 
 import boardlot as bl
 import pytest
-from boardlot import _core
 
 DEVICE, NULL = stat.S_IFCHR | 0o666, os.makedev(1, 3)
 
@@ -32,18 +31,6 @@ def special(request, tmp_path):
     assert (before.st_mode, before.st_ino) == (after.st_mode, after.st_ino)
     assert used.is_symlink() == linked
     assert [left.name for left in path.parent.iterdir()] == [kind], "nothing is left beside it"
-
-
-def test_a_file_that_the_package_writes_replaces_regular_files_only(special, tmp_path):
-    new = tmp_path / "new"
-    new.write_text("new")
-    for path in {special, special.resolve()}:
-        for force in (True, False):
-            with pytest.raises(OSError):
-                _core._replace_file(new, path, force)
-            assert new.read_text() == "new"
-        with pytest.raises(OSError):
-            _core._FileLock(path)
 
 
 def test_outputs_are_not_written_in_place_of_a_device(special, tmp_path, boardlot):

@@ -57,7 +57,7 @@ def test_a_request_that_was_not_recorded_raises(sandbox, path):
     with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
         client.dividends("HK.00700")
     received = len(sandbox.requests)
-    with bl.Client(cassette=bl.Replay(path)) as client:
+    with bl.Client(cassette=pickle.loads(pickle.dumps(bl.Replay(path)))) as client:
         with pytest.raises(bl.ConfigError, match=r"US\.AAPL.* is not in the cassette"):
             client.dividends("US.AAPL")
         with pytest.raises(bl.ConfigError, match=r"POST /api/v1\.0/server-time"):
@@ -115,18 +115,6 @@ def test_failures_are_recorded_in_their_order(sandbox, path):
             client.ipo_list("hk")
 
 
-def test_a_range_that_ends_now_ends_when_it_was_recorded(sandbox, path):
-    account = sandbox.accounts["trade"][0]
-    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
-        first = client.fills_history(account, "HK").all()
-        second = client.fills_history(account, "US").all(max_pages=1)
-    with bl.Client(cassette=bl.Replay(path)) as client:
-        # In any order, and again.
-        assert client.fills_history(account, "US").all(max_pages=1) == second
-        for _ in range(2):
-            assert client.fills_history(account, "HK").all() == first
-
-
 def test_a_recording_that_broke_off_at_any_byte_is_played_as_far_as_it_goes(sandbox, path):
     def ask(client, text):
         return client.request("POST", "/nowhere", body={"text": text}).status
@@ -157,19 +145,6 @@ def test_a_file_that_is_not_a_cassette_is_neither_played_nor_overwritten(path, t
         bl.Replay(path)
     with pytest.raises(bl.ConfigError, match="cassette"):
         bl.Client("https://api.example.com", cassette=str(path))
-
-
-def test_a_recorder_that_nobody_used_leaves_an_empty_cassette(path):
-    with bl.Recorder(path):
-        pass
-    replay = pickle.loads(pickle.dumps(bl.Replay(path)))
-    assert replay.base_url is None
-    for options in ({}, {"base_url": "https://api.example.com"}):
-        with (
-            bl.Client(cassette=replay, **options) as client,
-            pytest.raises(bl.ConfigError, match="not in the cassette"),
-        ):
-            client.server_time()
 
 
 def test_a_replay_repeats_the_retries_of_a_bad_day_and_waits_for_none(sandbox, path):
@@ -207,27 +182,6 @@ def test_a_recorder_cannot_be_pickled(path):
         pickle.dumps(recorder)
 
 
-def test_what_a_caller_sends_to_log_in_is_not_in_the_cassette(sandbox, path):
-    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
-        registration = {
-            "client_name": "x",
-            "redirect_uris": ["http://127.0.0.1:8765/callback"],
-            "grant_types": ["authorization_code", "refresh_token"],
-            "response_types": ["code"],
-            "token_endpoint_auth_method": "client_secret_post",
-        }
-        made = client.request("POST", "/oauth2/register", body=registration).json()
-        asked = {"refresh_token": CANARY, "client_secret": made["client_secret"]}
-        client.request("POST", "/oauth2/token", body=asked)
-        client.request("POST", "/nowhere", body={"a": {"access_token": CANARY + '\\"' + CANARY}})
-        client.request("GET", "/nowhere", query={"token": CANARY, "code": "HK.00700"})
-    text = path.read_text("utf-8")
-    assert made["client_secret"] not in text and CANARY not in text and "/oauth2/" not in text
-    lines = [json.loads(line) for line in text.splitlines()]
-    assert lines[1]["exchange"]["body"]["json"] == {"a": {"access_token": "***"}}
-    assert lines[2]["exchange"]["query"] == "token=***&code=HK.00700"
-
-
 def test_a_recorder_keeps_to_one_service(sandbox, path):
     with (
         bl.Sandbox() as other,
@@ -240,7 +194,7 @@ def test_a_recorder_keeps_to_one_service(sandbox, path):
             client_of_other.server_time()
 
 
-@pytest.mark.parametrize("name", ["app_secret", "X-Api-Key"])
+@pytest.mark.parametrize("name", ["access_token", "app_secret", "X-Api-Key"])
 def test_a_field_whose_name_says_that_it_is_a_secret_is_not_in_the_cassette(sandbox, path, name):
     def ask(client, value):
         # A code is a symbol, and a page token a cursor.

@@ -11,16 +11,7 @@ import pytest
 FILLS = "281756", "HK"
 
 
-@pytest.fixture(scope="module")
-def sandbox():
-    with bl.Sandbox(seed=7, fills=60) as sandbox:
-        yield sandbox
-
-
-@pytest.fixture(scope="module")
-def client(sandbox):
-    with sandbox.client() as client:
-        yield client
+SANDBOX = {"fills": 60}
 
 
 @pytest.fixture

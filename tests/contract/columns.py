@@ -126,14 +126,3 @@ SHAPES = [
     ("sim_positions", "every field", SIM_POSITIONS),
     ("fills_history", "one page, every field", FILLS_HISTORY),
 ]
-
-# (endpoint, name of a vector without rows) -> columns
-EMPTY = [
-    ("reference_futures", "a stock has none", REFERENCE_FUTURES),
-    *[("ipo_list", f"no broker, no list in {m}", kinds) for m, kinds in IPO_LIST.items()],
-    ("dividends", "a fund has none", DIVIDENDS),
-    ("crypto_orders", "no open orders", CRYPTO_ORDERS),
-    ("sim_orders", "none today", SIM_ORDERS),
-    ("sim_positions", "none", SIM_POSITIONS),
-    ("fills_history", "no fills", FILLS_HISTORY),
-]

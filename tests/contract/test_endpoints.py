@@ -156,19 +156,6 @@ def test_times_of_every_kind_become_microseconds(time, sent):
     assert dict(decoded(server.received[0].query))["start"] == str(sent)
 
 
-def test_trading_days_are_requested_by_the_dates_that_the_arguments_show():
-    first = datetime(2026, 10, 1, 1, tzinfo=timezone(timedelta(hours=8)))
-    last = datetime(2026, 10, 7, 23, tzinfo=timezone.utc)
-    body = response({"ret_code": 0, "ret_msg": "success", "data": {"trading_days": []}})
-    with StandInService([body]) as server:
-        run("sync", server, lambda c: c.call("trading_days", "BJ", first, last))
-    assert dict(decoded(server.received[0].query)) == {
-        "market": "BJ",
-        "start": "2026-10-01",
-        "end": "2026-10-07",
-    }
-
-
 REQUEST_TYPES = {**dict.fromkeys(["hk", "us", "sg", "my"], bl.IpoRequest), "cn": bl.CnIpoRequest}
 
 

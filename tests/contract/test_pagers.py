@@ -9,9 +9,8 @@ import boardlot as bl
 import pytest
 
 from ..support.clients import MODES, client_of, run, settled
-from ..support.keys import PRIVATE_PEM
 from ..support.paged_service import CALLS, END, RANGE, START, PagedList, cursor_of, page
-from ..support.service import StandInService, response
+from ..support.service import StandInService
 from ..support.threads import wait_until
 
 modes = pytest.mark.parametrize("mode", MODES)
@@ -22,25 +21,6 @@ LENGTHS = [3, 0, 4, 1, 0, 2]
 def pager_of(client, method, **extra):
     args, kwargs = CALLS[method]
     return client.pager(method, *args, **{**kwargs, **extra})
-
-
-@methods
-@modes
-def test_iteration_returns_every_row_in_order(method, mode):
-    book = PagedList(method, LENGTHS)
-
-    async def use(client):
-        pager = pager_of(client, method)
-        rows = await client.rows(pager)
-        with pytest.warns(UserWarning, match="this pager is used up"):
-            assert await client.rows(pager) == []
-        return rows, pager.requests, pager.total
-
-    with StandInService(book) as server:
-        rows, requests, total = run(mode, server, use)
-    assert rows == book.rows
-    assert requests == len(LENGTHS) == len(server.received)
-    assert total == (len(book.rows) if method == "plate_stocks" else None)
 
 
 @modes
@@ -77,30 +57,6 @@ def test_pages_are_records_with_their_pagination_object(method, mode):
         assert last["completed"] is True
 
 
-@methods
-@pytest.mark.parametrize("taken", range(11))
-def test_a_checkpoint_resumes_after_the_last_row_received_with_either_client(method, taken):
-    book = PagedList(method, LENGTHS)
-
-    async def use(client):
-        pager = pager_of(client, method)
-        return await client.rows(pager, taken), pager.checkpoint()
-
-    with StandInService(book) as server:
-        head, checkpoint = run("async", server, use)
-        assert isinstance(json.loads(checkpoint), dict) and len(checkpoint) < 4096
-        assert PRIVATE_PEM.split("\n")[1] not in checkpoint
-        tail = run("sync", server, lambda c: c.rows(pager_of(c, method, resume=checkpoint)))
-    assert head + tail == book.rows
-
-
-@methods
-def test_all_never_returns_a_short_list(method):
-    book = PagedList(method, LENGTHS, {3: [response(b"oops", 500)]})
-    with StandInService(book) as server, pytest.raises(bl.ServiceError):
-        run("sync", server, lambda client: settled(pager_of(client, method).all()))
-
-
 OTHER_CALLS = [
     ("plate_stocks", "plate_stocks", ["HK.BK1002"], {}),
     ("crypto_orders", "crypto_orders", [8], {}),
@@ -123,20 +79,6 @@ def test_a_checkpoint_of_another_call_is_rejected(of, method, args, kwargs):
             getattr(client, method)(*args, **kwargs, resume=pager.checkpoint())
 
 
-@modes
-@pytest.mark.parametrize("limits", [{"max_items": 0}, {"max_pages": 0}, {"max_pages": 1}], ids=str)
-def test_a_result_without_rows_does_not_end_a_list_that_continues(mode, limits):
-    book = PagedList("crypto_orders", [0, 3, 2])
-
-    async def use(client):
-        pager = pager_of(client, "crypto_orders")
-        assert list(await settled(pager.all(**limits))) == []
-        resumed = pager_of(client, "crypto_orders", resume=pager.checkpoint())
-        return list(await settled(pager.all())), list(await settled(resumed.all()))
-
-    assert run(mode, book, use) == (book.rows, book.rows)
-
-
 # The position: exact after every end, and the same when resumed.
 
 
@@ -156,23 +98,6 @@ def test_an_exhausted_pager_raises_instead_of_returning_nothing(mode):
     with StandInService(PagedList("fills_history", LENGTHS)) as server:
         run(mode, server, use)
         assert len(server.received) == len(LENGTHS)
-
-
-@modes
-def test_limited_calls_in_a_loop_end_with_an_empty_result(mode):
-    book = PagedList("fills_history", LENGTHS)
-
-    async def use(client):
-        pager, chunks = pager_of(client, "fills_history"), []
-        while chunk := await settled(pager.all(max_items=4)):
-            chunks.append(list(chunk))
-        with pytest.raises(bl.ConfigError, match="exhausted"):
-            await settled(pager.all(max_items=4))
-        return chunks
-
-    chunks = run(mode, book, use)
-    assert [len(chunk) for chunk in chunks] == [4, 4, 2]
-    assert [row for chunk in chunks for row in chunk] == book.rows
 
 
 @methods

@@ -1,11 +1,9 @@
 """Section 4.3 and `Pager.range`: which range of time is sent, what the pager says of it, and what
 number cannot be meant as a time."""
 
-import time
 from datetime import datetime, timedelta, timezone
 from urllib.parse import parse_qsl
 
-import boardlot as bl
 import pytest
 
 from ..support.clients import client_of, run
@@ -101,13 +99,3 @@ def test_a_list_without_a_time_range_has_none():
         assert pager.range is None
         assert len(list(pager)) == 3
         assert pager.range is None and " from " not in repr(pager)
-
-
-def test_a_start_after_the_services_time_is_rejected_before_a_page_is_requested():
-    expected = "before the service's current time, which is"
-    with StandInService(clock=3600.0) as server, client_of(server) as client:
-        pager = client.fills_history("281756", "HK", start=time.time_ns() // 1000 + DAY)
-        with pytest.raises(bl.ConfigError, match=expected) as caught:
-            pager.all()
-        assert server.received == [] and len(server.asked_for_time) == 1
-    assert "start is" in str(caught.value)

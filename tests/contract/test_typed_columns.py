@@ -1,11 +1,8 @@
 """Section 2: the typed columns of each record, in Arrow, pandas, Polars and typed dicts."""
 
-import dataclasses
-import pickle
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 
-import boardlot as bl
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -13,17 +10,13 @@ import pytest
 from pyarrow import types
 
 from ..support.clients import PAGERS, run, same
-from ..support.service import StandInService, response
 from ..support.vectors import scripted_responses, vector_case
-from .columns import EMPTY, SHAPES
+from .columns import SHAPES
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 shapes = pytest.mark.parametrize(
     ("endpoint", "name", "kinds"), SHAPES, ids=[f"{e}-{n.replace(' ', '_')}" for e, n, _ in SHAPES]
-)
-empties = pytest.mark.parametrize(
-    ("endpoint", "name", "kinds"), EMPTY, ids=[f"{e}-{n.replace(' ', '_')}" for e, n, _ in EMPTY]
 )
 
 
@@ -121,16 +114,6 @@ def test_arrow_columns_have_the_declared_types_and_values(endpoint, name, kinds)
     assert_columns(pa.table(result), rows, kinds)
 
 
-@empties
-def test_an_empty_result_has_every_declared_column_with_its_type(endpoint, name, kinds):
-    result, rows = records(endpoint, name)
-    assert rows == []
-    for decimals in ("float64", "decimal", "string"):
-        assert_columns(result.to_arrow(decimals=decimals), [], kinds, decimals)
-        assert set(result.to_pandas(decimals=decimals).columns) == set(kinds)
-        assert set(result.to_polars(decimals=decimals).columns) == set(kinds)
-
-
 POLARS = {
     **{"decimal": pl.Float64, "float": pl.Float64, "bool": pl.Boolean, "date": pl.Date},
     **{
@@ -168,30 +151,6 @@ def test_frames_and_typed_dicts_have_the_same_values(endpoint, name, kinds):
             assert kind != "decimal" or value is None or str(got[field]) == row[field]
 
 
-@dataclasses.dataclass
-class Trigger:
-    trigger_time: int | None
-    create_time: int
-    trigger_price: Decimal | None
-
-
-def test_zero_is_null_where_the_document_says_that_it_means_none():
-    """2.5: `trigger_time` is 0 when none; of `create_time` it says nothing."""
-    rows = [{"trigger_time": at, "create_time": at, "trigger_price": ""} for at in (0, 5)]
-    data = {"orders": rows, "page_flag": "", "completed": True}
-    body = response({"code": 0, "msg": "", "data": data})
-    with StandInService(lambda _: body) as server, bl.Client(server.base_url) as client:
-        records = client.crypto_orders(1).all()
-        stream = pa.RecordBatchReader.from_stream(client.crypto_orders(1)).read_all()
-        typed = list(client.crypto_orders(1).as_type(Trigger))
-    for table in (records.to_arrow(), pickle.loads(pickle.dumps(records)).to_arrow(), stream):
-        assert table["trigger_time"].to_pylist() == [None, 5]
-        assert table["create_time"].to_pylist() == [0, 5]
-    (field,) = (field for field in records.schema if field.name == "trigger_time")
-    assert (field.kind, field.zero_is_null) == ("integer", True)
-    assert [row.trigger_time for row in typed] == [None, 5]
-
-
 def test_every_documented_field_is_in_some_vector():
     seen = {}
     for endpoint, name, kinds in SHAPES:
@@ -200,19 +159,3 @@ def test_every_documented_field_is_in_some_vector():
     assert len(seen) == 11
     for (endpoint, columns), found in seen.items():
         assert columns <= found, f"{endpoint}: {columns - found}"
-
-
-def dividends(row, **beside):
-    """The `Records` of a response with this one row."""
-    body = {"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": [row], **beside}}
-
-    async def use(client):
-        return await client.call("dividends", "HK.00700")
-
-    return run("sync", [response(body)], use)
-
-
-def test_an_empty_slice_keeps_the_metadata():
-    records = dividends({"currency": "HKD"}, total_dividend_count=1)
-    assert records[5:].meta == records[::-1][1:].meta == records.meta
-    assert len(records[5:]) == 0

@@ -3,6 +3,7 @@
 import ast
 import itertools
 import json
+from dataclasses import make_dataclass
 from datetime import date, datetime, timezone
 from enum import Enum
 from pathlib import Path
@@ -15,6 +16,7 @@ from boardlot import _core, _records
 from ..support.clients import client_of
 from ..support.paged_service import page
 from ..support.service import StandInService, response
+from .test_undocumented_forms import body_of
 
 # Of each kind a field, with what reads the records that have it.
 FILLS = ("fills_history", [("acc_id", "1"), ("trd_market", "HK"), ("end", 1_790_000_000_000_000)])
@@ -35,14 +37,9 @@ FIELDS = {
 TIME = 1_780_000_000_123_456
 
 
-def body(rows, more=""):
-    """A response with these rows for all three endpoints."""
-    rows = "[" + ",".join(rows) + "]"
-    data = f'{{"list":{rows}}}' if more == "ipo_list" else f'{{"orders":{rows}}}'
-    if more == "fills_history":
-        inner = f'"order_fills":{rows},"page_flag":"","completed":true'
-        return f'{{"s":"ok","d":{{{inner}}}}}'.encode()
-    return f'{{"ret_code":0,"code":0,"data":{data}}}'.encode()
+def body(rows, endpoint):
+    """A response with these rows, whose JSON stays as it is."""
+    return json.dumps(body_of(endpoint, ["@"])).replace('"@"', ",".join(rows)).encode()
 
 
 def records(kind, values):
@@ -74,6 +71,9 @@ def test_a_value_is_what_the_service_means_by_it(kind, value, expected):
     result, field = records(kind, [value])
     assert result.to_dicts(typed=True)[0][field] == expected
     assert result.to_arrow()[field][0].as_py() == expected
+    if kind == "count":
+        (row,) = result.as_type(make_dataclass("Row", [(field, int | None)]))
+        assert getattr(row, field) == expected
 
 
 @pytest.mark.parametrize(

@@ -108,14 +108,6 @@ def test_a_record_that_is_not_declared_needs_the_callers_columns(service):
     assert frame.compute(scheduler="synchronous").shape == (500, 2)
 
 
-def test_a_range_holds_each_fill_once_in_the_services_order(service, cluster, span):
-    fills = service.fills(span)
-    assert len(fills) > 1000
-    fetched = ranged(service.client(), span).compute()
-    assert fetched["deal_id"].tolist() == fills["deal_id"].tolist()
-    assert str(fetched["updated_time"].dtype) == "datetime64[us, UTC]"
-
-
 def ids(fetched):
     return fetched["deal_id"].tolist()
 
@@ -137,8 +129,6 @@ def test_a_partition_that_fails_midway_is_tried_again_as_a_whole(service, cluste
 def test_arguments_are_rejected_at_once(service, sent):
     client = service.client()
     for change, words in [
-        ({"method": "nothing"}, "method is 'nothing'"),
-        ({"npartitions": 0}, "npartitions is 0"),
         ({"decimals": "decimal"}, "decimals is"),
         ({"workers": 0}, "workers is 0"),
         ({"rate_limit": -1.0}, "rate_limit"),

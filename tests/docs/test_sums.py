@@ -3,11 +3,8 @@ where a token has expired and a page fails.
 """
 
 import ast
-import csv
-import sys
 from contextlib import closing
 from itertools import pairwise
-from types import ModuleType
 
 import boardlot as bl
 import nbformat
@@ -140,72 +137,6 @@ def test_a_turnover_has_completed_fills_only_and_refuses_what_it_does_not_know(
         turnover(client, ACCOUNT)
     sandbox.put("fills_history", unusual.USUAL)
     assert turnover(client, ACCOUNT) == 1470
-
-
-# Frameworks that only `make recipes` installs: what the files use of them.
-
-
-@pytest.fixture
-def of_profile(sandbox, monkeypatch):
-    """A client for each of two runs, as a profile would give it."""
-    clients = [sandbox.client(), sandbox.client()]
-    monkeypatch.setattr(bl, "Client", lambda **_: clients.pop())
-
-
-def test_airflow_writes_each_day_of_trading_with_corrections_and_late_fills(
-    sandbox, of_profile, tmp_path, monkeypatch
-):
-    airflow = ModuleType("airflow.sdk")
-    airflow.dag = lambda **_: lambda function: function
-    airflow.task = lambda function: function
-    monkeypatch.setitem(sys.modules, "airflow", ModuleType("airflow"))
-    monkeypatch.setitem(sys.modules, "airflow.sdk", airflow)
-    monkeypatch.setenv("FILLS_FOLDER", str(tmp_path))
-    for fills in (unusual.BEFORE, unusual.AFTER):
-        sandbox.put("fills_history", fills)
-        run(DOCS / "frameworks.md", "from airflow.sdk")
-    written = {
-        file.stem[6:]: list(csv.DictReader(file.read_text("utf-8").splitlines()))
-        for file in tmp_path.glob("*.csv")
-    }
-    days = {day: [fill["deal_id"] for fill in fills] for day, fills in written.items()}
-    assert days == unusual.BY_DAY
-    (corrected,) = [fill for fills in written.values() for fill in fills if fill["deal_id"] == "1"]
-    assert float(corrected["qty"]) == 300
-
-
-class Incremental:
-    """As dlt's: the largest value of a column, less a lag, from one run to the next."""
-
-    def __class_getitem__(cls, _):
-        return cls
-
-    def __init__(self, column, initial_value, lag=0):
-        self.column, self.initial, self.lag = column, initial_value, lag
-        self.last_value = initial_value
-
-    def next(self, rows):
-        """Keep the largest value; returns the rows that are not before the last one."""
-        new = [row for row in rows if row[self.column] >= self.last_value]
-        largest = max(row[self.column] for row in rows)
-        self.last_value = max(self.initial, largest - self.lag)
-        return new
-
-
-def test_dlt_loads_corrections_and_late_fills(sandbox, of_profile, monkeypatch):
-    dlt = ModuleType("dlt")
-    dlt.resource = lambda **_: lambda function: function
-    dlt.sources = ModuleType("dlt.sources")
-    dlt.sources.incremental = Incremental
-    dlt.pipeline = lambda *_, **__: None
-    monkeypatch.setitem(sys.modules, "dlt", dlt)
-    names, _ = run(DOCS / "frameworks.md", "import dlt", __name__="dlt_pipeline")
-    loaded = {}
-    for fills in (unusual.BEFORE, unusual.AFTER):
-        sandbox.put("fills_history", fills)
-        rows = [row for page in names["fills"](ACCOUNT) for row in page]
-        loaded |= {row["deal_id"]: row for row in names["UPDATED"].next(rows)}
-    assert loaded == {fill["deal_id"]: fill for fill in unusual.AFTER}
 
 
 # Notebooks: the cells up to the number, run against these fills instead of the sandbox's own.

@@ -124,13 +124,6 @@ def test_a_wrong_clock_is_found_and_the_key_still_accepted(offset, which):
 # TLS
 
 
-def test_a_trusted_certificate_is_accepted():
-    with served(authority().context()) as server:
-        findings = found(server.base_url, ca_file=authority().ca_file)
-    assert failed(findings) == []
-    assert findings["TLS"].detail == "the client accepts the certificate"
-
-
 @pytest.mark.parametrize(
     ("wrong", "trusted", "said", "advised"),
     [
@@ -171,21 +164,6 @@ def test_a_proxy_is_gone_through():
     assert findings["name"].detail == f"the proxy resolves {name}"
     assert findings["connection"].state == "skipped"
     assert findings["TLS"].detail == "the client accepts the certificate"
-
-
-@pytest.mark.parametrize(
-    ("refusal", "advised"),
-    [
-        (b"HTTP/1.1 407 Who are you\r\n\r\n", "NAME:PASSWORD@HOST:PORT"),
-        (b"HTTP/1.1 403 Forbidden\r\n\r\n", "what the proxy allows"),
-    ],
-)
-def test_a_proxy_that_leads_nowhere_is_found(refusal, advised):
-    with Proxy(tunnels={}, refusal=refusal) as proxy:
-        address = f"http://u:{SECRET}@127.0.0.1:{proxy.port}"
-        findings = found("https://service.invalid", proxy=address)
-    assert failed(findings) == ["TLS"]
-    assert advised in findings["TLS"].hint
 
 
 def test_a_proxy_that_is_not_there_is_found():
@@ -380,19 +358,6 @@ def test_the_command_prints_rows_as_data(service, tmp_path):
     out = tmp_path / "doctor.csv"
     assert service.rows("doctor", "--out", str(out)) == b""
     assert out.read_text().startswith("step,state,detail,hint\nsettings,ok,")
-
-
-def test_the_command_takes_a_proxy_and_certificates(service):
-    name = "service.invalid"
-    with (
-        served(authority().context((name,))) as server,
-        Proxy(tunnels={f"{name}:443": server.port}) as proxy,
-    ):
-        way = ["--base-url", f"https://{name}", "--ca-file", authority().ca_file]
-        rows = json.loads(
-            service.run("doctor", *way, "--proxy", proxy.base_url, "--format", "json").stdout
-        )
-    assert {row["step"]: row["state"] for row in rows}["service"] == "ok" and proxy.asked
 
 
 def test_the_command_says_what_to_pass(capsys):

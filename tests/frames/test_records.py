@@ -10,7 +10,18 @@ import random
 import pytest
 from boardlot import _core
 
-KEYS = ["code", "price", "qty", "time", "pair", "a", "", "价", "a_key_of_more_than_sixteen_letters"]
+# "CODE" is written as "code": a name that comes twice, whose last value counts.
+KEYS = [
+    "code",
+    "CODE",
+    "price",
+    "time",
+    "pair",
+    "a",
+    "",
+    "价",
+    "a_key_of_more_than_sixteen_letters",
+]
 TEXTS = [
     "",
     "HK.00700",
@@ -21,7 +32,10 @@ TEXTS = [
     "7400001000000000000",
     "x" * 90,
     "12.50",
+    *("#0", "#1", "#2", "#3", "#4"),
 ]
+# Numbers in other words than `json.dumps` has, in place of "#0" and so on.
+NUMBERS = ["-0", "1E+5", "0.10e1", "1e-400", "123456789012345678901234567890"]
 
 
 def value(draw, depth=0):
@@ -59,7 +73,10 @@ def records(draw):
 def written(draw, rows):
     separators = draw.choice([(",", ":"), (",", ":"), (", ", ": "), ("\n,", " :")])
     body = {"ret_code": 0, "data": {"orders": rows}}
-    return json.dumps(body, ensure_ascii=draw.random() < 0.5, separators=separators).encode()
+    text = json.dumps(body, ensure_ascii=draw.random() < 0.5, separators=separators)
+    for place, number in enumerate(NUMBERS):
+        text = text.replace(f'"#{place}"', number)
+    return text.replace('"CODE"', '"code"').encode()
 
 
 def spoil(rows):

@@ -23,12 +23,6 @@ root = pytest.mark.skipif(
 
 
 @pytest.fixture
-def config(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    return tmp_path / "config" / "boardlot" / "config.toml"
-
-
-@pytest.fixture
 def live(config, tmp_path):
     """A profile of a key, one of a login and one without credentials."""
     key = tmp_path / "key.pem"

@@ -17,7 +17,6 @@ from ..support.interrupts import ends_at_once
 from ..support.threads import wait_until
 
 fcntl = pytest.importorskip("fcntl", reason="locks, links and modes of POSIX")
-resource = pytest.importorskip("resource")
 
 URL = "https://api.example.com"
 KEEP = """
@@ -27,12 +26,6 @@ for name in sys.argv[1:]:
     entry = {"base_url": "https://api.example.com", "kind": "oauth"}
     _core._save_profile(name, {**entry, "client_id": f"client-{name}"})
 """
-
-
-@pytest.fixture
-def config(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    return tmp_path / "config" / "boardlot" / "config.toml"
 
 
 def keep(name):
@@ -143,20 +136,6 @@ def test_a_file_that_root_changes_stays_its_owners(config):
     os.chown(config, 12345, 23456)
     keep("b")
     assert (config.stat().st_uid, config.stat().st_gid) == (12345, 23456)
-
-
-def test_a_full_disk_leaves_the_file_as_it_was(config):
-    keep("first")
-    before = config.read_bytes()
-    done = subprocess.run(
-        [sys.executable, "-c", KEEP, "second"],
-        capture_output=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50)),
-    )
-    assert done.returncode == 1
-    assert f"OSError: [Errno 27] File too large: '{config}'".encode() in done.stderr
-    assert config.read_bytes() == before
-    assert not list(config.parent.glob(".*.new"))
 
 
 @pytest.mark.parametrize("text", ["profiles = 3", "[profiles.a", '[profiles.a]\nbase_url = "x"'])

@@ -79,24 +79,6 @@ def test_filters_that_are_pushed_down_and_applied_again_are_the_filters_alone(
     assert [row["deal_id"] for row in read if meets(row, conditions)] == expected
 
 
-def test_filters_narrow_what_is_requested(sandbox, client):
-    account = account_of(sandbox, fills(range(1, 31)))
-    arguments = {"acc_id": account, "trd_market": "HK", "start": at(0), "end": at(31)}
-    query = Query.of("fills_history", arguments)
-    later, of_code = Condition("updated_time", ">", at(20)), Condition("code", "==", CODES[0])
-    filters = Filters.of([later, of_code])
-    [partition] = plan(client, query, 1, filters)
-    before = len(sandbox.requests)
-    key, rows = partition.read(client, ["code", "updated_time"])
-    assert key is None
-    assert {row["code"] for row in rows} == {CODES[0]}
-    [request] = sandbox.requests[before:]
-    assert f"code={CODES[0]}&start={BASE + 19}&end={BASE + 31}" in request.query
-    never = Filters.of([Condition("updated_time", ">", at(32))])
-    assert plan(client, query, 4, never) == []
-    assert len(sandbox.requests) == before + 1
-
-
 def test_keys_are_split_before_ranges(sandbox, client):
     accounts = [account_of(sandbox, fills([1, 2])) for _ in range(4)]
     arguments = {"acc_id": accounts, "trd_market": "HK", "start": at(0), "end": at(9)}

@@ -59,7 +59,7 @@ def test_a_filter_on_the_security_or_the_time_is_the_requests_own(listed, sent):
     condition = (pl.col("code") == CODES[1]) & (pl.col("updated_time") >= at(30))
     assert lazy.filter(condition).collect().equals(eager.filter(condition))
     [query] = sent()
-    assert f"code={CODES[1]}&start={BASE + 29}&" in query
+    assert f"code={CODES[1]}&start={BASE + 29}&end={BASE + 60}" in query
     between = pl.col("updated_time").is_between(at(10), at(12))
     assert lazy.filter(between).select("qty").collect().equals(eager.filter(between).select("qty"))
     assert f"start={BASE + 9}&end={BASE + 13}" in sent()[-1]

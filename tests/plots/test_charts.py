@@ -6,7 +6,7 @@ from itertools import pairwise
 import boardlot as bl
 import pytest
 from boardlot import errors, plots
-from boardlot.calendar import IpoCalendar, ipo_calendar
+from boardlot.calendar import ipo_calendar
 from boardlot.plots.ipos import ipo_lines
 
 from ..support.fake_records import fills
@@ -61,30 +61,6 @@ def test_prices_far_apart_get_a_logarithmic_axis_and_labels_that_do_not_overlap(
     assert len(places) == 4
     assert all(high - low > 0.9 * line for low, high in pairwise(places))
     assert drawn(plots.fills, fills(5)).get_yscale() == "linear"
-
-
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-def test_frames_and_records_draw_the_same(library):
-    module = pytest.importorskip(library)
-    rows = [
-        {**row, "create_time": datetime.fromtimestamp(row["create_time"] / 1e6, timezone.utc)}
-        for row in fills(9)
-    ]
-    for kind in (str, float):
-        typed = [{**row, "price": kind(row["price"])} for row in rows]
-        frame = module.Table.from_pylist(typed) if library == "pyarrow" else module.DataFrame(typed)
-        assert markers(drawn(plots.fills, frame)) == markers(drawn(plots.fills, fills(9)))
-
-
-def test_only_executed_fills_are_drawn_and_the_title_counts_the_others():
-    rows = [{**row, "status": "OK"} for row in fills(5)]
-    rows[1]["status"] = rows[2]["status"] = "CANCELLED"
-    rows[3]["status"] = None
-    axes = drawn(plots.fills, rows)
-    assert axes.get_title() == "Prices of 3 fills of 1 code; not drawn: 2 CANCELLED"
-    assert sum(markers(axes).values()) == 3
-    nothing = drawn(plots.fills, rows[1:3])
-    assert nothing.get_title() == "Prices of 0 fills of 0 codes; not drawn: 2 CANCELLED"
 
 
 @pytest.mark.parametrize("name", plots.__all__)
@@ -298,12 +274,6 @@ def test_calendars_their_frames_and_the_lists_of_a_market_draw_the_same(library)
         drawn(plots.ipos, calendar)
     )
     assert labels(drawn(plots.ipos, listed)) == labels(drawn(plots.ipos, calendar))
-
-
-def test_no_ipos_say_so_and_other_rows_are_rejected():
-    assert drawn(plots.ipos, IpoCalendar([])).get_title() == "0 IPOs of 0 markets"
-    with pytest.raises(errors.ConfigError, match="needs the column 'event'; found code, date"):
-        drawn(plots.ipos, [{"code": "HK.1", "date": date(2026, 1, 1)}])
 
 
 def test_a_filter_by_date_does_not_shorten_subscriptions():

@@ -137,14 +137,6 @@ def test_columns_and_text_are_the_services_own(records):
     assert list(map(repr, views())) == before
 
 
-def test_a_frame_of_the_dicts_has_the_changes(records):
-    pd = pytest.importorskip("pandas")
-    for number, row in enumerate(records):
-        row["yield"] = number
-    assert list(pd.DataFrame(records)["yield"]) == list(range(len(records)))
-    assert list(pd.DataFrame(records.to_dicts())["yield"]) == list(range(len(records)))
-
-
 def test_a_dict_outlives_what_it_was_read_from():
     records = stored()
     part = records[2:5]

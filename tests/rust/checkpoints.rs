@@ -5,7 +5,10 @@ use boardlot::{
     pages::{Position, checkpoint},
 };
 
-use crate::positions::{DAY, NOW_MS, ORIGIN, Range, Service, pages, times};
+use crate::{
+    positions::{DAY, NOW_MS, Range, Service, pages},
+    scripted::{ORIGIN, ids_of as times},
+};
 
 /// A position, as another process that was given its checkpoint reads it.
 fn resumed(range: Range, text: &str) -> Result<Position> {

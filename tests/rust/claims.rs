@@ -5,8 +5,9 @@ use std::sync::atomic::AtomicU64;
 use boardlot::pages::Unit;
 
 use crate::{
-    positions::{DAY, NOW_MS, PAGE, Range, Service, pages, times},
+    positions::{DAY, NOW_MS, PAGE, Range, Service, pages},
     reading,
+    scripted::ids_of as times,
 };
 
 #[tokio::main(flavor = "current_thread")]

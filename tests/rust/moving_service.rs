@@ -5,23 +5,19 @@
 
 use std::{
     collections::HashSet,
-    future::Future,
-    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, atomic::AtomicU64},
     time::{Duration, Instant},
 };
 
 use boardlot::{
-    api::{Argument, endpoint},
-    decode::{Page, PageSlice, Value},
     error::Result,
     http::{ClockReading, LocalInstant},
-    pages::{PagedCall, Pages, Source},
+    pages::Pages,
 };
 
 use super::{
     reading,
-    scripted::{ORIGIN, Query},
+    scripted::{Query, Script, fills, ids_of, pages_of},
 };
 
 const DAY: i64 = 86_400_000_000;
@@ -250,8 +246,8 @@ impl World {
     }
 }
 
-#[derive(Debug, Clone)]
-struct Moving(Arc<Mutex<World>>);
+#[derive(Debug)]
+struct Moving(Mutex<World>);
 
 impl Moving {
     fn world(&self) -> MutexGuard<'_, World> {
@@ -259,65 +255,34 @@ impl Moving {
     }
 }
 
-impl Source for Moving {
-    fn page<'a>(
-        &'a self,
-        listing: &'a PagedCall,
-        cursor: Option<&'a str>,
-        range: Option<(i64, i64)>,
-    ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
-        Box::pin(async move {
-            let body = self.world().respond(&Query::of(listing, cursor, range));
-            listing.plan.parse(&::http::Response::new(body.into()))
-        })
+impl Script for Moving {
+    fn respond(&self, query: &Query) -> Result<String> {
+        Ok(self.world().respond(query))
     }
 
-    fn origin(&self) -> &str {
-        ORIGIN
-    }
-
-    fn now<'a>(
-        &'a self,
-        _listing: &'a PagedCall,
-    ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
-        Box::pin(async move { Ok(self.world().service_now()) })
+    fn now(&self) -> Result<i64> {
+        Ok(self.world().service_now())
     }
 }
 
 /// A pager of a list, which is the same each time for a seed.
-fn pager(source: &Moving, seed: u64, resume: Option<&str>) -> Pages {
+fn pager(source: &Arc<Moving>, seed: u64, resume: Option<&str>) -> Pages {
     let mut random = Random(!seed);
-    let text = |text: &str| Argument::Text(text.to_owned());
-    let mut arguments = vec![("acc_id", text("281756")), ("trd_market", text("HK"))];
-    let bound = |age: i64| Argument::Integer((EPOCH - age).into());
-    if random.one_in(3) {
-        arguments.push(("start", bound(random.below(120 * DAY) + 1_000)));
-    }
-    if random.one_in(4) {
-        arguments.push(("end", bound(random.below(1_000))));
-    }
+    let start = random.one_in(3).then(|| EPOCH - random.below(120 * DAY) - 1_000);
+    let end = random.one_in(4).then(|| EPOCH - random.below(1_000));
     let windows = (random.below(6) - 2).max(1);
-    let fills = endpoint("fills_history").expect("an endpoint");
-    let listing = PagedCall::new(fills, &arguments, Some(windows)).expect("a listing");
-    Pages::new(Arc::new(source.clone()), listing, resume).expect("pages")
-}
-
-fn ids(slice: &PageSlice) -> impl Iterator<Item = i64> {
-    slice.range.clone().map(|index| {
-        let members = slice.page.row(index).expect("a row");
-        Value::parse(members[0].1.get()).expect("JSON").as_integer().expect("an id")
-    })
+    pages_of(source, fills(start, end, windows), resume).expect("pages")
 }
 
 /// Reads a list in one of the ways in which a caller can.
-async fn read(source: &Moving, seed: u64, received: &mut Vec<i64>) -> Result<Pages> {
+async fn read(source: &Arc<Moving>, seed: u64, received: &mut Vec<i64>) -> Result<Pages> {
     let mut random = Random(seed ^ 0x5555);
     let (mut pages, count) = (pager(source, seed, None), AtomicU64::new(0));
     loop {
         match random.below(6) {
             0 => {
                 let slices = pages.rest().await?;
-                received.extend(slices.iter().flat_map(ids));
+                received.extend(ids_of(&slices));
                 return Ok(pages);
             }
             1 => {
@@ -325,7 +290,7 @@ async fn read(source: &Moving, seed: u64, received: &mut Vec<i64>) -> Result<Pag
                 let items = limits[random.below(4) as usize];
                 let most = [Some(0), Some(1), Some(2)][random.below(3) as usize];
                 let (mut gathering, slices) = reading::gather(&pages, items, most, &count).await?;
-                received.extend(slices.iter().flat_map(ids));
+                received.extend(ids_of(&slices));
                 assert!(gathering.receive(false));
             }
             2 => {
@@ -334,12 +299,12 @@ async fn read(source: &Moving, seed: u64, received: &mut Vec<i64>) -> Result<Pag
             }
             3 => {
                 let Some(page) = pages.next_page().await? else { break };
-                received.extend(ids(&page));
+                received.extend(ids_of(&[page]));
             }
             _ => {
                 for _ in 0..random.below(15) {
                     let Some(row) = pages.next_row().await? else { return Ok(pages) };
-                    received.extend(ids(&row));
+                    received.extend(ids_of(&[row]));
                 }
             }
         }
@@ -349,7 +314,7 @@ async fn read(source: &Moving, seed: u64, received: &mut Vec<i64>) -> Result<Pag
 }
 
 async fn check(seed: u64) {
-    let source = Moving(Arc::new(Mutex::new(World::new(seed))));
+    let source = Arc::new(Moving(Mutex::new(World::new(seed))));
     let before = source.world().fills.clone();
     let mut received = Vec::new();
     let pages = read(&source, seed, &mut received).await.expect("rows");

@@ -1,26 +1,23 @@
 //! A model of an iteration: whatever is looked at, received, given up, refused or resumed, and in
 //! whatever order, each record is received once and in order.
 
-use std::{
-    future::Future,
-    pin::Pin,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicU64, Ordering},
 };
 
 use boardlot::{
-    api::{Argument, endpoint},
-    decode::{Page, PageSlice, Value},
+    decode::PageSlice,
     error::{Error, ErrorKind, Result},
-    pages::{PagedCall, Pages, Source, Unit, View},
+    pages::{Pages, Unit, View},
 };
 use proptest::prelude::*;
 
-use crate::reading;
+use crate::{
+    reading,
+    scripted::{Query, Script, fills, ids_of as times, pages_of},
+};
 
-pub const ORIGIN: &str = "https://api.example.com";
 pub const DAY: i64 = 86_400_000_000;
 pub const NOW_MS: i64 = 1_790_000_000_000;
 pub const PAGE: usize = 3;
@@ -41,11 +38,22 @@ impl Service {
         Arc::new(Service { times: Mutex::new(times), failing: Mutex::new(false) })
     }
 
-    fn respond(&self, cursor: Option<&str>, (start, end): (i64, i64)) -> String {
+    fn fails(&self) -> bool {
+        std::mem::take(&mut *self.failing.lock().expect("a lock"))
+    }
+}
+
+impl Script for Service {
+    fn respond(&self, query: &Query) -> Result<String> {
+        if self.fails() {
+            return Err(ErrorKind::Timeout("made to fail".into()).into());
+        }
+        let bound = |name| query.get(name).expect("a bound").parse::<i64>().expect("a time");
+        let asked = bound("start")..=bound("end");
         let times = self.times.lock().expect("a lock");
-        let found: Vec<i64> =
-            times.iter().copied().filter(|time| (start..=end).contains(time)).collect();
-        let number = cursor.map_or(0, |cursor| cursor["at ".len()..].parse().expect("at"));
+        let found: Vec<i64> = times.iter().copied().filter(|time| asked.contains(time)).collect();
+        let cursor = query.get("page_flag").unwrap_or_default();
+        let number = cursor.strip_prefix("at ").map_or(0, |number| number.parse().expect("at"));
         // Every second page is empty, and ends nothing.
         let rows: Vec<String> = match number % 2 {
             0 => {
@@ -55,79 +63,27 @@ impl Service {
             _ => Vec::new(),
         };
         let completed = number / 2 * PAGE + PAGE >= found.len() && number % 2 == 1;
-        format!(
+        Ok(format!(
             "{{\"s\":\"ok\",\"d\":{{\"order_fills\":[{}],\"page_flag\":\"at {}\",\
              \"completed\":{completed}}}}}",
             rows.join(","),
             number + 1
-        )
-    }
-}
-
-#[derive(Debug)]
-struct Shared(Arc<Service>);
-
-impl Source for Shared {
-    fn page<'a>(
-        &'a self,
-        listing: &'a PagedCall,
-        cursor: Option<&'a str>,
-        range: Option<(i64, i64)>,
-    ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
-        Box::pin(async move {
-            tokio::task::yield_now().await;
-            if std::mem::take(&mut *self.0.failing.lock().expect("a lock")) {
-                return Err(ErrorKind::Timeout("made to fail".into()).into());
-            }
-            // Without a range of its own, a page has that of the call.
-            let given = || listing.plan.request.time_range().and_then(|range| range.known());
-            let range = range.or_else(given).expect("a range");
-            let body = self.0.respond(cursor, range);
-            listing.plan.parse(&::http::Response::new(body.into()))
-        })
+        ))
     }
 
-    fn origin(&self) -> &str {
-        ORIGIN
-    }
-
-    fn now<'a>(
-        &'a self,
-        _listing: &'a PagedCall,
-    ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
-        Box::pin(async {
-            match std::mem::take(&mut *self.0.failing.lock().expect("a lock")) {
-                true => Err(Error::config("no time")),
-                false => Ok(NOW_MS * 1_000),
-            }
-        })
+    fn now(&self) -> Result<i64> {
+        match self.fails() {
+            true => Err(Error::config("no time")),
+            false => Ok(NOW_MS * 1_000),
+        }
     }
 }
 
 pub fn pages(service: &Arc<Service>, range: Range, windows: i64, resume: Option<&str>) -> Pages {
-    let fills = endpoint("fills_history").expect("an endpoint");
-    let text = |text: &str| Argument::Text(text.to_owned());
-    let mut arguments = vec![("acc_id", text("281756")), ("trd_market", text("HK"))];
-    if let Range::Closed | Range::FromStart = range {
-        arguments.push(("start", Argument::Integer((NOW_MS * 1_000 - 90 * DAY).into())));
-    }
-    if let Range::Closed | Range::ToEnd = range {
-        arguments.push(("end", Argument::Integer((NOW_MS * 1_000).into())));
-    }
-    let listing = PagedCall::new(fills, &arguments, Some(windows)).expect("a listing");
-    Pages::new(Arc::new(Shared(service.clone())), listing, resume).expect("pages")
-}
-
-pub fn times(slices: &[PageSlice]) -> Vec<i64> {
-    let mut times = Vec::new();
-    for slice in slices {
-        for index in slice.range.clone() {
-            let members = slice.page.row(index).expect("a row");
-            let value = Value::parse(members[0].1.get()).expect("JSON");
-            times.push(value.as_integer().expect("a time"));
-        }
-    }
-    times
+    let now = NOW_MS * 1_000;
+    let start = matches!(range, Range::Closed | Range::FromStart).then_some(now - 90 * DAY);
+    let end = matches!(range, Range::Closed | Range::ToEnd).then_some(now);
+    pages_of(service, fills(start, end, windows), resume).expect("pages")
 }
 
 fn time_of(slice: &PageSlice) -> Vec<i64> {

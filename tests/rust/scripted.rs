@@ -7,7 +7,7 @@ use std::{
 };
 
 use boardlot::{
-    api::Paging,
+    api::{Argument, Paging, endpoint},
     decode::{Page, PageSlice, Value},
     error::{Error, Result},
     http::{BaseUrl, Body, RequestPlan},
@@ -39,23 +39,40 @@ impl Query {
     }
 }
 
-/// A function that returns the response to each request.
-pub struct Scripted(Box<dyn Fn(&Query) -> String + Send + Sync>);
+/// The code in place of a service: it returns the response to each request, and the time.
+pub trait Script: Send + Sync {
+    fn respond(&self, query: &Query) -> Result<String>;
 
-impl std::fmt::Debug for Scripted {
+    fn now(&self) -> Result<i64> {
+        Err(Error::config("these lists have no open range"))
+    }
+}
+
+impl<F: Fn(&Query) -> String + Send + Sync> Script for F {
+    fn respond(&self, query: &Query) -> Result<String> {
+        Ok(self(query))
+    }
+}
+
+struct Scripted<S>(Arc<S>);
+
+impl<S> std::fmt::Debug for Scripted<S> {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("Scripted")
     }
 }
 
-impl Source for Scripted {
+impl<S: Script + 'static> Source for Scripted<S> {
     fn page<'a>(
         &'a self,
         listing: &'a PagedCall,
         cursor: Option<&'a str>,
         range: Option<(i64, i64)>,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
-        Box::pin(async move { read(listing, &(self.0)(&Query::of(listing, cursor, range))) })
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            read(listing, &self.0.respond(&Query::of(listing, cursor, range))?)
+        })
     }
 
     fn origin(&self) -> &str {
@@ -66,8 +83,19 @@ impl Source for Scripted {
         &'a self,
         _listing: &'a PagedCall,
     ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
-        Box::pin(async { Err(Error::config("these lists have no open range")) })
+        Box::pin(async { self.0.now() })
     }
+}
+
+/// Fills between these times, by so many windows.
+pub fn fills(start: Option<i64>, end: Option<i64>, windows: i64) -> PagedCall {
+    let text = |text: &str| Argument::Text(text.to_owned());
+    let mut arguments = vec![("acc_id", text("281756")), ("trd_market", text("HK"))];
+    for (name, bound) in [("start", start), ("end", end)] {
+        arguments.extend(bound.map(|bound| (name, Argument::Integer(bound.into()))));
+    }
+    let fills = endpoint("fills_history").expect("an endpoint");
+    PagedCall::new(fills, &arguments, Some(windows)).expect("a listing")
 }
 
 /// A custom list, requested with this query: its rows are in `data.list`.
@@ -94,7 +122,15 @@ pub fn pages(
     resume: Option<&str>,
     respond: impl Fn(&Query) -> String + Send + Sync + 'static,
 ) -> Result<Pages> {
-    Pages::new(Arc::new(Scripted(Box::new(respond))), listing, resume)
+    pages_of(&Arc::new(respond), listing, resume)
+}
+
+pub fn pages_of<S: Script + 'static>(
+    script: &Arc<S>,
+    listing: PagedCall,
+    resume: Option<&str>,
+) -> Result<Pages> {
+    Pages::new(Arc::new(Scripted(script.clone())), listing, resume)
 }
 
 /// Responds with these bodies in turn, then always with the last one; stores the requests in `asked`.
@@ -118,13 +154,14 @@ pub async fn rest(pages: &Pages) -> Result<Vec<i64>> {
     Ok(ids)
 }
 
+/// The ids of records: their first members.
 pub fn ids_of(slices: &[PageSlice]) -> Vec<i64> {
     let mut ids = Vec::new();
     for slice in slices {
         for index in slice.range.clone() {
             let members = slice.page.row(index).expect("a row");
-            let (_, id) = members.iter().find(|(name, _)| name == "id").expect("an id");
-            ids.push(Value::parse(id.get()).expect("JSON").as_integer().expect("a number"));
+            let id = Value::parse(members[0].1.get()).expect("JSON");
+            ids.push(id.as_integer().expect("a number"));
         }
     }
     ids

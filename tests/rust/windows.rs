@@ -1,28 +1,12 @@
 //! Windows of a time range: a record on a seam, which two windows return, comes once.
 
-use boardlot::{
-    api::{Argument, endpoint},
-    error::{Error, ErrorKind},
-    pages::PagedCall,
-};
+use boardlot::error::{Error, ErrorKind};
 
 use super::scripted;
 
 const START: i64 = 1_780_000_000_000_000;
 const SEAM: i64 = START + 1_000;
 const END: i64 = START + 2_000;
-
-fn fills() -> PagedCall {
-    let text = |text: &str| Argument::Text(text.to_owned());
-    let arguments = [
-        ("acc_id", text("281756")),
-        ("trd_market", text("HK")),
-        ("start", Argument::Integer(START.into())),
-        ("end", Argument::Integer(END.into())),
-    ];
-    let fills = endpoint("fills_history").expect("an endpoint");
-    PagedCall::new(fills, &arguments, Some(2)).expect("a listing")
-}
 
 /// The ids that two windows return of fills at these times; the id of a fill is its time. Both
 /// bounds of a range belong to it, or the service returns what was not requested.
@@ -40,7 +24,8 @@ async fn received(times: &'static [i64], keeps_to_ranges: bool) -> Result<Vec<i6
             rows.join(",")
         )
     };
-    scripted::rest(&scripted::pages(fills(), None, respond)?).await
+    scripted::rest(&scripted::pages(scripted::fills(Some(START), Some(END), 2), None, respond)?)
+        .await
 }
 
 #[tokio::test]

@@ -152,4 +152,5 @@ def test_security_06_error_and_description_are_surfaced(server, by_hand):
             call(flow, query=f"{said}&state={wanted['state']}")
             login.get()
     assert (caught.value.error, caught.value.description) == ("access_denied", "The user said no")
+    assert closed(listener_address(flow)[0])
     assert server.counts["authorization_code"] == 0

@@ -9,6 +9,7 @@ from ..support.addresses import Untouched, port_of
 from ..support.clients import client_of
 from ..support.keys import api_key
 from ..support.logins import quotes, sign_in
+from ..support.secret_search import hits
 
 FOREIGN = [
     *("https://127.0.0.1:{port}", "http://127.0.0.1:{other}", "http://[::1]:{port}"),
@@ -36,8 +37,10 @@ def test_security_26_the_same_origin_in_other_letters_is_the_same(server, spelle
 
 def test_security_26_a_pickled_login_stays_with_its_origin(server, place):
     store = bl.EncryptedFileStore(place, ask)
+    data = pickle.dumps(client_of(server, sign_in(server, store)))
+    assert not hits({*server.secrets, ask()}, data)
+    assert list(quotes(pickle.loads(data))) == []
     oauth = pickle.loads(pickle.dumps(sign_in(server, store)))
-    assert list(quotes(client_of(server, oauth))) == []
     with Untouched() as second, pytest.raises(bl.ConfigError):
         bl.Client(second.base_url, auth=oauth)
     for unpicklable in (bl.MemoryStore(), bl.EncryptedFileStore(place, "text")):

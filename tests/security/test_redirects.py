@@ -56,12 +56,3 @@ def test_security_19_a_refresh_does_not_follow_a_redirect(server, hop, status):
     assert server.counts["refresh_token"] == 1
     server.faults.clear()
     assert list(quotes(client)) == []
-
-
-@statuses
-def test_security_19_the_clock_is_not_read_from_elsewhere(hop, status):
-    skewed = response({"ret_code": -12006, "ret_msg": "clock"})
-    with StandInService(lambda got: hop(status) if "server-time" in got.path else skewed) as server:
-        with pytest.raises((bl.ProtocolError, bl.ClockSkewError)):
-            client_of(server).dividends("HK.00700")
-        assert len(server.received) <= 3

@@ -12,7 +12,7 @@ from ..support.keys import KEYS, secret_of
 from ..support.logins import begin, quotes, sign_in
 from ..support.secret_search import CANARY, appearances, crash_report, hits
 from ..support.service import Fault, StandInService, response
-from ..support.stores import PASSPHRASE, DictStore
+from ..support.stores import PASSPHRASE
 
 
 def assert_silent(secrets, things):
@@ -64,19 +64,6 @@ def test_security_14_a_login_and_its_store_show_no_secret(server, place):
     secrets = {*filter(None, server.secrets), PASSPHRASE, CANARY}
     assert_silent(secrets, things + errors)
     assert not hits(secrets, "".join(map(crash_report, errors)))
-
-
-def test_security_14_a_pickled_client_has_no_secret_and_works_or_says_why(server, place):
-    for store in (DictStore(), bl.MemoryStore(), bl.EncryptedFileStore(place, lambda: PASSPHRASE)):
-        client = client_of(server, sign_in(server, store))
-        try:
-            data = pickle.dumps(client)
-        except (TypeError, pickle.PicklingError, AttributeError, bl.BoardlotError) as error:
-            assert len(str(error)) > 20
-            continue
-        if not isinstance(store, DictStore):
-            assert not hits({*server.secrets, PASSPHRASE}, data)
-            assert list(quotes(pickle.loads(data))) == []
 
 
 def test_security_14_headers_that_may_be_secrets_are_in_no_pickle_and_no_repr():

@@ -26,7 +26,7 @@ fn check_determinism() {
     let times = Times { before: 30, fault: 30, after: 60, interval: 5.0 };
     let expire = scenarios(times).into_iter().find(|it| it.name == "tokens expire");
     let expire = expire.expect("a scenario");
-    let [first, again, other] = [7, 7, 8].map(|seed| expire.run(20, seed).per_second);
+    let [first, again, other] = [7, 7, 8].map(|seed| expire.run(20, seed).seen.pages);
     assert!(first == again, "the same seed has two outcomes");
     assert!(first != other, "the seed has no effect");
 }
@@ -41,11 +41,11 @@ fn line(seed: u64, scenario: &Scenario, found: &Outcome) -> String {
         found.before,
         found.during,
         found.end,
-        found.requests,
-        found.retries / found.requests as f64,
+        found.seen.requests,
+        found.retries / found.seen.requests as f64,
         found.jain,
-        found.errors,
-        found.wrong_lists,
+        found.seen.errors,
+        found.seen.wrong_lists,
     )
 }
 
@@ -81,7 +81,7 @@ fn main() {
                 let kind = format!("{:?}", scenario.kind);
                 let line = serde_json::json!({
                     "seed": seed, "kind": kind, "name": scenario.name,
-                    "wanted": &found.wanted, "in_time": &found.in_time,
+                    "wanted": &found.seen.wanted, "in_time": &found.seen.in_time,
                 });
                 let file = OpenOptions::new().append(true).create(true).open(path);
                 writeln!(file.expect("a file"), "{line}").expect("written");

@@ -61,24 +61,19 @@ pub struct Times {
 
 /// The outcome of a run.
 pub struct Outcome {
+    pub seen: Seen,
     /// Pages per second.
-    pub per_second: Vec<u32>,
-    pub wanted: Vec<u32>,
-    pub in_time: Vec<u32>,
     pub before: f64,
     pub during: f64,
     /// Seconds until the goodput was back and stayed, after that fault for which they are the most.
     pub recovered: Option<usize>,
     /// The goodput of the last minutes.
     pub end: f64,
-    pub requests: u64,
     pub retries: f64,
     /// The number of retries that the budgets of all clients allow: a hundred each, and one for
     /// five successes.
     budget: f64,
     pub jain: f64,
-    pub wrong_lists: u64,
-    pub errors: u64,
 }
 
 /// All scenarios of one fault.
@@ -198,10 +193,10 @@ impl Scenario {
         sleep_until(fleet.end).await;
         let attempts = service.attempts.load(Ordering::Relaxed);
         let refreshes = service.refreshes.load(Ordering::Relaxed);
-        self.outcome(&fleet.seen.borrow(), attempts - refreshes)
+        self.outcome(fleet.seen.replace(Seen::new(0, 0)), attempts - refreshes)
     }
 
-    fn outcome(&self, seen: &Seen, attempts: u64) -> Outcome {
+    fn outcome(&self, seen: Seen, attempts: u64) -> Outcome {
         let clients = seen.by_client.len() as f64;
         let squares: f64 = seen.by_client.iter().map(|&count| f64::from(count).powi(2)).sum();
         let sum = f64::from(seen.by_client.iter().sum::<u32>());
@@ -216,19 +211,14 @@ impl Scenario {
         });
         let (first, last) = (self.phases[0], self.phases[self.phases.len() - 1]);
         Outcome {
-            per_second: seen.pages.clone(),
-            wanted: seen.wanted.clone(),
-            in_time: seen.in_time.clone(),
             before: mean(first.begin / 3, first.begin),
             during: mean(first.begin, first.end),
             recovered: recovered.collect::<Option<Vec<_>>>().and_then(|all| all.into_iter().max()),
             end: seen.goodput(last.end as usize + RECOVERY, seen.pages.len() - SETTLED),
-            requests: seen.requests,
             retries,
             budget: 100.0 * clients + sum / 5.0,
             jain: sum * sum / (squares * clients),
-            wrong_lists: seen.wrong_lists,
-            errors: seen.errors,
+            seen,
         }
     }
 }
@@ -274,6 +264,6 @@ impl Outcome {
             && self.end >= ENOUGH
             && self.retries <= self.budget
             && self.jain >= 0.9
-            && self.wrong_lists == 0
+            && self.seen.wrong_lists == 0
     }
 }

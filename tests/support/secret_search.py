@@ -12,8 +12,6 @@ import boardlot as bl
 
 CANARY = "canary-7f1e0c55d2"
 PACKAGE = str(Path(bl.__file__).parent)
-# Shown instead of a text with a secret in another spelling than the first.
-WITHHELD = "[withheld: it repeats a secret of this client]"
 # The spellings of promise 14.
 SPELLINGS = {
     "exactly": str,

@@ -101,11 +101,9 @@ def response(body=b"", status=200, headers=None, **faults):
     return Response(status, body, dict(headers or {}), **faults)
 
 
-def gzipped(body, layers=1):
-    """A `Response` whose body is compressed `layers` times over."""
-    for _ in range(layers):
-        body = gzip.compress(body)
-    return Response(200, body, {"Content-Encoding": ", ".join(["gzip"] * layers)})
+def gzipped(body):
+    """A `Response` whose body is compressed."""
+    return Response(200, gzip.compress(body), {"Content-Encoding": "gzip"})
 
 
 @dataclass(frozen=True)
