@@ -339,14 +339,7 @@ impl OAuth {
     }
 }
 
-impl std::fmt::Debug for OAuth {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.user {
-            None => write!(out, "OAuth({})", self.client_id),
-            Some(user) => write!(out, "OAuth({}, {user})", self.client_id),
-        }
-    }
-}
+boardlot_service::shown_as!(OAuth, |this| "OAuth({})", this.client_id);
 
 /// Runs blocking work on a thread for it.
 pub async fn blocking<T: Send + 'static>(
