@@ -45,28 +45,17 @@ pub(super) fn insert(
     let entry = profiles.entry(name).or_insert(Item::Table(Table::new()));
     let entry =
         entry.as_table_like_mut().ok_or_else(|| format!("the profile '{name}' is not a table"))?;
-    entry.insert("base_url", Item::Value(profile.base_url.as_str().into()));
-    for (member, value) in [
-        ("proxy", profile.proxy.as_deref()),
-        ("ca_file", profile.ca_file.as_deref().and_then(Path::to_str)),
-    ] {
-        match value {
-            Some(value) => drop(entry.insert(member, Item::Value(value.into()))),
-            None => drop(entry.remove(member)),
-        }
-    }
-    match auth(&profile.auth) {
-        Some(auth) => drop(entry.insert("auth", Item::Value(auth.into()))),
-        None => drop(entry.remove("auth")),
-    }
-    match profile.rate_limit {
-        Some(rate) => drop(entry.insert("rate_limit", Item::Value(rate.into()))),
-        None => drop(entry.remove("rate_limit")),
-    }
-    match profile.rate_limit_shared {
-        true => drop(entry.insert("rate_limit_shared", Item::Value(true.into()))),
-        false => drop(entry.remove("rate_limit_shared")),
-    }
+    let mut set = |member: &str, value: Option<Value>| match value {
+        Some(value) => drop(entry.insert(member, Item::Value(value))),
+        None => drop(entry.remove(member)),
+    };
+    let ca_file = profile.ca_file.as_deref().and_then(Path::to_str);
+    set("base_url", Some(profile.base_url.as_str().into()));
+    set("proxy", profile.proxy.as_deref().map(Value::from));
+    set("ca_file", ca_file.map(Value::from));
+    set("auth", auth(&profile.auth).map(Value::from));
+    set("rate_limit", profile.rate_limit.map(Value::from));
+    set("rate_limit_shared", profile.rate_limit_shared.then(|| true.into()));
     Ok(())
 }
 

@@ -35,8 +35,6 @@ pub enum ChangeError {
         /// The error of the operating system.
         error: io::Error,
     },
-    /// The caller gave up waiting for the lock.
-    Interrupted,
 }
 
 impl From<Error> for ChangeError {
@@ -50,7 +48,6 @@ impl fmt::Display for ChangeError {
         match self {
             ChangeError::Invalid(error) => error.fmt(out),
             ChangeError::Io { path, error } => write!(out, "{}: {error}", path.display()),
-            ChangeError::Interrupted => out.write_str("interrupted"),
         }
     }
 }
@@ -177,10 +174,11 @@ fn create_folder(folder: &Path) -> io::Result<()> {
 /// Reads the file, changes its text and replaces the file, under a lock that other processes wait
 /// for. The file keeps its mode and owner, and a link to it remains a link.
 ///
-/// `interrupted` is called while waiting for the lock and ends the wait by returning true.
+/// `interrupted` is called while waiting for the lock and ends the wait, with an error of that kind, by
+/// returning true.
 pub fn change(
     path: &Path,
-    mut interrupted: impl FnMut() -> bool,
+    interrupted: impl FnMut() -> bool,
     change: impl FnOnce(&str) -> Result<String, Error>,
 ) -> Result<(), ChangeError> {
     let path =
@@ -199,17 +197,14 @@ pub fn change(
         .truncate(false)
         .open(&lock)
         .or_else(|error| File::open(&lock).map_err(|_| error));
-    let wait = || if interrupted() { Err(Stopped::Interrupted) } else { Ok(()) };
-    let _lock =
-        match lock.map_err(Stopped::Io).and_then(|lock| FileLock::wait(lock, LOCK_TIMEOUT, wait)) {
-            Ok(Some(lock)) => lock,
-            Ok(None) => {
-                let held = format!("another process has been changing it for {LOCK_TIMEOUT:?}");
-                return Err(failed(io::Error::new(io::ErrorKind::TimedOut, held)));
-            }
-            Err(Stopped::Interrupted) => return Err(ChangeError::Interrupted),
-            Err(Stopped::Io(error)) => return Err(failed(error)),
-        };
+    let _lock = match FileLock::wait(lock.map_err(failed)?, LOCK_TIMEOUT, interrupted) {
+        Ok(Some(lock)) => lock,
+        Ok(None) => {
+            let held = format!("another process has been changing it for {LOCK_TIMEOUT:?}");
+            return Err(failed(io::Error::new(io::ErrorKind::TimedOut, held)));
+        }
+        Err(error) => return Err(failed(error)),
+    };
     let before = match atomic_file::when_not_in_use(&path, || text(&fs::read(&path)?)) {
         Ok(text) => text,
         Err(error) if error.kind() == NotFound => String::new(),
@@ -220,17 +215,6 @@ pub fn change(
         return Ok(());
     }
     atomic_file::replace(&path, text.as_bytes(), |new| create_like(new, &path)).map_err(failed)
-}
-
-enum Stopped {
-    Interrupted,
-    Io(io::Error),
-}
-
-impl From<io::Error> for Stopped {
-    fn from(error: io::Error) -> Self {
-        Stopped::Io(error)
-    }
 }
 
 /// Creates the new file with the mode and the owner of the one that it replaces.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use pyo3::exceptions::{PyInterruptedError, PyKeyError};
+use pyo3::exceptions::PyKeyError;
 
 use crate::py::prelude::*;
 use crate::{
@@ -75,9 +75,6 @@ fn change(
         (Ok(path), None) => Ok(path),
         (Err(ChangeError::Invalid(error)), None) => Err(raise(py, error)),
         (Err(ChangeError::Io { path, error }), None) => Err(os_error(py, &path, &error)),
-        (Err(error @ ChangeError::Interrupted), None) => {
-            Err(PyInterruptedError::new_err(error.to_string()))
-        }
     }
 }
 
