@@ -98,11 +98,6 @@ impl OAuth {
         }))
     }
 
-    /// The token in use, whatever its state.
-    pub fn current_token(&self) -> Option<Arc<TokenSet>> {
-        self.cache().ok()?.current.load_full()
-    }
-
     /// The tokens that the service may repeat: those in use, and those that they have replaced.
     pub fn known_tokens(&self) -> impl Iterator<Item = Arc<TokenSet>> {
         let cache = self.cache().ok();
