@@ -27,6 +27,8 @@ use crate::{
 };
 
 const DATE_RANGE_PAGE: usize = 100;
+/// Section 8: the largest number of dividends in a response.
+const DIVIDENDS_MAX: usize = 100;
 /// The difference that is allowed between the end of the default range and now.
 const NOW_TOLERANCE_MICROS: u64 = 600_000_000;
 /// The lists whose rows are remembered: as many as a client with many windows reads at a time.
@@ -52,10 +54,6 @@ impl Row {
     fn get(&self, field: &str) -> Option<&Value> {
         self.0.1.get(field)
     }
-
-    fn text(&self, field: &str) -> Option<&str> {
-        self.get(field)?.as_str()
-    }
 }
 
 impl Serialize for Row {
@@ -65,21 +63,10 @@ impl Serialize for Row {
 }
 
 /// The rows of the last lists, so that not every page of a list looks through all rows.
-#[derive(Debug)]
-pub struct Lists {
-    last: Mutex<VecDeque<(List, Arc<[Row]>)>>,
-    /// The largest number of dividends in a response.
-    dividends: usize,
-}
-
-/// Identifies the rows of a list: the arguments, and whether they are for the default range.
-type List = (Vec<String>, bool);
+#[derive(Debug, Default)]
+pub struct Lists(Mutex<VecDeque<(String, Arc<[Row]>)>>);
 
 impl Lists {
-    pub fn new(dividends: usize) -> Self {
-        Lists { last: Mutex::default(), dividends }
-    }
-
     /// Answers a request with those of these rows that its filters leave in.
     pub fn respond(
         &self,
@@ -88,19 +75,19 @@ impl Lists {
         all: impl FnOnce() -> std::result::Result<Vec<Row>, Rejection>,
     ) -> HandlerResult {
         let is_default = is_default_range(arguments);
-        let list = (arguments.identity(), is_default);
-        let known = lock(&self.last).iter().find(|(known, _)| *known == list).cloned();
+        let list = format!("{:?} {is_default}", arguments.identity());
+        let known = lock(&self.0).iter().find(|(known, _)| *known == list).cloned();
         if let Some((_, rows)) = known {
-            return respond(seed, &rows, arguments, self.dividends);
+            return respond(seed, &rows, arguments);
         }
         let mut rows = all()?;
         rows.retain(|row| is_wanted(row, arguments, is_default));
         let rows: Arc<[Row]> = rows.into();
-        let mut lists = lock(&self.last);
+        let mut lists = lock(&self.0);
         lists.truncate(LISTS_MAX - 1);
         lists.push_front((list, Arc::clone(&rows)));
         drop(lists);
-        respond(seed, &rows, arguments, self.dividends)
+        respond(seed, &rows, arguments)
     }
 }
 
@@ -146,7 +133,7 @@ impl CustomRows {
         if let Some(field) = time_field {
             sort(&mut rows, &field)?;
         }
-        Ok(CustomRows { endpoint, only, rows, lists: Lists::new(usize::MAX) })
+        Ok(CustomRows { endpoint, only, rows, lists: Lists::default() })
     }
 
     /// Returns true if these are the rows of the same requests.
@@ -166,21 +153,19 @@ impl CustomRows {
 
 /// The earliest row first, as a range of dates selects them.
 fn sort(rows: &mut [Row], field: &str) -> Result<()> {
-    for (index, row) in rows.iter().enumerate() {
-        if !matches!(row.get(field), Some(Value::String(_) | Value::Number(_))) {
-            let text = format!(
-                "rows[{index}] has no {field}; expected a number or a date in it, by which the \
-                 sandbox pages"
-            );
-            return Err(Error::config(text));
-        }
+    let is_sortable =
+        |row: &Row| matches!(row.get(field), Some(Value::String(_) | Value::Number(_)));
+    if let Some(index) = rows.iter().position(|row| !is_sortable(row)) {
+        return Err(Error::config(format!(
+            "rows[{index}] has no {field}; expected a number or a date in it, by which the sandbox pages"
+        )));
     }
     rows.sort_by(|one, other| compare(one.get(field), other.get(field)).unwrap_or(Ordering::Equal));
     Ok(())
 }
 
-/// The page of a list that a request asks for; of dividends, at most this many.
-fn respond(seed: u64, rows: &[Row], arguments: &Arguments, dividends: usize) -> HandlerResult {
+/// The page of a list that a request asks for.
+fn respond(seed: u64, rows: &[Row], arguments: &Arguments) -> HandlerResult {
     let endpoint = &arguments.endpoint;
     let mut body = Body::new(endpoint);
     match &endpoint.paging {
@@ -189,7 +174,7 @@ fn respond(seed: u64, rows: &[Row], arguments: &Arguments, dividends: usize) -> 
             let money: f64 = amounts.filter_map(Value::as_f64).sum();
             body.beside("total_dividend_count", json!(rows.len()));
             body.beside("total_dividend_money", json!(money));
-            Ok(body.rows(&rows.get(..dividends).unwrap_or(rows)))
+            Ok(body.rows(&rows.get(..DIVIDENDS_MAX).unwrap_or(rows)))
         }
         None => {
             let limit = arguments.integer("limit").map_or(rows.len(), |limit| limit as usize);
@@ -244,10 +229,11 @@ fn is_wanted(row: &Row, arguments: &Arguments, is_default_range: bool) -> bool {
         return within(&field, "start", &range.end);
     }
     if is_built_in(endpoint, "fills_history") {
-        let market = row.text("code").and_then(|code| code.split_once('.'));
+        let code = row.get("code").and_then(Value::as_str);
+        let market = code.and_then(|code| code.split_once('.'));
         let wanted = arguments.text("code");
         return market.is_none_or(|(market, _)| market == arguments.text("trd_market"))
-            && (wanted.is_empty() || row.text("code") == Some(wanted))
+            && (wanted.is_empty() || code == Some(wanted))
             && (is_default_range || within("updated_time", "start", "end"));
     }
     if is_built_in(endpoint, "sim_positions") {
