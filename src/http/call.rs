@@ -149,15 +149,15 @@ impl Attempt<'_, '_> {
             self.transport.exchange(self.state, self.request, added, &self.sent).await
         };
         if let Some(span) = &self.span {
-            let shown = match &outcome {
-                Ok(received) => Ok(received.status()),
-                Err(error) => {
-                    let text = error.shown(&self.redactor(None));
-                    Err((text, error.exception_class()))
-                }
+            let kind = match &outcome {
+                Ok(received) => EventKind::Responded { status: received.status(), duration },
+                Err(error) => EventKind::Failed {
+                    error: error.shown(&self.redactor(None)),
+                    class: error.exception_class().name(),
+                    duration,
+                },
             };
-            let emitted = span.emit_outcome(shown, duration);
-            self.wait_times.measure(WaitReason::Hooks, emitted).await;
+            self.wait_times.measure(WaitReason::Hooks, span.emit(kind)).await;
         }
         outcome
     }

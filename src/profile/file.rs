@@ -1,7 +1,6 @@
 //! Changes `config.toml` under a lock, since several processes may do so at once.
 
 use std::{
-    fmt,
     fs::{self, File, Metadata, OpenOptions},
     io::{
         self,
@@ -40,15 +39,6 @@ pub enum ChangeError {
 impl From<Error> for ChangeError {
     fn from(error: Error) -> Self {
         ChangeError::Invalid(error)
-    }
-}
-
-impl fmt::Display for ChangeError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ChangeError::Invalid(error) => error.fmt(out),
-            ChangeError::Io { path, error } => write!(out, "{}: {error}", path.display()),
-        }
     }
 }
 
