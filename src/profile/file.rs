@@ -52,12 +52,6 @@ pub fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many symbolic links"))
 }
 
-/// The text of `config.toml`, and what could change it when it was read.
-pub struct Config {
-    pub text: String,
-    pub looked_at: LookedAt,
-}
-
 /// The file and its folders, each as it was before the file was read.
 #[derive(Debug, Default)]
 pub struct LookedAt(
@@ -65,36 +59,35 @@ pub struct LookedAt(
     Vec<(PathBuf, Metadata)>,
 );
 
-impl Config {
-    /// Reads the file; `None` if there is none. A path that cannot be inspected first is an error,
-    /// and so is what is not a regular file: a pipe would be waited for.
-    pub fn read(folder: &Path) -> io::Result<Option<Self>> {
-        match Self::open(folder) {
-            Ok((mut file, looked_at)) => {
-                let mut bytes = Vec::new();
-                file.read_to_end(&mut bytes)?;
-                Ok(Some(Config { text: text(&bytes)?, looked_at }))
-            }
-            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(None),
-            Err(error) => Err(error),
+/// The text of `config.toml`, and what could change it when it was read; `None` if there is none. A path
+/// that cannot be inspected first is an error, and so is what is not a regular file: a pipe would be waited
+/// for.
+pub fn read(folder: &Path) -> io::Result<Option<(String, LookedAt)>> {
+    match open(folder) {
+        Ok((mut file, looked_at)) => {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            Ok(Some((text(&bytes)?, looked_at)))
         }
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(None),
+        Err(error) => Err(error),
     }
+}
 
-    fn open(folder: &Path) -> io::Result<(File, LookedAt)> {
-        let path = resolve_links(&folder.join("config.toml"))?;
-        let mut looked_at = Vec::new();
-        for folder in [folder_of(&path), folder] {
-            looked_at.push((folder.to_owned(), fs::metadata(folder)?));
-        }
-        let file = open_without_waiting(&path)?;
-        // Of the file that is read, and not of what is at its path by now.
-        let metadata = file.metadata()?;
-        if !metadata.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
-        }
-        looked_at.insert(0, (path, metadata));
-        Ok((file, LookedAt(looked_at)))
+fn open(folder: &Path) -> io::Result<(File, LookedAt)> {
+    let path = resolve_links(&folder.join("config.toml"))?;
+    let mut looked_at = Vec::new();
+    for folder in [folder_of(&path), folder] {
+        looked_at.push((folder.to_owned(), fs::metadata(folder)?));
     }
+    let file = open_without_waiting(&path)?;
+    // Of the file that is read, and not of what is at its path by now.
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    looked_at.insert(0, (path, metadata));
+    Ok((file, LookedAt(looked_at)))
 }
 
 /// Opens the file itself: a link is not followed, and a pipe does not block.
@@ -267,10 +260,10 @@ mod tests {
                 let folder = folder_with_config(&format!("judged-{n}"));
                 let open = fs::Permissions::from_mode(0o777);
                 fs::set_permissions(folder.join(part), open).expect("set");
-                let config = Config::read(&folder).expect("read").expect("a file");
-                assert_eq!(config.text, "# a profile\n");
+                let (text, looked_at) = read(&folder).expect("read").expect("a file");
+                assert_eq!(text, "# a profile\n");
                 change(&folder);
-                let error = config.looked_at.check_only_writer(false).expect_err("refused");
+                let error = looked_at.check_only_writer(false).expect_err("refused");
                 assert!(error.to_string().contains("other users can change it"), "{error}");
                 let _ = fs::remove_dir_all(&folder);
             }

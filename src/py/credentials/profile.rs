@@ -53,8 +53,7 @@ pub fn set_default_profile(
 #[gated]
 #[pyo3(name = "_profiles")]
 pub fn profile_names(py: Python<'_>) -> PyResult<(Vec<String>, Option<String>)> {
-    let found = profile::names().or_raise(py)?;
-    Ok((found.names, found.default))
+    profile::names().or_raise(py)
 }
 
 /// Changes the file; a signal ends the wait for another process that is changing it.
