@@ -182,12 +182,7 @@ impl Recorder {
             add_line(&mut text, &Line { header: Some(header), ..Line::default() })?;
         }
         add_line(&mut text, &line)?;
-        recording.append(text.as_bytes()).map_err(|error| at(&self.path, &error))?.ok_or_else(
-            || {
-                let path = self.path.display();
-                Error::config(format!("the recorder of {path} is closed; create a new one"))
-            },
-        )?;
+        recording.append(text.as_bytes()).map_err(|error| at(&self.path, &error))?;
         recording.base_url = Some(base_url.to_owned());
         Ok(())
     }
@@ -195,16 +190,16 @@ impl Recorder {
 
 impl Recording {
     /// Adds whole lines, or nothing: what a full disk has taken of one would make the file unreadable.
-    /// None if it is closed.
-    fn append(&mut self, lines: &[u8]) -> io::Result<Option<()>> {
-        let Some(file) = &mut self.file else { return Ok(None) };
+    fn append(&mut self, lines: &[u8]) -> io::Result<()> {
+        let closed = || io::Error::other("the recorder is closed; create a new one");
+        let file = self.file.as_mut().ok_or_else(closed)?;
         let end = file.stream_position()?;
         if let Err(error) = file.write_all(lines) {
             file.set_len(end)?;
             file.seek(SeekFrom::Start(end))?;
             return Err(error);
         }
-        Ok(Some(()))
+        Ok(())
     }
 }
 

@@ -4,7 +4,7 @@
 use std::{
     fs::{File, TryLockError},
     io::{self, Read, Seek, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -180,7 +180,7 @@ impl Storage for FileStorage {
         self.with_file(|file| Ok((read_state(file, now)?, now))).ok()
     }
 
-    fn place(&self) -> Option<&Path> {
-        Some(&self.path)
+    fn users(&self) -> &'static str {
+        "all processes of this user on this machine"
     }
 }
