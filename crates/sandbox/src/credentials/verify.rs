@@ -85,14 +85,10 @@ impl Credentials {
         let timestamp_ms = timestamp(header(headers, X_TIMESTAMP)?)?;
         let nonce = header(headers, X_NONCE)?;
         if !is_nonce(nonce) {
-            return Err(unauthenticated(
-                "X-Nonce is not 1 to 64 letters, digits, underscores or hyphens",
-            ));
+            return Err(unauthenticated("X-Nonce is not 1 to 64 letters, digits, _ or -"));
         }
         let key = lock(&self.keys).get(key_id).cloned();
-        let Some(key) = key else {
-            return Err(unauthenticated("X-Api-Key is not known"));
-        };
+        let key = key.ok_or_else(|| unauthenticated("X-Api-Key is not known"))?;
         if now_ms.abs_diff(timestamp_ms) > WINDOW_MS {
             let why = format!("X-Timestamp is over {WINDOW_MS} ms away from the service's clock");
             return Err(Rejection::new(CLOCK_OFFSET_CODE, "clock_offset", why));
@@ -138,9 +134,7 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<&'a str, Rejection> 
 fn timestamp(text: &str) -> Result<i64, Rejection> {
     // Digits in their one shortest form: the payload is made from the number.
     text.parse::<i64>().ok().filter(|number| number.to_string() == text).ok_or_else(|| {
-        unauthenticated(
-            "X-Timestamp is not a valid time; expected milliseconds since 1970 as an integer",
-        )
+        unauthenticated("X-Timestamp is not an integer; expected milliseconds since 1970")
     })
 }
 

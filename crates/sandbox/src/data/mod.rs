@@ -27,6 +27,9 @@ use rows::{CustomRows, Lists, Row};
 use securities::{Words, security};
 use templates::{Basis, expand};
 
+/// Section 8.
+const DIVIDENDS_MAX: usize = 100;
+
 /// The accounts of the demo user by their kinds. One of the ids is larger than what a 64-bit float holds
 /// exactly.
 pub const ACCOUNTS: [(&str, &[&str]); 3] = [
@@ -64,13 +67,17 @@ impl Data {
     pub fn respond(&self, custom: Option<&CustomRows>, arguments: &Arguments) -> HandlerResult {
         let (seed, name) = (self.basis.seed, &*arguments.endpoint.name);
         match (custom, name) {
-            (Some(custom), _) => custom.lists.respond(seed, arguments, || Ok(custom.rows.clone())),
+            (Some(custom), _) => {
+                custom.lists.respond(seed, arguments, usize::MAX, || Ok(custom.rows.clone()))
+            }
             (None, "server_time") => {
                 let now_ms = arguments.now_ms.to_string();
                 Ok(json!({ "server_time_ms": now_ms }).to_string().into_bytes())
             }
             (None, "fills_history") => fills::history(self.basis, arguments),
-            (None, _) => self.lists.respond(seed, arguments, || self.rows(arguments)),
+            (None, _) => {
+                self.lists.respond(seed, arguments, DIVIDENDS_MAX, || self.rows(arguments))
+            }
         }
     }
 

@@ -27,8 +27,6 @@ use crate::{
 };
 
 const DATE_RANGE_PAGE: usize = 100;
-/// Section 8: the largest number of dividends in a response.
-const DIVIDENDS_MAX: usize = 100;
 /// The difference that is allowed between the end of the default range and now.
 const NOW_TOLERANCE_MICROS: u64 = 600_000_000;
 /// The lists whose rows are remembered: as many as a client with many windows reads at a time.
@@ -67,18 +65,19 @@ impl Serialize for Row {
 pub struct Lists(Mutex<VecDeque<(String, Arc<[Row]>)>>);
 
 impl Lists {
-    /// Answers a request with those of these rows that its filters leave in.
+    /// Answers a request with those of these rows that its filters leave in; of dividends, at most this many.
     pub fn respond(
         &self,
         seed: u64,
         arguments: &Arguments,
+        dividends: usize,
         all: impl FnOnce() -> std::result::Result<Vec<Row>, Rejection>,
     ) -> HandlerResult {
         let is_default = is_default_range(arguments);
         let list = format!("{:?} {is_default}", arguments.identity());
         let known = lock(&self.0).iter().find(|(known, _)| *known == list).cloned();
         if let Some((_, rows)) = known {
-            return respond(seed, &rows, arguments);
+            return respond(seed, &rows, arguments, dividends);
         }
         let mut rows = all()?;
         rows.retain(|row| is_wanted(row, arguments, is_default));
@@ -87,7 +86,7 @@ impl Lists {
         lists.truncate(LISTS_MAX - 1);
         lists.push_front((list, Arc::clone(&rows)));
         drop(lists);
-        respond(seed, &rows, arguments)
+        respond(seed, &rows, arguments, dividends)
     }
 }
 
@@ -164,8 +163,8 @@ fn sort(rows: &mut [Row], field: &str) -> Result<()> {
     Ok(())
 }
 
-/// The page of a list that a request asks for.
-fn respond(seed: u64, rows: &[Row], arguments: &Arguments) -> HandlerResult {
+/// The page of a list that a request asks for; of dividends, at most this many.
+fn respond(seed: u64, rows: &[Row], arguments: &Arguments, dividends: usize) -> HandlerResult {
     let endpoint = &arguments.endpoint;
     let mut body = Body::new(endpoint);
     match &endpoint.paging {
@@ -174,7 +173,7 @@ fn respond(seed: u64, rows: &[Row], arguments: &Arguments) -> HandlerResult {
             let money: f64 = amounts.filter_map(Value::as_f64).sum();
             body.beside("total_dividend_count", json!(rows.len()));
             body.beside("total_dividend_money", json!(money));
-            Ok(body.rows(&rows.get(..DIVIDENDS_MAX).unwrap_or(rows)))
+            Ok(body.rows(&rows.get(..dividends).unwrap_or(rows)))
         }
         None => {
             let limit = arguments.integer("limit").map_or(rows.len(), |limit| limit as usize);
