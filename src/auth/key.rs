@@ -9,10 +9,10 @@ use aws_lc_rs::{
     signature::{Ed25519KeyPair, KeyPair as _, RSA_PKCS1_SHA256},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
-use ed25519_dalek::{SigningKey, pkcs8::KeypairBytes};
+use ed25519_dalek::pkcs8::KeypairBytes;
 use pkcs8::{
-    DecodePrivateKey, Document, EncodePrivateKey, EncryptedPrivateKeyInfoRef, LineEnding,
-    ObjectIdentifier, PrivateKeyInfoRef, SecretDocument,
+    Document, EncodePrivateKey, EncryptedPrivateKeyInfoRef, LineEnding, ObjectIdentifier,
+    PrivateKeyInfoRef, SecretDocument,
     der::{Decode, Header, SliceReader, Tag},
     pkcs5::{self, pbes2::Kdf},
     spki::AlgorithmIdentifierRef,
@@ -132,21 +132,17 @@ impl KeyPair {
         let info = PrivateKeyInfoRef::try_from(document.as_bytes())
             .map_err(|error| Error::config(format!("private_key cannot be read: {error}")))?;
         match info.algorithm.oid {
-            ED25519_OID => SigningKey::from_pkcs8_der(document.as_bytes())
-                .map_err(|error| Error::config(format!("private_key cannot be read: {error}")))
-                .and_then(|key| Self::from_seed(key.as_bytes())),
+            ED25519_OID => Ed25519KeyPair::from_pkcs8(document.as_bytes())
+                .map(|key| KeyPair(Private::Ed25519(key)))
+                .map_err(|error| {
+                    Error::config(format!("private_key is not a valid Ed25519 key: {error}"))
+                }),
             RSA_OID => Self::from_rsa(RsaKeyPair::from_pkcs8(document.as_bytes())),
             other => Err(Error::config(format!(
                 "private_key is of algorithm {}; expected Ed25519 or RSA",
                 name(&other)
             ))),
         }
-    }
-
-    fn from_seed(seed: &[u8; 32]) -> Result<Self> {
-        Ed25519KeyPair::from_seed_unchecked(seed).map(|key| KeyPair(Private::Ed25519(key))).map_err(
-            |error| Error::config(format!("private_key is not a valid Ed25519 key: {error}")),
-        )
     }
 
     fn from_rsa(read: Result<RsaKeyPair, aws_lc_rs::error::KeyRejected>) -> Result<Self> {
@@ -281,21 +277,14 @@ fn check_cost(derivation: &Kdf) -> Result<()> {
 
 /// The name of an algorithm that is not read.
 fn name(oid: &ObjectIdentifier) -> String {
-    const NAMES: [(&str, &str); 14] = [
+    const NAMES: [(&str, &str); 7] = [
         ("1.2.840.10040.4.1", "DSA"),
         ("1.2.840.10045.2.1", "EC"),
         ("1.2.840.113549.1.1.10", "RSASSA-PSS"),
         ("1.3.101.110", "X25519"),
-        ("1.3.101.111", "X448"),
         ("1.3.101.113", "Ed448"),
-        ("1.2.840.113549.1.5.1", "PBE-MD2-DES"),
-        ("1.2.840.113549.1.5.3", "PBE-MD5-DES"),
-        ("1.2.840.113549.1.5.10", "PBE-SHA1-DES"),
         ("1.2.840.113549.1.5.13", "PBES2 with a cipher or hash function that is not read"),
-        ("1.2.840.113549.1.12.1.1", "PBE-SHA1-RC4-128"),
         ("1.2.840.113549.1.12.1.3", "PBE-SHA1-3DES"),
-        ("1.2.840.113549.1.12.1.4", "PBE-SHA1-2DES"),
-        ("1.2.840.113549.1.12.1.6", "PBE-SHA1-RC2-40"),
     ];
     let oid = oid.to_string();
     NAMES.iter().find(|(known, _)| *known == oid).map_or(oid, |(_, name)| (*name).to_owned())

@@ -98,11 +98,6 @@ impl OAuth {
         }))
     }
 
-    /// The token in use, whatever its state.
-    pub fn current_token(&self) -> Option<Arc<TokenSet>> {
-        self.cache().ok()?.current.load_full()
-    }
-
     /// The tokens that the service may repeat: those in use, and those that they have replaced.
     pub fn known_tokens(&self) -> impl Iterator<Item = Arc<TokenSet>> {
         let cache = self.cache().ok();
@@ -339,14 +334,7 @@ impl OAuth {
     }
 }
 
-impl std::fmt::Debug for OAuth {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.user {
-            None => write!(out, "OAuth({})", self.client_id),
-            Some(user) => write!(out, "OAuth({}, {user})", self.client_id),
-        }
-    }
-}
+boardlot_service::shown_as!(OAuth, |this| "OAuth({})", this.client_id);
 
 /// Runs blocking work on a thread for it.
 pub async fn blocking<T: Send + 'static>(

@@ -77,37 +77,28 @@ boardlot_service::shown_as!(SharedStore, "SharedStore(..)");
 
 /// The caches that are in use, by the key in the store.
 #[derive(Default)]
-pub struct TokenCaches(PerProcess<Mutex<InUse>>);
-
-#[derive(Default)]
-struct InUse {
-    caches: HashMap<CacheKey, Weak<TokenCache>>,
-    /// The number of entries at which those without a user are removed.
-    sweep_at: usize,
-}
+pub struct TokenCaches(PerProcess<Mutex<HashMap<CacheKey, Weak<TokenCache>>>>);
 
 /// The key in the store, and the hash of the caller's own client secret: a wrong one of one caller is
 /// rejected for that caller only.
 type CacheKey = (String, Option<[u8; 32]>);
-
-const SWEEP_MIN: usize = 64;
 
 impl TokenCaches {
     fn get(&self, key: &str, client_secret: Option<&str>) -> Result<Arc<TokenCache>> {
         let in_use = self.0.get_or_make(|| Ok(Mutex::default()))?;
         let mut in_use = in_use.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (key.to_owned(), client_secret.map(|secret| Sha256::digest(secret).into()));
-        if let Some(cache) = in_use.caches.get(&key).and_then(Weak::upgrade) {
+        if let Some(cache) = in_use.get(&key).and_then(Weak::upgrade) {
             return Ok(cache);
         }
-        if in_use.caches.len() >= in_use.sweep_at {
-            in_use.caches.retain(|_, cache| cache.strong_count() > 0);
-            in_use.sweep_at = SWEEP_MIN.max(in_use.caches.len().saturating_mul(2));
-            let room = in_use.sweep_at;
-            in_use.caches.shrink_to(room);
+        // Before it would grow: to twice as many as have a user, so that few calls look at all of them.
+        if in_use.len() == in_use.capacity() {
+            in_use.retain(|_, cache| cache.strong_count() > 0);
+            let users = in_use.len();
+            in_use.reserve(users);
         }
         let cache = Arc::new(TokenCache::default());
-        in_use.caches.insert(key, Arc::downgrade(&cache));
+        in_use.insert(key, Arc::downgrade(&cache));
         Ok(cache)
     }
 }
@@ -136,8 +127,8 @@ mod tests {
             drop(caches.get(&format!("user-{n}"), None).expect("a cache"));
         }
         let in_use = caches.0.get().expect("made");
-        let entries = in_use.lock().expect("a lock").caches.len();
-        assert!(entries <= SWEEP_MIN, "{entries}");
+        let entries = in_use.lock().expect("a lock").len();
+        assert!(entries < 64, "{entries}");
         assert!(Arc::ptr_eq(&active, &caches.get("active", None).expect("a cache")));
     }
 }

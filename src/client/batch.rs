@@ -1,7 +1,7 @@
 //! One endpoint for many keys, some at a time.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::BTreeMap,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -90,7 +90,15 @@ impl Client {
         }
         let mut errors = Vec::new();
         let mut slices = Vec::new();
-        let mut fields = Fields::default();
+        let mut fields: Vec<Field> = Vec::new();
+        // Each name once.
+        let mut add = |own: &[Field]| {
+            for field in own {
+                if fields.iter().all(|known| known.name != field.name) {
+                    fields.push(field.clone());
+                }
+            }
+        };
         for (key, outcome) in outcomes.into_values() {
             match outcome {
                 Err(error) => {
@@ -99,7 +107,7 @@ impl Client {
                 }
                 Ok(rows) => {
                     let key: Arc<str> = key.into();
-                    fields.add(rows.fields());
+                    add(rows.fields());
                     slices.extend(
                         rows.slices()
                             .iter()
@@ -108,11 +116,11 @@ impl Client {
                 }
             }
         }
-        if fields.fields.is_empty() {
+        if slices.is_empty() {
             // Without a response, the records can have any of the endpoint's fields.
-            fields.add(&declared_fields(&endpoint));
+            add(&declared_fields(&endpoint));
         }
-        let rows = Rows::new(slices, fields.fields.into()).with_key(&key_name);
+        let rows = Rows::new(slices, fields.into()).with_key(&key_name);
         Ok(BatchOutcome { rows, errors })
     }
 }
@@ -186,24 +194,6 @@ fn declared_fields(endpoint: &Endpoint) -> Arc<[Field]> {
     match &endpoint.response {
         ResponseShape::Rows(_, schema) => schema.all_fields(),
         _ => Arc::default(),
-    }
-}
-
-/// The fields of several records, each name once.
-#[derive(Default)]
-struct Fields {
-    fields: Vec<Field>,
-    names: HashSet<String>,
-}
-
-impl Fields {
-    fn add(&mut self, fields: &[Field]) {
-        for field in fields {
-            if !self.names.contains(field.name.as_ref()) {
-                self.names.insert(field.name.clone().into_owned());
-                self.fields.push(field.clone());
-            }
-        }
     }
 }
 

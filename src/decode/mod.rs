@@ -23,7 +23,6 @@ mod undeclared_names;
 
 pub use arrow::{
     BatchBuilder, ColumnOptions, Columns, Decimals, InvalidValues, StreamColumns, Strings,
-    UndeclaredTypes,
 };
 pub use json::{Members, Raw, Value};
 pub use parse_page::parse_page;

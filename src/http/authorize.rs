@@ -9,8 +9,8 @@ use futures_util::future::BoxFuture;
 use zeroize::Zeroizing;
 
 use super::{
-    EventKind, Request, RequestPlan, call::Authorization, clock::Clock, clock_sync,
-    exchange::SentHeaders, transport::Transport,
+    EventKind, Request, RequestPlan, clock::Clock, clock_sync, exchange::SentHeaders,
+    transport::Transport,
 };
 use crate::{
     api::{Argument, TOKEN},
@@ -21,10 +21,10 @@ use crate::{
     error::{Error, ErrorKind, FailureClass, Result},
 };
 
-/// The authorization of one call.
+/// The authorization of one call; by default there is none.
+#[derive(Default)]
 pub struct CallAuthorization<'a> {
-    transport: &'a Arc<Transport>,
-    credentials: Option<&'a Credentials>,
+    credentials: Option<(&'a Credentials, &'a Arc<Transport>)>,
     /// The token of a login for the current attempt.
     token: Option<Arc<TokenSet>>,
     /// The token that the service has rejected: it is replaced once a call.
@@ -39,27 +39,20 @@ pub struct CallAuthorization<'a> {
 impl<'a> CallAuthorization<'a> {
     /// Creates it for a call that starts now.
     pub fn new(transport: &'a Arc<Transport>, credentials: Option<&'a Credentials>) -> Self {
-        CallAuthorization {
-            transport,
-            credentials,
-            token: None,
-            rejected: None,
-            known: Vec::new(),
-            clock_requests: 0,
-            clock_corrected: false,
-        }
+        let credentials = credentials.map(|credentials| (credentials, transport));
+        CallAuthorization { credentials, ..CallAuthorization::default() }
     }
-}
 
-impl Authorization for CallAuthorization<'_> {
-    async fn prepare(&mut self) -> Result<()> {
-        self.clock_requests = self.transport.clock().requests();
-        if let Some(Credentials::OAuth(oauth)) = self.credentials {
+    /// Gets what the next attempt needs, such as an access token.
+    pub async fn prepare(&mut self) -> Result<()> {
+        let Some((credentials, transport)) = self.credentials else { return Ok(()) };
+        self.clock_requests = transport.clock().requests();
+        if let Credentials::OAuth(oauth) = credentials {
             let rejected = self.rejected.as_deref();
             self.token = Some(match oauth.cached_token(rejected)? {
                 Some(token) => token,
                 None => {
-                    let endpoint: Arc<dyn TokenEndpoint> = self.transport.clone();
+                    let endpoint: Arc<dyn TokenEndpoint> = transport.clone();
                     oauth.token(&endpoint, rejected).await?
                 }
             });
@@ -68,23 +61,30 @@ impl Authorization for CallAuthorization<'_> {
         Ok(())
     }
 
-    fn headers(&self, request: &Request) -> Result<SentHeaders> {
-        let clock = self.transport.clock();
+    /// The headers that authorize a request now: each attempt is signed again.
+    pub fn headers(&self, request: &Request) -> Result<SentHeaders> {
+        let Some((credentials, transport)) = self.credentials else { return Ok(Vec::new()) };
         let token = self.token.as_deref();
-        let headers = authorization_headers(self.credentials, token, clock, request)?;
+        let headers = authorization_headers(Some(credentials), token, transport.clock(), request)?;
         headers.into_iter().map(|(name, value)| Ok((name, sensitive(value)?))).collect()
     }
 
-    async fn recover(&mut self, error: &Error) -> Result<bool> {
+    /// Returns true if the cause of a rejection was removed, so that the request is to be sent
+    /// again at once.
+    pub async fn recover(&mut self, error: &Error) -> Result<bool> {
+        let Some((credentials, transport)) = self.credentials else { return Ok(false) };
         if self.token.is_some() && self.rejected.is_none() && error.rejects_token() {
             self.rejected = self.token.take();
             return Ok(true);
         }
-        if self.clock_corrected || !self.is_clock_skew(error) {
+        let class = error.api_failure().map(|api_failure| api_failure.class);
+        let is_clock_skew = class == Some(FailureClass::ClockSkew)
+            && matches!(credentials, Credentials::ApiKey { .. });
+        if self.clock_corrected || !is_clock_skew {
             return Ok(false);
         }
         self.clock_corrected = true;
-        match clock_sync::correct_clock(self.transport, self.clock_requests).await {
+        match clock_sync::correct_clock(transport, self.clock_requests).await {
             Ok(()) => Ok(true),
             // The time that the service returns is not plausible: its clock is the cause, not this
             // machine's.
@@ -93,19 +93,11 @@ impl Authorization for CallAuthorization<'_> {
         }
     }
 
-    fn secrets(&self) -> Vec<&str> {
+    /// The secrets that the attempts have used, other than the headers.
+    pub fn secrets(&self) -> Vec<&str> {
         let tokens = self.token.iter().chain(&self.rejected).chain(&self.known);
         let tokens = tokens.flat_map(|set| set.secrets());
-        tokens.chain(self.credentials.and_then(Credentials::secret)).collect()
-    }
-}
-
-impl CallAuthorization<'_> {
-    fn is_clock_skew(&self, error: &Error) -> bool {
-        matches!(self.credentials, Some(Credentials::ApiKey { .. }))
-            && error
-                .api_failure()
-                .is_some_and(|api_failure| api_failure.class == FailureClass::ClockSkew)
+        tokens.chain(self.credentials.and_then(|(own, _)| own.secret())).collect()
     }
 }
 

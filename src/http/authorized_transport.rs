@@ -79,9 +79,8 @@ impl AuthorizedTransport {
         request: &Request,
         parse: impl Fn(&HttpResponse) -> Result<T>,
     ) -> Result<T> {
-        let mut authorization =
-            CallAuthorization::new(&self.transport, self.credentials.as_deref());
-        call(&self.transport, &mut authorization, request, parse).await
+        let authorization = CallAuthorization::new(&self.transport, self.credentials.as_deref());
+        call(&self.transport, authorization, request, parse).await
     }
 
     /// The headers that would authorize a request now; the token of a login is masked.

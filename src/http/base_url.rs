@@ -122,7 +122,8 @@ fn nearest(mut url: Url, secure: &str) -> String {
     text.trim_end_matches('/').to_owned()
 }
 
-fn is_loopback(url: &Url) -> bool {
+/// Returns true if the host of a URL is a loopback address, written as a number.
+pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => address.is_loopback(),

@@ -25,11 +25,7 @@ pub enum Body {
 #[derive(Clone, Default)]
 pub struct Form(pub(super) Vec<(String, Zeroizing<String>)>);
 
-impl std::fmt::Debug for Form {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
-    }
-}
+boardlot_service::shown_as!(Form, "Form(..)");
 
 impl Body {
     /// The bytes to send, with `cursor` as a member of the JSON object replacing one of that name.

@@ -7,6 +7,7 @@ use tokio::time::timeout;
 
 use super::{
     HttpResponse, Request,
+    authorize::CallAuthorization,
     exchange::{Received, SentHeaders, redactor},
     observer::{EventKind, RequestSpan},
     options::ClientRate,
@@ -23,12 +24,12 @@ use crate::{
 /// Sends a request until `parse` accepts the response. The only way to send.
 pub async fn call<T>(
     transport: &Transport,
-    authorization: &mut impl Authorization,
+    mut authorization: CallAuthorization<'_>,
     request: &Request,
     parse: impl Fn(&HttpResponse) -> Result<T>,
 ) -> Result<T> {
     let (deadline, wait_times) = (total_deadline(transport.options()), WaitTimes::default());
-    let attempts = send_with_retries(transport, authorization, request, parse, &wait_times);
+    let attempts = send_with_retries(transport, &mut authorization, request, parse, &wait_times);
     timeout(deadline, attempts).await.unwrap_or_else(|_| {
         let error = ErrorKind::Timeout(wait_times.timeout_message(deadline));
         Err(Error::from(error).with_endpoint(&request.label))
@@ -42,51 +43,13 @@ impl Transport {
         request: &Request,
         parse: impl Fn(&HttpResponse) -> Result<T>,
     ) -> Result<T> {
-        call(self, &mut Unauthorized, request, parse).await
-    }
-}
-
-/// Authorizes the attempts of one call.
-pub trait Authorization: Send + Sync {
-    /// Gets what the next attempt needs, such as an access token.
-    fn prepare(&mut self) -> impl Future<Output = Result<()>> + Send;
-
-    /// The headers that authorize a request now: each attempt is signed again.
-    fn headers(&self, request: &Request) -> Result<SentHeaders>;
-
-    /// Returns true if the cause of a rejection was removed, so that the request is to be sent
-    /// again at once.
-    fn recover(&mut self, error: &Error) -> impl Future<Output = Result<bool>> + Send;
-
-    /// The secrets that the attempts have used, other than the headers.
-    fn secrets(&self) -> Vec<&str>;
-}
-
-/// No authorization.
-#[derive(Debug)]
-pub struct Unauthorized;
-
-impl Authorization for Unauthorized {
-    async fn prepare(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    fn headers(&self, _request: &Request) -> Result<SentHeaders> {
-        Ok(Vec::new())
-    }
-
-    async fn recover(&mut self, _error: &Error) -> Result<bool> {
-        Ok(false)
-    }
-
-    fn secrets(&self) -> Vec<&str> {
-        Vec::new()
+        call(self, CallAuthorization::default(), request, parse).await
     }
 }
 
 async fn send_with_retries<T>(
     transport: &Transport,
-    authorization: &mut impl Authorization,
+    authorization: &mut CallAuthorization<'_>,
     request: &Request,
     parse: impl Fn(&HttpResponse) -> Result<T>,
     wait_times: &WaitTimes,
@@ -105,20 +68,21 @@ async fn send_with_retries<T>(
         let sent_at = boot_nanos();
         let span = transport.span(request, number);
         let sent = SentHeaders::new();
-        let mut attempt = Attempt { transport, state: &state, request, span, wait_times, sent };
-        let outcome = attempt.send(authorization).await;
+        let mut attempt =
+            Attempt { transport, authorization, state: &state, request, span, wait_times, sent };
+        let outcome = attempt.send().await;
         let parsed = outcome.as_ref().map_err(Clone::clone).and_then(|it| it.parse(&parse));
         let error = match parsed {
             Ok(value) => {
-                attempt.record(authorization, &outcome)?;
+                attempt.record(&outcome)?;
                 state.throttle.accepted(&request.label);
                 retries.succeeded();
                 return Ok(value);
             }
             Err(error) => {
-                let redactor = attempt.redactor(authorization, outcome.as_ref().ok());
+                let redactor = attempt.redactor(outcome.as_ref().ok());
                 let error = error.redacted(&redactor);
-                advised(error, authorization, request).with_endpoint(&request.label)
+                advised(error, attempt.authorization, request).with_endpoint(&request.label)
             }
         };
         if is_throttled(&error) {
@@ -134,10 +98,10 @@ async fn send_with_retries<T>(
             sleep(transport, wait).await;
             continue;
         }
-        if authorization.recover(&error).await? {
+        if attempt.authorization.recover(&error).await? {
             continue;
         }
-        attempt.record(authorization, &outcome)?;
+        attempt.record(&outcome)?;
         let reason = || error.kind.summary();
         match retries.retry(request, &error) {
             Decision::Retry(wait) => {
@@ -154,8 +118,9 @@ async fn send_with_retries<T>(
 }
 
 /// One attempt of a call.
-struct Attempt<'a> {
+struct Attempt<'a, 'b> {
     transport: &'a Transport,
+    authorization: &'a mut CallAuthorization<'b>,
     state: &'a ProcessState,
     request: &'a Request,
     span: Option<RequestSpan>,
@@ -164,8 +129,8 @@ struct Attempt<'a> {
     sent: SentHeaders,
 }
 
-impl Attempt<'_> {
-    async fn send(&mut self, authorization: &impl Authorization) -> Result<Received, Unredacted> {
+impl Attempt<'_, '_> {
+    async fn send(&mut self) -> Result<Received, Unredacted> {
         self.transport.check_open()?;
         let cassette = self.transport.options().cassette.as_ref();
         if let Some(response) = cassette.and_then(|cassette| cassette.response(self.request)) {
@@ -180,19 +145,19 @@ impl Attempt<'_> {
             if let Some((span, before)) = span {
                 span.waited(limit().saturating_sub(before));
             }
-            self.sent = authorization.headers(self.request)?;
+            self.sent = self.authorization.headers(self.request)?;
             self.transport.exchange(self.state, self.request, added, &self.sent).await
         };
         if let Some(span) = &self.span {
-            let shown = match &outcome {
-                Ok(received) => Ok(received.status()),
-                Err(error) => {
-                    let text = error.shown(&self.redactor(authorization, None));
-                    Err((text, error.exception_class()))
-                }
+            let kind = match &outcome {
+                Ok(received) => EventKind::Responded { status: received.status(), duration },
+                Err(error) => EventKind::Failed {
+                    error: error.shown(&self.redactor(None)),
+                    class: error.exception_class().name(),
+                    duration,
+                },
             };
-            let emitted = span.emit_outcome(shown, duration);
-            self.wait_times.measure(WaitReason::Hooks, emitted).await;
+            self.wait_times.measure(WaitReason::Hooks, span.emit(kind)).await;
         }
         outcome
     }
@@ -205,24 +170,16 @@ impl Attempt<'_> {
     }
 
     /// Redacts the secrets that this attempt has sent and received.
-    fn redactor(
-        &self,
-        authorization: &impl Authorization,
-        received: Option<&Received>,
-    ) -> Redactor {
+    fn redactor(&self, received: Option<&Received>) -> Redactor {
         let proxy = self.transport.options().connect.proxy.as_deref();
-        redactor(authorization.secrets(), self.request, proxy, &self.sent, received)
+        redactor(self.authorization.secrets(), self.request, proxy, &self.sent, received)
     }
 
     /// Records an exchange, if there is a recorder. Not one that was repeated with a fresh token or
     /// signature: a replay has neither.
-    fn record(
-        &self,
-        authorization: &impl Authorization,
-        outcome: &Result<Received, Unredacted>,
-    ) -> Result<()> {
+    fn record(&self, outcome: &Result<Received, Unredacted>) -> Result<()> {
         let Some(cassette) = &self.transport.options().cassette else { return Ok(()) };
-        let redactor = self.redactor(authorization, outcome.as_ref().ok());
+        let redactor = self.redactor(outcome.as_ref().ok());
         cassette
             .record(self.transport.base().as_str(), self.request, outcome, &redactor)
             .map_err(|error| error.with_endpoint(&self.request.label))
@@ -257,7 +214,7 @@ async fn sleep(transport: &Transport, wait: Duration) {
 }
 
 /// The error with what the request shows about its cause.
-fn advised(error: Error, authorization: &impl Authorization, request: &Request) -> Error {
+fn advised(error: Error, authorization: &CallAuthorization<'_>, request: &Request) -> Error {
     let Some(class) = error.api_failure().map(|api_failure| api_failure.class) else {
         return error;
     };

@@ -6,7 +6,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{HashMap, VecDeque},
     fs::{self, File, OpenOptions},
     io::{self, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
@@ -14,7 +14,6 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use url::form_urlencoded;
 
 use super::{
     HttpResponse, Request,
@@ -47,10 +46,6 @@ pub struct Recorder {
 struct Recording {
     /// None once it is closed.
     file: Option<File>,
-    /// The bytes of its complete lines.
-    length: u64,
-    /// True if a line that could not be written may have begun: it is removed before the next one.
-    is_broken: bool,
     /// The service whose traffic is recorded, once the header that names it is written.
     base_url: Option<String>,
 }
@@ -68,19 +63,12 @@ pub struct Replay {
 struct Remaining {
     responses: HashMap<Vec<u8>, VecDeque<Recorded>>,
     /// The times by the call whose range they end; those of none are a caller's own readings.
-    times: HashMap<Option<String>, VecDeque<Reading>>,
+    times: HashMap<Option<String>, VecDeque<i64>>,
 }
 
 const VERSION: u32 = 1;
 /// The beginning of a cassette.
 const HEADER_START: &[u8] = b"{\"header\":";
-
-#[derive(Debug, Clone)]
-struct Reading {
-    micros: i64,
-    /// True if an exchange follows before the next reading of its call.
-    has_exchange: bool,
-}
 
 /// One line of a cassette: exactly one of these members.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -170,8 +158,7 @@ impl Recorder {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(path).map_err(|error| at(path, &error))?;
-        let recording =
-            Mutex::new(Recording { file: Some(file), length: 0, is_broken: false, base_url: None });
+        let recording = Mutex::new(Recording { file: Some(file), base_url: None });
         Ok(Recorder { path: path.to_owned(), recording })
     }
 
@@ -195,12 +182,7 @@ impl Recorder {
             add_line(&mut text, &Line { header: Some(header), ..Line::default() })?;
         }
         add_line(&mut text, &line)?;
-        recording.append(text.as_bytes()).map_err(|error| at(&self.path, &error))?.ok_or_else(
-            || {
-                let path = self.path.display();
-                Error::config(format!("the recorder of {path} is closed; create a new one"))
-            },
-        )?;
+        recording.append(text.as_bytes()).map_err(|error| at(&self.path, &error))?;
         recording.base_url = Some(base_url.to_owned());
         Ok(())
     }
@@ -208,22 +190,16 @@ impl Recorder {
 
 impl Recording {
     /// Adds whole lines, or nothing: what a full disk has taken of one would make the file unreadable.
-    /// None if it is closed.
-    fn append(&mut self, lines: &[u8]) -> io::Result<Option<()>> {
-        let Some(file) = &mut self.file else { return Ok(None) };
-        if self.is_broken {
-            file.set_len(self.length)?;
-            file.seek(SeekFrom::Start(self.length))?;
-            self.is_broken = false;
-        }
+    fn append(&mut self, lines: &[u8]) -> io::Result<()> {
+        let closed = || io::Error::other("the recorder is closed; create a new one");
+        let file = self.file.as_mut().ok_or_else(closed)?;
+        let end = file.stream_position()?;
         if let Err(error) = file.write_all(lines) {
-            // Tried now for readers of the file, and else again before the next line.
-            self.is_broken = true;
-            let _ = file.set_len(self.length);
+            file.set_len(end)?;
+            file.seek(SeekFrom::Start(end))?;
             return Err(error);
         }
-        self.length += lines.len() as u64;
-        Ok(Some(()))
+        Ok(())
     }
 }
 
@@ -232,8 +208,7 @@ impl Replay {
     pub fn open(path: &Path) -> Result<Self> {
         let read = || check_regular(path).and_then(|()| fs::read(path));
         let content = read().map_err(|error| at(path, &error))?;
-        let (mut base_url, mut remaining, mut range_ends) =
-            (None, Remaining::default(), HashSet::new());
+        let (mut base_url, mut remaining) = (None, Remaining::default());
         // The last line of a recording that was interrupted has no end, or ends within a character.
         let lines = without_mark(&content).split_inclusive(|byte| *byte == b'\n');
         for (number, line) in lines.enumerate() {
@@ -258,20 +233,13 @@ impl Replay {
                 None => {}
             }
             if let Some(Now { call, micros }) = line.now {
-                let reading = Reading { micros, has_exchange: false };
-                remaining.times.entry(call).or_default().push_back(reading);
+                remaining.times.entry(call).or_default().push_back(micros);
             }
             if let Some(Exchange { method, path, query, body, response }) = line.exchange {
-                let values = form_urlencoded::parse(query.as_bytes());
-                range_ends.extend(values.filter_map(|(_, value)| value.parse::<i64>().ok()));
-                if let Some(reading) = remaining.times.get_mut(&None).and_then(VecDeque::back_mut) {
-                    reading.has_exchange = true;
-                }
                 let key = key(&method, &path, &query, &body.bytes());
                 remaining.responses.entry(key).or_default().push_back(response);
             }
         }
-        remaining.forget_interrupted(&range_ends);
         // A recorder that was not used leaves an empty file, an interrupted one a part of its header.
         let is_part = content.starts_with(HEADER_START) || HEADER_START.starts_with(&content);
         if base_url.is_none() && !is_part {
@@ -303,22 +271,7 @@ impl Replay {
 
     fn now(&self, call: &Option<String>) -> Option<i64> {
         let mut remaining = self.remaining.lock().unwrap_or_else(PoisonError::into_inner);
-        next(remaining.times.get_mut(call)?).map(|reading| reading.micros)
-    }
-}
-
-impl Remaining {
-    /// Forgets the times of calls that were interrupted before their first request was recorded: the
-    /// next call with the same arguments must not be replayed with them.
-    fn forget_interrupted(&mut self, range_ends: &HashSet<i64>) {
-        for (call, times) in &mut self.times {
-            let is_recorded = |reading: &Reading| {
-                range_ends.contains(&reading.micros) || call.is_none() && reading.has_exchange
-            };
-            if times.iter().any(is_recorded) {
-                times.retain(is_recorded);
-            }
-        }
+        next(remaining.times.get_mut(call)?)
     }
 }
 

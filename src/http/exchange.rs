@@ -2,6 +2,7 @@
 //! before it is redacted: an error is an [`Unredacted`], and a response is only parsed.
 
 use ::http::HeaderValue;
+use percent_encoding::percent_decode_str;
 use url::{Url, form_urlencoded};
 use zeroize::Zeroizing;
 
@@ -107,10 +108,7 @@ fn proxy_secrets(proxy: &str) -> Vec<Zeroizing<String>> {
 
 /// A part of a URL without its percent-encoding.
 fn decoded(part: &str) -> Zeroizing<String> {
-    // A plus is not a space here.
-    let part = Zeroizing::new(part.replace('+', "%2B"));
-    let decoded = form_urlencoded::parse(part.as_bytes()).next();
-    Zeroizing::new(decoded.map_or_else(String::new, |(text, _)| text.into_owned()))
+    Zeroizing::new(percent_decode_str(part).decode_utf8_lossy().into_owned())
 }
 
 #[cfg(test)]

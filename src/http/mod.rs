@@ -30,7 +30,7 @@ mod transport;
 mod wait_times;
 
 pub use authorized_transport::{AuthorizedTransport, redactor_of_all_clients};
-pub use base_url::{BaseUrl, check_address};
+pub use base_url::{BaseUrl, check_address, is_loopback};
 pub use blocking_pool::PoolSlot;
 pub use body::Body;
 pub use cassette::{Cassette, Recorder, Replay};

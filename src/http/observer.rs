@@ -18,7 +18,7 @@ use url::Position;
 
 use super::Request;
 use crate::{
-    error::{ExceptionClass, Shown},
+    error::Shown,
     os::process::{Caller, origin},
 };
 
@@ -185,19 +185,6 @@ impl RequestSpan {
             _ => {}
         }
         self.observer.observe(self.event(kind)).await
-    }
-
-    /// Emits how the attempt ended, by a status or an error, and how long it took.
-    pub async fn emit_outcome(
-        &self,
-        outcome: Result<u16, (Shown, ExceptionClass)>,
-        duration: Duration,
-    ) {
-        self.emit(match outcome {
-            Ok(status) => EventKind::Responded { status, duration },
-            Err((error, class)) => EventKind::Failed { error, class: class.name(), duration },
-        })
-        .await;
     }
 
     fn event(&self, kind: EventKind) -> Event {

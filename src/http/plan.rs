@@ -134,20 +134,15 @@ impl RequestPlan {
                 (ParameterLocation::Form, value) => {
                     form.0.push((name, Zeroizing::new(value.into_text())));
                 }
-                (ParameterLocation::Body, EncodedValue::Text(text)) => {
-                    members.push((name, json_member(&text)?));
-                }
-                (ParameterLocation::Body, EncodedValue::Secret(text)) => {
-                    members.push((name, json_member(&*text.0)?));
-                }
-                (ParameterLocation::Body, EncodedValue::Texts(texts)) => {
-                    members.push((name, json_member(&texts)?));
-                }
-                (ParameterLocation::Body, EncodedValue::Integer(number)) => {
-                    members.push((name, json_member(&number)?));
-                }
-                (ParameterLocation::Body, EncodedValue::Json(text)) => {
-                    members.push((name, json_text(text)?));
+                (ParameterLocation::Body, value) => {
+                    let member = match value {
+                        EncodedValue::Text(text) => json_member(&text)?,
+                        EncodedValue::Secret(text) => json_member(&*text.0)?,
+                        EncodedValue::Texts(texts) => json_member(&texts)?,
+                        EncodedValue::Integer(number) => json_member(&number)?,
+                        EncodedValue::Json(text) => json_text(text)?,
+                    };
+                    members.push((name, member));
                 }
             }
         }

@@ -9,8 +9,8 @@ use std::{
 
 use tokio::time::Instant;
 
-/// A reason why a call may wait before its requests are sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A reason why a call may wait before its requests are sent, in the order of `EXPLAINED`.
+#[derive(Debug, Clone, Copy)]
 pub enum WaitReason {
     Hooks,
     RateLimit,
@@ -19,17 +19,18 @@ pub enum WaitReason {
     Token,
 }
 
-const ALL: [WaitReason; 5] = [
-    WaitReason::Hooks,
-    WaitReason::RateLimit,
-    WaitReason::Connection,
-    WaitReason::Throttle,
-    WaitReason::Token,
+/// What a call did for each reason, and what helps.
+const EXPLAINED: [(&str, &str); 5] = [
+    ("in the hooks on_request and on_response", "make them return sooner"),
+    ("waiting for rate_limit", "raise it, or call less often"),
+    ("waiting for one of max_connections connections", "raise it, or make fewer concurrent calls"),
+    ("waiting because the service throttles this path", "call it less often"),
+    ("waiting for an access token", "check the token store and its locks"),
 ];
 
 /// The time that one call has waited for each.
 #[derive(Debug, Default)]
-pub struct WaitTimes(Mutex<[Duration; ALL.len()]>);
+pub struct WaitTimes(Mutex<[Duration; EXPLAINED.len()]>);
 
 /// Adds its lifetime to a total, even if the measured future is dropped before its end.
 struct Timer<'a> {
@@ -48,19 +49,17 @@ impl WaitTimes {
     /// The time that a call has waited for this so far.
     pub fn spent(&self, reason: WaitReason) -> Duration {
         let spent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = ALL.into_iter().zip(*spent).find(|(other, _)| *other == reason);
-        found.map_or(Duration::ZERO, |(_, spent)| spent)
+        spent.get(reason as usize).copied().unwrap_or_default()
     }
 
     /// The reason why a call did not end within its total deadline.
     pub fn timeout_message(&self, deadline: Duration) -> String {
         let total = deadline.as_secs_f64();
         let spent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let longest = ALL.into_iter().zip(*spent).max_by_key(|(_, spent)| *spent);
+        let longest = EXPLAINED.iter().zip(*spent).max_by_key(|(_, spent)| *spent);
         // Less than a quarter is not what took the time.
         match longest.filter(|(_, spent)| *spent * 4 >= deadline) {
-            Some((reason, spent)) => {
-                let (cause, remedy) = reason.explain();
+            Some(((cause, remedy), spent)) => {
                 let spent = spent.as_secs_f64();
                 format!(
                     "the call did not finish within {total:.1} s, of which {spent:.1} s were spent \
@@ -75,35 +74,12 @@ impl WaitTimes {
     }
 }
 
-impl WaitReason {
-    const fn explain(self) -> (&'static str, &'static str) {
-        match self {
-            WaitReason::Hooks => {
-                ("in the hooks on_request and on_response", "make them return sooner")
-            }
-            WaitReason::RateLimit => ("waiting for rate_limit", "raise it, or call less often"),
-            WaitReason::Connection => (
-                "waiting for one of max_connections connections",
-                "raise it, or make fewer concurrent calls",
-            ),
-            WaitReason::Throttle => {
-                ("waiting because the service throttles this path", "call it less often")
-            }
-            WaitReason::Token => {
-                ("waiting for an access token", "check the token store and its locks")
-            }
-        }
-    }
-}
-
 impl Drop for Timer<'_> {
     fn drop(&mut self) {
         let spent = self.since.elapsed();
         let mut all = self.times.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for (reason, total) in ALL.into_iter().zip(all.iter_mut()) {
-            if reason == self.reason {
-                *total += spent;
-            }
+        if let Some(total) = all.get_mut(self.reason as usize) {
+            *total += spent;
         }
     }
 }

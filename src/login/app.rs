@@ -17,7 +17,7 @@ use super::{
 use crate::{
     auth::{Attempt, OAuth, SharedStore, TokenSet, check_client_secret},
     error::{Error, ErrorKind, Login, Result},
-    http::{BaseUrl, Transport, TransportOptions},
+    http::Transport,
     os::process::PerProcess,
 };
 
@@ -35,20 +35,6 @@ type UsedStates = VecDeque<[u8; 32]>;
 
 const USED_STATES_MAX: usize = 4_096;
 
-/// The options that identify an application.
-pub struct AppOptions {
-    /// The id from its registration.
-    pub client_id: String,
-    /// The secret of a confidential client.
-    pub client_secret: Option<Zeroizing<String>>,
-    /// The URL that users return to, as it is registered.
-    pub redirect_uri: String,
-    /// The store in which to save the tokens.
-    pub store: SharedStore,
-    /// The options for sending requests.
-    pub transport: TransportOptions,
-}
-
 /// A login that begins: the page to send the user to, and what to keep for the callback.
 pub struct AuthorizationRequest {
     /// The page on which the user logs in and consents.
@@ -59,15 +45,19 @@ pub struct AuthorizationRequest {
 
 impl App {
     /// Checks the options. Sends nothing.
-    pub fn new(base: BaseUrl, options: AppOptions) -> Result<Self> {
-        let AppOptions { client_id, client_secret, redirect_uri, store, transport } = options;
+    pub fn new(
+        transport: Transport,
+        client_id: String,
+        client_secret: Option<Zeroizing<String>>,
+        redirect_uri: String,
+        store: SharedStore,
+    ) -> Result<Self> {
         if client_id.is_empty() || client_id.chars().any(char::is_control) {
             let expected = "a non-empty string without control characters";
             return Err(Error::argument("client_id", "not valid", expected));
         }
         check_client_secret(client_secret.as_ref().map(|secret| secret.as_str()))?;
         check_redirect_uri("redirect_uri", &redirect_uri)?;
-        let transport = Transport::new(base, transport)?;
         let login = Login::OfUser;
         let grant = CodeGrant { transport, client_id, client_secret, redirect_uri, login };
         Ok(App { grant, store, used: PerProcess::new() })
@@ -163,12 +153,5 @@ impl App {
         Ok(())
     }
 }
-
-boardlot_service::shown_as!(
-    AppOptions,
-    |this| "AppOptions({}, {})",
-    this.client_id,
-    this.redirect_uri
-);
 
 boardlot_service::shown_as!(AuthorizationRequest, "AuthorizationRequest(...)");

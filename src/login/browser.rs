@@ -13,7 +13,9 @@ use std::{
 };
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use url::{Host, Url};
+use url::Url;
+
+use crate::http::is_loopback;
 
 /// Opens a URL in the user's browser. `None` if no graphical browser was found, or if there is no
 /// location for a private file.
@@ -90,12 +92,7 @@ fn page(url: &Url) -> String {
 
 /// Returns true if it is https, or http to a loopback address.
 fn is_safe(url: &Url) -> bool {
-    let loopback = match url.host() {
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        Some(Host::Domain(_)) | None => false,
-    };
-    url.scheme() == "https" || (url.scheme() == "http" && loopback)
+    url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url))
 }
 
 /// A program, and its arguments before the URL.

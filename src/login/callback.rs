@@ -36,22 +36,9 @@ pub enum Verdict {
     Unrelated(&'static str),
 }
 
-/// Its values are secrets.
-impl std::fmt::Debug for Callback {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_list().entries(self.0.iter().map(|(name, _)| name.as_str())).finish()
-    }
-}
+boardlot_service::shown_as!(Callback, "Callback(..)");
 
-impl std::fmt::Debug for Verdict {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str(match self {
-            Verdict::Code(_) => "Code(..)",
-            Verdict::Error { .. } => "Error(..)",
-            Verdict::Unrelated(why) => why,
-        })
-    }
-}
+boardlot_service::shown_as!(Verdict, "Verdict(..)");
 
 impl Callback {
     /// The parameters of a query string.

@@ -1,7 +1,7 @@
 //! The authorization code grant (sections 4.1 and 5.1): the URL of the consent page, and the exchange of
 //! the code for tokens.
 
-use url::{Host, Url};
+use url::Url;
 use zeroize::Zeroizing;
 
 use super::endpoints::send;
@@ -10,7 +10,7 @@ use crate::{
     auth::{Attempt, CHALLENGE_METHOD, TokenResponse, now_ms},
     decode::parse_token_response,
     error::{Error, ErrorKind, Login, Redactor, Result},
-    http::{RequestPlan, Transport},
+    http::{RequestPlan, Transport, is_loopback},
 };
 
 /// A client at its service, and where users return to.
@@ -112,12 +112,7 @@ pub fn check_redirect_uri(name: &str, uri: &str) -> Result<Url> {
     let Ok(url) = Url::parse(uri) else {
         return refuse("an absolute URL such as https://app.example.com/callback");
     };
-    let loopback = match url.host() {
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        Some(Host::Domain(_)) | None => false,
-    };
-    if !(url.scheme() == "https" || (url.scheme() == "http" && loopback)) {
+    if !(url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&url))) {
         return refuse(
             "an https:// URL (http:// is only for a loopback address such as \
              http://127.0.0.1:8000/callback)",

@@ -16,7 +16,7 @@ mod options;
 mod page;
 mod registration;
 
-pub use app::{App, AppOptions, AuthorizationRequest};
+pub use app::{App, AuthorizationRequest};
 pub use browser::{RedirectFile, open_browser};
 pub use callback::{Callback, Verdict};
 pub use code_grant::check_redirect_uri;

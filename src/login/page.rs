@@ -16,22 +16,7 @@ pub enum Page {
     TooLarge,
 }
 
-const STYLE: &str = "\
-:root{color-scheme:light dark;--paper:#f6f7f9;--card:#fff;--ink:#1a2230;--soft:#5b6676;\
---line:#e1e5eb;--good:#0f7b4f;--bad:#b3261e}\
-@media(prefers-color-scheme:dark){:root{--paper:#10141b;--card:#191f29;--ink:#e8ecf2;\
---soft:#9aa6b6;--line:#2a3240;--good:#4cc38a;--bad:#ff8a80}}\
-*{box-sizing:border-box}\
-body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1.5rem;\
-background:var(--paper);color:var(--ink);font:1rem/1.55 system-ui,sans-serif}\
-main{max-width:26rem;width:100%;padding:2.25rem 2rem;background:var(--card);\
-border:1px solid var(--line);border-radius:14px;text-align:center}\
-svg{width:3rem;height:3rem;fill:none;stroke:currentColor;stroke-width:2.25;\
-stroke-linecap:round;stroke-linejoin:round}\
-.good{color:var(--good)}.bad{color:var(--bad)}\
-h1{margin:.9rem 0 .4rem;font-size:1.35rem;line-height:1.25;letter-spacing:-.01em}\
-p{margin:0;color:var(--soft)}\
-small{display:block;margin-top:1.75rem;color:var(--soft);letter-spacing:.02em}";
+const STYLE: &str = include_str!("page.css");
 
 const TICK: &str = "<path d=\"M7.5 12.5l3 3 6-6.5\"/>";
 const CROSS: &str = "<path d=\"M9 9l6 6M15 9l-6 6\"/>";
@@ -94,12 +79,12 @@ impl Page {
         let (title, text) = self.text();
         let (class, mark) = if self == Page::Done { ("good", TICK) } else { ("bad", CROSS) };
         format!(
-            "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
-             <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
-             <title>{title}</title><style>{STYLE}</style></head><body><main>\
-             <svg class=\"{class}\" viewBox=\"0 0 24 24\" aria-hidden=\"true\">\
-             <circle cx=\"12\" cy=\"12\" r=\"10\"/>{mark}</svg>\
-             <h1>{title}</h1><p>{text}</p><small>boardlot</small></main></body></html>"
+            include_str!("page.html"),
+            title = title,
+            style = STYLE,
+            class = class,
+            mark = mark,
+            text = text
         )
     }
 }

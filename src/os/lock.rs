@@ -15,22 +15,24 @@ pub struct FileLock(#[expect(dead_code, reason = "locked as long as it is open")
 
 impl FileLock {
     /// Waits for the lock; `None` if another process still holds it after `max_wait`.
-    /// `interrupt_check` is called between two attempts, and its error ends the wait.
-    pub fn wait<E: From<io::Error>>(
+    /// `is_interrupted` is called between two attempts, and ends the wait by returning true.
+    pub fn wait(
         file: File,
         max_wait: Duration,
-        mut interrupt_check: impl FnMut() -> Result<(), E>,
-    ) -> Result<Option<Self>, E> {
+        mut is_interrupted: impl FnMut() -> bool,
+    ) -> io::Result<Option<Self>> {
         let deadline = Instant::now() + max_wait;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Some(FileLock(file))),
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
-                    interrupt_check()?;
+                    if is_interrupted() {
+                        return Err(io::ErrorKind::Interrupted.into());
+                    }
                     std::thread::sleep(POLL_INTERVAL);
                 }
                 Err(TryLockError::WouldBlock) => return Ok(None),
-                Err(TryLockError::Error(error)) => return Err(error.into()),
+                Err(TryLockError::Error(error)) => return Err(error),
             }
         }
     }

@@ -1,10 +1,9 @@
 //! Changes to the text of `config.toml` that preserve everything else in it, including comments.
 
-use std::path::Path;
+use serde::Serialize;
+use toml_edit::{DocumentMut, Item, Table, TomlError, ser::ValueSerializer};
 
-use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TomlError, Value};
-
-use super::entry::{Profile, ProfileAuth};
+use super::entry::Profile;
 
 const DEFAULT: &str = "default_profile";
 
@@ -45,27 +44,15 @@ pub(super) fn insert(
     let entry = profiles.entry(name).or_insert(Item::Table(Table::new()));
     let entry =
         entry.as_table_like_mut().ok_or_else(|| format!("the profile '{name}' is not a table"))?;
-    entry.insert("base_url", Item::Value(profile.base_url.as_str().into()));
-    for (member, value) in [
-        ("proxy", profile.proxy.as_deref()),
-        ("ca_file", profile.ca_file.as_deref().and_then(Path::to_str)),
-    ] {
-        match value {
-            Some(value) => drop(entry.insert(member, Item::Value(value.into()))),
+    let mut value = profile
+        .serialize(ValueSerializer::new())
+        .map_err(|error| format!("the profile '{name}' cannot be written: {error}"))?;
+    let members = value.as_inline_table_mut().ok_or("a profile is a table")?;
+    for member in ["base_url", "proxy", "ca_file", "auth", "rate_limit", "rate_limit_shared"] {
+        match members.remove(member) {
+            Some(value) => drop(entry.insert(member, Item::Value(value))),
             None => drop(entry.remove(member)),
         }
-    }
-    match auth(&profile.auth) {
-        Some(auth) => drop(entry.insert("auth", Item::Value(auth.into()))),
-        None => drop(entry.remove("auth")),
-    }
-    match profile.rate_limit {
-        Some(rate) => drop(entry.insert("rate_limit", Item::Value(rate.into()))),
-        None => drop(entry.remove("rate_limit")),
-    }
-    match profile.rate_limit_shared {
-        true => drop(entry.insert("rate_limit_shared", Item::Value(true.into()))),
-        false => drop(entry.remove("rate_limit_shared")),
     }
     Ok(())
 }
@@ -91,38 +78,9 @@ pub(super) fn set_default(document: &mut DocumentMut, name: Option<&str>) {
     }
 }
 
-fn auth(auth: &ProfileAuth) -> Option<InlineTable> {
-    let text = |path: &Path| Value::from(path.to_string_lossy().as_ref());
-    let mut table = InlineTable::new();
-    let (file, command) = match auth {
-        ProfileAuth::None => return None,
-        ProfileAuth::ApiKey { key_id, private_key, passphrase_file, passphrase_command } => {
-            table.insert("kind", "api_key".into());
-            table.insert("key_id", key_id.as_str().into());
-            table.insert("private_key", text(private_key));
-            (passphrase_file, passphrase_command)
-        }
-        ProfileAuth::OAuth { client_id, store, passphrase_file, passphrase_command } => {
-            table.insert("kind", "oauth".into());
-            table.insert("client_id", client_id.as_str().into());
-            if let Some(store) = store {
-                table.insert("store", text(store));
-            }
-            (passphrase_file, passphrase_command)
-        }
-    };
-    if let Some(file) = file {
-        table.insert("passphrase_file", text(file));
-    }
-    if let Some(command) = command {
-        table.insert("passphrase_command", command.iter().collect::<Array>().into());
-    }
-    Some(table)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::entry::ProfileAuth, *};
 
     fn login(client_id: &str) -> Profile {
         let auth = ProfileAuth::OAuth {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Deserializer, de::Error as _};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 use crate::{
     error::{Error, Result},
@@ -10,13 +10,13 @@ use crate::{
 };
 
 /// One profile of `config.toml`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// The service.
     pub base_url: String,
     /// The credentials.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "ProfileAuth::is_none")]
     pub auth: ProfileAuth,
     /// The file of custom endpoints; relative to the configuration folder.
     pub endpoints: Option<PathBuf>,
@@ -27,12 +27,12 @@ pub struct Profile {
     /// Requests per second.
     pub rate_limit: Option<f64>,
     /// True if all processes of this user that use the same credentials share that.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rate_limit_shared: bool,
 }
 
 /// The kind of credentials, and where the secret is stored.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ProfileAuth {
     /// None.
@@ -63,6 +63,12 @@ pub enum ProfileAuth {
         #[serde(default, deserialize_with = "command")]
         passphrase_command: Option<Vec<String>>,
     },
+}
+
+impl ProfileAuth {
+    fn is_none(&self) -> bool {
+        matches!(self, ProfileAuth::None)
+    }
 }
 
 impl Profile {
@@ -114,10 +120,19 @@ impl Profile {
 
     /// Returns true if its passphrase is what a command prints.
     pub(super) fn runs_command(&self) -> bool {
+        self.passphrase().1.is_some()
+    }
+
+    /// The file or the command of its passphrase, and whether there is something to open with it.
+    fn passphrase(&self) -> (Option<&Path>, Option<&[String]>, bool) {
         match &self.auth {
-            ProfileAuth::None => false,
-            ProfileAuth::ApiKey { passphrase_command, .. }
-            | ProfileAuth::OAuth { passphrase_command, .. } => passphrase_command.is_some(),
+            ProfileAuth::None => (None, None, false),
+            ProfileAuth::ApiKey { passphrase_file, passphrase_command, .. } => {
+                (passphrase_file.as_deref(), passphrase_command.as_deref(), true)
+            }
+            ProfileAuth::OAuth { store, passphrase_file, passphrase_command, .. } => {
+                (passphrase_file.as_deref(), passphrase_command.as_deref(), store.is_some())
+            }
         }
     }
 
@@ -133,15 +148,7 @@ impl Profile {
 
     /// Checks that a passphrase comes from one source and belongs to an encrypted file.
     fn check_passphrase(&self) -> Result<(), &'static str> {
-        let (file, command, encrypted) = match &self.auth {
-            ProfileAuth::None => return Ok(()),
-            ProfileAuth::ApiKey { passphrase_file, passphrase_command, .. } => {
-                (passphrase_file, passphrase_command, true)
-            }
-            ProfileAuth::OAuth { store, passphrase_file, passphrase_command, .. } => {
-                (passphrase_file, passphrase_command, store.is_some())
-            }
-        };
+        let (file, command, encrypted) = self.passphrase();
         match (file, command) {
             (Some(_), Some(_)) => Err(
                 "passphrase_file and passphrase_command are mutually exclusive; set one of them",

@@ -1,7 +1,6 @@
 //! Changes `config.toml` under a lock, since several processes may do so at once.
 
 use std::{
-    fmt,
     fs::{self, File, Metadata, OpenOptions},
     io::{
         self,
@@ -35,23 +34,11 @@ pub enum ChangeError {
         /// The error of the operating system.
         error: io::Error,
     },
-    /// The caller gave up waiting for the lock.
-    Interrupted,
 }
 
 impl From<Error> for ChangeError {
     fn from(error: Error) -> Self {
         ChangeError::Invalid(error)
-    }
-}
-
-impl fmt::Display for ChangeError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ChangeError::Invalid(error) => error.fmt(out),
-            ChangeError::Io { path, error } => write!(out, "{}: {error}", path.display()),
-            ChangeError::Interrupted => out.write_str("interrupted"),
-        }
     }
 }
 
@@ -65,12 +52,6 @@ pub fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many symbolic links"))
 }
 
-/// The text of `config.toml`, and what could change it when it was read.
-pub struct Config {
-    pub text: String,
-    pub looked_at: LookedAt,
-}
-
 /// The file and its folders, each as it was before the file was read.
 #[derive(Debug, Default)]
 pub struct LookedAt(
@@ -78,36 +59,35 @@ pub struct LookedAt(
     Vec<(PathBuf, Metadata)>,
 );
 
-impl Config {
-    /// Reads the file; `None` if there is none. A path that cannot be inspected first is an error,
-    /// and so is what is not a regular file: a pipe would be waited for.
-    pub fn read(folder: &Path) -> io::Result<Option<Self>> {
-        match Self::open(folder) {
-            Ok((mut file, looked_at)) => {
-                let mut bytes = Vec::new();
-                file.read_to_end(&mut bytes)?;
-                Ok(Some(Config { text: text(&bytes)?, looked_at }))
-            }
-            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(None),
-            Err(error) => Err(error),
+/// The text of `config.toml`, and what could change it when it was read; `None` if there is none. A path
+/// that cannot be inspected first is an error, and so is what is not a regular file: a pipe would be waited
+/// for.
+pub fn read(folder: &Path) -> io::Result<Option<(String, LookedAt)>> {
+    match open(folder) {
+        Ok((mut file, looked_at)) => {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            Ok(Some((text(&bytes)?, looked_at)))
         }
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(None),
+        Err(error) => Err(error),
     }
+}
 
-    fn open(folder: &Path) -> io::Result<(File, LookedAt)> {
-        let path = resolve_links(&folder.join("config.toml"))?;
-        let mut looked_at = Vec::new();
-        for folder in [folder_of(&path), folder] {
-            looked_at.push((folder.to_owned(), fs::metadata(folder)?));
-        }
-        let file = open_without_waiting(&path)?;
-        // Of the file that is read, and not of what is at its path by now.
-        let metadata = file.metadata()?;
-        if !metadata.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
-        }
-        looked_at.insert(0, (path, metadata));
-        Ok((file, LookedAt(looked_at)))
+fn open(folder: &Path) -> io::Result<(File, LookedAt)> {
+    let path = resolve_links(&folder.join("config.toml"))?;
+    let mut looked_at = Vec::new();
+    for folder in [folder_of(&path), folder] {
+        looked_at.push((folder.to_owned(), fs::metadata(folder)?));
     }
+    let file = open_without_waiting(&path)?;
+    // Of the file that is read, and not of what is at its path by now.
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    looked_at.insert(0, (path, metadata));
+    Ok((file, LookedAt(looked_at)))
 }
 
 /// Opens the file itself: a link is not followed, and a pipe does not block.
@@ -177,10 +157,11 @@ fn create_folder(folder: &Path) -> io::Result<()> {
 /// Reads the file, changes its text and replaces the file, under a lock that other processes wait
 /// for. The file keeps its mode and owner, and a link to it remains a link.
 ///
-/// `interrupted` is called while waiting for the lock and ends the wait by returning true.
+/// `interrupted` is called while waiting for the lock and ends the wait, with an error of that kind, by
+/// returning true.
 pub fn change(
     path: &Path,
-    mut interrupted: impl FnMut() -> bool,
+    interrupted: impl FnMut() -> bool,
     change: impl FnOnce(&str) -> Result<String, Error>,
 ) -> Result<(), ChangeError> {
     let path =
@@ -199,17 +180,14 @@ pub fn change(
         .truncate(false)
         .open(&lock)
         .or_else(|error| File::open(&lock).map_err(|_| error));
-    let wait = || if interrupted() { Err(Stopped::Interrupted) } else { Ok(()) };
-    let _lock =
-        match lock.map_err(Stopped::Io).and_then(|lock| FileLock::wait(lock, LOCK_TIMEOUT, wait)) {
-            Ok(Some(lock)) => lock,
-            Ok(None) => {
-                let held = format!("another process has been changing it for {LOCK_TIMEOUT:?}");
-                return Err(failed(io::Error::new(io::ErrorKind::TimedOut, held)));
-            }
-            Err(Stopped::Interrupted) => return Err(ChangeError::Interrupted),
-            Err(Stopped::Io(error)) => return Err(failed(error)),
-        };
+    let _lock = match FileLock::wait(lock.map_err(failed)?, LOCK_TIMEOUT, interrupted) {
+        Ok(Some(lock)) => lock,
+        Ok(None) => {
+            let held = format!("another process has been changing it for {LOCK_TIMEOUT:?}");
+            return Err(failed(io::Error::new(io::ErrorKind::TimedOut, held)));
+        }
+        Err(error) => return Err(failed(error)),
+    };
     let before = match atomic_file::when_not_in_use(&path, || text(&fs::read(&path)?)) {
         Ok(text) => text,
         Err(error) if error.kind() == NotFound => String::new(),
@@ -220,17 +198,6 @@ pub fn change(
         return Ok(());
     }
     atomic_file::replace(&path, text.as_bytes(), |new| create_like(new, &path)).map_err(failed)
-}
-
-enum Stopped {
-    Interrupted,
-    Io(io::Error),
-}
-
-impl From<io::Error> for Stopped {
-    fn from(error: io::Error) -> Self {
-        Stopped::Io(error)
-    }
 }
 
 /// Creates the new file with the mode and the owner of the one that it replaces.
@@ -293,10 +260,10 @@ mod tests {
                 let folder = folder_with_config(&format!("judged-{n}"));
                 let open = fs::Permissions::from_mode(0o777);
                 fs::set_permissions(folder.join(part), open).expect("set");
-                let config = Config::read(&folder).expect("read").expect("a file");
-                assert_eq!(config.text, "# a profile\n");
+                let (text, looked_at) = read(&folder).expect("read").expect("a file");
+                assert_eq!(text, "# a profile\n");
                 change(&folder);
-                let error = config.looked_at.check_only_writer(false).expect_err("refused");
+                let error = looked_at.check_only_writer(false).expect_err("refused");
                 assert!(error.to_string().contains("other users can change it"), "{error}");
                 let _ = fs::remove_dir_all(&folder);
             }

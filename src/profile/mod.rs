@@ -19,15 +19,6 @@ use crate::{
     os::texts::config_folder,
 };
 
-/// The names of the profiles, and the default one.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct ProfileNames {
-    /// All of them, in alphabetical order.
-    pub names: Vec<String>,
-    /// The profile that the command line uses if no service is given.
-    pub default: Option<String>,
-}
-
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConfigFile {
@@ -50,7 +41,9 @@ impl Profile {
     pub fn find(name: &str) -> Result<Option<Self>> {
         check_name(name)?;
         let folder = folder()?;
-        ConfigFile::read(&folder)?.find(&folder, name)
+        let file = ConfigFile::read(&folder)?;
+        let is_there = file.profiles.contains_key(name);
+        if is_there { file.profile(&folder, name).map(Some) } else { Ok(None) }
     }
 
     /// Saves the profile in the user's `config.toml` and returns the file's path. An existing profile is
@@ -70,7 +63,7 @@ impl Profile {
     /// Removes a profile from the user's `config.toml`, and makes none the default if it was that one.
     pub fn remove(name: &str, interrupted: impl FnMut() -> bool) -> Result<PathBuf, ChangeError> {
         let folder = folder()?;
-        ConfigFile::read(&folder)?.check_has(&folder, name)?;
+        ConfigFile::read(&folder)?.take(&folder, name)?;
         change(&folder, interrupted, |document| document::remove(document, name))
     }
 
@@ -81,7 +74,7 @@ impl Profile {
     ) -> Result<PathBuf, ChangeError> {
         let folder = folder()?;
         if let Some(name) = name {
-            ConfigFile::read(&folder)?.check_has(&folder, name)?;
+            ConfigFile::read(&folder)?.take(&folder, name)?;
         }
         change(&folder, interrupted, |document| {
             document::set_default(document, name);
@@ -95,31 +88,22 @@ impl ConfigFile {
     fn read(folder: &Path) -> Result<Self> {
         let path = folder.join("config.toml");
         let at = |what: String| Error::config(format!("profile: {}: {what}", path.display()));
-        let found = file::Config::read(folder).map_err(|error| at(error.to_string()))?;
-        let Some(file::Config { text, looked_at }) = found else { return Ok(Self::default()) };
+        let found = file::read(folder).map_err(|error| at(error.to_string()))?;
+        let Some((text, looked_at)) = found else { return Ok(Self::default()) };
         let config: Self = toml::from_str(&text).map_err(|error| at(error.message().to_owned()))?;
         Ok(ConfigFile { looked_at, ..config })
     }
 
-    fn profile(self, folder: &Path, name: &str) -> Result<Profile> {
-        self.check_has(folder, name)?;
-        match self.find(folder, name)? {
-            Some(profile) => Ok(profile),
-            None => Err(Error::argument("profile", name, "a profile")),
-        }
-    }
-
     /// The profile of that name, unless other users could change it.
-    fn find(mut self, folder: &Path, name: &str) -> Result<Option<Profile>> {
-        let Some(found) = self.profiles.remove(name) else { return Ok(None) };
-        let profile = Profile::of(found, folder, name)?;
+    fn profile(mut self, folder: &Path, name: &str) -> Result<Profile> {
+        let profile = Profile::of(self.take(folder, name)?, folder, name)?;
         self.looked_at.check_only_writer(profile.runs_command())?;
-        Ok(Some(profile))
+        Ok(profile)
     }
 
-    fn check_has(&self, folder: &Path, name: &str) -> Result<()> {
-        if self.profiles.contains_key(name) {
-            return Ok(());
+    fn take(&mut self, folder: &Path, name: &str) -> Result<toml::Value> {
+        if let Some(found) = self.profiles.remove(name) {
+            return Ok(found);
         }
         let known: Vec<&str> = self.profiles.keys().map(String::as_str).collect();
         let path = folder.join("config.toml");
@@ -155,13 +139,11 @@ fn change(
     Ok(path)
 }
 
-/// The names of the profiles in the user's `config.toml`.
-pub fn names() -> Result<ProfileNames> {
+/// The names of the profiles in the user's `config.toml`, in alphabetical order, and the one that the
+/// command line uses if no service is given.
+pub fn names() -> Result<(Vec<String>, Option<String>)> {
     let config = ConfigFile::read(&folder()?)?;
-    Ok(ProfileNames {
-        names: config.profiles.into_keys().collect(),
-        default: config.default_profile,
-    })
+    Ok((config.profiles.into_keys().collect(), config.default_profile))
 }
 
 fn check_name(name: &str) -> Result<()> {

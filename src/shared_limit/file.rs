@@ -3,8 +3,8 @@
 
 use std::{
     fs::{File, TryLockError},
-    io,
-    path::{Path, PathBuf},
+    io::{self, Read, Seek, Write},
+    path::PathBuf,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -152,18 +152,20 @@ impl FileStorage {
     }
 }
 
-fn change_locked(file: &File, change: Change, allowance: Allowance) -> io::Result<Reserved> {
+fn change_locked(mut file: &File, change: Change, allowance: Allowance) -> io::Result<Reserved> {
     let now = boot_clock::now();
     let mut state = read_state(file, now)?;
     let send_at = state.apply(change, allowance, now);
-    write_at(file, &state.encode(), 0)?;
+    file.rewind()?;
+    file.write_all(&state.encode())?;
     Ok(Reserved { send_at, held_until: state.held_until })
 }
 
 /// Reads the state from the file, of whatever length it is.
-fn read_state(file: &File, now: u64) -> io::Result<State> {
-    let mut content = [0; LENGTH];
-    read_at(file, &mut content, 0)?;
+fn read_state(mut file: &File, now: u64) -> io::Result<State> {
+    let mut content = Vec::with_capacity(LENGTH);
+    file.rewind()?;
+    file.take(LENGTH as u64).read_to_end(&mut content)?;
     Ok(State::decode(&content, now))
 }
 
@@ -178,34 +180,7 @@ impl Storage for FileStorage {
         self.with_file(|file| Ok((read_state(file, now)?, now))).ok()
     }
 
-    fn place(&self) -> Option<&Path> {
-        Some(&self.path)
+    fn users(&self) -> &'static str {
+        "all processes of this user on this machine"
     }
-}
-
-/// Reads what there is of it; the rest stays as it was.
-fn read_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
-    while !buffer.is_empty() {
-        #[cfg(unix)]
-        let read = std::os::unix::fs::FileExt::read_at(file, buffer, offset);
-        #[cfg(windows)]
-        let read = std::os::windows::fs::FileExt::seek_read(file, buffer, offset);
-        match read {
-            Ok(0) => return Ok(()),
-            Ok(length) => {
-                buffer = buffer.get_mut(length..).unwrap_or_default();
-                offset += length as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-fn write_at(file: &File, content: &[u8], offset: u64) -> io::Result<()> {
-    #[cfg(unix)]
-    return std::os::unix::fs::FileExt::write_all_at(file, content, offset);
-    #[cfg(windows)]
-    return std::os::windows::fs::FileExt::seek_write(file, content, offset).map(drop);
 }

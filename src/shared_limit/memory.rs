@@ -35,6 +35,10 @@ impl Storage for MemoryStorage {
         })))
     }
 
+    fn users(&self) -> &'static str {
+        "the clients of this process that were given it"
+    }
+
     fn known(&self) -> Option<(State, u64)> {
         self.with_state(|state, now| (*state, now)).ok()
     }

@@ -8,7 +8,6 @@ mod state;
 mod storage;
 
 use std::{
-    path::Path,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -94,9 +93,9 @@ impl SharedLimit {
         self.name.as_deref()
     }
 
-    /// The file by which processes share it.
-    pub fn place(&self) -> Option<&Path> {
-        self.storage.place()
+    /// Who shares it, for people.
+    pub fn users(&self) -> &'static str {
+        self.storage.users()
     }
 
     /// Waits until a request may be sent.

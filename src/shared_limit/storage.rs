@@ -1,6 +1,6 @@
 //! Storage for the state of a limit, so that all who share it read and change the same.
 
-use std::{fmt, path::Path};
+use std::fmt;
 
 use futures_util::future::BoxFuture;
 
@@ -15,10 +15,8 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// The state known without waiting, and the current time of its clock.
     fn known(&self) -> Option<(State, u64)>;
 
-    /// The file.
-    fn place(&self) -> Option<&Path> {
-        None
-    }
+    /// Who shares it, for people.
+    fn users(&self) -> &'static str;
 }
 
 /// A reserved time, by the boot clock of this machine, and until when nothing is sent.

@@ -10,7 +10,7 @@ use std::{
 
 use super::{Secret, store_error};
 use crate::{
-    error::{Error, Result},
+    error::Result,
     os::atomic_file::{self, folder_of},
     os::lock::FileLock,
 };
@@ -82,28 +82,20 @@ impl Lock {
     ) -> Result<Self> {
         let file = open_private(path)?;
         let remedy = "make the folder writable by your user, or choose another path";
-        match FileLock::wait(file, max_wait, || interrupt_check().map_err(Failure::Cancelled)) {
-            Ok(Some(lock)) => Ok(Lock(lock)),
-            Ok(None) => Err(store_error(
+        let mut interrupt = Ok(());
+        let locked = FileLock::wait(file, max_wait, || {
+            interrupt = interrupt_check();
+            interrupt.is_err()
+        });
+        interrupt?;
+        match locked.map_err(|error| refused(path, &error, remedy))? {
+            Some(lock) => Ok(Lock(lock)),
+            None => Err(store_error(
                 path,
                 format!("another process has held its lock for {} s", max_wait.as_secs()),
                 "end that process, or call again",
             )),
-            Err(Failure::Cancelled(error)) => Err(error),
-            Err(Failure::Io(error)) => Err(refused(path, &error, remedy)),
         }
-    }
-}
-
-/// Reasons why there is no lock.
-enum Failure {
-    Cancelled(Error),
-    Io(io::Error),
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Failure::Io(error)
     }
 }
 

@@ -1,7 +1,6 @@
 //! The keys of a store, and which lock file guards which key.
 
-use std::fmt::Write;
-
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sha2::{Digest, Sha256};
 
 const REFUSED: &str = " %refused";
@@ -44,18 +43,10 @@ pub fn lock_slot(key: &str) -> String {
 
 /// Encodes what would make two keys the same or break a line. Different texts stay different.
 fn one_word(text: &str) -> String {
-    let mut word = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c == '%' || c.is_whitespace() || c.is_control() {
-            let mut bytes = [0; 4];
-            for byte in c.encode_utf8(&mut bytes).bytes() {
-                let _ = write!(word, "%{byte:02X}");
-            }
-        } else {
-            word.push(c);
-        }
-    }
-    word
+    let is_odd = |c: char| c == '%' || c.is_whitespace() || c.is_control();
+    let encoded =
+        |c: char| utf8_percent_encode(c.encode_utf8(&mut [0; 4]), NON_ALPHANUMERIC).to_string();
+    text.chars().map(|c| if is_odd(c) { encoded(c) } else { c.to_string() }).collect()
 }
 
 #[cfg(test)]

@@ -15,5 +15,5 @@ pub use batch_builder::BatchBuilder;
 pub use columns::Columns;
 #[cfg(feature = "python")]
 pub(crate) use errors::type_mismatch;
-pub use options::{ColumnOptions, Decimals, InvalidValues, Strings, UndeclaredTypes};
+pub use options::{ColumnOptions, Decimals, InvalidValues, Strings};
 pub use stream_columns::StreamColumns;

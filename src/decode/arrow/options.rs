@@ -9,18 +9,9 @@ pub struct ColumnOptions {
     pub invalid: InvalidValues,
     /// The layout of text columns.
     pub strings: Strings,
-    /// The types of the columns of undeclared fields.
-    pub undeclared: UndeclaredTypes,
-}
-
-/// The types of the columns of undeclared fields.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum UndeclaredTypes {
-    /// Each field has one that fits all its values.
-    #[default]
-    Inferred,
-    /// Text, whatever the values are: for batches of a stream whose later values are not known.
-    Text,
+    /// True if undeclared fields are text, whatever their values are: for batches of a stream whose later
+    /// values are not known. Otherwise each has a type that fits all its values.
+    pub undeclared_as_text: bool,
 }
 
 /// The type of decimal columns.

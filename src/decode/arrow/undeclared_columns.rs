@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use super::{
     errors::too_sparse,
     field_columns::{Column, FieldColumns},
-    options::{ColumnOptions, UndeclaredTypes},
+    options::ColumnOptions,
     scalar_builder::Capacity,
     undeclared::{FieldValues, infer_kind},
 };
@@ -46,10 +46,7 @@ pub(super) fn add_undeclared_columns(
             let values = parts.filter_map(|(part, index)| part.undeclared.get((*index)?));
             values.flat_map(FieldValues::iter).filter_map(|(_, json)| json)
         };
-        let kind = match options.undeclared {
-            UndeclaredTypes::Inferred => infer_kind(values),
-            UndeclaredTypes::Text => Kind::Text,
-        };
+        let kind = if options.undeclared_as_text { Kind::Text } else { infer_kind(values) };
         let name = field_name(key_name, &name);
         for (part, index) in parts.iter_mut().zip(&indices) {
             // Frees the values of each field once it has its column.

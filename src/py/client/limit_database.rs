@@ -79,6 +79,10 @@ impl Storage for DatabaseStorage {
         Box::pin(async move { callback_pool::run(move || shared.change(change, allowance)).await? })
     }
 
+    fn users(&self) -> &'static str {
+        "all processes that use its database"
+    }
+
     fn known(&self) -> Option<(State, u64)> {
         let known = (*lock(&self.0.known))?;
         Some((known.state, boot_nanos().saturating_sub(known.received).saturating_add(known.now)))

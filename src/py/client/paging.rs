@@ -18,7 +18,8 @@ use crate::{
 ///
 /// >>> bl.DateRange(next="extra.next_time", unique="time")
 /// DateRange('end', next='extra.next_time', unique='time')
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, eq, hash, module = "boardlot._core")]
+#[derive(PartialEq, Eq, Hash)]
 pub struct DateRange(pub crate::api::DateRange);
 
 #[gated]
@@ -35,28 +36,13 @@ impl DateRange {
         before: Option<&Bound<'_, PyAny>>,
         unique: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let end = optional_text("end", end)?.unwrap_or_else(|| "end".to_owned());
-        let next = optional_text("next", next)?;
-        let before = optional_text("before", before)?;
-        let unique = optional_text("unique", unique)?;
-        let given = [Some(&end), next.as_ref(), before.as_ref(), unique.as_ref()];
-        if given.into_iter().flatten().any(String::is_empty) {
-            let text = "a DateRange has an empty name; expected the name of a parameter or field";
-            return Err(raise(py, Error::config(text)));
-        }
-        let range = crate::api::DateRange::declared(Some(end), next, before, unique);
-        let text = "DateRange takes exactly one of next and before";
-        range.map(DateRange).ok_or_else(|| raise(py, Error::config(text)))
-    }
-
-    fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let Ok(other) = other.cast::<DateRange>() else { return Ok(py.NotImplemented()) };
-        let is_equal = self.0 == other.get().0;
-        Ok(is_equal.into_pyobject(py)?.to_owned().into_any().unbind())
-    }
-
-    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
-        PyString::new(py, &self.__repr__()).hash()
+        let range = crate::api::DateRange::declared(
+            optional_text("end", end)?,
+            optional_text("next", next)?,
+            optional_text("before", before)?,
+            optional_text("unique", unique)?,
+        );
+        range.map(DateRange).map_err(|what| raise(py, Error::config(format!("DateRange {what}"))))
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {

@@ -180,21 +180,14 @@ pub fn description(rate: Option<&ClientRate>) -> Option<String> {
         ClientRate::Own(rate) => format!("{rate} requests per second of this client"),
         ClientRate::Shared(limit) => {
             let Allowance { rate, burst } = limit.allowance();
-            let who = match (limit.name(), limit.place()) {
-                (None, _) => "the clients of this process that were given it".to_owned(),
-                (Some(name), Some(_)) => {
-                    format!("all processes of this user on this machine (name '{name}')")
-                }
-                (Some(name), None) => {
-                    format!("all processes that use its database (name '{name}')")
-                }
-            };
+            let (who, name) = (limit.users(), limit.name());
+            let name = name.map_or(String::new(), |name| format!(" (name '{name}')"));
             let burst = if burst == 1 { String::new() } else { format!(", up to {burst} at once") };
             let usage = match limit.usage() {
                 Some(usage) => shown(&usage),
                 None => "how much is free is not known before the first request".to_owned(),
             };
-            format!("{rate} requests per second{burst}, shared by {who}; {usage}")
+            format!("{rate} requests per second{burst}, shared by {who}{name}; {usage}")
         }
     })
 }

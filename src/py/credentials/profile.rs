@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use pyo3::exceptions::{PyInterruptedError, PyKeyError};
+use pyo3::exceptions::PyKeyError;
 
 use crate::py::prelude::*;
 use crate::{
@@ -53,8 +53,7 @@ pub fn set_default_profile(
 #[gated]
 #[pyo3(name = "_profiles")]
 pub fn profile_names(py: Python<'_>) -> PyResult<(Vec<String>, Option<String>)> {
-    let found = profile::names().or_raise(py)?;
-    Ok((found.names, found.default))
+    profile::names().or_raise(py)
 }
 
 /// Changes the file; a signal ends the wait for another process that is changing it.
@@ -75,9 +74,6 @@ fn change(
         (Ok(path), None) => Ok(path),
         (Err(ChangeError::Invalid(error)), None) => Err(raise(py, error)),
         (Err(ChangeError::Io { path, error }), None) => Err(os_error(py, &path, &error)),
-        (Err(error @ ChangeError::Interrupted), None) => {
-            Err(PyInterruptedError::new_err(error.to_string()))
-        }
     }
 }
 

@@ -12,54 +12,30 @@ use crate::{
     py::interpreter::{caller_context::CallerContext, fork_safe_cell::ForkSafeOnce},
 };
 
-/// The loggers, each of which logs at one level.
-#[derive(Clone, Copy)]
-enum Logger {
-    Http,
-    Retry,
-    Auth,
+/// A logger, which logs at one level.
+struct Logger {
+    name: &'static str,
+    level: u8,
+    /// Its bit in `ENABLED`.
+    bit: u8,
+    logger: ForkSafeOnce<Py<PyAny>>,
 }
 
-const DEBUG: u8 = 10;
-const INFO: u8 = 20;
+static HTTP: Logger = Logger::new("boardlot.http", 10, 1);
+static RETRY: Logger = Logger::new("boardlot.retry", 20, 2);
+static AUTH: Logger = Logger::new("boardlot.auth", 20, 4);
 
 impl Logger {
-    const ALL: [Logger; 3] = [Logger::Http, Logger::Retry, Logger::Auth];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Logger::Http => "boardlot.http",
-            Logger::Retry => "boardlot.retry",
-            Logger::Auth => "boardlot.auth",
-        }
+    const fn new(name: &'static str, level: u8, bit: u8) -> Self {
+        Logger { name, level, bit, logger: ForkSafeOnce::new() }
     }
 
-    const fn level(self) -> u8 {
-        match self {
-            Logger::Http => DEBUG,
-            Logger::Retry | Logger::Auth => INFO,
-        }
-    }
-
-    const fn bit(self) -> u8 {
-        1 << self as u8
-    }
-
-    fn get(self, py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-        static HTTP: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
-        static RETRY: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
-        static AUTH: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
-        let logger = match self {
-            Logger::Http => &HTTP,
-            Logger::Retry => &RETRY,
-            Logger::Auth => &AUTH,
+    fn get<'py>(&'static self, py: Python<'py>) -> PyResult<&'py Bound<'py, PyAny>> {
+        let create = || {
+            let logging = import(py, "logging")?;
+            Ok(logging.invoke_method("getLogger", (self.name,))?.unbind())
         };
-        logger
-            .get_or_try_init(|| {
-                let logging = import(py, "logging")?;
-                Ok(logging.invoke_method("getLogger", (self.name(),))?.unbind())
-            })
-            .map(|logger| logger.bind(py))
+        self.logger.get_or_try_init(create).map(|logger| logger.bind(py))
     }
 }
 
@@ -85,10 +61,10 @@ fn enabled_loggers(py: Python<'_>) -> PyResult<u8> {
         return Ok(0);
     }
     let mut bits = 0;
-    for logger in Logger::ALL {
-        let enabled = logger.get(py)?.invoke_method(intern!(py, "isEnabledFor"), (logger.level(),));
+    for logger in [&HTTP, &RETRY, &AUTH] {
+        let enabled = logger.get(py)?.invoke_method(intern!(py, "isEnabledFor"), (logger.level,));
         if enabled?.is_truthy()? {
-            bits |= logger.bit();
+            bits |= logger.bit;
         }
     }
     Ok(bits)
@@ -105,36 +81,32 @@ pub fn log(py: Python<'_>, context: &CallerContext, event: &Event) -> PyResult<(
         EventKind::Responded { status, duration } => {
             extra.set_item("status", status)?;
             extra.set_item("duration", duration.as_secs_f64())?;
-            (Logger::Http, format!("{method} {path} -> {status} in {}", ms(duration)))
+            (&HTTP, format!("{method} {path} -> {status} in {}", ms(duration)))
         }
         EventKind::Failed { error, duration, .. } => {
             extra.set_item("status", py.None())?;
             extra.set_item("duration", duration.as_secs_f64())?;
-            (
-                Logger::Http,
-                format!("{method} {path} -> no response after {}: {error}", ms(duration)),
-            )
+            (&HTTP, format!("{method} {path} -> no response after {}: {error}", ms(duration)))
         }
         EventKind::Retrying { wait, reason } => {
-            (Logger::Retry, format!("{method} {path}: retrying in {}: {reason}", ms(wait)))
+            (&RETRY, format!("{method} {path}: retrying in {}: {reason}", ms(wait)))
         }
         EventKind::RetryBudgetExhausted { reason } => (
-            Logger::Retry,
+            &RETRY,
             format!("{method} {path}: not retrying, the retry budget is exhausted: {reason}"),
         ),
-        EventKind::Throttled { per_second } => (
-            Logger::Retry,
-            format!("{method} {path}: throttled to {per_second:.1} requests per second"),
-        ),
-        EventKind::ClockCorrected { offset_ms } => {
-            (Logger::Auth, format!("corrected the clock: the service is {offset_ms} ms ahead"))
+        EventKind::Throttled { per_second } => {
+            (&RETRY, format!("{method} {path}: throttled to {per_second:.1} requests per second"))
         }
-        EventKind::TokenRefreshed => (Logger::Auth, "refreshed the access token".to_owned()),
+        EventKind::ClockCorrected { offset_ms } => {
+            (&AUTH, format!("corrected the clock: the service is {offset_ms} ms ahead"))
+        }
+        EventKind::TokenRefreshed => (&AUTH, "refreshed the access token".to_owned()),
         EventKind::TokenNotRefreshed { reason } => {
-            (Logger::Auth, format!("could not refresh the access token: {reason}"))
+            (&AUTH, format!("could not refresh the access token: {reason}"))
         }
     };
-    if ENABLED.load(Ordering::Relaxed) & logger.bit() == 0 {
+    if ENABLED.load(Ordering::Relaxed) & logger.bit == 0 {
         return Ok(());
     }
     extra.set_item("method", method)?;
@@ -145,11 +117,10 @@ pub fn log(py: Python<'_>, context: &CallerContext, event: &Event) -> PyResult<(
     extra.set_item("attempt", attempt)?;
     let arguments = PyDict::new(py);
     arguments.set_item("extra", extra)?;
-    let text =
-        if matches!(logger, Logger::Http) { format!("{text}, attempt {attempt}") } else { text };
+    let text = if logger.bit == HTTP.bit { format!("{text}, attempt {attempt}") } else { text };
     // Passed as an argument, so that a percent sign in it is not a placeholder.
     let log = logger.get(py)?.getattr(intern!(py, "log"))?;
-    let level = logger.level().into_pyobject(py)?.into_any();
+    let level = logger.level.into_pyobject(py)?.into_any();
     let text = [PyString::new(py, "%s").into_any(), PyString::new(py, &text).into_any()];
     let was_logging = IS_LOGGING.replace(true);
     let logged = context.run(&log, &[&[level], &text[..]].concat(), Some(&arguments));

@@ -9,8 +9,8 @@ use crate::py::prelude::*;
 use crate::{
     auth::{self, Attempt},
     error::Error,
-    http::{BaseUrl, TransportOptions},
-    login::{App, AppOptions, AuthorizationRequest as Core},
+    http::{BaseUrl, Transport, TransportOptions},
+    login::{App, AuthorizationRequest as Core},
     py::{
         arguments::caller_arguments::{
             file_contents, number, seconds, secret_text, text, user_path,
@@ -156,8 +156,11 @@ fn new_base<'py>(
         None => None,
     };
     let transport = transport_options(py, Some(timeout), proxy.clone(), ca_file.clone())?;
-    let options = AppOptions { client_id, client_secret, redirect_uri, store: shared, transport };
-    let app = Arc::new(py.detach(|| App::new(base, options)).or_raise(py)?);
+    let app = py.detach(|| {
+        let transport = Transport::new(base, transport)?;
+        App::new(transport, client_id, client_secret, redirect_uri, shared)
+    });
+    let app = Arc::new(app.or_raise(py)?);
     let connection = Connection { timeout, proxy, ca_file };
     Ok(OAuthAppBase { app, store, connection })
 }

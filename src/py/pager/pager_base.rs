@@ -19,7 +19,7 @@ use super::{
 use crate::py::prelude::*;
 use crate::{
     api::time_text,
-    decode::{BatchBuilder, Columns, PageSlice, Rows, UndeclaredTypes},
+    decode::{BatchBuilder, Columns, PageSlice, Rows},
     os::{callback_pool, process::AbortOnDrop},
     pages::{CheckedSink, Fetcher, Gathering, Limits, Pages, Sink, exhausted},
     py::{
@@ -367,7 +367,7 @@ impl PagerBase {
             return Err(raise(py, exhausted()));
         }
         let mut frame = FrameTarget::prepare(py, &ARROW, decimals, invalid)?;
-        frame.options.undeclared = UndeclaredTypes::Text;
+        frame.options.undeclared_as_text = true;
         let kind = ItemKind::Batch(base.view.clone(), frame);
         iterate(py, base.mode, &base.state, kind, base.owner.as_ref())
     }

@@ -36,10 +36,7 @@ impl Scopes {
             Scopes::all().has(scope) || account_scopes().any(|(_, account)| account == *scope)
         };
         match wanted.iter().find(|scope| !is_offered(scope)) {
-            Some(unknown) => Err(format!(
-                "'{}' is not a permission that can be granted.",
-                unknown.escape_debug()
-            )),
+            Some(other) => Err(format!("'{}' is not offered.", other.escape_debug())),
             None if wanted.is_empty() => Err("Tick at least one permission, or deny.".to_owned()),
             None => Ok(Scopes(wanted)),
         }

@@ -3,7 +3,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -23,12 +23,12 @@ pub struct Tokens {
     pub base_url: String,
     /// That of an access token.
     pub lifetime: Duration,
+    rng: Mutex<SeededRng>,
     state: Mutex<State>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
-    rng: SeededRng,
     clients: HashMap<String, Arc<Client>>,
     /// Kept after their use, so that a second use is detected.
     codes: HashMap<String, Code>,
@@ -102,54 +102,46 @@ const fn invalid_grant(why: &'static str) -> Invalid {
 
 impl Tokens {
     pub fn new(base_url: String, lifetime: Duration, rng: SeededRng) -> Self {
-        let (clients, codes) = (HashMap::new(), HashMap::new());
-        let (refresh, access) = (HashMap::new(), HashMap::new());
-        let state = Mutex::new(State { rng, clients, codes, refresh, access });
-        Tokens { base_url, lifetime, state }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+        Tokens { base_url, lifetime, rng: Mutex::new(rng), state: Mutex::default() }
     }
 
     pub fn client(&self, id: &str) -> Option<Arc<Client>> {
-        self.state().clients.get(id).cloned()
+        lock(&self.state).clients.get(id).cloned()
     }
 
     pub fn register(&self, client: Client) {
-        self.state().clients.insert(client.id.clone(), Arc::new(client));
+        lock(&self.state).clients.insert(client.id.clone(), Arc::new(client));
     }
 
     /// A secret of 256 random bits.
     pub fn secret(&self) -> String {
-        self.state().rng.secret()
+        lock(&self.rng).secret()
     }
 
     /// A new access token with all scopes, without a login.
     pub fn add(&self) -> String {
         let grant = Grant { code: None, client_id: String::new(), scopes: Scopes::all() };
-        self.state().issue(grant, self.lifetime).access_token
+        self.issue(&mut lock(&self.state), grant).access_token
     }
 
     /// The scopes of a valid access token.
     pub fn scopes(&self, token: &str) -> Option<Scopes> {
-        let state = self.state();
+        let state = lock(&self.state);
         let (grant, until) = state.access.get(token)?;
         (*until > Instant::now()).then(|| grant.scopes.clone())
     }
 
     pub fn add_code(&self, consent: Consent, now_ms: i64) -> String {
-        let mut state = self.state();
-        let code = state.rng.secret();
+        let code = self.secret();
         let until_ms = now_ms.saturating_add(CODE_LIFETIME_MS);
-        state.codes.insert(code.clone(), Code { consent, until_ms, is_used: false });
+        lock(&self.state).codes.insert(code.clone(), Code { consent, until_ms, is_used: false });
         code
     }
 
     /// Tokens for a code, once. A second use revokes those of the first; a use that does not match
     /// the consent leaves the code valid.
     pub fn exchange(&self, exchange: Exchange<'_>, now_ms: i64) -> Result<Issued, Invalid> {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let Some(code) = state.codes.get_mut(exchange.code) else {
             return Err(invalid_grant("the code is unknown"));
         };
@@ -164,15 +156,12 @@ impl Tokens {
             return Err(invalid_grant("the code has expired"));
         }
         let consent = &code.consent;
-        if consent.client_id != exchange.client_id {
-            return Err(invalid_grant("the code belongs to another client"));
-        }
-        if consent.redirect_uri != exchange.redirect_uri {
-            let why = "redirect_uri differs from that of the authorization request";
+        let is_same = consent.client_id == exchange.client_id
+            && consent.redirect_uri == exchange.redirect_uri
+            && fits(exchange.verifier, &consent.challenge);
+        if !is_same {
+            let why = "client_id, redirect_uri or code_verifier is not that of the authorization";
             return Err(invalid_grant(why));
-        }
-        if !fits(exchange.verifier, &consent.challenge) {
-            return Err(invalid_grant("code_verifier does not match the challenge"));
         }
         code.is_used = true;
         let grant = Grant {
@@ -180,11 +169,11 @@ impl Tokens {
             client_id: exchange.client_id.to_owned(),
             scopes: consent.scopes.clone(),
         };
-        let refresh_token = exchange.refreshes.then(|| state.rng.secret());
+        let refresh_token = exchange.refreshes.then(|| self.secret());
         if let Some(token) = &refresh_token {
             state.refresh.insert(token.clone(), grant.clone());
         }
-        Ok(Issued { refresh_token, ..state.issue(grant, self.lifetime) })
+        Ok(Issued { refresh_token, ..self.issue(&mut state, grant) })
     }
 
     /// A new access token, for the granted scopes or some of them; the refresh token stays valid.
@@ -194,7 +183,7 @@ impl Tokens {
         client_id: &str,
         narrower: Option<Scopes>,
     ) -> Result<Issued, Invalid> {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let Some(grant) = state.refresh.get(refresh_token) else {
             return Err(invalid_grant("the refresh token is unknown or revoked"));
         };
@@ -206,17 +195,17 @@ impl Tokens {
             return Err(("invalid_scope", "scope has more than was granted"));
         }
         let grant = Grant { scopes, ..grant.clone() };
-        Ok(state.issue(grant, self.lifetime))
+        Ok(self.issue(&mut state, grant))
     }
 
     /// Removes all clients and grants; tokens issued without a login stay.
     pub fn forget(&self) {
         self.forget_grants();
-        self.state().clients.clear();
+        lock(&self.state).clients.clear();
     }
 
     pub fn revoke_access(&self) {
-        self.state().access.clear();
+        lock(&self.state).access.clear();
     }
 
     pub fn revoke_grants(&self) {
@@ -226,18 +215,16 @@ impl Tokens {
 
     /// Removes all grants; clients, and tokens issued without a login, stay.
     fn forget_grants(&self) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.access.retain(|_, (grant, _)| grant.code.is_none());
         state.refresh.clear();
         state.codes.clear();
     }
-}
 
-impl State {
-    fn issue(&mut self, grant: Grant, lifetime: Duration) -> Issued {
-        let (access_token, scopes) = (self.rng.secret(), grant.scopes.clone());
-        if let Some(until) = Instant::now().checked_add(lifetime) {
-            self.access.insert(access_token.clone(), (grant, until));
+    fn issue(&self, state: &mut State, grant: Grant) -> Issued {
+        let (access_token, scopes) = (self.secret(), grant.scopes.clone());
+        if let Some(until) = Instant::now().checked_add(self.lifetime) {
+            state.access.insert(access_token.clone(), (grant, until));
         }
         Issued { access_token, refresh_token: None, scopes }
     }

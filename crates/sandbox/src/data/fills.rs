@@ -61,8 +61,8 @@ struct Fills {
 }
 
 /// Answers a request.
-pub fn history(basis: Basis, count: usize, arguments: &Arguments) -> HandlerResult {
-    let fills = Fills::of(basis, count, arguments)?;
+pub fn history(basis: Basis, arguments: &Arguments) -> HandlerResult {
+    let fills = Fills::of(basis, arguments)?;
     let (start, end) = span(arguments)?;
     let latest = fills.older_than(end.saturating_add(1));
     let range = latest..fills.older_than(start).max(latest);
@@ -100,19 +100,16 @@ fn span(arguments: &Arguments) -> Result<(i64, i64), Rejection> {
 }
 
 impl Fills {
-    fn of(basis: Basis, count: usize, arguments: &Arguments) -> Result<Self, Rejection> {
+    fn of(basis: Basis, arguments: &Arguments) -> Result<Self, Rejection> {
         let (account, market) = (arguments.text("acc_id"), arguments.text("trd_market"));
         let Some(number) = ACCOUNTS.iter().position(|known| *known == account) else {
             return Err(Rejection::unknown_account(account));
         };
         let session = SESSIONS.iter().enumerate().find(|(_, (known, _))| *known == market);
         let Some((position, (market, opens))) = session else {
-            let shown = market.escape_debug();
-            return Err(Rejection::invalid(format!(
-                "trd_market '{shown}' is not a known market; expected HK or US"
-            )));
+            return Err(Rejection::invalid("trd_market is not a known market; expected HK or US"));
         };
-        let share = if number == 0 { count } else { count / 4 };
+        let share = if number == 0 { basis.fills } else { basis.fills / 4 };
         let half = if position == 0 { share } else { share.min(UNITED_STATES_FILLS) };
         let mut rng = SeededRng::new(basis.seed, &format!("fills {account} {market}"));
         Ok(Fills {

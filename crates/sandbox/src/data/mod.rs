@@ -13,12 +13,13 @@ use boardlot_service::{
     endpoint_file,
 };
 use jiff::civil::Date;
+use serde_json::json;
 
 use crate::{
     options::Options,
     wire::{
         arguments::Arguments,
-        envelope::{self, HandlerResult, Rejection},
+        envelope::{HandlerResult, Rejection},
     },
 };
 use calendar::{midnight, trading_days};
@@ -52,32 +53,38 @@ pub fn endpoints() -> impl Iterator<Item = EndpointRef> {
 #[derive(Debug)]
 pub struct Data {
     basis: Basis,
-    fills: usize,
     lists: Lists,
 }
 
 impl Data {
     pub fn new(options: &Options, today: Date) -> Self {
         let Options { seed, fills, orders, plate_stocks, .. } = *options;
-        let basis = Basis { seed, midnight: midnight(today), orders, plate_stocks };
-        Data { basis, fills, lists: Lists::new(DIVIDENDS_MAX) }
+        let basis = Basis { seed, midnight: midnight(today), fills, orders, plate_stocks };
+        Data { basis, lists: Lists::default() }
     }
 
     /// Answers a request with these rows of a test, or with the built-in ones.
     pub fn respond(&self, custom: Option<&CustomRows>, arguments: &Arguments) -> HandlerResult {
         let (seed, name) = (self.basis.seed, &*arguments.endpoint.name);
         match (custom, name) {
-            (Some(custom), _) => custom.lists.respond(seed, arguments, || Ok(custom.rows.clone())),
-            (None, "server_time") => Ok(envelope::server_time(arguments.now_ms)),
-            (None, "fills_history") => fills::history(self.basis, self.fills, arguments),
-            (None, "trading_days") => {
-                self.lists.respond(seed, arguments, || trading_days(arguments))
+            (Some(custom), _) => {
+                custom.lists.respond(seed, arguments, usize::MAX, || Ok(custom.rows.clone()))
             }
-            (None, _) => self.lists.respond(seed, arguments, || self.rows(arguments)),
+            (None, "server_time") => {
+                let now_ms = arguments.now_ms.to_string();
+                Ok(json!({ "server_time_ms": now_ms }).to_string().into_bytes())
+            }
+            (None, "fills_history") => fills::history(self.basis, arguments),
+            (None, _) => {
+                self.lists.respond(seed, arguments, DIVIDENDS_MAX, || self.rows(arguments))
+            }
         }
     }
 
     fn rows(&self, arguments: &Arguments) -> Result<Vec<Row>, Rejection> {
+        if arguments.endpoint.name == "trading_days" {
+            return trading_days(arguments);
+        }
         let names = ["symbol", "acc_id", "plate_code", "market", "request_type"];
         let sent = names.iter().filter_map(|name| Some((*name, arguments.get(name)?)));
         let orders = self.basis.orders.to_string();

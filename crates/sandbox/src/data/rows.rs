@@ -52,10 +52,6 @@ impl Row {
     fn get(&self, field: &str) -> Option<&Value> {
         self.0.1.get(field)
     }
-
-    fn text(&self, field: &str) -> Option<&str> {
-        self.get(field)?.as_str()
-    }
 }
 
 impl Serialize for Row {
@@ -65,42 +61,32 @@ impl Serialize for Row {
 }
 
 /// The rows of the last lists, so that not every page of a list looks through all rows.
-#[derive(Debug)]
-pub struct Lists {
-    last: Mutex<VecDeque<(List, Arc<[Row]>)>>,
-    /// The largest number of dividends in a response.
-    dividends: usize,
-}
-
-/// Identifies the rows of a list: the arguments, and whether they are for the default range.
-type List = (Vec<String>, bool);
+#[derive(Debug, Default)]
+pub struct Lists(Mutex<VecDeque<(String, Arc<[Row]>)>>);
 
 impl Lists {
-    pub fn new(dividends: usize) -> Self {
-        Lists { last: Mutex::default(), dividends }
-    }
-
-    /// Answers a request with those of these rows that its filters leave in.
+    /// Answers a request with those of these rows that its filters leave in; of dividends, at most this many.
     pub fn respond(
         &self,
         seed: u64,
         arguments: &Arguments,
+        dividends: usize,
         all: impl FnOnce() -> std::result::Result<Vec<Row>, Rejection>,
     ) -> HandlerResult {
         let is_default = is_default_range(arguments);
-        let list = (arguments.identity(), is_default);
-        let known = lock(&self.last).iter().find(|(known, _)| *known == list).cloned();
+        let list = format!("{:?} {is_default}", arguments.identity());
+        let known = lock(&self.0).iter().find(|(known, _)| *known == list).cloned();
         if let Some((_, rows)) = known {
-            return respond(seed, &rows, arguments, self.dividends);
+            return respond(seed, &rows, arguments, dividends);
         }
         let mut rows = all()?;
         rows.retain(|row| is_wanted(row, arguments, is_default));
         let rows: Arc<[Row]> = rows.into();
-        let mut lists = lock(&self.last);
+        let mut lists = lock(&self.0);
         lists.truncate(LISTS_MAX - 1);
         lists.push_front((list, Arc::clone(&rows)));
         drop(lists);
-        respond(seed, &rows, arguments, self.dividends)
+        respond(seed, &rows, arguments, dividends)
     }
 }
 
@@ -146,7 +132,7 @@ impl CustomRows {
         if let Some(field) = time_field {
             sort(&mut rows, &field)?;
         }
-        Ok(CustomRows { endpoint, only, rows, lists: Lists::new(usize::MAX) })
+        Ok(CustomRows { endpoint, only, rows, lists: Lists::default() })
     }
 
     /// Returns true if these are the rows of the same requests.
@@ -166,14 +152,12 @@ impl CustomRows {
 
 /// The earliest row first, as a range of dates selects them.
 fn sort(rows: &mut [Row], field: &str) -> Result<()> {
-    for (index, row) in rows.iter().enumerate() {
-        if !matches!(row.get(field), Some(Value::String(_) | Value::Number(_))) {
-            let text = format!(
-                "rows[{index}] has no {field}; expected a number or a date in it, by which the \
-                 sandbox pages"
-            );
-            return Err(Error::config(text));
-        }
+    let is_sortable =
+        |row: &Row| matches!(row.get(field), Some(Value::String(_) | Value::Number(_)));
+    if let Some(index) = rows.iter().position(|row| !is_sortable(row)) {
+        return Err(Error::config(format!(
+            "rows[{index}] has no {field}; expected a number or a date in it, by which the sandbox pages"
+        )));
     }
     rows.sort_by(|one, other| compare(one.get(field), other.get(field)).unwrap_or(Ordering::Equal));
     Ok(())
@@ -244,10 +228,11 @@ fn is_wanted(row: &Row, arguments: &Arguments, is_default_range: bool) -> bool {
         return within(&field, "start", &range.end);
     }
     if is_built_in(endpoint, "fills_history") {
-        let market = row.text("code").and_then(|code| code.split_once('.'));
+        let code = row.get("code").and_then(Value::as_str);
+        let market = code.and_then(|code| code.split_once('.'));
         let wanted = arguments.text("code");
         return market.is_none_or(|(market, _)| market == arguments.text("trd_market"))
-            && (wanted.is_empty() || row.text("code") == Some(wanted))
+            && (wanted.is_empty() || code == Some(wanted))
             && (is_default_range || within("updated_time", "start", "end"));
     }
     if is_built_in(endpoint, "sim_positions") {

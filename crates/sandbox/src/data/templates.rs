@@ -39,13 +39,21 @@ const PATH_WORDS: [&str; 3] = ["symbol", "acc_id", "plate_code"];
 const REPEAT: [&str; 2] = ["for", "most"];
 
 /// The files of the folder `templates`, by the names of their endpoints.
-const SOURCES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/templates.rs"));
+const SOURCES: [(&str, &str); 9] = [
+    ("capital_flow_history", include_str!("templates/capital_flow_history.json")),
+    ("crypto_orders", include_str!("templates/crypto_orders.json")),
+    ("dividends", include_str!("templates/dividends.json")),
+    ("history_kline", include_str!("templates/history_kline.json")),
+    ("ipo_list", include_str!("templates/ipo_list.json")),
+    ("plate_stocks", include_str!("templates/plate_stocks.json")),
+    ("reference_futures", include_str!("templates/reference_futures.json")),
+    ("sim_orders", include_str!("templates/sim_orders.json")),
+    ("sim_positions", include_str!("templates/sim_positions.json")),
+];
 
 static TEMPLATES: LazyLock<BTreeMap<&str, Vec<Template>>> = LazyLock::new(|| {
-    let read = |(name, json): &(&'static str, &str)| {
-        (*name, serde_json::from_str(json).unwrap_or_default())
-    };
-    SOURCES.iter().map(read).collect()
+    let read = |(name, json)| (name, serde_json::from_str(json).unwrap_or_default());
+    SOURCES.into_iter().map(read).collect()
 });
 
 #[derive(Debug, Deserialize)]
@@ -62,6 +70,7 @@ pub struct Basis {
     pub seed: u64,
     /// The midnight with which the sandbox's today begins.
     pub midnight: i64,
+    pub fills: usize,
     pub orders: usize,
     /// The stocks of Hong Kong.
     pub plate_stocks: usize,
@@ -280,7 +289,8 @@ mod tests {
     #[test]
     fn times_are_counted_from_midnight() {
         // Friday, 2 January 1970.
-        let basis = Basis { seed: 0, midnight: MICROS_PER_DAY, orders: 0, plate_stocks: 0 };
+        let basis =
+            Basis { seed: 0, midnight: MICROS_PER_DAY, fills: 0, orders: 0, plate_stocks: 0 };
         let rng = SeededRng::new(0, "");
         let one = Expansion { basis, words: Words::new(), number: 2, rng };
         let minute = |text: &str| one.instant(text).map(|micros| micros / MICROS_PER_MINUTE);

@@ -24,7 +24,9 @@ use crate::{
 const FORM: &str = "application/x-www-form-urlencoded";
 
 pub fn grant(tokens: &Tokens, request: &Request<Bytes>, now_ms: i64) -> Response {
-    if !is_form(request) {
+    let content_type = request.headers().get(CONTENT_TYPE).map(|kind| kind.as_bytes());
+    let content_type = content_type.unwrap_or_default().to_ascii_lowercase();
+    if !content_type.starts_with(FORM.as_bytes()) {
         return Err(format!("the content type is not {FORM}").into());
     }
     if request.headers().contains_key(AUTHORIZATION) {
@@ -34,33 +36,31 @@ pub fn grant(tokens: &Tokens, request: &Request<Bytes>, now_ms: i64) -> Response
         return Ok(response.with(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"\"")));
     }
     let fields = Fields::read(request.body());
-    let is_refresh = match fields.required("grant_type")? {
-        "authorization_code" => false,
-        "refresh_token" => true,
-        _ => {
-            let message = "the grant type is not supported";
-            return Err(OAuthError::new("unsupported_grant_type", message));
-        }
-    };
+    let grant_type = fields.required("grant_type")?;
+    let is_refresh = grant_type == "refresh_token";
     let client = authenticated(tokens, &fields, is_refresh)?;
-    let issued = if is_refresh {
-        let refresh_token = fields.required("refresh_token")?;
-        if !client.refreshes {
+    let issued = match grant_type {
+        "refresh_token" if !client.refreshes => {
             let message = "the client did not register for refresh_token";
             return Err(OAuthError::new("unauthorized_client", message));
         }
-        let narrower = fields.optional("scope")?.map(Scopes::parse).transpose();
-        let narrower = narrower.map_err(|message| OAuthError::new("invalid_scope", message))?;
-        tokens.refresh(refresh_token, &client.id, narrower)
-    } else {
-        let exchange = Exchange {
-            code: fields.required("code")?,
-            client_id: &client.id,
-            redirect_uri: fields.required("redirect_uri")?,
-            verifier: fields.required("code_verifier")?,
-            refreshes: client.refreshes,
-        };
-        tokens.exchange(exchange, now_ms)
+        "refresh_token" => {
+            let refresh_token = fields.required("refresh_token")?;
+            let narrower = fields.optional("scope")?.map(Scopes::parse).transpose();
+            let narrower = narrower.map_err(|message| OAuthError::new("invalid_scope", message))?;
+            tokens.refresh(refresh_token, &client.id, narrower)
+        }
+        "authorization_code" => {
+            let exchange = Exchange {
+                code: fields.required("code")?,
+                client_id: &client.id,
+                redirect_uri: fields.required("redirect_uri")?,
+                verifier: fields.required("code_verifier")?,
+                refreshes: client.refreshes,
+            };
+            tokens.exchange(exchange, now_ms)
+        }
+        _ => Err(("unsupported_grant_type", "the grant type is not supported")),
     };
     let issued = issued.map_err(|(error, why)| OAuthError::new(error, why))?;
     let mut body = json!({
@@ -97,13 +97,4 @@ fn authenticated(
 
 fn invalid_client(why: &str) -> OAuthError {
     OAuthError { status: StatusCode::UNAUTHORIZED, ..OAuthError::new("invalid_client", why) }
-}
-
-/// Returns true if the body is a form; parameters of the content type, such as a charset, are
-/// ignored.
-fn is_form(request: &Request<Bytes>) -> bool {
-    let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    content_type
-        .and_then(|text| text.split(';').next())
-        .is_some_and(|kind| kind.trim().eq_ignore_ascii_case(FORM))
 }

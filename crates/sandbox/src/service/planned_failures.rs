@@ -1,6 +1,6 @@
 //! Failures that a test orders for its next requests.
 
-use boardlot_service::error::{Error, Result, THROTTLED_CODE};
+use boardlot_service::error::{Error, Result};
 use http::StatusCode;
 
 use super::routes::RouteMatch;
@@ -51,11 +51,7 @@ impl PlannedFailure {
             return Some(HttpResponse::plain(status, message));
         };
         let documented = endpoint.failures.iter().find(|failure| failure.code == code);
-        let error_code = match documented {
-            Some(failure) => failure.error_code,
-            None if code == THROTTLED_CODE => "rate_limited",
-            None => "planned",
-        };
+        let error_code = documented.map_or("planned", |failure| failure.error_code);
         let rejection = Rejection::new(code, error_code, message);
         Some(HttpResponse::json(status, rejection.body(endpoint.envelope)))
     }

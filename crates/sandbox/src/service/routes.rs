@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use boardlot_service::api::EndpointRef;
+use percent_encoding::percent_decode_str;
 
 use crate::{
     data::{endpoints, rows::CustomRows},
     login,
-    wire::arguments::percent_decoded,
 };
 
 /// The result of matching a request line.
@@ -43,7 +43,10 @@ fn path_values(template: &str, path: &str) -> Option<Vec<(String, String)>> {
     for expected in template.split('/') {
         let segment = segments.next()?;
         match expected.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
-            Some(name) => values.push((name.to_owned(), percent_decoded(segment)?)),
+            Some(name) => {
+                let decoded = percent_decode_str(segment).decode_utf8().ok()?;
+                values.push((name.to_owned(), decoded.into_owned()));
+            }
             None if expected == segment => {}
             None => return None,
         }

@@ -8,10 +8,10 @@ use std::{
 
 use boardlot_service::{
     api::{EndpointRef, ResponseShape},
-    error::THROTTLED_CODE,
+    error::{CLOCK_OFFSET_CODE, THROTTLED_CODE},
 };
 use bytes::Bytes;
-use http::{HeaderMap, Request, Response, StatusCode};
+use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
@@ -28,8 +28,8 @@ use super::{
 };
 use crate::{
     credentials::{
-        scopes::PERMISSION_DENIED,
-        verify::{Credentials, X_TIMESTAMP},
+        scopes::{PERMISSION_DENIED, Scopes},
+        verify::Credentials,
     },
     data::{Data, calendar::midnight, endpoints, rows::CustomRows},
     faults::{Fault, FaultSampler},
@@ -72,15 +72,14 @@ impl Shared {
         self.now_ms().saturating_add(self.date_offset_ms)
     }
 
-    /// The time to check a signature by. If the date was fixed, a signature is accepted by either
+    /// The scopes of an authenticated request. If the date was fixed, a signature is accepted by either
     /// clock: a client uses its own until it has read that of the service.
-    fn signature_ms(&self, headers: &HeaderMap) -> i64 {
-        let (now_ms, service_ms) = (self.now_ms(), self.service_ms());
-        let sent = headers.get(X_TIMESTAMP).and_then(|value| value.to_str().ok()?.parse().ok());
-        match sent {
-            Some(sent_ms) if service_ms.abs_diff(sent_ms) < now_ms.abs_diff(sent_ms) => service_ms,
-            _ => now_ms,
-        }
+    fn scopes(&self, request: &Request<Bytes>) -> Result<Scopes, Rejection> {
+        let checked = self.credentials.check(request, self.now_ms());
+        checked.or_else(|rejection| match rejection.code {
+            CLOCK_OFFSET_CODE => self.credentials.check(request, self.service_ms()),
+            _ => Err(rejection),
+        })
     }
 
     /// Adds rows, replacing those for the same requests.
@@ -194,10 +193,8 @@ fn respond(
     }
     // The clock, by which a client corrects its own, needs no credentials.
     if !matches!(endpoint.response, ResponseShape::ServerTime(_))
-        && let Err(rejection) = shared
-            .credentials
-            .check(request, shared.signature_ms(request.headers()))
-            .and_then(|scopes| scopes.check(endpoint, values))
+        && let Err(rejection) =
+            shared.scopes(request).and_then(|scopes| scopes.check(endpoint, values))
     {
         let status = match rejection.code {
             PERMISSION_DENIED => StatusCode::FORBIDDEN,
@@ -208,7 +205,10 @@ fn respond(
     if let Some(Fault::Error(which)) = fault {
         let errors = endpoint.failures.iter().filter(|one| one.error_code == "internal_error");
         return match errors.clone().nth(which % errors.count().max(1)) {
-            Some(failure) => rejected(StatusCode::OK, Rejection::documented(failure)),
+            Some(failure) => rejected(
+                StatusCode::OK,
+                Rejection::new(failure.code, failure.error_code, failure.condition),
+            ),
             None => {
                 HttpResponse::plain(StatusCode::SERVICE_UNAVAILABLE, "the service is unavailable")
             }
@@ -233,16 +233,11 @@ fn respond(
 
 /// The rows that a test brought along for these arguments, the newest first, or the built-in ones.
 fn rows(shared: &Shared, arguments: &Arguments) -> HandlerResult {
-    let endpoint = &arguments.endpoint;
-    let custom = shared.custom();
+    let (endpoint, custom) = (&arguments.endpoint, shared.custom());
     let own = custom.iter().rev().find(|rows| rows.is_for(arguments));
-    let is_same =
-        |known: &EndpointRef| known.path == endpoint.path && known.method == endpoint.method;
-    let is_built_in = |known: &EndpointRef| endpoints().any(|own| std::ptr::eq(&*own, &**known));
     // A path that a test serves itself has nothing else.
-    let is_served =
-        custom.iter().any(|rows| is_same(&rows.endpoint) && !is_built_in(&rows.endpoint));
-    if own.is_none() && (is_served || !endpoints().any(|known| is_same(&known))) {
+    let is_built_in = endpoints().any(|known| std::ptr::eq(&*known, &**endpoint));
+    if own.is_none() && !is_built_in {
         return Err(Rejection::new(-7, "invalid_symbol", "no rows are served for these arguments"));
     }
     shared.data.respond(own.map(AsRef::as_ref), arguments)

@@ -3,7 +3,6 @@
 use boardlot_service::api::{
     Argument, EncodedValue, Endpoint, EndpointRef, Parameter, ParameterKind, ParameterLocation,
 };
-use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 use url::form_urlencoded;
 
@@ -73,7 +72,9 @@ impl Arguments {
                     let value = check(parameter, argument, path)?;
                     arguments.values.extend(value.map(|value| (name.to_owned(), value)));
                 }
-                None if parameter.required => return Err(missing(name)),
+                None if parameter.required => {
+                    return Err(Rejection::invalid(format!("{name} is missing")));
+                }
                 None => {}
             }
         }
@@ -107,10 +108,6 @@ fn once<'a>(
     }
 }
 
-fn missing(name: &str) -> Rejection {
-    Rejection::invalid(format!("{name} is missing"))
-}
-
 /// The value of an argument; none for an optional text that is empty.
 fn check(
     parameter: &Parameter,
@@ -133,9 +130,6 @@ fn check(
             return Err(Rejection::invalid(format!("{name} is not valid; expected an integer")));
         }
         (ParameterKind::Cursor, Argument::Text(text)) => return Ok(Some(text.clone())),
-        (ParameterKind::Cursor, _) => {
-            return Err(Rejection::invalid(format!("{} is not a string", parameter.name)));
-        }
         (ParameterKind::Symbol { .. } | ParameterKind::Text, Argument::Text(text))
             if text.is_empty() && !parameter.required =>
         {
@@ -166,9 +160,7 @@ fn typed(kind: ParameterKind, text: &str) -> Argument {
 }
 
 fn integer(text: &str) -> Option<i128> {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    if plain { text.parse().ok() } else { None }
+    text.parse().ok().filter(|_| !text.starts_with('+'))
 }
 
 fn read_body(endpoint: &Endpoint, body: &[u8]) -> Result<Map<String, Value>, Rejection> {
@@ -191,11 +183,6 @@ fn json_argument(value: &Value) -> Argument {
         Value::Bool(flag) => Argument::Flag(*flag),
         Value::Null | Value::Array(_) | Value::Object(_) => Argument::Json(value.to_string()),
     }
-}
-
-/// The decoded text of a path segment; `None` if it is not valid UTF-8.
-pub fn percent_decoded(segment: &str) -> Option<String> {
-    percent_decode_str(segment).decode_utf8().ok().map(String::from)
 }
 
 #[cfg(test)]
@@ -247,12 +234,5 @@ mod tests {
         assert!(refused("plate_stocks", "HK.BK1", "", "[]").contains("JSON object"));
         assert!(refused("plate_stocks", "HK.BK1", "", r#"{"limit":"9"}"#).contains("limit"));
         assert!(refused("plate_stocks", "HK.BK1", "", r#"{"next_key":1}"#).contains("next_key"));
-    }
-
-    #[test]
-    fn path_segments_are_decoded_once() {
-        assert_eq!(percent_decoded("HK%2E00700").as_deref(), Some("HK.00700"));
-        assert_eq!(percent_decoded("a+b%252F").as_deref(), Some("a+b%2F"));
-        assert_eq!(percent_decoded("%ff"), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Responses in the envelope of each endpoint (section 7).
 
-use boardlot_service::api::{Endpoint, Envelope, Failure, RecordsLocation, ResponseShape};
+use boardlot_service::api::{Endpoint, Envelope, RecordsLocation, ResponseShape};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -20,16 +20,9 @@ impl Rejection {
         Rejection { code, error_code, message: message.into() }
     }
 
-    pub fn documented(failure: &Failure) -> Self {
-        Rejection::new(failure.code, failure.error_code, failure.condition)
-    }
-
     pub fn invalid_symbol(symbol: &str) -> Self {
-        Rejection::new(
-            -7,
-            "invalid_symbol",
-            format!("'{}' is not a known symbol", symbol.escape_debug()),
-        )
+        let message = format!("'{}' is not a known symbol", symbol.escape_debug());
+        Rejection::new(-7, "invalid_symbol", message)
     }
 
     pub fn unknown_account(id: &str) -> Self {
@@ -138,9 +131,4 @@ impl Body {
         let body = Value::Object(self.object).to_string();
         body.replacen(&Value::from(ROWS).to_string(), &rows, 1).into_bytes()
     }
-}
-
-/// `{server_time_ms}`, which has no envelope.
-pub fn server_time(now_ms: i64) -> Vec<u8> {
-    format!(r#"{{"server_time_ms":"{now_ms}"}}"#).into_bytes()
 }

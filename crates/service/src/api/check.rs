@@ -1,6 +1,7 @@
 //! The checks on arguments, and how they are sent. Everything that the service document rules out is
 //! refused here, before anything is sent (sections 4 and 8), and so is what cannot be meant.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use zeroize::Zeroizing;
 
 use super::{
@@ -105,55 +106,38 @@ impl Parameter {
     }
 
     fn market(&self, argument: &Argument) -> Result<EncodedValue> {
-        match argument {
-            Argument::Text(text)
-                if text.len() <= MARKET_MAX_CHARACTERS && is_market_prefix(text) =>
-            {
-                Ok(EncodedValue::Text(text.clone()))
-            }
-            _ => {
-                let expected = "a market prefix of 1 to 4 capital letters, such as 'HK'";
-                Err(self.own_rule(argument, expected, &meant(argument, suggest_market)))
-            }
-        }
+        let is_prefix = |text: &str| text.len() <= MARKET_MAX_CHARACTERS && is_market_prefix(text);
+        text_if(argument, is_prefix).ok_or_else(|| {
+            let expected = "a market prefix of 1 to 4 capital letters, such as 'HK'";
+            self.own_rule(argument, expected, &meant(argument, suggest_market))
+        })
     }
 
     fn plate_code(&self, argument: &Argument) -> Result<EncodedValue> {
-        match argument {
-            Argument::Text(text)
-                if text.split_once(".BK").is_some_and(|(market, digits)| {
-                    is_market_prefix(market) && is_digits(digits)
-                }) =>
-            {
-                Ok(EncodedValue::Text(text.clone()))
+        let parts = match argument {
+            Argument::Text(text) => text.split_once(".BK").filter(|(_, digits)| is_digits(digits)),
+            _ => None,
+        };
+        let meant = meant(argument, suggest_symbol);
+        let expected = "{market}.BK<digits>, such as 'HK.BK1001'";
+        match parts {
+            Some((market, _)) if is_market_prefix(market) => Ok(argument.clone().into()),
+            Some((market, _)) if !market.is_empty() => {
+                let expected = format!("{expected}: 1 to 8 capital letters first");
+                Err(self.own_rule(argument, &expected, &meant))
             }
-            _ => {
-                let has_shape = matches!(argument, Argument::Text(text)
-                    if text.split_once(".BK").is_some_and(|(market, digits)| !market.is_empty() && is_digits(digits)));
-                let meant = meant(argument, suggest_symbol);
-                Err(if has_shape {
-                    let expected =
-                        "{market}.BK<digits>, such as 'HK.BK1001': 1 to 8 capital letters first";
-                    self.own_rule(argument, expected, &meant)
-                } else {
-                    let expected = "{market}.BK<digits>, such as 'HK.BK1001'";
-                    self.refuse(argument, &format!("{expected}{meant}"))
-                })
-            }
+            _ => Err(self.refuse(argument, &format!("{expected}{meant}"))),
         }
     }
 
     fn one_of(&self, argument: &Argument, words: &[&str]) -> Result<EncodedValue> {
-        match argument {
-            Argument::Text(text) if words.contains(&text.as_str()) => {
-                Ok(EncodedValue::Text(text.clone()))
-            }
-            Argument::Text(text) => {
-                let nearest = did_you_mean(text, words.iter().copied());
-                Err(self.refuse(argument, &format!("one of {}{nearest}", words.join(", "))))
-            }
-            _ => Err(self.refuse(argument, &format!("one of {}", words.join(", ")))),
-        }
+        text_if(argument, |text| words.contains(&text)).ok_or_else(|| {
+            let nearest = match argument {
+                Argument::Text(text) => did_you_mean(text, words.iter().copied()),
+                _ => String::new(),
+            };
+            self.refuse(argument, &format!("one of {}{nearest}", words.join(", ")))
+        })
     }
 
     fn value_of(&self, argument: &Argument, set: &ValueSet, key: &str) -> Result<EncodedValue> {
@@ -223,16 +207,10 @@ impl Parameter {
     }
 
     fn text(&self, argument: &Argument) -> Result<EncodedValue> {
-        match argument {
-            Argument::Text(text)
-                if !text.is_empty()
-                    && text.chars().count() <= TEXT_MAX_CHARACTERS
-                    && !text.chars().any(char::is_control) =>
-            {
-                Ok(EncodedValue::Text(text.clone()))
-            }
-            _ => Err(self.own_rule(argument, "1 to 256 characters without control characters", "")),
-        }
+        let is_short = |text: &str| (1..=TEXT_MAX_CHARACTERS).contains(&text.chars().count());
+        text_if(argument, |text| is_short(text) && !text.chars().any(char::is_control)).ok_or_else(
+            || self.own_rule(argument, "1 to 256 characters without control characters", ""),
+        )
     }
 
     fn texts(&self, argument: &Argument) -> Result<EncodedValue> {
@@ -249,12 +227,8 @@ impl Parameter {
     }
 
     fn free_text(&self, argument: &Argument) -> Result<EncodedValue> {
-        match argument {
-            Argument::Text(text) if !text.chars().any(char::is_control) => {
-                Ok(EncodedValue::Text(text.clone()))
-            }
-            _ => Err(self.own_rule(argument, "a string without control characters", "")),
-        }
+        text_if(argument, |text| !text.chars().any(char::is_control))
+            .ok_or_else(|| self.own_rule(argument, "a string without control characters", ""))
     }
 
     fn number(&self, argument: &Argument) -> Result<EncodedValue> {
@@ -342,15 +316,16 @@ fn is_digits(text: &str) -> bool {
 
 /// All but the unreserved characters of RFC 3986, encoded.
 fn percent_encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
+    const RESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    utf8_percent_encode(text, &RESERVED).to_string()
+}
+
+/// The argument, if it is a text for which this holds.
+fn text_if(argument: &Argument, holds: impl Fn(&str) -> bool) -> Option<EncodedValue> {
+    match argument {
+        Argument::Text(text) if holds(text) => Some(argument.clone().into()),
+        _ => None,
     }
-    encoded
 }
 
 fn is_code_byte(byte: u8) -> bool {

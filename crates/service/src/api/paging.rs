@@ -107,7 +107,7 @@ impl Paging {
 }
 
 /// Paging backward by moving the end of a range of dates.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct DateRange {
     /// The parameter for the end of the range.
     pub end: String,
@@ -118,20 +118,24 @@ pub struct DateRange {
 }
 
 impl DateRange {
-    /// A range with its next end at the path `next` or on the day before the field `before`: none unless
-    /// one of the two is given.
+    /// A range with its next end at the path `next` or on the day before the field `before`, or what is
+    /// wrong with it.
     pub fn declared(
         end: Option<String>,
         next: Option<String>,
         before: Option<String>,
         unique: Option<String>,
-    ) -> Option<Self> {
+    ) -> Result<Self, &'static str> {
+        let names = [&end, &next, &before, &unique];
+        if names.into_iter().flatten().any(String::is_empty) {
+            return Err("has an empty name; expected the name of a parameter or field");
+        }
         let next = match (next, before) {
             (Some(path), None) => NextEnd::At(path.split('.').map(str::to_owned).collect()),
             (None, Some(field)) => NextEnd::DayBefore(field),
-            _ => return None,
+            _ => return Err("takes exactly one of next and before"),
         };
-        Some(DateRange { end: end.unwrap_or_else(|| "end".to_owned()), next, unique })
+        Ok(DateRange { end: end.unwrap_or_else(|| "end".to_owned()), next, unique })
     }
 }
 
@@ -151,7 +155,7 @@ impl fmt::Display for DateRange {
 }
 
 /// The source of the end of the next, earlier range.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum NextEnd {
     /// This path in the response.
     At(Vec<String>),
