@@ -275,17 +275,6 @@ def test_an_address_is_shown_as_host_port_and_database():
         bl.Archive("PostgreSQL://user:s3cret@127.0.0.1:1/db")
 
 
-def test_the_columns_of_an_empty_view_have_their_declared_types(archive):
-    found = archive.sql("select deal_id, code, price, updated_time, 1 as n from fills")
-    pytest.importorskip("pyarrow")
-    assert [str(field.type) for field in found.to_arrow().schema] == [
-        "string", "string", "double", "timestamp[us, tz=UTC]", "null",
-    ]  # fmt: skip
-    assert str(found.to_polars().schema["price"]) == "Float64"
-    assert str(found.to_pandas()["price"].dtype) == "float64"
-    assert list(found.to_pandas().columns) == found.columns
-
-
 LISTS = {"fills": [HK, ("99", "HK")], "ipos": ["hk", "us"], "plates": [PLATE]}
 
 

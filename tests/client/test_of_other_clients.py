@@ -1,4 +1,4 @@
-"""Reports about other clients: subclasses, long URLs, second imports, no descriptors, no folder."""
+"""Reports about other clients: subclasses, long URLs, second imports, no descriptors."""
 
 import sys
 
@@ -76,13 +76,3 @@ def test_without_descriptors_a_call_fails_with_an_error(free):
         """,
         free,
     )
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="a folder that is in use is not removed there")
-def test_a_working_directory_that_was_removed_is_named(tmp_path, monkeypatch):
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    folder.rmdir()
-    with pytest.raises(bl.ConfigError, match="the working directory was removed"):
-        bl.Archive("a.db")

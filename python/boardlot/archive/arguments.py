@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from boardlot._core import _expand_user, _plain_number
@@ -126,11 +125,4 @@ def path_of(name: str, given: Any) -> str:
         raise ConfigError(
             f"{name} is empty or has characters that a path cannot have; expected a path"
         )
-    path = _expand_user(path)
-    try:
-        Path(path).absolute()
-    except FileNotFoundError:
-        raise ConfigError(
-            f"{name} is relative, and the working directory was removed; expected an absolute path"
-        ) from None
-    return path
+    return _expand_user(path)

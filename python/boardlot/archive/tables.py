@@ -19,7 +19,7 @@ from boardlot.archive import observations
 from boardlot.archive.arguments import path_of
 from boardlot.archive.database import Database, Row
 from boardlot.archive.fills import FillStore
-from boardlot.archive.lists import LISTS, ListSpec, Series, list_named
+from boardlot.archive.lists import ListSpec, Series, list_named
 from boardlot.errors import ConfigError, StoreError
 from boardlot.frames import file_columns
 
@@ -74,18 +74,14 @@ class QueryResult:
         _core._import_frame_library("to_pandas")
         import pandas as pd
 
-        frame = pd.DataFrame(self._typed_columns())
-        return frame if self._rows else frame.astype(self._declared("to_pandas"))
+        return pd.DataFrame(self._typed_columns())
 
     def to_polars(self) -> polars.DataFrame:
         """The rows as a polars DataFrame (extra `polars`). Raises `ImportError` without it."""
         _core._import_frame_library("to_polars")
         import polars as pl
 
-        types = None if self._rows else self._declared("to_polars")
-        return pl.DataFrame(
-            self._typed_columns(), strict=False, infer_schema_length=None, schema_overrides=types
-        )
+        return pl.DataFrame(self._typed_columns(), strict=False, infer_schema_length=None)
 
     def to_arrow(self) -> pyarrow.Table:
         """The rows as a pyarrow Table (extra `arrow`). Values without a common type become text.
@@ -96,31 +92,8 @@ class QueryResult:
         _core._import_frame_library("to_arrow")
         import pyarrow as pa
 
-        table = pa.table(
-            {name: _array(pa, values) for name, values in self._typed_columns().items()}
-        )
-        for name, of_type in ({} if self._rows else self._declared("to_arrow")).items():
-            place = table.column_names.index(name)
-            table = table.set_column(place, name, pa.array([], of_type))
-        return table
-
-    def _declared(self, method: str) -> dict[str, Any]:
-        """The types of those columns that have the same type in all views with a column so named.
-
-        Rows show their types; a result without rows has the declared ones.
-        """
-        found: dict[str, list[Any]] = {}
-        for records in _declaring():
-            frame = getattr(records, method)()
-            names = frame.column_names if method == "to_arrow" else list(frame.columns)
-            types = frame.schema.types if method == "to_arrow" else list(frame.dtypes)
-            for name, of_type in zip(names, types, strict=True):
-                found.setdefault(name, []).append(of_type)
-        return {
-            name: types[0]
-            for name, types in found.items()
-            if name in self.columns and all(one == types[0] for one in types)
-        }
+        columns = self._typed_columns()
+        return pa.table({name: _array(pa, values) for name, values in columns.items()})
 
     def _typed_columns(self) -> dict[str, list[Any]]:
         columns = [_typed(list(column)) for column in zip(*self._rows, strict=True)]
@@ -156,13 +129,6 @@ def _typed(values: list[Any]) -> list[Any]:
             with suppress(ValueError):
                 return [value and convert(value) for value in values]
     return values
-
-
-def _declaring() -> Iterator[Any]:
-    """Empty records that have, between them, the columns of all views."""
-    yield Series("0", "-").records([])
-    for spec in LISTS.values():
-        yield from spec.samples(observed=True)
 
 
 # Users who open such a file do not expect Parquet in it.

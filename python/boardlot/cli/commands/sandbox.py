@@ -34,7 +34,7 @@ NUMBERS: list[tuple[str, Number | Whole, float, str]] = [
     ("--orders", Whole(0), 120, "Number of orders."),
     ("--plate-stocks", Whole(0), 500, "Number of stocks."),
     ("--token-lifetime", Number(0), 7200.0, "Seconds that an access token is valid."),
-    ("--clock-offset", Number(), 0.0, "Seconds its clock is ahead."),
+    ("--clock-offset", Number(-(10**9), 10**9), 0.0, "Seconds its clock is ahead."),
     ("--latency", Number(0), 0.0, "Seconds before a response."),
     ("--error-rate", RATE, 0.0, "Fraction of responses that are errors."),
     ("--drop-rate", RATE, 0.0, "Fraction of connections dropped."),
