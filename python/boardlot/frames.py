@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     Decimals = Literal["float64", "decimal", "string"]
     Invalid = Literal["raise", "null"]
 
-# More nullable columns than the document declares for any record.
-CONCAT_THRESHOLD = 200
-
 __all__ = ["to_arrow", "to_pandas", "to_polars"]
 
 
@@ -178,17 +175,13 @@ def pandas_frame(columns: Any) -> pandas.DataFrame:
         date_as_object=False, self_destruct=True, use_threads=False
     )
     del table
-    if len(nullable) > CONCAT_THRESHOLD:
-        # Inserting takes as long as the frame is wide: this many at once are joined at once.
-        rest = iter(frame.items())
-        columns = {
-            name: nullable[place] if place in nullable else next(rest)[1].array
-            for place, name in enumerate(names)
-        }
-        return pd.DataFrame(columns, copy=False)
-    for place, values in nullable.items():
-        frame.insert(place, names[place], values)
-    return frame
+    # Joined at once: inserting each takes as long as the frame is wide.
+    rest = iter(frame.items())
+    columns = {
+        name: nullable[place] if place in nullable else next(rest)[1].array
+        for place, name in enumerate(names)
+    }
+    return pd.DataFrame(columns, copy=False) if nullable else frame
 
 
 def _nullable_integer(pd: Any, arrow_type: str) -> Any:

@@ -20,7 +20,7 @@ import json
 
 from boardlot import Client
 from boardlot._support.calls import explained
-from boardlot._support.partitions import Condition, Filters, Partition, Query, plan
+from boardlot._support.partitions import MIRRORED, Condition, Filters, Partition, Query, plan
 from boardlot.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -168,7 +168,6 @@ class _Source:
 
 
 OPERATORS = {"Eq": "==", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
-MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 CLOSED = {"Both": (">=", "<="), "Left": (">=", "<"), "Right": (">", "<="), "None": (">", "<")}
 # How many of each unit are a microsecond, or how many microseconds it is.
 UNITS = {"Nanoseconds": (1, 1_000), "Microseconds": (1, 1), "Milliseconds": (1_000, 1)}

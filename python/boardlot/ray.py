@@ -183,7 +183,6 @@ OPERATORS = {
     Operation.GT: ">",
     Operation.GE: ">=",
 }
-MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def filters(expression: Any) -> parts.Filters:
@@ -201,4 +200,4 @@ def _conditions(expression: Any) -> Iterator[parts.Condition]:
     elif operator in OPERATORS and isinstance(left, ColumnExpr) and isinstance(right, LiteralExpr):
         yield parts.Condition(left.name, OPERATORS[operator], right.value)
     elif operator in OPERATORS and isinstance(left, LiteralExpr) and isinstance(right, ColumnExpr):
-        yield parts.Condition(right.name, MIRRORED[OPERATORS[operator]], left.value)
+        yield parts.Condition(right.name, parts.MIRRORED[OPERATORS[operator]], left.value)

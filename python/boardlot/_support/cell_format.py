@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from functools import cache
 from typing import Any, NamedTuple
@@ -17,10 +17,6 @@ WIDEST = 40
 TITLE_CAP = 500
 # The unit of a field whose unit the service document does not show.
 UNKNOWN_UNIT = "not shown"
-# The selector of a character's emoji form.
-EMOJI_STYLE = "\ufe0f"
-# Korean vowels and finals, which are drawn into the syllable of the preceding initial.
-JOINED_JAMO = frozenset(map(chr, (*range(0x1160, 0x1200), *range(0xD7B0, 0xD7FC))))
 # No more of a text is read.
 LONGEST = 2 * TITLE_CAP
 # Of one unit of a time.
@@ -197,27 +193,14 @@ def escaped(value: str, allowed: str = "") -> str:
 
 def width_of(value: str) -> int:
     """The width of the text in terminal cells."""
-    return len(value) if value.isascii() else sum(_widths(value))
+    return len(value) if value.isascii() else sum(map(_width, value))
 
 
-def _widths(value: str) -> Iterator[int]:
-    """The width that each character adds."""
-    before = 0
-    for char in value:
-        if char == EMOJI_STYLE:
-            # A symbol that is also an emoji, such as a heart, is two cells wide as an emoji.
-            width = 1 if before == 1 else 0
-        elif _joins(char):
-            width = 0
-        else:
-            width = 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
-        yield width
-        before = width
-
-
-def _joins(char: str) -> bool:
-    """True if the character is drawn on top of the preceding one."""
-    return unicodedata.category(char) in ("Mn", "Me") or char in JOINED_JAMO
+def _width(char: str) -> int:
+    """The width that a character adds: none if it is drawn on top of the preceding one."""
+    if unicodedata.category(char) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
 
 
 def truncated(value: str, width: int) -> str:
@@ -225,13 +208,13 @@ def truncated(value: str, width: int) -> str:
     if width_of(value) <= width:
         return value
     used, end = width_of(ELLIPSIS), 0
-    for width_added in _widths(value):
-        used += width_added
+    for char in value:
+        used += _width(char)
         if used > width:
             break
         end += 1
     # A character is cut together with what is drawn on top of it.
-    while end and _joins(value[end]):
+    while end and not _width(value[end]):
         end -= 1
     return value[:end] + ELLIPSIS
 

@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     Decimals = Literal["float64", "decimal", "string"]
 
 
-# Pages are joined to batches of about this many rows.
-BATCH_ROWS = 8_192
-
-
 def schema(query: Query, decimals: Decimals) -> pa.Schema:
     """The columns of a query, after that of its key."""
     # Checks that there are any.
@@ -40,26 +36,10 @@ def batches(
 ) -> Iterator[pa.RecordBatch]:
     """The same in batches, page by page where the service returns pages."""
     key, rows = partition.read(client, columns)
-    if len(partition.keys) != 1 or not partition.query.is_paged:
-        whole = _arranged(rows.to_arrow(decimals=decimals), partition.query, key, columns)
-        yield from whole.to_batches(max_chunksize=BATCH_ROWS)
-        return
-    pages: list[pa.RecordBatch] = []
-    for page in rows.to_arrow(decimals=decimals, batches=True):
-        pages.append(page)
-        if sum(page.num_rows for page in pages) >= BATCH_ROWS:
-            yield from _joined(pages, partition.query, key, columns)
-            pages = []
-    if pages:
-        yield from _joined(pages, partition.query, key, columns)
-
-
-def _joined(
-    pages: list[pa.RecordBatch], query: Query, key: object, columns: Sequence[str]
-) -> list[pa.RecordBatch]:
-    joined = pa.Table.from_batches(pages).combine_chunks()
-    found: list[pa.RecordBatch] = _arranged(joined, query, key, columns).to_batches()
-    return found
+    is_paged = len(partition.keys) == 1 and partition.query.is_paged
+    for part in rows.pages() if is_paged else [rows]:
+        table = part.to_arrow(decimals=decimals)
+        yield from _arranged(table, partition.query, key, columns).to_batches()
 
 
 def _arranged(table: pa.Table, query: Query, key: Any, columns: Sequence[str]) -> pa.Table:

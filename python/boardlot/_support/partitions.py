@@ -151,6 +151,10 @@ CODE, TIME = "code", "updated_time"
 MICROSECOND = timedelta(microseconds=1)
 
 
+# Each operator of a condition, and the one that says the same with its sides exchanged.
+MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
 @dataclass(frozen=True)
 class Condition:
     """One of several conditions that all hold: `operator` is `==`, `<`, `<=`, `>` or `>=`."""

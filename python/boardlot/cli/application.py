@@ -59,7 +59,7 @@ EXAMPLES = [
 
 
 class Terminated(SystemExit):
-    """The process received SIGTERM."""
+    """The process received SIGTERM, or its terminal was closed."""
 
 
 class _Commands(CommandGroup):
@@ -125,7 +125,7 @@ def run(arguments: list[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     settings = Settings()
     try:
-        with _sigterm_raises(), warnings.catch_warnings():
+        with _ends_raise(), warnings.catch_warnings():
             warnings.showwarning = report_warning
             status = app.main(arguments, prog_name="boardlot", standalone_mode=False, obj=settings)
     except (Exception, KeyboardInterrupt, Terminated) as error:
@@ -143,8 +143,9 @@ def _open_streams() -> None:
 
 
 @contextmanager
-def _sigterm_raises() -> Iterator[None]:
-    """Clean up on SIGTERM as on Ctrl-C; signals reach the main thread only."""
+def _ends_raise() -> Iterator[None]:
+    """Clean up on SIGTERM and if the terminal is closed as on Ctrl-C; signals reach the main thread
+    only."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -152,11 +153,18 @@ def _sigterm_raises() -> Iterator[None]:
     def stop(*_: Any) -> None:
         raise Terminated
 
-    before = signal.signal(signal.SIGTERM, stop)
+    if sys.platform == "win32":
+        closed = signal.SIGBREAK
+    else:
+        closed = signal.SIGHUP
+    # `nohup` ignores the terminal's end.
+    ends = [x for x in (signal.SIGTERM, closed) if signal.getsignal(x) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, stop) for number in ends}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _flush_stdout() -> None:

@@ -32,19 +32,27 @@ class Argument(click.Argument):
         self.text = text
 
 
-class Command(click.Command):
-    """A command whose help has examples, and a text for each argument."""
+class _Accepting(click.Command):
+    """A command that accepts the global options, and whose help has examples."""
 
-    def __init__(
-        self, *args: Any, examples: Sequence[str] = (), output: str = "rows", **more: Any
-    ) -> None:
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:
         super().__init__(*args, **more)
         self.examples = examples
-        self.output = output
-        self.shared = _shared(self.params)
+        # Any command accepts them, unless it has one of that name itself.
+        taken = {name for own in self.params for name in (own.name, *own.opts)}
+        options = global_options(hidden=True)
+        self.shared = [x for x in options if taken.isdisjoint((x.name, *x.opts))]
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*super().get_params(ctx), *self.shared]
+
+
+class Command(_Accepting):
+    """A command whose help has examples, and a text for each argument."""
+
+    def __init__(self, *args: Any, output: str = "rows", **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.output = output
 
     def invoke(self, ctx: click.Context) -> Any:
         settings = ctx.find_object(Settings)
@@ -96,7 +104,7 @@ class Command(click.Command):
             )
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        own = super().get_params(ctx)
+        own = click.Command.get_params(self, ctx)
         arguments = [
             (parameter.metavar or parameter.human_readable_name, parameter.text)
             for parameter in own
@@ -118,19 +126,11 @@ class DataCommand(Command):
             option.hidden = option.opts[0] in unused
 
 
-class CommandGroup(click.Group):
+class CommandGroup(_Accepting, click.Group):
     """A command with commands of its own, all of which accept the global options.
 
     A name may be typed in any case, and for one that does not exist the nearest one is suggested.
     """
-
-    def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:
-        super().__init__(*args, **more)
-        self.examples = examples
-        self.shared = _shared(self.params)
-
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        return [*super().get_params(ctx), *self.shared]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -159,13 +159,6 @@ class CommandGroup(click.Group):
         _section(formatter, "Global options", _records(ctx, globally))
         _section(formatter, "Options", _records(ctx, own))
         write_examples(formatter, self.examples)
-
-
-def _shared(own: Sequence[click.Parameter]) -> list[click.Option]:
-    """The global options, which any command accepts unless it has one of that name itself."""
-    taken = {name for parameter in own for name in (parameter.name, *parameter.opts)}
-    options = global_options(hidden=True)
-    return [option for option in options if taken.isdisjoint((option.name, *option.opts))]
 
 
 def write_examples(formatter: click.HelpFormatter, examples: Sequence[str]) -> None:

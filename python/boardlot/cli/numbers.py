@@ -14,17 +14,7 @@ from boardlot.errors import BoardlotError
 LEAST, MOST = -(2**63), 2**63 - 1
 
 
-class _Described:
-    """Describes a range in help; click describes one without bounds as `x<=None`."""
-
-    def _describe_range(self) -> str:
-        ranged: Any = self
-        described: Any = super()
-        bounded = ranged.min is not None or ranged.max is not None
-        return str(described._describe_range()) if bounded else ""
-
-
-class Number(_Described, click.FloatRange):
+class Number(click.FloatRange):
     """A finite number. click's own type accepts `nan`, which is within any bounds, and `inf`."""
 
     name = "number"
@@ -38,7 +28,7 @@ class Number(_Described, click.FloatRange):
         return float(super().convert(number, param, ctx))
 
 
-class Whole(_Described, click.IntRange):
+class Whole(click.IntRange):
     """A whole number of 64 bits."""
 
     name = "integer"

@@ -184,8 +184,7 @@ def update(
 @click.pass_obj
 def status(settings: Settings, file: str) -> None:
     """Show what an archive contains: a row for each list."""
-    check_destination(settings, _files_of(file))
-    with _existing(file) as archive:
+    with _existing(settings, file) as archive:
         rows = archive.status()
     emit(settings, [{**row, "read_at": str(row["read_at"] or "")} for row in rows])
 
@@ -211,7 +210,7 @@ def export(settings: Settings, file: str, name: ListName | Literal["fills"], pat
     """Write a list to a Parquet file: fills, or all changes of another list."""
     if path.exists() and not settings.force:
         raise click.UsageError(f"{path} already exists: choose another, or add --force")
-    with _existing(file) as archive:
+    with _existing(settings, file) as archive:
         rows = archive.export(name, path)
     note(f"wrote {rows:,} rows to {path}")
 
@@ -231,8 +230,7 @@ def sql(settings: Settings, file: str, query: str) -> None:
 
     The views are fills, each list's last content by its name, and its changes as ..._history.
     """
-    check_destination(settings, _files_of(file))
-    with _existing(file) as archive:
+    with _existing(settings, file) as archive:
         result = archive.sql(query)
     emit(settings, as_records(result.to_dicts(), result.columns))
 
@@ -254,8 +252,7 @@ def check(settings: Settings, file: str, unread_days: float) -> int:
     that were restated, and lists that were not read for long. If there are any, the exit status is
     1.
     """
-    check_destination(settings, _files_of(file))
-    with _existing(file) as archive:
+    with _existing(settings, file) as archive:
         found = archive.check(unread=timedelta(days=unread_days))
     columns = [field.name for field in dataclasses.fields(Finding)]
     emit(settings, as_records([dataclasses.asdict(one) for one in found], columns))
@@ -324,8 +321,9 @@ def _files_of(file: str) -> list[Path]:
     return files_of(Path(os.path.realpath(file)))
 
 
-def _existing(file: str) -> Archive:
+def _existing(settings: Settings, file: str) -> Archive:
     """An archive to read: a file that does not exist is not created."""
+    check_destination(settings, _files_of(file))
     if "://" not in file and not Path(file).is_file():
         nearest = did_you_mean(Path(file).name, [one.name for one in Path(file).parent.glob("*")])
         raise click.UsageError(

@@ -151,7 +151,7 @@ def _option_value(name: str) -> str:
 
 TYPES: dict[str, Any] = {
     "time": parse_time,
-    "integer": Whole(),
+    "integer": Whole(0),
     "market": _market,
     "symbol": _symbol,
 }

@@ -5,17 +5,12 @@ from __future__ import annotations
 
 import ipaddress
 import json
-import signal
-import socket
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from types import FrameType
-from typing import Any, Literal, NoReturn
-from urllib.parse import urlsplit
+from typing import Any, Literal
 
 import click
 
@@ -25,7 +20,7 @@ from boardlot.cli.files import UserPath, reject_existing, write_secret
 from boardlot.cli.numbers import Number, Whole
 from boardlot.cli.options import shown_options
 from boardlot.cli.output.terminal import note
-from boardlot.cli.settings import Settings, check_config
+from boardlot.cli.settings import Settings
 from boardlot.errors import BoardlotError
 
 RATE = Number(0.0, 1.0)
@@ -39,7 +34,7 @@ NUMBERS: list[tuple[str, Number | Whole, float, str]] = [
     ("--orders", Whole(0), 120, "Number of orders."),
     ("--plate-stocks", Whole(0), 500, "Number of stocks."),
     ("--token-lifetime", Number(0), 7200.0, "Seconds that an access token is valid."),
-    ("--clock-offset", Number(), 0.0, "Seconds its clock is ahead."),
+    ("--clock-offset", Number(-(10**9), 10**9), 0.0, "Seconds its clock is ahead."),
     ("--latency", Number(0), 0.0, "Seconds before a response."),
     ("--error-rate", RATE, 0.0, "Fraction of responses that are errors."),
     ("--drop-rate", RATE, 0.0, "Fraction of connections dropped."),
@@ -48,8 +43,7 @@ NUMBERS: list[tuple[str, Number | Whole, float, str]] = [
     ("--html-rate", RATE, 0.0, "Fraction of responses that are HTML pages."),
 ]
 FAULTS = ("latency", "error_rate", "drop_rate", "truncate_rate", "throttle_rate", "html_rate")
-# A signal that arrives just before a sleep does not end it, and the exception that a handler raises
-# within a finalizer is lost.
+# A signal that arrives just before a sleep does not end it.
 SECONDS_BETWEEN_CHECKS = 0.5
 
 
@@ -127,15 +121,13 @@ def sandbox(
 
     rates = {name: numbers.pop(name) for name in FAULTS}
     faults = bl.Faults(seed=numbers["seed"], **rates) if any(rates.values()) else None
-    with ExitStack() as stack:
-        signals = stack.enter_context(_signals_that_stop())
+    # Ctrl-C, SIGTERM or a closed terminal end this command as it normally ends.
+    with suppress(KeyboardInterrupt, SystemExit), ExitStack() as stack:
         sandbox = stack.enter_context(bl.Sandbox(host=host, faults=faults, **numbers))
         info: dict[str, Any] = {"base_url": sandbox.base_url, "accounts": sandbox.accounts}
         if key_file is None and name is not None:
             folder = tempfile.TemporaryDirectory(prefix=KEY_FOLDER, ignore_cleanup_errors=True)
             key_file = Path(stack.enter_context(folder)) / "key.pem"
-        elif name is not None:
-            stack.callback(note, f"kept {key_file}")
         if key_file is not None:
             key = bl.generate_key(algorithm)
             info["key_id"] = sandbox.upload_key(key.public_pem)
@@ -147,15 +139,16 @@ def sandbox(
                 profile = registered(name, sandbox.base_url, info["key_id"], key_file)
                 stack.enter_context(profile)
             _print(info, as_json=settings.format in ("json", "jsonl"))
-        except OSError:
+        except (BoardlotError, OSError):
             # The key of a sandbox that did not start would block the next run.
             if key_file is not None:
                 _core._remove_file(key_file)
             raise
         note("serving until Ctrl-C")
-        while not signals:
+        while True:
             # Unlike waiting for an event, sleeping ends on Ctrl-C on every platform.
             time.sleep(SECONDS_BETWEEN_CHECKS)
+    note("stopped")
 
 
 def _print(info: dict[str, Any], *, as_json: bool) -> None:
@@ -178,63 +171,33 @@ def _is_loopback(host: str) -> bool:
         raise click.UsageError(f"--host {host} is not a numeric IP address") from None
 
 
-@contextmanager
-def _signals_that_stop() -> Iterator[list[int]]:
-    """Let Ctrl-C, SIGTERM and a closed terminal end the block, as this command normally ends.
-
-    Yields the list of the signals that have arrived.
-    """
-    signals: list[int] = []
-
-    def stop(number: int, _frame: FrameType | None) -> NoReturn:
-        signals.append(number)
-        raise KeyboardInterrupt
-
-    # A terminal that is closed sends SIGHUP, on Windows SIGBREAK.
-    if sys.platform == "win32":
-        closed = signal.SIGBREAK
-    else:
-        closed = signal.SIGHUP
-    names = [signal.SIGINT, signal.SIGTERM, closed]
-    before = {name: signal.signal(name, stop) for name in dict.fromkeys(names)}
-    try:
-        with suppress(KeyboardInterrupt):
-            yield signals
-        note("stopped")
-    finally:
-        for name, handler in before.items():
-            signal.signal(name, handler)
-
-
 # The folder of the key, by which the profile of a sandbox that was killed is recognised.
 KEY_FOLDER = "boardlot-sandbox-"
 
 
 def check_profile(name: str) -> None:
-    """Reject a name that belongs to another profile, before the sandbox starts.
-
-    Raises:
-        StoreError: `config.toml` cannot be written.
-    """
+    """Reject a name that belongs to another profile, before the sandbox starts."""
     known = _core._profile(name, may_be_missing=True)
-    if known is None:
-        pass
-    elif not _is_of_sandbox(known):
-        raise click.UsageError(
-            f"the profile {name} already exists: choose another name, or remove it with "
-            f"`boardlot profile remove {name}`"
-        )
-    elif _listens(known["base_url"]):
-        raise click.UsageError(
-            f"the profile {name} belongs to the sandbox that is running at {known['base_url']}: "
-            "choose another name"
-        )
-    else:
-        # Of a sandbox that was killed.
-        with suppress(OSError):
-            _core._remove_file(known["private_key"])
-            known["private_key"].parent.rmdir()
-    check_config()
+    if known is None or (_is_of_sandbox(known) and not _responds(known["base_url"])):
+        return
+    raise click.UsageError(
+        f"the profile {name} already exists, of {known['base_url']}: choose another name, or "
+        f"remove it with `boardlot profile remove {name}`"
+    )
+
+
+def _is_of_sandbox(entry: dict[str, Any]) -> bool:
+    key_file: Path | None = entry.get("private_key")
+    return key_file is not None and key_file.parent.name.startswith(KEY_FOLDER)
+
+
+def _responds(base_url: str) -> bool:
+    import boardlot as bl
+
+    with suppress(BoardlotError), bl.Client(base_url, timeout=2, max_retries=0) as client:
+        client.server_time()
+        return True
+    return False
 
 
 @contextmanager
@@ -251,38 +214,13 @@ def registered(name: str, base_url: str, key_id: str, key_file: Path) -> Iterato
     try:
         yield
     finally:
-        _remove_profile(name, entry)
-
-
-def _remove_profile(name: str, entry: dict[str, Any]) -> None:
-    """Remove the profile, unless it is another one by now; say what is left."""
-    try:
-        found = _core._profile(name, may_be_missing=True)
-        if found is None:
-            return
-        if any(found.get(member) != value for member, value in entry.items()):
-            note(f"kept the profile {name}: it was changed in the meantime")
-            return
-        _core._remove_profile(name)
-    except (BoardlotError, OSError) as error:
-        note(
-            f"boardlot: the profile {name} is still there: {error}; remove it with "
-            f"`boardlot profile remove {name}`"
-        )
-    else:
-        note(f"removed the profile {name}")
-
-
-def _is_of_sandbox(entry: dict[str, Any]) -> bool:
-    if entry["kind"] != "api_key":
-        return False
-    return str(entry["private_key"].parent.name).startswith(KEY_FOLDER)
-
-
-def _listens(base_url: str) -> bool:
-    url = urlsplit(base_url)
-    try:
-        socket.create_connection((url.hostname or "", url.port or 0), timeout=2).close()
-    except OSError:
-        return False
-    return True
+        try:
+            # Another one of its name is the user's.
+            if (_core._profile(name, may_be_missing=True) or {}).get("key_id") == key_id:
+                _core._remove_profile(name)
+                note(f"removed the profile {name}")
+        except (BoardlotError, OSError) as error:
+            note(
+                f"boardlot: the profile {name} is still there: {error}; remove it with "
+                f"`boardlot profile remove {name}`"
+            )
