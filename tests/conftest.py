@@ -45,9 +45,12 @@ def pytest_configure(config):
     # whose key nobody has.
     os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "support" / "system.pem")
     os.environ.pop("SSL_CERT_DIR", None)
-    # A shell makes what it starts in the background ignore Ctrl-C, which tests send.
+    # A shell makes what it starts in the background ignore Ctrl-C, and `nohup` the end of the
+    # terminal: tests send both.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="module")

@@ -61,8 +61,8 @@ def text(
     Args:
         records: `Records`, or any sequence of dicts.
         max_rows: At most this many rows are shown: the first and the last ones.
-        width: Width of the terminal; `None` detects it. Columns that do not fit are left
-            out.
+        width: Width of the terminal; `None` detects it. Columns that do not fit are left out
+            in the middle.
         columns: Names of the columns to show; `None` for all.
 
     Returns:
@@ -116,8 +116,17 @@ class Layout:
     ) -> None:
         self._width = width
         parts = [_TextColumn(column, rows, limited=width is not None) for column in columns]
-        self._parts = _fit(parts, key_columns, width) if width else parts
-        self.hidden: int = len(parts) - len(self._parts)
+        self.hidden: int
+        self._parts, self.hidden = _fit(parts, width) if width else (parts, 0)
+        by_name = {part.name: part for part in parts}
+        some = [by_name[name] for name in key_columns if name in by_name]
+        while self.hidden and some:
+            self._parts, left_out = _fit(some, width or 0)
+            if not left_out or len(some) == 1:
+                self._parts = _filled(self._parts, parts, width or 0)
+                self.hidden = len(parts) - len(self._parts)
+                break
+            some.pop()
 
     @classmethod
     def of(
@@ -252,14 +261,17 @@ class _Grid(NamedTuple):
 class _TextColumn:
     """One column of the text table: its format and its width."""
 
-    def __init__(self, column: Column, rows: Sequence[Mapping[str, Any]], *, limited: bool) -> None:
+    def __init__(
+        self, column: Column | None, rows: Sequence[Mapping[str, Any]], *, limited: bool = True
+    ) -> None:
+        # `None` is the column that represents those left out.
         self.column = column
-        self.name = clean(column.name)
-        self.units = column.units
-        self.numeric = column.numeric
+        self.name = clean(column.name) if column else ELLIPSIS
+        self.units = column.units if column else ""
+        self.numeric = bool(column and column.numeric)
         # Half a number, a time or a date would mislead: only text is truncated.
-        self.never_cut = column.kind not in ("text", "object")
-        self.digits = digits_of(column, rows)
+        self.never_cut = bool(column and column.kind not in ("text", "object"))
+        self.digits = digits_of(column, rows) if column else 0
         self.natural = max(map(width_of, [self.name, self.units, *self.cells(rows)]))
         self.width = self.natural
         self.limit: int | None = WIDEST if self.never_cut else self.width
@@ -267,6 +279,8 @@ class _TextColumn:
             self.limit = None
 
     def cells(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+        if self.column is None:
+            return [ELLIPSIS] * len(rows)
         return cells_of(self.column, rows, least=self.digits)
 
     def cap(self, width: int) -> None:
@@ -280,27 +294,51 @@ class _TextColumn:
         return space + value if self.numeric else value + space
 
 
+def _filled(shown: list[_TextColumn], columns: list[_TextColumn], width: int) -> list[_TextColumn]:
+    """The columns shown, and after them as many of the others as there is room for."""
+    filled = list(shown)
+    for column in columns:
+        if column not in shown:
+            column.cap(COMFORTABLE)
+            if _total([*filled, column]) <= width:
+                filled.append(column)
+    return filled
+
+
 def _total(columns: Iterable[_TextColumn]) -> int:
     """The width of a line with these columns."""
     return sum(column.width + len(GAP) for column in columns) - len(GAP)
 
 
-def _fit(columns: list[_TextColumn], key_columns: Sequence[str], width: int) -> list[_TextColumn]:
-    """All columns, narrowed if necessary; or as many as fit, the key columns first."""
+def _fit(columns: list[_TextColumn], width: int) -> tuple[list[_TextColumn], int]:
+    """The columns that fit, narrowed if necessary, and how many are left out."""
     for cap in (*range(WIDEST, NARROWEST - 1, -1), COMFORTABLE):
         for column in columns:
             column.cap(cap)
         if _total(columns) <= width:
-            return columns
-    ranks = {name: rank for rank, name in enumerate(key_columns)}
-    first, *others = sorted(columns, key=lambda column: ranks.get(column.name, len(ranks)))
-    first.width = min(first.width, width)
-    first.limit = min(first.limit or 0, width)
-    shown = [first]
-    for column in others:
-        if _total([*shown, column]) <= width:
-            shown.append(column)
-    return shown
+            return columns, 0
+    dots = _TextColumn(None, [])
+    front, back = [columns[0]], list[_TextColumn]()
+    remaining = columns[1:]
+    while remaining:
+        # The front gets three columns for each one at the back: the first ones identify the row.
+        front_first = len(front) <= 3 * len(back) + 2
+        for to_front in (front_first, not front_first):
+            column = remaining[0] if to_front else remaining[-1]
+            if _total([*front, column, dots, *back]) <= width:
+                break
+        else:
+            break
+        remaining.remove(column)
+        if to_front:
+            front.append(column)
+        else:
+            back.insert(0, column)
+    shown = [*front, dots, *back] if remaining else [*front, *back]
+    if _total(shown) > width:
+        front[0].width = max(1, front[0].width - (_total(shown) - width))
+        front[0].limit = front[0].width
+    return shown, len(remaining)
 
 
 def _html_cell(value: str, style: str) -> str:
