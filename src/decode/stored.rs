@@ -1,7 +1,5 @@
 //! Records as an archive stores them: the text of each, and pages made of such texts.
 
-use std::borrow::Cow;
-
 use bytes::Bytes;
 
 use super::{
@@ -18,52 +16,32 @@ use crate::{
     error::Result,
 };
 
-/// A record of a list as it is stored.
-#[derive(Debug)]
-pub struct StoredRecord<'a> {
-    /// The text of the record, as the service sent it but for lone surrogates.
-    pub text: Cow<'a, str>,
-    /// Identifies the record in its list: the values of these fields as JSON, or the digest if
-    /// the record lacks one of them.
-    pub identity: String,
-    /// A digest of the text without the ignored fields.
-    pub digest: String,
-}
+/// A record of a list as it is stored: what identifies it in its list (the values of some fields as JSON, or
+/// the digest if it lacks one of them), a digest of it without the ignored fields, and its text, as the
+/// service sent it but for lone surrogates.
+pub type StoredRecord = (String, String, String);
 
-/// A fill as it is stored.
-#[derive(Debug)]
-pub struct StoredFill<'a> {
-    /// The text of the record, as the service sent it but for lone surrogates.
-    pub text: Cow<'a, str>,
-    /// Identifies the fill, as for other records.
-    pub identity: String,
-    /// The time of its update, in microseconds; 0 if that is not a time.
-    pub updated: i64,
-    /// Its symbol; `None` if it has none.
-    pub code: Option<String>,
-}
+/// A fill as it is stored: its identity, the time of its update in microseconds (0 if that is not a time),
+/// its symbol, and its text.
+pub type StoredFill = (String, i64, Option<String>, String);
 
 impl Rows {
     /// Each record as an archive stores it.
     ///
     /// `identity` are the fields that identify a record, `ignored` those that are left out of the
     /// digest.
-    pub fn to_stored(
-        &self,
-        identity: &[String],
-        ignored: &[String],
-    ) -> Result<Vec<StoredRecord<'_>>> {
+    pub fn to_stored(&self, identity: &[String], ignored: &[String]) -> Result<Vec<StoredRecord>> {
         let stored = self.iter().map(|row| {
             let (text, members) = (row.page.row_text(row.index), row.members()?);
             let digest = digest_of(text, &members, ignored);
             let identity = identity_of(&row, &members, identity)?.unwrap_or_else(|| digest.clone());
-            Ok(StoredRecord { text: without_lone_surrogates(text), identity, digest })
+            Ok((identity, digest, without_lone_surrogates(text).into_owned()))
         });
         stored.collect()
     }
 
     /// Each fill as an archive stores it.
-    pub fn to_stored_fills(&self) -> Result<Vec<StoredFill<'_>>> {
+    pub fn to_stored_fills(&self) -> Result<Vec<StoredFill>> {
         let stored = self.iter().map(|row| {
             let (text, members) = (row.page.row_text(row.index), row.members()?);
             let identity = identity_of(&row, &members, &["deal_id"])?
@@ -79,7 +57,7 @@ impl Rows {
                 Value::Number(text) => Some(text.to_owned()),
                 _ => None,
             };
-            Ok(StoredFill { text: without_lone_surrogates(text), identity, updated, code })
+            Ok((identity, updated, code, without_lone_surrogates(text).into_owned()))
         });
         stored.collect()
     }
@@ -149,10 +127,7 @@ pub fn page_of_texts(texts: &[u8], seen_at: Option<i64>) -> Result<Page> {
         Some(micros) => format!("],\"seen_at\":{micros}}}"),
         None => "]}".to_owned(),
     };
-    let mut body = Vec::with_capacity(BEFORE.len() + texts.len() + after.len());
-    body.extend_from_slice(BEFORE);
-    body.extend_from_slice(texts);
-    body.extend_from_slice(after.as_bytes());
+    let body = [BEFORE, texts, after.as_bytes()].concat();
     let at = RecordsLocation::at("rows");
     parse_page(Envelope::Field("rows"), &at, &http::Response::new(Bytes::from(body)))
 }

@@ -131,12 +131,18 @@ pub fn transport_error(
 /// Advice on a failed connection, if its error tells more than its class. The texts are those of
 /// rustls and of the HTTP library, whose types are private or behind several others.
 fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
-    const KNOWN: [(&str, &str); 11] = [
+    const KNOWN: [(&str, &str); 13] = [
         (
             "CaUsedAsEndEntity",
             "The server uses the certificate of an authority (CA:TRUE) as its own, which `ca_file` does not \
              change: give it one with CA:FALSE, of that authority or signed by itself.",
         ),
+        (
+            "UnsupportedCertVersion",
+            "The server's certificate is of X.509 version 1: give it one of version 3, with the host as its \
+             subjectAltName.",
+        ),
+        ("Revoked", "The service must replace its certificate, which its authority has revoked."),
         (
             "certificate not valid yet",
             "Check this machine's date; if it is right, the service must replace its certificate.",

@@ -153,7 +153,7 @@ impl Profile {
             (Some(_), Some(_)) => Err(
                 "passphrase_file and passphrase_command are mutually exclusive; set one of them",
             ),
-            (_, Some(command)) if command.is_empty() => {
+            (_, Some([])) => {
                 Err("passphrase_command is empty; expected a program and its arguments")
             }
             (None, None) => Ok(()),

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::value::Value;
+use crate::error::is_unprintable;
 
 /// Appends a value as compact JSON.
 pub(in crate::decode) fn write_value(value: &Value<'_>, out: &mut String) {
@@ -53,7 +54,8 @@ fn write_string(text: &str, out: &mut String) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            _ if is_unsafe_to_print(character) => {
+            // A terminal would obey it. An escape is the same JSON value.
+            _ if is_unprintable(character) => {
                 // Writing to a `String` never fails.
                 let _ = write!(out, "\\u{:04x}", u32::from(character));
             }
@@ -61,21 +63,6 @@ fn write_string(text: &str, out: &mut String) {
         }
     }
     out.push('"');
-}
-
-/// Returns true if a terminal obeys it or reverses the text after it: control and bidirectional
-/// characters. An escape is the same JSON value.
-const fn is_unsafe_to_print(character: char) -> bool {
-    matches!(
-        character,
-        '\0'..='\x1f'
-            | '\x7f'..='\u{9f}'
-            | '\u{61c}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}'
-    )
 }
 
 #[cfg(test)]
@@ -101,7 +88,7 @@ mod tests {
         fn any_text_becomes_valid_json_that_is_safe_to_print(text in any::<String>(), name in any::<String>()) {
             let sent = serde_json::json!({ name: [text] });
             let written = compact(&sent.to_string());
-            prop_assert!(!written.contains(is_unsafe_to_print));
+            prop_assert!(!written.contains(is_unprintable));
             let read: serde_json::Value = serde_json::from_str(&written).expect("json");
             prop_assert_eq!(read, sent);
         }

@@ -1,6 +1,6 @@
 //! Calendar dates from text, without allocating.
 
-use jiff::civil::{Date, DateTime};
+use jiff::civil::Date;
 
 /// The date of a `YYYY-MM-DD` or `YYYY/MM/DD`, which a time of day may follow; its time zone is
 /// ignored.
@@ -51,12 +51,41 @@ fn two_digits(tens: u8, ones: u8) -> Option<u8> {
     Some(digit(tens)? * 10 + digit(ones)?)
 }
 
-/// Returns true if this is `T` or a space and a time of day, with or without a time zone, as jiff reads it.
+/// Returns true if this is `T` or a space, `HH:MM[:SS[.FRACTION]]` and optionally `Z`, `+HH:MM` or
+/// `+HHMM`.
 #[inline(never)]
 fn is_time(text: &[u8]) -> bool {
-    let Ok(text) = std::str::from_utf8(text) else { return false };
-    let civil = text.strip_suffix(['Z', 'z']).unwrap_or(text);
-    text.starts_with(['T', 't', ' ']) && format!("2000-01-01{civil}").parse::<DateTime>().is_ok()
+    let [b'T' | b't' | b' ', h1, h0, b':', m1, m0, rest @ ..] = text else { return false };
+    if !is_at_most(*h1, *h0, 23) || !is_at_most(*m1, *m0, 59) {
+        return false;
+    }
+    let zone = match rest {
+        // Leap seconds are valid.
+        [b':', s1, s0, rest @ ..] if is_at_most(*s1, *s0, 60) => match rest {
+            [b'.' | b',', digits @ ..] => {
+                let count = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                digits.get(count..).filter(|_| count > 0)
+            }
+            _ => Some(rest),
+        },
+        [b':', ..] => None,
+        _ => Some(rest),
+    };
+    match zone {
+        Some([] | [b'Z' | b'z'] | [b' ', b'Z' | b'z']) => true,
+        Some([b' ', b'+' | b'-', zone @ ..] | [b'+' | b'-', zone @ ..]) => match zone {
+            [h1, h0, b':', m1, m0] | [h1, h0, m1, m0] => {
+                is_at_most(*h1, *h0, 23) && is_at_most(*m1, *m0, 59)
+            }
+            [h1, h0] => is_at_most(*h1, *h0, 23),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+fn is_at_most(tens: u8, ones: u8, maximum: u8) -> bool {
+    two_digits(tens, ones).is_some_and(|number| number <= maximum)
 }
 
 #[cfg(test)]

@@ -33,25 +33,17 @@ pub fn record_texts(
     records: &Bound<'_, Records>,
     identity: Vec<String>,
     ignored: Vec<String>,
-) -> PyResult<Vec<(String, String, String)>> {
+) -> PyResult<Vec<StoredRecord>> {
     let rows = records.get().rows();
-    let owned =
-        |record: StoredRecord<'_>| (record.identity, record.digest, record.text.into_owned());
-    py.detach(|| Ok(rows.to_stored(&identity, &ignored)?.into_iter().map(owned).collect()))
-        .or_raise(py)
+    py.detach(|| rows.to_stored(&identity, &ignored)).or_raise(py)
 }
-
-/// A fill's identity, update time in microseconds (0 if it has none), symbol and text.
-type Fill = (String, i64, Option<String>, String);
 
 /// Each fill as an archive stores it.
 #[gated]
 #[pyo3(name = "_fill_rows")]
-pub fn fill_rows(py: Python<'_>, records: &Bound<'_, Records>) -> PyResult<Vec<Fill>> {
+pub fn fill_rows(py: Python<'_>, records: &Bound<'_, Records>) -> PyResult<Vec<StoredFill>> {
     let rows = records.get().rows();
-    let owned =
-        |fill: StoredFill<'_>| (fill.identity, fill.updated, fill.code, fill.text.into_owned());
-    py.detach(|| Ok(rows.to_stored_fills()?.into_iter().map(owned).collect())).or_raise(py)
+    py.detach(|| rows.to_stored_fills()).or_raise(py)
 }
 
 /// The records of a call to the method with this name, made of stored texts. Checks the arguments as

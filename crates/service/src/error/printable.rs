@@ -35,7 +35,7 @@ pub fn excerpt(text: &str) -> String {
 }
 
 /// C0, DEL, C1, the marks, embeddings and isolates of bidirectional text, and line separators.
-fn is_unprintable(c: char) -> bool {
+pub fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
