@@ -7,12 +7,15 @@ pyarrow, polars and DuckDB release the interpreter around each call of a stream.
 import asyncio
 import contextlib
 import gc
+import logging
 from functools import partial
 
 import boardlot as bl
 
+from ..support.logins import demo_login
 from ..support.paged_service import pager_over
 from ..support.processes import options_of, report
+from ..support.stores import DictStore
 
 ACCOUNT = "281756"
 FILLS = 60
@@ -149,6 +152,21 @@ def constructor(callback, sandbox):
     pager_of(sandbox).all(max_items=3).as_type(row_class(callback))
 
 
+def constructor_of_a_pager(callback, sandbox):
+    next(pager_of(sandbox).as_type(row_class(callback)))
+
+
+def comparison(callback, sandbox):
+    class Anything:
+        __hash__ = None
+
+        def __eq__(self, _other):
+            callback()
+            return True
+
+    assert Anything() in pager_of(sandbox).all(max_items=3)
+
+
 def finalizer(callback, sandbox):
     class Finalized(Kept):
         def __del__(self):
@@ -177,12 +195,38 @@ def hook_of_a_stream(callback, sandbox):
     pager.__arrow_c_stream__()
 
 
+def log_handler(callback, sandbox):
+    logger, handler = logging.getLogger("boardlot.http"), logging.Handler()
+    # Without its lock, for which what DuckDB's own threads log would wait.
+    handler.handle = callback
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    try:
+        sandbox.client().server_time()
+    finally:
+        logger.setLevel(logging.WARNING)
+        logger.removeHandler(handler)
+
+
+def store(callback, sandbox):
+    class Store(DictStore):
+        def save(self, key, value):
+            callback()
+            super().save(key, value)
+
+    demo_login(sandbox, Store())
+
+
 CALLERS = [
     constructor,
+    constructor_of_a_pager,
+    comparison,
     finalizer,
     on_request,
     on_response_of_a_task,
     hook_of_a_stream,
+    log_handler,
+    store,
 ]
 
 
