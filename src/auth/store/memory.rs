@@ -1,45 +1,71 @@
 //! Tokens in the memory of this process.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
 
 use arc_swap::ArcSwap;
 
 use super::{Guard, Secret, TokenStore, key_locks::KeyLocks};
 use crate::error::Result;
 
+/// A change copies one shard, so its cost does not grow with every user of an application.
+const SHARDS: usize = 64;
+
 /// A store that is lost with the process. Reading and writing take no lock, because a forked child could
-/// find it locked forever: a change copies the table, whose texts are shared.
-#[derive(Default)]
+/// find it locked forever.
 pub struct Memory {
-    values: ArcSwap<Values>,
+    shards: [ArcSwap<Values>; SHARDS],
     locks: KeyLocks,
 }
 
 type Values = BTreeMap<Arc<str>, Arc<Secret>>;
 
+impl Default for Memory {
+    fn default() -> Self {
+        Memory { shards: std::array::from_fn(|_| ArcSwap::default()), locks: KeyLocks::default() }
+    }
+}
+
 impl Memory {
-    fn change(&self, change: impl Fn(&mut Values)) {
-        self.values.rcu(|values| {
-            let mut values = Values::clone(values);
-            change(&mut values);
-            values
-        });
+    fn shard(&self, key: &str) -> impl Iterator<Item = &ArcSwap<Values>> {
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        let number = usize::try_from(hasher.finish() % SHARDS as u64).unwrap_or_default();
+        self.shards.get(number).into_iter()
+    }
+
+    fn change(&self, key: &str, change: impl Fn(&mut Values)) {
+        for shard in self.shard(key) {
+            shard.rcu(|values| {
+                let mut values = Values::clone(values);
+                change(&mut values);
+                values
+            });
+        }
     }
 }
 
 impl TokenStore for Memory {
     fn load(&self, key: &str) -> Result<Option<Secret>> {
-        Ok(self.values.load().get(key).map(|value| Secret::clone(value)))
+        let mut shard = self.shard(key);
+        Ok(shard.find_map(|values| values.load().get(key).map(|value| Secret::clone(value))))
     }
 
     fn save(&self, key: &str, value: &[u8]) -> Result<()> {
         let (name, value) = (Arc::<str>::from(key), Arc::new(Secret::new(value.to_vec())));
-        self.change(|values| drop(values.insert(name.clone(), value.clone())));
+        self.change(key, |values| {
+            values.insert(name.clone(), value.clone());
+        });
         Ok(())
     }
 
     fn delete(&self, key: &str) -> Result<()> {
-        self.change(|values| drop(values.remove(key)));
+        self.change(key, |values| {
+            values.remove(key);
+        });
         Ok(())
     }
 
