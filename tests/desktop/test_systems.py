@@ -18,7 +18,9 @@ def run(tmp_path, sandbox):
     def run(*arguments, **variables):
         folders = dict.fromkeys(("APPDATA", "XDG_CONFIG_HOME"), str(tmp_path))
         command = [sys.executable, "-m", "boardlot", "--base-url", sandbox.base_url, *arguments]
-        environment = {**os.environ, **folders, "PYTHONUTF8": "0", **variables}
+        # Names of files are not those of the code page, also where the suite runs with `LC_ALL=C`.
+        own = {"PYTHONUTF8": "0", "LC_ALL": "C.UTF-8"}
+        environment = {**os.environ, **folders, **own, **variables}
         return subprocess.run(command, capture_output=True, env=environment)
 
     return run
