@@ -19,7 +19,7 @@ pub(crate) fn parse_members(json: &str) -> serde_json::Result<Members<'_>> {
 }
 
 /// The names and the values of an object's members as they were sent, where a repeated name comes again;
-/// none if a name has escapes. It costs a fifth of `parse_members`, which also looks for repeated names.
+/// none if a name has escapes. It costs less than `parse_members`, which also looks for repeated names.
 #[cfg(feature = "python")]
 pub(crate) fn split_members(json: &str) -> Option<(Vec<&str>, Vec<Raw<'_>>)> {
     let mut reader = super::JsonReader::new(json, 0);

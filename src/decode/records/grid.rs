@@ -3,7 +3,7 @@
 //! Nearly all pages do: every record has the same keys in the same order, with the same white space.
 //! Such a page need not be parsed again to make objects or columns of it: the keys are compared once,
 //! and each value is cut out where the scan found it. Other pages have no grid, and their records are
-//! split into members by serde.
+//! split into members one by one.
 
 use std::ops::Range;
 

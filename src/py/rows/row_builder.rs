@@ -167,16 +167,8 @@ impl RowBuilder {
         row: RecordRef<'_>,
     ) -> PyResult<Bound<'py, PyAny>> {
         check_by_count(py, &mut self.count)?;
-        let split = self.split_by_layout(key_name, row.text());
-        let (index, values) = match split {
-            Some(split) => split,
-            None => {
-                let members = row.members().or_raise(py)?;
-                let index = self.layout_of(py, key_name, names_of(&members));
-                let index = index.map_err(|error| self.layout_error(py, key_name, row, error))?;
-                (index, values_of(&members))
-            }
-        };
+        let split = self.split(py, key_name, row.text());
+        let (index, values) = split.map_err(|error| self.layout_error(py, key_name, row, error))?;
         let Some(known) = self.known.get_mut(index) else { return Err(unreadable(py, row)) };
         let key = key_name.map(|_| Raw::new(&self.key.1));
         known.object_of_values(py, &self.spec, &values, key).map_err(|error| {
@@ -184,14 +176,21 @@ impl RowBuilder {
         })
     }
 
-    /// The values of a record whose keys have a known layout, and the index of that layout.
-    fn split_by_layout<'t>(
-        &self,
+    /// The values of an object that is not known by positions, and the index of its layout.
+    fn split<'t>(
+        &mut self,
+        py: Python<'_>,
         key_name: Option<&str>,
         json: &'t str,
-    ) -> Option<(usize, Vec<Raw<'t>>)> {
-        let (names, values) = split_members(json)?;
-        Some((self.known_layout(key_name, names.into_iter())?, values))
+    ) -> Result<(usize, Vec<Raw<'t>>), LayoutError> {
+        if let Some((names, values)) = split_members(json)
+            && let Some(index) = self.known_layout(key_name, names.into_iter())
+        {
+            return Ok((index, values));
+        }
+        let members = parse_members(json).map_err(LayoutError::Invalid)?;
+        let index = self.layout_of(py, key_name, names_of(&members))?;
+        Ok((index, members.iter().map(|(_, value)| Raw::new(value.get())).collect()))
     }
 
     /// The exception for records without a layout.
@@ -204,6 +203,7 @@ impl RowBuilder {
     ) -> PyErr {
         match (error, &self.spec.target) {
             (LayoutError::Python(error), _) => error,
+            (LayoutError::Invalid(error), _) => raise(py, row.invalid(&error)),
             (LayoutError::MissingField(index), Target::Class(class)) => {
                 missing_field(py, &self.spec, class, index, key_name, row)
             }
@@ -218,18 +218,10 @@ impl RowBuilder {
         json: &str,
     ) -> Result<Bound<'py, PyAny>, Failure> {
         check_by_count(py, &mut self.count)?;
-        let (index, values) = match self.split_by_layout(None, json) {
-            Some(split) => split,
-            None => {
-                let members = parse_members(json).map_err(|_| Reason::Invalid)?;
-                let index = self.layout_of(py, None, names_of(&members));
-                let index = index.map_err(|error| match error {
-                    LayoutError::Python(error) => Failure::from(error),
-                    LayoutError::MissingField(_) => Reason::Invalid.into(),
-                })?;
-                (index, values_of(&members))
-            }
-        };
+        let (index, values) = self.split(py, None, json).map_err(|error| match error {
+            LayoutError::Python(error) => Failure::from(error),
+            LayoutError::MissingField(_) | LayoutError::Invalid(_) => Reason::Invalid.into(),
+        })?;
         let known = self.known.get_mut(index).ok_or(Reason::Invalid)?;
         known.object_of_values(py, &self.spec, &values, None)
     }
@@ -266,10 +258,6 @@ impl RowBuilder {
 
 fn names_of<'a>(members: &'a Members<'_>) -> impl ExactSizeIterator<Item = &'a str> + Clone {
     members.iter().map(|(name, _)| name.as_ref())
-}
-
-fn values_of<'a>(members: &Members<'a>) -> Vec<Raw<'a>> {
-    members.iter().map(|(_, value)| Raw::new(value.get())).collect()
 }
 
 impl KnownLayout {
