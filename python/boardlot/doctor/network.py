@@ -36,6 +36,7 @@ class Network:
         self.base_url = base_url
         self._options = options
         self._proxy_url: str | None = options.get("proxy")
+        self._addresses: list[tuple[Any, ...]] = []
 
     def client(self, auth: Any = None) -> Client:
         """A client with these settings and without retries, so that failures show."""
@@ -101,8 +102,8 @@ class Network:
             raise Failed("the proxy's URL cannot be read", hints.CHECK_PROXY)
         address = address_of(proxy)
         with failing(f"cannot connect to {address}", hints.CHECK_PROXY):
-            look_up(proxy.hostname or "", self.timeout)
-            socket.create_connection((proxy.hostname, port_of(proxy)), self.timeout).close()
+            addresses = look_up(proxy.hostname or "", port_of(proxy), self.timeout)
+            connect(addresses, self.timeout).close()
         self.proxy = proxy
         return f"{address}{source} accepts connections"
 
@@ -122,18 +123,17 @@ class Network:
         if self.proxy is not None:
             raise Skipped(f"the proxy resolves {self.host}")
         with failing(f"{self.host} cannot be resolved", hints.CHECK_NAME):
-            addresses = look_up(self.host, self.timeout)
-        if addresses == [self.host]:
+            self._addresses = look_up(self.host, self.port, self.timeout)
+        if is_address(self.host):
             return f"{self.host} is an address: nothing to resolve"
-        return f"{self.host} is {', '.join(addresses)}"
+        return f"{self.host} is {', '.join(address[0] for address in self._addresses)}"
 
     def _connection(self) -> str:
         if self.proxy is not None:
             raise Skipped("the proxy makes it")
         what = f"cannot connect to {self.host}, port {self.port}"
         reported = failing(what, hints.CHECK_NETWORK, refused=hints.NO_SERVER)
-        address = (self.host, self.port)
-        with reported, socket.create_connection(address, self.timeout) as connection:
+        with reported, connect(self._addresses, self.timeout) as connection:
             peer = connection.getpeername()[0]
         return f"{peer} accepts connections on port {self.port}"
 
@@ -188,13 +188,13 @@ def clock_offset(client: Client) -> float:
 PORTS = {"http": 80, "https": 443}
 
 
-def look_up(host: str, timeout: float) -> list[str]:
+def look_up(host: str, port: int, timeout: float) -> list[tuple[Any, ...]]:
     """The addresses of a name, in the order in which they are tried."""
     outcome: list[Any] = []
 
     def run() -> None:
         try:
-            outcome.append(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM))
+            outcome.append(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
         except (OSError, UnicodeError) as error:
             outcome.append(error)
 
@@ -206,7 +206,18 @@ def look_up(host: str, timeout: float) -> list[str]:
         raise TimeoutError
     if isinstance(outcome[0], Exception):
         raise outcome[0]
-    return list(dict.fromkeys(entry[4][0] for entry in outcome[0]))
+    return list(dict.fromkeys(entry[4] for entry in outcome[0]))
+
+
+def connect(addresses: list[tuple[Any, ...]], timeout: float) -> socket.socket:
+    """A connection to the first address that accepts one."""
+    failure: OSError = OSError("the name has no address")
+    for address in addresses:
+        try:
+            return socket.create_connection(address[:2], timeout)
+        except OSError as error:
+            failure = error
+    raise failure
 
 
 def address_of(proxy: SplitResult) -> str:
@@ -232,8 +243,13 @@ def port_of(proxy: SplitResult) -> int:
     return proxy.port or PORTS.get(proxy.scheme, 80)
 
 
-def is_this_machine(host: str) -> bool:
+def is_address(host: str) -> bool:
     try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+        ipaddress.ip_address(host)
     except ValueError:
         return False
+    return True
+
+
+def is_this_machine(host: str) -> bool:
+    return host == "localhost" or (is_address(host) and ipaddress.ip_address(host).is_loopback)
