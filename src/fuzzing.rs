@@ -151,14 +151,14 @@ pub fn shapes(data: &[u8]) {
     let Some((endpoint, _, Some(page))) = chosen(data) else { return };
     let (fields, page) = (fields_of(endpoint), Arc::new(page));
     within_budget(data.len(), || {
-        let keys: Option<Vec<&str>> = page.uniform_names().map(Iterator::collect);
         for index in 0..page.len() {
             let Ok(members) = page.row(index) else { continue };
             let parsed: Vec<Option<Value<'_>>> =
                 members.iter().map(|(_, raw)| Value::parse(raw.get()).ok()).collect();
-            if let (Some(keys), Some(values)) = (&keys, page.row_values(index)) {
-                assert_eq!(keys.len(), members.len(), "a value for each key");
-                let cut = (0..keys.len()).map(|at| Value::parse(values.get(at)?.json).ok());
+            if let Some(values) = page.row_values(index) {
+                let names = members.iter().map(|(name, _)| name.as_ref());
+                assert!(values.names().eq(names), "its names");
+                let cut = (0..members.len()).map(|at| Value::parse(values.get(at)?.json).ok());
                 assert!(cut.eq(parsed.iter().cloned()), "the same values");
             }
             let fit = fields.iter().all(|field| {

@@ -61,17 +61,16 @@ impl Rows {
         };
         self.declared_names().for_each(&mut add);
         for slice in self.slices() {
-            match slice.page.uniform_names() {
-                // All records of the page have the same fields.
-                Some(uniform) if !slice.range.is_empty() => {
-                    uniform.for_each(|name| add(field_name(self.key_name(), name)))
-                }
-                _ => {
-                    for index in slice.range.clone() {
-                        for (name, _) in slice.page.row(index)? {
-                            add(field_name(self.key_name(), &name));
-                        }
+            let mut layout = None;
+            for index in slice.range.clone() {
+                let Some(values) = slice.page.row_values(index) else {
+                    for (name, _) in slice.page.row(index)? {
+                        add(field_name(self.key_name(), &name));
                     }
+                    continue;
+                };
+                if layout.replace(values.layout()) != Some(values.layout()) {
+                    values.names().for_each(|name| add(field_name(self.key_name(), name)));
                 }
             }
         }

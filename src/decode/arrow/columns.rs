@@ -108,7 +108,7 @@ impl Columns {
         }
         self.bytes += bytes;
         let in_window = slice.page.is_window() && !self.is_whole;
-        let layout = slice.page.uniform_names().and_then(|names| self.fields.layout(names));
+        let mut known = None;
         for index in slice.range.clone() {
             let number = self.rows_before + self.rows();
             let number = match in_window {
@@ -117,8 +117,16 @@ impl Columns {
             };
             let mut outcome = Ok(());
             let push = checked_push(number, self.options.invalid, &mut outcome);
-            match (&layout, slice.page.row_values(index)) {
-                (Some(layout), Some(values)) => self.fields.push_uniform(&values, layout, push),
+            let values = slice.page.row_values(index);
+            if let Some(values) =
+                values.filter(|v| known.as_ref().is_none_or(|(at, _)| *at != v.layout()))
+            {
+                known = Some((values.layout(), self.fields.layout(values.names())));
+            }
+            match (&known, values) {
+                (Some((_, Some(layout))), Some(values)) => {
+                    self.fields.push_by_layout(&values, layout, push)
+                }
                 _ => self
                     .fields
                     .push_members(&slice.page.row(index)?, push)

@@ -56,7 +56,7 @@ struct ObjectBuilder {
     valid: Vec<bool>,
 }
 
-/// Maps values to fields, for records with a uniform layout.
+/// Maps values to fields, for records of one layout.
 #[derive(Debug)]
 pub(super) struct Layout {
     /// The index of each declared field's value in the record.
@@ -124,7 +124,7 @@ impl FieldColumns {
 
     /// Appends a record with this layout.
     #[inline(always)]
-    pub fn push_uniform<'t>(
+    pub fn push_by_layout<'t>(
         &mut self,
         values: &RowValues<'t>,
         layout: &Layout,

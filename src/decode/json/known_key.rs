@@ -1,10 +1,12 @@
 //! Keys that are expected to come next.
 
+use std::ops::Range;
+
 /// A key with what is around it in a record, from the value or brace before it to its own value. It is
 /// compared in one step, whatever its length.
 #[derive(Debug)]
 pub(in crate::decode) struct KnownKey<'a> {
-    /// The first bytes, filled up with zeros, and the bits of them that count.
+    /// The first bytes and those behind them, and the bits of them that count.
     bytes: [u64; WORDS],
     mask: [u64; WORDS],
     text: &'a [u8],
@@ -14,13 +16,19 @@ const WORDS: usize = 4;
 const BYTES: usize = 8 * WORDS;
 
 impl<'a> KnownKey<'a> {
-    pub fn new(text: &'a str) -> Self {
-        let text = text.as_bytes();
-        let (mut bytes, mut mask) = ([0; BYTES], [0; BYTES]);
-        for ((byte, mask), from) in bytes.iter_mut().zip(&mut mask).zip(text) {
-            (*byte, *mask) = (*from, u8::MAX);
-        }
-        KnownKey { bytes: words(&bytes), mask: words(&mask), text }
+    /// The key at this position of a text.
+    pub fn new(text: &'a str, at: Range<usize>) -> Self {
+        let bytes = text.as_bytes();
+        let key = bytes.get(at.clone()).unwrap_or_default();
+        // The bytes behind it are masked: to copy a key alone costs as much as to compare it ten times.
+        let chunk = bytes.get(at.start..).and_then(<[u8]>::first_chunk).copied();
+        let chunk = chunk
+            .unwrap_or_else(|| std::array::from_fn(|index| key.get(index).copied().unwrap_or(0)));
+        let mask = std::array::from_fn(|word| match key.len().saturating_sub(8 * word) {
+            8.. => u64::MAX,
+            counted => (1 << (8 * counted)) - 1,
+        });
+        KnownKey { bytes: words(&chunk), mask, text: key }
     }
 
     pub fn text(&self) -> &'a [u8] {
@@ -60,9 +68,13 @@ mod tests {
         fn only_the_same_key_is_found(
             key in "[a-c]{0,70}", before in "[a-c]{0,5}", after in "[a-c]{32,40}", at in 0_usize..70,
         ) {
-            let known = KnownKey::new(&key);
-            let mut text = format!("{before}{key}{after}").into_bytes();
+            let known = KnownKey::new(&key, 0..key.len());
+            let text = format!("{before}{key}{after}");
             let (start, end) = (before.len(), before.len() + key.len());
+            let within = KnownKey::new(&text, start..end);
+            prop_assert_eq!(within.end(text.as_bytes(), start), Some(end));
+            prop_assert_eq!(within.mask, known.mask);
+            let mut text = text.clone().into_bytes();
             prop_assert_eq!(known.end(&text, start), Some(end));
             if at < key.len() {
                 text[start + at] ^= 1;
@@ -78,8 +90,9 @@ mod tests {
         #[test]
         fn no_key_is_found_beyond_the_text(key in "[a-c]{0,70}", cut in 0_usize..70) {
             let text = &key.as_bytes()[..cut.min(key.len())];
-            prop_assert!(text.len() == key.len() || KnownKey::new(&key).end(text, 0).is_none());
-            prop_assert_eq!(KnownKey::new(&key).end(text, 80), None);
+            let known = KnownKey::new(&key, 0..key.len());
+            prop_assert!(text.len() == key.len() || known.end(text, 0).is_none());
+            prop_assert_eq!(known.end(text, 80), None);
         }
     }
 }

@@ -1,9 +1,9 @@
-//! The positions of all values of a page whose records have a uniform layout.
+//! The positions of all values of a page whose records have a known layout.
 //!
-//! Nearly all pages do: every record has the same keys in the same order, with the same white space.
-//! Such a page need not be parsed again to make objects or columns of it: the keys are compared once,
-//! and each value is cut out where the scan found it. Other pages have no grid, and their records are
-//! split into members one by one.
+//! Nearly all pages have one layout: every record has the same keys in the same order, with the same white
+//! space; some have a few. Such a page need not be parsed again to make objects or columns of it: the keys are
+//! compared once, and each value is cut out where the scan found it. Other pages have no grid, and their
+//! records are split into members one by one.
 
 use std::ops::Range;
 
@@ -11,20 +11,30 @@ use crate::decode::json::{ByteRange, JsonReader, Raw};
 
 /// Records with more keys are left to the slow path: each key is compared with all others.
 const MAX_KEYS: usize = 128;
+/// A page with more layouts has no grid: each record is compared with several.
+const MAX_LAYOUTS: usize = 8;
 /// The bit that marks the position of a string with escapes.
 const ESCAPED: u32 = 1 << 31;
 
 /// The keys of all records, and the position of each value.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Grid {
-    keys: Vec<GridKey>,
-    /// The text after the last value, through the closing brace, in the first record.
-    tail: Range<usize>,
+    layouts: Vec<RecordLayout>,
     /// The start of each value, one record after another.
     starts: Vec<u32>,
+    /// The layout of each record, and the index of its first value in `starts`.
+    records: Vec<(u32, u32)>,
 }
 
-/// A key, which has no escapes, in the first record.
+/// What records with the same keys and white space share, in the first of them.
+#[derive(Debug, Default)]
+pub(super) struct RecordLayout {
+    keys: Vec<GridKey>,
+    /// The text after the last value, through the closing brace.
+    tail: Range<usize>,
+}
+
+/// A key, which has no escapes.
 #[derive(Debug)]
 struct GridKey {
     /// Between its quotes.
@@ -37,6 +47,8 @@ struct GridKey {
 #[derive(Debug, Clone, Copy)]
 pub struct RowValues<'a> {
     text: &'a str,
+    /// The index of its layout among those of the page.
+    layout: usize,
     keys: &'a [GridKey],
     starts: &'a [u32],
     /// The end of the last value.
@@ -44,56 +56,71 @@ pub struct RowValues<'a> {
 }
 
 impl Grid {
-    /// Reads the first record, whose layout the others must have. `None` if there is no grid of such
-    /// records: the last value of a repeated name counts, which a grid cannot express.
-    pub fn of_first(reader: &mut JsonReader<'_>, depth: usize) -> Option<Self> {
+    /// Reads a record with a layout of its own. `None` if it cannot be in a grid: the last value of a
+    /// repeated name counts, which a grid cannot express.
+    pub fn add_layout(
+        &mut self,
+        reader: &mut JsonReader<'_>,
+        depth: usize,
+    ) -> Option<&RecordLayout> {
         let text = reader.text();
-        let mut grid = Grid { keys: Vec::with_capacity(16), tail: 0..0, starts: Vec::new() };
+        let mut layout = RecordLayout { keys: Vec::with_capacity(16), tail: 0..0 };
+        let first = self.starts.len();
+        // A name is compared only if one of the same length and with some of its bytes was there.
+        let mut seen = [false; 256];
+        let mut has_like = |name: &str| {
+            let byte = |at: usize| name.as_bytes().get(at).map_or(0, |byte| usize::from(*byte));
+            let (middle, last) = (byte(name.len() / 2), byte(name.len().wrapping_sub(1)));
+            let slot = seen.get_mut((name.len() * 31 + byte(0) + middle * 7 + last * 13) % 256);
+            slot.is_none_or(|slot| std::mem::replace(slot, true))
+        };
         let mut end = reader.position();
         let mut has_next = reader.begin_container(b'{', b'}')?;
         while has_next {
             let start = reader.position() + 1;
             let name = reader.read_key()?.plain_text()?;
             let value = reader.read_value(depth)?;
-            let is_repeated = grid.names(text).any(|known| known == name);
-            if is_repeated || grid.keys.len() == MAX_KEYS {
+            let is_repeated = has_like(name) && layout.names(text).any(|known| known == name);
+            if is_repeated || layout.keys.len() == MAX_KEYS {
                 return None;
             }
-            grid.keys.push(GridKey { name: start..start + name.len(), token: end..value.start });
-            grid.starts.push(marked_start(value));
+            layout.keys.push(GridKey { name: start..start + name.len(), token: end..value.start });
+            self.starts.push(marked_start(value));
             end = value.end;
             has_next = reader.has_next(b'}')?;
         }
-        grid.tail = end..reader.position();
-        (!grid.keys.is_empty() && text.len() < ESCAPED as usize).then_some(grid)
+        layout.tail = end..reader.position();
+        let is_fit = !layout.keys.is_empty() && text.len() < ESCAPED as usize;
+        (is_fit && self.layouts.len() < MAX_LAYOUTS).then_some(())?;
+        self.records.push((self.layouts.len() as u32, first as u32));
+        self.layouts.push(layout);
+        self.layouts.last()
     }
 
     /// Makes room for this many more records.
     pub fn reserve(&mut self, records: usize) {
-        self.starts.reserve(records * self.keys.len());
+        self.starts.reserve(records * self.width(0));
+        self.records.reserve(records);
     }
 
-    /// The slots for the values of one more record.
+    /// The slots for the values of one more record of this layout.
     #[inline(always)]
-    pub fn add_record(&mut self) -> &mut [u32] {
+    pub fn add_record(&mut self, layout: usize) -> &mut [u32] {
         let start = self.starts.len();
-        self.starts.resize(start + self.keys.len(), 0);
+        self.records.push((layout as u32, start as u32));
+        self.starts.resize(start + self.width(layout), 0);
         self.starts.get_mut(start..).unwrap_or_default()
     }
 
-    /// The keys with what is around them.
-    pub fn tokens<'a>(&self, text: &'a str) -> impl Iterator<Item = &'a str> {
-        self.keys.iter().map(|key| text.get(key.token.clone()).unwrap_or_default())
+    /// Takes back a record that turned out to have another layout than this.
+    pub fn remove_record(&mut self, layout: usize) {
+        self.starts.truncate(self.starts.len() - self.width(layout));
+        self.records.pop();
     }
 
-    /// The text after the last value of each record.
-    pub fn tail<'a>(&self, text: &'a str) -> &'a str {
-        text.get(self.tail.clone()).unwrap_or_default()
-    }
-
-    /// The names of the keys.
-    pub fn names<'a>(&'a self, text: &'a str) -> impl ExactSizeIterator<Item = &'a str> + Clone {
-        self.keys.iter().map(|key| text.get(key.name.clone()).unwrap_or_default())
+    #[inline(always)]
+    fn width(&self, layout: usize) -> usize {
+        self.layouts.get(layout).map_or(0, |layout| layout.keys.len())
     }
 
     /// The values of the record that is at `range`.
@@ -104,25 +131,50 @@ impl Grid {
         index: usize,
         range: &Range<usize>,
     ) -> Option<RowValues<'a>> {
-        let width = self.keys.len();
-        let starts = self.starts.get(index * width..(index + 1) * width)?;
-        let end = range.end.checked_sub(self.tail.len())?;
-        Some(RowValues { text, keys: &self.keys, starts, end })
+        let (layout, start) = *self.records.get(index)?;
+        let (layout, start) = (layout as usize, start as usize);
+        let RecordLayout { keys, tail } = self.layouts.get(layout)?;
+        let starts = self.starts.get(start..start + keys.len())?;
+        let end = range.end.checked_sub(tail.len())?;
+        Some(RowValues { text, layout, keys, starts, end })
     }
 
     /// Removes the records whose flag is false.
     pub fn retain(&mut self, kept: &[bool]) {
-        let width = self.keys.len().max(1);
-        let mut index = 0;
-        self.starts.retain(|_| {
-            let row = index / width;
-            index += 1;
-            kept.get(row).copied().unwrap_or_default()
-        });
+        let mut kept = kept.iter();
+        self.records.retain(|_| kept.next().copied().unwrap_or_default());
+    }
+}
+
+impl RecordLayout {
+    /// The positions of the keys with what is around them.
+    pub fn tokens(&self) -> impl Iterator<Item = Range<usize>> {
+        self.keys.iter().map(|key| key.token.clone())
+    }
+
+    /// The text after the last value of each record.
+    pub fn tail<'a>(&self, text: &'a str) -> &'a str {
+        text.get(self.tail.clone()).unwrap_or_default()
+    }
+
+    fn names<'a>(&'a self, text: &'a str) -> impl ExactSizeIterator<Item = &'a str> + Clone {
+        self.keys.iter().map(|key| text.get(key.name.clone()).unwrap_or_default())
     }
 }
 
 impl<'a> RowValues<'a> {
+    /// The index of the record's layout among those of its page.
+    #[inline(always)]
+    pub fn layout(&self) -> usize {
+        self.layout
+    }
+
+    /// The names of the record's keys.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &'a str> + Clone + use<'a> {
+        let text = self.text;
+        self.keys.iter().map(move |key| text.get(key.name.clone()).unwrap_or_default())
+    }
+
     /// The value of the key with this index.
     #[inline(always)]
     pub fn get(&self, key: usize) -> Option<Raw<'a>> {

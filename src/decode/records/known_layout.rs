@@ -1,38 +1,131 @@
-//! Records that have the keys of the first one, in the same order and with the same white space: nearly
-//! all of them. Each key is compared in one step, and most values end at a special byte that has been
-//! found.
+//! Records that have the keys of an earlier one, in the same order and with the same white space: nearly
+//! all of them have those of the first. Each key is compared in one step, and most values end at a special byte
+//! that has been found.
 
-use super::grid::{Grid, marked_start};
+use super::grid::{Grid, RecordLayout, marked_start};
 use crate::decode::json::{ByteRange, JsonReader, KnownKey, SpecialBytes, count_digits, short_eq};
 
-/// The keys of the first record, and the special bytes of the text after it.
+/// Reads the records of a list into a grid.
 #[derive(Debug)]
-pub(super) struct KnownLayout<'a> {
-    keys: Vec<KnownKey<'a>>,
-    /// The text after the last value.
-    tail: &'a [u8],
-    /// The text from here on.
+pub(super) struct GridReader<'a> {
+    grid: Grid,
+    layouts: Vec<KnownLayout<'a>>,
+    /// The index of the last record's layout.
+    last: usize,
+    rest: Rest,
+}
+
+/// The special bytes of the text from `start` on.
+#[derive(Debug)]
+struct Rest {
     start: usize,
     special_bytes: SpecialBytes,
 }
 
-impl<'a> KnownLayout<'a> {
-    /// The layout of the first record, for the records from `start` on.
-    pub fn new(text: &'a str, first: &Grid, start: usize) -> Option<Self> {
-        let keys = first.tokens(text).map(KnownKey::new).collect();
+/// The keys of a record, and the text after its last value.
+#[derive(Debug)]
+struct KnownLayout<'a> {
+    keys: Vec<KnownKey<'a>>,
+    tail: &'a [u8],
+}
+
+impl<'a> GridReader<'a> {
+    /// Reads the first record.
+    pub fn of_first(reader: &mut JsonReader<'a>, depth: usize) -> Option<Self> {
+        let (text, mut grid) = (reader.text(), Grid::default());
+        let layouts = vec![KnownLayout::new(text, grid.add_layout(reader, depth)?)];
+        let start = reader.position();
         let special_bytes = SpecialBytes::new(text.as_bytes().get(start..)?);
-        Some(KnownLayout { keys, tail: first.tail(text).as_bytes(), start, special_bytes })
+        Some(GridReader { grid, layouts, last: 0, rest: Rest { start, special_bytes } })
     }
 
-    /// Reads a record of this layout, and sets where its values begin.
+    /// Makes room for this many more records.
+    pub fn reserve(&mut self, records: usize) {
+        self.grid.reserve(records);
+    }
+
+    /// Reads another record. `None` if it cannot be in a grid.
     #[inline(always)]
-    pub fn read(
+    pub fn read(&mut self, reader: &mut JsonReader<'a>, depth: usize) -> Option<()> {
+        let starts = self.grid.add_record(self.last);
+        match self.layouts.get(self.last)?.read_in_steps(&self.rest, reader, starts, depth) {
+            Some(()) => Some(()),
+            None => self.read_other(reader, depth),
+        }
+    }
+
+    /// Reads a record that has not the last one's layout, or that is at the end of the text.
+    #[inline(never)]
+    fn read_other(&mut self, reader: &mut JsonReader<'a>, depth: usize) -> Option<()> {
+        let GridReader { grid, layouts, last, rest } = self;
+        grid.remove_record(*last);
+        for in_steps in [true, false] {
+            for (index, layout) in layouts.iter().enumerate() {
+                let (mut attempt, starts) = (reader.clone(), grid.add_record(index));
+                let read = match in_steps {
+                    true => layout.read_in_steps(rest, &mut attempt, starts, depth),
+                    false => layout.read_parts(&mut attempt, starts, depth),
+                };
+                if read.is_some() {
+                    (*last, *reader) = (index, attempt);
+                    return Some(());
+                }
+                grid.remove_record(index);
+            }
+        }
+        *last = layouts.len();
+        layouts.push(KnownLayout::new(reader.text(), grid.add_layout(reader, depth)?));
+        Some(())
+    }
+
+    /// The grid of the records that were read.
+    pub fn finish(self) -> Grid {
+        self.grid
+    }
+}
+
+impl<'a> KnownLayout<'a> {
+    fn new(text: &'a str, layout: &RecordLayout) -> Self {
+        let keys = layout.tokens().map(|at| KnownKey::new(text, at)).collect();
+        KnownLayout { keys, tail: layout.tail(text).as_bytes() }
+    }
+
+    /// Reads a record of this layout, and sets where its values begin; or nothing if it may be of another
+    /// layout.
+    #[inline(never)]
+    fn read_in_steps(
         &self,
+        rest: &Rest,
         reader: &mut JsonReader<'_>,
         starts: &mut [u32],
         depth: usize,
     ) -> Option<()> {
-        self.read_in_steps(reader, starts, depth).or_else(|| self.read_parts(reader, starts, depth))
+        let text = reader.text().as_bytes().get(rest.start..)?;
+        let mut position = reader.position().checked_sub(rest.start)?;
+        for (key, start) in self.keys.iter().zip(starts) {
+            let value = key.end(text, position)?;
+            let special = rest.special_bytes.next(value + 1);
+            *start = (rest.start + value) as u32;
+            position = match (text.get(value)?, special) {
+                (b'"', Some(end)) if text.get(end) == Some(&b'"') => end + 1,
+                // The next special byte is mostly the quote of the next key: before it is a comma.
+                (b'1'..=b'9', Some(quote)) if is_integer(text, value, quote - 1) => quote - 1,
+                (b'n' | b't' | b'f', Some(quote)) if is_literal(text, value, quote - 1) => {
+                    quote - 1
+                }
+                _ => {
+                    let range = other_value(reader, rest.start + value, depth)?;
+                    *start = marked_start(range);
+                    range.end - rest.start
+                }
+            };
+        }
+        let end = position + self.tail.len();
+        if !short_eq(text.get(position..end)?, self.tail) {
+            return None;
+        }
+        reader.continue_at(rest.start + end);
+        Some(())
     }
 
     /// The same without searching for special bytes: for the end of the text.
@@ -50,42 +143,6 @@ impl<'a> KnownLayout<'a> {
             (value.start == position).then_some(())?;
         }
         reader.read_if(self.tail).then_some(())
-    }
-
-    /// Reads the record, or nothing if it may be of another layout.
-    #[inline(never)]
-    fn read_in_steps(
-        &self,
-        reader: &mut JsonReader<'_>,
-        starts: &mut [u32],
-        depth: usize,
-    ) -> Option<()> {
-        let text = reader.text().as_bytes().get(self.start..)?;
-        let mut position = reader.position().checked_sub(self.start)?;
-        for (key, start) in self.keys.iter().zip(starts) {
-            let value = key.end(text, position)?;
-            let special = self.special_bytes.next(value + 1);
-            *start = (self.start + value) as u32;
-            position = match (text.get(value)?, special) {
-                (b'"', Some(end)) if text.get(end) == Some(&b'"') => end + 1,
-                // The next special byte is mostly the quote of the next key: before it is a comma.
-                (b'1'..=b'9', Some(quote)) if is_integer(text, value, quote - 1) => quote - 1,
-                (b'n' | b't' | b'f', Some(quote)) if is_literal(text, value, quote - 1) => {
-                    quote - 1
-                }
-                _ => {
-                    let range = other_value(reader, self.start + value, depth)?;
-                    *start = marked_start(range);
-                    range.end - self.start
-                }
-            };
-        }
-        let end = position + self.tail.len();
-        if !short_eq(text.get(position..end)?, self.tail) {
-            return None;
-        }
-        reader.continue_at(self.start + end);
-        Some(())
     }
 }
 

@@ -84,12 +84,7 @@ impl Page {
         parse_members(self.row_text(index)).map_err(|error| self.invalid_record(index, &error))
     }
 
-    /// The names of the keys of every record, if the records have a uniform layout.
-    pub fn uniform_names(&self) -> Option<impl ExactSizeIterator<Item = &str> + Clone> {
-        self.grid.as_ref().map(|grid| grid.names(self.body.as_str()))
-    }
-
-    /// The values of a record in the order of those keys.
+    /// The values of a record by its layout; none if the page has no grid.
     #[inline(always)]
     pub fn row_values(&self, index: usize) -> Option<RowValues<'_>> {
         self.grid.as_ref()?.row_values(self.body.as_str(), index, self.rows.get(index)?)

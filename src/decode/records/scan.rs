@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use super::{
     grid::Grid,
-    known_layout::KnownLayout,
+    known_layout::GridReader,
     page::{MemberRanges, Page, PageMetadata},
     utf8::Utf8Bytes,
 };
@@ -173,27 +173,25 @@ impl<'a> Scanner<'a> {
         Some(List { siblings: Some(siblings), ..list })
     }
 
-    /// A list of objects: with a grid if all have the layout of the first.
+    /// A list of objects: with a grid if all have one of a few layouts.
     fn list(&mut self, depth: usize) -> Option<List<'a>> {
         let list_start = self.reader.position();
         let text = self.reader.text();
         let (mut rows, mut grid) = (Vec::new(), None);
         if self.reader.begin_container(b'[', b']')? {
             let mut start = self.reader.position();
-            let mut uniform = Grid::of_first(&mut self.reader, depth + 2)?;
+            let mut records = GridReader::of_first(&mut self.reader, depth + 2)?;
             rows.push(start..self.reader.position());
             let mut has_next = self.reader.has_next(b']')?;
-            let layout = KnownLayout::new(text, &uniform, self.reader.position())?;
             // As many records like the first as fit into the text.
             let estimate = (text.len() - start) / rows.first().map_or(1, Range::len);
             rows.reserve(estimate.min(MAX_RESERVED));
-            uniform.reserve(estimate.min(MAX_RESERVED));
-            let mut is_uniform = true;
+            records.reserve(estimate.min(MAX_RESERVED));
+            let mut has_grid = true;
             while has_next {
                 start = self.reader.position();
-                is_uniform = is_uniform
-                    && layout.read(&mut self.reader, uniform.add_record(), depth + 2).is_some();
-                if !is_uniform {
+                has_grid = has_grid && records.read(&mut self.reader, depth + 2).is_some();
+                if !has_grid {
                     self.reader.continue_at(start);
                     (self.reader.peek()? == b'{').then_some(())?;
                     start = self.reader.position();
@@ -202,7 +200,7 @@ impl<'a> Scanner<'a> {
                 rows.push(start..self.reader.position());
                 has_next = self.reader.has_next(b']')?;
             }
-            grid = is_uniform.then_some(uniform);
+            grid = has_grid.then(|| records.finish());
         }
         Some(List { rows, grid, range: list_start..self.reader.position(), siblings: None })
     }

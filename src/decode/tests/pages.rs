@@ -58,8 +58,8 @@ fn equal(ours: &Page, theirs: &Page) -> Result<(), TestCaseError> {
 
 /// A record's members from the page's grid, if it has one.
 fn by_grid(page: &Page, index: usize) -> Option<Vec<(String, String)>> {
-    let names = page.uniform_names()?.map(str::to_owned);
-    let values = page.row_values(index).expect("each record has its values");
+    let values = page.row_values(index)?;
+    let names = values.names().map(str::to_owned);
     let json = (0..).map_while(|key| {
         let value = values.get(key)?;
         assert_eq!(
@@ -190,11 +190,12 @@ proptest! {
     }
 
     #[test]
-    fn records_with_the_keys_of_the_first_are_read_like_any_others(
-        keys in proptest::sample::subsequence(
+    fn records_with_the_keys_of_earlier_ones_are_read_like_any_others(
+        layouts in proptest::collection::vec(proptest::sample::subsequence(
             vec!["a", "code", "sixteen_bytes_xx", "a_key_of_exactly_29_bytes_abcd",
                  "a_key_that_is_far_longer_than_thirty_two_bytes"], 1..=5,
-        ),
+        ), 1..4),
+        order in proptest::collection::vec(any::<proptest::sample::Index>(), 9),
         rows in proptest::collection::vec(
             proptest::collection::vec(proptest::sample::select(vec![
                 "1", "12", "1787000000000000", "17870000000000001", "12345678901234567890123", "0", "-1",
@@ -209,19 +210,21 @@ proptest! {
         corruption in corruption(),
     ) {
         let invalid = ["01", "1x", "12}", "12]", "1\"", "1,", "12\\", "\"a\tb\"", "\"\\x\"", "\"", "\"a\"b", "\"ab\\", "\"ab\t", ""];
-        let row = |values: &Vec<&str>| {
+        let keys = |index: usize| &layouts[order[index].index(layouts.len())];
+        let row = |(index, values): (usize, &Vec<&str>)| {
             let value = |value: &str| match is_valid && invalid.contains(&value) {
                 true => "7".to_owned(),
                 false => value.to_owned(),
             };
-            let members = keys.iter().zip(values);
+            let members = keys(index).iter().zip(values);
             let members: Vec<_> =
                 members.map(|(key, json)| format!("\"{key}\":{}", value(json))).collect();
             format!("{{{}}}", members.join(","))
         };
-        let mut values = rows.iter().flat_map(|row| row.iter().take(keys.len()));
-        let has_spaces = values.any(|value| value.trim() != *value);
-        let rows: Vec<_> = rows.iter().map(row).collect();
+        let taken = |(index, row): (usize, &'_ Vec<&'static str>)| row[..keys(index).len()].to_vec();
+        let mut values = rows.iter().enumerate().flat_map(taken);
+        let has_spaces = values.any(|value| value.trim() != value);
+        let rows: Vec<_> = rows.iter().enumerate().map(row).collect();
         let body = format!(
             r#"{{"s":"ok","d":{{"order_fills":[{}],"page_flag":"and more than enough text after it"}}}}"#,
             rows.join(",")
@@ -255,11 +258,15 @@ proptest! {
 }
 
 #[test]
-fn records_with_a_uniform_layout_take_the_fast_path() {
+fn records_of_a_few_layouts_take_the_fast_path() {
     let body = |rows: &str| format!(r#"{{"s":"ok","d":{{"order_fills":{rows}}}}}"#);
     let accepts = |rows: &str| compare(&fills(), body(rows)).expect(rows);
     let page = |rows: &str| {
         parse_page(Envelope::Status, &fills(), &Response::new(body(rows).into())).expect(rows)
+    };
+    let layouts = |rows: &str| -> Vec<usize> {
+        let page = page(rows);
+        (0..page.len()).filter_map(|index| Some(page.row_values(index)?.layout())).collect()
     };
     for rows in [
         r#"[{"a":1}]"#,
@@ -269,31 +276,37 @@ fn records_with_a_uniform_layout_take_the_fast_path() {
         "[\n  {\n    \"a\" : 12,\n    \"b\": 345\n  },\n  {\n    \"a\" : 6,\n    \"b\": 78\n  }\n]",
         r#"[{ "a" :1 }, { "a" :"x" }]"#,
     ] {
-        assert!(accepts(rows) && page(rows).uniform_names().is_some(), "{rows}");
+        assert!(accepts(rows) && layouts(rows) == [0; 2][..page(rows).len()], "{rows}");
     }
     for rows in ["[{}]", r#"[{"a":1,"a":2}]"#, r#"[{"\u0061":1}]"#] {
-        assert!(!accepts(rows) && page(rows).uniform_names().is_none(), "{rows}");
+        assert!(!accepts(rows) && layouts(rows).is_empty(), "{rows}");
     }
-    // Records of another layout than the first have positions, and no grid.
-    for rows in [
-        r#"[{"a":1},{"a":1,"a":2}]"#,
-        r#"[{"a":1},{"b":1}]"#,
-        r#"[{"a":1},{"a":1,"b":2}]"#,
-        r#"[{"a":1,"b":2},{"a":1}]"#,
-        r#"[{"a":1,"b":2},{"b":1,"a":2}]"#,
-        r#"[{"a":1},{"a": 1}]"#,
-        r#"[{"a":1},{"a":1 }]"#,
-        r#"[{"a":1,"b":2},{"a":1, "b":2}]"#,
+    for (rows, expected) in [
+        (r#"[{"a":1},{"b":1}]"#, vec![0, 1]),
+        (r#"[{"a":1},{"a":1,"b":2}]"#, vec![0, 1]),
+        (r#"[{"a":1,"b":2},{"a":1},{"a":3},{"a":1,"b":2}]"#, vec![0, 1, 1, 0]),
+        (r#"[{"a":1,"b":2},{"b":1,"a":2}]"#, vec![0, 1]),
+        (r#"[{"a":1},{"a": 1},{"a":1 },{"a":2}]"#, vec![0, 1, 2, 0]),
+        (r#"[{"a":1,"b":2},{"a":1, "b":2}]"#, vec![0, 1]),
+        // Records that cannot be in a grid have positions alone, and so have all of the page.
+        (r#"[{"a":1},{"a":1,"a":2}]"#, vec![]),
+        (r#"[{"a":1},{}]"#, vec![]),
     ] {
-        assert!(accepts(rows) && page(rows).uniform_names().is_none(), "{rows}");
+        assert!(accepts(rows), "{rows}");
+        assert_eq!(layouts(rows), expected, "{rows}");
     }
+    let many = |count| (0..count).map(|n| format!("{{\"{n}\":1}}")).collect::<Vec<_>>().join(",");
+    assert_eq!(layouts(&format!("[{}]", many(8))).len(), 8);
+    assert!(accepts(&format!("[{}]", many(9))) && layouts(&format!("[{}]", many(9))).is_empty());
     assert!(accepts("[]"));
-    let mut page = page(r#"[{"a":1,"b":"p"},{"a":2,"b":"q"},{"a":3,"b":"r"}]"#);
-    page.retain(&[true, false, true]);
-    let values = page.row_values(1).expect("the second record that was kept");
-    assert_eq!(values.get(0).map(|raw| raw.json), Some("3"));
-    assert_eq!(values.get(1).map(|raw| raw.json), Some(r#""r""#));
-    assert!(page.row_values(2).is_none());
+    for second in [r#"{"a":2,"b":"q"}"#, r#"{"a":2}"#] {
+        let mut page = page(&format!(r#"[{{"a":1,"b":"p"}},{second},{{"a":3,"b":"r"}}]"#));
+        page.retain(&[true, false, true]);
+        let values = page.row_values(1).expect("the second record that was kept");
+        assert_eq!(values.get(0).map(|raw| raw.json), Some("3"));
+        assert_eq!(values.get(1).map(|raw| raw.json), Some(r#""r""#));
+        assert!(page.row_values(2).is_none());
+    }
 }
 
 #[test]

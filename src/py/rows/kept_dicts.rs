@@ -49,33 +49,27 @@ impl KeptDicts {
         builders: &RowBuilderPool,
         rows: &Rows,
     ) -> PyResult<Bound<'py, PyList>> {
+        let (pages, key_name) = (self.0.bind(py), rows.key_name());
         let mut list = Vec::with_capacity(rows.len());
         for (first, count) in rows.first_rows() {
-            let dicts = self.of_page(py, first.page)?;
-            let mut number = 0;
-            while number < count {
-                let row = first.following(number);
-                if let Some(dict) = dicts.get(row.index)? {
-                    list.push(dict);
-                    number += 1;
+            if pages.contains(first.page.id())? {
+                for number in 0..count {
+                    list.push(self.dict(py, builders, key_name, first.following(number))?);
+                }
+                continue;
+            }
+            let start = list.len();
+            builders.objects(py, key_name, first, count, &mut |dict| list.push(dict))?;
+            let made = list.get_mut(start..).unwrap_or_default();
+            if count == first.page.len() {
+                let whole = PyList::new(py, &*made)?;
+                if pages.set_default_with_result(first.page.id(), &whole)?.1.is(&whole) {
                     continue;
                 }
-                // They are made together, up to the next one that was made before.
-                let mut missing = 1;
-                while number + missing < count && dicts.get(row.index + missing)?.is_none() {
-                    missing += 1;
-                }
-                let (mut index, mut outcome) = (row.index, Ok(()));
-                let receive = &mut |dict| {
-                    match dicts.keep(index, dict) {
-                        Ok(dict) => list.push(dict),
-                        Err(error) => outcome = Err(error),
-                    }
-                    index += 1;
-                };
-                builders.objects(py, rows.key_name(), row, missing, receive)?;
-                outcome?;
-                number += missing;
+            }
+            let dicts = self.of_page(py, first.page)?;
+            for (index, dict) in (first.index..).zip(made) {
+                *dict = dicts.keep(index, dict.clone())?;
             }
         }
         PyList::new(py, list)

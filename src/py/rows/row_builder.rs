@@ -1,9 +1,10 @@
 //! Objects of records: the records of a list nearly always have the same keys in the same order.
 //!
 //! So what a record becomes is decided once for records with the same keys (`Layout`), and each record is
-//! only its values. If a whole page has a uniform layout, its keys are compared once and its values
-//! are cut out where the scan found them; other records are split into their members. A dict is a copy of that of the previous record, in which only the values
-//! that differ are replaced: no key is created. (Fields whose values rarely repeat are not compared.)
+//! only its values. If the scan knows the layouts of a page's records, the keys of each layout are compared
+//! once and values are cut out where the scan found them; other records are split into their members. A dict
+//! is a copy of that of the previous record, in which only the values that differ are replaced: no key is
+//! created. (Fields whose values rarely repeat are not compared.)
 
 use std::sync::Arc;
 
@@ -16,7 +17,9 @@ use super::{
 };
 use crate::py::prelude::*;
 use crate::{
-    decode::{Members, Raw, RecordRef, Value, parse_members, split_members, type_mismatch},
+    decode::{
+        Members, Raw, RecordRef, RowValues, Value, parse_members, split_members, type_mismatch,
+    },
     py::{
         interpreter::signals::check_by_count,
         values::{
@@ -36,25 +39,14 @@ const MAX_KEYS: usize = 128;
 pub struct RowBuilder {
     spec: Arc<RowSpec>,
     known: Vec<KnownLayout>,
-    /// A page whose records have a uniform layout, and the index of that layout.
-    uniform_page: Option<(u64, usize)>,
-    /// The last record, if its page has a uniform layout.
-    last: Option<LastRow>,
+    /// A page, the index of a layout among those of the page, and its index here.
+    page_layout: Option<(u64, usize, usize)>,
+    /// The page and the index of the last record, which has that layout: its template has its values.
+    last: Option<(u64, usize)>,
     /// The last key of `fetch_many`, and its JSON.
     key: (String, String),
     /// The number of objects it has made.
     count: u32,
-}
-
-/// The record whose values a template has.
-#[derive(Clone, Copy)]
-struct LastRow {
-    /// The index of the layout.
-    layout: usize,
-    /// The id of the page.
-    page: u64,
-    /// The index in the page.
-    index: usize,
 }
 
 struct KnownLayout {
@@ -70,7 +62,7 @@ impl RowBuilder {
         RowBuilder {
             spec,
             known: Vec::new(),
-            uniform_page: None,
+            page_layout: None,
             last: None,
             key: Default::default(),
             count: 0,
@@ -111,54 +103,53 @@ impl RowBuilder {
             }
             return Ok(());
         }
-        let layout = match self.uniform_page {
-            Some((id, layout)) if id == page.id() => layout,
-            _ => self.uniform_layout(py, key_name, first)?,
-        };
-        let Some(known) = self.known.get_mut(layout) else { return Err(unreadable(py, first)) };
-        let key = key_name.map(|_| Raw::new(&self.key.1));
         // Until all values are replaced, the template has values of two records.
         let mut previous = last
-            .filter(|last| {
-                (last.layout, last.page, last.index + 1) == (layout, page.id(), first.index)
-            })
-            .and_then(|last| page.row_values(last.index));
+            .filter(|last| *last == (page.id(), first.index.wrapping_sub(1)))
+            .and_then(|(_, index)| page.row_values(index));
         for number in 0..count {
             check_by_count(py, &mut self.count)?;
-            let index = first.index + number;
-            let Some(values) = page.row_values(index) else { return Err(unreadable(py, first)) };
+            let row = first.following(number);
+            let Some(values) = page.row_values(row.index) else { return Err(unreadable(py, row)) };
+            let layout = match self.page_layout {
+                Some((id, of_page, layout)) if (id, of_page) == (page.id(), values.layout()) => {
+                    layout
+                }
+                _ => {
+                    previous = None;
+                    self.layout_of_page(py, key_name, row, &values)?
+                }
+            };
+            let Some(known) = self.known.get_mut(layout) else { return Err(unreadable(py, row)) };
+            let key = key_name.map(|_| Raw::new(&self.key.1));
             let before = |index: usize| previous.and_then(|values| values.get(index));
             let value = |index: usize| values.get(index);
-            let object = known.object(py, &self.spec, value, before, key).map_err(|error| {
-                known.error(py, &self.spec, first.following(number), error, value)
-            })?;
+            let object = known
+                .object(py, &self.spec, value, before, key)
+                .map_err(|error| known.error(py, &self.spec, row, error, value))?;
             receive(object);
             previous = Some(values);
         }
-        self.last = (count > 0).then(|| LastRow {
-            layout,
-            page: page.id(),
-            index: first.index + count - 1,
-        });
+        self.last = (count > 0).then(|| (page.id(), first.index + count - 1));
         Ok(())
     }
 
-    /// The index of the layout of a page whose records have a uniform one.
+    /// The index of the layout of a record of a page with a grid.
     #[inline(never)]
-    fn uniform_layout(
+    fn layout_of_page(
         &mut self,
         py: Python<'_>,
         key_name: Option<&str>,
         row: RecordRef<'_>,
+        values: &RowValues<'_>,
     ) -> PyResult<usize> {
-        let Some(names) = row.page.uniform_names() else { return Err(unreadable(py, row)) };
-        let index = self.layout_of(py, key_name, names);
-        let index = index.map_err(|error| self.layout_error(py, key_name, row, error))?;
-        self.uniform_page = Some((row.page.id(), index));
-        Ok(index)
+        let layout = self.layout_of(py, key_name, values.names());
+        let layout = layout.map_err(|error| self.layout_error(py, key_name, row, error))?;
+        self.page_layout = Some((row.page.id(), values.layout(), layout));
+        Ok(layout)
     }
 
-    /// The object of a record of a page whose records differ.
+    /// The object of a record of a page without a grid.
     #[inline(never)]
     fn object_of_members<'py>(
         &mut self,
@@ -237,7 +228,7 @@ impl RowBuilder {
             return Ok(index);
         }
         let layout = Layout::new(py, &self.spec, key_name, names)?;
-        (self.uniform_page, self.last) = (None, None);
+        (self.page_layout, self.last) = (None, None);
         self.known.retain(|known| known.layout.width() <= MAX_KEYS);
         if self.known.len() >= MAX_LAYOUTS {
             self.known.remove(0);
