@@ -12,6 +12,7 @@ from boardlot.cli import main
 from boardlot.cli.commands import mcp
 
 from ..support.command_line import ACCOUNT, COMMAND, Service
+from ..support.vectors import table
 
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -188,20 +189,7 @@ def test_every_tool_responds(demo):
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "said"),
-    [
-        ("dividends", {"symbol": "00700"}, "expected {market}.{code}"),
-        ("dividends", {}, "'symbol' is a required property"),
-        ("dividends", {"symbol": "HK.99999"}, "not a known symbol"),
-        ("dividends", {"symbol": "HK.00700", "max_rows": 1001}, "1000"),
-        ("dividends", {"symbol": "HK.00700", "concurrency": 9}, "concurrency"),
-        ("ipo_list", {"market": "mars"}, "'mars' is not one of"),
-        ("ipo_list", {"market": "hk", "request_type": "nonsense"}, "expected one of"),
-        ("fills_history", {"acc_id": ACCOUNT, "trd_market": "HK", "start": "2026"}, "2026-01-01"),
-        ("plate_stocks", {"plate_code": "HK.BK1001", "resume": "{}"}, "checkpoint"),
-        ("place_order", {"symbol": "HK.00700"}, "'place_order' is not a valid tool; expected one"),
-        ("request", {"method": "POST", "path": "/"}, "'request' is not a valid tool; expected one"),
-    ],
+    ("tool", "arguments", "said"), table("command_lines")["mistakes of a model"]
 )
 def test_a_mistake_is_explained_to_the_model(demo, tool, arguments, said):
     assert said in demo.refusal(tool, **arguments)

@@ -1,5 +1,6 @@
 """The exceptions: their tree, their attributes, and that they survive pickle and copy."""
 
+import builtins
 import copy
 import pickle
 import sys
@@ -10,26 +11,9 @@ import pytest
 from boardlot import errors
 from boardlot._hints import HINTS
 
-TREE = {
-    "BoardlotError": (Exception,),
-    "ConfigError": ("BoardlotError", ValueError),
-    "InternalError": ("BoardlotError", RuntimeError),
-    "TransportError": ("BoardlotError", ConnectionError),
-    "RequestTimeout": ("TransportError", TimeoutError),
-    "ProtocolError": ("BoardlotError",),
-    "PaginationError": ("ProtocolError",),
-    "ApiError": ("BoardlotError",),
-    "InvalidParameter": ("ApiError", ValueError),
-    "InvalidSymbol": ("ApiError", LookupError),
-    "ServiceError": ("ApiError",),
-    "AuthenticationError": ("ApiError",),
-    "ClockSkewError": ("AuthenticationError",),
-    "PermissionDenied": ("ApiError",),
-    "RateLimited": ("ApiError",),
-    "OAuthError": ("BoardlotError",),
-    "LoginRequired": ("OAuthError",),
-    "StoreError": ("BoardlotError",),
-}
+from ..support.vectors import table
+
+TREE = table("errors")
 
 COMMON = {
     "endpoint": "fills_history",
@@ -66,7 +50,7 @@ def test_the_tree_is_whole() -> None:
 
 @pytest.mark.parametrize("name", TREE)
 def test_bases_and_defaults(name: str) -> None:
-    bases = tuple(getattr(errors, base) if isinstance(base, str) else base for base in TREE[name])
+    bases = tuple(getattr(errors, base, None) or getattr(builtins, base) for base in TREE[name])
     assert getattr(errors, name).__bases__ == bases
     error = getattr(errors, name)("what happened")
     assert str(error) == "what happened"
