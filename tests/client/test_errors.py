@@ -13,29 +13,15 @@ from boardlot._hints import HINTS
 
 from ..support.vectors import table
 
-TREE = table("errors")
-
-COMMON = {
-    "endpoint": "fills_history",
-    "retryable": True,
-    "hint": "Call again later.",
-    "checkpoint": '{"page":3}',
-}
-API = {
-    "http_status": 429,
-    "code": -7,
-    "error_code": "invalid_symbol",
-    "message": "no such symbol",
-    "headers": {"retry-after": "2"},
-    "body": '{"ret_code":-7}',
-}
+CASES = table("errors")
+TREE = CASES["tree"]
 
 
 def built(name: str) -> tuple[errors.BoardlotError, dict[str, object]]:
     kind = getattr(errors, name)
-    attributes: dict[str, object] = dict(COMMON)
+    attributes: dict[str, object] = dict(CASES["attributes"])
     if issubclass(kind, errors.ApiError):
-        attributes |= API
+        attributes |= CASES["attributes of an API"]
     if kind is errors.RateLimited:
         attributes["retry_after"] = 2.0
     if issubclass(kind, errors.OAuthError):

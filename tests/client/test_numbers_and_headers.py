@@ -108,7 +108,7 @@ def test_a_bool_is_no_number_anywhere(flag, call, echo):
         "redirect": "https://app.example.com/callback",
         "pager": client.fills_history("1", "HK", start=1_780_000_000_000_000),
     }
-    with pytest.raises((TypeError, ValueError)):
+    with pytest.raises((TypeError, ValueError), match=r"bool|True|False"):
         eval(call, names)
     assert server.received == []
 

@@ -322,6 +322,7 @@ async fn check(seed: u64) {
     let world = source.world();
     let (start, end) = pages.delivery().range().expect("a range");
     assert!(end < world.now, "{seed}: {end} is in the future at {}", world.now);
+    assert!(start < end && end > EPOCH - DAY, "{seed}: {start} to {end}");
     let distinct: HashSet<i64> = received.iter().copied().collect();
     assert_eq!(distinct.len(), received.len(), "{seed}: a fill came twice");
     for fill in before.iter().filter(|one| (start..=end).contains(&one.updated)) {

@@ -187,14 +187,7 @@ def test_a_proxy_that_does_not_run_is_what_the_hint_is_about(named):
     assert hint_of(proxy="http://127.0.0.1:9").startswith("Check the address of the proxy")
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        *("socks5://user:hunter2@p:1", "http://", "ftp://127.0.0.1:1", "http://[x"),
-        # Not taken for a port.
-        *("http://user:12/hunter2@proxy", "http://user:12#hunter2@proxy"),
-    ],
-)
+@pytest.mark.parametrize("value", table("addresses")["proxies that are not valid"])
 def test_security_21_a_proxy_that_is_not_valid_is_rejected_without_its_value(named, value):
     named(HTTPS_PROXY=value)
     for proxy in (value, "environment"):

@@ -1,4 +1,4 @@
-"""Vectors: requests and responses by hand, of the service document; and the cases of other tests."""
+"""Vectors: requests and responses of the service document by hand, and the cases of other tests."""
 
 import json
 from pathlib import Path
