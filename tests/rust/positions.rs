@@ -3,7 +3,7 @@
 
 use std::sync::{
     Arc, Mutex,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use boardlot::{
@@ -29,17 +29,17 @@ const OTHER: View = View(2);
 #[derive(Debug)]
 pub struct Service {
     times: Mutex<Vec<i64>>,
-    failing: Mutex<bool>,
+    failing: AtomicBool,
 }
 
 impl Service {
     pub fn holding(mut times: Vec<i64>) -> Arc<Self> {
         times.sort_unstable_by(|one, other| other.cmp(one));
-        Arc::new(Service { times: Mutex::new(times), failing: Mutex::new(false) })
+        Arc::new(Service { times: Mutex::new(times), failing: AtomicBool::default() })
     }
 
     fn fails(&self) -> bool {
-        std::mem::take(&mut *self.failing.lock().expect("a lock"))
+        self.failing.swap(false, Ordering::Relaxed)
     }
 }
 
@@ -263,7 +263,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                 drop(tokio::time::timeout(std::time::Duration::ZERO, filled).await);
                 assert_eq!(checkpoint(&pages_now), before, "nothing was received");
             }
-            Step::Fail => *service.failing.lock().expect("a lock") = true,
+            Step::Fail => service.failing.store(true, Ordering::Relaxed),
             Step::Resume => pages_now = pages(service, range, windows, Some(&before)),
             Step::NewFill if !received_times.is_empty() => {
                 // Later than the range, as far as that is open: it belongs to the next call.
@@ -273,7 +273,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
         }
         assert!(!ended_before || received_times.len() == rows_before, "it said that none is left");
     }
-    *service.failing.lock().expect("a lock") = false;
+    service.failing.store(false, Ordering::Relaxed);
     // A prefetched page may still fail.
     let mut failures = 0;
     loop {
