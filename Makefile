@@ -123,7 +123,7 @@ stubs: $(BIN)/.built ## Writes the docstrings of the compiled module into its st
 
 test-long: $(BIN)/.built system-packages ## The long forms of the tests: an hour.
 	BOARDLOT_TEST_LISTS=100000 $(CARGO) test --locked --no-default-features --features sandbox --test core moving_service
-	$(BIN)/pytest -m slow --ignore tests/packaging
+	$(BIN)/pytest -m slow --ignore tests/packaging --ignore tests/faults
 
 archive-histories: $(BIN)/.built system-packages ## Random histories of archives against a model: an hour.
 	BOARDLOT_TEST_HISTORIES=10000 $(BIN)/pytest tests/archive/test_model.py -k histories_are
@@ -134,7 +134,7 @@ durations: $(BIN)/.built system-packages ## Runs the tests and records how long 
 	$(BIN)/pytest -n 2 --record-durations $(ARGS)
 
 faults: $(BIN)/.built ## Every kind of fault x every operation x 30 seeds: six minutes.
-	$(BIN)/python -m tests.faults.matrix --seeds 30
+	$(BIN)/pytest -m slow tests/faults
 
 # SEEDS is a seed or a range, CLIENTS how many take part; FAULT, BEFORE and AFTER are seconds. ONLY is a part of
 # the kind and name of a scenario, such as "Logins slow" (or "day", in which everything happens), PLOT a file

@@ -1,11 +1,14 @@
 """`boardlot call`: custom endpoints, from a file or a profile."""
 
 import json
+import shlex
 from functools import partial
 from pathlib import Path
 
 import boardlot as bl
 import pytest
+
+from ..support.vectors import table
 
 FILE = """\
 [kline]
@@ -63,17 +66,7 @@ def test_values_have_their_declared_kinds(sandbox, call, endpoints):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["candles"], "'candles' is not an endpoint of the file; it has kline, things"),
-        (["kline"], "symbol is missing"),
-        (["kline", "HK.00700"], "expected NAME=VALUE"),
-        (["kline", "symbol=a", "symbol=b"], "given twice"),
-        (["kline", "symbol=../x"], "symbol is '../x'"),
-        (["things", "n=many"], "n is 'many'; expected an integer"),
-        (["things", "filter={"], "filter is '{'; expected a dict or a list"),
-        (["kline", "--endpoints", "missing.toml"], "missing.toml"),
-    ],
+    ("line", "expected"), table("command_lines")["wrong calls of custom endpoints"]
 )
-def test_wrong_usage_ends_with_2_and_says_why(arguments, expected, call):
-    assert expected in call(*arguments).refusal
+def test_wrong_usage_ends_with_2_and_says_why(line, expected, call):
+    assert expected in call(*shlex.split(line)).refusal

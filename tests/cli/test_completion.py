@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 from contextlib import closing
+from pathlib import Path
 
 import click
 import pytest
@@ -11,40 +12,15 @@ from boardlot.cli.numbers import complete_profiles
 
 from ..support.command_line import Service
 from ..support.system import need_program
+from ..support.vectors import table
 
 # Each shell runs the script that boardlot prints for it, and shows what it would offer.
-SCRIPTS = {
-    "bash": """
-        source {script}
-        COMP_WORDS=({words})
-        COMP_CWORD=$(( ${{#COMP_WORDS[@]}} - 1 ))
-        _boardlot_completion boardlot
-        printf '%s\\n' "${{COMPREPLY[@]}}"
-    """,
-    "zsh": """
-        compdef() {{ }}
-        compadd() {{ print -rl -- "${{completions[@]}}" }}
-        _describe() {{ print -rl -- "${{completions_with_descriptions[@]%%:*}}" }}
-        source {script}
-        words=({words})
-        CURRENT=${{#words}}
-        _boardlot_completion
-    """,
-    "fish": """
-        source {script}
-        complete -C {line} | string replace -r '\\t.*' ''; true
-    """,
+COMMANDS = {
+    "bash": ["bash", "--norc"],
+    "zsh": ["zsh", "-f"],
+    "fish": ["fish", "--no-config"],
 }
-CASES = [
-    ("boardlot ", {"fills", "profile", "open"}),
-    ("boardlot profile use li", {"live"}),
-    ("boardlot --profile ", {"live", "paper"}),
-    ("boardlot fills --columns code,pr", {"code,price"}),
-    ("boardlot ipos --sort list_ti", {"list_time", "list_timestamp"}),
-    ("boardlot trading-days ", {"HK", "US", "MY"}),
-    ("boardlot fills 281756 h", {"HK"}),
-    ("boardlot dividends HK.00700 --format j", {"json", "jsonl"}),
-]
+CASES = table("command_lines")["completions"]
 
 
 @pytest.fixture(scope="module")
@@ -71,13 +47,12 @@ def test_a_shell_completes(shell, typed, offered, service, tmp_path):
     words = shlex.join([*typed.split(), *([""] if typed.endswith(" ") else [])])
     printed = tmp_path / "script"
     printed.write_bytes(service.rows("completion", shell))
-    script = SCRIPTS[shell].format(words=words, line=shlex.quote(typed), script=printed)
-    quiet = {"bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"]}[shell]
-    command = [shell, *quiet, "-c", script]
-    done = subprocess.run(command, env=service.environment, capture_output=True, text=True)
+    command = [*COMMANDS[shell], Path(__file__).with_name(f"complete.{shell}")]
+    env = {**service.environment, "SCRIPT": str(printed), "WORDS": words, "TYPED": typed}
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found = set(done.stdout.split())
-    assert offered <= found, done.stderr
+    assert set(offered) <= found, done.stderr
     last = typed.rpartition(" ")[2]
     assert all(word.lower().startswith(last.lower()) for word in found)
 

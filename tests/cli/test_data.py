@@ -15,6 +15,7 @@ from boardlot.cli.commands import endpoints
 
 from ..support.command_line import ACCOUNT
 from ..support.keys import KEYS
+from ..support.vectors import table
 
 SANDBOX = {"fills": 300}
 # `time` writes a line instead of rows.
@@ -64,22 +65,9 @@ def test_time_is_one_line_or_a_row(live, sandbox):
     assert live("time", "--columns", "server_time").out.startswith("server_time\n")
 
 
-@pytest.mark.parametrize(
-    ("typed", "in_request"),
-    [
-        (["dividends", "hk.00700"], "/quote/HK.00700/"),
-        (["DIVIDENDS", "HK.00700"], "/quote/HK.00700/"),
-        (["plate", "hk.BK1001"], "/plate/HK.BK1001/"),
-        (["ipos", "HK"], "/ipo-list/hk"),
-        (["ipos", "--request-type", "preview", "cn"], "request_type=1"),
-        (["ipos", "--request-type", "2", "cn"], "request_type=2"),
-        (["trading-days", "hk", "2026-01-05", "2026-01-09"], "market=HK"),
-        (["fills", ACCOUNT, "hk"], "trd_market=HK"),
-        (["dividends", "HK.00700", "--format", "JSON"], "/quote/HK.00700/"),
-    ],
-)
+@pytest.mark.parametrize(("typed", "in_request"), table("command_lines")["either case"])
 def test_either_case_and_names_for_numbers_are_accepted(typed, in_request, live, sent):
-    assert live(*typed).status == 0
+    assert live(*typed.split()).status == 0
     assert in_request in f"{sent()[-1].path}?{sent()[-1].query}"
 
 

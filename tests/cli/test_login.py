@@ -7,6 +7,7 @@ import boardlot as bl
 import pytest
 
 from ..support.logins import demo_login
+from ..support.vectors import table
 
 SECRET = "a passphrase"
 
@@ -192,19 +193,7 @@ def profiles(config, monkeypatch):
     return config
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("--profile key login", "the profile key is not a login"),
-        ("--profile live login --store other", "the profile live are stored in"),
-        ("--profile live login --base-url https://b.example.com", "is for https://api.example.com"),
-        ("--profile new login", "no service selected: pass --base-url URL"),
-        ("--profile key logout", "no login selected: pass its CLIENT_ID"),
-        ("login", "no service selected: pass --base-url URL"),
-        ("status", "no service selected: pass --base-url URL"),
-        ("logout id", "no service selected: pass --base-url URL"),
-    ],
-)
+@pytest.mark.parametrize(("line", "said"), table("command_lines")["logins that are not renewed"])
 def test_a_login_is_not_renewed_as_another(line, said, profiles, boardlot):
     before = profiles.read_bytes()
     assert said in boardlot(*line.split()).refusal

@@ -12,16 +12,12 @@ from boardlot.cli import main
 from boardlot.cli.commands import mcp
 
 from ..support.command_line import ACCOUNT, COMMAND, Service
+from ..support.vectors import table
 
 INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
 }
 
 
@@ -32,12 +28,10 @@ def raw(*arguments, env=None):
     line = [*COMMAND, *(arguments or ("mcp", "--demo"))]
     with subprocess.Popen(line, env=env, **pipes) as process:
         try:
-            process.stdin.write(b"not json\n" + json.dumps(INITIALIZE).encode() + b"\n")
-            process.stdin.flush()
-            responses = []
-            while not any(response.get("id") == 1 for response in responses):
-                responses.append(json.loads(process.stdout.readline()))
-            yield process, responses
+            process.stdin.write(b"not json\n")
+            send(process, {"id": 1, "method": "initialize", "params": INITIALIZE})
+            response, before = response_to(process, 1)
+            yield process, [*before, response]
         finally:
             process.kill()
 
@@ -174,34 +168,13 @@ def test_a_list_is_read_on_from_where_it_was_cut(demo):
 
 
 def test_every_tool_responds(demo):
-    given = {
-        "trading_days": {"market": "HK", "start": "2026-01-01", "end": "2026-01-31"},
-        "reference_futures": {"symbol": "HK.HSImain"},
-        "ipo_list": {"market": "cn", "request_type": "all"},
-        "crypto_orders": {"acc_id": "1001001"},
-        "sim_positions": {"acc_id": "5001"},
-        "fills_history": {"acc_id": ACCOUNT, "trd_market": "HK", "max_rows": 20},
-    }
-    for name, arguments in given.items():
+    for name, arguments in table("command_lines")["calls of a model"].items():
         assert demo.call(name, **arguments)["rows"], name
     assert datetime.fromisoformat(demo.call("server_time")["server_time"])
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "said"),
-    [
-        ("dividends", {"symbol": "00700"}, "expected {market}.{code}"),
-        ("dividends", {}, "'symbol' is a required property"),
-        ("dividends", {"symbol": "HK.99999"}, "not a known symbol"),
-        ("dividends", {"symbol": "HK.00700", "max_rows": 1001}, "1000"),
-        ("dividends", {"symbol": "HK.00700", "concurrency": 9}, "concurrency"),
-        ("ipo_list", {"market": "mars"}, "'mars' is not one of"),
-        ("ipo_list", {"market": "hk", "request_type": "nonsense"}, "expected one of"),
-        ("fills_history", {"acc_id": ACCOUNT, "trd_market": "HK", "start": "2026"}, "2026-01-01"),
-        ("plate_stocks", {"plate_code": "HK.BK1001", "resume": "{}"}, "checkpoint"),
-        ("place_order", {"symbol": "HK.00700"}, "'place_order' is not a valid tool; expected one"),
-        ("request", {"method": "POST", "path": "/"}, "'request' is not a valid tool; expected one"),
-    ],
+    ("tool", "arguments", "said"), table("command_lines")["mistakes of a model"]
 )
 def test_a_mistake_is_explained_to_the_model(demo, tool, arguments, said):
     assert said in demo.refusal(tool, **arguments)

@@ -10,6 +10,7 @@ import tomllib
 
 from ..support.keys import uploaded_key
 from ..support.logins import demo_login
+from ..support.vectors import table
 
 URL = "https://api.example.com"
 PASSPHRASE = "correct horse"
@@ -88,29 +89,11 @@ def test_the_default_profile_is_used_only_if_nothing_else_selects_a_service(
     assert "default_profile" not in config.read_text()
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ([*ADD, "--key-id", "k", "--key-file", "missing.pem"], "missing.pem"),
-        ([*ADD, "--key-id", "k", "--key-file", "public.pem"], "public key"),
-        ([*ADD, "--key-file", "key.pem"], "--key-id"),
-        ([*ADD, "--store", "no-tokens"], "no such login"),
-        ([*ADD, "--client-id", "c", "--store", "no-tokens"], "no-tokens"),
-        ([*ADD, "--passphrase-file", "secret"], "--store FILE or --key-file FILE"),
-        ([*ADD, "--key-id", "k", "--key-file", "key.pem", "--client-id", "c"], "not for both"),
-        ([*ADD, "--base-url", "http://localhost:8080"], "127.0.0.1:8080"),
-        ([*ADD, "--header", "X-A: b"], "header"),
-        ([*ADD, "--proxy", "http://user:hunter2@proxy:1"], "proxy"),
-        ([*ADD, "--shared"], "--rate-limit"),
-        (["profile", "add", "a b", "--base-url", URL], "letters, digits, _ and - only"),
-        (["profile", "add", "live"], "--base-url is missing"),
-        (["profile", "show", "live"], "boardlot profile add"),
-    ],
-)
+@pytest.mark.parametrize(("line", "said"), table("command_lines")["profiles that cannot be kept"])
 def test_what_cannot_be_used_or_kept_is_refused(line, said, config, key, boardlot, monkeypatch):
     monkeypatch.chdir(key[0].parent)
     key[0].with_name("public.pem").write_text(bl.generate_key().public_pem)
-    done = boardlot(*line)
+    done = boardlot(*shlex.split(line))
     assert done.status in (1, 2) and said in done.said and "hunter2" not in done.err
     assert not config.exists()
 

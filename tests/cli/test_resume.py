@@ -15,6 +15,7 @@ from boardlot.cli.output import resume
 from ..support.command_line import ACCOUNT
 from ..support.steps import Steps
 from ..support.threads import wait_until
+from ..support.vectors import table
 
 FILLS = 600
 SANDBOX = {"fills": FILLS}
@@ -148,17 +149,7 @@ def test_a_whole_download_is_not_done_again(live, line, sent, out, where, held):
 
 
 @pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        (["fills", "281757", "HK", *SPAN], "ACC_ID is 281757 but was 281756. Pass the earlier"),
-        (
-            ["fills", ACCOUNT, "US", *SPAN[:2]],
-            "TRD_MARKET is US but was HK; --end is not given but was 2027-06-01.",
-        ),
-        ([*CALL, "--windows", "4"], "--windows is 4 but was not given."),
-        ([*CALL, "--out", "other.jsonl"], "--out is other.jsonl but was fills.jsonl"),
-        ([*CALL, "--columns", "code"], "--columns is code but was all"),
-    ],
+    ("change", "expected"), table("command_lines")["checkpoints of another call"]
 )
 def test_a_checkpoint_of_another_call_is_rejected(
     change, expected, sandbox, live, tmp_path, monkeypatch
@@ -167,7 +158,7 @@ def test_a_checkpoint_of_another_call_is_rejected(
     sandbox.faults = bl.Faults(drop_rate=1.0)
     assert live(*CALL, "--out", "fills.jsonl", "--resume", "where").status == 1
     before = content(tmp_path)
-    other = live("--out", "fills.jsonl", *change, "--resume", "where")
+    other = live("--out", "fills.jsonl", *change.split(), "--resume", "where")
     assert other.status == 2 and content(tmp_path) == before
     assert f"--resume where belongs to other arguments: {expected}" in other.said
 

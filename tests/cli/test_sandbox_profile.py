@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 
 import boardlot as bl
@@ -16,30 +15,23 @@ from ..support.command_line import COMMAND
 PAPER = ["--profile", "paper", "--fills", "0"]
 
 
-class Running:
+class Running(subprocess.Popen):
     """`boardlot sandbox` in a process of its own, once it serves."""
 
     def __init__(self, *options):
         command = [sys.executable, "-u", "-m", "boardlot", "--format", "json", "sandbox", *options]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        self.process = subprocess.Popen(command, text=True, **pipes)
-        line = self.process.stdout.readline()
+        super().__init__(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        line = self.stdout.readline()
         self.info = json.loads(line) if line else {}
+
+    def __exit__(self, *_):
+        self.kill()
+        self.communicate(timeout=60)
 
     def end(self, how):
         """The output from the signal on."""
-        self.process.send_signal(how)
-        return "".join(self.process.communicate(timeout=60))
-
-
-@contextmanager
-def running(*options):
-    started = Running(*options)
-    try:
-        yield started
-    finally:
-        started.process.kill()
-        started.process.communicate(timeout=60)
+        self.send_signal(how)
+        return "".join(self.communicate(timeout=60))
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +47,7 @@ def names():
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_profile_works_and_ends_with_the_sandbox(how, config, folder):
-    with running("--profile", "paper", "--fills", "60") as sandbox:
+    with Running("--profile", "paper", "--fills", "60") as sandbox:
         facts = sandbox.info
         assert Path(facts["key_file"]).stat().st_mode & 0o777 == 0o600
         with bl.Client(profile="paper") as client:
@@ -63,7 +55,7 @@ def test_the_profile_works_and_ends_with_the_sandbox(how, config, folder):
             account = facts["accounts"]["trade"][0]
             assert len(client.fills_history(account, "HK").all()) == 60
         said = sandbox.end(how)
-        assert sandbox.process.returncode == 0
+        assert sandbox.returncode == 0
     assert f"added the profile paper to {config}" in said
     assert "removed the profile paper" in said and "PRIVATE KEY" not in f"{said}{facts}"
     assert names() == []
@@ -72,10 +64,10 @@ def test_the_profile_works_and_ends_with_the_sandbox(how, config, folder):
 
 
 def test_a_sandbox_that_was_killed_is_replaced_and_one_that_runs_is_not(boardlot):
-    with running(*PAPER) as killed:
+    with Running(*PAPER) as killed:
         killed.end(signal.SIGKILL)
     assert names() == ["paper"]
-    with running(*PAPER) as sandbox:
+    with Running(*PAPER) as sandbox:
         refused = boardlot("sandbox", "--profile", "paper")
         assert refused.status == 2
         assert f"already exists, of {sandbox.info['base_url']}" in refused.said
@@ -90,7 +82,7 @@ def test_a_profile_of_the_user_is_never_replaced_or_removed(boardlot):
     assert done.status == 2 and "the profile live already exists" in done.said
     assert "boardlot profile remove live" in done.said
 
-    with running(*PAPER) as sandbox:
+    with Running(*PAPER) as sandbox:
         _core._save_profile("paper", entry, replace=True)
         said = sandbox.end(signal.SIGINT)
     assert "removed the profile paper" not in said
@@ -98,7 +90,7 @@ def test_a_profile_of_the_user_is_never_replaced_or_removed(boardlot):
 
 
 def test_a_profile_that_cannot_be_removed_is_named(config):
-    with running(*PAPER) as sandbox:
+    with Running(*PAPER) as sandbox:
         config.write_text(f"{config.read_text()}\n[broken")
         said = sandbox.end(signal.SIGINT)
     assert "the profile paper is still there" in said
@@ -107,7 +99,7 @@ def test_a_profile_that_cannot_be_removed_is_named(config):
 
 def test_a_key_file_of_the_user_is_kept(folder):
     key = folder / "key.pem"
-    with running(*PAPER, "--key-file", str(key)) as sandbox:
+    with Running(*PAPER, "--key-file", str(key)) as sandbox:
         assert _core._profile("paper")["private_key"] == key
         said = sandbox.end(signal.SIGINT)
     assert "removed the profile paper" in said

@@ -3,6 +3,7 @@
 import contextlib
 import math
 import os
+import shlex
 from pathlib import Path
 
 import click
@@ -12,50 +13,12 @@ from boardlot.cli.numbers import Number, Whole
 from click.types import FloatParamType, IntParamType
 
 from ..support.command_line import ACCOUNT
+from ..support.vectors import table
 
 SANDBOX = {"fills": 60}
+LINES = table("command_lines")
 FILLS = ["fills", ACCOUNT, "HK"]
 DIVIDENDS = ["dividends", "HK.00700"]
-RESUMED = [*FILLS, "--out", "f.csv", "--resume"]
-WRONG = [
-    (["xyzzy"], "'xyzzy' is not a command of boardlot"),
-    (["--format", "xml", "demo"], "'xml' is not one of"),
-    (["sandbox", "--error-rate", "1.5"], "1.5"),
-    (["mcp", "--demo"], "--demo"),
-    (["ipos", "zz"], "'zz' is not one of"),
-    (["ipos", "hk", "--request-type", "ballot-announced"], "ballot-announced"),
-    (["trading-days", "HK", "yesterday", "2026-01-05"], "yesterday"),
-    (["fills", ACCOUNT], "Missing argument"),
-    ([*FILLS, "--page-size", "51"], "51"),
-    ([*FILLS, "--since", "2026-01-01"], "Did you mean '--start'?"),
-    (["request", "POST", "/x", "--data", "{}"], "Did you mean '--body'?"),
-    ([*DIVIDENDS, "--format", "parquet"], "add --out FILE"),
-    ([*DIVIDENDS, "--header", "no colon"], "no colon"),
-    ([*DIVIDENDS, "--header", "X-Service-Client-Nnid: 12\n3"], "header"),
-    ([*DIVIDENDS, "--profile", ""], "the value is empty"),
-    ([*DIVIDENDS, "--key-file", "-", "--key-id", "x"], "'-' is not a file"),
-    ([*DIVIDENDS, "--columns", ""], "the value is empty"),
-    ([*DIVIDENDS, "--columns", ",", "--out", "f.csv"], "has an empty name"),
-    ([*DIVIDENDS, "--columns", "code,price,code"], "names code twice"),
-    ([*DIVIDENDS, "--out", ""], "the path is empty"),
-    ([*DIVIDENDS, "--out", "folder/", "--format", "csv"], "is a directory"),
-    ([*DIVIDENDS, "--out", "missing/f.csv"], "the folder missing does not exist"),
-    ([*DIVIDENDS, "--out", "/proc/f.csv"], "cannot be written: /proc: "),
-    ([*DIVIDENDS, "--out", "f.foo"], "one of .txt, .json, .jsonl, .csv, .parquet"),
-    ([*DIVIDENDS, "--out", "there.csv"], "already exists: choose another --out, or add --force"),
-    ([*RESUMED, "folder"], "is a directory"),
-    ([*RESUMED, "pipe"], "needs a regular file for --resume"),
-    ([*RESUMED, "where", "--page-size", "9"], "page_size is 9"),
-    ([*RESUMED, "where", "--limit", "2"], "leave out --where"),
-    ([*FILLS, "--resume", "where", "--format", "csv"], "--resume needs --out FILE"),
-    ([*FILLS, "--resume", "where", "--out", "f.parquet"], "use the extension .csv or .jsonl"),
-    ([*FILLS, "--resume", "where", "--out", "f"], "works with csv and jsonl, not table"),
-    ([*FILLS, "--resume", "where", "--out", "/dev/null", "--format", "csv"], "regular file for --"),
-    ([*FILLS, "--resume", "where", "--out", "there.csv"], "there.csv already exists"),
-    (["request", "GET", "/x", "--query", "x"], "'x'"),
-    (["request", "POST", "/x", "--body", "{"], "--body"),
-    (["request", "GET", "/x", "--format", "csv"], "--format"),
-]
 
 
 @pytest.fixture(autouse=True)
@@ -68,33 +31,17 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize(("arguments", "said"), WRONG)
-def test_wrong_usage_is_said_before_a_request(arguments, said, live, sent, folder):
+@pytest.mark.parametrize(("line", "said"), LINES["wrong usage"])
+def test_wrong_usage_is_said_before_a_request(line, said, live, sent, folder):
     before = sorted(folder.iterdir())
-    assert said in live(*arguments).refusal
+    assert said in live(*shlex.split(line)).refusal
     assert sent() == [] and sorted(folder.iterdir()) == before
     assert Path("there.csv").read_text() == "mine"
 
 
-@pytest.mark.parametrize(
-    ("option", "said"),
-    [
-        (["--where", "qtyy>1"], "did you mean 'qty'?"),
-        (["--where", "qty>many"], "qty is a number, not 'many'"),
-        (["--where", "price<=nan"], "not 'nan'"),
-        (["--where", "price=>3"], "did you mean 'price>=3'?"),
-        (["--where", "create_time>yesterday"], "a date such as 2026-01-31"),
-        (["--where", "create_time>2026-01-31T09:30:00"], "+08:00"),
-        (["--where", "qty"], "'qty>=100'"),
-        (["--sort", "pric"], "did you mean 'price'?"),
-        (["--sort", "price,desc"], "write a minus before the name"),
-        (["--sort", "qty,,price"], "empty name"),
-        (["--columns", "nosuch"], "nosuch is not in the data; expected some of trd_side, "),
-        (["--columns", "code,qtyy"], "did you mean 'qty'?"),
-    ],
-)
+@pytest.mark.parametrize(("option", "said"), LINES["rows that cannot be chosen"])
 def test_rows_that_cannot_be_chosen_are_an_error(option, said, live):
-    assert said in live(*FILLS, *option).refusal
+    assert said in live(*FILLS, *shlex.split(option)).refusal
 
 
 @pytest.mark.parametrize("text", ["1e400", "1e-400", "9" * 5000, "-0"])

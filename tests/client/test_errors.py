@@ -1,5 +1,6 @@
 """The exceptions: their tree, their attributes, and that they survive pickle and copy."""
 
+import builtins
 import copy
 import pickle
 import sys
@@ -10,48 +11,17 @@ import pytest
 from boardlot import errors
 from boardlot._hints import HINTS
 
-TREE = {
-    "BoardlotError": (Exception,),
-    "ConfigError": ("BoardlotError", ValueError),
-    "InternalError": ("BoardlotError", RuntimeError),
-    "TransportError": ("BoardlotError", ConnectionError),
-    "RequestTimeout": ("TransportError", TimeoutError),
-    "ProtocolError": ("BoardlotError",),
-    "PaginationError": ("ProtocolError",),
-    "ApiError": ("BoardlotError",),
-    "InvalidParameter": ("ApiError", ValueError),
-    "InvalidSymbol": ("ApiError", LookupError),
-    "ServiceError": ("ApiError",),
-    "AuthenticationError": ("ApiError",),
-    "ClockSkewError": ("AuthenticationError",),
-    "PermissionDenied": ("ApiError",),
-    "RateLimited": ("ApiError",),
-    "OAuthError": ("BoardlotError",),
-    "LoginRequired": ("OAuthError",),
-    "StoreError": ("BoardlotError",),
-}
+from ..support.vectors import table
 
-COMMON = {
-    "endpoint": "fills_history",
-    "retryable": True,
-    "hint": "Call again later.",
-    "checkpoint": '{"page":3}',
-}
-API = {
-    "http_status": 429,
-    "code": -7,
-    "error_code": "invalid_symbol",
-    "message": "no such symbol",
-    "headers": {"retry-after": "2"},
-    "body": '{"ret_code":-7}',
-}
+CASES = table("errors")
+TREE = CASES["tree"]
 
 
 def built(name: str) -> tuple[errors.BoardlotError, dict[str, object]]:
     kind = getattr(errors, name)
-    attributes: dict[str, object] = dict(COMMON)
+    attributes: dict[str, object] = dict(CASES["attributes"])
     if issubclass(kind, errors.ApiError):
-        attributes |= API
+        attributes |= CASES["attributes of an API"]
     if kind is errors.RateLimited:
         attributes["retry_after"] = 2.0
     if issubclass(kind, errors.OAuthError):
@@ -66,7 +36,7 @@ def test_the_tree_is_whole() -> None:
 
 @pytest.mark.parametrize("name", TREE)
 def test_bases_and_defaults(name: str) -> None:
-    bases = tuple(getattr(errors, base) if isinstance(base, str) else base for base in TREE[name])
+    bases = tuple(getattr(errors, base, None) or getattr(builtins, base) for base in TREE[name])
     assert getattr(errors, name).__bases__ == bases
     error = getattr(errors, name)("what happened")
     assert str(error) == "what happened"

@@ -5,7 +5,6 @@ import json
 import pickle
 from decimal import Decimal
 from enum import IntEnum
-from functools import partial
 
 import boardlot as bl
 import numpy as np
@@ -14,8 +13,10 @@ import pytest
 from boardlot._support.partitions import count
 
 from ..support.service import StandInService, response
+from ..support.vectors import table
 
 URL = "https://api.example.com"
+CALLS = table("numbers")
 
 
 class Page(IntEnum):
@@ -28,7 +29,6 @@ NOT_FINITE = [
     *(float("nan"), float("inf"), -float("inf"), np.float64("nan"), np.float32("inf")),
     *(np.float16("nan"), np.longdouble("-inf")),
 ]
-BOOLS = [True, False, np.True_, np.False_]
 
 
 def test_numbers_of_numpy_are_counts_and_seconds():
@@ -75,29 +75,17 @@ def test_the_value_of_an_enum_is_sent(echo):
     assert server.received[0].query == "a=1&b=PUBLIC_OFFER_ONLY"
 
 
+@pytest.mark.parametrize("call", CALLS["calls that take no number that is not finite"])
 @pytest.mark.parametrize("number", NOT_FINITE, ids=repr)
-def test_no_way_sends_a_number_that_is_not_finite(number, echo):
+def test_no_way_sends_a_number_that_is_not_finite(number, call, echo):
     server, client = echo
-    lister = bl.Endpoint("lister", "GET", "/y", rows="data.list")
-    poster = bl.Endpoint("poster", "POST", "/y", rows="data.list")
-    paging = {"paging": "next_key", "rows": "data.list"}
-    for call in (
-        lambda: client.request("GET", "/x", query={"a": number}),
-        lambda: client.request("GET", "/x", query=[("a", number)]),
-        lambda: client.request("POST", "/x", body={"a": [number]}),
-        lambda: client.request("POST", "/x", body=[number]),
-        lambda: client.paginate("GET", "/x", query={"a": number}, **paging).all(),
-        lambda: client.paginate("POST", "/x", body={"a": number}, **paging).all(),
-        lambda: client.explain("GET", "/x", query={"a": number}),
-        lambda: client.call(lister, a=number),
-        lambda: client.call(poster, a=number),
-        lambda: client.call(poster, a={"b": number}),
-        lambda: client.fetch_many(lister, ["1"], a=number),
-        lambda: client.sim_positions("1", market=number),
-        lambda: client.fills_history("1", "HK", start=number).all(),
-    ):
-        with pytest.raises(bl.ConfigError):
-            call()
+    names = {
+        "lister": bl.Endpoint("lister", "GET", "/y", rows="data.list"),
+        "poster": bl.Endpoint("poster", "POST", "/y", rows="data.list"),
+        "paging": {"paging": "next_key", "rows": "data.list"},
+    }
+    with pytest.raises(bl.ConfigError):
+        eval(call, {**names, "client": client, "number": number})
     assert server.received == []
 
 
@@ -110,47 +98,18 @@ def test_the_command_line_sends_no_such_number_either(text, echo, capsys):
     assert "is not a number" in capsys.readouterr().err and server.received == []
 
 
-@pytest.mark.parametrize("flag", BOOLS, ids=repr)
-def test_a_bool_is_no_number_anywhere(flag, echo):
+@pytest.mark.parametrize("call", CALLS["calls that take no bool for a number"])
+@pytest.mark.parametrize("flag", [True, False, np.True_, np.False_], ids=repr)
+def test_a_bool_is_no_number_anywhere(flag, call, echo):
     server, client = echo
-    store = {"store": bl.MemoryStore()}
-    app = {**store, "redirect_uri": "https://app.example.com/callback"}
-    since = {"start": 1_780_000_000_000_000}
-    pager = client.fills_history("1", "HK", **since)
-    of_client = "timeout connect_timeout max_retries rate_limit max_connections max_body_bytes"
-    of_sandbox = "seed port fills orders plate_stocks token_lifetime clock_offset"
-    calls = [
-        *(partial(bl.Client, URL, **{name: flag}) for name in of_client.split()),
-        *(partial(bl.Sandbox, **{name: flag}) for name in of_sandbox.split()),
-        *(partial(bl.Faults, **{name: flag}) for name in ("latency", "html_rate", "seed")),
-        partial(bl.RateLimit, flag),
-        partial(bl.RateLimit, 5, burst=flag),
-        partial(bl.generate_key, "RSA-SHA256", bits=flag),
-        partial(bl.signature_payload, flag, "GET", "/x"),
-        partial(bl.begin_login, URL, redirect_port=flag, **store),
-        partial(bl.begin_login, URL, timeout=flag, **store),
-        partial(bl.login, URL, timeout=flag, **store),
-        partial(bl.register_client, URL, redirect_uris=[app["redirect_uri"]], timeout=flag),
-        partial(bl.OAuthApp, URL, "c", timeout=flag, **app),
-        partial(bl.AsyncOAuthApp, URL, "c", timeout=flag, **app),
-        partial(pager.all, max_items=flag),
-        partial(pager.all, max_pages=flag),
-        partial(client.fetch_many, "dividends", ["HK.00700"], concurrency=flag),
-        partial(client.fills_history, "1", "HK", windows=flag, **since),
-        partial(client.fills_history, "1", "HK", page_size=flag),
-        partial(client.fills_history, flag, "HK"),
-        partial(client.fills_history, "1", "HK", start=flag),
-        partial(client.ipo_list, "hk", request_type=flag),
-        partial(client.plate_stocks, "HK.BK1", limit=flag),
-        partial(client.sim_positions, "1", market=flag),
-        partial(client.request, "GET", "/x", query={"a": flag}),
-        partial(bl.Archive, ":memory:", wait=flag),
-        partial(count, flag),
-    ]
-    for call in calls:
-        with pytest.raises((TypeError, ValueError)):
-            call()
-            pytest.fail(f"{call} takes {flag!r}")
+    names = {
+        **{"bl": bl, "url": URL, "client": client, "flag": flag, "count": count},
+        "store": bl.MemoryStore(),
+        "redirect": "https://app.example.com/callback",
+        "pager": client.fills_history("1", "HK", start=1_780_000_000_000_000),
+    }
+    with pytest.raises((TypeError, ValueError), match=r"bool|True|False"):
+        eval(call, names)
     assert server.received == []
 
 

@@ -38,28 +38,25 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def drawn(bar: Bar, clock: Clock, counter: dict[str, int], seconds: float, steps: int) -> None:
+def drawn(bar: Bar, clock: Clock, seconds: float, steps: int) -> None:
     for _ in range(steps):
         clock.now += seconds / steps
-        counter["n"] += 1
-        bar.draw()
+        bar.add(1)
 
 
 def test_short_work_draws_nothing(clock: Clock, capsys: Any) -> None:
-    counter = {"n": 0}
-    bar = Bar("fetched", "rows", 50, lambda: counter["n"])
-    drawn(bar, clock, counter, 0.9, 40)
+    bar = Bar("fetched", "rows", 50)
+    drawn(bar, clock, 0.9, 40)
     bar.close()
     assert not any(capsys.readouterr())
 
 
 def test_long_work_is_drawn_ten_times_a_second_at_most(clock: Clock, capsys: Any) -> None:
-    counter = {"n": 0}
-    bar = Bar("fetched", "rows", 5_000, lambda: counter["n"])
-    drawn(bar, clock, counter, 3.0, 3_000)
+    bar = Bar("fetched", "rows", 5_000)
+    drawn(bar, clock, 3.0, 3_000)
     redraws = capsys.readouterr().err.count("fetched:")
     assert 15 <= redraws <= 21
-    drawn(bar, clock, counter, 0.0, 5)
+    drawn(bar, clock, 0.0, 5)
     bar.close()
     assert "3005/5000" in capsys.readouterr().err
 
@@ -112,9 +109,8 @@ def test_a_bar_that_cannot_be_drawn_is_not_an_error(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stderr", Broken())
-    counter = {"n": 0}
-    bar = Bar("fetched", "rows", 50, lambda: counter["n"])
-    drawn(bar, clock, counter, 5.0, 40)
+    bar = Bar("fetched", "rows", 50)
+    drawn(bar, clock, 5.0, 40)
     bar.close()
 
 

@@ -8,6 +8,8 @@ import boardlot as bl
 import boardlot.frames
 import pytest
 
+from ..support.vectors import table
+
 FILLS = "281756", "HK"
 
 
@@ -26,73 +28,17 @@ def names(sandbox, client, tmp_path):
 
 
 # Beside those of docs/mistakes.md, which tests/docs tries.
-CALLS = [
-    ("async_client.fills_history('1', 'HK', limit=5)", "limited by `.all(max_items=5)`"),
-    ("client.fills_history('1', 'HK', page=2)", "pages follow by themselves"),
-    ("client.dividends('HK.00700', decimals=True)", "ask the result for it: `.to_pandas(decimals="),
-    ("records.to_pandas(decimals=True)", "decimals is of type bool; expected a str"),
-    ("client.fills_history('1', 'HK', symbol='HK.00700')", "did you mean 'code'?"),
-    ("client.fills_history('1', 'HK', begin='2026-01-01')", "did you mean 'start'?"),
-    ("client.fills_history(account='1', market='HK')", "did you mean 'acc_id'?"),
-    ("client.dividends(code='HK.00700')", "did you mean 'symbol'?"),
-    ("client.dividends('HK.00700', limit=5)", "`[:5]` are its first rows"),
-    ("async_client.dividends(code='HK.00700')", "did you mean 'symbol'?"),
-    ("client.request('POST', '/', json={})", "did you mean 'body'?"),
-    ("client.fetch_many('dividends', ['HK.00700'], workers=4)", "did you mean 'concurrency'?"),
-    ("client.fetch_many('dividends', ['HK.00700'], limit=5)", "`[:5]` are its first rows"),
-    ("pager.all(limit=5)", "did you mean 'max_items'?"),
-    ("pager.to_polars(decimal='string')", "did you mean 'decimals'?"),
-    ("records.to_pandas(decimal='string')", "did you mean 'decimals'?"),
-    ("records.to_dicts(type=True)", "did you mean 'typed'?"),
-    ("bl.frames.to_pandas(records, decimal='string')", "did you mean 'decimals'?"),
-    ("bl.Client(url, verify_ssl=False)", "certificates are always verified"),
-    ("bl.Client(url, ssl=False)", "to trust those of your own authority, pass ca_file="),
-    ("bl.Client(url, api_key='k')", "did you mean 'auth'?"),
-    ("bl.Client(url, cert='c')", "did you mean 'ca_file'?"),
-    ("bl.AsyncClient(url, retries=1)", "did you mean 'max_retries'?"),
-    ("bl.ApiKey('id', 'key.pem', passphrase='secret')", "did you mean 'password'?"),
-    ("bl.EncryptedFileStore('tokens', 'words', passphrse='x')", "did you mean 'passphrase'?"),
-    ("bl.OAuth('id', store=bl.MemoryStore(), users='a')", "did you mean 'user'?"),
-    ("bl.OAuthApp(url, 'id', redirect_uri='https://a/b', stor=1)", "did you mean 'store'?"),
-    ("bl.register_client(url, redirect_uris=[], name='a')", "'name'"),
-    ("bl.login(url, clientid='a')", "did you mean 'client_id'?"),
-    ("bl.generate_key(bit=2048)", "did you mean 'bits'?"),
-    ("bl.Endpoint('a', 'GET', '/a', fields={})", "did you mean 'record'?"),
-    ("bl.DateRange(next='a', unique_key='b')", "did you mean 'unique'?"),
-    ("bl.RateLimit(5, names='a')", "did you mean 'name'?"),
-    ("bl.Sandbox(sed=7)", "did you mean 'seed'?"),
-    ("bl.Faults(latncy=1.0)", "did you mean 'latency'?"),
-    ("archive.update(client, accounts=[('1', 'HK')])", "did you mean 'fills'?"),
-    ("archive.fills('1', 'HK', symbol='HK.00700')", "did you mean 'code'?"),
-    ("bl.generate_key('ed25519')", "did you mean 'Ed25519'"),
-    ("sandbox.client(auth='ed25519')", "did you mean 'Ed25519'"),
-    ("records.to_pandas(decimals='Decimal')", "did you mean 'decimal'"),
-    ("records.to_pandas(invalid='nul')", "did you mean 'null'"),
-    ("client.fetch_many('fills', ['281756'])", "did you mean 'fills_history'"),
-    ("bl.BearerToken('Bearer abc')", "without the word 'Bearer'"),
-    ("client.fills_history('1', 'HK', resume='{}').all()", "pass what checkpoint() returned"),
-]
+WRONG = table("wrong_calls")
 
 
-@pytest.mark.parametrize(("call", "said"), CALLS, ids=[call for call, _ in CALLS])
+@pytest.mark.parametrize(("call", "said"), WRONG["calls"])
 def test_a_wrong_call_leads_to_the_right_one(call, said, names):
     with pytest.raises((TypeError, bl.ConfigError)) as caught:
         eval(call, names)
     assert said in str(caught.value) and "secret" not in str(caught.value)
 
 
-POSITIONS = [
-    ("client.fills_history('1', 'HK', date(2026, 1, 1))", "takes 2 positional", "start=..."),
-    ("client.fills_history('1', 'HK', 'HK.00700')", "takes 2 positional", "code=..."),
-    ("client.request('GET', '/', {})", "(method, path)", "query=..."),
-    ("client.dividends('HK.00700', 'HK.00005')", "(symbol)", "but 2 were given"),
-    ("archive.update(client, [('1', 'HK')])", "(client)", "fills=..."),
-    ("bl.ApiKey('id', 'key.pem', 'secret')", "(key_id, private_key)", "password=..."),
-    ("records.to_pandas('decimal')", "takes 0 positional", "decimals=..."),
-]
-
-
-@pytest.mark.parametrize(("call", "takes", "said"), POSITIONS, ids=[call for call, *_ in POSITIONS])
+@pytest.mark.parametrize(("call", "takes", "said"), WRONG["positions"])
 def test_an_argument_too_many_is_named(call, takes, said, names):
     with pytest.raises(TypeError) as caught:
         eval(call, names)
@@ -100,28 +46,8 @@ def test_an_argument_too_many_is_named(call, takes, said, names):
     assert takes in text and said in text and "secret" not in text
 
 
-@pytest.mark.parametrize(
-    "use",
-    [
-        "[row for row in result]",
-        "list(result)",
-        "result[0]",
-        "len(result)",
-        "result.to_pandas()",
-        "result.status",
-    ],
-)
-@pytest.mark.parametrize(
-    ("method", "call"),
-    [
-        ("dividends", "async_client.dividends('HK.00700')"),
-        ("server_time", "async_client.server_time()"),
-        ("fetch_many", "async_client.fetch_many('dividends', ['HK.00700'])"),
-        ("request", "async_client.request('GET', '/')"),
-        ("fills_history", "async_client.fills_history('1', 'HK').all()"),
-        ("update", "archive.update(async_client, dividends=['HK.00700'])"),
-    ],
-)
+@pytest.mark.parametrize("use", WRONG["uses of what was not awaited"])
+@pytest.mark.parametrize(("method", "call"), WRONG["what was not awaited"])
 def test_a_forgotten_await_is_said_by_the_name_of_the_method(method, call, use, names):
     result = eval(call, names)
     with pytest.raises((TypeError, AttributeError)) as caught:
@@ -151,25 +77,7 @@ def test_what_the_service_does_not_document_has_no_neighbour(name, client):
     assert "did you mean" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("expression", "said"),
-    [
-        ("client.request('GET', '/api/v1.0/server-time').status_code", "write `.status`"),
-        ("client.request('GET', '/api/v1.0/server-time').text", "write `.content.decode()`"),
-        ("archive.dividends", "write `archive.seen('dividends', KEY)`"),
-        ("archive.updates", "did you mean 'update'?"),
-        ("client.get", "did you mean 'request'?"),
-        ("client.get_quote", "no prices, no streams and no placing of orders"),
-        ("client.nonsense", "has no attribute 'nonsense'"),
-        ("records.append", "records cannot be changed: `to_dicts()` returns a list that can"),
-        ("records.ex_date", "write `records[0]['ex_date']`, or `to_pandas()['ex_date']`"),
-        ("records.to_pandsa", "; did you mean 'to_pandas'?"),
-        ("records.__dataframe__", "has no attribute '__dataframe__'"),
-        ("pager.to_df", "; call `to_pandas()`, `to_polars()` or `to_arrow()`"),
-        ("pager.check_point", "; did you mean 'checkpoint'?"),
-        ("async_client.fills_history('1', 'HK').to_df", "call `await to_pandas()`, `await to_"),
-    ],
-)
+@pytest.mark.parametrize(("expression", "said"), WRONG["attributes"])
 def test_an_attribute_of_another_library_has_its_counterpart(expression, said, names):
     with pytest.raises(AttributeError) as caught:
         eval(expression, names)

@@ -7,34 +7,13 @@ import pytest
 
 from ..support.clients import MODES, run
 from ..support.service import StandInService, response
+from ..support.vectors import table
 
 UTC = timezone.utc
-MICRO = 1780000000000000
-RANGE = {"start": MICRO, "end": MICRO + 1}
 
 # (method, arguments, options, the argument that is named). `tests/docs/test_refusals.py` has more
 # symbols, accounts and markets, `tests/security/test_hostile_input.py` what may not be in a path.
-CALLS = [
-    *[("reference_futures", [text], {}, "symbol") for text in ("", "HK.\n00700", "HK." + "0" * 99)],
-    *[("plate_stocks", [text], {}, "plate_code") for text in ("HK.00700", "HK.BK", "HK.BKx")],
-    *[("crypto_orders", [account], {}, "acc_id") for account in (-1, 2**64, "1.5", "٣")],
-    ("sim_positions", [""], {}, "acc_id"),
-    *[("ipo_list", [market], {}, "market") for market in ("", "jp", "../hk")],
-    *[("ipo_list", ["cn"], {"request_type": n}, "request_type") for n in (0, 6)],
-    *[
-        ("ipo_list", [market], {"request_type": n}, "request_type")
-        for market in ("hk", "us", "sg", "my")
-        for n in (8, 12)
-    ],
-    ("trading_days", ["HK", "2026-02-30", "2026-03-05"], {}, "start"),
-    ("trading_days", ["HK", "yesterday", "2026-10-07"], {}, "start"),
-    ("trading_days", ["HK", "2026-10-01", ""], {}, "end"),
-    *[("crypto_orders", [1], {"page_size": n}, "page_size") for n in (0, -1, 51, 2**32)],
-    *[("fills_history", ["1", "HK"], {**RANGE, "page_size": n}, "page_size") for n in (9, 51)],
-    ("fills_history", ["1", "HK"], {"start": "2026-02-30T00:00:00Z"}, "start"),
-    ("fills_history", ["1", "HK"], {"end": "soon"}, "end"),
-    ("fills_history", ["1", "HK"], {"start": MICRO, "end": 2**64}, "end"),
-]
+CALLS = table("bad_input")["calls"]
 
 
 def label(call):
@@ -116,18 +95,7 @@ def test_an_invalid_option_is_rejected(call):
 
 
 @pytest.mark.parametrize("option", ["base_url", "ws_quote_url", "ws_trade_url"])
-@pytest.mark.parametrize(
-    ("rest", "expected"),
-    [
-        *(("://x.example?y=1", "without a query or fragment"), ("://x.example/?", "query")),
-        *(("://x.example#top", "without a query or fragment"),),
-        *(("://u:p@x.example", "user name and password"), ("://u@x.example", "user name")),
-        *(("://", "an absolute URL such as"), (":///path", "an absolute URL such as")),
-        *((":x.example", "an absolute URL"), ("//x.example", "an absolute URL")),
-        *(("://x example", "white space"), ("://x.example:99999", "an absolute URL")),
-        *(("://x.example/\\a", "backslashes"), ("://x.example\n", "white space")),
-    ],
-)
+@pytest.mark.parametrize(("rest", "expected"), table("bad_input")["addresses"])
 def test_an_address_says_what_is_wrong_with_it(option, rest, expected):
     scheme = "https" if option == "base_url" else "wss"
     address = {"base_url": "https://api.example.com", option: scheme + rest}

@@ -4,6 +4,7 @@ number cannot be meant as a time."""
 from datetime import datetime, timedelta, timezone
 from urllib.parse import parse_qsl
 
+import boardlot as bl
 import pytest
 
 from ..support.clients import client_of, run
@@ -50,6 +51,8 @@ def test_an_end_of_0_is_sent_as_0_and_is_90_days_after_the_start(start, windows)
         ({"start": START, "end": END}, (START, END)),
         ({"end": END}, (END - 90 * DAY, END)),
         ({"start": 0, "end": END}, (END - 90 * DAY, END)),
+        # To the service, 0 would mean that none is given.
+        ({"end": "1970-01-02"}, (1, DAY)),
         ({"start": START}, None),
         ({}, None),
         ({"start": 0, "end": 0}, None),
@@ -84,6 +87,14 @@ def test_the_range_of_a_pager_is_what_is_sent(mode, given, known, windows):
     first, last = shown.removesuffix(">").partition(" from ")[2].split(" to ")
     assert [first[:19], last[:19]] == [at.isoformat()[:19] for at in read]
     assert first.endswith("Z") and last.endswith("Z")
+
+
+def test_a_range_that_begins_after_the_services_time_is_refused():
+    start = datetime.now(timezone.utc) + timedelta(hours=1)
+    with StandInService(clock=0.0) as server, client_of(server) as client:
+        with pytest.raises(bl.ConfigError, match="a time before the service's current time"):
+            client.fills_history("281756", "HK", start=start).all()
+        assert server.received == []
 
 
 class Code:

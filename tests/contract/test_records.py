@@ -8,7 +8,7 @@ import pytest
 
 from ..support.clients import run
 from ..support.service import StandInService, response
-from ..support.vectors import scripted_responses, vector_case
+from ..support.vectors import scripted_responses, table, vector_case
 
 CASE = vector_case("sim_orders", "every field and every side and status")
 ROWS = CASE["result"]
@@ -71,27 +71,7 @@ def test_the_enums_equal_the_services_own_values(records):
     assert (records[4]["side"], records[4]["order_type"]) == (9, 7)
 
 
-ENUMS = {
-    "SimSide": {1, 2, 3, 4},
-    "SimOrderType": {1, 3},
-    "SimOrderStatus": {2, 3, 4, 5, 6},
-    "PositionType": {0, 1},
-    "CryptoOrderStatus": {*["PENDING_TRIGGER", "PENDING_NEW", "NEW", "PARTIAL_FILLED"]},
-    "IpoOfferType": {
-        *["UNSUPPORTED", "PUBLIC_OFFER_ONLY", "INTERNATIONAL_PLACING_ONLY"],
-        "PUBLIC_AND_INTER_PLACING",
-    },
-    "IpoSecurityType": {
-        *["NORMAL", "SPAC", "HK_IBOND", "HK_CLIMATE_BOND", "HK_SILVER_BOND", "HK_ETF", "SG_ETF"]
-    },
-    "IpoApplyStatus": {
-        *["NOT_APPLIED", "APPLY_PENDING", "APPLY_PROCESSING", "APPLY_WON", "APPLY_LOST"]
-    },
-    "UsIpoStatus": {"PENDING", "APPLYING", "CLOSED"},
-    "DividendProcess": {"Implementation", "Plan"},
-    "IpoRequest": {9, 10, 11},
-    "CnIpoRequest": {1, 2, 3, 4, 5},
-}
+ENUMS = table("values")["enums"]
 
 
 @pytest.mark.parametrize("enum", ENUMS)

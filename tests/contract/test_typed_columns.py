@@ -10,10 +10,19 @@ import pytest
 from pyarrow import types
 
 from ..support.clients import PAGERS, run, same
-from ..support.vectors import scripted_responses, vector_case
-from .columns import SHAPES
+from ..support.vectors import scripted_responses, table, vector_case
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+# (endpoint, name of a vector with rows, columns): section 2, field by field.
+SHAPES = [
+    (
+        record["endpoint"],
+        name,
+        {f: kind for kind, fs in record["columns"].items() for f in fs.split()},
+    )
+    for record in table("columns")["records"]
+    for name in record["vectors"]
+]
 MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 shapes = pytest.mark.parametrize(
     ("endpoint", "name", "kinds"), SHAPES, ids=[f"{e}-{n.replace(' ', '_')}" for e, n, _ in SHAPES]

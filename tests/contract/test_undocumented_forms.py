@@ -9,21 +9,13 @@ from boardlot import _core
 
 from ..support.paged_service import page
 from ..support.service import StandInService, response
+from ..support.vectors import table
 
 TIME = 1_780_000_000_123
 RANGE = {"start": 1_780_000_000_000_000, "end": 1_787_000_000_000_000}
-DAYS = ("trading_days", "HK", "2026-01-01", "2026-01-31")
-LISTS = {
-    "ipo_list": ({"ret_code": 0}, "data.list", ("hk",)),
-    "reference_futures": ({"ret_code": 0}, "data.reference_list", ("HK.HSImain",)),
-    "dividends": ({"ret_code": 0}, "data.dividend_list", ("HK.00700",)),
-    "sim_orders": ({"ret_code": 0}, "data.orders", ("1",)),
-    "sim_positions": ({"ret_code": 0}, "data.positions", ("1",)),
-    "trading_days": ({"ret_code": 0}, "data", DAYS[1:]),
-    "crypto_orders": ({"code": 0}, "data.orders", ("1",)),
-    "fills_history": ({"s": "ok"}, "d.order_fills", ("1", "HK")),
-    "plate_stocks": ({"code": 0}, "data", ("HK.BK1",)),
-}
+FORMS = table("forms")
+LISTS = FORMS["lists"]
+DAYS = ("trading_days", *LISTS["trading_days"][2])
 
 
 def body_of(method, rows):
@@ -83,27 +75,10 @@ def test_a_cursor_may_be_a_number_and_is_sent_back_unchanged(cursor):
 
 
 # At each place of a response, what is of another type than the document's.
-WRONG = {
-    "mark": ["0", "", True, False, None, [], {}],
-    "data": [[], "x", 1],
-    "rows": ["", 0, {}, [1], [None], [[]], [{"code": "1"}, 2]],
-    "stop": ["true", 1, 0, None, []],
-}
-PLACES = {
-    "ipo_list": {"mark": "ret_code", "data": "data", "rows": "data.list"},
-    "sim_orders": {"mark": "ret_code", "data": "data", "rows": "data.orders"},
-    "crypto_orders": {
-        **{"mark": "code", "data": "data", "rows": "data.orders", "stop": "data.completed"}
-    },
-    "fills_history": {"mark": "s", "data": "d", "rows": "d.order_fills", "stop": "d.completed"},
-    "plate_stocks": {"mark": "code", "stop": "pagination.has_more"},
-}
-
-
-@pytest.mark.parametrize("method", PLACES)
+@pytest.mark.parametrize("method", FORMS["places"])
 def test_what_is_missing_or_of_another_type_is_an_error_and_never_a_short_list(method):
-    for kind, place in PLACES[method].items():
-        for wrong in ["missing", *WRONG[kind]]:
+    for kind, place in FORMS["places"][method].items():
+        for wrong in ["missing", *FORMS["wrong"][kind]]:
             body = inner = body_of(method, [])
             *parents, last = place.split(".")
             for parent in parents:

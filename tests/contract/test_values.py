@@ -16,6 +16,7 @@ from boardlot import _core, _records
 from ..support.clients import client_of
 from ..support.paged_service import page
 from ..support.service import StandInService, response
+from ..support.vectors import table
 from .test_undocumented_forms import body_of
 
 # Of each kind a field, with what reads the records that have it.
@@ -224,14 +225,7 @@ def test_a_name_with_a_nul_is_a_protocol_error_in_frames(row, frame):
 
 
 # Sections 2.6, 2.7 and 4.2; of values that are words, the document says nothing more.
-DESCRIBED = {
-    "SimSide": "Buy/Sell/Short Sell/Buy Back",
-    "SimOrderType": "Limit/Market",
-    "SimOrderStatus": "Submitted/Partially Filled/Filled/Cancelled/Rejected",
-    "PositionType": "Long/Short",
-    "IpoRequest": "Subscribable/Pending listing/Upcoming (subscribable + pending listing)",
-    "CnIpoRequest": "IPO preview/Subscribable/Ballot announced/Pending listing/All",
-}
+DESCRIBED = table("values")["descriptions of members"]
 
 
 def test_members_are_described_in_the_documents_words_or_not_at_all():
@@ -244,17 +238,7 @@ def test_members_are_described_in_the_documents_words_or_not_at_all():
 
 
 # Section 2.10: what it says of some markets alone.
-SAID_OF = [
-    ("list_time", "--", {"hk", "cn"}),
-    ("apply_limit", "inimum", {"us"}),
-    ("apply_start_timestamp", "Subscription start", {"hk"}),
-    ("ipo_book_link", "Prospectus", {"sg"}),
-    ("lucky_timestamp", "allot announcement", {"hk", "us"}),
-    ("is_subscribe_status", "subscribable", {"hk"}),
-]
-
-
-@pytest.mark.parametrize(("name", "words", "markets"), SAID_OF)
+@pytest.mark.parametrize(("name", "words", "markets"), table("values")["said of some markets"])
 def test_a_field_has_the_words_of_its_own_market(name, words, markets):
     none = response({"ret_code": 0, "data": {"list": []}})
     with StandInService(lambda _: none) as server, bl.Client(server.base_url) as client:

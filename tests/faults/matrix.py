@@ -1,17 +1,13 @@
 """The fault matrix of promise 31: every kind of fault x every operation x seeds.
 
-    python -m tests.faults.matrix --seeds 30
-
 What comes out through the faulty service is compared record by record with what the sandbox holds.
 """
 
-import argparse
 import asyncio
 import collections
 import concurrent.futures
 import contextlib
 import random
-import sys
 import threading
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -297,23 +293,3 @@ def run_cases(cases, world):
     return Outcome(
         len(cases), failures, faults, errors, max(case_run.slowest for _, case_run in runs)
     )
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=30)
-    total = collections.Counter()
-    with serve() as world:
-        for seed in range(parser.parse_args().seeds):
-            outcome = run_cases(world.cases(seed), world)
-            faults, failures = outcome.faults.total(), len(outcome.failures)
-            total.update(cases=outcome.cases, faults=faults, failures=failures)
-            line = f"{outcome.cases} cases, {faults} faults, slowest call {outcome.slowest:.1f} s"
-            print(f"seed {seed}: {line}, {failures} failures")
-            print(*outcome.failures, sep="\n", end="\n" if failures else "", flush=True)
-    print(dict(total))
-    return 1 if total["failures"] else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -15,7 +15,7 @@ async fn open_range_of_checkpoint(received: usize) -> Option<(i64, i64)> {
     let service = Service::holding((0..5).map(|age| NOW_MS * 1_000 - age).collect());
     let pages = pages(&service, Range::Open, 1, None);
     assert!(reading::fill(&pages, Unit::Row).await.expect("a page"));
-    (0..received).for_each(|_| assert!(reading::receive_row(&pages).is_some()));
+    (0..received).for_each(|_| assert!(reading::receive(&pages, Unit::Row).is_some()));
     pages.delivery().position().range
 }
 
@@ -34,7 +34,7 @@ async fn requests_and_position_can_be_read_during_the_iteration() {
     assert_eq!(now(), (0, 0));
     let mut fetcher = pages.lock().await.expect("a fetcher");
     assert!(pages.fill(&mut fetcher, Unit::Row).await.expect("a page").is_some());
-    assert!(reading::receive_row(&pages).is_some());
+    assert!(reading::receive(&pages, Unit::Row).is_some());
     // The page in memory, and a prefetched one.
     assert_eq!(now(), (2, 1));
 }
@@ -61,11 +61,11 @@ async fn whoever_waited_first_gets_the_record_unless_it_does_not_come() {
     }
     let delivery = pages.delivery();
     claims.pop();
-    assert!(reading::receive_row(&pages).is_none(), "the first is not for the last to come");
+    assert!(reading::receive(&pages, Unit::Row).is_none(), "the first is not for the last to come");
     let (ticket, ..) = delivery.next_row(claims[0].as_ref()).expect("its own");
     assert!(delivery.receive(ticket, Unit::Row));
     claims.remove(0);
-    assert!(reading::receive_row(&pages).is_none());
+    assert!(reading::receive(&pages, Unit::Row).is_none());
     // A new waiter has a claim of its own.
     let next = pages.next_row().await.expect("a page").expect("a row");
     assert_eq!(times(&[next]), [NOW_MS * 1_000 - 1]);
@@ -80,7 +80,7 @@ async fn whoever_is_next_waits_for_a_gathered_result_but_not_for_ever() {
     let count = AtomicU64::new(0);
     let (mut gathering, slices) = reading::gather(&pages, None, None, &count).await.expect("rows");
     assert_eq!(times(&slices).len(), 7);
-    assert!(reading::receive_row(&pages).is_none(), "it may still be received");
+    assert!(reading::receive(&pages, Unit::Row).is_none(), "it may still be received");
     let row = pages.next_row().await.expect("a page").expect("a row");
     assert_eq!(times(&[row]), times(&slices)[..1]);
     assert!(!gathering.receive(true));

@@ -8,7 +8,6 @@ use std::sync::{
 use boardlot::{
     api::{CursorPaging, FirstPage, NEXT_KEY, PAGE_FLAG, Paging},
     error::{ErrorKind, Result},
-    http::{RangeEnd, TimeRange},
     pages::{PagedCall, Position, PreviousRows, checkpoint},
 };
 
@@ -42,59 +41,6 @@ fn the_first_page_is_requested_as_its_style_requires_and_as_the_caller_wrote() {
     assert_eq!(flag(FirstPage::Omitted, &[]), "");
     let ranged = asked(&listing(page_flag(FirstPage::Omitted), &[]), Some((1, 2)), Some("f"));
     assert_eq!(ranged, "start=1&end=2&page_flag=f");
-}
-
-#[tokio::test]
-async fn an_end_that_the_caller_wrote_makes_the_services_time_unnecessary() {
-    const DAY: i64 = 86_400_000_000;
-    for (start, end, expected) in [
-        (Some(5 * DAY), RangeEnd::Default, (5 * DAY, 7 * DAY)),
-        (None, RangeEnd::At(5 * DAY), (3 * DAY, 5 * DAY)),
-        (None, RangeEnd::At(DAY), (1, DAY)),
-        (Some(5), RangeEnd::At(6), (5, 6)),
-    ] {
-        let span = TimeRange { start, end, default_days: 2, time_field: "id" };
-        assert!(!span.is_open());
-        assert_eq!(span.known(), Some(expected));
-        let ranged =
-            PagedCall { time_range: Some(span), ..listing(page_flag(FirstPage::Omitted), &[]) };
-        let requests: Arc<Mutex<Vec<Query>>> = Arc::default();
-        let end = body([1], "\"pagination\":{\"completed\":true}");
-        // This source does not return the time.
-        let pages = pages(ranged, None, in_turn(vec![end], requests.clone())).expect("pages");
-        assert_eq!(rest(&pages).await.expect("rows"), [1]);
-        let asked = requests.lock().expect("a lock");
-        let number = |name| asked[0].get(name).expect("sent").parse().expect("one");
-        assert_eq!((number("start"), number("end")), expected);
-        assert_eq!(pages.delivery().range(), Some(expected));
-    }
-}
-
-#[test]
-fn a_range_without_an_end_reaches_until_now() {
-    const DAY: i64 = 86_400_000_000;
-    let now = 100 * DAY;
-    let span = |start, end| TimeRange { start, end, default_days: 2, time_field: "id" };
-    for (start, end, expected) in [
-        (Some(5 * DAY), RangeEnd::Now, (5 * DAY, now)),
-        (Some(now - 1), RangeEnd::Now, (now - 1, now)),
-        (None, RangeEnd::Now, (98 * DAY, now)),
-        (None, RangeEnd::Default, (98 * DAY, now)),
-    ] {
-        let span = span(start, end);
-        assert!(span.is_open() && !span.is_given() && span.known().is_none());
-        assert_eq!(span.resolve(now).expect("a range"), expected);
-    }
-    // The caller's text is sent unchanged.
-    assert!(
-        span(Some(5), RangeEnd::Default).is_given() && span(Some(5), RangeEnd::At(6)).is_given()
-    );
-    for start in [now, now + DAY] {
-        let error = span(Some(start), RangeEnd::Now).resolve(now).expect_err("refused");
-        let expected =
-            "expected a time before the service's current time, which is 1970-04-11T00:00:00Z";
-        assert!(error.to_string().contains(expected), "{error}");
-    }
 }
 
 fn advanced(listing: &PagedCall, beside: &str) -> Result<Option<String>> {

@@ -5,7 +5,7 @@
 
 use std::{
     collections::HashSet,
-    sync::{Arc, Mutex, MutexGuard, atomic::AtomicU64},
+    sync::{Arc, Mutex, atomic::AtomicU64},
     time::{Duration, Instant},
 };
 
@@ -246,27 +246,18 @@ impl World {
     }
 }
 
-#[derive(Debug)]
-struct Moving(Mutex<World>);
-
-impl Moving {
-    fn world(&self) -> MutexGuard<'_, World> {
-        self.0.lock().expect("a lock")
-    }
-}
-
-impl Script for Moving {
+impl Script for Mutex<World> {
     fn respond(&self, query: &Query) -> Result<String> {
-        Ok(self.world().respond(query))
+        Ok(self.lock().expect("a lock").respond(query))
     }
 
     fn now(&self) -> Result<i64> {
-        Ok(self.world().service_now())
+        Ok(self.lock().expect("a lock").service_now())
     }
 }
 
 /// A pager of a list, which is the same each time for a seed.
-fn pager(source: &Arc<Moving>, seed: u64, resume: Option<&str>) -> Pages {
+fn pager(source: &Arc<Mutex<World>>, seed: u64, resume: Option<&str>) -> Pages {
     let mut random = Random(!seed);
     let start = random.one_in(3).then(|| EPOCH - random.below(120 * DAY) - 1_000);
     let end = random.one_in(4).then(|| EPOCH - random.below(1_000));
@@ -275,7 +266,7 @@ fn pager(source: &Arc<Moving>, seed: u64, resume: Option<&str>) -> Pages {
 }
 
 /// Reads a list in one of the ways in which a caller can.
-async fn read(source: &Arc<Moving>, seed: u64, received: &mut Vec<i64>) -> Result<Pages> {
+async fn read(source: &Arc<Mutex<World>>, seed: u64, received: &mut Vec<i64>) -> Result<Pages> {
     let mut random = Random(seed ^ 0x5555);
     let (mut pages, count) = (pager(source, seed, None), AtomicU64::new(0));
     loop {
@@ -314,14 +305,15 @@ async fn read(source: &Arc<Moving>, seed: u64, received: &mut Vec<i64>) -> Resul
 }
 
 async fn check(seed: u64) {
-    let source = Arc::new(Moving(Mutex::new(World::new(seed))));
-    let before = source.world().fills.clone();
+    let source = Arc::new(Mutex::new(World::new(seed)));
+    let before = source.lock().expect("a lock").fills.clone();
     let mut received = Vec::new();
     let pages = read(&source, seed, &mut received).await.expect("rows");
     assert!(pages.delivery().is_exhausted() && pages.delivery().position().done, "{seed}");
-    let world = source.world();
+    let world = source.lock().expect("a lock");
     let (start, end) = pages.delivery().range().expect("a range");
     assert!(end < world.now, "{seed}: {end} is in the future at {}", world.now);
+    assert!(start < end && end > EPOCH - DAY, "{seed}: {start} to {end}");
     let distinct: HashSet<i64> = received.iter().copied().collect();
     assert_eq!(distinct.len(), received.len(), "{seed}: a fill came twice");
     for fill in before.iter().filter(|one| (start..=end).contains(&one.updated)) {

@@ -3,7 +3,7 @@
 
 use std::sync::{
     Arc, Mutex,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use boardlot::{
@@ -29,17 +29,17 @@ const OTHER: View = View(2);
 #[derive(Debug)]
 pub struct Service {
     times: Mutex<Vec<i64>>,
-    failing: Mutex<bool>,
+    failing: AtomicBool,
 }
 
 impl Service {
     pub fn holding(mut times: Vec<i64>) -> Arc<Self> {
         times.sort_unstable_by(|one, other| other.cmp(one));
-        Arc::new(Service { times: Mutex::new(times), failing: Mutex::new(false) })
+        Arc::new(Service { times: Mutex::new(times), failing: AtomicBool::default() })
     }
 
     fn fails(&self) -> bool {
-        std::mem::take(&mut *self.failing.lock().expect("a lock"))
+        self.failing.swap(false, Ordering::Relaxed)
     }
 }
 
@@ -101,10 +101,8 @@ pub enum Range {
 /// An action of a caller; `received` says whether what was looked at reaches its code.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    Row {
-        received: bool,
-    },
-    Page {
+    Next {
+        unit: Unit,
         received: bool,
     },
     All {
@@ -133,8 +131,8 @@ fn step() -> impl Strategy<Value = Step> {
     let limits = (proptest::option::of(0_usize..9), proptest::option::of(0_usize..4));
     let all = (limits, any::<bool>(), any::<bool>());
     prop_oneof![
-        4 => any::<bool>().prop_map(|received| Step::Row { received }),
-        3 => any::<bool>().prop_map(|received| Step::Page { received }),
+        4 => any::<bool>().prop_map(|received| Step::Next { unit: Unit::Row, received }),
+        3 => any::<bool>().prop_map(|received| Step::Next { unit: Unit::Page, received }),
         3 => all.prop_map(|((most, pages), received, is_rest)| {
             Step::All { most, pages, received, is_rest }
         }),
@@ -152,6 +150,17 @@ fn checkpoint(pages: &Pages) -> String {
     pages.checkpoint().expect("a checkpoint")
 }
 
+fn is_there(pages: &Pages, unit: Unit) -> bool {
+    match unit {
+        Unit::Row => pages.delivery().next_row(None).is_some(),
+        Unit::Page => pages.delivery().next_page(None).is_some(),
+    }
+}
+
+fn is_anything_there(pages: &Pages) -> bool {
+    is_there(pages, Unit::Row) || is_there(pages, Unit::Page)
+}
+
 /// Plays the steps, then reads what is left; the times received, in order.
 async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]) -> Vec<i64> {
     let mut pages_now = pages(service, range, windows, None);
@@ -161,41 +170,24 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
         let (before, rows_before) = (checkpoint(&pages_now), received_times.len());
         let ended_before = ended;
         match *step {
-            Step::Row { received } => {
-                let filled = reading::fill(&pages_now, Unit::Row).await;
+            Step::Next { unit, received } => {
+                let filled = reading::fill(&pages_now, unit).await;
                 if let Ok(more) = filled {
-                    let is_there = pages_now.delivery().next_row(None).is_some();
-                    assert_eq!(is_there, more, "it is in memory, or none is");
+                    assert_eq!(is_there(&pages_now, unit), more, "it is in memory, or none is");
                     ended |= !more;
                 }
                 if let Ok(true) = filled
                     && received
                 {
-                    let row = reading::receive_row(&pages_now).expect("a row");
-                    received_times.extend(times(&[row]));
-                    assert_ne!(checkpoint(&pages_now), before, "it moves with each record");
-                    let fixed = pages_now.delivery().position().range.is_some();
-                    assert_eq!(fixed, pages_now.call().time_range.is_some(), "it is fixed now");
-                } else {
-                    assert_eq!(checkpoint(&pages_now), before, "nothing was received");
-                }
-            }
-            Step::Page { received } => {
-                let filled = reading::fill(&pages_now, Unit::Page).await;
-                if let Ok(more) = filled {
-                    let is_there = pages_now.delivery().next_page(None).is_some();
-                    assert_eq!(is_there, more, "it is in memory, or none is");
-                    ended |= !more;
-                }
-                if let Ok(true) = filled
-                    && received
-                {
-                    let page = reading::receive_page(&pages_now).expect("a page");
-                    received_times.extend(times(&[page]));
-                    let delivery = pages_now.delivery();
-                    assert!(
-                        delivery.next_row(None).is_none() && delivery.next_page(None).is_none()
-                    );
+                    let item = reading::receive(&pages_now, unit).expect("an item");
+                    received_times.extend(time_of(&item));
+                    if unit == Unit::Page {
+                        assert!(!is_anything_there(&pages_now));
+                    } else {
+                        assert_ne!(checkpoint(&pages_now), before, "it moves with each record");
+                        let fixed = pages_now.delivery().position().range.is_some();
+                        assert_eq!(fixed, pages_now.call().time_range.is_some(), "it is fixed now");
+                    }
                 } else {
                     assert_eq!(checkpoint(&pages_now), before, "nothing was received");
                 }
@@ -216,10 +208,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                         assert!(gathering.receive(is_rest || is_all));
                     }
                     Ok((gathering, _)) => {
-                        let delivery = pages_now.delivery();
-                        let is_there =
-                            delivery.next_row(None).is_some() || delivery.next_page(None).is_some();
-                        assert!(!is_there, "nobody else looks");
+                        assert!(!is_anything_there(&pages_now), "nobody else looks");
                         drop(gathering);
                         assert_eq!(checkpoint(&pages_now), before, "nothing was received");
                     }
@@ -255,7 +244,8 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
             Step::TooLate => {
                 let delivery = pages_now.delivery();
                 let (row, page) = (delivery.next_row(None), delivery.next_page(None));
-                received_times.extend(reading::receive_row(&pages_now).iter().flat_map(time_of));
+                let row_received = reading::receive(&pages_now, Unit::Row);
+                received_times.extend(row_received.iter().flat_map(time_of));
                 let after = checkpoint(&pages_now);
                 if let (Some((of_row, ..)), Some((of_page, _))) = (row, page) {
                     let again = delivery.receive_converted(of_row, AHEAD, vec![()].into_iter());
@@ -273,7 +263,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                 drop(tokio::time::timeout(std::time::Duration::ZERO, filled).await);
                 assert_eq!(checkpoint(&pages_now), before, "nothing was received");
             }
-            Step::Fail => *service.failing.lock().expect("a lock") = true,
+            Step::Fail => service.failing.store(true, Ordering::Relaxed),
             Step::Resume => pages_now = pages(service, range, windows, Some(&before)),
             Step::NewFill if !received_times.is_empty() => {
                 // Later than the range, as far as that is open: it belongs to the next call.
@@ -283,7 +273,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
         }
         assert!(!ended_before || received_times.len() == rows_before, "it said that none is left");
     }
-    *service.failing.lock().expect("a lock") = false;
+    service.failing.store(false, Ordering::Relaxed);
     // A prefetched page may still fail.
     let mut failures = 0;
     loop {

@@ -13,20 +13,17 @@ pub async fn fill(pages: &Pages, unit: Unit) -> Result<bool> {
     pages.fill(&mut *pages.lock().await?, unit).await.map(|claim| claim.is_some())
 }
 
-/// The next record, if it is in memory.
-pub fn receive_row(pages: &Pages) -> Option<PageSlice> {
-    let (ticket, page, index) = pages.delivery().next_row(None)?;
-    pages.delivery().receive(ticket, Unit::Row).then(|| PageSlice {
-        page,
-        range: index..index + 1,
-        key: None,
-    })
-}
-
-/// The rest of the page in memory.
-pub fn receive_page(pages: &Pages) -> Option<PageSlice> {
-    let (ticket, slice) = pages.delivery().next_page(None)?;
-    pages.delivery().receive(ticket, Unit::Page).then_some(slice)
+/// The next record, or the rest of the page, if it is in memory.
+pub fn receive(pages: &Pages, unit: Unit) -> Option<PageSlice> {
+    let delivery = pages.delivery();
+    let (ticket, slice) = match unit {
+        Unit::Page => delivery.next_page(None)?,
+        Unit::Row => {
+            let (ticket, page, index) = delivery.next_row(None)?;
+            (ticket, PageSlice { page, range: index..index + 1, key: None })
+        }
+    };
+    delivery.receive(ticket, unit).then_some(slice)
 }
 
 /// Gathers what follows, without receiving it.

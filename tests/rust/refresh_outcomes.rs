@@ -1,46 +1,23 @@
 //! The end of a login, and what a refresh finds in the store when it ends.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex},
-};
-
 use boardlot::{
     auth::{
-        TokenEndpoint, TokenResponse,
+        TokenResponse,
         store::{TokenStore, refusal_key, token_key, user_key},
     },
     error::{ErrorKind, Result},
 };
-use futures_util::future::BoxFuture;
 
 use super::{
-    logins::{Disk, ORIGIN, Rig, good_for, refused, rig},
-    tokens::{Arguments, token_response},
+    logins::{Disk, ORIGIN, Rig, good_for, refused, rig, rig_meanwhile},
+    tokens::token_response,
 };
-
-/// A service; while it responds, another process changes the store.
-struct Meanwhile {
-    disk: Arc<Disk>,
-    change: fn(&Disk),
-    responses: Mutex<VecDeque<Result<TokenResponse>>>,
-}
-
-impl TokenEndpoint for Meanwhile {
-    fn refresh(&self, _: Arguments) -> BoxFuture<'_, Result<TokenResponse>> {
-        (self.change)(&self.disk);
-        let response = self.responses.lock().expect("a lock").pop_front().expect("a response");
-        Box::pin(async move { response })
-    }
-}
 
 async fn token_meanwhile(
     change: fn(&Disk),
     response: Result<TokenResponse>,
 ) -> (Rig, Result<String>) {
-    let mut rig = rig(&good_for("a", -1), None, Vec::new());
-    let responses = Mutex::new(VecDeque::from([response]));
-    rig.endpoint = Arc::new(Meanwhile { disk: rig.disk.clone(), change, responses });
+    let rig = rig_meanwhile(&good_for("a", -1), None, vec![response], change);
     let token = rig.token(None).await;
     (rig, token)
 }
@@ -76,12 +53,20 @@ async fn a_refresh_that_ends_after_a_logout_brings_the_login_back_in_no_case() {
 }
 
 #[tokio::test]
-async fn a_logout_leaves_no_refusal_behind() {
-    let rig = rig(&good_for("a", -1), None, vec![refused("invalid_grant")]);
-    rig.token(None).await.expect_err("refused");
-    assert!(rig.disk.has_refusal());
-    rig.oauth.log_out().await.expect("logged out");
-    assert!(!rig.disk.has_refusal());
+async fn a_logout_and_new_tokens_leave_no_refusal_in_the_store() {
+    for logs_out in [true, false] {
+        let rig = rig(&good_for("a", -1), None, vec![refused("invalid_grant")]);
+        rig.token(None).await.expect_err("refused");
+        assert!(rig.disk.has_refusal());
+        if logs_out {
+            rig.oauth.log_out().await.expect("logged out");
+        } else {
+            // A new login of this client.
+            rig.oauth.save_user(good_for("b", 3_000)).await.expect("saved");
+            assert_eq!(rig.token(None).await.expect("a token"), "b");
+        }
+        assert!(!rig.disk.has_refusal());
+    }
 }
 
 #[tokio::test]
@@ -109,15 +94,4 @@ fn security_51_a_refusal_has_a_key_of_its_own() {
     let key = user_key(ORIGIN, "c", "ann");
     assert_ne!(refusal_key(&key), user_key(ORIGIN, "c", "ann %refused"));
     assert_ne!(refusal_key(&key), key);
-}
-
-#[tokio::test]
-async fn new_tokens_leave_no_refusal_in_the_store() {
-    let rig = rig(&good_for("a", -1), None, vec![refused("invalid_grant")]);
-    rig.token(None).await.expect_err("refused");
-    assert!(rig.disk.has_refusal());
-    // A new login of this client.
-    rig.oauth.save_user(good_for("b", 3_000)).await.expect("saved");
-    assert!(!rig.disk.has_refusal());
-    assert_eq!(rig.token(None).await.expect("a token"), "b");
 }

@@ -7,7 +7,7 @@ import pytest
 
 from ..support.browsers import browser_of
 from ..support.callbacks import query_of
-from ..support.logins import Waiting, scopes_of
+from ..support.logins import in_a_thread, scopes_of
 
 BUTTONS = "button, input[type=submit]"
 TAB, ENTER = "\ue004", "\ue007"
@@ -49,7 +49,8 @@ def press(page, label):
 
 @pytest.mark.parametrize("label", ["Allow", "Deny"])
 def test_the_file_that_opens_the_browser_leads_to_the_page_and_back(page, sandbox, opened, label):
-    login = Waiting(lambda: bl.login(sandbox.base_url, store=bl.MemoryStore(), timeout=90.0))
+    options = {"store": bl.MemoryStore(), "timeout": 90.0}
+    login = in_a_thread(lambda: bl.login(sandbox.base_url, **options))
     browser = browser_of(opened)
     file = Path(browser.arguments[0])
     page.get(file.as_uri())
@@ -65,9 +66,9 @@ def test_the_file_that_opens_the_browser_leads_to_the_page_and_back(page, sandbo
     assert query_of(browser.url)["state"] not in page.page_source
     assert "close" in page.text().lower()
     if label == "Allow":
-        assert scopes_of(login.get()) >= {"quote:read", "trade:read"}
+        assert scopes_of(login.result(90)) >= {"quote:read", "trade:read"}
     else:
         with pytest.raises(bl.OAuthError) as caught:
-            login.get()
+            login.result(90)
         assert caught.value.error == "access_denied"
     assert not file.exists()

@@ -136,7 +136,7 @@ def test_security_04_every_response_is_static_and_closed_to_other_sites(server):
     assert statuses == [400, 400, 404, 404, 400, 200]
     assert reply.headers["content-type"] == "text/html; charset=utf-8"
     assert "You are logged in" in text and "close" in text
-    assert list(quotes(client_of(server, login.get()))) == []
+    assert list(quotes(client_of(server, login.result(90)))) == []
 
 
 @pytest.mark.parametrize("by_hand", [False, True])
@@ -150,7 +150,7 @@ def test_security_06_error_and_description_are_surfaced(server, by_hand):
             flow.finish(f"{wanted['redirect_uri']}?{said}&state={wanted['state']}")
         else:
             call(flow, query=f"{said}&state={wanted['state']}")
-            login.get()
+            login.result(90)
     assert (caught.value.error, caught.value.description) == ("access_denied", "The user said no")
     assert closed(listener_address(flow)[0])
     assert server.counts["authorization_code"] == 0

@@ -3,14 +3,11 @@
 import boardlot as bl
 
 from ..support.processes import run_python
+from ..support.vectors import table
 
 CANARY = "canary-7f1e0c55d2"
-ENVIRONMENT = [
-    *("TOKEN", "ACCESS_TOKEN", "REFRESH_TOKEN", "BEARER_TOKEN", "API_KEY", "APP_KEY", "KEY"),
-    *("KEY_ID", "PRIVATE_KEY", "SECRET", "CLIENT_SECRET", "PASSPHRASE", "PASSWORD", "AUTH"),
-    *("CREDENTIALS", "STORE", "STORE_PASSPHRASE", "BASE_URL", "PROFILE", "CLIENT_ID", "KEYRING"),
-]
-HOSTILE = {f"{prefix}{name}": CANARY for prefix in ("BOARDLOT_", "BL_", "") for name in ENVIRONMENT}
+NAMES = table("hostile")["variables"].split()
+HOSTILE = {f"{prefix}{name}": CANARY for prefix in ("BOARDLOT_", "BL_", "") for name in NAMES}
 ASKING = """
     import sys
     import boardlot as bl

@@ -40,7 +40,7 @@ def test_security_09_a_response_that_may_be_lost_means_to_log_in_again(server, m
         else:
             login = waiting(flow)
             visit(url)
-            login.get()
+            login.result(90)
     assert server.counts["authorization_code"] == 1
     assert tells_to_log_in(caught.value), (str(caught.value), caught.value.hint)
     assert not any(b"refresh_token" in kept for kept in store.kept.values())

@@ -18,6 +18,7 @@ from ..support.certificates import CERTIFICATE, Authority, authority
 from ..support.clients import client_of
 from ..support.processes import run_python
 from ..support.proxy import Proxy
+from ..support.vectors import table
 
 PAYLOAD = b"five lines"
 
@@ -120,16 +121,6 @@ def test_an_encryption_that_is_not_read_is_named_with_the_command_that_converts_
     assert bl.ApiKey("id", new.read_bytes(), password="pw").key_id == "id"
 
 
-# What does not look like a path may be the secret.
-SECRETS = [
-    *("hunter22", "s3cr3t-api-secret-of-mine", "correct horse battery staple"),
-    *("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "/K7MDENGbPxRfiCY+wJalrXUt=="),
-    *("0b9c2a3e-5d1f-4c7b-8e6a-9f2d4b1c3a5e", "d41d8cd98f00b204e9800998ecf8427e"),
-    *("eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSMeK", "sk_live.4eC39HqLyjWDarjt"),
-    "hunter22\n",
-]
-
-
 def parts_of(secret):
     return [part for part in secret.replace("\n", "").split("/") if len(part) > 3]
 
@@ -138,7 +129,8 @@ def shown_by(error):
     return f"{error!r} {error} {getattr(error, 'hint', '')}"
 
 
-@pytest.mark.parametrize("secret", SECRETS)
+# What does not look like a path may be the secret.
+@pytest.mark.parametrize("secret", table("hostile")["secrets"])
 def test_a_secret_in_place_of_a_path_is_not_shown(secret, tmp_path, monkeypatch, home):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     makers = [

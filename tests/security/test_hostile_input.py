@@ -12,11 +12,15 @@ from hypothesis import strategies as st
 
 from ..support.clients import client_of
 from ..support.service import StandInService, response
+from ..support.vectors import table
 
-BAD = ["\x00", "\x08", "\n", "\r", "\x1f", "\x7f", "\x80", "\xa0", "é", "中", "\u2028", "\ud800"]
+HOSTILE = table("hostile")
+# How each method with a parameter in its path is called, and the only route it may take.
+ROUTES = HOSTILE["routes"]
+PARTS = HOSTILE["path parts"]
 
 
-@pytest.mark.parametrize("bad", BAD, ids=ascii)
+@pytest.mark.parametrize("bad", HOSTILE["header values"], ids=ascii)
 def test_security_24_a_header_value_outside_visible_ascii_is_rejected(bad):
     key = bl.generate_key().private_pem.encode()
     with StandInService(lambda _: response({"server_time_ms": "1790000000123"})) as server:
@@ -38,11 +42,7 @@ def test_security_24_a_header_value_outside_visible_ascii_is_rejected(bad):
         assert server.received == []
 
 
-OWN = ["Host", "Content-Length", "Transfer-Encoding", "Connection", "X-Api-Key", "Authorization"]
-OWN += ["x-timestamp", "X-NONCE", "Upgrade", "TE", "Proxy-Authorization"]
-
-
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", HOSTILE["own headers"])
 def test_security_24_headers_of_the_transport_and_of_signing_come_once(name):
     """Whatever a user adds: at most one of each, and what is signed stays what it is."""
     with StandInService(
@@ -57,25 +57,6 @@ def test_security_24_headers_of_the_transport_and_of_signing_come_once(name):
         value = received.header(name)
         if name in ("Host", "X-Api-Key", "Authorization", "x-timestamp", "X-NONCE"):
             assert value != "evil"
-
-
-# How each method with a parameter in its path is called, and the only route it may take.
-ROUTES = {
-    "reference_futures": ((), r"/api/v1\.0/quote/([^/]+)/reference-future"),
-    "dividends": ((), r"/api/v1\.0/quote/([^/]+)/corporate-actions/dividends"),
-    "plate_stocks": ((), r"/api/v1\.0/quote/plate/([^/]+)/stock"),
-    "ipo_list": ((), r"/api/v1\.0/quote/ipo-list/([^/]+)"),
-    "crypto_orders": ((), r"/api/v1/crypto/accounts/([^/]+)/orders"),
-    "sim_orders": ((), r"/api/v1\.0/sim-trade/([^/]+)/orders"),
-    "sim_positions": ((), r"/api/v1\.0/sim-trade/([^/]+)/positions"),
-    "fills_history": (("HK",), r"/api/v1\.0/accounts/([^/]+)/fills_history"),
-}
-PARTS = [
-    *("..", ".", "/", "\\", "%2e", "%2E%2e", "%2f", "%5c", "%252e", "%00", "%0a", "%", "?", "#"),
-    *("&", "=", ";", ":", "@", "//", "\x00", "\r\n", "\t", " ", "\x7f", "．．", "／", "。", "+"),
-    *("HK.", "HK.BK", "00700", "1001", "281756", "a", "server-time", "api", "v1.0", "~", "*", "|"),
-    *("\u202e", "\ufeff", "é", "e\u0301", "Ⅰ", "٣", "'", '"', "<", "^", "`", "{", "[x]"),
-]
 
 
 def hostile(dice):

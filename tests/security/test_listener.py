@@ -20,11 +20,11 @@ from ..support.threads import wait_until
 def test_security_05_the_deadline_holds_while_forged_callbacks_come_in(server):
     flow = begin(server, timeout=1.5)
     login = waiting(flow)
-    while not login.over():
+    while not login.done():
         with contextlib.suppress(OSError):
             call(flow, query="code=x&state=forged")
     with pytest.raises(bl.RequestTimeout) as caught:
-        login.get()
+        login.result(90)
     assert caught.value.hint
     assert closed(listener_address(flow)[0])
 
@@ -152,4 +152,4 @@ def test_security_05_a_request_has_at_most_8_kib(server):
     assert server.counts["authorization_code"] == 0
     # Cookies of other ports come along, and are not too many.
     finished = call(flow, query=callback_query(server, flow), headers=["Cookie: a=" + "x" * 6000])
-    assert finished.status == 200 and login.get().scopes
+    assert finished.status == 200 and login.result(90).scopes

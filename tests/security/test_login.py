@@ -14,7 +14,7 @@ from ..support.authorization_server import challenge_of
 from ..support.browsers import browser_of, opened_with
 from ..support.callbacks import listener_address, query_of, visit
 from ..support.clients import client_of
-from ..support.logins import Waiting, begin, quotes
+from ..support.logins import begin, in_a_thread, quotes
 from ..support.processes import run_python
 from ..support.service import Fault
 from ..support.threads import wait_until
@@ -46,14 +46,14 @@ def test_security_07_each_verifier_is_new_and_of_the_grammar(server, number):
     assert sum(map(math.log2, seen)) >= 240
 
 
-def in_a_thread(server, **options):
+def logging_in(server, **options):
     options = {"store": bl.MemoryStore(), "timeout": 90.0, **options}
-    return Waiting(lambda: bl.login(server.base_url, **options))
+    return in_a_thread(lambda: bl.login(server.base_url, **options))
 
 
 def test_security_08_other_users_do_not_see_the_url_of_which_the_browser_gets_one(server, opened):
     """They see the arguments of every program: the browser is opened with a private file."""
-    login = in_a_thread(server)
+    login = logging_in(server)
     browser = browser_of(opened)
     (argument,) = browser.arguments
     assert browser.url.startswith(f"{server.base_url}/oauth2/authorize/confirm?")
@@ -64,20 +64,20 @@ def test_security_08_other_users_do_not_see_the_url_of_which_the_browser_gets_on
     assert [stat.S_IMODE(mode) for mode in browser.modes] == [0o600]
     assert Path(argument).exists()
     visit(browser.url)
-    assert list(quotes(client_of(server, login.get()))) == []
+    assert list(quotes(client_of(server, login.result(90)))) == []
     assert not Path(argument).exists(), "it is removed after the login"
     assert len(opened_with(opened)) == 1
 
 
 @pytest.mark.parametrize("end", ["cancelled", "no time left"])
 def test_security_08_the_file_is_removed_however_the_login_ends(server, opened, end):
-    login = in_a_thread(server, timeout=1.0 if end == "no time left" else 90.0)
+    login = logging_in(server, timeout=1.0 if end == "no time left" else 90.0)
     browser = browser_of(opened)
     if end == "cancelled":
         declined = {"error": "access_denied", "state": query_of(browser.url)["state"]}
         visit(f"{query_of(browser.url)['redirect_uri']}?{urlencode(declined)}")
     with pytest.raises(bl.BoardlotError):
-        login.get()
+        login.result(90)
     assert not Path(browser.arguments[0]).exists()
 
 
@@ -85,17 +85,17 @@ def test_security_08_a_browser_of_a_snap_can_read_the_file(server, opened, tmp_p
     """It reads what is in the home folder and not hidden; without one, temporary files will do."""
     for home, expected in [(tmp_path, tmp_path), (tmp_path / "missing", tempfile.gettempdir())]:
         monkeypatch.setenv("HOME", str(home))
-        login = in_a_thread(server)
+        login = logging_in(server)
         browser = browser_of(opened)
         assert Path(browser.arguments[0]).parent == Path(expected)
         visit(browser.url)
-        login.get()
+        login.result(90)
         for file in opened.iterdir():
             file.unlink()
 
 
 def test_security_08_no_browser_is_opened_if_none_is_wanted(server, opened, capfd):
-    login = in_a_thread(server, open_browser=False)
+    login = logging_in(server, open_browser=False)
     printed = []
 
     def url():
@@ -104,7 +104,7 @@ def test_security_08_no_browser_is_opened_if_none_is_wanted(server, opened, capf
         return AUTHORIZATION.search("".join(printed))
 
     visit(wait_until(url).group())
-    login.get()
+    login.result(90)
     assert opened_with(opened) == []
 
 
@@ -121,13 +121,13 @@ def test_security_08_a_hostile_client_id_stays_in_the_url(
 ):
     monkeypatch.chdir(tmp_path)
     server.client_id = lambda: client_id
-    login = in_a_thread(server)
+    login = logging_in(server)
     browser = browser_of(opened)
     assert query_of(browser.url)["client_id"] == client_id
     assert set(query_of(browser.url)) == QUERY
     assert "<script" not in browser.pages[0]
     visit(browser.url)
-    login.get()
+    login.result(90)
     assert not list(tmp_path.rglob("PWNED*"))
 
 

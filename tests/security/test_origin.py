@@ -10,18 +10,16 @@ from ..support.clients import client_of
 from ..support.keys import api_key
 from ..support.logins import quotes, sign_in
 from ..support.secret_search import hits
+from ..support.vectors import table
 
-FOREIGN = [
-    *("https://127.0.0.1:{port}", "http://127.0.0.1:{other}", "http://[::1]:{port}"),
-    *("http://127.0.0.2:{port}", "https://api.example.com"),
-]
+ADDRESSES = table("addresses")
 
 
 @pytest.mark.parametrize("kind", [bl.Client, bl.AsyncClient])
 def test_security_26_a_login_is_rejected_by_a_client_for_another_origin(server, kind):
     oauth = sign_in(server)
     with Untouched() as second:
-        for address in FOREIGN:
+        for address in ADDRESSES["foreign"]:
             foreign = address.format(port=server.port, other=port_of(second.base_url))
             with pytest.raises(bl.ConfigError, match="create separate credentials"):
                 kind(foreign, auth=oauth)
@@ -62,11 +60,7 @@ def test_security_26_a_credential_used_with_one_origin_is_rejected_by_another(se
         bl.Client(second.base_url, auth=auth)
 
 
-ELSEWHERE = ["http://127.0.0.1:{0}/x", "//127.0.0.1:{0}/x", "@127.0.0.1:{0}/x", ":{0}/x"]
-ELSEWHERE += ["\\\\127.0.0.1:{0}/x", "/\\127.0.0.1:{0}/x", "/\t/127.0.0.1:{0}/x", ".:{0}/x"]
-
-
-@pytest.mark.parametrize("path", ELSEWHERE)
+@pytest.mark.parametrize("path", ADDRESSES["elsewhere"])
 def test_security_26_no_path_leads_to_another_origin(server, path):
     client = client_of(server)
     with Untouched() as second:

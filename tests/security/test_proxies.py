@@ -10,6 +10,7 @@ from ..support.certificates import Authority, authority
 from ..support.clients import client_of
 from ..support.logins import begin, quotes, sign_in
 from ..support.proxy import Proxy
+from ..support.vectors import table
 
 NAME = "api.boardlot.test"
 VARIABLES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"]
@@ -157,23 +158,7 @@ def test_the_proxy_of_the_environment_carries_the_requests_when_it_is_asked_for(
     assert 'proxy = "environment"' in kept and proxy.base_url not in kept
 
 
-@pytest.mark.parametrize(
-    ("variables", "used"),
-    [
-        ({"https_proxy": "lower", "HTTPS_PROXY": "upper", "ALL_PROXY": "all"}, "http://lower"),
-        ({"https_proxy": "", "HTTPS_PROXY": "upper", "ALL_PROXY": "all"}, "http://upper"),
-        ({"ALL_PROXY": "https://all:8443"}, "https://all:8443"),
-        ({"HTTP_PROXY": "plain"}, None),
-        ({"HTTPS_PROXY": "p", "NO_PROXY": "other.example, .boardlot.test"}, None),
-        ({"HTTPS_PROXY": "p", "NO_PROXY": "api.boardlot.test other"}, None),
-        ({"HTTPS_PROXY": "p", "NO_PROXY": "pi.boardlot.test"}, "http://p"),
-        ({"HTTPS_PROXY": "p", "NO_PROXY": "p", "no_proxy": "*"}, None),
-        ({"HTTPS_PROXY": "p", "NO_PROXY": "other., api.boardlot.test."}, None),
-        ({"HTTPS_PROXY": "p", "NO_PROXY": ".boardlot.test.,other"}, None),
-        ({"HTTPS_PROXY": "p", "NO_PROXY": "pi.boardlot.test."}, "http://p"),
-        ({"HTTPS_PROXY": "p", "NO_PROXY": "."}, "http://p"),
-    ],
-)
+@pytest.mark.parametrize(("variables", "used"), table("addresses")["proxy variables"])
 def test_the_variables_mean_what_they_mean_for_curl(named, variables, used):
     named(**variables)
     for host in (NAME, f"{NAME}."):
@@ -202,14 +187,7 @@ def test_a_proxy_that_does_not_run_is_what_the_hint_is_about(named):
     assert hint_of(proxy="http://127.0.0.1:9").startswith("Check the address of the proxy")
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        *("socks5://user:hunter2@p:1", "http://", "ftp://127.0.0.1:1", "http://[x"),
-        # Not taken for a port.
-        *("http://user:12/hunter2@proxy", "http://user:12#hunter2@proxy"),
-    ],
-)
+@pytest.mark.parametrize("value", table("addresses")["proxies that are not valid"])
 def test_security_21_a_proxy_that_is_not_valid_is_rejected_without_its_value(named, value):
     named(HTTPS_PROXY=value)
     for proxy in (value, "environment"):

@@ -15,17 +15,10 @@ from ..support.clients import client_of
 from ..support.logins import begin, expired_login, quotes, sign_in
 from ..support.proxy import Proxy
 from ..support.threads import outcomes_of_threads
-
-BAD_ADDRESSES = [
-    *("http://api.example.com", "http://localhost:80", "http://127.0.0.1.example.com"),
-    *("http://0.0.0.0:80", "http://[::]:80", "http://10.0.0.1", "http://[::ffff:10.0.0.1]"),
-    *("ws://127.0.0.1:1", "file:///etc/passwd", "//a.example", "https://", "-h", ""),
-    *("https://u@a.example", "https://u:hunter2@a.example", "http://u:hunter2@127.0.0.1:1"),
-    *("https://a.example#frag", "https://a.example/#", "http://127.0.0.1:99999"),
-]
+from ..support.vectors import table
 
 
-@pytest.mark.parametrize("address", BAD_ADDRESSES)
+@pytest.mark.parametrize("address", table("addresses")["unsafe"])
 def test_security_20_an_address_that_is_not_safe_is_rejected(address, opened):
     makers = [
         lambda: bl.Client(address),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -109,12 +110,8 @@ def in_a_terminal(
 
 def _read_all(terminal: int) -> str:
     parts = []
-    while True:
-        try:
-            part = os.read(terminal, 65536)
-        except OSError:  # Linux says so when the other end is closed.
-            break
-        if not part:
-            break
-        parts.append(part)
+    # Linux raises one when the other end is closed.
+    with contextlib.suppress(OSError):
+        while part := os.read(terminal, 65536):
+            parts.append(part)
     return b"".join(parts).decode()

@@ -182,8 +182,6 @@ class Workplace:
             "register_client": ((self.url,), {"redirect_uris": [CALLBACK]}),
             "signature_payload": ((1, "GET", "/"), {}),
             "ApiKey.sign": ((b"payload",), {}),
-            "AsyncOAuthApp.fetch_token": ((f"{CALLBACK}?code=1&state=1",), exchange),
-            "AsyncOAuthApp.auth": ((), {"user": "alice"}),
             "OAuthApp.auth": ((), {"user": "alice"}),
             "OAuthApp.fetch_token": ((f"{CALLBACK}?code=1&state=1",), exchange),
             "GeneratedKey._encrypted_pem": (("words",), {}),
@@ -220,7 +218,7 @@ class Workplace:
             "Sandbox.put": (("dividends", [row]), {"symbol": "HK.00700"}),
             "Sandbox.serve": ((self.instance("Endpoint"), [{"time": 1}]), {}),
             "Sandbox.upload_key": ((self.key.public_pem,), {}),
-        }.get(entry, ((), {}))
+        }.get(entry.removeprefix("Async"), ((), {}))
 
     def caller(self, entry):
         """A function that calls an entry once, of the same object for some times."""

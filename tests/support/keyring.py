@@ -4,7 +4,6 @@ import contextlib
 import os
 import shutil
 import subprocess
-import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,21 +11,8 @@ from .threads import wait_until
 
 # As it was before any test put stand-ins for browsers into it.
 ENVIRONMENT = dict(os.environ)
+BUS = Path(__file__).with_name("bus.conf")
 NEEDED = ("dbus-daemon", "gnome-keyring-daemon")
-# No folder of services: nothing is started by the bus that the test did not start.
-BUS = """\
-    <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
-     "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-    <busconfig>
-      <type>session</type>
-      <listen>unix:path={path}</listen>
-      <policy context="default">
-        <allow send_destination="*" eavesdrop="true"/>
-        <allow eavesdrop="true"/>
-        <allow own="*"/>
-      </policy>
-    </busconfig>
-    """
 UNLOCKED, LOCKED, ABSENT = "unlocked", "locked", "absent"
 
 
@@ -79,9 +65,8 @@ def session(folder, state=UNLOCKED):
     }
     running = Session(home, environment)
     try:
-        configuration = folder / "bus.conf"
-        configuration.write_text(textwrap.dedent(BUS).format(path=bus))
-        running.start("dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile")
+        options = ["--nofork", "--nopidfile", f"--address=unix:path={bus}"]
+        running.start("dbus-daemon", f"--config-file={BUS}", *options)
         wait_until(bus.exists, "the session bus")
         if state != ABSENT:
             start_keyring(running, unlock=True)

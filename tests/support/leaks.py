@@ -152,7 +152,7 @@ def sockets():
 def children():
     """Child processes that run, or that nothing has waited for."""
     found = set()
-    for child in child_processes():
+    for child in psutil.Process().children():
         try:
             command = " ".join(child.cmdline())
         except psutil.Error:
@@ -160,16 +160,3 @@ def children():
         if not any(name in command for name in PROCESS_WIDE):
             found.add(("child process", f"{child.pid} {command[:200]}"))
     return found
-
-
-def child_processes():
-    """Those of this process: Linux lists them, elsewhere all processes are looked at."""
-    tasks = Path("/proc/self/task")
-    if not tasks.exists():
-        yield from psutil.Process().children()
-        return
-    for task in tasks.iterdir():
-        # A thread may have ended, and a child.
-        with contextlib.suppress(OSError, psutil.NoSuchProcess):
-            for pid in (task / "children").read_text().split():
-                yield psutil.Process(int(pid))

@@ -1,7 +1,6 @@
 """Logins with the authorization server, with a pasted callback or a waiting listener."""
 
-import threading
-from concurrent.futures import Future
+from concurrent.futures import ThreadPoolExecutor
 
 import boardlot as bl
 
@@ -35,38 +34,23 @@ def quotes(client):
     return client.reference_futures(SYMBOL)
 
 
-class Waiting:
-    """A blocking call in a thread of its own, so that the test can play the browser."""
-
-    def __init__(self, wait):
-        self._done = Future()
-        self._thread = threading.Thread(target=self._run, args=(wait,), daemon=True)
-        self._thread.start()
-
-    def _run(self, wait):
-        try:
-            self._done.set_result(wait())
-        except BaseException as error:
-            self._done.set_exception(error)
-
-    def over(self):
-        return self._done.done()
-
-    def get(self):
-        """Returns or raises as the call did."""
-        self._thread.join(90)
-        return self._done.result(0)
+def in_a_thread(work):
+    """A blocking call in a thread of its own, so that the test can play the browser: its future."""
+    pool = ThreadPoolExecutor(1)
+    call = pool.submit(work)
+    pool.shutdown(wait=False)
+    return call
 
 
 def waiting(flow):
-    return Waiting(flow.wait)
+    return in_a_thread(flow.wait)
 
 
 def finish_for_real(server, flow, login):
     """The real callback still works, whatever came before it."""
     status, _, _ = visit(server.authorize(flow.url))
     assert status == 200
-    oauth = login.get()
+    oauth = login.result(90)
     assert list(quotes(client_of(server, oauth))) == []
     assert server.counts["authorization_code"] == 1
     assert closed(listener_address(flow)[0])

@@ -15,6 +15,10 @@ from .threads import wait_until
 # The user that the server runs as if the tests are run by root, which it refuses to be.
 OWNER = "postgres"
 DATABASES = itertools.count()
+OPTIONS = (
+    "listen_addresses=127.0.0.1 unix_socket_directories= fsync=off full_page_writes=off"
+    " autovacuum=off jit=off max_connections=40 shared_buffers=16MB"
+)
 
 
 def folder_of_programs():
@@ -53,18 +57,8 @@ class Postgres:
         self._temporary.cleanup()
 
     def start(self):
-        options = {
-            "listen_addresses": "127.0.0.1",
-            "port": self.port,
-            "unix_socket_directories": "",
-            "fsync": "off",
-            "full_page_writes": "off",
-            "autovacuum": "off",
-            "jit": "off",
-            "max_connections": 40,
-            "shared_buffers": "16MB",
-        }
-        arguments = [part for item in options.items() for part in ("-c", "{}={}".format(*item))]
+        options = [f"port={self.port}", *OPTIONS.split()]
+        arguments = [part for option in options for part in ("-c", option)]
         self._process = subprocess.Popen(
             [self._programs / "postgres", "-D", self._folder / "data", *arguments],
             stdout=subprocess.DEVNULL,

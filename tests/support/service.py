@@ -7,6 +7,7 @@ that what goes over the wire can be compared with the service document and with 
 import collections
 import contextlib
 import gzip
+import http.client
 import json
 import socket
 import struct
@@ -336,28 +337,20 @@ def head(planned):
 
 def read_request(stream, connection):
     """The next request of a connection, or None at its end."""
-    head_bytes = b""
-    while not head_bytes.endswith(b"\r\n\r\n"):
-        line = stream.readline(LONGEST_HEAD)
-        if not line or len(head_bytes) > LONGEST_HEAD:
-            return None
-        if not head_bytes and b" HTTP/1." not in line:
-            connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
-            return None
-        head_bytes += line
-    lines = head_bytes[:-4].decode("latin-1").split("\r\n")
-    headers = []
-    for line in lines[1:]:
-        name, _, value = line.partition(":")
-        headers.append((name, value.strip(" \t")))
-    small = {name.lower(): value for name, value in headers}
-    if small.get("expect", "").lower() == "100-continue":
+    line = stream.readline(LONGEST_HEAD)
+    if not line:
+        return None
+    if b" HTTP/1." not in line:
+        connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+        return None
+    head = http.client.parse_headers(stream)
+    if head.get("Expect", "").lower() == "100-continue":
         connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
-    if "chunked" in small.get("transfer-encoding", "").lower():
+    if "chunked" in head.get("Transfer-Encoding", "").lower():
         body = read_chunks(stream)
     else:
-        body = stream.read(int(small.get("content-length", "0")))
-    return RecordedRequest(lines[0], headers, body, time.time())
+        body = stream.read(int(head.get("Content-Length", "0")))
+    return RecordedRequest(line.decode("latin-1").rstrip("\r\n"), head.items(), body, time.time())
 
 
 def read_chunks(stream):

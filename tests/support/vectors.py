@@ -1,4 +1,4 @@
-"""The vectors: requests and responses written by hand from the service document."""
+"""Vectors: requests and responses of the service document by hand, and the cases of other tests."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,11 @@ from pathlib import Path
 from .service import response
 
 VECTORS = Path(__file__).parent.parent / "vectors"
+
+
+def table(name):
+    """The cases of a file: calls, command lines and values, with what is expected of each."""
+    return json.loads((VECTORS / f"{name}.json").read_text("utf-8"))
 
 
 def endpoint_vectors():
