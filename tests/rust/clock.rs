@@ -54,7 +54,7 @@ fn api_key(sandbox: &Sandbox) -> Credentials {
 
 /// The service's time in microseconds.
 async fn service_now(client: &Client) -> boardlot::error::Result<i64> {
-    client.transport().service_now(|| None).await
+    client.transport.service_now(|| None).await
 }
 
 /// A client whose next request would wait for an hour.
@@ -94,7 +94,7 @@ fn the_services_time_is_known_whatever_the_credentials_are_and_the_local_clock_s
                 let before = local_ms();
                 let now = service_now(&client).await.expect("a time");
                 assert_between(now, ahead_ms, before);
-                assert_eq!(client.transport().clock().offset_ms(), 0, "signatures are unaffected");
+                assert_eq!(client.transport.clock.offset_ms(), 0, "signatures are unaffected");
             }
         }
     });
@@ -144,7 +144,7 @@ fn a_signature_by_a_wrong_clock_is_made_again_by_the_services_once_for_all_calls
                     rows.expect("accepted");
                 }
             }
-            let clock = client.transport().clock();
+            let clock = &client.transport.clock;
             let offsets = corrections.0.lock().expect("a lock").clone();
             if ahead_ms == 0 {
                 assert_eq!((clock.offset_ms(), offsets.len(), clock.requests()), (0, 0, 0));
@@ -199,7 +199,7 @@ fn a_call_reads_the_clock_again_if_the_last_reading_would_keep_it_waiting() {
             };
             let sent = ago(Duration::from_micros(100));
             let service_ms = local_ms() - i64::try_from(age.as_millis()).expect("in range");
-            client.transport().clock().learn(ClockReading::between(
+            client.transport.clock.learn(ClockReading::between(
                 service_ms,
                 sent,
                 ago(Duration::ZERO),

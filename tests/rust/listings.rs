@@ -66,7 +66,7 @@ async fn an_end_that_the_caller_wrote_makes_the_services_time_unnecessary() {
         let asked = requests.lock().expect("a lock");
         let number = |name| asked[0].get(name).expect("sent").parse().expect("one");
         assert_eq!((number("start"), number("end")), expected);
-        assert_eq!(pages.delivery().range(), Some(expected));
+        assert_eq!(pages.delivery.range(), Some(expected));
     }
 }
 

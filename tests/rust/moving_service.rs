@@ -309,7 +309,7 @@ async fn read(source: &Arc<Moving>, seed: u64, received: &mut Vec<i64>) -> Resul
             }
         }
     }
-    pages.delivery().receive_end();
+    pages.delivery.receive_end();
     Ok(pages)
 }
 
@@ -318,9 +318,9 @@ async fn check(seed: u64) {
     let before = source.world().fills.clone();
     let mut received = Vec::new();
     let pages = read(&source, seed, &mut received).await.expect("rows");
-    assert!(pages.delivery().is_exhausted() && pages.delivery().position().done, "{seed}");
+    assert!(pages.delivery.is_exhausted() && pages.delivery.position().done, "{seed}");
     let world = source.world();
-    let (start, end) = pages.delivery().range().expect("a range");
+    let (start, end) = pages.delivery.range().expect("a range");
     assert!(end < world.now, "{seed}: {end} is in the future at {}", world.now);
     let distinct: HashSet<i64> = received.iter().copied().collect();
     assert_eq!(distinct.len(), received.len(), "{seed}: a fill came twice");

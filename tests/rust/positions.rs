@@ -164,7 +164,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
             Step::Row { received } => {
                 let filled = reading::fill(&pages_now, Unit::Row).await;
                 if let Ok(more) = filled {
-                    let is_there = pages_now.delivery().next_row(None).is_some();
+                    let is_there = pages_now.delivery.next_row(None).is_some();
                     assert_eq!(is_there, more, "it is in memory, or none is");
                     ended |= !more;
                 }
@@ -174,8 +174,8 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                     let row = reading::receive_row(&pages_now).expect("a row");
                     received_times.extend(times(&[row]));
                     assert_ne!(checkpoint(&pages_now), before, "it moves with each record");
-                    let fixed = pages_now.delivery().position().range.is_some();
-                    assert_eq!(fixed, pages_now.call().time_range.is_some(), "it is fixed now");
+                    let fixed = pages_now.delivery.position().range.is_some();
+                    assert_eq!(fixed, pages_now.call.time_range.is_some(), "it is fixed now");
                 } else {
                     assert_eq!(checkpoint(&pages_now), before, "nothing was received");
                 }
@@ -183,7 +183,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
             Step::Page { received } => {
                 let filled = reading::fill(&pages_now, Unit::Page).await;
                 if let Ok(more) = filled {
-                    let is_there = pages_now.delivery().next_page(None).is_some();
+                    let is_there = pages_now.delivery.next_page(None).is_some();
                     assert_eq!(is_there, more, "it is in memory, or none is");
                     ended |= !more;
                 }
@@ -192,7 +192,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                 {
                     let page = reading::receive_page(&pages_now).expect("a page");
                     received_times.extend(times(&[page]));
-                    let delivery = pages_now.delivery();
+                    let delivery = &pages_now.delivery;
                     assert!(
                         delivery.next_row(None).is_none() && delivery.next_page(None).is_none()
                     );
@@ -203,7 +203,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
             Step::All { most, pages, received, is_rest } => {
                 let count_before = count.load(Ordering::Relaxed);
                 let outcome = reading::gather(&pages_now, most, pages, &count).await;
-                let exhausted = pages_now.delivery().is_exhausted();
+                let exhausted = pages_now.delivery.is_exhausted();
                 match outcome {
                     Ok((mut gathering, slices)) if received => {
                         let found = times(&slices);
@@ -216,7 +216,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                         assert!(gathering.receive(is_rest || is_all));
                     }
                     Ok((gathering, _)) => {
-                        let delivery = pages_now.delivery();
+                        let delivery = &pages_now.delivery;
                         let is_there =
                             delivery.next_row(None).is_some() || delivery.next_page(None).is_some();
                         assert!(!is_there, "nobody else looks");
@@ -230,7 +230,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                 }
             }
             Step::Ahead { converted, received } => {
-                let delivery = pages_now.delivery();
+                let delivery = &pages_now.delivery;
                 if let Some((ticket, page, index)) = delivery.next_row(None) {
                     let end = page.len().min(index + converted);
                     let objects = vec![(); end - index].into_iter();
@@ -253,7 +253,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                 }
             }
             Step::TooLate => {
-                let delivery = pages_now.delivery();
+                let delivery = &pages_now.delivery;
                 let (row, page) = (delivery.next_row(None), delivery.next_page(None));
                 received_times.extend(reading::receive_row(&pages_now).iter().flat_map(time_of));
                 let after = checkpoint(&pages_now);
@@ -294,7 +294,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
         }
         assert!(failures < 9, "it fails again and again");
     }
-    let delivery = pages_now.delivery();
+    let delivery = &pages_now.delivery;
     delivery.receive_end();
     assert!(delivery.is_exhausted() && delivery.position().done);
     received_times

@@ -15,8 +15,8 @@ pub async fn fill(pages: &Pages, unit: Unit) -> Result<bool> {
 
 /// The next record, if it is in memory.
 pub fn receive_row(pages: &Pages) -> Option<PageSlice> {
-    let (ticket, page, index) = pages.delivery().next_row(None)?;
-    pages.delivery().receive(ticket, Unit::Row).then(|| PageSlice {
+    let (ticket, page, index) = pages.delivery.next_row(None)?;
+    pages.delivery.receive(ticket, Unit::Row).then(|| PageSlice {
         page,
         range: index..index + 1,
         key: None,
@@ -25,8 +25,8 @@ pub fn receive_row(pages: &Pages) -> Option<PageSlice> {
 
 /// The rest of the page in memory.
 pub fn receive_page(pages: &Pages) -> Option<PageSlice> {
-    let (ticket, slice) = pages.delivery().next_page(None)?;
-    pages.delivery().receive(ticket, Unit::Page).then_some(slice)
+    let (ticket, slice) = pages.delivery.next_page(None)?;
+    pages.delivery.receive(ticket, Unit::Page).then_some(slice)
 }
 
 /// Gathers what follows, without receiving it.

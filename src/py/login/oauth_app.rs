@@ -130,7 +130,7 @@ impl OAuthAppBase {
         }
         let named = PyDict::new(py);
         named.set_item("redirect_uri", self.app.redirect_uri())?;
-        named.set_item("store", self.store.object())?;
+        named.set_item("store", &self.store.object)?;
         named.set_item("timeout", timeout)?;
         named.set_item("proxy", proxy)?;
         named.set_item("ca_file", ca_file)?;

@@ -100,11 +100,7 @@ impl Sandbox {
     /// The account ids by kind: `"crypto"`, `"sim"`, `"trade"`.
     #[getter]
     fn accounts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let accounts = PyDict::new(py);
-        for (kind, ids) in self.0.accounts() {
-            accounts.set_item(kind, ids)?;
-        }
-        Ok(accounts)
+        sandbox::ACCOUNTS.into_py_dict(py)
     }
 
     /// The last 10,000 requests, oldest first.
