@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use pyo3::pybacked::PyBackedBytes;
+use tokio::task::JoinHandle;
 
 use super::endpoint_arguments::{Arguments, endpoint_arguments};
 use crate::py::prelude::*;
 use crate::{
     api::{EncodedValue, Field, Parameter, ParameterKind, TimeUnit},
     decode::{PageSlice, Rows, StoredFill, StoredRecord, page_of_texts},
+    os::process,
     pages::RecordsCall,
     py::{
         arguments::caller_arguments::argument,
@@ -45,7 +47,8 @@ pub fn fill_rows(py: Python<'_>, records: &Bound<'_, Records>) -> PyResult<Vec<S
 }
 
 /// The records of a call to the method with this name, made of stored texts. Checks the arguments as
-/// the method does. `texts` is iterated over; each is any number of records, separated by commas. With `observed`, the schema has what an archive adds to a change.
+/// the method does. `texts` is iterated over; each is any number of records, separated by commas, and is
+/// scanned while the next one is read. With `observed`, the schema has what an archive adds to a change.
 /// `seen_at` is when they were seen, in microseconds: a member of their metadata.
 #[gated]
 #[pyo3(
@@ -68,17 +71,44 @@ pub fn stored_records<'py>(
     Records::from_rows(&RowBuilderPool::default())(py, rows)
 }
 
+/// A text that is being scanned on another thread. It is freed on this one: of a thread that is not attached,
+/// PyO3 keeps it in a list with a lock, which a child would find held that is forked at that moment.
+type Scanning = JoinHandle<(PyBackedBytes, Result<PageSlice>)>;
+
 fn scanned_pages(
     py: Python<'_>,
     texts: &Bound<'_, PyAny>,
     seen_at: Option<i64>,
 ) -> PyResult<Vec<PageSlice>> {
-    let scan = |text: PyResult<Bound<'_, PyAny>>| {
+    let mut slices = Vec::new();
+    let mut scanning: Option<Scanning> = None;
+    let outcome = texts.try_iter()?.try_for_each(|text| -> PyResult<()> {
         let text: PyBackedBytes = text?.extract()?;
-        let page = py.detach(|| page_of_texts(&text, seen_at)).or_raise(py)?;
-        Ok(PageSlice { range: 0..page.len(), page: Arc::new(page), key: None })
-    };
-    texts.try_iter()?.map(scan).collect()
+        let runtime = process::runtime().or_raise(py)?;
+        let next = runtime.spawn_blocking(move || {
+            let page = page_of_texts(&text, seen_at).map(|page| PageSlice {
+                range: 0..page.len(),
+                page: Arc::new(page),
+                key: None,
+            });
+            (text, page)
+        });
+        if let Some(before) = scanning.replace(next) {
+            slices.push(scanned(py, before)?);
+        }
+        Ok(())
+    });
+    // Waited for after an error, too.
+    let last = scanning.map(|last| scanned(py, last)).transpose();
+    outcome?;
+    slices.extend(last?);
+    Ok(slices)
+}
+
+fn scanned(py: Python<'_>, scanning: Scanning) -> PyResult<PageSlice> {
+    let wait = || process::runtime()?.block_on(scanning).map_err(|error| Error::aborted(&error));
+    let (_text, page) = py.detach(wait).or_raise(py)?;
+    page.or_raise(py)
 }
 
 /// A point in time in microseconds since 1970: the argument `name`, with the checks and errors of an

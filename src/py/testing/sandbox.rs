@@ -400,18 +400,9 @@ impl Faults {
         Ok(Faults(faults))
     }
 
+    /// As Rust shows it, with the signs of Python.
     fn __repr__(&self) -> String {
-        let Self(faults) = self;
-        format!(
-            "Faults(latency={:?}, error_rate={:?}, drop_rate={:?}, truncate_rate={:?}, \
-             throttle_rate={:?}, html_rate={:?}, seed={})",
-            faults.latency,
-            faults.error_rate,
-            faults.drop_rate,
-            faults.truncate_rate,
-            faults.throttle_rate,
-            faults.html_rate,
-            faults.seed
-        )
+        let shown = format!("{:?}", self.0);
+        shown.replace(" { ", "(").replace(": ", "=").replace(" }", ")")
     }
 }
