@@ -400,8 +400,8 @@ impl Faults {
         Ok(Faults(faults))
     }
 
-    /// As Rust shows it, with the signs of Python.
     fn __repr__(&self) -> String {
+        // As Rust shows it, with the signs of Python.
         let shown = format!("{:?}", self.0);
         shown.replace(" { ", "(").replace(": ", "=").replace(" }", ")")
     }
