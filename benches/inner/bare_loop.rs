@@ -5,7 +5,7 @@ use std::{env, error::Error, fs, time::Instant};
 
 use boardlot::{
     api::{Envelope, RecordsLocation},
-    auth::{KeyPair, SignedHeaders, Stamp},
+    auth::{KeyPair, signed_headers},
     decode::{parse_page},
 };
 use http::Response;
@@ -59,10 +59,10 @@ struct Line {
 
 impl Line {
     async fn request(&self) -> Outcome<usize> {
-        let stamp = Stamp::new(1_790_000_000_000)?;
-        let signed = SignedHeaders::sign("key-id", &self.key, stamp, ("GET", PATH, ""), b"")?;
+        let line = ("GET", PATH, "");
+        let signed = signed_headers("key-id", &self.key, 1_790_000_000_000, line, b"")?;
         let mut request = self.client.get(format!("{}{PATH}", self.base));
-        for (name, value) in signed.pairs() {
+        for (name, value) in signed {
             request = request.header(name, value);
         }
         let body = request.send().await?.bytes().await?;

@@ -4,7 +4,7 @@ use std::{hint::black_box, sync::Arc};
 
 use boardlot::{
     api::{Argument, ResponseShape, Schema, endpoint},
-    auth::{Algorithm, KeyPair, SignedHeaders, Stamp, generate, payload},
+    auth::{Algorithm, KeyPair, generate, payload, signed_headers},
     decode::{ColumnOptions, Columns, Decimals, PageSlice, Value},
     http::{BaseUrl, RequestPlan},
     shared_limit::{Allowance, SharedLimit},
@@ -21,8 +21,8 @@ fn signing(criterion: &mut Criterion) {
         let line = ("GET", "/api/v1.0/accounts/281756/fills_history", "trd_market=HK&page_flag=");
         group.bench_function(algorithm.as_str(), |bencher| {
             bencher.iter(|| {
-                let stamp = Stamp::new(1_790_000_000_000).expect("a nonce");
-                SignedHeaders::sign("key-id", &key, stamp, black_box(line), b"").expect("a signature")
+                signed_headers("key-id", &key, 1_790_000_000_000, black_box(line), b"")
+                    .expect("a signature")
             });
         });
     }

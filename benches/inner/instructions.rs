@@ -10,7 +10,7 @@ use std::{
 
 use boardlot::{
     api::{Argument, ResponseShape, Schema, endpoint},
-    auth::{Algorithm, Credentials, KeyPair, SignedHeaders, Stamp, generate},
+    auth::{Algorithm, Credentials, KeyPair, generate, signed_headers},
     client::Client,
     decode::{BatchBuilder, ColumnOptions, Columns, Page, PageSlice},
     http::{BaseUrl, RequestPlan, TransportOptions},
@@ -62,9 +62,8 @@ fn page_to_columns(page: Arc<Page>) -> usize {
 #[library_benchmark]
 #[bench::with_ed25519(key())]
 fn sign_a_request(key: KeyPair) -> usize {
-    let stamp = Stamp::new(1_790_000_000_000).expect("a nonce");
     let line = ("GET", "/api/v1.0/accounts/281756/fills_history", "trd_market=HK&page_flag=");
-    let headers = SignedHeaders::sign("key-id", &key, stamp, black_box(line), b"");
+    let headers = signed_headers("key-id", &key, 1_790_000_000_000, black_box(line), b"");
     size_of_val(&black_box(headers).expect("a signature"))
 }
 

@@ -25,7 +25,7 @@ pub use key::{Algorithm, KeyPair, encrypted, generate};
 pub use oauth::{OAuth, blocking, check_client_secret};
 pub use origin::Origin;
 pub use pkce::{Attempt, CHALLENGE_METHOD, challenge};
-pub use sign::{AUTHORIZATION, SignedHeaders, Stamp, X_API_KEY, X_NONCE, X_TIMESTAMP};
+pub use sign::{AUTHORIZATION, X_API_KEY, X_NONCE, X_TIMESTAMP, signed_headers};
 pub use token::{
     RegisteredClient, Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms,
 };

@@ -26,7 +26,8 @@ const USER_MAX_CHARS: usize = 256;
 
 /// The tokens of one client in a store, for one service, and of one user of an application.
 pub struct OAuth {
-    pub(super) client_id: String,
+    /// The id of the client.
+    pub client_id: String,
     user: Option<String>,
     pub(super) client_secret: Option<Zeroizing<String>>,
     pub(super) store: SharedStore,
@@ -62,11 +63,6 @@ impl OAuth {
             }
         }
         Ok(OAuth { user, ..self })
-    }
-
-    /// The client that the tokens were issued to.
-    pub fn client_id(&self) -> &str {
-        &self.client_id
     }
 
     /// The user of the application, if it has several.

@@ -13,8 +13,8 @@ use tokio::sync::Semaphore;
 use zeroize::Zeroizing;
 
 use super::{
-    OAuth, Registration, TokenEndpoint, TokenResponse, TokenSet, now_ms,
-    store::{Memory, TokenStore, registration_key},
+    OAuth, Registration, SharedStore, TokenEndpoint, TokenResponse, TokenSet, now_ms,
+    store::{Memory, registration_key},
 };
 use crate::{
     api::Argument,
@@ -57,7 +57,7 @@ fn response(access: &str, seconds: u64) -> TokenResponse {
 }
 
 /// Credentials whose stored token, `access-0`, is valid for `seconds` from `at_ms`.
-async fn credentials(store: &Arc<Memory>, seconds: u64, at_ms: i64) -> Arc<OAuth> {
+async fn credentials(store: &SharedStore, seconds: u64, at_ms: i64) -> Arc<OAuth> {
     let oauth = Arc::new(OAuth::new("c".into(), None, store.clone()));
     oauth.bind(ORIGIN).expect("bound");
     let registration = Registration::new("c".into(), None, 4000);
@@ -81,7 +81,7 @@ fn invalid_grant() -> ErrorKind {
 async fn all_that_wait_share_one_refresh_and_one_failure() {
     let lost = ErrorKind::Transport { message: "closed".into(), sent: Delivery::Unknown };
     for failure in [None, Some(invalid_grant()), Some(lost)] {
-        let store = Arc::new(Memory::default());
+        let store = SharedStore::from(Arc::new(Memory::default()));
         let oauth = credentials(&store, 10, 0).await;
         // Another object over the same store, as another client would have it. Failures are not stored.
         let other = if failure.is_none() {
@@ -122,7 +122,7 @@ async fn all_that_wait_share_one_refresh_and_one_failure() {
 
 #[tokio::test]
 async fn a_rejected_token_is_refreshed_and_a_newer_one_is_used() {
-    let store = Arc::new(Memory::default());
+    let store = SharedStore::from(Arc::new(Memory::default()));
     let oauth = credentials(&store, 3600, now_ms()).await;
     let (fake, endpoint) = endpoint(None);
     let first = oauth.token(&endpoint, None).await.expect("a token");
@@ -137,7 +137,7 @@ async fn a_rejected_token_is_refreshed_and_a_newer_one_is_used() {
 
 #[tokio::test]
 async fn invalid_grant_is_not_retried_until_a_new_login() {
-    let store = Arc::new(Memory::default());
+    let store = SharedStore::from(Arc::new(Memory::default()));
     let oauth = credentials(&store, 10, 0).await;
     let (fake, endpoint) = endpoint(Some(invalid_grant()));
     for _ in 0..3 {
@@ -152,7 +152,7 @@ async fn invalid_grant_is_not_retried_until_a_new_login() {
 
 #[tokio::test]
 async fn credentials_belong_to_one_service_and_can_be_deleted() {
-    let store = Arc::new(Memory::default());
+    let store = SharedStore::from(Arc::new(Memory::default()));
     let oauth = credentials(&store, 3600, now_ms()).await;
     let error = oauth.bind("https://other.example.com").expect_err("refused");
     assert!(matches!(error.kind.as_ref(), ErrorKind::Config(_)));

@@ -132,7 +132,6 @@ impl TokenSet {
     /// Reads the output of `write`; `what` names it in errors.
     pub fn read(bytes: &[u8], what: &str) -> Result<Self> {
         let set: TokenSet = read_json(bytes, what)?;
-        check_version(set.version, what)?;
         if is_token(&set.access_token) { Ok(set) } else { Err(unreadable(what)) }
     }
 
@@ -178,7 +177,7 @@ pub struct Registration {
     pub redirect_port: u16,
     /// A confidential client was asked for; the service may issue the secret elsewhere, and decides.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    confidential: bool,
+    pub confidential: bool,
 }
 
 impl Registration {
@@ -188,25 +187,8 @@ impl Registration {
         client_secret: Option<Zeroizing<String>>,
         redirect_port: u16,
     ) -> Self {
-        let confidential = false;
-        Registration {
-            version: FORMAT_VERSION,
-            client_id,
-            client_secret,
-            redirect_port,
-            confidential,
-        }
-    }
-
-    /// The same client, for which a confidential one was asked for, whatever the service registered.
-    #[must_use]
-    pub fn confidential(self) -> Self {
-        Registration { confidential: true, ..self }
-    }
-
-    /// Returns true if a confidential client was asked for.
-    pub fn asked_confidential(&self) -> bool {
-        self.confidential
+        let (version, confidential) = (FORMAT_VERSION, false);
+        Registration { version, client_id, client_secret, redirect_port, confidential }
     }
 
     /// The registration as a store holds it: JSON.
@@ -216,9 +198,7 @@ impl Registration {
 
     /// Reads the output of `write`; `what` names it in errors.
     pub fn read(bytes: &[u8], what: &str) -> Result<Self> {
-        let registration: Registration = read_json(bytes, what)?;
-        check_version(registration.version, what)?;
-        Ok(registration)
+        read_json(bytes, what)
     }
 }
 

@@ -61,15 +61,9 @@ impl Deref for SharedStore {
     }
 }
 
-impl From<Arc<dyn TokenStore>> for SharedStore {
-    fn from(store: Arc<dyn TokenStore>) -> Self {
-        SharedStore { store, caches: Arc::default() }
-    }
-}
-
 impl<T: TokenStore + 'static> From<Arc<T>> for SharedStore {
     fn from(store: Arc<T>) -> Self {
-        SharedStore::from(store as Arc<dyn TokenStore>)
+        SharedStore { store, caches: Arc::default() }
     }
 }
 

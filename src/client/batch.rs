@@ -53,7 +53,7 @@ impl Client {
         let (mut range, mut refused) = (None, Vec::new());
         for key in &keys {
             match RequestPlan::new(&endpoint, &arguments_of(key, &fixed)) {
-                Ok(plan) => range = range.or(plan.time_range()),
+                Ok(plan) => range = range.or(plan.time_range),
                 Err(error) => refused.push(error),
             }
         }

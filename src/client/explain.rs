@@ -32,7 +32,7 @@ pub struct Explanation {
 impl Client {
     /// Describes the request as it would be sent, signed as of now.
     pub fn explain(&self, plan: &RequestPlan) -> Result<Explanation> {
-        self.explanation(&self.transport().request(plan, None, None)?)
+        self.explanation(&self.transport.request(plan, None, None)?)
     }
 
     /// Describes the request of an endpoint; if it returns pages, that of the first page.
@@ -46,11 +46,11 @@ impl Client {
         }
         let listing = PagedCall::new(endpoint, arguments, None)?;
         let (plan, cursor) = (&listing.plan.request, listing.cursor(None));
-        self.explanation(&self.transport().request(plan, cursor, None)?)
+        self.explanation(&self.transport.request(plan, cursor, None)?)
     }
 
     fn explanation(&self, request: &Request) -> Result<Explanation> {
-        let authorization = self.transport().authorization_headers(request)?;
+        let authorization = self.transport.authorization_headers(request)?;
         let timestamp = authorization
             .iter()
             .find(|(name, _)| *name == X_TIMESTAMP)
@@ -76,7 +76,7 @@ impl Client {
             body_hash: body_hash(body),
             headers: headers.collect(),
             authorization: authorization.collect(),
-            rate_limit: self.transport().rate_limit().cloned(),
+            rate_limit: self.transport.rate_limit().cloned(),
         })
     }
 }

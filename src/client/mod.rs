@@ -21,7 +21,8 @@ use crate::{
 /// A client of the service: cheap to clone, safe to share.
 #[derive(Debug, Clone)]
 pub struct Client {
-    transport: Arc<AuthorizedTransport>,
+    /// What sends its requests.
+    pub transport: Arc<AuthorizedTransport>,
 }
 
 impl Client {
@@ -32,11 +33,6 @@ impl Client {
         options: TransportOptions,
     ) -> Result<Self> {
         Ok(Client { transport: Arc::new(AuthorizedTransport::new(base, credentials, options)?) })
-    }
-
-    /// The transport that sends its requests.
-    pub fn transport(&self) -> &AuthorizedTransport {
-        &self.transport
     }
 
     /// The service's time in milliseconds.
@@ -58,7 +54,7 @@ impl Client {
     ) -> Result<Rows> {
         if endpoint.paging.is_some() {
             let pages: Pages = self.pages(endpoint, arguments, None, None)?;
-            return Ok(Rows::new(pages.rest().await?, pages.call().plan.fields.clone()));
+            return Ok(Rows::new(pages.rest().await?, pages.call.plan.fields.clone()));
         }
         let plan = RecordsCall::new(endpoint, arguments)?;
         let page = self.send(&plan.request, |response| plan.parse(response)).await?;

@@ -14,9 +14,7 @@ use super::{
 };
 use crate::{
     api::{Argument, TOKEN},
-    auth::{
-        AUTHORIZATION, Credentials, SignedHeaders, Stamp, TokenEndpoint, TokenResponse, TokenSet,
-    },
+    auth::{AUTHORIZATION, Credentials, TokenEndpoint, TokenResponse, TokenSet, signed_headers},
     decode::parse_token_response,
     error::{Error, ErrorKind, FailureClass, Result},
 };
@@ -46,7 +44,7 @@ impl<'a> CallAuthorization<'a> {
     /// Gets what the next attempt needs, such as an access token.
     pub async fn prepare(&mut self) -> Result<()> {
         let Some((credentials, transport)) = self.credentials else { return Ok(()) };
-        self.clock_requests = transport.clock().requests();
+        self.clock_requests = transport.clock.requests();
         if let Credentials::OAuth(oauth) = credentials {
             let rejected = self.rejected.as_deref();
             self.token = Some(match oauth.cached_token(rejected)? {
@@ -65,7 +63,7 @@ impl<'a> CallAuthorization<'a> {
     pub fn headers(&self, request: &Request) -> Result<SentHeaders> {
         let Some((credentials, transport)) = self.credentials else { return Ok(Vec::new()) };
         let token = self.token.as_deref();
-        let headers = authorization_headers(Some(credentials), token, transport.clock(), request)?;
+        let headers = authorization_headers(Some(credentials), token, &transport.clock, request)?;
         headers.into_iter().map(|(name, value)| Ok((name, sensitive(value)?))).collect()
     }
 
@@ -140,9 +138,8 @@ pub fn authorization_headers(
         Some(Credentials::ApiKey { key_id, key, .. }) => {
             let query = request.url.query().unwrap_or_default();
             let line = (request.method.as_str(), request.url.path(), query);
-            let stamp = Stamp::new(clock.now_ms())?;
-            let signed = SignedHeaders::sign(key_id, key, stamp, line, &request.body)?;
-            Ok(signed.pairs().map(|(name, value)| (name, Zeroizing::new(value))).into())
+            let signed = signed_headers(key_id, key, clock.now_ms(), line, &request.body)?;
+            Ok(signed.map(|(name, value)| (name, Zeroizing::new(value))).into())
         }
     }
 }

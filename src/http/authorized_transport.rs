@@ -88,7 +88,7 @@ impl AuthorizedTransport {
         &self,
         request: &Request,
     ) -> Result<Vec<(&'static str, Zeroizing<String>)>> {
-        authorization_headers(self.credentials.as_deref(), None, self.clock(), request)
+        authorization_headers(self.credentials.as_deref(), None, &self.clock, request)
     }
 
     /// Redacts the secrets of the credentials, for errors about responses that were received earlier.

@@ -28,7 +28,7 @@ pub async fn call<T>(
     request: &Request,
     parse: impl Fn(&HttpResponse) -> Result<T>,
 ) -> Result<T> {
-    let (deadline, wait_times) = (total_deadline(transport.options()), WaitTimes::default());
+    let (deadline, wait_times) = (total_deadline(&transport.options), WaitTimes::default());
     let attempts = send_with_retries(transport, &mut authorization, request, parse, &wait_times);
     timeout(deadline, attempts).await.unwrap_or_else(|_| {
         let error = ErrorKind::Timeout(wait_times.timeout_message(deadline));
@@ -55,7 +55,7 @@ async fn send_with_retries<T>(
     wait_times: &WaitTimes,
 ) -> Result<T> {
     let state = transport.state()?;
-    let mut retries = Retries::new(transport.options(), &state.retry_budget);
+    let mut retries = Retries::new(&transport.options, &state.retry_budget);
     let mut number = 0;
     loop {
         number += 1;
@@ -132,7 +132,7 @@ struct Attempt<'a, 'b> {
 impl Attempt<'_, '_> {
     async fn send(&mut self) -> Result<Received, Unredacted> {
         self.transport.check_open()?;
-        let cassette = self.transport.options().cassette.as_ref();
+        let cassette = self.transport.options.cassette.as_ref();
         if let Some(response) = cassette.and_then(|cassette| cassette.response(self.request)) {
             return Ok(Received::new(response?));
         }
@@ -171,17 +171,17 @@ impl Attempt<'_, '_> {
 
     /// Redacts the secrets that this attempt has sent and received.
     fn redactor(&self, received: Option<&Received>) -> Redactor {
-        let proxy = self.transport.options().connect.proxy.as_deref();
+        let proxy = self.transport.options.connect.proxy.as_deref();
         redactor(self.authorization.secrets(), self.request, proxy, &self.sent, received)
     }
 
     /// Records an exchange, if there is a recorder. Not one that was repeated with a fresh token or
     /// signature: a replay has neither.
     fn record(&self, outcome: &Result<Received, Unredacted>) -> Result<()> {
-        let Some(cassette) = &self.transport.options().cassette else { return Ok(()) };
+        let Some(cassette) = &self.transport.options.cassette else { return Ok(()) };
         let redactor = self.redactor(outcome.as_ref().ok());
         cassette
-            .record(self.transport.base().as_str(), self.request, outcome, &redactor)
+            .record(self.transport.base.as_str(), self.request, outcome, &redactor)
             .map_err(|error| error.with_endpoint(&self.request.label))
     }
 }
@@ -208,7 +208,7 @@ async fn tell_others(transport: &Transport, error: &Error, slow_since: Option<u6
 
 /// Waits before a request; a replay has no service to protect, so it does not wait.
 async fn sleep(transport: &Transport, wait: Duration) {
-    if !wait.is_zero() && !transport.options().is_replayed() {
+    if !wait.is_zero() && !transport.options.is_replayed() {
         tokio::time::sleep(wait).await;
     }
 }

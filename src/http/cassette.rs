@@ -7,7 +7,7 @@
 use std::{
     borrow::Cow,
     collections::{HashMap, VecDeque},
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
@@ -23,7 +23,10 @@ use super::{
 };
 use crate::{
     error::{Error, Redactor, Result, Unredacted},
-    os::{atomic_file::check_regular, texts::without_mark},
+    os::{
+        atomic_file::{check_regular, options},
+        texts::without_mark,
+    },
 };
 
 /// Records the traffic of a client, or replaces the network.
@@ -54,8 +57,8 @@ struct Recording {
 #[derive(Debug)]
 pub struct Replay {
     path: PathBuf,
-    /// None if nothing was recorded.
-    base_url: Option<String>,
+    /// The service whose traffic was recorded; none if nothing was.
+    pub base_url: Option<String>,
     remaining: Mutex<Remaining>,
 }
 
@@ -70,38 +73,26 @@ const VERSION: u32 = 1;
 /// The beginning of a cassette.
 const HEADER_START: &[u8] = b"{\"header\":";
 
-/// One line of a cassette: exactly one of these members.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct Line {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    header: Option<Header>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    now: Option<Now>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    exchange: Option<Exchange>,
-}
-
+/// One line of a cassette.
 #[derive(Debug, Serialize, Deserialize)]
-struct Header {
-    version: u32,
-    base_url: String,
-}
-
-/// The service's time, in microseconds, from which the time range of a call was resolved, if it was that.
-#[derive(Debug, Serialize, Deserialize)]
-struct Now {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    call: Option<String>,
-    micros: i64,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct Exchange {
-    method: String,
-    path: String,
-    query: String,
-    body: RecordedBody,
-    response: Recorded,
+#[serde(rename_all = "lowercase")]
+enum Line {
+    Header {
+        version: u32,
+        base_url: String,
+    },
+    /// The service's time, in microseconds, from which the time range of a call was resolved, if it was that.
+    Now {
+        call: Option<String>,
+        micros: i64,
+    },
+    Exchange {
+        method: String,
+        path: String,
+        query: String,
+        body: RecordedBody,
+        response: Recorded,
+    },
 }
 
 impl Cassette {
@@ -126,14 +117,14 @@ impl Cassette {
             return Ok(());
         }
         let query = without_known(request.url.query().unwrap_or_default(), redactor);
-        let exchange = Exchange {
+        let exchange = Line::Exchange {
             method: request.method.to_string(),
             path: without_known(request.url.path(), redactor),
             query: redact_pairs(&query, Side::Request),
             body: RecordedBody::of(&request.body, redactor, Side::Request),
             response: Recorded::of(outcome, redactor),
         };
-        recorder.write(base_url, Line { exchange: Some(exchange), ..Line::default() })
+        recorder.write(base_url, &exchange)
     }
 
     /// The service's time from which a time range is resolved: a replay uses that of the recording, or
@@ -141,9 +132,7 @@ impl Cassette {
     pub(super) fn now(&self, base_url: &str, call: Option<String>, micros: i64) -> Result<i64> {
         match self {
             Cassette::Recorder(recorder) => {
-                let now = Now { call, micros };
-                recorder.write(base_url, Line { now: Some(now), ..Line::default() })?;
-                Ok(micros)
+                recorder.write(base_url, &Line::Now { call, micros }).map(|()| micros)
             }
             Cassette::Replay(replay) => Ok(replay.now(&call).unwrap_or(micros)),
         }
@@ -153,11 +142,8 @@ impl Cassette {
 impl Recorder {
     /// Creates the file, which must not exist: recordings are never overwritten.
     pub fn create(path: &Path) -> Result<Self> {
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(path).map_err(|error| at(path, &error))?;
+        let file = options(0o600).write(true).create_new(true).open(path);
+        let file = file.map_err(|error| at(path, &error))?;
         let recording = Mutex::new(Recording { file: Some(file), base_url: None });
         Ok(Recorder { path: path.to_owned(), recording })
     }
@@ -168,7 +154,7 @@ impl Recorder {
         file.map_or(Ok(()), |file| file.sync_all()).map_err(|error| at(&self.path, &error))
     }
 
-    fn write(&self, base_url: &str, line: Line) -> Result<()> {
+    fn write(&self, base_url: &str, line: &Line) -> Result<()> {
         let mut recording = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text = String::new();
         if let Some(other) = recording.base_url.as_ref().filter(|known| *known != base_url) {
@@ -178,10 +164,10 @@ impl Recorder {
             )));
         }
         if recording.base_url.is_none() {
-            let header = Header { version: VERSION, base_url: base_url.to_owned() };
-            add_line(&mut text, &Line { header: Some(header), ..Line::default() })?;
+            let base_url = base_url.to_owned();
+            add_line(&mut text, &Line::Header { version: VERSION, base_url })?;
         }
-        add_line(&mut text, &line)?;
+        add_line(&mut text, line)?;
         recording.append(text.as_bytes()).map_err(|error| at(&self.path, &error))?;
         recording.base_url = Some(base_url.to_owned());
         Ok(())
@@ -220,24 +206,23 @@ impl Replay {
                     number + 1
                 ))
             })?;
-            match line.header {
-                Some(header) if header.version == VERSION => base_url = Some(header.base_url),
-                Some(header) => {
-                    let (path, version) = (path.display(), header.version);
+            match line {
+                Line::Header { version: VERSION, base_url: recorded } => base_url = Some(recorded),
+                Line::Header { version, .. } => {
+                    let path = path.display();
                     let text = format!(
                         "{path} is a cassette of version {version}; expected version {VERSION}: \
                          record it again"
                     );
                     return Err(Error::config(text));
                 }
-                None => {}
-            }
-            if let Some(Now { call, micros }) = line.now {
-                remaining.times.entry(call).or_default().push_back(micros);
-            }
-            if let Some(Exchange { method, path, query, body, response }) = line.exchange {
-                let key = key(&method, &path, &query, &body.bytes());
-                remaining.responses.entry(key).or_default().push_back(response);
+                Line::Now { call, micros } => {
+                    remaining.times.entry(call).or_default().push_back(micros);
+                }
+                Line::Exchange { method, path, query, body, response } => {
+                    let key = key(&method, &path, &query, &body.bytes());
+                    remaining.responses.entry(key).or_default().push_back(response);
+                }
             }
         }
         // A recorder that was not used leaves an empty file, an interrupted one a part of its header.
@@ -247,11 +232,6 @@ impl Replay {
             return Err(Error::config(text));
         }
         Ok(Replay { path: path.to_owned(), base_url, remaining: Mutex::new(remaining) })
-    }
-
-    /// The service whose traffic was recorded; none if nothing was.
-    pub fn base_url(&self) -> Option<&str> {
-        self.base_url.as_deref()
     }
 
     fn response(&self, request: &Request) -> Result<HttpResponse> {

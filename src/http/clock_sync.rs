@@ -28,7 +28,7 @@ impl Transport {
     /// share a failure too. `call` identifies the call whose range ends then: a replay of a cassette uses
     /// the time that was recorded for it, and sends nothing.
     pub async fn service_now(&self, call: impl FnOnce() -> Option<String>) -> Result<i64> {
-        let cassette = self.options().cassette.as_deref();
+        let cassette = self.options.cassette.as_deref();
         let now = if matches!(cassette, Some(Cassette::Replay(_))) {
             // Not used, unless the cassette lacks the call, and then it lacks its requests as well.
             local_ms().saturating_mul(1_000)
@@ -41,7 +41,7 @@ impl Transport {
             now
         };
         match cassette {
-            Some(cassette) => cassette.now(self.base().as_str(), call(), now),
+            Some(cassette) => cassette.now(self.base.as_str(), call(), now),
             None => Ok(now),
         }
     }
@@ -50,7 +50,7 @@ impl Transport {
 /// A reading for a call at this instant: the last one if it is precise, or a new one. Another caller's may
 /// have been sent before `called`, and the local clock set since: then the next is sent after it.
 async fn reading_for(transport: &Transport, called: LocalInstant) -> Result<Arc<ClockReading>> {
-    let (clock, turn) = (transport.clock(), transport.interval());
+    let (clock, turn) = (&transport.clock, transport.interval());
     for _ in 0..READINGS_MAX {
         // Before the reading, so that one that ends in between is used.
         let requests = clock.requests();
@@ -68,7 +68,7 @@ async fn reading_for(transport: &Transport, called: LocalInstant) -> Result<Arc<
 pub async fn correct_clock(transport: &Transport, requests: u64) -> Result<()> {
     // This is part of a call, and makes another one.
     Box::pin(read_clock(transport, requests)).await?;
-    let clock = transport.clock();
+    let clock = &transport.clock;
     if clock.correct()
         && let Some(span) = transport.span(&time_request(transport)?, 1)
     {
@@ -79,8 +79,8 @@ pub async fn correct_clock(transport: &Transport, requests: u64) -> Result<()> {
 
 /// Reads the service's clock, unless that was done since `requests` was noted.
 async fn read_clock(transport: &Transport, requests: u64) -> Result<()> {
-    let max_wait = transport.options().timeout;
-    transport.clock().request_once(requests, max_wait, || request_time(transport)).await
+    let max_wait = transport.options.timeout;
+    transport.clock.request_once(requests, max_wait, || request_time(transport)).await
 }
 
 /// Sends the request without credentials, as a signature by a wrong clock would be rejected again.

@@ -17,6 +17,7 @@ use ::http::{
 use bytes::Bytes;
 use reqwest::{Proxy, redirect, retry};
 use rustls::ClientConfig;
+use url::Position;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::{
@@ -211,7 +212,9 @@ fn advice(text: &str, unused_proxy: Option<&str>) -> Option<String> {
 }
 
 fn without_advice(error: reqwest::Error, receiving: bool) -> Error {
-    let host = error.url().map_or("the service".to_owned(), address);
+    // With the port if it is not the usual one.
+    let host = error.url().map(|url| &url[Position::BeforeHost..Position::AfterPort]);
+    let host = host.unwrap_or("the service").to_owned();
     let error = error.without_url();
     if error.is_timeout() {
         return ErrorKind::Timeout(format!(
@@ -266,12 +269,6 @@ fn malformed(error: &reqwest::Error, receiving: bool) -> Option<String> {
         };
         is_malformed.then(|| described(cause))
     })
-}
-
-/// The host of a URL, with its port if it is not the usual one.
-fn address(url: &url::Url) -> String {
-    let host = url.host_str().unwrap_or("the service");
-    url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 /// Returns true if the service said that it did not process the request: by GOAWAY, whose last

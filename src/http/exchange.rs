@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// A response of which nothing may be shown yet.
-pub struct Received(HttpResponse);
+pub struct Received(pub(super) HttpResponse);
 
 /// The headers that authorize an attempt. They are wiped from memory when the last copy is dropped.
 pub type SentHeaders = Vec<(&'static str, HeaderValue)>;
@@ -38,11 +38,6 @@ impl Received {
     /// Parses it; the error may repeat secrets.
     pub fn parse<T>(&self, parse: impl Fn(&HttpResponse) -> Result<T>) -> Result<T, Unredacted> {
         parse(&self.0).map_err(Unredacted::from)
-    }
-
-    /// Its contents, for a recorder, which redacts them.
-    pub(super) fn to_record(&self) -> &HttpResponse {
-        &self.0
     }
 }
 

@@ -38,7 +38,7 @@ pub use clock::{Clock, ClockReading, LocalInstant};
 pub use observer::{Event, EventKind, Observed, ObservedRequest, Observer};
 pub use options::{ClientRate, ConnectOptions, SimulatedExchange, TransportOptions};
 pub use plan::{Cursor, RequestPlan};
-pub use proxy::{ENVIRONMENT, EnvironmentProxy};
+pub use proxy::{ENVIRONMENT, environment_proxy};
 pub use redact::{is_public_header, redact_named_secrets};
 pub use request::{Request, header_pair, method};
 pub use time_range::{RangeEnd, TimeRange};

@@ -24,15 +24,21 @@ use crate::{
 /// [`RequestPlan::request`].
 #[derive(Debug, Clone)]
 pub struct RequestPlan {
-    label: String,
+    /// The endpoint's name, or `METHOD /path` for a custom request.
+    pub label: String,
     route: Option<Arc<str>>,
-    method: Method,
-    path: String,
-    query: Vec<(String, String)>,
-    body: Body,
+    /// The HTTP method.
+    pub method: Method,
+    /// The path below the base URL.
+    pub path: String,
+    /// The parameters of the query as the caller gave them.
+    pub query: Vec<(String, String)>,
+    /// The body as the caller gave it.
+    pub body: Body,
     headers: HeaderMap,
     idempotent: bool,
-    time_range: Option<TimeRange>,
+    /// The time range that the call is about, if it has one.
+    pub time_range: Option<TimeRange>,
     /// The names in whose order the query is sent; other pairs stay in the order given.
     order: Vec<Cow<'static, str>>,
 }
@@ -163,36 +169,6 @@ impl RequestPlan {
             time_range,
             order: order(endpoint),
         })
-    }
-
-    /// The endpoint's name, or `METHOD /path` for a custom request.
-    pub fn label(&self) -> &str {
-        &self.label
-    }
-
-    /// The HTTP method.
-    pub fn method(&self) -> &Method {
-        &self.method
-    }
-
-    /// The path below the base URL.
-    pub fn path(&self) -> &str {
-        &self.path
-    }
-
-    /// The parameters of the query as the caller gave them.
-    pub fn query(&self) -> &[(String, String)] {
-        &self.query
-    }
-
-    /// The body as the caller gave it.
-    pub fn body(&self) -> &Body {
-        &self.body
-    }
-
-    /// The time range that the call is about, if it has one.
-    pub fn time_range(&self) -> Option<TimeRange> {
-        self.time_range
     }
 
     /// A parameter of the query or a member of the JSON body, as text.

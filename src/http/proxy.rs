@@ -14,48 +14,35 @@ pub const ENVIRONMENT: &str = "environment";
 const PROXIES: [&str; 4] = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
 const EXCEPTIONS: [&str; 2] = ["no_proxy", "NO_PROXY"];
 
-/// The proxy that the environment names for a service.
-pub struct EnvironmentProxy {
-    /// The variable that names it.
-    pub variable: &'static str,
-    /// Its URL, which may have a password.
-    pub address: String,
-}
-
-// Without the URL.
-boardlot_service::shown_as!(EnvironmentProxy, |this| "EnvironmentProxy({})", this.variable);
-
-impl EnvironmentProxy {
-    /// None for a service on this machine, or one that `NO_PROXY` lists. The caller must hold the
-    /// interpreter, as its code may change the environment.
-    pub fn of(base: &BaseUrl) -> Option<Self> {
-        if base.stays_on_this_machine() {
-            return None;
-        }
-        let (variable, value) = first(PROXIES)?;
-        let address = if value.contains("://") { value } else { format!("http://{value}") };
-        // The library is asked about the exceptions only: it ignores a URL that it cannot read.
-        let exceptions = first(EXCEPTIONS).map(|(_, list)| list).unwrap_or_default();
-        // curl takes a name with a dot at its end for the same name.
-        let exceptions = exceptions.split(|c: char| c == ',' || c.is_whitespace());
-        let exceptions: Vec<&str> = exceptions.map(|name| name.trim_end_matches('.')).collect();
-        let exceptions = exceptions.join(",");
-        let matcher = Matcher::builder().all("http://proxy").no(exceptions).build();
-        let mut service = Url::parse(base.as_str()).ok()?;
-        let host = service.host_str()?.trim_end_matches('.').to_owned();
-        service.set_host(Some(&host)).ok()?;
-        let service = service.as_str().parse().ok()?;
-        matcher.intercept(&service).map(|_| EnvironmentProxy { variable, address })
+/// The proxy that the environment names for a service: the variable, and the URL, which may have a password.
+/// None for a service on this machine, or one that `NO_PROXY` lists. The caller must hold the interpreter, as
+/// its code may change the environment.
+pub fn environment_proxy(base: &BaseUrl) -> Option<(&'static str, String)> {
+    if base.stays_on_this_machine() {
+        return None;
     }
+    let (variable, value) = first(PROXIES)?;
+    let address = if value.contains("://") { value } else { format!("http://{value}") };
+    // The library is asked about the exceptions only: it ignores a URL that it cannot read.
+    let exceptions = first(EXCEPTIONS).map(|(_, list)| list).unwrap_or_default();
+    // curl takes a name with a dot at its end for the same name.
+    let exceptions = exceptions.split(|c: char| c == ',' || c.is_whitespace());
+    let exceptions: Vec<&str> = exceptions.map(|name| name.trim_end_matches('.')).collect();
+    let matcher = Matcher::builder().all("http://proxy").no(exceptions.join(",")).build();
+    let mut service = Url::parse(base.as_str()).ok()?;
+    let host = service.host_str()?.trim_end_matches('.').to_owned();
+    service.set_host(Some(&host)).ok()?;
+    let service = service.as_str().parse().ok()?;
+    matcher.intercept(&service).map(|_| (variable, address))
 }
 
 /// The proxy to use instead of `ENVIRONMENT`, and the variable that names one which is not used.
 pub fn resolve(options: &mut ConnectOptions, base: &BaseUrl) -> Result<Option<&'static str>> {
     match options.proxy.as_deref() {
-        None => Ok(EnvironmentProxy::of(base).map(|named| named.variable)),
+        None => Ok(environment_proxy(base).map(|(variable, _)| variable)),
         Some(ENVIRONMENT) => {
-            let named = EnvironmentProxy::of(base);
-            if let Some(EnvironmentProxy { variable, address }) = &named
+            let named = environment_proxy(base);
+            if let Some((variable, address)) = &named
                 && !is_usable(address)
             {
                 let text = format!(
@@ -65,7 +52,7 @@ pub fn resolve(options: &mut ConnectOptions, base: &BaseUrl) -> Result<Option<&'
                 let advice = format!("Correct {variable}, or pass the URL of a proxy.");
                 return Err(Error::misuse(text, &advice));
             }
-            options.proxy = named.map(|named| named.address);
+            options.proxy = named.map(|(_, address)| address);
             Ok(None)
         }
         Some(_) => Ok(None),

@@ -27,21 +27,19 @@ pub(super) enum Recorded {
 }
 
 /// Bytes in the most readable form from which they can be restored.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct RecordedBody {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    json: Option<Box<RawValue>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    base64: Option<String>,
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RecordedBody {
+    Json(Box<RawValue>),
+    Text(String),
+    Base64(String),
 }
 
 impl Recorded {
     pub(super) fn of(outcome: &Result<Received, Unredacted>, redactor: &Redactor) -> Self {
         match outcome {
             Ok(received) => {
-                let response = received.to_record();
+                let response = &received.0;
                 let kept = |name: &str| {
                     let value = response.headers().get(name)?.to_str().ok()?;
                     Some((name.to_owned(), without_known(value, redactor)))
@@ -92,33 +90,24 @@ impl RecordedBody {
     pub(super) fn of(bytes: &[u8], redactor: &Redactor, side: Side) -> Self {
         let bytes = redactor.redacted(bytes);
         let Ok(text) = std::str::from_utf8(&bytes) else {
-            return RecordedBody {
-                base64: Some(STANDARD.encode(bytes)),
-                ..RecordedBody::default()
-            };
+            return RecordedBody::Base64(STANDARD.encode(bytes));
         };
         let text = redact_text(text, side);
-        if text.is_empty() {
-            return RecordedBody::default();
-        }
         // JSON is recorded unchanged, if it is one line.
         if !text.contains(['\n', '\r'])
             && let Ok(json) = RawValue::from_string(text.clone())
             && json.get() == text
         {
-            return RecordedBody { json: Some(json), ..RecordedBody::default() };
+            return RecordedBody::Json(json);
         }
-        RecordedBody { text: Some(text), ..RecordedBody::default() }
+        RecordedBody::Text(text)
     }
 
     pub(super) fn bytes(&self) -> Bytes {
         match self {
-            RecordedBody { json: Some(json), .. } => json.get().to_owned().into(),
-            RecordedBody { text: Some(text), .. } => text.clone().into(),
-            RecordedBody { base64: Some(text), .. } => {
-                STANDARD.decode(text).unwrap_or_default().into()
-            }
-            RecordedBody { json: None, text: None, base64: None } => Bytes::new(),
+            RecordedBody::Json(json) => json.get().to_owned().into(),
+            RecordedBody::Text(text) => text.clone().into(),
+            RecordedBody::Base64(text) => STANDARD.decode(text).unwrap_or_default().into(),
         }
     }
 }

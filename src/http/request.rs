@@ -73,13 +73,12 @@ pub fn header_pair(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)>
             "a header that the client does not set itself",
         ));
     }
-    if !value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
-        return Err(Error::config(format!(
+    let is_plain = value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
+    let value = HeaderValue::from_str(value).ok().filter(|_| is_plain).ok_or_else(|| {
+        Error::config(format!(
             "headers: the value of '{shown}' has control or non-ASCII characters; expected \
              visible ASCII characters and spaces"
-        )));
-    }
-    let value = HeaderValue::from_str(value)
-        .map_err(|_| Error::config(format!("headers: the value of '{shown}' is not valid")))?;
+        ))
+    })?;
     Ok((parsed, value))
 }

@@ -42,11 +42,13 @@ use crate::{
 /// A way to one service.
 #[derive(Debug)]
 pub struct Transport {
-    base: BaseUrl,
-    options: TransportOptions,
+    /// The base URL of the service.
+    pub base: BaseUrl,
+    pub(super) options: TransportOptions,
     /// The variable of the environment that names a proxy which is not used.
     unused_proxy: Option<&'static str>,
-    clock: Clock,
+    /// The service's clock.
+    pub clock: Clock,
     state: PerProcess<ProcessState>,
     closed: AtomicBool,
 }
@@ -95,24 +97,9 @@ impl Transport {
         }
     }
 
-    /// The address of the service.
-    pub fn base(&self) -> &BaseUrl {
-        &self.base
-    }
-
-    /// The client's options.
-    pub(super) fn options(&self) -> &TransportOptions {
-        &self.options
-    }
-
     /// The limit on the requests per second.
     pub fn rate_limit(&self) -> Option<&ClientRate> {
         self.options.rate_limit.as_ref()
-    }
-
-    /// The service's clock, as its responses have shown it.
-    pub fn clock(&self) -> &Clock {
-        &self.clock
     }
 
     /// The slot in which a blocking call should wait.
@@ -153,7 +140,7 @@ impl Transport {
     pub(super) fn interval(&self) -> Duration {
         let rate = self.options.rate_limit.as_ref().map(|limit| match limit {
             ClientRate::Own(rate) => *rate,
-            ClientRate::Shared(shared) => shared.allowance().rate,
+            ClientRate::Shared(shared) => shared.allowance.rate,
         });
         let interval = rate.and_then(|rate| Duration::try_from_secs_f64(rate.recip()).ok());
         interval.unwrap_or_default()

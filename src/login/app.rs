@@ -80,7 +80,7 @@ impl App {
 
     /// The service's address.
     pub fn base_url(&self) -> &str {
-        self.grant.transport.base().as_str()
+        self.grant.transport.base.as_str()
     }
 
     /// Begins a login. Sends nothing.

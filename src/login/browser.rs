@@ -6,7 +6,6 @@
 
 use std::{
     fs,
-    fs::{File, OpenOptions},
     io::{self, Write},
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -15,7 +14,7 @@ use std::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use url::Url;
 
-use crate::http::is_loopback;
+use crate::{http::is_loopback, os::atomic_file::options};
 
 /// Opens a URL in the user's browser. `None` if no graphical browser was found, or if there is no
 /// location for a private file.
@@ -38,7 +37,7 @@ impl RedirectFile {
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let name = format!("boardlot-login-{}.html", URL_SAFE_NO_PAD.encode(random));
         let path = std::path::absolute(folder.join(name))?;
-        let mut file = create_private(&path)?;
+        let mut file = options(0o600).write(true).create_new(true).open(&path)?;
         // From here on, it is removed also if it cannot be written.
         let created = RedirectFile(path);
         file.write_all(page(url).as_bytes())?;
@@ -55,18 +54,6 @@ impl Drop for RedirectFile {
         )]
         let _ = fs::remove_file(&self.0);
     }
-}
-
-#[cfg(unix)]
-fn create_private(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
-}
-
-#[cfg(not(unix))]
-fn create_private(path: &Path) -> io::Result<File> {
-    // On Windows, a user's files are private by default.
-    OpenOptions::new().write(true).create_new(true).open(path)
 }
 
 /// The folders in which the file may be. A browser that is installed as a snap reads neither the

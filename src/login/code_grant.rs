@@ -90,7 +90,7 @@ impl CodeGrant {
                         "the code was sent but the tokens were not received, and a code is valid \
                          once: log in again ({error})"
                     ),
-                    origin: Some(self.transport.base().as_str().to_owned()),
+                    origin: Some(self.transport.base.as_str().to_owned()),
                     login: self.login,
                 }
                 .into();

@@ -36,7 +36,8 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(15);
 #[derive(Debug)]
 pub struct Flow {
     url: Url,
-    port: u16,
+    /// The port that listens for the callback.
+    pub port: u16,
     pasted: mpsc::Sender<Pasted>,
     outcome: watch::Receiver<Option<LoginResult>>,
     task: AbortHandle,
@@ -90,11 +91,6 @@ impl Flow {
     /// The page on which the user logs in and consents.
     pub fn url(&self) -> &str {
         self.url.as_str()
-    }
-
-    /// The port that the callback comes to.
-    pub fn port(&self) -> u16 {
-        self.port
     }
 
     /// Opens the page in the user's browser; false if none was found.
@@ -178,7 +174,7 @@ impl Login {
     }
 
     fn check(&self, callback: &Callback) -> Verdict {
-        callback.check(&self.attempt, self.grant.transport.base().as_str())
+        callback.check(&self.attempt, self.grant.transport.base.as_str())
     }
 
     async fn end(&self, verdict: Verdict) -> LoginResult {
@@ -196,7 +192,7 @@ impl Login {
         let (response, requested_at_ms) = self.grant.exchange(code, &self.attempt).await?;
         let set = TokenSet::new(&self.client, response, requested_at_ms);
         let oauth = Arc::new(OAuth::new(self.client.client_id.clone(), None, self.store.clone()));
-        oauth.bind(self.grant.transport.base().as_str())?;
+        oauth.bind(self.grant.transport.base.as_str())?;
         oauth.save_login(set, self.client.clone()).await?;
         Ok(oauth)
     }

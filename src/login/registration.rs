@@ -51,13 +51,14 @@ pub async fn client(
     let redirect_uris = [redirect_uri(port)];
     let client =
         register(transport, &redirect_uris, &options.client_name, options.confidential).await?;
-    let registration = Registration::new(client.client_id, client.client_secret, port);
-    Ok((socket, if options.confidential { registration.confidential() } else { registration }))
+    let mut registration = Registration::new(client.client_id, client.client_secret, port);
+    registration.confidential = options.confidential;
+    Ok((socket, registration))
 }
 
 /// The client of the last login, if it matches the options.
 async fn stored_client(transport: &Transport, options: &Options) -> Result<Option<Registration>> {
-    let (store, key) = (options.store.clone(), registration_key(transport.base().as_str()));
+    let (store, key) = (options.store.clone(), registration_key(transport.base.as_str()));
     let stored = blocking(move || {
         let Some(bytes) = store.load(&key)? else { return Ok(None) };
         Registration::read(&bytes, &format!("the store's entry '{key}'")).map(Some)
@@ -67,7 +68,7 @@ async fn stored_client(transport: &Transport, options: &Options) -> Result<Optio
         let port = options.redirect_port;
         options.client_id.as_ref().is_none_or(|wanted| *wanted == stored.client_id)
             && (port == 0 || port == stored.redirect_port)
-            && (options.client_id.is_some() || options.confidential == stored.asked_confidential())
+            && (options.client_id.is_some() || options.confidential == stored.confidential)
     }))
 }
 

@@ -1,7 +1,7 @@
 //! Replaces a file so that a crash leaves either the old or the new content.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, OpenOptions},
     io::{self, Write},
     path::Path,
     thread,
@@ -11,6 +11,25 @@ use std::{
 /// The time to wait for a file that another process or thread opens or replaces.
 const IN_USE_TIMEOUT: Duration = Duration::from_secs(2);
 const IN_USE_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Options with which the file itself is opened: a link is not followed, and a pipe does not block. A file
+/// that they create has this mode.
+#[cfg(unix)]
+pub(crate) fn options(mode: u32) -> OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    use rustix::fs::OFlags;
+    let mut options = OpenOptions::new();
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    options.mode(mode).custom_flags(flags);
+    options
+}
+
+/// On Windows, a user's files are private by default.
+#[cfg(not(unix))]
+pub(crate) fn options(_mode: u32) -> OpenOptions {
+    OpenOptions::new()
+}
 
 /// Writes the content to a new file in the same folder, syncs it and renames it over `path`. The
 /// caller holds the file's lock, and decides about modes by `create`, which opens the new file.

@@ -1,11 +1,13 @@
 //! File locks of the operating system, which releases them when a process dies.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, TryLockError},
     io,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
+
+use super::atomic_file;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -62,15 +64,7 @@ impl LockFile {
 
     /// Returns true if the file is still there, so that nobody else can have its lock.
     pub fn is_current(&self) -> bool {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            let id = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
-            let found = fs::metadata(&self.path).map(id).ok();
-            found.is_some() && found == self.file.metadata().map(id).ok()
-        }
-        #[cfg(not(unix))]
-        self.path.exists()
+        is_at(&self.file, &self.path)
     }
 
     /// Removes the file, where others cannot have opened it for their lock, and releases the lock.
@@ -83,18 +77,23 @@ impl LockFile {
     }
 }
 
-/// Opens the file itself: a link is not followed, and what is not a regular file is an error.
-fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
+/// Returns true if this open file is the one at the path. On Windows, one that is open is not replaced.
+pub fn is_at(file: &File, path: &Path) -> bool {
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
+    let id = |metadata: fs::Metadata| {
+        use std::os::unix::fs::MetadataExt;
+        (metadata.dev(), metadata.ino())
+    };
+    #[cfg(not(unix))]
+    let id = |metadata: fs::Metadata| metadata.is_file();
+    let (here, there) = (file.metadata().map(id), fs::symlink_metadata(path).map(id));
+    matches!((here, there), (Ok(here), Ok(there)) if here == there)
+}
 
-        use rustix::fs::OFlags;
-        options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
-    }
-    let file = options.open(path)?;
+/// Opens the file; what is not a regular file is an error.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = atomic_file::options(0o666);
+    let file = options.read(true).write(true).create(true).truncate(false).open(path)?;
     if file.metadata()?.is_file() {
         return Ok(file);
     }

@@ -55,7 +55,7 @@ pub fn write(position: &Position, call: &PagedCall, origin: &str) -> String {
     let mut checkpoint = Checkpoint {
         boardlot: VERSION,
         service: origin.to_owned(),
-        call: call.plan.request.label().to_owned(),
+        call: call.plan.request.label.clone(),
         id: call.identity(),
         at: StoredPosition {
             range: position.range,
@@ -98,7 +98,7 @@ pub fn read(text: &str, call: &PagedCall, origin: &str) -> Result<Position> {
             checkpoint.service.escape_debug()
         )));
     }
-    if checkpoint.call != call.plan.request.label() || checkpoint.id != call.identity() {
+    if checkpoint.call != call.plan.request.label || checkpoint.id != call.identity() {
         return Err(Error::config(format!(
             "resume is a checkpoint of another call ({}); pass the same arguments to the same method",
             checkpoint.call.escape_debug()

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 #[derive(Debug, Default)]
 pub struct CursorHistory {
     known: HashSet<CursorDigest>,
-    used: UsedCursors,
+    pub used: UsedCursors,
 }
 
 /// The same as a part of a position. Each page adds one, and shares the others with the positions
@@ -46,10 +46,6 @@ impl CursorHistory {
 
     pub fn contains(&self, cursor: &str) -> bool {
         self.known.contains(&digest(cursor))
-    }
-
-    pub fn used(&self) -> &UsedCursors {
-        &self.used
     }
 }
 
@@ -129,7 +125,7 @@ mod tests {
             used in proptest::collection::hash_set("[a-z]{1,9}", 0..300),
             other in "[A-Z]{1,9}",
         ) {
-            let text = encode(history(used.clone()).used());
+            let text = encode(&history(used.clone()).used);
             let read = CursorHistory::of(decode(&text).expect("its own text"));
             prop_assert!(used.iter().all(|cursor| read.contains(cursor)));
             prop_assert!(!read.contains(&other));
@@ -146,8 +142,8 @@ mod tests {
     #[test]
     fn a_million_fills_take_160_kilobytes() {
         let history = history((0..20_000).map(|page| page.to_string()));
-        assert_eq!(history.used().iter().count(), 20_000);
-        let text = encode(history.used());
+        assert_eq!(history.used.iter().count(), 20_000);
+        let text = encode(&history.used);
         assert_eq!(text.len(), 160_000);
     }
 

@@ -20,7 +20,7 @@ pub struct Fetcher {
     requests: Arc<AtomicU64>,
     /// The streams that are not at their end: the current window first, then the earlier ones.
     pub(super) streams: VecDeque<PageStream>,
-    run: Run,
+    pub(super) run: Run,
 }
 
 /// One start of fetching: pages of different runs do not follow each other.
@@ -31,11 +31,6 @@ impl Fetcher {
     /// One that has not started.
     pub fn new(source: Arc<dyn Source>, call: Arc<PagedCall>, requests: Arc<AtomicU64>) -> Self {
         Fetcher { source, call, requests, streams: VecDeque::new(), run: Run::default() }
-    }
-
-    /// The run that its next page belongs to.
-    pub fn run(&self) -> Run {
-        self.run
     }
 
     /// Starts another run, to which its pages from here on belong.

@@ -48,7 +48,7 @@ pub(super) async fn gather_all<T, S: Sink>(
     });
     try_join_all(drains).await?;
     // All have been read to their ends: the iteration is at the end of the last one.
-    gathering.after = fetcher.streams.back().map(|stream| stream.position().clone());
+    gathering.after = fetcher.streams.back().map(|stream| stream.position.clone());
     Ok(sinks)
 }
 

@@ -45,10 +45,12 @@ use crate::{
 #[derive(Debug)]
 pub struct Pages<T = ()> {
     source: Arc<dyn Source>,
-    call: Arc<PagedCall>,
+    /// The call whose pages they are.
+    pub call: Arc<PagedCall>,
     /// A child that is forked has one of its own: a thread of the parent may have had the lock.
     fetcher: PerProcess<Mutex<Fetcher>>,
-    delivery: Arc<Delivery<T>>,
+    /// What the caller has received.
+    pub delivery: Arc<Delivery<T>>,
     requests: Arc<AtomicU64>,
 }
 
@@ -58,8 +60,8 @@ impl<T> Pages<T> {
         let position = resume
             .map(|text| checkpoint::read(text, &call, source.origin()))
             .transpose()
-            .map_err(|error| error.with_endpoint(call.plan.request.label()))?;
-        let range = call.plan.request.time_range().and_then(|range| range.known());
+            .map_err(|error| error.with_endpoint(&call.plan.request.label))?;
+        let range = call.plan.request.time_range.and_then(|range| range.known());
         let (call, requests) = (Arc::new(call), Arc::new(AtomicU64::default()));
         Ok(Pages {
             source,
@@ -68,16 +70,6 @@ impl<T> Pages<T> {
             delivery: Arc::new(Delivery::new(position.unwrap_or_default(), range)),
             requests,
         })
-    }
-
-    /// The call that is iterated over.
-    pub fn call(&self) -> &Arc<PagedCall> {
-        &self.call
-    }
-
-    /// The state of what the caller has received: can be read while a page is being fetched.
-    pub fn delivery(&self) -> &Arc<Delivery<T>> {
-        &self.delivery
     }
 
     /// The fetcher; locked while it fetches.
@@ -106,7 +98,7 @@ impl<T> Pages<T> {
             let error = Error::pagination(text.to_owned()).with_advice(
                 "Read the list without checkpoints, and report this to the service.".to_owned(),
             );
-            return Err(error.with_endpoint(self.call.plan.request.label()));
+            return Err(error.with_endpoint(&self.call.plan.request.label));
         }
         Ok(checkpoint::write(&position, &self.call, self.source.origin()))
     }
@@ -133,9 +125,9 @@ impl<T> Pages<T> {
                 if let Some(claim) = self.delivery.claim(unit) {
                     return Ok(Some(claim));
                 }
-                if self.delivery.follows(fetcher.run()) {
+                if self.delivery.follows(fetcher.run) {
                     match fetcher.next_page(true).await? {
-                        Some(page) => self.delivery.install(fetcher.run(), page),
+                        Some(page) => self.delivery.install(fetcher.run, page),
                         None => return Ok(None),
                     }
                 }
@@ -162,7 +154,7 @@ impl<T> Pages<T> {
                 self.start(fetcher).await?;
                 self.delivery.wait_for_claims(Unit::Page).await;
                 // If it fails midway, fetching starts again at the position.
-                if let Some(gathering) = self.delivery.gather(fetcher.run(), fetcher.new_run()) {
+                if let Some(gathering) = self.delivery.gather(fetcher.run, fetcher.new_run()) {
                     break gathering;
                 }
             };
@@ -181,7 +173,7 @@ impl<T> Pages<T> {
     /// Makes the fetcher continue after the position, unless it already does.
     async fn start(&self, fetcher: &mut Fetcher) -> Result<()> {
         self.delivery.wait_for_gathering().await;
-        while let Some((receipts, position)) = self.delivery.start(fetcher.run()) {
+        while let Some((receipts, position)) = self.delivery.start(fetcher.run) {
             let range = match (position.range, &self.call.time_range) {
                 (Some(range), _) => Some(range),
                 (None, None) => None,
@@ -204,7 +196,7 @@ impl<T> Pages<T> {
     /// before, and show the beginning of it.
     fn located(&self, error: Error) -> Error {
         let error = error.redacted(&self.source.redactor());
-        self.with_checkpoint(error.with_endpoint(self.call.plan.request.label()))
+        self.with_checkpoint(error.with_endpoint(&self.call.plan.request.label))
     }
 }
 

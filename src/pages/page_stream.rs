@@ -58,7 +58,7 @@ impl Source for AuthorizedTransport {
     }
 
     fn origin(&self) -> &str {
-        self.base().as_str()
+        self.base.as_str()
     }
 
     fn redactor(&self) -> Redactor {
@@ -83,7 +83,7 @@ pub struct PageStream {
     /// The part of the time range whose records are its own, and whether earlier parts follow.
     window: Option<(Window, bool)>,
     /// The start of its next page; after its last page, where the iteration continues.
-    position: Position,
+    pub position: Position,
     ended: bool,
     /// The cursors so far.
     history: CursorHistory,
@@ -121,11 +121,6 @@ impl PageStream {
             prefetch: None,
             requests,
         }
-    }
-
-    /// The start of its next page; after its last page, where the iteration continues.
-    pub fn position(&self) -> &Position {
-        &self.position
     }
 
     /// Starts to fetch the next page, unless that has been done.
@@ -187,7 +182,7 @@ impl PageStream {
                 next.chars().take(64).collect::<String>().escape_debug()
             )));
         }
-        let (range, used_cursors) = (*range, self.history.used().clone());
+        let (range, used_cursors) = (*range, self.history.used.clone());
         let here = Position { range, window: *window, ..Position::default() };
         self.ended = next.is_none();
         let after = match next {

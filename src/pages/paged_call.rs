@@ -59,7 +59,7 @@ impl PagedCall {
         })?;
         let windows = check_windows(endpoint, windows)
             .map_err(|error| error.with_endpoint(&endpoint.name))?;
-        let time_range = plan.request.time_range();
+        let time_range = plan.request.time_range;
         let time_range = time_range.filter(|range| !range.is_given() || windows > 1);
         Ok(PagedCall { plan, paging, place, time_range, windows, part: None })
     }
@@ -71,7 +71,7 @@ impl PagedCall {
         part: usize,
         parts: usize,
     ) -> Result<Self> {
-        let range = self.plan.request.time_range().ok_or_else(|| no_time_range(endpoint))?;
+        let range = self.plan.request.time_range.ok_or_else(|| no_time_range(endpoint))?;
         let is_part = range.known().is_some_and(|(start, end)| {
             // A range has at most one part for each microsecond.
             let length = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
@@ -88,7 +88,7 @@ impl PagedCall {
     /// The call of a custom request, with the records at `rows` of the response. The cursor is sent in the
     /// query of a GET, otherwise in the body.
     pub fn custom(request: RequestPlan, rows: &str, paging: Paging) -> Self {
-        let is_get = request.method() == Method::GET;
+        let is_get = request.method == Method::GET;
         let place = if is_get { ParameterLocation::Query } else { ParameterLocation::Body };
         // Reading a list changes nothing at the service.
         let plan = RecordsCall::custom(request.idempotent(), rows);
@@ -146,7 +146,7 @@ impl PagedCall {
     /// Identifies the call: the same method, path and arguments have the same digest.
     pub fn identity(&self) -> String {
         let request = &self.plan.request;
-        let body = match request.body() {
+        let body = match &request.body {
             // It has no form, whose values would be secrets.
             Body::None | Body::Form(_) => String::new(),
             Body::Json(members) => {
@@ -154,7 +154,7 @@ impl PagedCall {
             }
             Body::Bytes(bytes, _) => body_hash(bytes),
         };
-        let (method, path, query) = (request.method(), request.path(), request.query());
+        let (method, path, query) = (&request.method, &request.path, &request.query);
         // The same position is a different row if the list is paged differently.
         let paging = match &self.paging {
             Paging::Cursor(_) => String::new(),
@@ -192,7 +192,7 @@ pub fn time_range<N: AsRef<str>>(
     now_micros: Option<i64>,
 ) -> Result<Option<(i64, i64)>> {
     let plan = RequestPlan::new(endpoint, arguments)?;
-    let range = plan.time_range().ok_or_else(|| no_time_range(endpoint))?;
+    let range = plan.time_range.ok_or_else(|| no_time_range(endpoint))?;
     let resolved = now_micros.map_or(Ok(range.known()), |now| range.resolve(now).map(Some));
     resolved.map_err(|error| error.with_endpoint(&endpoint.name))
 }

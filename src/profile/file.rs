@@ -80,7 +80,8 @@ fn open(folder: &Path) -> io::Result<(File, LookedAt)> {
     for folder in [folder_of(&path), folder] {
         looked_at.push((folder.to_owned(), fs::metadata(folder)?));
     }
-    let file = open_without_waiting(&path)?;
+    let open = || atomic_file::options(0o600).read(true).open(&path);
+    let file = atomic_file::when_not_in_use(&path, open)?;
     // Of the file that is read, and not of what is at its path by now.
     let metadata = file.metadata()?;
     if !metadata.is_file() {
@@ -88,19 +89,6 @@ fn open(folder: &Path) -> io::Result<(File, LookedAt)> {
     }
     looked_at.insert(0, (path, metadata));
     Ok((file, LookedAt(looked_at)))
-}
-
-/// Opens the file itself: a link is not followed, and a pipe does not block.
-fn open_without_waiting(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-
-        use rustix::fs::OFlags;
-        options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
-    }
-    atomic_file::when_not_in_use(path, || options.read(true).open(path))
 }
 
 impl LookedAt {
@@ -202,13 +190,7 @@ pub fn change(
 
 /// Creates the new file with the mode and the owner of the one that it replaces.
 fn create_like(new: &Path, replaced: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    let file = options.write(true).create_new(true).open(new)?;
+    let file = atomic_file::options(0o600).write(true).create_new(true).open(new)?;
     if let Ok(before) = fs::metadata(replaced) {
         // Otherwise root would become the owner of another user's file.
         #[cfg(unix)]

@@ -4,7 +4,7 @@ pub use boardlot_gated::gated;
 pub use pyo3::{
     PyTraverseError, PyVisit,
     prelude::*,
-    types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType},
+    types::{IntoPyDict, PyBytes, PyDict, PyList, PyString, PyTuple, PyType},
 };
 
 pub(crate) use super::interpreter::fork_safe_cell::intern;

@@ -20,8 +20,7 @@ use super::{
 use crate::{
     auth::store::{digest, open_private, replace_private, state_folder},
     error::{Error, Result},
-    os::fork_gate,
-    os::process::PerProcess,
+    os::{fork_gate, lock::is_at, process::PerProcess},
 };
 
 /// A process holds the lock for microseconds. One that holds it for longer than this was stopped.
@@ -138,17 +137,7 @@ impl FileStorage {
 
     /// Returns true if this is the file at the path: it may have been replaced or removed.
     fn is_current(&self, file: &File) -> bool {
-        #[cfg(unix)]
-        let id = |metadata: std::fs::Metadata| {
-            use std::os::unix::fs::MetadataExt;
-            (metadata.dev(), metadata.ino())
-        };
-        // An open file of Windows is not replaced.
-        #[cfg(not(unix))]
-        let id = |metadata: std::fs::Metadata| metadata.is_file();
-        let (here, there) =
-            (file.metadata().map(id), std::fs::symlink_metadata(&self.path).map(id));
-        matches!((here, there), (Ok(here), Ok(there)) if here == there)
+        is_at(file, &self.path)
     }
 }
 

@@ -39,7 +39,8 @@ const OLD: u64 = 100_000_000;
 /// A limit that several clients share.
 #[derive(Debug)]
 pub struct SharedLimit {
-    allowance: Allowance,
+    /// The rate and the burst.
+    pub allowance: Allowance,
     name: Option<String>,
     storage: Box<dyn Storage>,
     queue: PerProcess<Queue>,
@@ -81,11 +82,6 @@ impl SharedLimit {
     /// Creates a limit with a state that is stored elsewhere.
     pub fn new(allowance: Allowance, name: Option<String>, storage: Box<dyn Storage>) -> Self {
         SharedLimit { allowance, name, storage, queue: PerProcess::new() }
-    }
-
-    /// The requests that it grants.
-    pub fn allowance(&self) -> Allowance {
-        self.allowance
     }
 
     /// The name by which processes share it.

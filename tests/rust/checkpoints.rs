@@ -13,12 +13,12 @@ use crate::{
 /// A position, as another process that was given its checkpoint reads it.
 fn resumed(range: Range, text: &str) -> Result<Position> {
     let pages = pages(&Service::holding(Vec::new()), range, 1, None);
-    checkpoint::read(text, pages.call(), ORIGIN)
+    checkpoint::read(text, &pages.call, ORIGIN)
 }
 
 fn written(position: &Position, range: Range) -> String {
     let pages = pages(&Service::holding(Vec::new()), range, 1, None);
-    checkpoint::write(position, pages.call(), ORIGIN)
+    checkpoint::write(position, &pages.call, ORIGIN)
 }
 
 #[test]
@@ -85,7 +85,7 @@ async fn windows_are_parts_of_the_range_and_the_end_of_one_is_the_beginning_of_t
     let (mut windows, mut received) = (Vec::new(), Vec::new());
     while let Some(page) = pages_now.next_page().await.expect("pages") {
         received.extend(times(&[page]));
-        let position = pages_now.delivery().position();
+        let position = pages_now.delivery.position();
         windows.push((position.window, position.done));
         // Resuming here gets the rest.
         let text = pages_now.checkpoint().expect("a checkpoint");

@@ -16,7 +16,7 @@ async fn open_range_of_checkpoint(received: usize) -> Option<(i64, i64)> {
     let pages = pages(&service, Range::Open, 1, None);
     assert!(reading::fill(&pages, Unit::Row).await.expect("a page"));
     (0..received).for_each(|_| assert!(reading::receive(&pages, Unit::Row).is_some()));
-    pages.delivery().position().range
+    pages.delivery.position().range
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn an_open_range_is_fixed_by_the_first_record_and_not_before() {
 async fn requests_and_position_can_be_read_during_the_iteration() {
     let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());
     let pages = pages(&service, Range::Open, 1, None);
-    let now = || (pages.requests(), pages.delivery().position().row);
+    let now = || (pages.requests(), pages.delivery.position().row);
     assert_eq!(now(), (0, 0));
     let mut fetcher = pages.lock().await.expect("a fetcher");
     assert!(pages.fill(&mut fetcher, Unit::Row).await.expect("a page").is_some());
@@ -59,7 +59,7 @@ async fn whoever_waited_first_gets_the_record_unless_it_does_not_come() {
         let mut fetcher = pages.lock().await.expect("a fetcher");
         claims.push(pages.fill(&mut fetcher, Unit::Row).await.expect("a page"));
     }
-    let delivery = pages.delivery();
+    let delivery = &pages.delivery;
     claims.pop();
     assert!(reading::receive(&pages, Unit::Row).is_none(), "the first is not for the last to come");
     let (ticket, ..) = delivery.next_row(claims[0].as_ref()).expect("its own");
@@ -84,11 +84,11 @@ async fn whoever_is_next_waits_for_a_gathered_result_but_not_for_ever() {
     let row = pages.next_row().await.expect("a page").expect("a row");
     assert_eq!(times(&[row]), times(&slices)[..1]);
     assert!(!gathering.receive(true));
-    assert!(!pages.delivery().is_exhausted());
+    assert!(!pages.delivery.is_exhausted());
     drop(gathering);
     let rest = pages.rest().await.expect("the rest");
     assert_eq!(times(&rest), times(&slices)[1..]);
-    assert!(pages.delivery().is_exhausted());
+    assert!(pages.delivery.is_exhausted());
 }
 
 /// It comes late, but nothing else has been received: then it is as if it had come in time.
@@ -113,7 +113,7 @@ async fn what_was_looked_at_before_fetching_started_again_is_not_received() {
     let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());
     let pages = pages(&service, Range::Open, 1, None);
     assert!(pages.next_row().await.expect("a page").is_some());
-    let delivery = pages.delivery();
+    let delivery = &pages.delivery;
     let (row, _, index) = delivery.next_row(None).expect("a row");
     let (page, _) = delivery.next_page(None).expect("a page");
     // It is gathered, and given up.

@@ -57,7 +57,7 @@ fn api_key(sandbox: &Sandbox) -> Credentials {
 
 /// The service's time in microseconds.
 async fn service_now(client: &Client) -> boardlot::error::Result<i64> {
-    client.transport().service_now(|| None).await
+    client.transport.service_now(|| None).await
 }
 
 /// A client whose next request would wait for an hour.
@@ -99,7 +99,7 @@ fn a_signature_by_a_wrong_clock_is_made_again_by_the_services_once_for_all_calls
                     rows.expect("accepted");
                 }
             }
-            let clock = client.transport().clock();
+            let clock = &client.transport.clock;
             assert!((clock.offset_ms() - ahead_ms).abs() < 1_000, "{}", clock.offset_ms());
             assert_eq!(clock.requests(), u64::from(ahead_ms != 0));
             let difference = clock.now_ms() - local_ms();
@@ -149,7 +149,7 @@ fn a_call_reads_the_clock_again_if_the_last_reading_would_keep_it_waiting() {
             };
             let sent = ago(Duration::from_micros(100));
             let service_ms = local_ms() - i64::try_from(age.as_millis()).expect("in range");
-            client.transport().clock().learn(ClockReading::between(
+            client.transport.clock.learn(ClockReading::between(
                 service_ms,
                 sent,
                 ago(Duration::ZERO),

@@ -300,7 +300,7 @@ async fn read(source: &Arc<Mutex<World>>, seed: u64, received: &mut Vec<i64>) ->
             }
         }
     }
-    pages.delivery().receive_end();
+    pages.delivery.receive_end();
     Ok(pages)
 }
 
@@ -309,9 +309,9 @@ async fn check(seed: u64) {
     let before = source.lock().expect("a lock").fills.clone();
     let mut received = Vec::new();
     let pages = read(&source, seed, &mut received).await.expect("rows");
-    assert!(pages.delivery().is_exhausted() && pages.delivery().position().done, "{seed}");
+    assert!(pages.delivery.is_exhausted() && pages.delivery.position().done, "{seed}");
     let world = source.lock().expect("a lock");
-    let (start, end) = pages.delivery().range().expect("a range");
+    let (start, end) = pages.delivery.range().expect("a range");
     assert!(end < world.now, "{seed}: {end} is in the future at {}", world.now);
     assert!(start < end && end > EPOCH - DAY, "{seed}: {start} to {end}");
     let distinct: HashSet<i64> = received.iter().copied().collect();

@@ -152,8 +152,8 @@ fn checkpoint(pages: &Pages) -> String {
 
 fn is_there(pages: &Pages, unit: Unit) -> bool {
     match unit {
-        Unit::Row => pages.delivery().next_row(None).is_some(),
-        Unit::Page => pages.delivery().next_page(None).is_some(),
+        Unit::Row => pages.delivery.next_row(None).is_some(),
+        Unit::Page => pages.delivery.next_page(None).is_some(),
     }
 }
 
@@ -185,8 +185,8 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                         assert!(!is_anything_there(&pages_now));
                     } else {
                         assert_ne!(checkpoint(&pages_now), before, "it moves with each record");
-                        let fixed = pages_now.delivery().position().range.is_some();
-                        assert_eq!(fixed, pages_now.call().time_range.is_some(), "it is fixed now");
+                        let fixed = pages_now.delivery.position().range.is_some();
+                        assert_eq!(fixed, pages_now.call.time_range.is_some(), "it is fixed now");
                     }
                 } else {
                     assert_eq!(checkpoint(&pages_now), before, "nothing was received");
@@ -195,7 +195,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
             Step::All { most, pages, received, is_rest } => {
                 let count_before = count.load(Ordering::Relaxed);
                 let outcome = reading::gather(&pages_now, most, pages, &count).await;
-                let exhausted = pages_now.delivery().is_exhausted();
+                let exhausted = pages_now.delivery.is_exhausted();
                 match outcome {
                     Ok((mut gathering, slices)) if received => {
                         let found = times(&slices);
@@ -219,7 +219,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                 }
             }
             Step::Ahead { converted, received } => {
-                let delivery = pages_now.delivery();
+                let delivery = &pages_now.delivery;
                 if let Some((ticket, page, index)) = delivery.next_row(None) {
                     let end = page.len().min(index + converted);
                     let objects = vec![(); end - index].into_iter();
@@ -242,7 +242,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                 }
             }
             Step::TooLate => {
-                let delivery = pages_now.delivery();
+                let delivery = &pages_now.delivery;
                 let (row, page) = (delivery.next_row(None), delivery.next_page(None));
                 let row_received = reading::receive(&pages_now, Unit::Row);
                 received_times.extend(row_received.iter().flat_map(time_of));
@@ -284,7 +284,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
         }
         assert!(failures < 9, "it fails again and again");
     }
-    let delivery = pages_now.delivery();
+    let delivery = &pages_now.delivery;
     delivery.receive_end();
     assert!(delivery.is_exhausted() && delivery.position().done);
     received_times

@@ -15,7 +15,7 @@ pub async fn fill(pages: &Pages, unit: Unit) -> Result<bool> {
 
 /// The next record, or the rest of the page, if it is in memory.
 pub fn receive(pages: &Pages, unit: Unit) -> Option<PageSlice> {
-    let delivery = pages.delivery();
+    let delivery = &pages.delivery;
     let (ticket, slice) = match unit {
         Unit::Page => delivery.next_page(None)?,
         Unit::Row => {

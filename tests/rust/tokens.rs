@@ -85,9 +85,9 @@ fn a_registration_is_read_as_it_was_written() {
     let secret = || Some(Zeroizing::new("secret".to_owned()));
     let public = Registration::new("c".to_owned(), None, 4000);
     let known = Registration::new("c".to_owned(), secret(), 4000);
-    assert!(!public.asked_confidential() && !known.asked_confidential());
-    let unknown = public.clone().confidential();
-    assert!(unknown.asked_confidential() && unknown.client_secret.is_none());
+    assert!(!public.confidential && !known.confidential);
+    let mut unknown = public.clone();
+    unknown.confidential = true;
     for registration in [public, known, unknown] {
         let written = registration.write().expect("written");
         assert!(Registration::read(&written, "it").expect("read") == registration);

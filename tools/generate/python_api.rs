@@ -267,8 +267,10 @@ fn example_of(face: Face, endpoint: &Endpoint, example: &Example) -> String {
             doctest(&format!("(await {call})"), example.expression, example.result)
         }
         (Face::Async, Some(_)) => {
-            let expression = example.async_expression.unwrap_or(example.expression);
-            doctest(&call, expression, example.result)
+            // The pager itself is not awaited.
+            let expression = example.expression.replace("next({})", "(await anext({}))");
+            let expression = expression.replace("{}.all(", "await {}.all(");
+            doctest(&call, &expression, example.result)
         }
     }
 }

@@ -83,12 +83,13 @@ use boardlot_service::{
 use jiff::{Timestamp, tz::TimeZone};
 use tokio::task::JoinHandle;
 
+pub use data::ACCOUNTS;
 pub use faults::Faults;
 pub use options::Options;
 pub use service::{planned_failures::PlannedFailure, request_log::RecordedRequest};
 
 use credentials::{tokens::Tokens, verify::Credentials};
-use data::{ACCOUNTS, Data, endpoints, rows::CustomRows};
+use data::{Data, endpoints, rows::CustomRows};
 use faults::FaultSampler;
 use seeded_rng::SeededRng;
 use service::server::{Shared, date_offset_ms, serve};
@@ -132,10 +133,8 @@ impl Sandbox {
             sampler: Mutex::new(FaultSampler::new(options.faults)),
         });
         let (open, closed) = mpsc::channel();
-        let listener = {
-            let _guard = runtime.enter();
-            tokio::net::TcpListener::from_std(socket).map_err(listening)?
-        };
+        let _entered = runtime.enter();
+        let listener = tokio::net::TcpListener::from_std(socket).map_err(listening)?;
         let task = runtime.spawn(serve(listener, Arc::clone(&shared), open));
         let running = Mutex::new(Some((task, closed)));
         Ok(Sandbox { shared, running })
@@ -181,11 +180,6 @@ impl Sandbox {
     /// Revokes every access token, refresh token and code; clients stay.
     pub fn revoke_grants(&self) {
         self.tokens().revoke_grants();
-    }
-
-    /// The account ids of `crypto`, `sim` and `trade`.
-    pub fn accounts(&self) -> [(&'static str, &'static [&'static str]); 3] {
-        ACCOUNTS
     }
 
     /// The last 10,000 requests.

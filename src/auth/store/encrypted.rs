@@ -1,6 +1,10 @@
 //! Tokens in an encrypted file, under a passphrase or a key.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use arc_swap::ArcSwapOption;
 use argon2::{Algorithm, Argon2, Params, Version};
@@ -12,7 +16,10 @@ use super::{
     sealed::{Key, Salt, Sealed, Values, random, seal},
     store_error,
 };
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    os::lock::FileLock,
+};
 
 const FILE_MAX_BYTES: u64 = 16 << 20;
 
@@ -126,9 +133,10 @@ impl EncryptedFile {
         store_error(&self.path, why, remedy)
     }
 
-    fn file_lock(&self, suffix: &str, max_wait: Duration) -> Result<files::Lock> {
-        let path = files::with_suffix(&self.path, suffix);
-        files::Lock::acquire(&path, max_wait, &self.interrupt_check)
+    fn file_lock(&self, suffix: &str, max_wait: Duration) -> Result<FileLock> {
+        let mut path = self.path.as_os_str().to_owned();
+        path.push(suffix);
+        files::lock(Path::new(&path), max_wait, &self.interrupt_check)
     }
 }
 

@@ -2,16 +2,16 @@
 //! by the operating system.
 
 use std::{
-    fs::{self, File, Metadata, OpenOptions},
+    fs::{self, File, Metadata},
     io::{self, Read},
-    path::{Path, PathBuf},
+    path::Path,
     time::Duration,
 };
 
 use super::{Secret, store_error};
 use crate::{
     error::Result,
-    os::atomic_file::{self, folder_of},
+    os::atomic_file::{self, folder_of, options},
     os::lock::FileLock,
 };
 
@@ -24,7 +24,7 @@ pub fn read(path: &Path, max_bytes: u64) -> Result<Option<Secret>> {
         return Ok(None);
     }
     let remedy = "make it readable by your user, or choose another path";
-    let opened = atomic_file::when_not_in_use(path, || open(path, OpenOptions::new().read(true)));
+    let opened = atomic_file::when_not_in_use(path, || options(0o600).read(true).open(path));
     let file = match opened {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -44,7 +44,7 @@ pub fn read(path: &Path, max_bytes: u64) -> Result<Option<Secret>> {
 /// Replaces a private file. The caller holds its lock.
 pub fn write(path: &Path, content: &[u8]) -> Result<()> {
     let create = |path: &Path| {
-        let file = open(path, OpenOptions::new().write(true).create_new(true))?;
+        let file = options(0o600).write(true).create_new(true).open(path)?;
         make_private(&file)?;
         Ok(file)
     };
@@ -59,8 +59,9 @@ pub fn open_private(path: &Path) -> Result<File> {
     make_folder(folder_of(path))?;
     let remedy = "make the folder writable by your user, or choose another path";
     let refused = |error| refused(path, &error, remedy);
-    let file = open(path, OpenOptions::new().read(true).write(true).create(true).truncate(false))
-        .map_err(refused)?;
+    let mut options = options(0o600);
+    let opened = options.read(true).write(true).create(true).truncate(false).open(path);
+    let file = opened.map_err(refused)?;
     if file.metadata().map_err(refused)?.len() == 0 {
         // With a strict umask it could not be opened a second time.
         let _ = make_private(&file);
@@ -71,39 +72,19 @@ pub fn open_private(path: &Path) -> Result<File> {
 
 /// An exclusive lock on a file that is never removed. The operating system releases it when a process
 /// dies.
-#[derive(Debug)]
-pub struct Lock(#[expect(dead_code, reason = "held for its drop")] FileLock);
-
-impl Lock {
-    pub fn acquire(
-        path: &Path,
-        max_wait: Duration,
-        interrupt_check: &InterruptCheck,
-    ) -> Result<Self> {
-        let file = open_private(path)?;
-        let remedy = "make the folder writable by your user, or choose another path";
-        let mut interrupt = Ok(());
-        let locked = FileLock::wait(file, max_wait, || {
-            interrupt = interrupt_check();
-            interrupt.is_err()
-        });
-        interrupt?;
-        match locked.map_err(|error| refused(path, &error, remedy))? {
-            Some(lock) => Ok(Lock(lock)),
-            None => Err(store_error(
-                path,
-                format!("another process has held its lock for {} s", max_wait.as_secs()),
-                "end that process, or call again",
-            )),
-        }
-    }
-}
-
-/// The path with a suffix after its name.
-pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
+pub fn lock(path: &Path, max_wait: Duration, interrupt_check: &InterruptCheck) -> Result<FileLock> {
+    let file = open_private(path)?;
+    let remedy = "make the folder writable by your user, or choose another path";
+    let mut interrupt = Ok(());
+    let locked = FileLock::wait(file, max_wait, || {
+        interrupt = interrupt_check();
+        interrupt.is_err()
+    });
+    interrupt?;
+    locked.map_err(|error| refused(path, &error, remedy))?.ok_or_else(|| {
+        let held = format!("another process has held its lock for {} s", max_wait.as_secs());
+        store_error(path, held, "end that process, or call again")
+    })
 }
 
 pub const MOVE_AWAY: &str = "it was left unchanged: move it away, then log in again";
@@ -192,21 +173,6 @@ fn check_private(path: &Path, metadata: &Metadata) -> Result<()> {
     } else {
         Err(store_error(path, "it is not a regular file", "choose another path"))
     }
-}
-
-/// Opens the file itself: a link is not followed, and a pipe does not block.
-#[cfg(unix)]
-fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-
-    use rustix::fs::OFlags;
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits().cast_signed();
-    options.mode(0o600).custom_flags(flags).open(path)
-}
-
-#[cfg(not(unix))]
-fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    options.open(path)
 }
 
 /// Sets the owner's bits, which a strict umask clears as well.

@@ -25,17 +25,11 @@ const FILE_KEY: u8 = b'k';
 
 /// The keychain of the user who is logged in.
 #[derive(Debug)]
-pub struct Keychain {
-    /// The largest entry that the keychain accepts.
-    max_bytes: usize,
-}
+pub struct Keychain;
 
-impl Default for Keychain {
-    fn default() -> Self {
-        // The Credential Manager of Windows accepts 2,560 bytes: CRED_MAX_CREDENTIAL_BLOB_SIZE.
-        Keychain { max_bytes: if cfg!(windows) { 2560 } else { usize::MAX } }
-    }
-}
+/// The largest entry that a keychain accepts: for the Credential Manager of Windows,
+/// CRED_MAX_CREDENTIAL_BLOB_SIZE.
+const MAX_BYTES: usize = if cfg!(windows) { 2560 } else { usize::MAX };
 
 impl Keychain {
     fn file(key: &str) -> Result<PathBuf> {
@@ -57,7 +51,7 @@ impl TokenStore for Keychain {
     }
 
     fn save(&self, key: &str, value: &[u8]) -> Result<()> {
-        if value.len() < self.max_bytes {
+        if value.len() < MAX_BYTES {
             return platform::save(key, &tagged(VALUE, value));
         }
         let known = platform::load(key)?;
@@ -185,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_small_and_a_large_value_come_back_until_they_are_deleted() {
-        let (keychain, key) = (Keychain::default(), format!("test {}", std::process::id()));
+        let (keychain, key) = (Keychain, format!("test {}", std::process::id()));
         assert!(keychain.load(&key).expect("loads").is_none());
         // The second is more than the Credential Manager of Windows accepts.
         for length in [10, 10_000] {

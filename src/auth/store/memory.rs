@@ -8,7 +8,7 @@ use std::{
 
 use arc_swap::ArcSwap;
 
-use super::{Guard, Secret, TokenStore, key_locks::KeyLocks};
+use super::{Secret, TokenStore};
 use crate::error::Result;
 
 /// A change copies one shard, so its cost does not grow with every user of an application.
@@ -16,16 +16,13 @@ const SHARDS: usize = 64;
 
 /// A store that is lost with the process. Reading and writing take no lock, because a forked child could
 /// find it locked forever.
-pub struct Memory {
-    shards: [ArcSwap<Values>; SHARDS],
-    locks: KeyLocks,
-}
+pub struct Memory([ArcSwap<Values>; SHARDS]);
 
 type Values = BTreeMap<Arc<str>, Arc<Secret>>;
 
 impl Default for Memory {
     fn default() -> Self {
-        Memory { shards: std::array::from_fn(|_| ArcSwap::default()), locks: KeyLocks::default() }
+        Memory(std::array::from_fn(|_| ArcSwap::default()))
     }
 }
 
@@ -34,7 +31,7 @@ impl Memory {
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);
         let number = usize::try_from(hasher.finish() % SHARDS as u64).unwrap_or_default();
-        self.shards.get(number).into_iter()
+        self.0.get(number).into_iter()
     }
 
     fn change(&self, key: &str, change: impl Fn(&mut Values)) {
@@ -67,10 +64,6 @@ impl TokenStore for Memory {
             values.remove(key);
         });
         Ok(())
-    }
-
-    fn lock(&self, key: &str) -> Result<Guard> {
-        self.locks.lock(key)
     }
 }
 

@@ -16,7 +16,7 @@ pub fn lock_in_state_folder(store: &str, key: &str) -> Result<Guard> {
         slot => format!("{store}-{slot}.lock"),
     };
     let path = state_folder()?.join(name);
-    files::Lock::acquire(&path, REFRESH_LOCK_TIMEOUT, &|| Ok(())).map(Guard::new)
+    files::lock(&path, REFRESH_LOCK_TIMEOUT, &|| Ok(())).map(Guard::new)
 }
 
 /// The user's state folder for this program.

@@ -1,9 +1,9 @@
 //! The outcome of an operation, from the moment when it finishes until the awaiting code takes it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use pyo3::exceptions::PyRuntimeError;
+use tokio::sync::oneshot;
 
 use super::event_loop::CompletionQueue;
 use crate::py::prelude::*;
@@ -25,10 +25,6 @@ pub trait Startable: Send {
     fn owner(&self) -> Option<&Py<PyAny>>;
 }
 
-/// Holds the outcome of one operation.
-#[derive(Default)]
-pub struct Completion(Mutex<State>);
-
 /// Makes the result, or raises, when the awaiting code resumes. Dropping it loses nothing: the rows
 /// that it would have returned are still the pager's.
 pub type PythonResult = Box<dyn FnOnce(Python<'_>) -> PyResult<Completed> + Send>;
@@ -49,47 +45,6 @@ pub enum Completed {
     Again(Box<dyn Startable>),
 }
 
-#[derive(Default)]
-enum State {
-    #[default]
-    Pending,
-    Finished(PythonResult),
-    /// The outcome was taken, or will not be.
-    Closed,
-}
-
-impl Completion {
-    /// Stores the outcome. Returns false if it will not be taken.
-    fn finish(&self, outcome: PythonResult) -> bool {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(*state, State::Closed) {
-            drop(state);
-            drop(outcome);
-            return false;
-        }
-        *state = State::Finished(outcome);
-        true
-    }
-
-    pub fn take(&self) -> PyResult<PythonResult> {
-        match self.replace(State::Closed) {
-            State::Finished(outcome) => Ok(outcome),
-            State::Pending | State::Closed => {
-                Err(PyRuntimeError::new_err("await was resumed before the operation finished"))
-            }
-        }
-    }
-
-    /// Drops the outcome, now or when the operation finishes.
-    pub fn close(&self) {
-        self.replace(State::Closed);
-    }
-
-    fn replace(&self, state: State) -> State {
-        std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), state)
-    }
-}
-
 impl Finished {
     /// Completes with a result that is converted when the awaiting code resumes.
     pub fn new<T: Send + 'static>(
@@ -104,42 +59,40 @@ impl Finished {
     }
 }
 
-/// Finishes an operation and wakes its task, with an error if the operation panics.
+/// Finishes an operation and wakes its task, also if the operation panics.
 pub struct CompletionGuard {
-    completion: Arc<Completion>,
     queue: Arc<CompletionQueue>,
-    /// The asyncio future that the task waits for.
-    waiter: Option<Py<PyAny>>,
+    /// The asyncio future that the task waits for, and where the outcome waits until the task takes it.
+    waiting: Option<(Py<PyAny>, oneshot::Sender<PythonResult>)>,
 }
 
 impl CompletionGuard {
     pub fn new(
-        completion: Arc<Completion>,
         queue: Arc<CompletionQueue>,
         waiter: Py<PyAny>,
+        outcome: oneshot::Sender<PythonResult>,
     ) -> Self {
-        CompletionGuard { completion, queue, waiter: Some(waiter) }
+        CompletionGuard { queue, waiting: Some((waiter, outcome)) }
     }
 
     pub fn finish(mut self, finished: Finished) {
-        self.finish_and_wake(finished.outcome);
-        drop(finished.held);
-    }
-
-    fn finish_and_wake(&mut self, outcome: PythonResult) {
-        if let Some(waiter) = self.waiter.take()
-            && self.completion.finish(outcome)
+        // Otherwise the outcome will not be taken.
+        if let Some((waiter, outcome)) = self.waiting.take()
+            && outcome.send(finished.outcome).is_ok()
         {
             self.queue.push(waiter);
         }
+        drop(finished.held);
     }
 }
 
 impl Drop for CompletionGuard {
     fn drop(&mut self) {
-        if self.waiter.is_some() {
-            let aborted = Error::aborted(&"its task ended early");
-            self.finish_and_wake(Box::new(|py| Err(raise(py, aborted))));
+        if let Some((waiter, outcome)) = self.waiting.take()
+            && !outcome.is_closed()
+        {
+            drop(outcome);
+            self.queue.push(waiter);
         }
     }
 }

@@ -4,7 +4,7 @@
 //! asyncio future that a task waits for, and only the one that finds the queue empty wakes the loop,
 //! by writing a byte to a socket that the loop reads. The loop then resolves all futures that were
 //! pushed meanwhile, so that concurrent requests share a wake-up. A loop that cannot watch sockets
-//! (the proactor of Windows) is woken by the notifier, a thread that attaches.
+//! (the proactor of Windows) is woken by a thread of the callback pool, which attaches.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -12,11 +12,8 @@ use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};
 
 use crate::py::prelude::*;
 use crate::{
-    os::process::PerProcess,
-    py::interpreter::{
-        fork_safe_cell::ForkSafeOnce,
-        notifier::{Notifier, Wake},
-    },
+    os::{callback_pool, process::PerProcess},
+    py::interpreter::{attachment::with_interpreter, fork_safe_cell::ForkSafeOnce},
 };
 
 /// The event loop that runs on this thread.
@@ -45,7 +42,7 @@ pub struct CompletionQueue {
 enum Waker {
     #[cfg(unix)]
     Socket(std::os::unix::net::UnixStream),
-    Notifier(Arc<Notifier>, Py<PyAny>),
+    Callback(Py<PyAny>),
 }
 
 /// The event loops of this process, each with its queue.
@@ -80,8 +77,7 @@ impl CompletionQueue {
         if let Ok(queue) = CompletionQueue::with_socket(event_loop) {
             return Ok(queue);
         }
-        let notifier = Notifier::get().or_raise(event_loop.py())?;
-        let waker = Waker::Notifier(notifier, event_loop.clone().unbind());
+        let waker = Waker::Callback(event_loop.clone().unbind());
         Ok(Arc::new(CompletionQueue { finished: Mutex::default(), waker }))
     }
 
@@ -117,17 +113,19 @@ impl CompletionQueue {
                 // It only fails if the loop was closed, or if it is being woken already.
                 let _ = std::io::Write::write(&mut &*socket, &[0]);
             }
-            Waker::Notifier(notifier, _) => notifier.notify(self.clone()),
+            Waker::Callback(_) => {
+                let queue = self.clone();
+                callback_pool::spawn(move || _ = with_interpreter(|py| queue.wake(py)));
+            }
         }
     }
-}
 
-impl Wake for CompletionQueue {
+    /// Has a loop that cannot watch sockets resolve the futures.
     fn wake(self: Arc<Self>, py: Python<'_>) {
         let event_loop = match &self.waker {
             #[cfg(unix)]
             Waker::Socket(_) => return,
-            Waker::Notifier(_, event_loop) => event_loop.clone_ref(py),
+            Waker::Callback(event_loop) => event_loop.clone_ref(py),
         };
         let callback = ResolveFinished {
             queue: self,

@@ -3,11 +3,11 @@
 //!
 //! Between the moment when the event loop is woken and the moment when the awaiting code resumes, the
 //! task can be cancelled, for example by a deadline that falls into the same iteration of the loop. So
-//! a finished operation only wakes the loop. Its outcome stays in its `Completion` until the awaiting
+//! a finished operation only wakes the loop. Its outcome stays in a channel until the awaiting
 //! code resumes; if it is dropped there, nothing has been received.
 
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Mutex, PoisonError,
     atomic::{AtomicBool, Ordering::Relaxed},
 };
 
@@ -15,10 +15,13 @@ use pyo3::exceptions::{
     PyAttributeError, PyRuntimeError, PyRuntimeWarning, PyStopAsyncIteration, PyStopIteration,
     PyTypeError,
 };
-use tokio::task::AbortHandle;
+use tokio::{
+    sync::oneshot::{self, error::TryRecvError},
+    task::AbortHandle,
+};
 
 use super::{
-    completion::{Completed, Completion, CompletionGuard, Startable},
+    completion::{Completed, CompletionGuard, PythonResult, Startable},
     event_loop::{CompletionQueue, running_loop},
 };
 use crate::py::prelude::*;
@@ -43,7 +46,7 @@ enum State {
     Suspended {
         /// The asyncio future that the task waits for.
         waiter: Py<PyAny>,
-        completion: Arc<Completion>,
+        completion: oneshot::Receiver<PythonResult>,
         task: AbortHandle,
         owner: Option<Py<PyAny>>,
     },
@@ -88,10 +91,10 @@ impl Operation {
         logging::refresh_levels(py)?;
         let queue = CompletionQueue::of(&event_loop)?;
         let waiter = event_loop.invoke_method(intern!(py, "create_future"), ())?.unbind();
-        let completion = Arc::new(Completion::default());
+        let (outcome, completion) = oneshot::channel();
         let owner = operation.owner().map(|owner| owner.clone_ref(py));
         let work = on_behalf_of(observer::origin(py)?, operation.start(py)?);
-        let guard = CompletionGuard::new(completion.clone(), queue, waiter.clone_ref(py));
+        let guard = CompletionGuard::new(queue, waiter.clone_ref(py), outcome);
         let task = runtime.spawn(async move { guard.finish(work.await) }).abort_handle();
         // As `await` on an asyncio future does, so that the task accepts it from `__next__`.
         waiter.setattr(py, intern!(py, "_asyncio_future_blocking"), true)?;
@@ -104,9 +107,16 @@ impl Operation {
     fn step(&self, py: Python<'_>) -> PyResult<Step> {
         match self.replace(State::Closed) {
             State::Created(operation) => self.start(py, operation),
-            State::Suspended { completion, owner, .. } => {
+            State::Suspended { mut completion, owner, .. } => {
                 let _owner = owner;
-                match completion.take()?(py)? {
+                let outcome = completion.try_recv().map_err(|error| match error {
+                    TryRecvError::Closed => raise(py, Error::aborted(&"its task ended early")),
+                    TryRecvError::Empty => {
+                        let text = "await was resumed before the operation finished";
+                        PyRuntimeError::new_err(text)
+                    }
+                })?;
+                match outcome(py)? {
                     Completed::With(value) => Ok(Step::Returned(value)),
                     Completed::AtEnd => Ok(Step::AtEnd),
                     Completed::Again(operation) => self.start(py, operation),
@@ -164,7 +174,7 @@ impl Operation {
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         if let State::Suspended { waiter, completion, task, .. } = self.replace(State::Closed) {
-            completion.close();
+            drop(completion);
             task.abort();
             waiter.bind(py).invoke_method(intern!(py, "cancel"), ())?;
         }
@@ -229,7 +239,7 @@ impl Drop for Operation {
         match std::mem::replace(state, State::Closed) {
             State::Created(operation) => warn_never_awaited(&operation.name()),
             State::Suspended { completion, task, .. } => {
-                completion.close();
+                drop(completion);
                 task.abort();
             }
             State::Closed => {}

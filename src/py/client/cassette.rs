@@ -85,7 +85,7 @@ impl Replay {
     #[pyo3(signature = (path))]
     fn new(py: Python<'_>, #[pyo3(from_py_with = user_path)] path: PathBuf) -> PyResult<Self> {
         let replay = CoreReplay::open(&path).or_raise(py)?;
-        let base_url = replay.base_url().map(str::to_owned);
+        let base_url = replay.base_url.clone();
         Ok(Replay { cassette: Arc::new(Cassette::Replay(replay)), path, base_url })
     }
 

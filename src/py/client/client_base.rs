@@ -54,7 +54,7 @@ pub struct ClientBase {
 
 impl ClientBase {
     fn core(&self, py: Python<'_>) -> PyResult<Core> {
-        self.core.transport().check_open().or_raise(py)?;
+        self.core.transport.check_open().or_raise(py)?;
         Ok(self.core.clone())
     }
 
@@ -65,7 +65,7 @@ impl ClientBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let base = this.get();
         let call = call.owned_by(Some(this.clone().into_any().unbind()));
-        base.mode.run_pooled(this.py(), base.core.transport(), call)
+        base.mode.run_pooled(this.py(), &base.core.transport, call)
     }
 
     /// The builders of an endpoint's records: a custom endpoint keeps its own.
@@ -122,7 +122,7 @@ impl ClientBase {
     }
 
     /// The base URL of the service.
-    getter!(base_url: &str = self.core.transport().base().as_str());
+    getter!(base_url: &str = self.core.transport.base.as_str());
 
     /// Whether it was created with this value of an argument.
     fn _has(
@@ -153,12 +153,12 @@ impl ClientBase {
     #[getter]
     fn clock_offset(&self) -> f64 {
         // A float represents milliseconds exactly.
-        self.core.transport().clock().offset_ms() as f64 / 1e3
+        self.core.transport.clock.offset_ms() as f64 / 1e3
     }
 
     /// Closes the idle connections and refuses later calls.
     fn _close(&self) {
-        self.core.transport().close();
+        self.core.transport.close();
     }
 
     /// Calls these hooks besides the client's own, in place of those that were set so before.
@@ -293,8 +293,8 @@ impl ClientBase {
         let (method, path) = (text("method", method)?, text("path", path)?);
         let (rows, resume) = (text("rows", rows)?, optional_text("resume", resume)?);
         let plan = plan(py, &method, &path, query, body, HeaderMap::new())?;
-        if plan.method() != Method::GET && plan.method() != Method::POST {
-            let shown = plan.method().to_string();
+        if plan.method != Method::GET && plan.method != Method::POST {
+            let shown = plan.method.to_string();
             return Err(raise(py, Error::argument("method", &shown, "GET or POST")));
         }
         let paging = paging_argument(paging)?;

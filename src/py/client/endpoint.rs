@@ -141,21 +141,15 @@ impl Endpoint {
         if self.declaration.record.is_empty() {
             return Ok(None);
         }
-        let kinds = PyDict::new(py);
-        for field in &self.declaration.record {
-            kinds.set_item(field.name.as_ref(), field.declared_kind())?;
-        }
-        Ok(Some(kinds.into_any()))
+        let fields = self.declaration.record.iter();
+        let kinds = fields.map(|field| (field.name.as_ref(), field.declared_kind()));
+        Ok(Some(kinds.into_py_dict(py)?.into_any()))
     }
 
     /// The declared kinds of arguments.
     #[getter]
     fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let kinds = PyDict::new(py);
-        for (name, kind) in &self.declaration.arguments {
-            kinds.set_item(name, kind)?;
-        }
-        Ok(kinds)
+        self.declaration.arguments.iter().into_py_dict(py)
     }
 
     /// The description that was passed.

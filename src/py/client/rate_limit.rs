@@ -95,10 +95,10 @@ impl RateLimit {
     }
 
     /// Requests per second.
-    getter!(rate: f64 = self.limit.allowance().rate);
+    getter!(rate: f64 = self.limit.allowance.rate);
 
     /// How many requests may be sent at once after a pause.
-    getter!(burst: u32 = self.limit.allowance().burst);
+    getter!(burst: u32 = self.limit.allowance.burst);
 
     /// The name by which processes share it; None: those clients that are given it.
     getter!(name: Option<&str> = self.limit.name());
@@ -112,7 +112,7 @@ impl RateLimit {
     getter!(free: Option<f64> = self.limit.usage().map(|usage| usage.free));
 
     fn __repr__(&self) -> String {
-        let Allowance { rate, burst } = self.limit.allowance();
+        let Allowance { rate, burst } = self.limit.allowance;
         let burst = if burst == 1 { String::new() } else { format!(", burst={burst}") };
         let name = self.limit.name().map(|name| format!(", name={name:?}")).unwrap_or_default();
         // Its URL may have a password.
@@ -126,7 +126,7 @@ impl RateLimit {
             std::ptr::eq(self, other)
                 || (self.limit.name().is_some()
                     && self.limit.name() == other.limit.name()
-                    && self.limit.allowance() == other.limit.allowance()
+                    && self.limit.allowance == other.limit.allowance
                     && self.url() == other.url())
         })
     }
@@ -134,7 +134,7 @@ impl RateLimit {
     fn __hash__(&self) -> PyResult<u64> {
         use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
         let hasher = BuildHasherDefault::<DefaultHasher>::default();
-        Ok(hasher.hash_one((self.limit.name(), self.limit.allowance().rate.to_bits(), self.url())))
+        Ok(hasher.hash_one((self.limit.name(), self.limit.allowance.rate.to_bits(), self.url())))
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((f64,), Bound<'py, PyDict>)> {
@@ -142,10 +142,10 @@ impl RateLimit {
             return Err(cannot_pickle_secret(py, "a RateLimit whose database URL has a password"));
         }
         let named = PyDict::new(py);
-        named.set_item("burst", self.limit.allowance().burst)?;
+        named.set_item("burst", self.limit.allowance.burst)?;
         named.set_item("name", self.limit.name())?;
         named.set_item("database", self.url())?;
-        Ok(((self.limit.allowance().rate,), named))
+        Ok(((self.limit.allowance.rate,), named))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -179,7 +179,7 @@ pub fn description(rate: Option<&ClientRate>) -> Option<String> {
     Some(match rate? {
         ClientRate::Own(rate) => format!("{rate} requests per second of this client"),
         ClientRate::Shared(limit) => {
-            let Allowance { rate, burst } = limit.allowance();
+            let Allowance { rate, burst } = limit.allowance;
             let (who, name) = (limit.users(), limit.name());
             let name = name.map_or(String::new(), |name| format!(" (name '{name}')"));
             let burst = if burst == 1 { String::new() } else { format!(", up to {burst} at once") };

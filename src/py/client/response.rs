@@ -22,18 +22,14 @@ impl Response {
     /// joined by commas.
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let headers = PyDict::new(py);
-        for name in self.0.headers().keys() {
-            let values: Vec<_> = self
-                .0
-                .headers()
-                .get_all(name)
-                .iter()
-                .map(|value| String::from_utf8_lossy(value.as_bytes()))
-                .collect();
-            headers.set_item(name.as_str(), values.join(", "))?;
-        }
-        in_any_case(headers)
+        let headers = self.0.headers();
+        let joined = headers.keys().map(|name| {
+            let values = headers.get_all(name).iter();
+            let values: Vec<_> =
+                values.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+            (name.as_str(), values.join(", "))
+        });
+        in_any_case(joined.into_py_dict(py)?)
     }
 
     /// The body as bytes, decompressed.
@@ -95,11 +91,7 @@ impl Explanation {
     /// The headers that authorize and describe the request; tokens are redacted.
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let headers = PyDict::new(py);
-        for (name, value) in self.0.headers.iter().chain(&self.0.authorization) {
-            headers.set_item(name, value)?;
-        }
-        in_any_case(headers)
+        in_any_case(self.0.headers.iter().chain(&self.0.authorization).into_py_dict(py)?)
     }
 
     /// Which rate limit applies to the request, and how much of it is free now; None without a limit.

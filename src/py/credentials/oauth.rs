@@ -84,7 +84,7 @@ impl OAuth {
     }
 
     /// The id that the service assigned to this client when it was registered.
-    getter!(client_id: &str = self.core.client_id());
+    getter!(client_id: &str = &self.core.client_id);
 
     /// The application's user that the tokens belong to; None for a personal login.
     getter!(user: Option<&str> = self.core.user());
@@ -119,7 +119,7 @@ impl OAuth {
     }
 
     fn __repr__(&self) -> String {
-        let mut shown = format!("OAuth('{}'", self.core.client_id().escape_debug());
+        let mut shown = format!("OAuth('{}'", self.core.client_id.escape_debug());
         if let Some(origin) = self.core.origin() {
             shown.push_str(&format!(", '{origin}'"));
         }
@@ -135,9 +135,9 @@ impl OAuth {
             return Err(cannot_pickle_secret(py, "an OAuth with a client_secret"));
         }
         let named = PyDict::new(py);
-        named.set_item("store", self.store.object())?;
+        named.set_item("store", &self.store.object)?;
         named.set_item("base_url", self.base_url())?;
         named.set_item("user", self.user())?;
-        Ok(((self.core.client_id().to_owned(),), named))
+        Ok(((self.core.client_id.clone(),), named))
     }
 }

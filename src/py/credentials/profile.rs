@@ -6,7 +6,7 @@ use pyo3::exceptions::PyKeyError;
 
 use crate::py::prelude::*;
 use crate::{
-    http::{BaseUrl, EnvironmentProxy},
+    http::{self, BaseUrl},
     profile::{self, ChangeError, Profile, ProfileAuth},
     py::{
         arguments::caller_arguments::text,
@@ -128,7 +128,7 @@ pub fn environment_proxy(
     base_url: &str,
 ) -> PyResult<Option<(&'static str, String)>> {
     let base = BaseUrl::parse(base_url).or_raise(py)?;
-    Ok(EnvironmentProxy::of(&base).map(|named| (named.variable, named.address)))
+    Ok(http::environment_proxy(&base))
 }
 
 /// A profile as a dict.

@@ -9,7 +9,7 @@ use crate::{auth::SharedStore, py::interpreter::weak_ref::StrongRef};
 
 /// The Python object of a store, kept by the Python classes that use the store.
 pub struct StoreObject {
-    object: Py<PyAny>,
+    pub object: Py<PyAny>,
     /// The object to which the core has a weak reference, if it is the caller's own.
     strong: Option<Py<StrongRef>>,
 }
@@ -37,11 +37,6 @@ impl StoreObject {
         }
         let (store, strong) = PythonStore::of_object(store)?;
         Ok((store, StoreObject { object, strong: Some(strong) }))
-    }
-
-    /// The object to show and to pickle.
-    pub fn object(&self) -> &Py<PyAny> {
-        &self.object
     }
 
     pub fn clone_ref(&self, py: Python<'_>) -> Self {

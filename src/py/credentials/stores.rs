@@ -112,7 +112,7 @@ pub struct KeyringStore;
 impl KeyringStore {
     #[new]
     pub fn new() -> PyClassInitializer<Self> {
-        TokenStoreBase::new(Keychain::default(), true).add_subclass(KeyringStore)
+        TokenStoreBase::new(Keychain, true).add_subclass(KeyringStore)
     }
 
     fn __repr__(&self) -> &'static str {

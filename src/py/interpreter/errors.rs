@@ -1,6 +1,10 @@
 //! The conversion of the core's errors to the exceptions of `boardlot.errors`.
 
-use pyo3::{exceptions::PyException, prelude::*, types::PyDict};
+use pyo3::{
+    exceptions::PyException,
+    prelude::*,
+    types::{IntoPyDict, PyDict},
+};
 
 use super::callback::{Invoke, import};
 use crate::{
@@ -105,10 +109,7 @@ pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyA
 
 /// Sets the content of the response as attributes of the exception.
 fn set_response_attributes(attributes: &Bound<'_, PyDict>, failure: &ApiFailure) -> PyResult<()> {
-    let headers = PyDict::new(attributes.py());
-    for (name, value) in &failure.headers {
-        headers.set_item(name, value)?;
-    }
+    let headers = failure.headers.iter().into_py_dict(attributes.py())?;
     attributes.set_item("http_status", failure.http_status)?;
     attributes.set_item("code", failure.code)?;
     attributes.set_item("error_code", &failure.error_code)?;

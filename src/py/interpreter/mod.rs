@@ -10,7 +10,6 @@ pub mod errors;
 pub mod files;
 pub mod fork_safe_cell;
 pub mod forks;
-pub mod notifier;
 pub mod signals;
 pub mod texts;
 pub mod thread_end;

@@ -88,7 +88,7 @@ impl LoginFlow {
     }
 
     fn __repr__(&self) -> String {
-        format!("<LoginFlow, port {}>", self.flow.port())
+        format!("<LoginFlow, port {}>", self.flow.port)
     }
 }
 

@@ -17,7 +17,7 @@ pub struct Prompt {
 impl Prompt {
     pub fn show(py: Python<'_>, flow: Arc<Flow>) -> PyResult<Self> {
         let stdin = terminal(py)?;
-        let (url, port) = (flow.url(), flow.port());
+        let (url, port) = (flow.url(), flow.port);
         let address = format!(
             "the address that the browser then cannot open (it begins with \
              http://127.0.0.1:{port}/callback?)"

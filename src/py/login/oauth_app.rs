@@ -130,7 +130,7 @@ impl OAuthAppBase {
         }
         let named = PyDict::new(py);
         named.set_item("redirect_uri", self.app.redirect_uri())?;
-        named.set_item("store", self.store.object())?;
+        named.set_item("store", &self.store.object)?;
         named.set_item("timeout", timeout)?;
         named.set_item("proxy", proxy)?;
         named.set_item("ca_file", ca_file)?;
@@ -151,10 +151,8 @@ fn new_base<'py>(
 ) -> PyResult<OAuthAppBase> {
     let base = BaseUrl::parse(base_url).or_raise(py)?;
     let (shared, store) = StoreObject::from_argument(py, store)?;
-    let client_secret = match client_secret {
-        Some(secret) => kept("client_secret", secret)?,
-        None => None,
-    };
+    let client_secret =
+        client_secret.map(|value| secret_text("client_secret", value)).transpose()?;
     let transport = transport_options(py, Some(timeout), proxy.clone(), ca_file.clone())?;
     let app = py.detach(|| {
         let transport = Transport::new(base, transport)?;

@@ -73,7 +73,7 @@ pub fn stream_capsule<'py>(
 }
 
 fn columns_of(state: &PagerState, view: &RowView, slice: Option<&PageSlice>) -> Result<Columns> {
-    let fields = state.call().plan.fields.iter();
+    let fields = state.pages.call.plan.fields.iter();
     let options = ColumnOptions::default();
     let mut columns = Columns::new(fields, None, view.selection(), options);
     slice.map_or(Ok(()), |slice| columns.push_slice(slice))?;

@@ -143,7 +143,7 @@ impl PagerBase {
             CallMode::Async => None,
         };
         let count = Arc::new(AtomicU64::new(0));
-        let label = self.state.call().plan.request.label();
+        let label = &self.state.pages.call.plan.request.label;
         let total = progress.then(|| self.state.expected_rows(py, limits)).transpose()?;
         let counted = count.clone();
         self.state.delivery(py)?;
@@ -200,7 +200,7 @@ impl PagerBase {
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let frame = FrameTarget::prepare(py, library, decimals, invalid)?;
-        let fields = self.state.call().plan.fields.clone();
+        let fields = self.state.pages.call.plan.fields.clone();
         let view = self.view.clone();
         let sink = move || {
             let (fields, view) = (fields.clone(), view.clone());
@@ -278,7 +278,7 @@ impl PagerBase {
         undeclared: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = names.py();
-        let view = self.view.select(self.state.call(), names, undeclared)?;
+        let view = self.view.select(&self.state.pages.call, names, undeclared)?;
         let owner = self.owner.as_ref().map(|owner| owner.clone_ref(py));
         Self::of_view(self.state.clone(), self.mode, view, owner).into_pager(py)
     }
@@ -287,7 +287,7 @@ impl PagerBase {
     /// `Records.as_type`, also for the errors. It shares the position with this pager.
     #[pyo3(name = "as_type")]
     fn iterate_as_type<'py>(&self, cls: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let kind = ItemKind::Row(self.view.as_type(self.state.call(), cls)?);
+        let kind = ItemKind::Row(self.view.as_type(&self.state.pages.call, cls)?);
         iterate(cls.py(), self.mode, &self.state, kind, self.owner.as_ref())
     }
 
@@ -311,7 +311,7 @@ impl PagerBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let items = caller_arguments::limit(py, "max_items", max_items)?;
         let limits = Limits { items, pages: caller_arguments::limit(py, "max_pages", max_pages)? };
-        let fields = self.state.call().plan.fields.clone();
+        let fields = self.state.pages.call.plan.fields.clone();
         let selection = self.view.selection().cloned();
         let rows = |slices: Vec<Vec<PageSlice>>| async move {
             Ok(Rows::new(slices.concat(), fields).restricted_to(selection))
@@ -395,7 +395,7 @@ impl PagerBase {
         let range = state.delivery(this.py())?.range().map_or(String::new(), |(start, end)| {
             format!(" from {} to {}", time_text(start), time_text(end))
         });
-        Ok(format!("<{name} of {}{range}>", state.call().plan.request.label()))
+        Ok(format!("<{name} of {}{range}>", &state.pages.call.plan.request.label))
     }
 }
 

@@ -16,7 +16,7 @@ use crate::py::prelude::*;
 use crate::{
     decode::{PageSlice, Rows},
     os::process,
-    pages::{Claim, Delivery, Fetcher, Limits, PagedCall, Pages, Unit},
+    pages::{Claim, Delivery, Fetcher, Limits, Pages, Unit},
     py::{
         calls::{
             blocking::block,
@@ -59,14 +59,9 @@ impl PagerState {
         Arc::new(PagerState { pages, process: process::id() })
     }
 
-    /// The call that is iterated over.
-    pub fn call(&self) -> &Arc<PagedCall> {
-        self.pages.call()
-    }
-
     /// The state of what the caller has received. Never waits for a request.
     pub fn delivery(&self, py: Python<'_>) -> PyResult<&Arc<Delivery<Py<PyAny>>>> {
-        let delivery = self.pages.delivery();
+        let delivery = &self.pages.delivery;
         if self.process != process::id() && delivery.is_stuck_after_fork() {
             return Err(forked(py));
         }
@@ -162,7 +157,7 @@ impl PagerState {
     /// The caller knows by `None` that the list has ended.
     fn or_end<T>(&self, next: PyResult<Option<T>>) -> PyResult<Option<T>> {
         if let Ok(None) = next {
-            self.pages.delivery().receive_end();
+            self.pages.delivery.receive_end();
         }
         next
     }
@@ -181,7 +176,7 @@ impl PagerState {
 
     /// Reports the rows that are converted and not received, as their only holder.
     pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        self.pages.delivery().look_at_ready(|rows| rows.iter().try_for_each(|row| visit.call(row)))
+        self.pages.delivery.look_at_ready(|rows| rows.iter().try_for_each(|row| visit.call(row)))
     }
 
     /// Locks the fetcher, in the order in which this is called.
@@ -275,7 +270,7 @@ impl PagerState {
         slice: PageSlice,
     ) -> PyResult<Py<PyAny>> {
         view.check_names(py, &slice.page)?;
-        let rows = Rows::new(vec![slice], self.call().plan.fields.clone());
+        let rows = Rows::new(vec![slice], self.pages.call.plan.fields.clone());
         let rows = rows.restricted_to(view.selection().cloned());
         match kind {
             ItemKind::Batch(_, frame) => frame.batch(py, &rows),
@@ -367,7 +362,7 @@ impl Startable for NextItem {
         let (state, unit) = (self.state.clone(), self.kind.unit());
         let finish = move |py: Python<'_>, claim: Option<Claim<Py<PyAny>>>| {
             if claim.is_none() {
-                self.state.pages.delivery().receive_end();
+                self.state.pages.delivery.receive_end();
                 return Ok(Completed::AtEnd);
             }
             // None if another caller received it.
@@ -388,7 +383,7 @@ impl Startable for NextItem {
             Unit::Row => "row",
             Unit::Page => "page",
         };
-        format!("the next {item} of {}", self.state.call().plan.request.label())
+        format!("the next {item} of {}", &self.state.pages.call.plan.request.label)
     }
 
     fn owner(&self) -> Option<&Py<PyAny>> {

@@ -100,11 +100,7 @@ impl Sandbox {
     /// The account ids by kind: `"crypto"`, `"sim"`, `"trade"`.
     #[getter]
     fn accounts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let accounts = PyDict::new(py);
-        for (kind, ids) in self.0.accounts() {
-            accounts.set_item(kind, ids)?;
-        }
-        Ok(accounts)
+        sandbox::ACCOUNTS.into_py_dict(py)
     }
 
     /// The last 10,000 requests, oldest first.
@@ -405,17 +401,8 @@ impl Faults {
     }
 
     fn __repr__(&self) -> String {
-        let Self(faults) = self;
-        format!(
-            "Faults(latency={:?}, error_rate={:?}, drop_rate={:?}, truncate_rate={:?}, \
-             throttle_rate={:?}, html_rate={:?}, seed={})",
-            faults.latency,
-            faults.error_rate,
-            faults.drop_rate,
-            faults.truncate_rate,
-            faults.throttle_rate,
-            faults.html_rate,
-            faults.seed
-        )
+        // As Rust shows it, with the signs of Python.
+        let shown = format!("{:?}", self.0);
+        shown.replace(" { ", "(").replace(": ", "=").replace(" }", ")")
     }
 }

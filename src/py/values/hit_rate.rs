@@ -3,7 +3,7 @@
 /// Tells if an attempt that was made many times has succeeded often enough to continue with it.
 #[derive(Default)]
 pub struct HitRate {
-    attempts: u32,
+    pub attempts: u32,
     successes: u32,
 }
 
@@ -23,9 +23,5 @@ impl HitRate {
         }
         self.attempts += 1;
         self.successes += u32::from(is_success);
-    }
-
-    pub fn attempts(&self) -> u32 {
-        self.attempts
     }
 }

@@ -57,7 +57,7 @@ impl ValueCache {
     #[inline(never)]
     fn insert(&mut self, hash: u64, text: &str, object: Py<PyAny>) {
         let entries =
-            if self.lookups.attempts() < Self::GROWTH { Self::FEW_ENTRIES } else { Self::ENTRIES };
+            if self.lookups.attempts < Self::GROWTH { Self::FEW_ENTRIES } else { Self::ENTRIES };
         if self.entries.len() < entries {
             self.entries.clear();
             self.entries.resize_with(entries, Entry::default);

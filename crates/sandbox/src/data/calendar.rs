@@ -18,11 +18,6 @@ pub fn date_of(micros: i64) -> Date {
     instant.to_zoned(TimeZone::UTC).date()
 }
 
-/// The microsecond at which a day begins.
-pub fn midnight(date: Date) -> i64 {
-    date.to_zoned(TimeZone::UTC).map_or(0, |start| start.timestamp().as_microsecond())
-}
-
 /// The weekday that is this many weekdays after or, if the number is negative, before a day. On a weekend
 /// the counting starts from the next weekday in that direction.
 pub fn weekday(day: i64, count: i64, is_back: bool) -> i64 {

@@ -9,7 +9,7 @@ mod templates;
 use std::sync::{Arc, LazyLock};
 
 use boardlot_service::{
-    api::{ENDPOINTS, EndpointRef},
+    api::{ENDPOINTS, EndpointRef, midnight},
     endpoint_file,
 };
 use jiff::civil::Date;
@@ -22,7 +22,7 @@ use crate::{
         envelope::{HandlerResult, Rejection},
     },
 };
-use calendar::{midnight, trading_days};
+use calendar::trading_days;
 use rows::{CustomRows, Lists, Row};
 use securities::{Words, security};
 use templates::{Basis, expand};

@@ -7,7 +7,7 @@ use std::{
 };
 
 use boardlot_service::{
-    api::{EndpointRef, ResponseShape},
+    api::{EndpointRef, ResponseShape, midnight},
     error::{CLOCK_OFFSET_CODE, THROTTLED_CODE},
 };
 use bytes::Bytes;
@@ -31,7 +31,7 @@ use crate::{
         scopes::{PERMISSION_DENIED, Scopes},
         verify::Credentials,
     },
-    data::{Data, calendar::midnight, endpoints, rows::CustomRows},
+    data::{Data, endpoints, rows::CustomRows},
     faults::{Fault, FaultSampler},
     lock,
     wire::{

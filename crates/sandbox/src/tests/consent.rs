@@ -42,7 +42,7 @@ fn the_page_shows_that_it_is_a_sandbox_and_what_is_asked_for() {
     for scope in ["quote:read", "quote:write", "trade:read", "trade:write", "accid:*"] {
         assert!(page.contains(&format!("value=\"{scope}\" checked")), "{scope}");
     }
-    for account in rig.sandbox.accounts().into_iter().flat_map(|(_, ids)| ids) {
+    for account in crate::ACCOUNTS.into_iter().flat_map(|(_, ids)| ids) {
         assert!(page.contains(&format!("value=\"accid:{account}\">")), "{account}");
     }
 }

@@ -167,10 +167,9 @@ impl Method {
 pub struct Example {
     /// The required arguments, in their order.
     pub arguments: &'static [ExampleArgument],
-    /// A Python expression; `{}` stands for the call.
+    /// A Python expression; `{}` stands for the call. That of an asynchronous pager is derived from
+    /// `next({})` or `{}.all(...)`.
     pub expression: &'static str,
-    /// The same for an asynchronous pager, which is not awaited itself.
-    pub async_expression: Option<&'static str>,
     /// The value of the expression.
     pub result: &'static str,
 }

@@ -62,7 +62,6 @@ pub static IPO_LIST: Endpoint = Endpoint {
     example: Some(Example {
         arguments: &[ExampleArgument::Text("us")],
         expression: "{}[0][\"stock_status\"] in list(bl.UsIpoStatus)",
-        async_expression: None,
         result: "True",
     }),
     command: Some(Command {

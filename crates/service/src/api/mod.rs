@@ -22,7 +22,7 @@ mod user_defined;
 mod values;
 
 pub use endpoint::{Command, Endpoint, EndpointRef, Example, ExampleArgument, Method};
-pub use instant::{MICROS_PER_DAY, micros_of_text, time_text};
+pub use instant::{MICROS_PER_DAY, micros_of_text, midnight, time_text};
 pub use oauth::{ACCESS_TOKEN, AUTHORIZE, CLIENT_RECORD, OAUTH_ENDPOINTS, REGISTER, SCOPES, TOKEN};
 pub use paging::{
     CursorLocation, CursorPaging, DateRange, FirstPage, NEXT_KEY, NextEnd, PAGE_FLAG, Paging,

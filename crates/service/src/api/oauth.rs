@@ -72,8 +72,6 @@ pub static AUTHORIZE: Endpoint = Endpoint {
         Parameter::query("state", ParameterKind::FreeText, "Random, returned unchanged.")
             .required(),
     ]),
-    envelope: Envelope::Undocumented,
-    response: ResponseShape::Page,
     ..Endpoint::BASE
 };
 

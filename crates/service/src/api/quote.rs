@@ -21,12 +21,7 @@ pub static SERVER_TIME: Endpoint = Endpoint {
             seconds by default; the client then reads this clock and signs again.",
     envelope: Envelope::Field("server_time_ms"),
     response: ResponseShape::ServerTime("server_time_ms"),
-    example: Some(Example {
-        arguments: &[],
-        expression: "str({}.tzinfo)",
-        async_expression: None,
-        result: "'UTC'",
-    }),
+    example: Some(Example { arguments: &[], expression: "str({}.tzinfo)", result: "'UTC'" }),
     command: Some(Command {
         name: "time",
         examples: &["boardlot --base-url https://api.example.com time"],
@@ -56,7 +51,6 @@ pub static TRADING_DAYS: Endpoint = Endpoint {
             ExampleArgument::Text("2026-01-05"),
         ],
         expression: "[day[\"time\"] for day in {}]",
-        async_expression: None,
         result: "['2026-01-02', '2026-01-05']",
     }),
     command: Some(Command {
@@ -112,7 +106,6 @@ pub static REFERENCE_FUTURES: Endpoint = Endpoint {
     example: Some(Example {
         arguments: &[ExampleArgument::Text("HK.HSImain")],
         expression: "{}[0][\"stock_type\"]",
-        async_expression: None,
         result: "'FUTURE'",
     }),
     command: Some(Command {
@@ -181,7 +174,6 @@ pub static DIVIDENDS: Endpoint = Endpoint {
     example: Some(Example {
         arguments: &[ExampleArgument::Text("HK.00700")],
         expression: "{}[0][\"currency\"]",
-        async_expression: None,
         result: "'HKD'",
     }),
     command: Some(Command {
@@ -248,7 +240,6 @@ pub static PLATE_STOCKS: Endpoint = Endpoint {
     example: Some(Example {
         arguments: &[ExampleArgument::Text("HK.BK1001")],
         expression: "next({})[\"code\"].startswith(\"HK.\")",
-        async_expression: Some("(await anext({}))[\"code\"].startswith(\"HK.\")"),
         result: "True",
     }),
     command: Some(Command {

@@ -33,7 +33,6 @@ pub static CRYPTO_ORDERS: Endpoint = Endpoint {
     example: Some(Example {
         arguments: &[ExampleArgument::Account("crypto")],
         expression: "next({})[\"ord_status\"] in list(bl.CryptoOrderStatus)",
-        async_expression: Some("(await anext({}))[\"ord_status\"] in list(bl.CryptoOrderStatus)"),
         result: "True",
     }),
     command: Some(Command {
@@ -90,7 +89,6 @@ pub static SIM_ORDERS: Endpoint = Endpoint {
     example: Some(Example {
         arguments: &[ExampleArgument::Account("sim")],
         expression: "{}[0][\"side\"] in list(bl.SimSide)",
-        async_expression: None,
         result: "True",
     }),
     command: Some(Command {
@@ -145,7 +143,6 @@ pub static SIM_POSITIONS: Endpoint = Endpoint {
     example: Some(Example {
         arguments: &[ExampleArgument::Account("sim")],
         expression: "{}[0][\"pstn_type\"] in list(bl.PositionType)",
-        async_expression: None,
         result: "True",
     }),
     command: Some(Command {
@@ -224,7 +221,6 @@ pub static FILLS_HISTORY: Endpoint = Endpoint {
     example: Some(Example {
         arguments: &[ExampleArgument::Account("trade"), ExampleArgument::Text("HK")],
         expression: "len({}.all(max_items=75))",
-        async_expression: Some("len(await {}.all(max_items=75))"),
         result: "75",
     }),
     command: Some(Command {

@@ -18,11 +18,6 @@ impl Unredacted {
         self.0.exception_class()
     }
 
-    /// Returns true if there was no response in time.
-    pub fn is_timeout(&self) -> bool {
-        matches!(*self.0.kind, ErrorKind::Timeout(_))
-    }
-
     /// Its text without these secrets, and without the endpoint.
     pub fn shown(&self, redactor: &Redactor) -> Shown {
         redactor.show(&self.0.clone().redacted(redactor).kind)
