@@ -64,7 +64,7 @@ OF_RESPONSES = {
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'dividends'?`, or nothing."""
-    return _core._did_you_mean(name, list(known))
+    return _core._did_you_mean(name, list(known))[0]
 
 
 def missing_attribute(instance: object, name: str) -> AttributeError:

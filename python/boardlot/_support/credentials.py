@@ -182,8 +182,20 @@ def profile_auth(entry: Mapping[str, Any], base_url: str | None = None) -> ApiKe
         password = passphrase_of(entry, file, "password")() if _is_encrypted(file) else None
         return bl.ApiKey(entry["key_id"], file, password=password)
     if entry["kind"] == "oauth":
-        return bl.OAuth(entry["client_id"], store=profile_store(entry), base_url=base_url)
+        return profile_login(entry, entry["client_id"], profile_store(entry), base_url)
     return None
+
+
+def profile_login(
+    entry: Mapping[str, Any], client_id: str, store: Any, base_url: str | None
+) -> OAuth:
+    """A login, whose errors name the profile if it is that of one."""
+    import boardlot as bl
+
+    login = bl.OAuth(client_id, store=store, base_url=base_url)
+    if "name" in entry:
+        login._set_profile(entry["name"])
+    return login
 
 
 def application_of(entry: Mapping[str, Any]) -> str | None:

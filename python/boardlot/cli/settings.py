@@ -20,6 +20,7 @@ from boardlot._support.credentials import (
     check_address,
     passphrase_of,
     profile_auth,
+    profile_login,
     profile_store,
 )
 from boardlot.cli.files import check_writable
@@ -63,6 +64,7 @@ class Login(NamedTuple):
     oauth: Any
     store: Any
     store_name: str
+    of_profile: bool
 
     def check_exists(self) -> None:
         """Reject a login that the store does not contain.
@@ -75,12 +77,13 @@ class Login(NamedTuple):
 
         try:
             _ = self.oauth.scopes
-        except boardlot.LoginRequired:
+        except boardlot.LoginRequired as error:
             known = last_client_id(self.store, self.oauth.base_url)
+            hint = f"The last login there is {known}." if known else hints.WRONG_LOGIN
             raise boardlot.LoginRequired(
                 f"no such login: {self.store_name} contains no login of {self.oauth.client_id} at "
                 f"{self.oauth.base_url}",
-                hint=f"The last login there is {known}." if known else hints.WRONG_LOGIN,
+                hint=error.hint if self.of_profile else hint,
             ) from None
 
 
@@ -258,8 +261,8 @@ class Settings:
                 f"no such login: {store_name} contains no login at {self.service}",
                 hint=hints.NO_LOGIN_IN_STORE,
             )
-        oauth = boardlot.OAuth(client_id, store=store, base_url=self.service)
-        return Login(oauth, store, store_name)
+        oauth = profile_login(login, client_id, store, self.service)
+        return Login(oauth, store, store_name, of_profile)
 
     def client_options(self, identified: bool = True) -> dict[str, Any]:
         """The arguments of a client of the selected service and credentials, or without any."""

@@ -83,7 +83,7 @@ def examine(
         ok clock
         skipped credentials
     """
-    named = {} if profile is None else {**_core._profile(profile), "name": profile}
+    named = {} if profile is None else _core._profile(profile)
     address = base_url or named.get("base_url")
     if address is None:
         raise ConfigError(

@@ -60,7 +60,6 @@ class _Identity:
     ) -> None:
         self._make, self._profile = make, profile
         self.network = network
-        self.profile: str | None = profile.get("name")
         self.refusal: ConfigError | None = None
         self.auth: Any = None
         self.client: Client | None = None
@@ -123,22 +122,21 @@ def _check_accepted(identity: _Identity, what: str) -> str:
     except ClockSkewError:
         raise
     except AuthenticationError as rejection:
-        hint = _hint_for(identity.auth, rejection.message, identity.profile)
-        raise Failed(str(rejection), hint) from None
+        raise Failed(str(rejection), _hint_for(identity.auth, rejection)) from None
     offset = client.clock_offset
     corrected = f", after the client corrected the time by {offset:+.3f} s" if offset else ""
     return f"the service accepts {what}{corrected}"
 
 
-def _hint_for(auth: Any, message: str, profile: str | None) -> str:
+def _hint_for(auth: Any, rejection: AuthenticationError) -> str:
     """Advice on rejected credentials, as far as the service's message says why."""
     import boardlot
 
     if isinstance(auth, boardlot.BearerToken):
         return hints.BEARER_REJECTED
     if isinstance(auth, boardlot.OAuth):
-        return hints.login_again(profile) if profile else hints.LOGIN_REJECTED
-    message = message.lower()
+        return rejection.hint
+    message = rejection.message.lower()
     if "signature" in message:
         return hints.OTHER_KEY
     return hints.UNKNOWN_KEY if "key" in message else f"{hints.UNKNOWN_KEY} {hints.OTHER_KEY}"
@@ -149,10 +147,10 @@ def _login_findings(identity: _Identity) -> Iterator[Finding]:
     if identity.client is None:
         yield run_step("login", lambda: _check_accepted(identity, "the login"))
         return
-    yield (finding := run_step("login", lambda: _check_stored(login), identity.profile))
+    yield (finding := run_step("login", lambda: _check_stored(login)))
     if finding.state == "failed":
         return
-    yield (finding := run_step("token", lambda: _check_token(identity, login), identity.profile))
+    yield (finding := run_step("token", lambda: _check_token(identity, login)))
     if finding.state == "failed":
         yield Finding("scopes", "skipped", "not tried: token failed")
         return

@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 import click
 
-from boardlot._support import hints
 from boardlot._support.cell_format import escaped
 from boardlot._support.clients import did_you_mean
 from boardlot.archive import Archive, Finding
@@ -166,7 +165,7 @@ def update(
                 continue
             counts = {name: value for name, value in row.items() if name != "error"}
             write(settings, "info", f"updated {row['list']} {row['key']}", "", **counts)
-    advice = [hints.of_error(error, settings.profile_name) for error in report.errors.values()]
+    advice = [error.hint for error in report.errors.values()]
     for reason, hint in zip(report._reasons(), advice, strict=True):
         write(settings, "error", reason, f"boardlot: {escaped(reason)}", hint=hint)
     if settings.log_format == "text":
