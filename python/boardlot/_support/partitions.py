@@ -14,19 +14,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-from boardlot import AsyncClient, Client, Endpoint, RateLimit
+from boardlot import AsyncClient, Client, Endpoint, RateLimit, Records
 from boardlot._core import _plain_number, _stored_records, _time_range
 from boardlot._endpoints import ENDPOINTS
 from boardlot._support.per_process import PerProcess
 from boardlot.errors import ConfigError
 
-if TYPE_CHECKING:
-    from boardlot import Client, Records
-
 Key = str | int
 K = TypeVar("K")
+Decimals = Literal["float64", "decimal", "string"]
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 METHODS = {endpoint.method: endpoint for endpoint in ENDPOINTS}
 

@@ -6,11 +6,12 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from boardlot import _core
+from boardlot import Endpoint, Records, _core
 from boardlot._support.calls import explained
+from boardlot._support.clients import Time
 from boardlot.archive import observations
 from boardlot.archive.check import Finding, check
 from boardlot.archive.database import Database
@@ -22,10 +23,7 @@ from boardlot.archive.times import micros, time_of
 from boardlot.errors import ConfigError
 
 if TYPE_CHECKING:
-    from boardlot import Endpoint, Records
     from boardlot._records import Fill
-
-    Time = str | int | date | datetime
 
 # After this long without a complete read, `check` reports a list.
 UNREAD = timedelta(days=7)

@@ -14,21 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from boardlot import _core
+from boardlot import ApiKey, BearerToken, OAuth, RateLimit, _core
 from boardlot._support import hints
 from boardlot.doctor import identity
 from boardlot.doctor.findings import Finding, run_step
 from boardlot.doctor.network import Network, clock_offset
 from boardlot.errors import ConfigError
 
-if TYPE_CHECKING:
-    from boardlot import ApiKey, BearerToken, OAuth, RateLimit
-
-    Auth = ApiKey | BearerToken | OAuth
-
 __all__ = ["Finding", "clock_offset", "examine"]
+
+Auth = ApiKey | BearerToken | OAuth
 
 
 def examine(

@@ -7,17 +7,15 @@ import base64
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import boardlot as bl
 from boardlot import _core
 from boardlot._support import hints
 from boardlot._support.credentials import application_of, check_address, profile_auth
 from boardlot.doctor.findings import Failed, Finding, Skipped, run_step
+from boardlot.doctor.network import Network
 from boardlot.errors import AuthenticationError, ClockSkewError, ConfigError, PermissionDenied
-
-if TYPE_CHECKING:
-    from boardlot import ApiKey, Client, OAuth
-    from boardlot.doctor.network import Network
 
 
 def credentials_factory(auth: Any, profile: Mapping[str, Any]) -> Callable[[], Any] | None:
@@ -34,8 +32,6 @@ def findings(
 ) -> Iterator[Finding]:
     """The steps about the credentials that this function makes: those of the profile, unless it is
     empty, which are sent to its own address only."""
-    import boardlot
-
     if make is None:
         yield Finding("credentials", "skipped", "none were given", hints.NO_CREDENTIALS_TO_CHECK)
         return
@@ -43,10 +39,10 @@ def findings(
     yield (finding := run_step("credentials", identity.load))
     if finding.state == "failed":
         return
-    if isinstance(identity.auth, boardlot.ApiKey):
+    if isinstance(identity.auth, bl.ApiKey):
         yield run_step("key", lambda: _check_key(identity.auth, identity.warning))
         yield run_step("signature", lambda: _check_accepted(identity, "the key"))
-    elif isinstance(identity.auth, boardlot.OAuth):
+    elif isinstance(identity.auth, bl.OAuth):
         yield from _login_findings(identity)
     else:
         yield run_step("token", lambda: _check_accepted(identity, "the token"))
@@ -62,7 +58,7 @@ class _Identity:
         self.network = network
         self.refusal: ConfigError | None = None
         self.auth: Any = None
-        self.client: Client | None = None
+        self.client: bl.Client | None = None
         self.warning = ""
 
     def load(self) -> str:
@@ -84,16 +80,14 @@ class _Identity:
 
 
 def _describe(auth: Any) -> str:
-    import boardlot
-
-    if isinstance(auth, boardlot.ApiKey):
+    if isinstance(auth, bl.ApiKey):
         return f"the key {auth.key_id}"
-    if isinstance(auth, boardlot.OAuth):
+    if isinstance(auth, bl.OAuth):
         return f"the login of {auth.client_id}"
     return "a bearer token"
 
 
-def _check_key(key: ApiKey, warning: str) -> str:
+def _check_key(key: bl.ApiKey, warning: str) -> str:
     kind: str = key.algorithm
     if kind != "Ed25519":
         # An RSA signature is as long as the key.
@@ -130,11 +124,9 @@ def _check_accepted(identity: _Identity, what: str) -> str:
 
 def _hint_for(auth: Any, rejection: AuthenticationError) -> str:
     """Advice on rejected credentials, as far as the service's message says why."""
-    import boardlot
-
-    if isinstance(auth, boardlot.BearerToken):
+    if isinstance(auth, bl.BearerToken):
         return hints.BEARER_REJECTED
-    if isinstance(auth, boardlot.OAuth):
+    if isinstance(auth, bl.OAuth):
         return rejection.hint
     message = rejection.message.lower()
     if "signature" in message:
@@ -143,7 +135,7 @@ def _hint_for(auth: Any, rejection: AuthenticationError) -> str:
 
 
 def _login_findings(identity: _Identity) -> Iterator[Finding]:
-    login: OAuth = identity.auth
+    login: bl.OAuth = identity.auth
     if identity.client is None:
         yield run_step("login", lambda: _check_accepted(identity, "the login"))
         return
@@ -157,12 +149,12 @@ def _login_findings(identity: _Identity) -> Iterator[Finding]:
     yield run_step("scopes", lambda: _check_scopes(login.scopes))
 
 
-def _check_stored(login: OAuth) -> str:
+def _check_stored(login: bl.OAuth) -> str:
     store = login.__getnewargs_ex__()[1]["store"]
     return f"its tokens are stored in {store}; the access token {_expiry(login)}"
 
 
-def _check_token(identity: _Identity, login: OAuth) -> str:
+def _check_token(identity: _Identity, login: bl.OAuth) -> str:
     before = login.expires_at
     try:
         detail = _check_accepted(identity, "the token")
@@ -174,7 +166,7 @@ def _check_token(identity: _Identity, login: OAuth) -> str:
     return f"{detail}; it was refreshed and {_expiry(login)}"
 
 
-def _expiry(login: OAuth) -> str:
+def _expiry(login: bl.OAuth) -> str:
     expires = login.expires_at
     return f"expires {expires.isoformat(timespec='seconds')}" if expires else "has no known expiry"
 
@@ -196,7 +188,5 @@ def profile_limit(profile: Mapping[str, Any]) -> Any:
 
 def shown_limit(base_url: str, limit: Any) -> str:
     """Describes this limit of a client."""
-    import boardlot
-
-    with boardlot.Client(base_url, rate_limit=limit) as client:
+    with bl.Client(base_url, rate_limit=limit) as client:
         return client.explain("GET", "/api/v1.0/server-time").rate_limit or "none"
