@@ -15,6 +15,7 @@ from boardlot.archive.arguments import (
     EVERY_MIN,
     custom_lists,
     follower_name,
+    micros,
     open_database,
     path_of,
     seconds,
@@ -25,7 +26,6 @@ from boardlot.archive.lists import LISTS, AnyListName, Series, custom_list, list
 from boardlot.archive.reader import Reader
 from boardlot.archive.report import UpdateReport
 from boardlot.archive.running import HERE, Runner, iterate_async, run_async
-from boardlot.archive.times import micros
 from boardlot.archive.update import Update, read_through, update
 from boardlot.errors import ConfigError
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from boardlot import _core, frames
 from boardlot._support import tables
 from boardlot._support.calls import explained
-from boardlot._support.cell_format import Column
+from boardlot._support.cell_format import EPOCH, Column
 from boardlot._support.extras import needs
 from boardlot.calendar.events import EVENTS, events, in_order, local
 from boardlot.errors import BoardlotError, ConfigError
@@ -225,7 +225,6 @@ def ical(events: Iterable[tuple[Mapping[str, Any], str]], stamp: datetime | None
     return bytes(calendar.to_ical())
 
 
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 # Subclasses such as pendulum's have another arithmetic, and other comparisons.
 
 

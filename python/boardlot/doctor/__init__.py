@@ -12,6 +12,7 @@ with bl.Sandbox(seed=7) as sandbox:
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from typing import Any
@@ -93,17 +94,11 @@ def examine(
     }
     network = Network(address, options, timeout)
     make = identity.credentials_factory(auth, named)
-    limit = rate_limit or identity.profile_limit(named)
-    return _findings(network, make, named if auth is None else {}, limit)
+    steps = [network.findings(), identity.findings(make, network, named if auth is None else {})]
+    if rate_limit or named.get("rate_limit"):
+        steps.append(_limit(address, profile, rate_limit))
+    return itertools.chain.from_iterable(steps)
 
 
-def _findings(
-    network: Network,
-    make_credentials: Callable[[], Any] | None,
-    profile: Mapping[str, Any],
-    limit: Any,
-) -> Iterator[Finding]:
-    yield from network.findings()
-    yield from identity.findings(make_credentials, network, profile)
-    if limit is not None:
-        yield run_step("rate limit", lambda: identity.shown_limit(network.base_url, limit))
+def _limit(base_url: str, profile: str | None, rate_limit: Any) -> Iterator[Finding]:
+    yield run_step("rate limit", lambda: identity.shown_limit(base_url, profile, rate_limit))

@@ -10,9 +10,8 @@ from datetime import date
 from typing import Any
 
 import boardlot as bl
-from boardlot import _core
 from boardlot._support import hints
-from boardlot._support.credentials import application_of, check_address, profile_auth
+from boardlot._support.credentials import check_address, profile_auth
 from boardlot.doctor.findings import Failed, Finding, Skipped, run_step
 from boardlot.doctor.network import Network
 from boardlot.errors import AuthenticationError, ClockSkewError, ConfigError, PermissionDenied
@@ -178,15 +177,9 @@ def _check_scopes(scopes: frozenset[str]) -> str:
     return f"granted: {granted}"
 
 
-def profile_limit(profile: Mapping[str, Any]) -> Any:
-    """The limit of a profile's entry; `None` if it has none."""
-    rate = profile.get("rate_limit")
-    if rate is None or not profile["rate_limit_shared"]:
-        return rate
-    return _core._application_limit(rate, profile["base_url"], application_of(profile))
-
-
-def shown_limit(base_url: str, limit: Any) -> str:
-    """Describes this limit of a client."""
-    with bl.Client(base_url, rate_limit=limit) as client:
+def shown_limit(base_url: str, profile: str | None, rate_limit: Any) -> str:
+    """Describes the limit of a client: this one, otherwise that of the profile."""
+    # Not with the profile's credentials, whose passphrase may have to be typed.
+    unused = bl.BearerToken("unused")
+    with bl.Client(base_url, profile=profile, auth=unused, rate_limit=rate_limit) as client:
         return client.explain("GET", "/api/v1.0/server-time").rate_limit or "none"

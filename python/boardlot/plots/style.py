@@ -12,7 +12,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
 from boardlot._core import Records
-from boardlot._support.cell_format import MICROSECONDS, counted
+from boardlot._support.cell_format import EPOCH, MICROSECONDS, counted
 from boardlot._support.extras import needs
 from boardlot.errors import ConfigError
 
@@ -273,8 +273,7 @@ def time_of(value: Any, unit: str = "us") -> datetime | None:
     if value in (None, "", 0, "0") or value != value:
         return None
     try:
-        since_1970 = timedelta(microseconds=int(value) * MICROSECONDS[unit])
-        return datetime(1970, 1, 1, tzinfo=timezone.utc) + since_1970
+        return EPOCH + timedelta(microseconds=int(value) * MICROSECONDS[unit])
     except (TypeError, ValueError, OverflowError):
         raise ConfigError(
             f"{str(value)[:64]!r} is not a valid time; expected a datetime, or {unit} since 1970 "
