@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 from boardlot._support.extras import needs
 
@@ -18,15 +18,11 @@ with needs("polars 1.22 or newer", "polars", "boardlot.polars"):
 
 import json
 
-from boardlot import Client
+from boardlot import Client, Endpoint, Records
+from boardlot._support import partitions as parts
 from boardlot._support.calls import explained
-from boardlot._support.partitions import MIRRORED, Condition, Filters, Partition, Query, plan
+from boardlot._support.partitions import Decimals
 from boardlot.errors import ConfigError
-
-if TYPE_CHECKING:
-    from boardlot import Endpoint, Records
-
-    Decimals = Literal["float64", "decimal", "string"]
 
 __all__ = ["scan"]
 
@@ -83,7 +79,7 @@ def scan(
     """
     if not isinstance(client, Client):
         raise ConfigError(f"client is of type {type(client).__name__}; expected a Client")
-    query = Query.of(method, arguments)
+    query = parts.Query.of(method, arguments)
     names = query.columns()
     schema = dict(query.sample().to_polars(decimals=decimals).schema)
     if query.key is not None:
@@ -95,7 +91,7 @@ def scan(
 @dataclass(frozen=True)
 class _Source:
     client: Client
-    query: Query
+    query: parts.Query
     schema: dict[str, Any]
     decimals: Decimals
 
@@ -112,19 +108,19 @@ class _Source:
         if predicate is not None:
             needed += [name for name in predicate.meta.root_names() if name not in needed]
         # The first rows are those before the filter.
-        pushed = filters(predicate) if n_rows is None else Filters()
+        pushed = filters(predicate) if n_rows is None else parts.Filters()
         for frame in self.frames(needed, pushed, n_rows, batch_size or BATCH_ROWS):
             filtered = frame if predicate is None else frame.filter(predicate)
             yield filtered.select(columns)
 
     def frames(
-        self, columns: list[str], pushed: Filters, n_rows: int | None, batch_rows: int
+        self, columns: list[str], pushed: parts.Filters, n_rows: int | None, batch_rows: int
     ) -> Iterator[pl.DataFrame]:
         if n_rows == 0:
             return
         keys = len(self.query.keys)
         groups = keys if n_rows is not None else -(-keys // CONCURRENCY)
-        for partition in plan(self.client, self.query, max(1, groups), pushed):
+        for partition in parts.plan(self.client, self.query, max(1, groups), pushed):
             if n_rows is None:
                 yield from self.partition(partition, columns, batch_rows)
                 continue
@@ -134,7 +130,9 @@ class _Source:
             if n_rows <= 0:
                 return
 
-    def first_rows(self, partition: Partition, columns: list[str], n_rows: int) -> pl.DataFrame:
+    def first_rows(
+        self, partition: parts.Partition, columns: list[str], n_rows: int
+    ) -> pl.DataFrame:
         """Without fetching ahead."""
         key, rows = partition.read(self.client, columns)
         if self.query.is_paged and len(partition.keys) == 1:
@@ -142,7 +140,7 @@ class _Source:
         return self.frame(rows[:n_rows], columns, key)
 
     def partition(
-        self, partition: Partition, columns: list[str], batch_rows: int
+        self, partition: parts.Partition, columns: list[str], batch_rows: int
     ) -> Iterator[pl.DataFrame]:
         """Pages, joined into ever larger frames: the first ones come soon, the others are few."""
         key, rows = partition.read(self.client, columns, concurrency=CONCURRENCY)
@@ -173,21 +171,21 @@ CLOSED = {"Both": (">=", "<="), "Left": (">=", "<"), "Right": (">", "<="), "None
 UNITS = {"Nanoseconds": (1, 1_000), "Microseconds": (1, 1), "Milliseconds": (1_000, 1)}
 
 
-def filters(predicate: pl.Expr | None) -> Filters:
+def filters(predicate: pl.Expr | None) -> parts.Filters:
     """The part of a predicate that the service can apply: none if its form is unknown.
     polars has no other way to look into an expression than its serialized form, which may change
     with each version."""
     if predicate is None:
-        return Filters()
+        return parts.Filters()
     try:
         tree = json.loads(predicate.meta.serialize(format="json"))
-        return Filters.of(_conditions(tree))
+        return parts.Filters.of(_conditions(tree))
     # Whatever a later version writes, without conditions the result is the same.
     except Exception:
-        return Filters()
+        return parts.Filters()
 
 
-def _conditions(tree: Any) -> Iterator[Condition]:
+def _conditions(tree: Any) -> Iterator[parts.Condition]:
     match tree:
         case {"BinaryExpr": {"left": left, "op": "And" | "LogicalAnd", "right": right}}:
             yield from _conditions(left)
@@ -195,7 +193,7 @@ def _conditions(tree: Any) -> Iterator[Condition]:
         case {"BinaryExpr": {"left": {"Column": str(column)}, "op": operator, "right": value}}:
             yield from _condition(column, OPERATORS.get(operator), value)
         case {"BinaryExpr": {"left": value, "op": operator, "right": {"Column": str(column)}}}:
-            yield from _condition(column, MIRRORED.get(OPERATORS.get(operator, "")), value)
+            yield from _condition(column, parts.MIRRORED.get(OPERATORS.get(operator, "")), value)
         case {
             "Function": {
                 "input": [{"Column": str(column)}, low, high],
@@ -207,13 +205,13 @@ def _conditions(tree: Any) -> Iterator[Condition]:
             yield from _condition(column, before, high)
 
 
-def _condition(column: str, operator: str | None, literal: Any) -> Iterator[Condition]:
+def _condition(column: str, operator: str | None, literal: Any) -> Iterator[parts.Condition]:
     if operator is None:
         return
     match literal:
         case {"Literal": {"Scalar": {"String": str(text)}}}:
-            yield Condition(column, operator, text)
+            yield parts.Condition(column, operator, text)
         # A time without a zone is not compared with one that has a zone.
         case {"Literal": {"Scalar": {"Datetime": [int(count), str(unit), {"inner": _}]}}}:
             times, divisor = UNITS[unit]
-            yield Condition(column, operator, count * times // divisor)
+            yield parts.Condition(column, operator, count * times // divisor)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 from boardlot._support.extras import needs
 
@@ -19,14 +19,11 @@ with needs("Ray 2.60 or newer", "ray", "boardlot.ray"):
     from ray.data.block import BlockMetadata
     from ray.data.expressions import BinaryExpr, ColumnExpr, LiteralExpr, Operation
 
+from boardlot import AsyncClient, Client, Endpoint, RateLimit
 from boardlot._support import partition_tables as tables
 from boardlot._support import partitions as parts
 from boardlot._support.calls import explained
-
-if TYPE_CHECKING:
-    from boardlot import AsyncClient, Client, Endpoint, RateLimit
-
-    Decimals = Literal["float64", "decimal", "string"]
+from boardlot._support.partitions import Decimals
 
 __all__ = ["Datasource", "read"]
 

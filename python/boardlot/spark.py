@@ -7,7 +7,7 @@ import json
 import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, cast
 
 from boardlot._support.extras import needs
 
@@ -20,16 +20,11 @@ with needs("Spark 4.1 or newer", "spark", "boardlot.spark"):
     if not hasattr(spark.DataSourceReader, "pushFilters"):
         raise ImportError("pyspark is too old", name="pyspark")
 
-from boardlot import ApiKey, Client
+from boardlot import ApiKey, AsyncClient, Client
 from boardlot._support import partition_tables as tables
 from boardlot._support import partitions as parts
 from boardlot._support.calls import explained
 from boardlot.errors import ConfigError
-
-if TYPE_CHECKING:
-    from boardlot import AsyncClient
-
-    Decimals = Literal["float64", "decimal", "string"]
 
 __all__ = ["DataSource", "options"]
 
@@ -121,7 +116,7 @@ class _Call:
     query: parts.Query
     partitions: int
     columns: tuple[str, ...] | None
-    decimals: Decimals
+    decimals: parts.Decimals
     workers: int
     push_filters: bool
 
@@ -142,7 +137,7 @@ class _Call:
             parts.Query.of(given["method"], arguments),
             partitions,
             columns or None,
-            cast("Decimals", given.get("decimals", "float64")),
+            cast(parts.Decimals, given.get("decimals", "float64")),
             _number(given, "workers", partitions),
             _flag(given, "push_filters"),
         )

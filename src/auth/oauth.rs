@@ -3,7 +3,7 @@
 //! Refreshes are single-flight: within a process all callers that need a new token of a user share one
 //! refresh and its outcome, success or failure.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use zeroize::Zeroizing;
 
@@ -29,6 +29,8 @@ pub struct OAuth {
     /// The id of the client.
     pub client_id: String,
     user: Option<String>,
+    /// The profile that they come from.
+    profile: OnceLock<String>,
     pub(super) client_secret: Option<Zeroizing<String>>,
     pub(super) store: SharedStore,
     /// The service's address: passed, or that of the first client that uses these credentials.
@@ -45,7 +47,8 @@ impl OAuth {
         store: impl Into<SharedStore>,
     ) -> Self {
         let (origin, cache, store) = (Origin::default(), PerProcess::new(), store.into());
-        OAuth { client_id, user: None, client_secret, store, origin, cache }
+        let (user, profile) = (None, OnceLock::new());
+        OAuth { client_id, user, profile, client_secret, store, origin, cache }
     }
 
     /// The credentials of one user of an application.
@@ -73,6 +76,16 @@ impl OAuth {
     /// The client secret that the caller passed; not the one in the store.
     pub fn client_secret(&self) -> Option<&str> {
         self.client_secret.as_ref().map(|secret| secret.as_str())
+    }
+
+    /// Sets the profile that they come from: hints name it.
+    pub fn set_profile(&self, name: String) {
+        let _ = self.profile.set(name);
+    }
+
+    /// Says how to log in again.
+    pub fn login_hint(&self) -> String {
+        self.login_required("login_required", "").hint()
     }
 
     /// The service that the credentials belong to, if already known.
@@ -314,14 +327,13 @@ impl OAuth {
         let service = origin.as_deref().unwrap_or_default();
         let why = if why.is_empty() { "the tokens are no longer valid" } else { why };
         let client = self.client_id.escape_debug();
-        let (message, login) = match &self.user {
-            None => (format!("client '{client}' at {service}: {why}"), Login::Own),
-            Some(user) => {
-                let user = user.escape_debug();
-                (format!("user '{user}' of client '{client}' at {service}: {why}"), Login::OfUser)
-            }
-        };
-        ErrorKind::LoginRequired { error: error.to_owned(), message, origin, login }.into()
+        let user = self.user.as_ref().map(|user| format!("user '{}' of ", user.escape_debug()));
+        let login = if user.is_some() { Login::OfUser } else { Login::Own };
+        let message = format!("{}client '{client}' at {service}: {why}", user.unwrap_or_default());
+        let kind = ErrorKind::LoginRequired { error: error.to_owned(), message, origin, login };
+        self.profile.get().iter().fold(kind.into(), |error: Error, name| {
+            error.with_advice(format!("Log in again: run `boardlot --profile {name} login`."))
+        })
     }
 
     fn cache(&self) -> Result<Arc<TokenCache>> {

@@ -91,6 +91,19 @@ impl<'a> CallAuthorization<'a> {
         }
     }
 
+    /// The error of a request whose authorization is rejected, with what to do about it.
+    pub fn advised(&self, error: Error) -> Error {
+        match self.credentials {
+            None => error.with_advice(
+                "No credentials were passed: pass auth=ApiKey(...), a login as auth=, or \
+                 profile= to the client."
+                    .to_owned(),
+            ),
+            Some((Credentials::OAuth(oauth), _)) => error.with_advice(oauth.login_hint()),
+            Some(_) => error,
+        }
+    }
+
     /// The secrets that the attempts have used, other than the headers.
     pub fn secrets(&self) -> Vec<&str> {
         let tokens = self.token.iter().chain(&self.rejected).chain(&self.known);

@@ -219,15 +219,7 @@ fn advised(error: Error, authorization: &CallAuthorization<'_>, request: &Reques
         return error;
     };
     match class {
-        FailureClass::Authentication
-            if authorization.headers(request).is_ok_and(|headers| headers.is_empty()) =>
-        {
-            error.with_advice(
-                "No credentials were passed: pass auth=ApiKey(...), a login as auth=, or \
-                 profile= to the client."
-                    .to_owned(),
-            )
-        }
+        FailureClass::Authentication => authorization.advised(error),
         FailureClass::InvalidSymbol | FailureClass::InvalidParameter | FailureClass::Other => {
             match suggestion(request) {
                 Some(meant) => {

@@ -30,10 +30,10 @@ pub(super) fn changed(
 /// Adds a profile; an existing one is an error, or with `replace` is updated.
 pub(super) fn insert(
     document: &mut DocumentMut,
-    name: &str,
     profile: &Profile,
     replace: bool,
 ) -> Result<(), String> {
+    let name = &profile.name;
     let mut profiles = Table::new();
     profiles.set_implicit(true);
     let profiles = document.entry("profiles").or_insert(Item::Table(profiles));
@@ -82,14 +82,15 @@ pub(super) fn set_default(document: &mut DocumentMut, name: Option<&str>) {
 mod tests {
     use super::{super::entry::ProfileAuth, *};
 
-    fn login(client_id: &str) -> Profile {
+    fn login() -> Profile {
         let auth = ProfileAuth::OAuth {
-            client_id: client_id.to_owned(),
+            client_id: "a \"quoted\" id".to_owned(),
             store: Some("/tokens".into()),
             passphrase_file: None,
             passphrase_command: Some(vec!["pass".to_owned(), "a \"b\"".to_owned()]),
         };
         Profile {
+            name: "live".to_owned(),
             base_url: "https://api.example.com".to_owned(),
             auth,
             endpoints: None,
@@ -100,26 +101,26 @@ mod tests {
         }
     }
 
-    fn inserted(before: &str, name: &str, replace: bool) -> Result<String, String> {
-        changed(before, |document| insert(document, name, &login("a \"quoted\" id"), replace))
+    fn inserted(before: &str, replace: bool) -> Result<String, String> {
+        changed(before, |document| insert(document, &login(), replace))
     }
 
     #[test]
     fn a_profile_is_added_and_the_rest_is_preserved() {
         let before = "# mine\n\n[profiles.paper] # not real\nbase_url = 'x'\n";
-        let text = inserted(before, "live", false).expect("added");
+        let text = inserted(before, false).expect("added");
         let added = "\n[profiles.live]\nbase_url = \"https://api.example.com\"\nauth = { kind = \
                      \"oauth\", client_id = 'a \"quoted\" id', store = \"/tokens\", \
                      passphrase_command = [\"pass\", 'a \"b\"'] }\n";
         assert_eq!(text, format!("{before}{added}"));
-        inserted(&text, "live", false).expect_err("it exists");
-        assert_eq!(inserted(&text, "live", true).expect("the same"), text);
-        assert!(inserted("# mine", "live", false).expect("added").starts_with("# mine\n[profiles"));
+        inserted(&text, false).expect_err("it exists");
+        assert_eq!(inserted(&text, true).expect("the same"), text);
+        assert!(inserted("# mine", false).expect("added").starts_with("# mine\n[profiles"));
     }
 
     #[test]
     fn a_profile_is_removed_with_its_being_the_default() {
-        let text = inserted("[profiles.paper]\nbase_url = 'x'\n", "live", false).expect("added");
+        let text = inserted("[profiles.paper]\nbase_url = 'x'\n", false).expect("added");
         let chosen = changed(&text, |document| {
             set_default(document, Some("live"));
             Ok(())

@@ -13,6 +13,9 @@ use crate::{
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
+    /// Its name, of letters, digits, `_` and `-`.
+    #[serde(skip)]
+    pub name: String,
     /// The service.
     pub base_url: String,
     /// The credentials.
@@ -80,6 +83,7 @@ impl Profile {
         };
         let mut profile: Profile =
             value.try_into().map_err(|error: toml::de::Error| at(error.message()))?;
+        name.clone_into(&mut profile.name);
         profile.check().map_err(at)?;
         let of_auth = match &mut profile.auth {
             ProfileAuth::ApiKey { private_key, passphrase_file, .. } => {

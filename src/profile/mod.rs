@@ -42,8 +42,7 @@ impl Profile {
         check_name(name)?;
         let folder = folder()?;
         let file = ConfigFile::read(&folder)?;
-        let is_there = file.profiles.contains_key(name);
-        if is_there { file.profile(&folder, name).map(Some) } else { Ok(None) }
+        file.profiles.contains_key(name).then(|| file.profile(&folder, name)).transpose()
     }
 
     /// Saves the profile in the user's `config.toml` and returns the file's path. An existing profile is
@@ -51,13 +50,12 @@ impl Profile {
     /// changing the file, and ends the wait by returning true.
     pub fn save(
         &self,
-        name: &str,
         replace: bool,
         interrupted: impl FnMut() -> bool,
     ) -> Result<PathBuf, ChangeError> {
-        check_name(name)?;
-        self.check().map_err(|what| Error::config(format!("profile {name}: {what}")))?;
-        change(&folder()?, interrupted, |document| document::insert(document, name, self, replace))
+        check_name(&self.name)?;
+        self.check().map_err(|what| Error::config(format!("profile {}: {what}", self.name)))?;
+        change(&folder()?, interrupted, |document| document::insert(document, self, replace))
     }
 
     /// Removes a profile from the user's `config.toml`, and makes none the default if it was that one.

@@ -133,6 +133,7 @@ class OAuth:
     def base_url(self) -> str | None:
         """The service that the tokens belong to; None until a client has used them."""
     def __getnewargs_ex__(self) -> Any: ...
+    def _set_profile(self, name: str) -> None: ...
     @property
     def scopes(self) -> frozenset[str]:
         """The scopes that the user granted, such as `frozenset({"quote:read", "accid:*"})`."""

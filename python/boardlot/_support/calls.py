@@ -5,8 +5,6 @@ Used by everything that users call: Python functions by `explained`, compiled on
 
 from __future__ import annotations
 
-from boardlot import _core
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -154,7 +152,9 @@ def wrong_call(
 ) -> TypeError:
     """The error of a call with `others` by position and `unknown` by name. Shows no value."""
     for name in unknown or ():
-        nearest = _core._did_you_mean(name, [*positional, *named])
+        from boardlot._support.clients import did_you_mean
+
+        nearest = did_you_mean(name, [*positional, *named])
         return TypeError(f"{function}() got an unexpected keyword argument {name!r}{nearest}")
     count = len(positional)
     names = f" ({', '.join(positional)})" if positional else ""

@@ -21,6 +21,12 @@ UNKNOWN_UNIT = "not shown"
 LONGEST = 2 * TITLE_CAP
 # Of one unit of a time.
 MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def time_of(micros: int) -> datetime:
+    """The time of a number of microseconds since 1970."""
+    return EPOCH + timedelta(microseconds=micros)
 
 
 class Column(NamedTuple):
@@ -149,8 +155,7 @@ def _time_of(value: object, unit: str) -> object:
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         return value
     try:
-        micros = int(value) * MICROSECONDS[unit]
-        return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=micros)
+        return time_of(int(value) * MICROSECONDS[unit])
     except (KeyError, OverflowError, ValueError):
         return value
 

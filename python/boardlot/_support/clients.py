@@ -64,15 +64,17 @@ OF_RESPONSES = {
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'dividends'?`, or nothing."""
-    return _core._did_you_mean(name, list(known))
+    return _core._did_you_mean(name, list(known))[0]
 
 
 def missing_attribute(instance: object, name: str) -> AttributeError:
-    """The error for a misspelled method or attribute of a client."""
+    """The error for an attribute that a client, records, a pager or a response does not have."""
     kind = type(instance)
     text = f"{kind.__name__!r} object has no attribute {name!r}"
     if not name.startswith("_"):
-        text += _nearest(name, [word for word in dir(kind) if not word.startswith("_")])
+        known = [word for word in dir(kind) if not word.startswith("_")]
+        is_client = isinstance(instance, _core.ClientBase)
+        text += _nearest(name, known) if is_client else _instead(instance, name, known)
     # Without its name, which would make a traceback repeat the suggestion.
     return AttributeError(text, obj=instance)
 
@@ -103,18 +105,8 @@ def _of_command(name: str) -> str:
     return f"; did you mean {methods[name]!r}?" if name in methods else ""
 
 
-def missing_of_rows(rows: object, name: str) -> AttributeError:
-    """The error for an attribute that records, a pager or a response does not have."""
-    kind = type(rows)
-    text = f"{kind.__name__!r} object has no attribute {name!r}"
-    if not name.startswith("_"):
-        text += _instead(rows, name)
-    return AttributeError(text, obj=rows)
-
-
-def _instead(rows: object, name: str) -> str:
+def _instead(rows: object, name: str, known: list[str]) -> str:
     """Suggests what to use instead of an attribute that this object does not have."""
-    known = [word for word in dir(type(rows)) if not word.startswith("_")]
     if isinstance(rows, _core.Response):
         other = OF_RESPONSES.get(name)
         return f"; write `.{other}`" if other else did_you_mean(name, known)

@@ -15,14 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import boardlot as bl
 from boardlot import _core
 from boardlot._support import hints
 from boardlot.errors import StoreError
-
-if TYPE_CHECKING:
-    from boardlot import ApiKey, EncryptedFileStore, KeyringStore, OAuth
 
 MAX_BYTES = 4096
 # Seconds that a command may take: a person may have to unlock something.
@@ -164,7 +162,9 @@ def _only_line(text: bytes, name: str, hint: str) -> str:
     raise StoreError(problem, hint=hint)
 
 
-def profile_auth(entry: Mapping[str, Any], base_url: str | None = None) -> ApiKey | OAuth | None:
+def profile_auth(
+    entry: Mapping[str, Any], base_url: str | None = None
+) -> bl.ApiKey | bl.OAuth | None:
     """The credentials of a profile, as `_core._profile` returns it; `None` if it has none.
 
     A passphrase comes from the profile's `passphrase_file` or `passphrase_command`, otherwise from
@@ -174,16 +174,24 @@ def profile_auth(entry: Mapping[str, Any], base_url: str | None = None) -> ApiKe
     Raises:
         ConfigError: The profile is of another service.
     """
-    import boardlot as bl
-
     check_address(entry, base_url)
     if entry["kind"] == "api_key":
         file = entry["private_key"]
         password = passphrase_of(entry, file, "password")() if _is_encrypted(file) else None
         return bl.ApiKey(entry["key_id"], file, password=password)
     if entry["kind"] == "oauth":
-        return bl.OAuth(entry["client_id"], store=profile_store(entry), base_url=base_url)
+        return profile_login(entry, entry["client_id"], profile_store(entry), base_url)
     return None
+
+
+def profile_login(
+    entry: Mapping[str, Any], client_id: str, store: Any, base_url: str | None
+) -> bl.OAuth:
+    """A login, whose errors name the profile if it is that of one."""
+    login = bl.OAuth(client_id, store=store, base_url=base_url)
+    if "name" in entry:
+        login._set_profile(entry["name"])
+    return login
 
 
 def application_of(entry: Mapping[str, Any]) -> str | None:
@@ -202,10 +210,8 @@ def check_address(entry: Mapping[str, Any], base_url: str | None) -> None:
         _core._check_profile_address(own, base_url)
 
 
-def profile_store(entry: Mapping[str, Any]) -> EncryptedFileStore | KeyringStore:
+def profile_store(entry: Mapping[str, Any]) -> bl.EncryptedFileStore | bl.KeyringStore:
     """The store of a login: an encrypted file, or the keychain."""
-    import boardlot as bl
-
     file = entry.get("store")
     if file is None:
         return bl.KeyringStore()

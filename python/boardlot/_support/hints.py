@@ -6,20 +6,6 @@ The hints of the exception classes are in `crates/service/src/error/exception.rs
 
 from __future__ import annotations
 
-import shlex
-
-from boardlot.errors import BoardlotError, LoginRequired
-
-
-def of_error(error: BoardlotError, profile: str | None) -> str:
-    """The error's hint; for a login that is lost, the one that keeps the profile's store."""
-    return login_again(profile) if profile and isinstance(error, LoginRequired) else error.hint
-
-
-def login_again(profile: str) -> str:
-    return f"Log in again: run `boardlot --profile {shlex.quote(profile)} login`."
-
-
 # Credentials.
 NO_CREDENTIALS = "No credentials were given: pass --profile NAME, or --key-id and --key-file."
 NO_CREDENTIALS_TO_CHECK = "To check credentials, pass a profile, a key or a login."
@@ -32,9 +18,6 @@ OTHER_KEY = (
     "public key of this one."
 )
 BEARER_REJECTED = "The token is unknown, expired or revoked: get a new one for this base URL."
-LOGIN_REJECTED = (
-    "The token was rejected and could not be refreshed: run `boardlot login` for this base URL."
-)
 MORE_SCOPES = "Log in again and allow it on the consent page, if you need it."
 CREDENTIALS_FILE = "Check that the file exists and that you can read it."
 

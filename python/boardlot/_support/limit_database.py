@@ -7,13 +7,19 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from boardlot._support.per_process import PerProcess
 from boardlot.errors import ConfigError
 
-if TYPE_CHECKING:
+try:
     import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+except ImportError:
+    raise ConfigError(
+        "a rate limit in a database needs psycopg",
+        hint="Install it: pip install 'boardlot[postgres]'.",
+    ) from None
 
 
 TABLE = """\
@@ -39,18 +45,10 @@ class LimitDatabase:
         name: The name of the limit.
 
     Raises:
-        ConfigError: The driver is missing, or the URL is not one of a PostgreSQL database.
+        ConfigError: The URL is not one of a PostgreSQL database.
     """
 
     def __init__(self, url: str, name: str) -> None:
-        try:
-            import psycopg
-            from psycopg.conninfo import conninfo_to_dict
-        except ImportError:
-            raise ConfigError(
-                "a rate limit in a database needs psycopg",
-                hint="Install it: pip install 'boardlot[postgres]'.",
-            ) from None
         parsed = None
         # Its error quotes the URL, with the password.
         with contextlib.suppress(psycopg.ProgrammingError):
@@ -72,8 +70,6 @@ class LimitDatabase:
         Args:
             apply: Returns the new state, of the state and the server's microseconds since 1970.
         """
-        import psycopg
-
         own = self._own.value
         with own.lock:
             is_new = own.driver is None
@@ -89,8 +85,6 @@ class LimitDatabase:
             return self._change(own, apply)
 
     def _change(self, own: _Connection, apply: Callable[[bytes, int], bytes]) -> None:
-        import psycopg
-
         if own.driver is None:
             own.driver = self._connect()
         found = own.driver.execute(READ, (self.name,))
@@ -100,8 +94,6 @@ class LimitDatabase:
         own.driver.execute(WRITE, (apply(*row), self.name))
 
     def _connect(self) -> psycopg.Connection[Any]:
-        import psycopg
-
         connection = psycopg.connect(
             self.url,
             autocommit=True,
@@ -119,8 +111,6 @@ class LimitDatabase:
         return connection
 
     def _insert(self, connection: psycopg.Connection[Any]) -> None:
-        import psycopg
-
         try:
             connection.execute(INSERT, (self.name,))
         except psycopg.errors.UndefinedTable:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import pyarrow as pa
 
-from boardlot._support.partitions import Partition, Query
-
-if TYPE_CHECKING:
-    from boardlot import Client
-
-    Decimals = Literal["float64", "decimal", "string"]
+from boardlot import Client
+from boardlot._support.partitions import Decimals, Partition, Query
 
 
 def schema(query: Query, decimals: Decimals) -> pa.Schema:

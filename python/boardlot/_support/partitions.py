@@ -12,22 +12,20 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-from boardlot import AsyncClient, Client, Endpoint, RateLimit
+from boardlot import AsyncClient, Client, Endpoint, RateLimit, Records
 from boardlot._core import _plain_number, _stored_records, _time_range
 from boardlot._endpoints import ENDPOINTS
+from boardlot._support.cell_format import EPOCH, time_of
 from boardlot._support.per_process import PerProcess
 from boardlot.errors import ConfigError
 
-if TYPE_CHECKING:
-    from boardlot import Client, Records
-
 Key = str | int
 K = TypeVar("K")
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+Decimals = Literal["float64", "decimal", "string"]
 METHODS = {endpoint.method: endpoint for endpoint in ENDPOINTS}
 
 
@@ -120,8 +118,7 @@ class Query:
     def within(self, start: int, end: int) -> Query:
         """The same with these bounds of its time range, in microseconds since 1970."""
         # Not as numbers, which the client takes for times since 1990 only.
-        times = (EPOCH + timedelta(microseconds=micros) for micros in (start, end))
-        arguments = dict(self.arguments) | dict(zip(("start", "end"), times, strict=True))
+        arguments = dict(self.arguments) | {"start": time_of(start), "end": time_of(end)}
         return replace(self, arguments=tuple(arguments.items()))
 
     def fixed(self, client: Any) -> Query:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping
-from datetime import date, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from boardlot import AsyncClient, Client, _core
+from boardlot import AsyncClient, Client, Endpoint, Records, _core
 from boardlot._support.calls import explained
-from boardlot._support.clients import did_you_mean
+from boardlot._support.clients import Time, did_you_mean
 from boardlot._support.progress import Bar
 from boardlot.archive.arguments import (
     EVERY_MIN,
     custom_lists,
     follower_name,
+    micros,
     open_database,
     path_of,
     seconds,
@@ -25,7 +26,6 @@ from boardlot.archive.lists import LISTS, AnyListName, Series, custom_list, list
 from boardlot.archive.reader import Reader
 from boardlot.archive.report import UpdateReport
 from boardlot.archive.running import HERE, Runner, iterate_async, run_async
-from boardlot.archive.times import micros
 from boardlot.archive.update import Update, read_through, update
 from boardlot.errors import ConfigError
 
@@ -34,10 +34,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Required, Self, Unpack
 
-    from boardlot import Endpoint, Records
     from boardlot._records import Fill
 
-    Time = str | int | date | datetime
     Keys = Iterable[str | int]
     Account = tuple[str | int, str]
     Custom = Iterable[tuple[Endpoint, Mapping[str, Any]]]

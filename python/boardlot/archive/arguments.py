@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,20 @@ def seconds(name: str, value: float, least: float) -> float:
             f"{name} is {value!r}; expected a number of seconds from {least:g} to {SECONDS_MAX}"
         )
     return float(number)
+
+
+def micros(name: str, span: timedelta) -> int:
+    """An argument that is a duration, in microseconds.
+
+    Raises:
+        ConfigError: It is negative, or no duration.
+    """
+    # The arithmetic of `timedelta` itself: subclasses such as pendulum's have another.
+    if isinstance(span, timedelta):
+        count = timedelta.__floordiv__(span, timedelta(microseconds=1))
+        if count >= 0:
+            return count
+    raise ConfigError(f"{name} is {span!r}; expected a timedelta of 0 or more")
 
 
 def follower_name(name: str) -> str:

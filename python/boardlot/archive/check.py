@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from boardlot._support.cell_format import time_of
 from boardlot.archive.database import Database, canonical
 from boardlot.archive.fills import FillStore, gaps
 from boardlot.archive.freshness import service_now
 from boardlot.archive.lists import LISTS, Series
-from boardlot.archive.times import time_of
 
 # How far the time that is known here may be behind the one by which a list was read.
 FUTURE_US = 3600 * 1_000_000

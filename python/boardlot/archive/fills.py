@@ -9,7 +9,7 @@ from typing import Any
 
 from boardlot import _core
 from boardlot.archive.database import Database, Row, Transaction, canonical, digest
-from boardlot.archive.freshness import Fetch, row_of
+from boardlot.archive.freshness import Fetch, row_made, row_of
 from boardlot.archive.lists import Series
 from boardlot.archive.locks import Lock
 from boardlot.archive.report import Counts
@@ -252,13 +252,7 @@ class FillStore:
     def _row(self, transaction: Transaction) -> int:
         """The id of the series, which is created if it does not exist."""
         if self._id is None:
-            transaction.execute(
-                "insert into series (account, market) values (?, ?) on conflict do nothing",
-                self._names,
-            )
-            ((self._id,),) = transaction.execute(
-                "select id from series where account = ? and market = ?", self._names
-            )
+            (self._id,) = row_made(transaction, self._series.place, "id")
         return self._id
 
     def read_completely(self, fetch: Fetch) -> None:

@@ -100,10 +100,22 @@ Place = tuple[str, dict[str, str]]
 
 
 def row_of(database: Database, place: Place, columns: str) -> Row | None:
+    rows = database.read(*_query(place, columns))
+    return rows[0] if rows else None
+
+
+def row_made(transaction: Transaction, place: Place, columns: str) -> Row:
+    """The columns of a list's row, which is created if it does not exist."""
+    table, names = place
+    statement = f"insert into {table} ({', '.join(names)}) values (?, ?) on conflict do nothing"
+    transaction.execute(statement, list(names.values()))
+    return transaction.execute(*_query(place, columns))[0]
+
+
+def _query(place: Place, columns: str) -> tuple[str, list[str]]:
     table, names = place
     condition = " and ".join(["1 = 1", *(f"{name} = ?" for name in names)])
-    rows = database.read(f"select {columns} from {table} where {condition}", list(names.values()))
-    return rows[0] if rows else None
+    return f"select {columns} from {table} where {condition}", list(names.values())
 
 
 def check_service(database: Database, place: Place, what: str, client: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from boardlot import _core
 from boardlot._core import DateRange, Endpoint
+from boardlot._support.clients import did_you_mean
 from boardlot.errors import ConfigError
 
 ListName = Literal[
@@ -294,6 +295,6 @@ def list_named(name: str | Endpoint, *others: str) -> ListSpec:
     if not isinstance(name, str) or name not in LISTS:
         known = [*others, *LISTS]
         hint = "; use archive.fills() for fills" if name == "fills" else ""
-        hint = hint or _core._did_you_mean(str(name), known)
+        hint = hint or did_you_mean(str(name), known)
         raise ConfigError(f"list is {name!r}; expected one of {', '.join(known)}{hint}")
     return LISTS[name]

@@ -10,7 +10,7 @@ from typing import Any
 
 from boardlot import _core
 from boardlot.archive.database import Database, Row, Transaction, canonical, digest
-from boardlot.archive.freshness import Fetch
+from boardlot.archive.freshness import Fetch, row_made
 from boardlot.archive.lists import ListSpec
 from boardlot.archive.locks import Lock
 from boardlot.archive.report import Counts
@@ -73,7 +73,7 @@ def store_read(
     with database.transaction(lock) as transaction:
         if spec.fields is not None:
             define_custom(database, transaction, spec.name, spec.fields)
-        row, read_at, snapshot = _list_row(transaction, spec, key)
+        row, read_at, snapshot = row_made(transaction, spec.place(key), "id, read_at, snapshot")
         is_wrong = read.fetch.at is not None and (read_at or 0) > read.now + AHEAD_MAX_US
         now = read.now if is_wrong else max(read.now, (read_at or 0) + 1)
         read.fetch.store(transaction, "lists", row)
@@ -121,16 +121,6 @@ def store_read(
             )
             _store_snapshot(transaction, row, (snapshot or 0) + 1, current, now)
     return counts
-
-
-def _list_row(transaction: Transaction, spec: ListSpec, key: str) -> Row:
-    """The id of a list, when it was read last, and its snapshot; created if it does not exist."""
-    transaction.execute(
-        "insert into lists (list, key) values (?, ?) on conflict do nothing", (spec.name, key)
-    )
-    return transaction.execute(
-        "select id, read_at, snapshot from lists where list = ? and key = ?", (spec.name, key)
-    )[0]
 
 
 def _records_of(

@@ -6,26 +6,25 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from boardlot import _core
+from boardlot import Endpoint, Records, _core
 from boardlot._support.calls import explained
+from boardlot._support.cell_format import time_of
+from boardlot._support.clients import Time
 from boardlot.archive import observations
+from boardlot.archive.arguments import micros
 from boardlot.archive.check import Finding, check
 from boardlot.archive.database import Database
 from boardlot.archive.fills import FillStore, gaps
 from boardlot.archive.freshness import Place, row_of, service_now
 from boardlot.archive.lists import AnyListName, ListName, Series, list_named
 from boardlot.archive.tables import QueryResult, export
-from boardlot.archive.times import micros, time_of
 from boardlot.errors import ConfigError
 
 if TYPE_CHECKING:
-    from boardlot import Endpoint, Records
     from boardlot._records import Fill
-
-    Time = str | int | date | datetime
 
 # After this long without a complete read, `check` reports a list.
 UNREAD = timedelta(days=7)

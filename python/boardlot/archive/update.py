@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from boardlot import _core
+from boardlot._support.cell_format import time_of
 from boardlot.archive import observations
 from boardlot.archive.database import Database
 from boardlot.archive.fills import Fills, FillStore, State, add
@@ -17,7 +18,6 @@ from boardlot.archive.freshness import Place, ServiceClock, check_service, is_fr
 from boardlot.archive.lists import ListSpec, Series
 from boardlot.archive.report import Counts, UpdateReport
 from boardlot.archive.running import Runner
-from boardlot.archive.times import time_of
 from boardlot.archive.views import check_name
 from boardlot.errors import ApiError, BoardlotError, ConfigError, PaginationError, StoreError
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from boardlot import _core
+from boardlot._support.clients import did_you_mean
 from boardlot.calendar.events import DATES, Market, events, in_order
 from boardlot.calendar.table import IpoCalendar
 from boardlot.errors import BoardlotError, ConfigError
@@ -92,7 +92,7 @@ def _checked(markets: Iterable[str], on_error: str) -> list[Market]:
     selected = list(dict.fromkeys([markets] if isinstance(markets, str) else markets))
     for market in selected:
         if market not in DATES:
-            nearest = _core._did_you_mean(str(market), list(DATES))
+            nearest = did_you_mean(str(market), DATES)
             raise ConfigError(f"market is {market!r}; expected one of {', '.join(DATES)}{nearest}")
     if on_error not in ("raise", "collect"):
         raise ConfigError(f"on_error is {on_error!r}; expected 'raise' or 'collect'")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, overload
 
 from boardlot import _core, frames
 from boardlot._support import tables
 from boardlot._support.calls import explained
-from boardlot._support.cell_format import Column
+from boardlot._support.cell_format import EPOCH, Column
 from boardlot._support.extras import needs
 from boardlot.calendar.events import EVENTS, events, in_order, local
 from boardlot.errors import BoardlotError, ConfigError
@@ -136,13 +137,7 @@ class IpoCalendar(Sequence[dict[str, Any]]):
 
     def to_polars(self) -> polars.DataFrame:
         """A polars DataFrame, typed as that of `Records`. Raises `ImportError` without polars."""
-        _core._import_frame_library("to_polars")
-        # Without pyarrow, as with `Records`.
-        import polars as pl
-
-        types = {"date": pl.Date(), "timestamp": pl.Datetime("ms", "UTC"), "number": pl.Float64()}
-        schema = {field.name: types.get(field.kind, pl.String()) for field in SCHEMA}
-        return pl.DataFrame([row[:-1] for row in self._rows], schema=schema, orient="row")
+        return frames.to_polars(self)
 
     def to_arrow(self) -> pyarrow.Table:
         """A pyarrow Table, typed as that of `Records`. Raises `ImportError` without pyarrow."""
@@ -151,17 +146,10 @@ class IpoCalendar(Sequence[dict[str, Any]]):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
-    def _arrow(self, _decimals: str, _invalid: str, strings: str) -> pyarrow.Table:
-        import pyarrow as pa
-
-        text = pa.string() if strings == "utf8" else pa.large_string()
-        types = {
-            "date": pa.date32(),
-            "timestamp": pa.timestamp("ms", "UTC"),
-            "number": pa.float64(),
-        }
-        schema = pa.schema([(field.name, types.get(field.kind, text)) for field in SCHEMA])
-        return pa.Table.from_pylist(list(self), schema)
+    def _arrow(self, *how: str) -> Any:
+        text = json.dumps(list(self), default=_as_sent)[1:-1]
+        records = _core._stored_records(ENDPOINT, [], [text.encode()] if text else [])
+        return records._arrow(*how)
 
     def to_ical(self, stamp: datetime | None = None) -> bytes:
         """The events as iCalendar (RFC 5545), for a file that calendars import or subscribe to.
@@ -201,6 +189,15 @@ SCHEMA = (
     Column("closes", "date", "", "Last day of the subscription, in the market's time zone"),
 )  # fmt: skip
 NAMES = tuple(field.name for field in SCHEMA)
+KINDS: Any = {name: "millis" if kind == "timestamp" else kind for name, kind, *_ in SCHEMA}
+ENDPOINT = _core.Endpoint("calendar", "GET", "/rows", rows="rows", record=KINDS)
+
+
+def _as_sent(value: date) -> str | int:
+    """A date or a time, as a service sends it."""
+    if isinstance(value, datetime):
+        return (value - EPOCH) // timedelta(milliseconds=1)
+    return value.isoformat()
 
 
 def ical(events: Iterable[tuple[Mapping[str, Any], str]], stamp: datetime | None) -> bytes:
@@ -228,7 +225,6 @@ def ical(events: Iterable[tuple[Mapping[str, Any], str]], stamp: datetime | None
     return bytes(calendar.to_ical())
 
 
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 # Subclasses such as pendulum's have another arithmetic, and other comparisons.
 
 

@@ -223,7 +223,7 @@ def _hint_of(error: BoardlotError, settings: Settings) -> str:
         return hints.NO_CREDENTIALS
     if isinstance(error, StoreError) and "the keychain cannot be used" in str(error):
         return hints.LOCKED_KEYCHAIN
-    return hints.of_error(error, settings.profile_name)
+    return error.hint
 
 
 def _write(message: str, hint: str, settings: Settings) -> None:

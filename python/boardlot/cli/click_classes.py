@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from boardlot import _core
 from boardlot._support.clients import did_you_mean, not_documented
 from boardlot.cli.options import global_options
 from boardlot.cli.output.terminal import logged_requests
@@ -81,11 +82,10 @@ class Command(_Accepting):
         options = [option for one in self.get_params(ctx) for option in one.opts]
         words = {option.strip("-").replace("-", "_"): option for option in options}
         given = error.option_name.strip("-").replace("-", "_")
-        _, _, meant = did_you_mean(given, words).partition("did you mean '")
-        option = words.get(meant.removesuffix("'?"))
-        if option is None:
+        _, meant = _core._did_you_mean(given, list(words))
+        if meant is None:
             return error
-        text = f"No such option {error.option_name!r}. Did you mean {option!r}?"
+        text = f"No such option {error.option_name!r}. Did you mean {words[meant]!r}?"
         return click.NoSuchOption(error.option_name, text, ctx=error.ctx)
 
     def _check_output(self, ctx: click.Context, settings: Settings) -> None:

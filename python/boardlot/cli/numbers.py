@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from boardlot import _core
 from boardlot._endpoints import ENDPOINTS, MARKETS
 from boardlot.errors import BoardlotError
 
@@ -49,8 +50,6 @@ COLUMNS = {endpoint.command: endpoint.columns for endpoint in ENDPOINTS}
 
 def complete_profiles(_ctx: click.Context, _: click.Parameter, typed: str) -> list[str]:
     """The profiles in `config.toml`."""
-    from boardlot import _core
-
     try:
         names = _core._profiles()[0]
     except BoardlotError:

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import click
 
+import boardlot as bl
+from boardlot import _core
 from boardlot._support import hints
 from boardlot._support.credentials import (
     Passphrase,
@@ -20,6 +22,7 @@ from boardlot._support.credentials import (
     check_address,
     passphrase_of,
     profile_auth,
+    profile_login,
     profile_store,
 )
 from boardlot.cli.files import check_writable
@@ -63,6 +66,7 @@ class Login(NamedTuple):
     oauth: Any
     store: Any
     store_name: str
+    of_profile: bool
 
     def check_exists(self) -> None:
         """Reject a login that the store does not contain.
@@ -71,16 +75,15 @@ class Login(NamedTuple):
             LoginRequired: There is none.
             StoreError: The store cannot be read.
         """
-        import boardlot
-
         try:
             _ = self.oauth.scopes
-        except boardlot.LoginRequired:
+        except bl.LoginRequired as error:
             known = last_client_id(self.store, self.oauth.base_url)
-            raise boardlot.LoginRequired(
+            hint = f"The last login there is {known}." if known else hints.WRONG_LOGIN
+            raise bl.LoginRequired(
                 f"no such login: {self.store_name} contains no login of {self.oauth.client_id} at "
                 f"{self.oauth.base_url}",
-                hint=f"The last login there is {known}." if known else hints.WRONG_LOGIN,
+                hint=error.hint if self.of_profile else hint,
             ) from None
 
 
@@ -156,8 +159,6 @@ class Settings:
     @property
     def profile_name(self) -> str | None:
         """The profile that was given; the default one if nothing else selects a service."""
-        from boardlot import _core
-
         if self.profile is not None or any((self.base_url, self.key_id, self.client_id)):
             return self.profile
         return _core._profiles()[1]
@@ -165,8 +166,6 @@ class Settings:
     @property
     def profile_entry(self) -> dict[str, Any]:
         """The profile's entry in `config.toml`; empty without a profile."""
-        from boardlot import _core
-
         name = self.profile_name
         return {} if name is None else _core._profile(name)
 
@@ -197,8 +196,6 @@ class Settings:
     @property
     def inputs(self) -> list[Path]:
         """The files that the command reads: data must not overwrite them."""
-        from boardlot import _core
-
         files = [self.key_file, self.store_file, self.passphrase_file, self.ca_file]
         entry = self.profile_entry
         files += [entry.get(name) for name in ("private_key", "store", "passphrase_file")]
@@ -219,8 +216,6 @@ class Settings:
         Raises:
             click.UsageError: It is to be shared, and nothing says how high it is.
         """
-        from boardlot import _core
-
         if not self.shared:
             return self.rate_limit
         entry = self.profile_entry
@@ -240,8 +235,6 @@ class Settings:
             LoginRequired: The store contains no login at the service.
             StoreError: The store cannot be read.
         """
-        import boardlot
-
         entry = self.profile_entry
         client_id = client_id or self.client_id or entry.get("client_id")
         of_profile = client_id is not None and client_id == entry.get("client_id")
@@ -254,12 +247,12 @@ class Settings:
         store, store_name = profile_store(login), str(file or "the keychain")
         client_id = client_id or last_client_id(store, self.service)
         if client_id is None:
-            raise boardlot.LoginRequired(
+            raise bl.LoginRequired(
                 f"no such login: {store_name} contains no login at {self.service}",
                 hint=hints.NO_LOGIN_IN_STORE,
             )
-        oauth = boardlot.OAuth(client_id, store=store, base_url=self.service)
-        return Login(oauth, store, store_name)
+        oauth = profile_login(login, client_id, store, self.service)
+        return Login(oauth, store, store_name, of_profile)
 
     def client_options(self, identified: bool = True) -> dict[str, Any]:
         """The arguments of a client of the selected service and credentials, or without any."""
@@ -276,9 +269,7 @@ class Settings:
 
     def client(self, identified: bool = True) -> Any:
         """A `boardlot.Client` of the selected service and credentials, or without any."""
-        import boardlot
-
-        return boardlot.Client(**self.client_options(identified))
+        return bl.Client(**self.client_options(identified))
 
     def check_service(self) -> None:
         """Reject options that do not select a service."""
@@ -345,8 +336,6 @@ def store_for_login(entry: Mapping[str, Any]) -> Any:
         StoreError: The file cannot be written, or its passphrase cannot be read.
         click.UsageError: The new passphrase is empty, or differs when repeated.
     """
-    import boardlot as bl
-
     file = entry["store"]
     if file is None:
         return profile_store(entry)
@@ -366,8 +355,6 @@ def last_client_id(store: Any, base_url: str) -> str | None:
     Raises:
         StoreError: The store cannot be read, for example because of a wrong passphrase.
     """
-    import boardlot as bl
-
     # `OAuth` normalises the address as in the keys of a store.
     address = bl.OAuth("any", store=bl.MemoryStore(), base_url=base_url).base_url
     entry = store.load(address)
@@ -387,15 +374,11 @@ def check_config() -> None:
     Raises:
         StoreError: `config.toml` cannot be written.
     """
-    from boardlot import _core
-
     _check(Path(_core._config_file()), hints.UNWRITABLE_CONFIG)
 
 
 def _check(file: Path, hint: str) -> None:
     """Reject a file that could not be replaced."""
-    import boardlot as bl
-
     try:
         check_writable(file)
     except OSError as error:

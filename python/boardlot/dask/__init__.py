@@ -11,29 +11,21 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, datetime
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 from boardlot._support.extras import needs
 
 with needs("dask", "dask", "boardlot.dask"):
     import dask.dataframe as dd
 
-from typing import Any
-
 import pandas as pd
 
-from boardlot import Client
+from boardlot import AsyncClient, Client, Endpoint, RateLimit
 from boardlot._support.calls import explained
+from boardlot._support.clients import Time
 from boardlot._support.partitions import Partition, Query, Reference, by_keys, count, plan, refer
 from boardlot.dask.writing import write_missing
 from boardlot.errors import ConfigError
-
-if TYPE_CHECKING:
-    from boardlot import AsyncClient, Client, RateLimit
-
-    Time = str | int | date | datetime
-    from boardlot import Endpoint
 
 __all__ = ["from_keys", "from_range", "write_missing"]
 

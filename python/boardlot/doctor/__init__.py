@@ -12,23 +12,21 @@ with bl.Sandbox(seed=7) as sandbox:
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from boardlot import _core
+from boardlot import ApiKey, BearerToken, OAuth, RateLimit, _core
 from boardlot._support import hints
 from boardlot.doctor import identity
 from boardlot.doctor.findings import Finding, run_step
 from boardlot.doctor.network import Network, clock_offset
 from boardlot.errors import ConfigError
 
-if TYPE_CHECKING:
-    from boardlot import ApiKey, BearerToken, OAuth, RateLimit
-
-    Auth = ApiKey | BearerToken | OAuth
-
 __all__ = ["Finding", "clock_offset", "examine"]
+
+Auth = ApiKey | BearerToken | OAuth
 
 
 def examine(
@@ -83,7 +81,7 @@ def examine(
         ok clock
         skipped credentials
     """
-    named = {} if profile is None else {**_core._profile(profile), "name": profile}
+    named = {} if profile is None else _core._profile(profile)
     address = base_url or named.get("base_url")
     if address is None:
         raise ConfigError(
@@ -96,17 +94,11 @@ def examine(
     }
     network = Network(address, options, timeout)
     make = identity.credentials_factory(auth, named)
-    limit = rate_limit or identity.profile_limit(named)
-    return _findings(network, make, named if auth is None else {}, limit)
+    steps = [network.findings(), identity.findings(make, network, named if auth is None else {})]
+    if rate_limit or named.get("rate_limit"):
+        steps.append(_limit(address, profile, rate_limit))
+    return itertools.chain.from_iterable(steps)
 
 
-def _findings(
-    network: Network,
-    make_credentials: Callable[[], Any] | None,
-    profile: Mapping[str, Any],
-    limit: Any,
-) -> Iterator[Finding]:
-    yield from network.findings()
-    yield from identity.findings(make_credentials, network, profile)
-    if limit is not None:
-        yield run_step("rate limit", lambda: identity.shown_limit(network.base_url, limit))
+def _limit(base_url: str, profile: str | None, rate_limit: Any) -> Iterator[Finding]:
+    yield run_step("rate limit", lambda: identity.shown_limit(base_url, profile, rate_limit))

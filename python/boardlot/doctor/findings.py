@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal, NamedTuple
 
-from boardlot._support import hints
 from boardlot.errors import BoardlotError
 
 
@@ -49,15 +48,14 @@ class Skipped(Failed):
     state = "skipped"
 
 
-def run_step(step: str, check: Callable[[], str], profile: str | None = None) -> Finding:
-    """The finding of a check that returns its detail, or raises what is wrong, perhaps with the
-    login of a profile."""
+def run_step(step: str, check: Callable[[], str]) -> Finding:
+    """The finding of a check that returns its detail, or raises what is wrong."""
     try:
         return Finding(step, "ok", check())
     except Failed as failed:
         return Finding(step, failed.state, failed.detail, failed.hint)
     except BoardlotError as error:
-        return Finding(step, "failed", str(error), hints.of_error(error, profile))
+        return Finding(step, "failed", str(error), error.hint)
 
 
 @contextmanager

@@ -7,17 +7,14 @@ import base64
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from boardlot import _core
+import boardlot as bl
 from boardlot._support import hints
-from boardlot._support.credentials import application_of, check_address, profile_auth
+from boardlot._support.credentials import check_address, profile_auth
 from boardlot.doctor.findings import Failed, Finding, Skipped, run_step
+from boardlot.doctor.network import Network
 from boardlot.errors import AuthenticationError, ClockSkewError, ConfigError, PermissionDenied
-
-if TYPE_CHECKING:
-    from boardlot import ApiKey, Client, OAuth
-    from boardlot.doctor.network import Network
 
 
 def credentials_factory(auth: Any, profile: Mapping[str, Any]) -> Callable[[], Any] | None:
@@ -34,8 +31,6 @@ def findings(
 ) -> Iterator[Finding]:
     """The steps about the credentials that this function makes: those of the profile, unless it is
     empty, which are sent to its own address only."""
-    import boardlot
-
     if make is None:
         yield Finding("credentials", "skipped", "none were given", hints.NO_CREDENTIALS_TO_CHECK)
         return
@@ -43,10 +38,10 @@ def findings(
     yield (finding := run_step("credentials", identity.load))
     if finding.state == "failed":
         return
-    if isinstance(identity.auth, boardlot.ApiKey):
+    if isinstance(identity.auth, bl.ApiKey):
         yield run_step("key", lambda: _check_key(identity.auth, identity.warning))
         yield run_step("signature", lambda: _check_accepted(identity, "the key"))
-    elif isinstance(identity.auth, boardlot.OAuth):
+    elif isinstance(identity.auth, bl.OAuth):
         yield from _login_findings(identity)
     else:
         yield run_step("token", lambda: _check_accepted(identity, "the token"))
@@ -60,10 +55,9 @@ class _Identity:
     ) -> None:
         self._make, self._profile = make, profile
         self.network = network
-        self.profile: str | None = profile.get("name")
         self.refusal: ConfigError | None = None
         self.auth: Any = None
-        self.client: Client | None = None
+        self.client: bl.Client | None = None
         self.warning = ""
 
     def load(self) -> str:
@@ -85,16 +79,14 @@ class _Identity:
 
 
 def _describe(auth: Any) -> str:
-    import boardlot
-
-    if isinstance(auth, boardlot.ApiKey):
+    if isinstance(auth, bl.ApiKey):
         return f"the key {auth.key_id}"
-    if isinstance(auth, boardlot.OAuth):
+    if isinstance(auth, bl.OAuth):
         return f"the login of {auth.client_id}"
     return "a bearer token"
 
 
-def _check_key(key: ApiKey, warning: str) -> str:
+def _check_key(key: bl.ApiKey, warning: str) -> str:
     kind: str = key.algorithm
     if kind != "Ed25519":
         # An RSA signature is as long as the key.
@@ -123,48 +115,45 @@ def _check_accepted(identity: _Identity, what: str) -> str:
     except ClockSkewError:
         raise
     except AuthenticationError as rejection:
-        hint = _hint_for(identity.auth, rejection.message, identity.profile)
-        raise Failed(str(rejection), hint) from None
+        raise Failed(str(rejection), _hint_for(identity.auth, rejection)) from None
     offset = client.clock_offset
     corrected = f", after the client corrected the time by {offset:+.3f} s" if offset else ""
     return f"the service accepts {what}{corrected}"
 
 
-def _hint_for(auth: Any, message: str, profile: str | None) -> str:
+def _hint_for(auth: Any, rejection: AuthenticationError) -> str:
     """Advice on rejected credentials, as far as the service's message says why."""
-    import boardlot
-
-    if isinstance(auth, boardlot.BearerToken):
+    if isinstance(auth, bl.BearerToken):
         return hints.BEARER_REJECTED
-    if isinstance(auth, boardlot.OAuth):
-        return hints.login_again(profile) if profile else hints.LOGIN_REJECTED
-    message = message.lower()
+    if isinstance(auth, bl.OAuth):
+        return rejection.hint
+    message = rejection.message.lower()
     if "signature" in message:
         return hints.OTHER_KEY
     return hints.UNKNOWN_KEY if "key" in message else f"{hints.UNKNOWN_KEY} {hints.OTHER_KEY}"
 
 
 def _login_findings(identity: _Identity) -> Iterator[Finding]:
-    login: OAuth = identity.auth
+    login: bl.OAuth = identity.auth
     if identity.client is None:
         yield run_step("login", lambda: _check_accepted(identity, "the login"))
         return
-    yield (finding := run_step("login", lambda: _check_stored(login), identity.profile))
+    yield (finding := run_step("login", lambda: _check_stored(login)))
     if finding.state == "failed":
         return
-    yield (finding := run_step("token", lambda: _check_token(identity, login), identity.profile))
+    yield (finding := run_step("token", lambda: _check_token(identity, login)))
     if finding.state == "failed":
         yield Finding("scopes", "skipped", "not tried: token failed")
         return
     yield run_step("scopes", lambda: _check_scopes(login.scopes))
 
 
-def _check_stored(login: OAuth) -> str:
+def _check_stored(login: bl.OAuth) -> str:
     store = login.__getnewargs_ex__()[1]["store"]
     return f"its tokens are stored in {store}; the access token {_expiry(login)}"
 
 
-def _check_token(identity: _Identity, login: OAuth) -> str:
+def _check_token(identity: _Identity, login: bl.OAuth) -> str:
     before = login.expires_at
     try:
         detail = _check_accepted(identity, "the token")
@@ -176,7 +165,7 @@ def _check_token(identity: _Identity, login: OAuth) -> str:
     return f"{detail}; it was refreshed and {_expiry(login)}"
 
 
-def _expiry(login: OAuth) -> str:
+def _expiry(login: bl.OAuth) -> str:
     expires = login.expires_at
     return f"expires {expires.isoformat(timespec='seconds')}" if expires else "has no known expiry"
 
@@ -188,17 +177,9 @@ def _check_scopes(scopes: frozenset[str]) -> str:
     return f"granted: {granted}"
 
 
-def profile_limit(profile: Mapping[str, Any]) -> Any:
-    """The limit of a profile's entry; `None` if it has none."""
-    rate = profile.get("rate_limit")
-    if rate is None or not profile["rate_limit_shared"]:
-        return rate
-    return _core._application_limit(rate, profile["base_url"], application_of(profile))
-
-
-def shown_limit(base_url: str, limit: Any) -> str:
-    """Describes this limit of a client."""
-    import boardlot
-
-    with boardlot.Client(base_url, rate_limit=limit) as client:
+def shown_limit(base_url: str, profile: str | None, rate_limit: Any) -> str:
+    """Describes the limit of a client: this one, otherwise that of the profile."""
+    # Not with the profile's credentials, whose passphrase may have to be typed.
+    unused = bl.BearerToken("unused")
+    with bl.Client(base_url, profile=profile, auth=unused, rate_limit=rate_limit) as client:
         return client.explain("GET", "/api/v1.0/server-time").rate_limit or "none"

@@ -10,16 +10,13 @@ import threading
 import time
 from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from boardlot import _core
+from boardlot import Client, _core
 from boardlot._support import hints
 from boardlot.doctor.findings import Failed, Finding, Skipped, failing, run_step
 from boardlot.errors import BoardlotError, RequestTimeout, TransportError
-
-if TYPE_CHECKING:
-    from boardlot import Client
 
 # How many seconds the time of a signed request may be off (service document, section 8).
 CLOCK_WINDOW = 5.0
@@ -40,9 +37,7 @@ class Network:
 
     def client(self, auth: Any = None) -> Client:
         """A client with these settings and without retries, so that failures show."""
-        import boardlot
-
-        return boardlot.Client(
+        return Client(
             self.base_url,
             auth=auth,
             timeout=self.timeout,

@@ -21,7 +21,7 @@ from boardlot.plots import style
 from boardlot.plots.dividends import dividends_title, payments
 from boardlot.plots.fills import SIDES, fill_points, fills_title
 from boardlot.plots.ipos import DAY, MARKERS, SUBSCRIPTION, drawn_lines
-from boardlot.plots.positions import NAMES, VALUES, position_bars
+from boardlot.plots.positions import NAMES, axis_title, position_bars
 
 __all__ = ["dividends", "fills", "ipos", "positions"]
 
@@ -122,15 +122,15 @@ def positions(
         >>> interactive.positions(positions).to_dict()["title"]
         'P&L ratio of 18 positions'
     """
-    if value not in VALUES:
-        raise ConfigError(f"value is {value!r}; expected one of {', '.join(VALUES)}")
+    if value not in NAMES:
+        raise ConfigError(f"value is {value!r}; expected one of {', '.join(NAMES)}")
     bars, found = position_bars(records_or_frame, value)
     sign = altair.condition("datum.value < 0", altair.value(style.ORANGE), altair.value(style.BLUE))
     chart = (
         altair.Chart()
         .mark_bar()
         .encode(
-            x=altair.X("value:Q", title=VALUES[value][0]),
+            x=altair.X("value:Q", title=axis_title(value)),
             y=altair.Y("label:N", title=None, sort="-x"),
             color=sign,
             opacity=altair.condition("datum.short", altair.value(0.55), altair.value(1.0)),

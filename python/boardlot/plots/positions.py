@@ -14,17 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-VALUES = {
-    "profit_ratio": ("P&L ratio (%)", "{:+,.2f} %"),
-    "profit": ("P&L (trading currency of each position)", "{:+,.2f}"),
-    "mv": ("Market value (trading currency of each position)", "{:,.2f}"),
-}
 NAMES = {"profit_ratio": "P&L ratio", "profit": "P&L", "mv": "Market value"}
-# Of one panel among several.
-AMOUNTS = {
-    "profit": "P&L (trading currency of market {})",
-    "mv": "Market value (trading currency of market {})",
-}
+FORMS = {"profit_ratio": "{:+,.2f} %", "profit": "{:+,.2f}", "mv": "{:,.2f}"}
 SHORT = 1
 # More bars than these are unreadable.
 MAX_BARS = 40
@@ -65,8 +56,8 @@ def positions(
         >>> plots.positions(positions).get_xlabel()
         'P&L ratio (%)'
     """
-    if value not in VALUES:
-        raise ConfigError(f"value is {value!r}; expected one of {', '.join(VALUES)}")
+    if value not in NAMES:
+        raise ConfigError(f"value is {value!r}; expected one of {', '.join(NAMES)}")
     bars, found = position_bars(records_or_frame, value)
     shown = sorted(
         sorted(bars, key=lambda bar: -abs(bar.value))[:MAX_BARS], key=lambda bar: bar.value
@@ -79,11 +70,18 @@ def positions(
     for panel, part in zip(panels, parts, strict=True):
         _draw(panel, part, value)
         if len(panels) > 1:
-            panel.set_xlabel(AMOUNTS[value].format(style.label(part[0].market)), **style.PLAIN)
+            of = f"of market {style.label(part[0].market)}"
+            panel.set_xlabel(axis_title(value, of), **style.PLAIN)
     hatched = ", short ones hatched" if any(bar.short for bar in shown) else ""
     count = style.of_all(len(shown), found, "position")
     ax.set_title(f"{NAMES[value]} of {count}{hatched}", **style.PLAIN)
     return ax
+
+
+def axis_title(value: str, of: str = "of each position") -> str:
+    """The name of a value with its unit; the service does not send the currency."""
+    unit = "%" if value == "profit_ratio" else f"trading currency {of}"
+    return f"{NAMES[value]} ({unit})"
 
 
 def _draw(ax: Axes, shown: Sequence[_Bar], value: str) -> None:
@@ -96,15 +94,14 @@ def _draw(ax: Axes, shown: Sequence[_Bar], value: str) -> None:
     for patch, bar in zip(drawn, shown, strict=True):
         if bar.short:
             patch.set(hatch="////", edgecolor="white", linewidth=0)
-    unit, form = VALUES[value]
-    ax.bar_label(drawn, [form.format(bar.value) for bar in shown], padding=4, fontsize=8)
+    ax.bar_label(drawn, [FORMS[value].format(bar.value) for bar in shown], padding=4, fontsize=8)
     ax.set_yticks(range(len(shown)), [bar.label for bar in shown], fontsize=9, **style.PLAIN)
     ax.tick_params(axis="y", length=0)
     ax.xaxis.set_major_formatter("{x:,.10g}")
     ax.axvline(0, color="black", linewidth=0.8)
     # Space for the numbers next to the longest bars.
     ax.margins(x=0.18, y=0.02)
-    ax.set_xlabel(unit)
+    ax.set_xlabel(axis_title(value))
     style.finish(ax, "", empty=not shown, grid="x")
     ax.spines["left"].set_visible(False)
 

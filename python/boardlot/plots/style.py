@@ -12,7 +12,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
 from boardlot._core import Records
-from boardlot._support.cell_format import MICROSECONDS, counted
+from boardlot._support.cell_format import EPOCH, MICROSECONDS, counted
 from boardlot._support.extras import needs
 from boardlot.errors import ConfigError
 
@@ -241,26 +241,23 @@ def rows(
         ProtocolError: A value of `Records` is not of its field's kind, as in `to_pandas`.
     """
     if isinstance(source, Records):
-        source = _typed(source)
-    columns = _columns(source)
-    if columns is None:
-        return (_fields(row, names, optional) for row in source)
-    _fields(dict.fromkeys(columns), names, ())
-    known = [name for name in (*names, *optional) if name in columns]
-    rows = zip(*(_values(source, name) for name in known), strict=True)
-    return (_fields(dict(zip(known, row, strict=True)), names, optional) for row in rows)
-
-
-def _typed(records: Records[Any]) -> list[dict[str, Any]]:
-    """The values that a frame has: typed, with `None` for a declared field that was not sent."""
-    declared = dict.fromkeys(field.name for field in records.schema)
-    return [{**declared, **row} for row in records.to_dicts(typed=True)]
+        # As in a frame, `None` for a declared field that was not sent.
+        declared = dict.fromkeys(field.name for field in source.schema)
+        source = [{**declared, **row} for row in source.to_dicts(typed=True)]
+    elif (columns := getattr(source, "column_names", getattr(source, "columns", None))) is not None:
+        # A frame, also one without rows.
+        _fields(dict.fromkeys(columns), names, ())
+        known = [name for name in (*names, *optional) if name in list(columns)]
+        series = [source[name] for name in known]
+        values = [one.to_pylist() if hasattr(one, "to_pylist") else one for one in series]
+        source = (dict(zip(known, row, strict=True)) for row in zip(*values, strict=True))
+    return (_fields(row, names, optional) for row in source)
 
 
 def units(source: Any) -> dict[str, str]:
-    """The declared units of records; frames have none, though polars frames have a `schema` too."""
-    schema = () if _columns(source) is not None else getattr(source, "schema", None) or ()
-    return {field.name: field.unit for field in schema}
+    """The declared units of records; the fields of a frame's schema have none."""
+    schema = getattr(source, "schema", None) or ()
+    return {field.name: field.unit for field in schema if hasattr(field, "unit")}
 
 
 def time_of(value: Any, unit: str = "us") -> datetime | None:
@@ -276,8 +273,7 @@ def time_of(value: Any, unit: str = "us") -> datetime | None:
     if value in (None, "", 0, "0") or value != value:
         return None
     try:
-        since_1970 = timedelta(microseconds=int(value) * MICROSECONDS[unit])
-        return datetime(1970, 1, 1, tzinfo=timezone.utc) + since_1970
+        return EPOCH + timedelta(microseconds=int(value) * MICROSECONDS[unit])
     except (TypeError, ValueError, OverflowError):
         raise ConfigError(
             f"{str(value)[:64]!r} is not a valid time; expected a datetime, or {unit} since 1970 "
@@ -317,20 +313,6 @@ def number(value: Any) -> float | None:
 def text(value: Any) -> str:
     """The text, or `""` if there is none."""
     return "" if value is None or value != value else str(value)
-
-
-def _columns(source: Any) -> Sequence[str] | None:
-    """The names of a frame's columns; `None` for records."""
-    # A pyarrow Table calls the data `columns`.
-    names = getattr(source, "column_names", None)
-    if names is None and hasattr(source, "columns"):
-        names = list(source.columns)
-    return names
-
-
-def _values(frame: Any, name: str) -> list[Any]:
-    column = frame[name]
-    return list(column.to_pylist() if hasattr(column, "to_pylist") else column)
 
 
 def _fields(

@@ -114,6 +114,11 @@ impl OAuth {
         block(py, async move { core.log_out().await })
     }
 
+    /// Sets the profile that it comes from: hints of errors say how to log in to that again.
+    fn _set_profile(&self, #[pyo3(from_py_with = text_of::name)] name: String) {
+        self.core.set_profile(name);
+    }
+
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
         self.store.traverse(&visit)
     }

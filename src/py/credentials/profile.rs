@@ -25,8 +25,8 @@ pub fn save_profile(
     entry: &Bound<'_, PyDict>,
     replace: bool,
 ) -> PyResult<PathBuf> {
-    let profile = from_entry(entry)?;
-    change(py, |interrupted| profile.save(name, replace, interrupted))
+    let profile = from_entry(name, entry)?;
+    change(py, |interrupted| profile.save(replace, interrupted))
 }
 
 /// Removes a profile from `config.toml`, and returns the path of the file.
@@ -84,7 +84,7 @@ pub fn config_file(py: Python<'_>) -> PyResult<PathBuf> {
     profile::config_file().or_raise(py)
 }
 
-/// A profile of `config.toml` as a dict: `base_url`, `endpoints` (a file, or None), `proxy` and `ca_file`
+/// A profile of `config.toml` as a dict: `name`, `base_url`, `endpoints` (a file, or None), `proxy` and `ca_file`
 /// (or None), `kind`, and where the secret is stored: `key_id` and `private_key`, or `client_id` and `store` (None: the keychain), and `passphrase_file` or
 /// `passphrase_command`. A missing profile is an error, or with `may_be_missing` None.
 #[gated]
@@ -134,6 +134,7 @@ pub fn environment_proxy(
 /// A profile as a dict.
 pub fn entry(py: Python<'_>, profile: Profile) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
+    dict.set_item("name", profile.name)?;
     dict.set_item("base_url", profile.base_url)?;
     dict.set_item("endpoints", profile.endpoints)?;
     dict.set_item("proxy", profile.proxy)?;
@@ -160,7 +161,7 @@ pub fn entry(py: Python<'_>, profile: Profile) -> PyResult<Bound<'_, PyDict>> {
 }
 
 /// A profile from such a dict; members that its kind does not need are ignored, missing ones are None.
-fn from_entry(entry: &Bound<'_, PyDict>) -> PyResult<Profile> {
+fn from_entry(name: &str, entry: &Bound<'_, PyDict>) -> PyResult<Profile> {
     fn member<T: for<'a, 'py> FromPyObject<'a, 'py, Error: Into<PyErr>>>(
         entry: &Bound<'_, PyDict>,
         name: &str,
@@ -190,6 +191,7 @@ fn from_entry(entry: &Bound<'_, PyDict>) -> PyResult<Profile> {
         _ => ProfileAuth::None,
     };
     Ok(Profile {
+        name: name.to_owned(),
         base_url: required("base_url")?,
         auth,
         endpoints: member(entry, "endpoints")?,

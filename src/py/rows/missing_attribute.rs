@@ -6,7 +6,7 @@ use pyo3::{exceptions::PyTypeError, types::PyAny};
 /// The error for an attribute, such as `to_df`.
 pub fn no_attribute(rows: &Bound<'_, PyAny>, name: &str) -> PyErr {
     let made = import(rows.py(), "boardlot._support.clients")
-        .and_then(|module| module.invoke_method("missing_of_rows", (rows, name)));
+        .and_then(|module| module.invoke_method("missing_attribute", (rows, name)));
     made.map_or_else(|error| error, PyErr::from_value)
 }
 

@@ -63,15 +63,23 @@ const INSTEAD: [(&str, &str, &str); 7] = [
 
 /// `; did you mean 'dividends'?`, what to do instead, or nothing if no known word is near.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    meant(word, known).0
+}
+
+/// The same, and the word that it suggests.
+pub fn meant<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> (String, Option<&'a str>) {
     let known: Vec<&str> = known.into_iter().collect();
     let is_of = |words: &str| words.split(' ').any(|other| other == word);
     let applies = |words, ours| is_of(words) && known.contains(&ours);
     if let Some((.., text)) = INSTEAD.iter().find(|(words, ours, _)| applies(words, ours)) {
-        return format!("; {text}");
+        return (format!("; {text}"), None);
     }
     let same = ELSEWHERE.iter().find(|(ours, words)| applies(words, ours)).map(|(ours, _)| *ours);
     let nearest = same.or_else(|| nearest(word, known.iter().copied()));
-    nearest.map_or(String::new(), |nearest| format!("; did you mean '{nearest}'?"))
+    (nearest.map_or(String::new(), |nearest| format!("; did you mean '{nearest}'?")), nearest)
 }
 
 /// The known word that needs the fewest changes, if these are at most a third of its characters;

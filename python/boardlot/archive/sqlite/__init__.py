@@ -176,8 +176,8 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
                 connection.reset()
 
     @contextmanager
-    def _reading(self) -> Iterator[SqliteConnection]:
-        with self._using() as connection:
+    def _reading(self, *slots: Any) -> Iterator[SqliteConnection]:
+        with self._using(*slots) as connection:
             self._check_file()
             try:
                 yield connection
@@ -194,16 +194,11 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         return f"cast(group_concat({column}, ',') as blob)"
 
     def query(self, sql: str, parameters: Sequence[Any]) -> tuple[list[str], list[Row]]:
-        with self._using():
-            # Also makes sure that it exists and is up to date.
-            self._check_file()
-        slots = self._own if self.path is None else self._for_queries
-        with self._using(slots, self._open_for_queries) as connection:
-            try:
-                return run_query(connection, sql, parameters)
-            finally:
-                if self._read_only is not None:
-                    self._read_only.check()
+        with self._reading():
+            # It exists and is up to date.
+            slots = self._own if self.path is None else self._for_queries
+        with self._reading(slots, self._open_for_queries) as connection:
+            return run_query(connection, sql, parameters)
 
     def lock(self, name: str) -> Lock:
         kind, _, rest = name.partition(":")

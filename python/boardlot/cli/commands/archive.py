@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 import click
 
-from boardlot._support import hints
 from boardlot._support.cell_format import escaped
 from boardlot._support.clients import did_you_mean
 from boardlot.archive import Archive, Finding
@@ -71,13 +70,14 @@ def _file() -> Argument:
 
 
 def _fills(**more: Any) -> click.Option:
-    return click.Option(["--fills"], metavar="ACCOUNT:MARKET", **more)
+    return click.Option(["--fills"], type=_account, metavar="ACCOUNT:MARKET", **more)
 
 
 def _ranges() -> list[click.Parameter]:
     return [
         click.Option(
             ["--since"],
+            type=parse_time,
             metavar="TIME",
             help="How far back to read fills; the first update reads 90 days.",
         ),
@@ -131,8 +131,8 @@ def update(
     settings: Settings,
     /,
     file: str,
-    fills: Sequence[str],
-    since: str | None,
+    fills: Sequence[tuple[str, str]],
+    since: str | int | None,
     overlap_days: float,
     max_age_minutes: float | None,
     **keys: Any,
@@ -146,13 +146,11 @@ def update(
         options = ", ".join(f"--{name.replace('_', '-')}" for name in ("fills", *keys))
         raise click.UsageError(f"nothing to update: pass one or more of {options}")
     check_destination(settings, _files_of(file))
-    accounts = [_account(text) for text in fills]
-    start = None if since is None else parse_time(since)
     with settings.client() as client, Archive(file) as archive:
         report = archive.update(
             client,
-            fills=accounts,
-            since=start,
+            fills=fills,
+            since=since,
             overlap=timedelta(days=overlap_days),
             max_age=None if max_age_minutes is None else timedelta(minutes=max_age_minutes),
             on_error="collect",
@@ -162,11 +160,9 @@ def update(
     emit(settings, list(report.rows()))
     if settings.log_format == "json":
         for row in report.rows():
-            if row["error"]:
-                continue
-            counts = {name: value for name, value in row.items() if name != "error"}
-            write(settings, "info", f"updated {row['list']} {row['key']}", "", **counts)
-    advice = [hints.of_error(error, settings.profile_name) for error in report.errors.values()]
+            if not row["error"]:
+                write(settings, "info", f"updated {row['list']} {row['key']}", "", **row)
+    advice = [error.hint for error in report.errors.values()]
     for reason, hint in zip(report._reasons(), advice, strict=True):
         write(settings, "error", reason, f"boardlot: {escaped(reason)}", hint=hint)
     if settings.log_format == "text":
@@ -287,25 +283,24 @@ def check(settings: Settings, file: str, unread_days: float) -> int:
 def follow(
     settings: Settings,
     file: str,
-    fills: str,
+    fills: tuple[str, str],
     every: float,
     name: str,
-    since: str | None,
+    since: str | int | None,
     overlap_days: float,
 ) -> None:
     """Print each new or changed fill as a line of JSON, exactly once, until Ctrl-C.
 
     A fill counts as delivered when the next one is written, also across restarts.
     """
-    account, start = _account(fills), None if since is None else parse_time(since)
     out = sys.stdout.buffer
     with settings.client() as client, Archive(file) as archive:
         for fill in archive.follow(
             client,
-            fills=account,
+            fills=fills,
             every=every,
             name=name,
-            since=start,
+            since=since,
             overlap=timedelta(days=overlap_days),
         ):
             out.write(json.dumps(fill).encode() + b"\n")

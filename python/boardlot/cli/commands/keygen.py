@@ -8,6 +8,7 @@ from typing import Literal
 
 import click
 
+import boardlot as bl
 from boardlot._support.credentials import passphrase_of
 from boardlot.cli.click_classes import Command
 from boardlot.cli.files import UserPath, check_writable, reject_existing, write_secret
@@ -51,8 +52,6 @@ def keygen(
     written, there is no FILE. Upload the public key in the service's developer dashboard, and pass
     the key id that you get there to `boardlot.ApiKey`.
     """
-    import boardlot as bl
-
     if bits is not None and algorithm != "RSA-SHA256":
         raise click.UsageError(
             "--bits is valid only for RSA keys: add --algorithm RSA-SHA256, or leave it out"

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+import boardlot as bl
+from boardlot import _core
 from boardlot._support.cell_format import escaped
 from boardlot.cli.click_classes import Command
 from boardlot.cli.numbers import Number, Whole
@@ -54,9 +56,6 @@ def login(settings: Settings, no_browser: bool, port: int, timeout: float) -> No
 
     With --client-id, no client is registered: that one is used, and its callback is on --port.
     """
-    import boardlot as bl
-    from boardlot import _core
-
     settings.check_secrets()
     name = settings.profile_name
     known = _core._profile(name, may_be_missing=True) if name is not None else None
@@ -130,9 +129,6 @@ def _check_same(settings: Settings, name: str | None, known: dict[str, Any]) -> 
 
 def _save_profile(name: str, known: dict[str, Any] | None, entry: dict[str, Any]) -> None:
     """Make the login a profile, or update the existing one if something in it changed."""
-    import boardlot as bl
-    from boardlot import _core
-
     if known is not None and entry == {**known, "base_url": entry["base_url"]}:
         note(f"renewed the login of the profile {name}")
         return
@@ -200,8 +196,6 @@ def status(settings: Settings, client_id: str | None) -> None:
     login, only the clocks are compared. No secrets are shown. With --format or --out the output is
     a row of data, with the clock offset in seconds.
     """
-    import boardlot as bl
-
     check_out(settings)
     base_url = settings.service
     login = _login_shown(settings, client_id)
@@ -225,8 +219,6 @@ def status(settings: Settings, client_id: str | None) -> None:
 
 def _login_shown(settings: Settings, client_id: str | None) -> Login | None:
     """The login to show; if the keychain contains none, that is a message and not an error."""
-    import boardlot as bl
-
     try:
         return settings.login_of(client_id)
     except (bl.LoginRequired, bl.StoreError) as error:

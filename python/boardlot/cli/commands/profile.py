@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+import boardlot as bl
 from boardlot import _core
 from boardlot.cli.click_classes import Command, CommandGroup
 from boardlot.cli.numbers import complete_profiles
@@ -154,8 +155,6 @@ def remove(name: str) -> None:
 
 def _checked_entry(settings: Settings) -> dict[str, Any]:
     """The profile that the options describe, once its key or its login can be used."""
-    import boardlot as bl
-
     settings.check_secrets()
     login = settings.client_id is not None or settings.store_file is not None
     if login and settings.key_id is not None:

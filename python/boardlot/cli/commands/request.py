@@ -12,11 +12,12 @@ from typing import Any
 
 import click
 
+from boardlot import load_endpoints
 from boardlot._core import _expand_user
 from boardlot._support.cell_format import escaped
 from boardlot.cli.click_classes import Argument, DataCommand
 from boardlot.cli.files import UserPath
-from boardlot.cli.output.emit import check_destination, emit_bytes
+from boardlot.cli.output.emit import check_destination, check_out, emit, emit_bytes
 from boardlot.cli.output.terminal import coloured, coloured_json, note
 from boardlot.cli.settings import Settings
 
@@ -141,8 +142,6 @@ def call(settings: Settings, name: str, arguments: tuple[str, ...], endpoints: P
     boardlot.Endpoint takes them. Without --endpoints it is the file that the profile names as
     `endpoints`. All pages of a list are fetched, one at a time.
     """
-    from boardlot.cli.output.emit import check_out, emit
-
     endpoint = _endpoint(_declared(settings, endpoints), name)
     values = dict(_argument_pair(text, endpoint.arguments) for text in arguments)
     if len(values) < len(arguments):
@@ -156,8 +155,6 @@ def call(settings: Settings, name: str, arguments: tuple[str, ...], endpoints: P
 
 
 def _declared(settings: Settings, file: Path | None) -> dict[str, Any]:
-    from boardlot import load_endpoints
-
     path = file or settings.profile_entry.get("endpoints")
     if path is None:
         raise click.UsageError(

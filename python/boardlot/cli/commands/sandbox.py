@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import click
 
+import boardlot as bl
 from boardlot import _core
 from boardlot.cli.click_classes import Command
 from boardlot.cli.files import UserPath, reject_existing, write_secret
@@ -117,8 +118,6 @@ def sandbox(
     if key_file is not None:
         reject_existing(key_file)
 
-    import boardlot as bl
-
     rates = {name: numbers.pop(name) for name in FAULTS}
     faults = bl.Faults(seed=numbers["seed"], **rates) if any(rates.values()) else None
     # Ctrl-C, SIGTERM or a closed terminal end this command as it normally ends.
@@ -192,8 +191,6 @@ def _is_of_sandbox(entry: dict[str, Any]) -> bool:
 
 
 def _responds(base_url: str) -> bool:
-    import boardlot as bl
-
     with suppress(BoardlotError), bl.Client(base_url, timeout=2, max_retries=0) as client:
         client.server_time()
         return True

@@ -1,0 +1,71 @@
+"""What a login that is lost says to do: every caller gets the command that renews this login."""
+
+import asyncio
+
+import boardlot as bl
+import pytest
+from boardlot import _core, doctor
+from boardlot.cli import main
+
+from ..support.logins import demo_login, quotes
+
+PASSPHRASE = "correct horse battery staple"
+RENEW = "Log in again: run `boardlot --profile nightly login`."
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with bl.Sandbox(fills=10) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(params=["refused", "deleted"])
+def login(request, sandbox, config, tmp_path):
+    """A login of the profile `nightly` that is lost."""
+    store, secret = tmp_path / "tokens", tmp_path / "secret"
+    secret.write_text(PASSPHRASE)
+    secret.chmod(0o600)
+    login = demo_login(sandbox, bl.EncryptedFileStore(store, PASSPHRASE))
+    entry = {"base_url": sandbox.base_url, "kind": "oauth", "client_id": login.client_id}
+    _core._save_profile("nightly", {**entry, "store": store, "passphrase_file": secret})
+    sandbox.revoke_grants() if request.param == "refused" else login.logout()
+    return login
+
+
+def hint_of(call):
+    with pytest.raises(bl.LoginRequired) as caught:
+        call()
+    return caught.value.hint
+
+
+async def quotes_async():
+    async with bl.AsyncClient(profile="nightly") as client:
+        await quotes(client)
+
+
+def test_each_caller_is_told_the_command_of_the_profile(login):
+    with bl.Client(profile="nightly") as client:
+        assert hint_of(lambda: quotes(client)) == RENEW
+    assert hint_of(lambda: asyncio.run(quotes_async())) == RENEW
+    findings = list(doctor.examine(profile="nightly"))
+    assert [found.hint for found in findings if found.state == "failed"] == [RENEW]
+
+
+@pytest.mark.parametrize(
+    "command", ["futures HK.HSImain", "doctor", "archive update trades.db --ipos hk", "logout"]
+)
+def test_the_command_line_says_the_same(login, capfd, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    status = main(["--profile", "nightly", *command.split()])
+    said = "".join(capfd.readouterr())
+    # A login whose tokens are in the store can be deleted, refused or not.
+    assert (RENEW in said) == bool(status)
+    assert status == 1 or "deleted the tokens" in said
+
+
+def test_without_a_profile_the_command_is_that_of_the_service(login, sandbox):
+    renew = f"run `boardlot login --base-url {sandbox.base_url}`"
+    with bl.Client(sandbox.base_url, auth=login) as client:
+        assert renew in hint_of(lambda: quotes(client))
+    findings = list(doctor.examine(sandbox.base_url, auth=login))
+    assert [renew in found.hint for found in findings if found.state == "failed"] == [True]
