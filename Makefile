@@ -186,7 +186,7 @@ target/tools/bin/cargo-mutants:
 
 # Flat memory, no file left open, no wrong record.
 soak: $(BIN)/.built ## An hour of 64 tasks with faults.
-	$(BIN)/python -m tests.soak.soak --minutes 60
+	$(BIN)/python -m tests.soak.soak 60
 
 # Each fuzzer for so many seconds, from the corpus that is kept and into one that is not. libFuzzer and
 # the address sanitizer need a compiler that takes unstable flags: this one, told so.

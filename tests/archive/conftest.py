@@ -42,9 +42,35 @@ def address(postgres):
 
 
 @pytest.fixture
+def connection(address):
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def terminate(connection):
+    """Terminates all connections to the database but its own."""
+    return lambda: connection.execute(
+        "select pg_terminate_backend(pid, 10000) from pg_stat_activity"
+        " where datname = current_database() and pid <> pg_backend_pid()"
+    )
+
+
+@pytest.fixture
 def file(tmp_path):
     """The path of a SQLite archive."""
     return tmp_path / "archive.db"
+
+
+@pytest.fixture
+def kept(file, book, client):
+    """An archive in SQLite that has three fills."""
+    book.put_fills(3)
+    with bl.Archive(file) as archive:
+        archive.update(client, fills=[archive_service.HK])
+        yield archive
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -8,14 +8,13 @@ follower, reading through, closing and opening; in PostgreSQL, its connections a
 """
 
 import asyncio
-import contextlib
 import random
 from collections import Counter
 from datetime import timedelta
 
 import boardlot as bl
 
-from .service import DAY, fill, fills_path, path_of, serve, terminate_all, unavailable
+from .service import DAY, fill, fills_path, path_of, serve, unavailable
 
 HOUR = timedelta(hours=1)
 # Histories in one archive.
@@ -264,12 +263,3 @@ async def _run(seeds, target, terminate):
 def run(seeds, target, terminate=None):
     """Run the histories of these seeds in one archive; how often each step was done."""
     return asyncio.run(_run(seeds, target, terminate))
-
-
-@contextlib.contextmanager
-def terminating(address):
-    """Terminates all connections to a database but its own."""
-    import psycopg
-
-    with psycopg.connect(address, autocommit=True) as connection:
-        yield lambda: terminate_all(connection)

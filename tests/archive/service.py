@@ -1,5 +1,6 @@
 """A service written by hand from the service document, whose lists a test changes between reads."""
 
+import contextlib
 import itertools
 import json
 import threading
@@ -158,9 +159,8 @@ def take(iterator, count):
     return list(itertools.islice(iterator, count))
 
 
-def terminate_all(connection):
-    """Terminates all connections to a database but this one."""
-    connection.execute(
-        "select pg_terminate_backend(pid, 10000) from pg_stat_activity"
-        " where datname = current_database() and pid <> pg_backend_pid()"
-    )
+def followed(archive, client, count, **options):
+    """The ids of the next fills of a follower that ends then."""
+    options = {"fills": HK, "every": 0.01, **options}
+    with contextlib.closing(archive.follow(client, **options)) as iterator:
+        return ids(take(iterator, count))

@@ -11,68 +11,57 @@ from .service import DAY, HK, HOUR, PLATE, fill, path_of, unavailable
 
 YEAR = 365 * DAY
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-# What a service may mean by a range.
-BOUNDS = list(itertools.product((True, False), repeat=2))
-
-
 # Days before the first read's start, and microseconds from there.
 AROUND = list(itertools.product((0, 1, 3), (-1, 0, 1)))
 
 
-def excluding(bounds):
-    """A range that includes its start, or not, and its end, or not."""
-    with_start, with_end = bounds
+@pytest.fixture(params=list(itertools.product((True, False), repeat=2)))
+def picky(request, file, book):
+    """An archive of a service whose ranges include their start, or not, and their end, or not."""
+    with_start, with_end = request.param
 
     def in_range(one, start, end):
         at = one["updated_time"]
         return start < at < end or (with_start and at == start) or (with_end and at == end)
 
-    return in_range
+    book.in_range = in_range
+    with bl.Archive(file) as archive:
+        yield archive
 
 
-@pytest.mark.parametrize("bounds", BOUNDS)
-def test_no_border_of_two_reads_loses_a_fill(file, book, client, bounds):
-    book.in_range = excluding(bounds)
+def test_no_border_of_two_reads_loses_a_fill(picky, book, client):
     since = book.now() - DAY
     book.fills[HK] = [fill(n, since - DAY * day + by) for n, (day, by) in enumerate(AROUND)]
-    with bl.Archive(file) as archive:
-        for day in (0, 1, 3, 4):
-            archive.update(client, fills=[HK], since=since - day * DAY, overlap=timedelta(0))
-        assert archive.gaps(*HK) == []
-        assert len(archive.fills(*HK)) == len(AROUND)
+    for day in (0, 1, 3, 4):
+        picky.update(client, fills=[HK], since=since - day * DAY, overlap=timedelta(0))
+    assert picky.gaps(*HK) == []
+    assert len(picky.fills(*HK)) == len(AROUND)
 
 
-@pytest.mark.parametrize("bounds", BOUNDS)
 def test_what_happens_in_the_microsecond_in_which_a_read_ends_comes_with_the_next(
-    file, book, client, bounds
+    picky, book, client
 ):
-    book.in_range = excluding(bounds)
-    with bl.Archive(file) as archive:
-        archive.update(client, fills=[HK])
-        ((end,),) = archive._database.read("select end_at from coverage")
-        book.fills[HK] = [fill(n, end + n) for n in range(2)]
-        archive.update(client, fills=[HK], overlap=timedelta(0))
-        assert len(archive.fills(*HK)) == 2
+    picky.update(client, fills=[HK])
+    ((end,),) = picky._database.read("select end_at from coverage")
+    book.fills[HK] = [fill(n, end + n) for n in range(2)]
+    picky.update(client, fills=[HK], overlap=timedelta(0))
+    assert len(picky.fills(*HK)) == 2
 
 
-@pytest.mark.parametrize("bounds", BOUNDS)
-def test_a_gap_is_filled_with_both_of_its_borders(file, book, client, service, bounds):
-    book.in_range = excluding(bounds)
-    with bl.Archive(file) as archive:
-        archive.update(client, fills=[HK])
-        start = book.now() + HOUR
-        book.ahead = 2 * 3600.0
-        with bl.Client(service.base_url, max_retries=0) as later:
-            archive.update(later, fills=[HK], since=start)
-            ((start, end),) = archive.gaps(*HK)
-            assert timedelta(minutes=59) < end - start < timedelta(minutes=61)
-            first, last = ((at - EPOCH) // timedelta(microseconds=1) for at in (start, end))
-            book.fills[HK] = [
-                fill(n, at) for n, at in enumerate((first, first + 1, last - 1, last))
-            ]
-            archive.update(later, fills=[HK], since=first - DAY, overlap=timedelta(0))
-        assert archive.gaps(*HK) == []
-        assert len(archive.fills(*HK)) == 4
+def test_a_gap_is_filled_with_both_of_its_borders(picky, book, client, service):
+    picky.update(client, fills=[HK])
+    start = book.now() + HOUR
+    book.ahead = 2 * 3600.0
+    with bl.Client(service.base_url, max_retries=0) as later:
+        picky.update(later, fills=[HK], since=start)
+        ((start, end),) = picky.gaps(*HK)
+        assert timedelta(minutes=59) < end - start < timedelta(minutes=61)
+        first, last = ((at - EPOCH) // timedelta(microseconds=1) for at in (start, end))
+        times = (first, first + 1, last - 1, last)
+        book.fills[HK] = [fill(n, at) for n, at in enumerate(times)]
+        picky.update(later, fills=[HK], since=first - DAY, overlap=timedelta(0))
+    assert picky.gaps(*HK) == []
+    assert len(picky.fills(*HK)) == 4
 
 
 @pytest.fixture

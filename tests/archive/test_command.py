@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import boardlot as bl
 import pytest
@@ -54,21 +55,7 @@ def test_an_archive_is_updated_shown_queried_and_exported(run, book, file, tmp_p
 
 
 # Values that psycopg returns for the types of PostgreSQL, and their conversions.
-OF_POSTGRESQL = {
-    "null": None,
-    "true": True,
-    "7": 7,
-    "2.5::float8": 2.5,
-    "1.10::numeric": "1.10",
-    "'NaN'::numeric": "NaN",
-    r"'\x00ff'::bytea": "00ff",
-    "timestamptz '2026-01-02 03:04:05+00'": "2026-01-02 03:04:05+00:00",
-    "interval '1 day'": "1 day, 0:00:00",
-    "inet '127.0.0.1'": "127.0.0.1",
-    "array[1.10::numeric]": ["1.10"],
-    """'{"a":{}}'::jsonb""": {"a": {}},
-    "int4range(1, 3)": "[1, 3)",
-}
+OF_POSTGRESQL = json.loads(Path(__file__).with_name("types_of_postgresql.json").read_text())
 
 
 def test_every_type_of_postgresql_can_be_written(address, tmp_path, capfd):

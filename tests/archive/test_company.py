@@ -6,6 +6,8 @@ import os
 import sqlite3
 import tempfile
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -56,14 +58,12 @@ def test_security_54_twenty_updates_and_followers_at_once_are_done(files, tmp_pa
             ]
             return reports, await asyncio.gather(*followers)
 
-    archives = [bl.Archive(tmp_path / f"{number}.db") for number in range(files)]
-    try:
+    with ExitStack() as stack:
+        paths = [tmp_path / f"{number}.db" for number in range(files)]
+        archives = [stack.enter_context(bl.Archive(path)) for path in paths]
         reports, taken = asyncio.run(work())
-        assert [(one.new, one.errors) for one in reports] == [(60, {})] * 20
-        assert taken == [[str(number) for number in range(1, 61)]] * 20
-    finally:
-        for archive in archives:
-            archive.close()
+    assert [(one.new, one.errors) for one in reports] == [(60, {})] * 20
+    assert taken == [[str(number) for number in range(1, 61)]] * 20
 
 
 def test_a_task_that_waits_for_a_lock_is_cancelled_at_once(file, service):
@@ -99,19 +99,17 @@ def test_security_54_a_child_forked_beside_readers_reads_and_updates(target, boo
             with bl.Client(service.base_url) as own:
                 assert archive.update(own, fills=[HK]).unchanged == 300
 
-        readers = [threading.Thread(target=read) for _ in range(3)]
-        for reader in readers:
-            reader.start()
-        try:
-            for _ in range(8):
-                process = FORK.Process(target=child)
-                process.start()
-                process.join()
-                assert process.exitcode == 0
-        finally:
-            done.set()
-            for reader in readers:
-                reader.join()
+        with ThreadPoolExecutor(3) as pool:
+            readers = [pool.submit(read) for _ in range(3)]
+            try:
+                for _ in range(8):
+                    process = FORK.Process(target=child)
+                    process.start()
+                    process.join()
+                    assert process.exitcode == 0
+            finally:
+                done.set()
+        assert [reader.result() for reader in readers] == [None] * 3
         assert not GATE.is_inside
         assert archive.update(client, fills=[HK]).unchanged == 300
 
@@ -231,17 +229,14 @@ def test_security_54_another_user_reads_what_a_killed_writer_left(shared, read, 
     assert read().startswith("error: the archive")
 
 
-def test_a_file_that_was_removed_or_replaced_while_open_is_an_error(file, book, client):
-    book.put_fills(3)
-    with bl.Archive(file) as archive:
-        archive.update(client, fills=[HK])
-        uses = [
-            lambda: archive.update(client, fills=[HK]),
-            lambda: archive.fills(*HK),
-            lambda: archive.sql("select 1"),
-        ]
-        for change in (file.unlink, file.touch):
-            change()
-            for use in uses:
-                with pytest.raises(bl.StoreError, match="removed or replaced while it was open"):
-                    use()
+def test_a_file_that_was_removed_or_replaced_while_open_is_an_error(kept, file, client):
+    uses = [
+        lambda: kept.update(client, fills=[HK]),
+        lambda: kept.fills(*HK),
+        lambda: kept.sql("select 1"),
+    ]
+    for change in (file.unlink, file.touch):
+        change()
+        for use in uses:
+            with pytest.raises(bl.StoreError, match="removed or replaced while it was open"):
+                use()

@@ -42,26 +42,21 @@ def test_an_archive_that_its_owner_shares_stays_shared(file, book, client):
         assert {mode_of(path) for path in file.parent.iterdir()} == {0o640}
 
 
-def test_a_path_that_is_too_long_is_an_error_of_the_archive(file, book, client, tmp_path):
+def test_a_path_that_is_too_long_is_an_error_of_the_archive(kept, client, tmp_path):
     names = ["n" * 250, "/".join(["n" * 200] * 40)]
     for name in names:
         with pytest.raises(bl.StoreError), bl.Archive(tmp_path / name) as archive:
             archive.update(client, ipos=["hk"])
-    with bl.Archive(file) as archive:
-        for name in names:
-            with pytest.raises(bl.StoreError, match="cannot be written"):
-                archive.export("fills", tmp_path / name)
+        with pytest.raises(bl.StoreError, match="cannot be written"):
+            kept.export("fills", tmp_path / name)
 
 
 @POSIX
-def test_a_full_disk_in_an_export_is_an_error_of_the_archive(file, book, client, tmp_path):
-    book.put_fills(300)
-    with bl.Archive(file) as archive:
-        archive.update(client, fills=[HK])
-        archive.export("fills", tmp_path / "fills.parquet")
-        before = (tmp_path / "fills.parquet").read_bytes()
-        with full_disk(1_000), pytest.raises(bl.StoreError, match="parquet cannot be written"):
-            archive.export("fills", tmp_path / "fills.parquet")
+def test_a_full_disk_in_an_export_is_an_error_of_the_archive(kept, tmp_path):
+    kept.export("fills", tmp_path / "fills.parquet")
+    before = (tmp_path / "fills.parquet").read_bytes()
+    with full_disk(1_000), pytest.raises(bl.StoreError, match="parquet cannot be written"):
+        kept.export("fills", tmp_path / "fills.parquet")
     assert (tmp_path / "fills.parquet").read_bytes() == before
     assert not list(tmp_path.glob("*.part"))
 
@@ -107,18 +102,15 @@ def test_an_undeclared_field_is_text(values, expected, archive, book, client, tm
     assert [row["new"] for row in rows] == expected
 
 
-def test_an_export_never_replaces_the_archive(file, book, client, tmp_path, monkeypatch):
-    book.put_fills(3)
-    with bl.Archive(file) as archive:
-        archive.update(client, fills=[HK])
-        (tmp_path / "link").symlink_to(file)
-        os.link(file, tmp_path / "hard")
-        monkeypatch.chdir(tmp_path)
-        beside = [f"archive.db-{end}" for end in ("wal", "shm", "journal")]
-        for path in [file, "archive.db", "./archive.db", *beside, "link", "hard"]:
-            with pytest.raises(bl.ConfigError, match="is the archive itself"):
-                archive.export("fills", path)
-        assert archive.fills(*HK) == book.expected()
+def test_an_export_never_replaces_the_archive(kept, file, book, tmp_path, monkeypatch):
+    (tmp_path / "link").symlink_to(file)
+    os.link(file, tmp_path / "hard")
+    monkeypatch.chdir(tmp_path)
+    beside = [f"archive.db-{end}" for end in ("wal", "shm", "journal")]
+    for path in [file, "archive.db", "./archive.db", *beside, "link", "hard"]:
+        with pytest.raises(bl.ConfigError, match="is the archive itself"):
+            kept.export("fills", path)
+    assert kept.fills(*HK) == book.expected()
 
 
 def test_a_link_at_the_name_of_a_temporary_file_is_not_followed(file, tmp_path, monkeypatch):
@@ -132,7 +124,7 @@ def test_a_link_at_the_name_of_a_temporary_file_is_not_followed(file, tmp_path, 
 
 
 def test_a_link_that_takes_the_place_of_a_temporary_file_is_not_followed(
-    file, tmp_path, monkeypatch
+    kept, tmp_path, monkeypatch
 ):
     """Other users who may write into the folder see the random name, too."""
     victim, write = tmp_path / "victim", parquet.write_table
@@ -145,22 +137,16 @@ def test_a_link_that_takes_the_place_of_a_temporary_file_is_not_followed(
         write(table, where, **options)
 
     monkeypatch.setattr(parquet, "write_table", write_after_the_swap)
-    with (
-        bl.Archive(file) as archive,
-        pytest.raises(bl.StoreError, match="only regular files are replaced"),
-    ):
-        archive.export("fills", tmp_path / "fills.parquet")
+    with pytest.raises(bl.StoreError, match="only regular files are replaced"):
+        kept.export("fills", tmp_path / "fills.parquet")
     assert victim.read_text() == "precious"
-    assert {one.name for one in tmp_path.iterdir()} == {"victim", "archive.db"}
+    assert not list(tmp_path.glob("*parquet*"))
 
 
-def test_a_file_of_another_format_is_not_written_with_parquet(file, book, client, tmp_path):
-    book.put_fills(3)
-    with bl.Archive(file) as archive:
-        archive.update(client, fills=[HK])
-        for name in ("fills.csv", "fills.JSON", "fills.xlsx"):
-            with pytest.raises(bl.ConfigError, match=r"such as 'fills\.parquet'"):
-                archive.export("fills", tmp_path / name)
-            assert not (tmp_path / name).exists()
-        with pytest.raises(bl.ConfigError, match="did you mean 'fills'"):
-            archive.export("fill", tmp_path / "fills.parquet")
+def test_a_file_of_another_format_is_not_written_with_parquet(kept, tmp_path):
+    for name in ("fills.csv", "fills.JSON", "fills.xlsx"):
+        with pytest.raises(bl.ConfigError, match=r"such as 'fills\.parquet'"):
+            kept.export("fills", tmp_path / name)
+        assert not (tmp_path / name).exists()
+    with pytest.raises(bl.ConfigError, match="did you mean 'fills'"):
+        kept.export("fill", tmp_path / "fills.parquet")

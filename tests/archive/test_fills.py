@@ -212,18 +212,15 @@ def test_a_read_is_of_one_moment(target, book, client, monkeypatch):
         assert reader.fills(*HK) == book.expected()
 
 
-def test_a_record_that_cannot_be_read_leaves_no_transaction_open(file, book, client, monkeypatch):
+def test_a_record_that_cannot_be_read_leaves_no_transaction_open(kept, file, client, monkeypatch):
     monkeypatch.setattr(fills, "AT_ONCE", 1)
-    book.put_fills(3, step=1000)
-    with bl.Archive(file) as archive:
-        archive.update(client, fills=[HK])
-        with closing(sqlite3.connect(file, isolation_level=None)) as connection:
-            assert connection.execute("update fill_versions set record = '{'").rowcount > 0
-        with pytest.raises(bl.BoardlotError) as caught:
-            archive.fills(*HK)
-        # The exception is still referred to, and with it the frames that it passed.
-        assert caught.value.__traceback__ is not None
-        archive.update(client, fills=[HK])
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        assert connection.execute("update fill_versions set record = '{'").rowcount > 0
+    with pytest.raises(bl.BoardlotError) as caught:
+        kept.fills(*HK)
+    # The exception is still referred to, and with it the frames that it passed.
+    assert caught.value.__traceback__ is not None
+    kept.update(client, fills=[HK])
 
 
 def test_a_text_is_freed_by_the_thread_that_reads_not_by_the_one_that_scans():

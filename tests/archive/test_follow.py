@@ -8,17 +8,15 @@ import pytest
 
 from ..support.interrupts import interrupted
 from ..support.service import response
-from .service import HK, fill, fills_path, ids, take, unavailable
+from .service import HK, fill, fills_path, followed, ids, take, unavailable
 
 
 def test_a_fill_is_delivered_when_the_next_one_is_requested(target, book, client):
     book.put_fills(5)
     with bl.Archive(target) as archive:
-        followed = archive.follow(client, fills=HK, every=0.01)
-        assert ids(take(followed, 3)) == ["1", "2", "3"]
-        followed.close()
+        assert followed(archive, client, 3) == ["1", "2", "3"]
     with bl.Archive(target) as archive:
-        assert ids(take(archive.follow(client, fills=HK, every=0.01), 3)) == ["3", "4", "5"]
+        assert followed(archive, client, 3) == ["3", "4", "5"]
         other = archive.follow(client, fills=HK, every=0.01, name="other")
         assert ids(take(other, 2)) == ["1", "2"]
         book.fills[HK][4] = {**book.fills[HK][4], "qty": "5", "updated_time": book.now() - 1}
@@ -28,12 +26,11 @@ def test_a_fill_is_delivered_when_the_next_one_is_requested(target, book, client
 def test_two_followers_of_one_name_are_rejected(target, book, client):
     book.put_fills(3)
     with bl.Archive(target) as archive, bl.Archive(target) as again:
-        followed = archive.follow(client, fills=HK, every=0.01)
-        next(followed)
-        with pytest.raises(bl.StoreError, match="followed by another follower"):
-            next(again.follow(client, fills=HK, every=0.01))
-        followed.close()
-        assert ids(take(again.follow(client, fills=HK, every=0.01), 1)) == ["1"]
+        with closing(archive.follow(client, fills=HK, every=0.01)) as first:
+            next(first)
+            with pytest.raises(bl.StoreError, match="followed by another follower"):
+                followed(again, client, 1)
+        assert followed(again, client, 1) == ["1"]
 
 
 @pytest.fixture
@@ -46,12 +43,12 @@ def pauses(monkeypatch):
 
 def test_a_quiet_market_costs_one_request_per_tick(archive, book, client, service, pauses):
     book.put_fills(400, step=60 * 10**6)
-    with closing(archive.follow(client, fills=HK, every=3600.0)) as followed:
-        take(followed, 400)
+    with closing(archive.follow(client, fills=HK, every=3600.0)) as follower:
+        take(follower, 400)
         before = len(service.received)
         book.before_page = lambda _: len(pauses) == 7 and book.fills[HK].append(new)
         new = fill(1000, book.now() - 1)
-        assert next(followed) == new
+        assert next(follower) == new
     # The service's clock is read beside them, now and then.
     requests = [one for one in service.received[before:] if one.path == fills_path()]
     assert len(requests) == len(pauses) == 8
@@ -63,24 +60,24 @@ def test_errors_back_off_and_pass_and_others_end_it(archive, book, client, pause
     monkeypatch.setattr("boardlot.archive.follow.time", SimpleNamespace(monotonic=lambda: 0.0))
     book.put_fills(3)
     book.failures[fills_path()] = [unavailable(), unavailable()]
-    with closing(archive.follow(client, fills=HK, every=0.01)) as followed:
-        assert ids(take(followed, 3)) == ["1", "2", "3"]
+    with closing(archive.follow(client, fills=HK, every=0.01)) as follower:
+        assert ids(take(follower, 3)) == ["1", "2", "3"]
         assert pauses == [1.0, 2.0]
         refused = response({"s": "error", "errcode": -1, "errmsg": "no"}, 403)
         book.failures[fills_path()] = [refused]
         with pytest.raises(bl.PermissionDenied):
-            next(followed)
+            next(follower)
 
 
 def test_ctrl_c_ends_it_at_once_with_nothing_lost(archive, book, client):
     book.put_fills(3)
-    followed = archive.follow(client, fills=HK, every=3600.0)
-    assert ids(take(followed, 3)) == ["1", "2", "3"]
+    follower = archive.follow(client, fills=HK, every=3600.0)
+    assert ids(take(follower, 3)) == ["1", "2", "3"]
     # At once, and not after the pause.
-    interrupted(lambda: next(followed))
+    interrupted(lambda: next(follower))
     book.fills[HK].append(fill(4, book.now() - 1))
     # The third counts as received, as the next one was requested.
-    assert ids(take(archive.follow(client, fills=HK, every=0.01), 1)) == ["4"]
+    assert followed(archive, client, 1) == ["4"]
 
 
 @pytest.mark.parametrize(
@@ -101,25 +98,24 @@ def test_invalid_arguments_are_rejected_at_once(arguments, file, client, service
 
 def test_a_late_fill_arrives_though_many_newer_ones_are_known(archive, book, client):
     book.put_fills(60, step=10**6)
-    followed = archive.follow(client, fills=HK, every=0.01)
-    take(followed, 60)
+    follower = archive.follow(client, fills=HK, every=0.01)
+    take(follower, 60)
     book.fills[HK].append(fill(900, book.expected()[0]["updated_time"] - 86 * 10**6))
     # One that is not late, so that a test that fails ends.
     book.fills[HK].append(fill(901, book.now() - 1))
-    assert ids(take(followed, 1)) == ["900"]
+    assert ids(take(follower, 1)) == ["900"]
 
 
 def test_the_first_tick_after_a_restart_reads_the_whole_overlap(target, book, client):
     book.put_fills(60, step=10**6)
     with bl.Archive(target) as archive:
-        followed = archive.follow(client, fills=HK, every=0.01)
-        take(followed, 60)
+        follower = archive.follow(client, fills=HK, every=0.01)
+        take(follower, 60)
         next_one = fill(61, book.now() - 1)
         book.fills[HK].append(next_one)
-        assert ids(take(followed, 1)) == ["61"]
-        followed.close()
+        assert ids(take(follower, 1)) == ["61"]
+        follower.close()
     book.fills[HK].append(fill(900, next_one["updated_time"] - 86_400 * 10**6))
     book.fills[HK].append(fill(901, book.now() - 1))
     with bl.Archive(target) as archive:
-        followed = archive.follow(client, fills=HK, every=0.01)
-        assert ids(take(followed, 2)) == ["61", "900"]
+        assert followed(archive, client, 2) == ["61", "900"]

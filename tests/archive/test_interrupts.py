@@ -9,7 +9,7 @@ import boardlot as bl
 import pytest
 from boardlot.archive.sqlite.connection import GATE
 
-from .service import HK, ids, take
+from .service import HK, followed
 
 NUMBERS = itertools.count()
 
@@ -20,11 +20,7 @@ def update(archive, client):
 
 
 def follow(archive, client):
-    followed = archive.follow(client, fills=HK, every=3600.0, name=f"follower {next(NUMBERS)}")
-    try:
-        return ids(take(followed, 3))
-    finally:
-        followed.close()
+    return followed(archive, client, 3, every=3600.0, name=f"follower {next(NUMBERS)}")
 
 
 def query(archive, client=None):

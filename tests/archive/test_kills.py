@@ -102,17 +102,13 @@ def check_follow(target, service, folder, kills, seed=1):
 
 
 def test_security_45_an_update_that_is_killed_ends_up_as_if_it_had_not_been(
-    running, file, tmp_path
+    running, target, tmp_path
 ):
-    check_update(str(file), running, tmp_path, kills=4)
+    check_update(target, running, tmp_path, kills=3)
 
 
 def test_security_45_a_follower_that_is_killed_has_each_fill_once(running, file, tmp_path):
     check_follow(str(file), running, tmp_path, kills=4)
-
-
-def test_security_45_in_postgresql_too(running, postgres, tmp_path):
-    check_update(postgres.address(), running, tmp_path, kills=2)
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import boardlot as bl
 import pytest
 
 from ..support.service import Response
-from .service import HK, HOUR, PLATE, fill, fills_path, path_of, take
+from .service import HK, HOUR, PLATE, fill, fills_path, followed, path_of
 
 PATH = path_of("plates", PLATE)
 
@@ -231,9 +231,7 @@ def test_a_follower_receives_a_fill_once_however_it_is_spelled(archive, book, cl
     at = book.now() - HOUR
     for count in (1, 1, 1, 2, 2, 3):
         spelling.fills([fill(n, at + n, more=NESTED) for n in range(count)])
-    followed = archive.follow(client, fills=HK, every=0.01)
-    assert [one["deal_id"] for one in take(followed, 3)] == ["0", "1", "2"]
-    followed.close()
+    assert followed(archive, client, 3) == ["0", "1", "2"]
 
 
 def test_one_record_twice_in_a_read_is_no_finding_unless_its_contents_differ(

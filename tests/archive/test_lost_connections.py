@@ -6,21 +6,9 @@ import boardlot as bl
 import pytest
 
 from ..support.steps import Steps
-from .service import HK, PLATE, fill, ids, path_of, take, terminate_all
+from .service import HK, PLATE, fill, followed, ids, path_of, take
 
 psycopg = pytest.importorskip("psycopg")
-
-
-@pytest.fixture
-def connection(address):
-    with psycopg.connect(address, autocommit=True) as connection:
-        yield connection
-
-
-@pytest.fixture
-def terminate(connection):
-    """Terminates all connections to the database but its own."""
-    return lambda: terminate_all(connection)
 
 
 def test_an_archive_whose_connections_ended_while_it_was_idle_connects_again(
@@ -29,19 +17,11 @@ def test_an_archive_whose_connections_ended_while_it_was_idle_connects_again(
     book.put_fills(5)
     names = map(str, itertools.count())
     with bl.Archive(address) as archive:
-
-        def follow():
-            followed = archive.follow(client, fills=HK, name=next(names))
-            try:
-                return ids(take(followed, 5))
-            finally:
-                followed.close()
-
         uses = [
             lambda: archive.update(client, fills=[HK]).errors,
             lambda: len(archive.fills(*HK)),
             lambda: archive.sql("select count(*) as n from fills").to_dicts(),
-            follow,
+            lambda: followed(archive, client, 5, name=next(names)),
         ]
         for use in uses:
             before = use()
@@ -60,8 +40,8 @@ def test_a_follower_whose_lock_was_lost_and_taken_stops_before_it_delivers(
     target = request.getfixturevalue(name)
     book.put_fills(5)
     with bl.Archive(target) as archive, bl.Archive(target) as other:
-        followed = archive.follow(client, fills=HK, every=0.05)
-        assert ids(take(followed, 2)) == ["1", "2"]
+        follower = archive.follow(client, fills=HK, every=0.05)
+        assert ids(take(follower, 2)) == ["1", "2"]
         if lose == "connection":
             request.getfixturevalue("terminate")()
         for lock in tmp_path.glob("*.lock"):
@@ -70,7 +50,7 @@ def test_a_follower_whose_lock_was_lost_and_taken_stops_before_it_delivers(
         # The second one was being handled.
         assert ids(take(taken_over, 3)) == ["2", "3", "4"]
         with pytest.raises(bl.StoreError, match="another follower"):
-            next(followed)
+            next(follower)
         taken_over.close()
 
 
@@ -83,8 +63,8 @@ def test_security_54_connections_terminated_at_any_statement_lose_and_repeat_not
     path = path_of("plates", PLATE)
     book.put_fills(60)
     with bl.Archive(address) as archive, bl.Archive(address) as followed_one:
-        followed = followed_one.follow(client, fills=HK, every=0.01)
-        assert ids(take(followed, 60)) == [str(number) for number in range(1, 61)]
+        follower = followed_one.follow(client, fills=HK, every=0.01)
+        assert ids(take(follower, 60)) == [str(number) for number in range(1, 61)]
         for number in itertools.count(1, step):
             one = fill(1000 + number, book.now() - 1)
             book.fills[HK].append(one)
@@ -96,7 +76,7 @@ def test_security_54_connections_terminated_at_any_statement_lose_and_repeat_not
                 assert error.retryable, error
             of_update = steps.end()
             steps.start(number)
-            assert next(followed) == one
+            assert next(follower) == one
             of_follower = steps.end()
             assert not archive.update(client, fills=[HK], plates=[PLATE]).errors
             assert archive.fills(*HK) == book.expected()
@@ -104,7 +84,7 @@ def test_security_54_connections_terminated_at_any_statement_lose_and_repeat_not
             if not of_update and not of_follower:
                 break
         assert number > 10
-        followed.close()
+        follower.close()
 
 
 def test_what_a_database_has_set_for_all_sessions_changes_nothing(

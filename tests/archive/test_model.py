@@ -29,9 +29,8 @@ def test_security_54_histories_are_as_a_model_predicts(seeds, file):
 
 
 @seeds(8)
-def test_security_54_histories_in_postgresql_are_as_a_model_predicts(seeds, address):
-    with histories.terminating(address) as terminate:
-        done = histories.run(seeds, address, terminate)
+def test_security_54_histories_in_postgresql_are_as_a_model_predicts(seeds, address, terminate):
+    done = histories.run(seeds, address, terminate)
     assert done.total() == len(seeds) * histories.STEPS
 
 

@@ -4,7 +4,6 @@ import os
 import re
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import boardlot as bl
@@ -12,7 +11,7 @@ import pytest
 
 from ..support.processes import ROOT
 from ..support.system import need_program
-from .service import HK, path_of, take
+from .service import HK, followed, path_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shells of POSIX")
 
@@ -64,9 +63,7 @@ def filled(home, client):
     path = home / "archive" / "trades.db"
     with bl.Archive(path) as archive:
         archive.update(client, fills=[HK], ipos=["hk"], plates=["HK.BK1"])
-        followed = archive.follow(client, fills=HK, every=0.01)
-        take(followed, 3)
-        followed.close()
+        followed(archive, client, 3)
     return path
 
 
@@ -110,8 +107,7 @@ def test_a_move_to_postgresql(home, filled, address, book, client):
         report = archive.update(client, fills=[HK, ("99", "US")], ipos=["us", "hk"])
         assert not report.errors and report.new == 1
         # The third one was being handled.
-        with closing(archive.follow(client, fills=HK, every=0.01)) as followed:
-            assert next(followed)["deal_id"] == "3"
+        assert followed(archive, client, 1) == ["3"]
 
 
 def test_other_tools(home, filled, address, client):

@@ -3,7 +3,6 @@
 import asyncio
 import multiprocessing
 import os
-import threading
 import time
 from datetime import timedelta
 
@@ -12,6 +11,7 @@ import pytest
 
 from ..support.own_endpoints import KLINE
 from ..support.service import response
+from ..support.threads import outcomes_of_threads
 from .service import HK, path_of, serve, unavailable
 
 SYMBOL = "HK.00700"
@@ -124,17 +124,9 @@ def test_threads_and_tasks_that_ask_at_once_fetch_once(target, book, service):
             return await asyncio.gather(*asked)
 
     with bl.Archive(target) as archive, bl.Client(service.base_url) as client:
-        threads = [
-            threading.Thread(
-                target=archive.get, args=(client, "ipos", "hk"), kwargs={"max_age": HOUR}
-            )
-            for _ in range(8)
-        ]
-        for thread in threads:
-            thread.start()
         assert all(found == book.lists[DIVIDENDS] for found in asyncio.run(tasks(archive)))
-        for thread in threads:
-            thread.join()
+        asked = outcomes_of_threads(8, lambda: len(archive.get(client, "ipos", "hk", max_age=HOUR)))
+        assert asked == {0: 8}
     assert read_list(service) == 1 and read_list(service, path_of("ipos", "hk")) == 1
 
 
@@ -151,16 +143,13 @@ def test_a_wrong_clock_of_this_machine_does_not_change_the_age(
 
 def test_another_machine_asks_the_service_for_its_time(archive, book, client, service, monkeypatch):
     with serve(ahead=7200.0) as other, bl.Client(other.base_url, max_retries=0) as of_other:
-        monkeypatch.setattr(
-            "boardlot.archive.freshness._local_clock", lambda: ("one", time.time_ns() // 1000)
-        )
-        archive.get(of_other, "dividends", SYMBOL, max_age=HOUR)
-        monkeypatch.setattr(
-            # Its clock is wrong by an hour, which is as long as the list may be old.
-            "boardlot.archive.freshness._local_clock",
-            lambda: ("two", time.time_ns() // 1000 + 3600 * 10**6),
-        )
-        archive.get(of_other, "dividends", SYMBOL, max_age=HOUR)
+        # The second one's clock is wrong by an hour, which is as long as the list may be old.
+        for machine in (
+            ("one", time.time_ns() // 1000),
+            ("two", time.time_ns() // 1000 + 3600 * 10**6),
+        ):
+            monkeypatch.setattr("boardlot.archive.freshness._local_clock", lambda now=machine: now)
+            archive.get(of_other, "dividends", SYMBOL, max_age=HOUR)
         assert read_list(other) == 1
         other.book.ahead += 3601.0
         with bl.Client(other.base_url, max_retries=0) as later:
@@ -191,9 +180,8 @@ def candle(day, close="10.5"):
     return {"time": T0 + day, "close": close}
 
 
-def sent(data):
-    pagination = data.pop("pagination", {"has_more": False})
-    extra = data.pop("extra", {})
+def sent(data, has_more=False, **extra):
+    pagination = {"has_more": has_more}
     return response({"ret_code": 0, "data": data, "extra": extra, "pagination": pagination})
 
 
@@ -201,9 +189,9 @@ def send_pages(book, *pages):
     """Pages of candles, newest first; each is named by the end of its range."""
     results = []
     for place, page in enumerate(pages):
-        extra = {"next_time": page[-1]["time"] - 1} if place < len(pages) - 1 else {}
         more = place < len(pages) - 1
-        results.append(sent({"kline_list": page, "extra": extra, "pagination": {"has_more": more}}))
+        extra = {"next_time": page[-1]["time"] - 1} if more else {}
+        results.append(sent({"kline_list": page}, more, **extra))
     book.failures[KLINE_PATH] = results
 
 

@@ -2,12 +2,14 @@
 nothing is lost."""
 
 import asyncio
+import json
 import os
 import pickle
 import re
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import boardlot as bl
 import pytest
@@ -221,22 +223,10 @@ def test_security_45_a_server_that_disappears_is_a_clear_error_and_the_next_upda
         assert any(re.search(r"page_flag=\d", one.query) for one in service.received[before:][:2])
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "postgresql://user:s3cret@127.0.0.1:1/db",
-        "postgresql://user:s3cret@[/db",
-        "postgresql://user:s3cret/word@127.0.0.1:1/db",
-        "postgresql://user:12345/word@127.0.0.1:1/db",
-        "POSTGRESQL://user:s3cret@word@127.0.0.1:1/db",
-        " postgres://user:s3cret@127.0.0.1:1/db",
-        "postgresql:/user:s3cret@127.0.0.1:1/db",
-        "mysql://user:s3cret@127.0.0.1/db",
-        "host=127.0.0.1 user=me password='s3cret'",
-        " sslmode=require\nPASSWORD = s3cret",
-        "dbname=db application_name='word@' password=s3cret",
-    ],
-)
+ADDRESSES = json.loads(Path(__file__).with_name("addresses.json").read_text())
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
 def test_no_spelling_of_an_address_shows_its_password(address):
     pytest.importorskip("psycopg")
     with pytest.raises((bl.ConfigError, bl.StoreError)) as error:
@@ -246,24 +236,18 @@ def test_no_spelling_of_an_address_shows_its_password(address):
 
 
 @pytest.mark.parametrize("user", ["nobody", "barred", "boardlot"])
-def test_a_login_that_the_server_refuses_is_not_a_server_that_is_down(address, user):
-    import psycopg
-
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute("drop role if exists barred")
-        connection.execute("create role barred nologin")
+def test_a_login_that_the_server_refuses_is_not_a_server_that_is_down(address, connection, user):
+    connection.execute("drop role if exists barred")
+    connection.execute("create role barred nologin")
     changed = address.replace("//boardlot@", f"//{user}@") + "_" * (user == "boardlot")
     with pytest.raises(bl.StoreError, match="FATAL") as error:
         bl.Archive(changed)
     assert "Correct the user" in error.value.hint and not error.value.retryable
 
 
-def test_a_server_with_too_many_connections_is_tried_again(address):
-    import psycopg
-
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute("drop role if exists crowded")
-        connection.execute("create role crowded login connection limit 0")
+def test_a_server_with_too_many_connections_is_tried_again(address, connection):
+    connection.execute("drop role if exists crowded")
+    connection.execute("create role crowded login connection limit 0")
     with pytest.raises(bl.StoreError, match="too many") as error:
         bl.Archive(address.replace("//boardlot@", "//crowded@"))
     assert error.value.retryable and "Close other connections" in error.value.hint

@@ -2,7 +2,6 @@
 
 import pickle
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
 from datetime import timedelta
 from multiprocessing import get_context
 
@@ -26,43 +25,30 @@ SYMBOLS = ["HK.00700", "US.AAPL", "MY.1155", "SG.D05", "HK.00005"]
 ACCOUNT = {"acc_id": "281756", "trd_market": "HK"}
 
 
-class Service:
-    """A sandbox, and clients of it that can be sent to workers."""
-
-    def __init__(self, sandbox, folder, clients):
-        self.sandbox, self._clients, self.key_file = sandbox, clients, folder / "key.pem"
-        self._auth = bl.ApiKey(*uploaded_key(sandbox, folder))
-
-    def client(self, **options):
-        client = bl.Client(self.sandbox.base_url, auth=self._auth, **options)
-        return self._clients.enter_context(client)
-
-    def dividends(self, symbols, npartitions=2, **options):
-        return boardlot_dask.from_keys(
-            self.client(), "dividends", symbols, npartitions=npartitions, **options
-        )
-
-    def fills(self, span):
-        return self.client().fills_history(**ACCOUNT, **span).to_pandas()
+def again(client, **options):
+    """Another client with its key."""
+    return bl.Client(client.base_url, auth=client.__reduce__()[1][1]["auth"], **options)
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    with bl.Sandbox(seed=7) as sandbox, ExitStack() as clients:
-        yield Service(sandbox, tmp_path_factory.mktemp("key"), clients)
+def dividends(client, symbols=SYMBOLS, npartitions=2):
+    return boardlot_dask.from_keys(client, "dividends", symbols, npartitions=npartitions)
+
+
+def fills(client, span):
+    return client.fills_history(**ACCOUNT, **span).to_pandas()
 
 
 @pytest.fixture
-def sent(service):
+def sent(sandbox):
     """The requests since the test began."""
-    before = len(service.sandbox.requests)
-    return lambda: service.sandbox.requests[before:]
+    before = len(sandbox.requests)
+    return lambda: sandbox.requests[before:]
 
 
 @pytest.fixture
-def span(service):
+def span(client):
     """Ninety days up to now, on the service's clock."""
-    now = service.client().server_time()
+    now = client.server_time()
     return {"start": now - timedelta(days=90), "end": now}
 
 
@@ -71,8 +57,8 @@ def ranged(client, span, npartitions=6, **options):
     return boardlot_dask.from_range(client, "fills_history", **asked)
 
 
-def test_keys_come_back_in_their_order_with_declared_types(service, cluster):
-    frame = service.dividends(SYMBOLS, npartitions=3)
+def test_keys_come_back_in_their_order_with_declared_types(client, cluster):
+    frame = dividends(client, SYMBOLS, npartitions=3)
     assert frame.npartitions == 3
     fetched = frame.compute()
     assert fetched["symbol"].drop_duplicates().tolist() == [s for s in SYMBOLS if s != "MY.1155"]
@@ -80,26 +66,25 @@ def test_keys_come_back_in_their_order_with_declared_types(service, cluster):
     names = ["symbol", "currency", "payout_ratio"]
     assert list(map(str, frame.dtypes[names])) == ["string", "string", "float64"]
     assert str(frame.dtypes["ex_date"]).startswith("datetime64")
-    local = service.client().fetch_many("dividends", SYMBOLS).to_pandas()
+    local = client.fetch_many("dividends", SYMBOLS).to_pandas()
     assert fetched["statement"].tolist() == local["statement"].tolist()
 
 
-def test_empty_partitions_have_the_types_of_the_others(service):
+def test_empty_partitions_have_the_types_of_the_others(client):
     symbols = ["HK.00700", "MY.1155"]
-    frame = service.dividends(symbols)
+    frame = dividends(client, symbols)
     parts = [part.compute(scheduler="synchronous") for part in frame.partitions]
     assert [len(part) > 0 for part in parts] == [True, False]
     assert parts[0].dtypes.to_dict() == parts[1].dtypes.to_dict() == frame.dtypes.to_dict()
-    none = service.dividends([], npartitions=4)
+    none = dividends(client, [], npartitions=4)
     assert (none.npartitions, len(none.compute(scheduler="synchronous"))) == (1, 0)
     asked = {"acc_id": [], "trd_market": "HK", "npartitions": 3}
-    empty = boardlot_dask.from_range(service.client(), "fills_history", **asked)
+    empty = boardlot_dask.from_range(client, "fills_history", **asked)
     frame = empty.compute(scheduler="synchronous")
     assert len(frame) == 0 and frame.dtypes.to_dict() == empty.dtypes.to_dict()
 
 
-def test_a_record_that_is_not_declared_needs_the_callers_columns(service):
-    client = service.client()
+def test_a_record_that_is_not_declared_needs_the_callers_columns(client):
     with pytest.raises(bl.ConfigError, match="does not show the fields of this record: pass meta="):
         boardlot_dask.from_keys(client, "plate_stocks", ["HK.BK1001"], npartitions=1)
     meta = client.fetch_many("plate_stocks", ["HK.BK1001"]).to_pandas()[["plate_code", "code"]]
@@ -112,22 +97,21 @@ def ids(fetched):
     return fetched["deal_id"].tolist()
 
 
-def test_a_partition_that_fails_midway_is_tried_again_as_a_whole(service, cluster, span):
-    expected = ids(service.fills(span))
-    client = service.client(max_retries=0)
-    frame = ranged(client, span, npartitions=6)
+def test_a_partition_that_fails_midway_is_tried_again_as_a_whole(sandbox, client, cluster, span):
+    expected = ids(fills(client, span))
+    fragile = again(client, max_retries=0)
+    frame = ranged(fragile, span, npartitions=6)
     # A frame outlives the client that made it.
-    client.close()
-    service.sandbox.faults = bl.Faults(drop_rate=0.02, seed=5)
+    fragile.close()
+    sandbox.faults = bl.Faults(drop_rate=0.02, seed=5)
     try:
         fetched = frame.compute(retries=50)
     finally:
-        service.sandbox.faults = None
+        sandbox.faults = None
     assert ids(fetched) == expected
 
 
-def test_arguments_are_rejected_at_once(service, sent):
-    client = service.client()
+def test_arguments_are_rejected_at_once(client, sent):
     for change, words in [
         ({"decimals": "decimal"}, "decimals is"),
         ({"workers": 0}, "workers is 0"),
@@ -144,18 +128,19 @@ def test_arguments_are_rejected_at_once(service, sent):
     assert sent() == []
 
 
-def test_a_frame_holds_the_keys_path_and_not_the_key(service):
-    carried = pickle.dumps(service.dividends(SYMBOLS))
-    assert service.key_file.name.encode() in carried
-    lines = service.key_file.read_text().splitlines()
+def test_a_frame_holds_the_keys_path_and_not_the_key(sandbox, tmp_path):
+    client = bl.Client(sandbox.base_url, auth=bl.ApiKey(*uploaded_key(sandbox, tmp_path)))
+    carried = pickle.dumps(dividends(client))
+    assert b"key.pem" in carried
+    lines = (tmp_path / "key.pem").read_text().splitlines()
     assert not any(line.encode() in carried for line in lines if len(line) > 20)
 
 
-def test_headers_are_shown_nowhere_and_rejected_if_they_may_be_secrets(service, span):
+def test_headers_are_shown_nowhere_and_rejected_if_they_may_be_secrets(client, span):
     def frames(header):
-        client = service.client(headers={header: "canary-7f1e"})
-        yield lambda: boardlot_dask.from_keys(client, "dividends", SYMBOLS, npartitions=2)
-        yield lambda: ranged(client, span, npartitions=2)
+        with_header = again(client, headers={header: "canary-7f1e"})
+        yield lambda: dividends(with_header)
+        yield lambda: ranged(with_header, span, npartitions=2)
 
     for make in frames("Cookie"):
         with pytest.raises(bl.ConfigError, match="cookie") as refused:
@@ -164,7 +149,7 @@ def test_headers_are_shown_nowhere_and_rejected_if_they_may_be_secrets(service, 
     for make in frames("Accept-Language"):
         frame = make()
         shown = repr(frame) + repr(dict(frame.__dask_graph__())) + repr(frame.expr)
-        assert "canary" not in shown and service.key_file.name not in shown
+        assert "canary" not in shown and "key.pem" not in shown
 
 
 def shares(arguments, partitions):
@@ -172,8 +157,8 @@ def shares(arguments, partitions):
     return arguments.client(partitions).__reduce__()[1][1].get("rate_limit")
 
 
-def test_the_rate_limit_is_shared_out_among_the_processes(service, cluster):
-    clients = WorkerClients(refer(service.client(rate_limit=90)), None)
+def test_the_rate_limit_is_shared_out_among_the_processes(client, cluster):
+    clients = WorkerClients(refer(again(client, rate_limit=90)), None)
 
     def limits(clients, partitions):
         asked, workers = (clients, partitions), list(cluster.nthreads())
@@ -183,20 +168,20 @@ def test_the_rate_limit_is_shared_out_among_the_processes(service, cluster):
 
     assert limits(clients, 8) == [45.0, 45.0]
     assert limits(clients, 1) == [90.0, 90.0]
-    assert limits(WorkerClients(refer(service.client(), 30.0), 3), 8) == [10.0, 10.0]
-    assert limits(WorkerClients(refer(service.client()), None), 8) == [None, None]
+    assert limits(WorkerClients(refer(client, 30.0), 3), 8) == [10.0, 10.0]
+    assert limits(WorkerClients(refer(client), None), 8) == [None, None]
     # A limit with a name is shared by its name, and not divided.
     shared = bl.RateLimit(90, name="dask")
-    assert limits(WorkerClients(refer(service.client(rate_limit=shared)), None), 8) == [shared] * 2
+    assert limits(WorkerClients(refer(again(client, rate_limit=shared)), None), 8) == [shared] * 2
     with pytest.raises(bl.ConfigError, match="no name"):
-        refer(service.client(rate_limit=bl.RateLimit(90)))
+        refer(again(client, rate_limit=bl.RateLimit(90)))
     # Dask's own threads are one process with one client.
     assert shares(clients, 8) == 90.0
     assert clients.client(8) is clients.client(8)
 
 
-def test_a_pool_of_unknown_size_needs_an_option(service):
-    keys = (service.client(rate_limit=500), "dividends", SYMBOLS)
+def test_a_pool_of_unknown_size_needs_an_option(client):
+    keys = (again(client, rate_limit=500), "dividends", SYMBOLS)
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         options = {"scheduler": "processes", "pool": pool}
         with pytest.raises(bl.ConfigError, match="pass workers="):
@@ -205,24 +190,24 @@ def test_a_pool_of_unknown_size_needs_an_option(service):
         assert len(frame.compute(**options)) > 50
 
 
-def test_an_error_of_a_worker_is_the_clients_own(service, cluster):
+def test_an_error_of_a_worker_is_the_clients_own(client, cluster):
     with pytest.raises(bl.InvalidSymbol, match=r"HK\.99999") as refused:
-        service.dividends(["HK.00700", "HK.99999"]).compute()
+        dividends(client, ["HK.00700", "HK.99999"]).compute()
     assert refused.value.code == -7
 
 
-def test_only_the_columns_that_are_needed_are_made(service, span):
-    frame = ranged(service.client(), span, npartitions=3)
+def test_only_the_columns_that_are_needed_are_made(client, span):
+    frame = ranged(client, span, npartitions=3)
     narrow = frame[["qty", "code"]]
     made = dict(narrow.optimize().__dask_graph__())
     assert all("deal_id" not in repr(task) for task in made.values())
     fetched = narrow.compute(scheduler="synchronous")
-    fills = service.fills(span)
+    expected = fills(client, span)
     assert fetched.columns.tolist() == ["qty", "code"]
-    assert fetched["qty"].tolist() == fills["qty"].tolist()
+    assert fetched["qty"].tolist() == expected["qty"].tolist()
     totals = frame.groupby("code")["qty"].sum().compute(scheduler="synchronous")
-    assert totals.to_dict() == fills.groupby("code")["qty"].sum().to_dict()
-    symbols = service.dividends(SYMBOLS)
+    assert totals.to_dict() == expected.groupby("code")["qty"].sum().to_dict()
+    symbols = dividends(client)
     assert symbols[["currency"]].compute(scheduler="synchronous").shape[1] == 1
     assert symbols["symbol"].compute(scheduler="synchronous").iloc[0] == "HK.00700"
     with dask.config.set(scheduler="synchronous"):
@@ -230,14 +215,14 @@ def test_only_the_columns_that_are_needed_are_made(service, span):
 
 
 @pytest.mark.parametrize("npartitions", [2, 6])
-def test_several_accounts_have_a_column_of_their_own(service, span, npartitions):
-    rows = service.client().fills_history(**ACCOUNT, **span).all(max_items=130).to_dicts()
+def test_several_accounts_have_a_column_of_their_own(sandbox, client, span, npartitions):
+    rows = client.fills_history(**ACCOUNT, **span).all(max_items=130).to_dicts()
     accounts = [f"60000{n}" for n in range(3)]
     for account in accounts:
         made = [{**row, "deal_id": f"{account}-{row['deal_id']}"} for row in rows]
-        service.sandbox.put("fills_history", made, account=account)
-    frame = ranged(service.client(), span, npartitions, acc_id=accounts)
-    expected = service.client().fetch_many("fills_history", accounts, trd_market="HK", **span)
+        sandbox.put("fills_history", made, account=account)
+    frame = ranged(client, span, npartitions, acc_id=accounts)
+    expected = client.fetch_many("fills_history", accounts, trd_market="HK", **span)
     fetched = frame.compute(scheduler="synchronous")
     assert fetched["acc_id"].tolist() == [row["acc_id"] for row in expected]
     assert ids(fetched) == [row["deal_id"] for row in expected]
@@ -245,7 +230,7 @@ def test_several_accounts_have_a_column_of_their_own(service, span, npartitions)
     only = frame["acc_id"].compute(scheduler="synchronous")
     assert only.tolist() == fetched["acc_id"].tolist()
     keyed = boardlot_dask.from_keys(
-        service.client(), "fills_history", accounts, npartitions=2, trd_market="HK", **span
+        client, "fills_history", accounts, npartitions=2, trd_market="HK", **span
     )
     assert ids(keyed.compute(scheduler="synchronous")) == ids(fetched)
 

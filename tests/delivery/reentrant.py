@@ -22,6 +22,7 @@ import boardlot as bl
 from ..support.paged_service import CALLS, PagedList
 from ..support.processes import options_of, report
 from ..support.service import StandInService, response
+from .interruptions import values_of
 
 METHOD = "fills_history"
 ARGUMENTS, OPTIONS = CALLS[METHOD]
@@ -103,15 +104,11 @@ class Call:
 
 def rows_of(outcome):
     """The ids of the rows that a call of a pager took."""
-    if isinstance(outcome, dict):
-        return [outcome["n"]]
-    if isinstance(outcome, bl.Records):
-        return [row["n"] for row in outcome]
-    if hasattr(outcome, "to_pylist"):
-        # Undeclared fields of batches are text.
-        return [int(row["n"]) for row in outcome.to_pylist()]
-    # A frame with no rows has the declared columns alone.
-    return outcome["n"].to_list() if "n" in getattr(outcome, "columns", ()) else []
+    is_frame = hasattr(outcome, "to_pylist") or hasattr(outcome, "columns")
+    if not is_frame and not isinstance(outcome, (dict, bl.Records)):
+        return []
+    # Undeclared fields of batches are text.
+    return [int(number) for number in values_of(outcome, "n")]
 
 
 def finished(held, call, rows):

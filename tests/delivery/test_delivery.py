@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from ..support.processes import has_libraries_of, run_child
-from . import awaiting, interrupted
+from .interruptions import AWAITED, BLOCKING
 from .reentrant import PLACES, calls_in
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and loops of POSIX")
@@ -13,11 +13,11 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and loo
 TIMES = [0.15, pytest.param(60.0, marks=pytest.mark.slow)]
 
 
-def delivered(module, modes, seconds, **options):
+def delivered(modes, seconds, loop=""):
     """The fate of the rows of each mode."""
     modes = [mode for mode in modes if has_libraries_of(mode)]
-    options = {"modes": ",".join(modes), "seconds": seconds * len(modes), **options}
-    results = run_child(f"delivery.{module}", **options)
+    options = {"modes": ",".join(modes), "seconds": seconds * len(modes), "loop": loop}
+    results = run_child("delivery.interruptions", **options)
     print(options, results)
     assert list(results) == modes
     for mode, found in results.items():
@@ -34,21 +34,20 @@ def nothing_missing(mode, found):
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 def test_security_37_deadlines_and_cancellations_lose_and_double_no_row(loop, seconds):
     pytest.importorskip(loop)
-    for mode, found in delivered("awaiting", awaiting.MODES, seconds, loop=loop):
+    for mode, found in delivered(AWAITED, seconds, loop):
         # Two tasks that share a pager take turns as they come.
         nothing_missing(mode, found | ({"disordered": 0} if mode == "two_tasks" else {}))
 
 
 @pytest.mark.parametrize("seconds", TIMES)
 def test_security_37_a_signal_handler_that_raises_loses_and_doubles_no_row(seconds):
-    modes = [mode for mode in interrupted.MODES if mode != "next"]
-    for mode, found in delivered("interrupted", modes, seconds):
+    for mode, found in delivered([mode for mode in BLOCKING if mode != "next"], seconds):
         nothing_missing(mode, found)
 
 
 @pytest.mark.parametrize("seconds", TIMES)
 def test_security_37_an_interrupted_next_costs_at_most_the_row_that_python_itself_drops(seconds):
-    ((_, found),) = delivered("interrupted", ["next"], seconds)
+    ((_, found),) = delivered(["next"], seconds)
     assert found["lost"] <= found["interrupted"], found
     nothing_missing("next", {**found, "lost": 0})
 

@@ -28,28 +28,25 @@ def run(tmp_path, sandbox):
 
 @pytest.fixture
 def key(tmp_path, sandbox):
-    """The id and the file of a key, written with line breaks of Windows."""
+    """The options for a key whose file has line breaks of Windows."""
     pair = bl.generate_key()
     file = tmp_path / "key.pem"
     file.touch(mode=0o600)
     file.write_bytes(pair.private_pem.replace("\n", "\r\n").encode())
-    return sandbox.upload_key(pair.public_pem), file
+    return "--key-id", sandbox.upload_key(pair.public_pem), "--key-file", file
 
 
 def test_a_table_is_utf_8_in_a_pipe_and_messages_are_escaped_for_the_code_page(run, key):
-    name, file = key
-    credentials = ("--key-id", name, "--key-file", file)
-    done = run(*credentials, "dividends", "HK.00700", PYTHONIOENCODING="cp1252")
+    done = run(*key, "dividends", "HK.00700", PYTHONIOENCODING="cp1252")
     assert done.returncode == 0, done.stderr
     assert "─" in done.stdout.decode("utf-8")
-    done = run(*credentials, "dividends", "中文", PYTHONIOENCODING="cp1252")
+    done = run(*key, "dividends", "中文", PYTHONIOENCODING="cp1252")
     assert done.returncode == 2
     assert b"\\u4e2d\\u6587" in done.stderr
 
 
 def test_profiles_are_in_the_users_folder_and_may_have_line_breaks_of_windows(run, key, tmp_path):
-    name, file = key
-    done = run("--key-id", name, "--key-file", file, "profile", "add", "live")
+    done = run(*key, "profile", "add", "live")
     assert done.returncode == 0, done.stderr
     config = tmp_path / "boardlot" / "config.toml"
     config.write_bytes(config.read_bytes().replace(b"\n", b"\r\n"))
@@ -59,12 +56,11 @@ def test_profiles_are_in_the_users_folder_and_may_have_line_breaks_of_windows(ru
 
 
 def test_an_output_file_has_the_same_bytes_on_every_system(run, key, tmp_path):
-    name, file = key
     folder = tmp_path / "Ünï 中文"
     folder.mkdir()
     # With its drive letter, on Windows.
     out = (folder / "dividends.csv").absolute()
-    command = ("--key-id", name, "--key-file", file, "dividends", "HK.00700", "--out", out)
+    command = (*key, "dividends", "HK.00700", "--out", out)
     for options, status in [((), 0), ((), 2), (("--force",), 0)]:
         done = run(*command, *options)
         assert done.returncode == status, done.stderr

@@ -7,14 +7,8 @@ import pytest
 
 from .test_pages import DOCS
 
-TABLE = re.findall(
-    r"^\| (.+?) \| .+ \|$",
-    (DOCS / "service.md")
-    .read_text("utf-8")
-    .partition("refuses by itself\n")[2]
-    .partition("\n#")[0],
-    re.MULTILINE,
-)
+SECTION = (DOCS / "service.md").read_text("utf-8").partition("refuses by itself\n")[2]
+TABLE = re.findall(r"^\| (.+?) \| .+ \|$", SECTION.partition("\n#")[0], re.MULTILINE)
 DAYS = {"start": "2026-01-05", "end": "2026-01-09"}
 FILLS = {"acc_id": "281756", "trd_market": "HK"}
 # The document says it of these: an id that is no uint64, a range that does not end after its start.

@@ -39,12 +39,15 @@ def found(*arguments, **options):
     return {finding.step: finding for finding in findings}
 
 
-def states(findings):
-    return {step: finding.state for step, finding in findings.items()}
-
-
 def failed(findings):
-    return [step for step, state in states(findings).items() if state == "failed"]
+    return [step for step, finding in findings.items() if finding.state == "failed"]
+
+
+def fails(step, *arguments, **options):
+    """The finding of the only step that fails."""
+    findings = found(*arguments, **options)
+    assert failed(findings) == [step]
+    return findings[step]
 
 
 def closed_port():
@@ -58,7 +61,7 @@ def closed_port():
 def test_without_credentials_the_way_alone_is_gone(sandbox):
     findings = found(sandbox.base_url)
     assert failed(findings) == [] and list(findings) == [*WAY, "credentials"]
-    skipped = [step for step, state in states(findings).items() if state == "skipped"]
+    skipped = [step for step, finding in findings.items() if finding.state == "skipped"]
     assert skipped == ["proxy", "TLS", "credentials"]
     assert "stays on this machine" in findings["TLS"].detail
 
@@ -88,17 +91,16 @@ def test_a_name_that_does_not_exist_is_found(host):
 
 def test_a_closed_port_is_found():
     port = closed_port()
-    findings = found(f"https://127.0.0.1:{port}")
-    assert failed(findings) == ["connection"]
-    assert f"127.0.0.1, port {port}" in findings["connection"].detail
-    assert "No server is listening" in findings["connection"].hint
+    finding = fails("connection", f"https://127.0.0.1:{port}")
+    assert f"127.0.0.1, port {port}" in finding.detail
+    assert "No server is listening" in finding.hint
 
 
 def test_a_silent_service_is_waited_for_until_the_timeout():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         for scheme in ("http", "https"):
             url = f"{scheme}://127.0.0.1:{silent.getsockname()[1]}"
-            assert failed(found(url, timeout=0.3)) == ["service"]
+            fails("service", url, timeout=0.3)
 
 
 def test_a_response_that_is_not_the_services_is_found():
@@ -143,9 +145,7 @@ def test_a_certificate_that_is_rejected_is_explained(wrong, trusted, said, advis
 
 def test_what_speaks_no_tls_is_found():
     with served(None) as server:
-        findings = found(f"https://127.0.0.1:{server.port}")
-    assert failed(findings) == ["TLS"]
-    assert "does not speak TLS" in findings["TLS"].hint
+        assert "does not speak TLS" in fails("TLS", f"https://127.0.0.1:{server.port}").hint
 
 
 # The proxy
@@ -168,9 +168,9 @@ def test_a_proxy_is_gone_through():
 
 def test_a_proxy_that_is_not_there_is_found():
     port = closed_port()
-    findings = found("https://service.invalid", proxy=f"http://u:{SECRET}@127.0.0.1:{port}")
-    assert failed(findings) == ["proxy"]
-    assert f"127.0.0.1, port {port}" in findings["proxy"].detail
+    address = f"http://u:{SECRET}@127.0.0.1:{port}"
+    finding = fails("proxy", "https://service.invalid", proxy=address)
+    assert f"127.0.0.1, port {port}" in finding.detail
 
 
 @pytest.mark.parametrize(
@@ -217,10 +217,9 @@ def test_a_key_that_does_not_fit_is_found(sandbox):
         ("my-app-key", "X-Api-Key is not known", "Compare the key id with the developer page"),
         (sandbox.api_key().key_id, "", "Sign with the private key whose public key"),
     ):
-        findings = found(sandbox.base_url, auth=bl.ApiKey(key_id, bl.generate_key().private_pem))
-        assert failed(findings) == ["signature"]
-        assert said in findings["signature"].detail
-        assert findings["signature"].hint.startswith(hint)
+        wrong = bl.ApiKey(key_id, bl.generate_key().private_pem)
+        finding = fails("signature", sandbox.base_url, auth=wrong)
+        assert said in finding.detail and finding.hint.startswith(hint)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
@@ -244,7 +243,7 @@ def test_a_key_that_cannot_be_read_does_not_stop_the_way(sandbox):
 def test_a_key_is_checked_if_the_service_is_away():
     key = bl.ApiKey("k", bl.generate_key().private_pem)
     findings = found(f"https://127.0.0.1:{closed_port()}", auth=key)
-    assert states(findings)["key"] == "ok"
+    assert findings["key"].state == "ok"
     assert findings["signature"].detail == "not tried: connection failed"
 
 
@@ -263,20 +262,18 @@ def test_a_login_is_described_and_accepted(sandbox, tmp_path):
     assert "quote:read" in findings["scopes"].detail
 
     wrong = bl.EncryptedFileStore(tmp_path / "tokens", "another passphrase")
-    assert failed(found(sandbox.base_url, auth=bl.OAuth(login.client_id, store=wrong))) == ["login"]
+    fails("login", sandbox.base_url, auth=bl.OAuth(login.client_id, store=wrong))
 
 
 def test_what_the_scopes_do_not_open_is_reported(sandbox):
     account = sandbox.accounts["trade"][0]
-    trade = found(
-        sandbox.base_url, auth=demo_login(sandbox, scopes=["trade:read", f"accid:{account}"])
-    )
+    login = demo_login(sandbox, scopes=["trade:read", f"accid:{account}"])
+    trade = found(sandbox.base_url, auth=login)
     assert failed(trade) == []
     assert "the service accepts the token, but not for this request" in trade["token"].detail
 
-    nothing = found(sandbox.base_url, auth=demo_login(sandbox, scopes=["trade:write"]))
-    assert failed(nothing) == ["scopes"]
-    assert "Log in again" in nothing["scopes"].hint
+    nothing = fails("scopes", sandbox.base_url, auth=demo_login(sandbox, scopes=["trade:write"]))
+    assert "Log in again" in nothing.hint
 
 
 def test_a_token_that_is_no_longer_valid_is_refreshed_and_a_revoked_login_found():
@@ -296,17 +293,14 @@ def test_a_token_that_is_no_longer_valid_is_refreshed_and_a_revoked_login_found(
 def test_a_login_that_was_forgotten_is_found(sandbox):
     login = demo_login(sandbox)
     login.logout()
-    findings = found(sandbox.base_url, auth=login)
-    assert failed(findings) == ["login"]
-    assert "boardlot login" in findings["login"].hint
+    assert "boardlot login" in fails("login", sandbox.base_url, auth=login).hint
 
 
 def test_credentials_of_another_service_are_found(sandbox):
     key = sandbox.api_key()
     with bl.Sandbox() as other:
         other.client(key)
-        findings = found(sandbox.base_url, auth=key)
-    assert failed(findings) == ["credentials"]
+        fails("credentials", sandbox.base_url, auth=key)
 
 
 def test_a_bearer_token_is_tried(sandbox):

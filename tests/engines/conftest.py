@@ -32,6 +32,9 @@ class Service:
             "deal_id", "code", "qty", "updated_time"
         )
         self.expected = fills.to_pandas()
+        # The fills of one security.
+        self.code = self.expected["code"].mode()[0]
+        self.expected_of_code = self.expected[self.expected["code"] == self.code]
 
     def client_with(self, **options):
         return bl.Client(self.sandbox.base_url, auth=bl.ApiKey(*self.key), **options)
@@ -48,46 +51,57 @@ class Service:
     @contextlib.contextmanager
     def timed(self):
         """A list of the moments at which requests of the block were seen, after it."""
-        seen, over = [], threading.Event()
+        seen, start = [], self.sandbox._request_count
 
-        def watch():
-            count = self.sandbox._request_count
-            while not over.wait(0.005):  # time: between two looks at a counter
-                new = self.sandbox._request_count - count
-                seen.extend([time.monotonic()] * new)
-                count += new
+        def look():
+            new = self.sandbox._request_count - start - len(seen)
+            seen.extend([time.monotonic()] * new)
 
-        thread = threading.Thread(target=watch)
-        thread.start()
-        try:
+        with looking(look):
             yield seen
+
+    @contextlib.contextmanager
+    def failing(self, **faults):
+        self.sandbox.faults = bl.Faults(**faults)
+        try:
+            yield
         finally:
-            over.set()
-            thread.join()
+            self.sandbox.faults = None
 
     @contextlib.contextmanager
     def a_worker_is_killed(self):
         """Kills a process that reads from the service; a list has its id after the block."""
-        killed, start, over = [], self.sandbox._request_count, threading.Event()
+        killed, start = [], self.sandbox._request_count
 
         def kill():
-            while not over.wait(0.01):  # time: between two looks at a counter
-                if self.sandbox._request_count > start + PAGES // 4:
-                    for pid in readers(int(self.sandbox.base_url.rsplit(":", 1)[1])):
-                        with contextlib.suppress(ProcessLookupError):
-                            os.kill(pid, 9)
-                            killed.append(pid)
-                            return
+            if self.sandbox._request_count > start + PAGES // 4:
+                for pid in readers(int(self.sandbox.base_url.rsplit(":", 1)[1])):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, 9)
+                        killed.append(pid)
+                        break
+            return killed
 
-        thread = threading.Thread(target=kill)
-        thread.start()
-        self.sandbox.faults = bl.Faults(latency=0.002)
-        try:
+        with self.failing(latency=0.002), looking(kill):
             yield killed
-        finally:
-            self.sandbox.faults = None
-            over.set()
-            thread.join()
+
+
+@contextlib.contextmanager
+def looking(look):
+    """Looks in another thread, until the block ends or that returns something."""
+    over = threading.Event()
+
+    def work():
+        while not over.wait(0.005) and not look():  # time: between two looks at a counter
+            pass
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def readers(port):
@@ -108,6 +122,7 @@ def readers(port):
 def service(tmp_path_factory):
     # The workers are this Python, and find this package as this process does.
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    # `uploaded_key` of tests/support needs a library that this environment lacks.
     made = bl.generate_key()
     path = tmp_path_factory.mktemp("key") / "key.pem"
     path.touch(mode=0o600)

@@ -56,9 +56,8 @@ def test_the_example_of_spark(service, run):
 def test_datafusion_reads_a_pager(service):
     datafusion = pytest.importorskip("datafusion")
     context = datafusion.SessionContext()
-    code = service.expected["code"].mode()[0]
-    expected = service.expected[service.expected["code"] == code]
-    pager = service.client.fills_history(**service.asked, code=code)
+    expected = service.expected_of_code
+    pager = service.client.fills_history(**service.asked, code=service.code)
     context.from_arrow(pager, "fills")
     found = context.sql("select count(*) as n, sum(qty) as total from fills").to_pydict()
     assert found == {"n": [len(expected)], "total": [expected["qty"].sum()]}

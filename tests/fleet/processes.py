@@ -1,6 +1,5 @@
 """Processes that share a rate limit, and what one can do to them."""
 
-import contextlib
 import json
 
 from ..support.processes import python
@@ -23,6 +22,14 @@ class Fleet:
             assert self.workers[number].stdout.readline() == "ready\n"
         return new
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for worker in self.workers.values():
+            with worker:
+                worker.kill()
+
     def _spawn(self, state):
         self.started += 1
         number = f"w{self.started}"
@@ -37,9 +44,6 @@ class Fleet:
             self.workers[number].stdin.write("\n")
             self.workers[number].stdin.flush()
 
-    def kill(self, number, signal):
-        self.workers[number].send_signal(signal)
-
     def wait_for(self, count):
         """Waits until this many more requests have arrived."""
         wanted = len(self.arrivals.seen) + count
@@ -49,14 +53,3 @@ class Fleet:
         """Waits until this process has sent another request."""
         before = len(self.arrivals.seen)
         wait_until(lambda: any(one == number for _, one in self.arrivals.seen[before:]))
-
-
-@contextlib.contextmanager
-def fleet(*arguments, **shape):
-    running = Fleet(*arguments, **shape)
-    try:
-        yield running
-    finally:
-        for worker in running.workers.values():
-            with worker:
-                worker.kill()

@@ -11,10 +11,11 @@ import time
 import boardlot as bl
 import pytest
 
+from ..support.clients import client_of
 from ..support.processes import run_python
 from ..support.system import need_postgres
-from .arrivals import serve
-from .processes import fleet
+from .arrivals import Arrivals
+from .processes import Fleet
 
 RATE = 100.0
 slow = pytest.mark.slow
@@ -22,7 +23,7 @@ slow = pytest.mark.slow
 
 @pytest.fixture
 def arrivals():
-    with serve() as running:
+    with Arrivals() as running:
         yield running
 
 
@@ -54,7 +55,7 @@ def started(arrivals, limit, tmp_path):
 
     @contextlib.contextmanager
     def start(count, shape):
-        with fleet(arrivals, limit, tmp_path, **shape) as running:
+        with Fleet(arrivals, limit, tmp_path, **shape) as running:
             other = tmp_path / "other" if "database" in limit else tmp_path
             workers = running.start(count - count // 2) + running.start(count // 2, state=other)
             running.begin(workers)
@@ -91,7 +92,7 @@ def test_processes_share_a_limit_fairly_use_all_of_it_and_never_exceed_it(arriva
 
 
 def test_retry_after_that_one_process_sees_holds_back_all(arrivals, limit, tmp_path):
-    with fleet(arrivals, limit, tmp_path, threads=2) as running:
+    with Fleet(arrivals, limit, tmp_path, threads=2) as running:
         running.begin(running.start(3))
         running.wait_for(10)
         arrivals.throttle(1)
@@ -106,31 +107,31 @@ def test_a_database_whose_clock_is_set_back_keeps_nobody_waiting(arrivals, postg
 
     address = postgres.address()
     limit = bl.RateLimit(20, name="set back", database=address)
-    with bl.Client(arrivals.base_url, rate_limit=limit, timeout=120, max_retries=0) as client:
+    client = client_of(arrivals, rate_limit=limit, timeout=120.0)
+    client.server_time()
+    # As if the times that were stored had been an hour later.
+    with psycopg.connect(address, autocommit=True) as connection:
+        ((state,),) = connection.execute("select state from boardlot_rate_limits").fetchall()
+        fields = list(struct.unpack("<10Q", state))
+        fields[1:4] = (field + 3_600_000_000_000 for field in (fields[1], fields[2], fields[2]))
+        fields[7] += 3_600
+        later = struct.pack("<10Q", *fields)
+        connection.execute("update boardlot_rate_limits set state = %s", (later,))
+    for _ in range(5):
         client.server_time()
-        # As if the times that were stored had been an hour later.
-        with psycopg.connect(address, autocommit=True) as connection:
-            ((state,),) = connection.execute("select state from boardlot_rate_limits").fetchall()
-            fields = list(struct.unpack("<10Q", state))
-            fields[1:4] = (field + 3_600_000_000_000 for field in (fields[1], fields[2], fields[2]))
-            fields[7] += 3_600
-            later = struct.pack("<10Q", *fields)
-            connection.execute("update boardlot_rate_limits set state = %s", (later,))
-        for _ in range(5):
-            client.server_time()
     times = arrivals.times
     assert times[-1] - times[-5] > 2 / 20
 
 
 def test_a_stopped_process_takes_nothing_along(arrivals, limit, tmp_path):
-    with fleet(arrivals, limit, tmp_path, threads=2) as running:
+    with Fleet(arrivals, limit, tmp_path, threads=2) as running:
         first, *others = running.start(3)
         running.begin([first, *others])
         running.wait_for(10)
         for _ in range(2):
-            running.kill(first, signal.SIGSTOP)
+            running.workers[first].send_signal(signal.SIGSTOP)
             running.wait_for(40)
-            running.kill(first, signal.SIGCONT)
+            running.workers[first].send_signal(signal.SIGCONT)
             running.wait_for_worker(first)
             running.wait_for(20)
     # Its reservations are long past when it resumes, and must not add to what others send.
@@ -139,7 +140,7 @@ def test_a_stopped_process_takes_nothing_along(arrivals, limit, tmp_path):
 
 @pytest.mark.parametrize("kills", [8, pytest.param(200, marks=pytest.mark.slow)])
 def test_killed_processes_leave_nothing_stuck(arrivals, limit, kills, tmp_path):
-    with fleet(arrivals, limit, tmp_path, threads=2) as running:
+    with Fleet(arrivals, limit, tmp_path, threads=2) as running:
         staying = running.start(1)
         running.begin(staying)
         while running.started <= kills:
@@ -147,7 +148,7 @@ def test_killed_processes_leave_nothing_stuck(arrivals, limit, kills, tmp_path):
             running.begin(doomed)
             running.wait_for(12)
             for number in doomed:
-                running.kill(number, signal.SIGKILL)
+                running.workers[number].send_signal(signal.SIGKILL)
             # Those that stay use the whole rate again.
         running.wait_for(70)
     assert arrivals.in_any_second() <= BUNCHED
@@ -157,7 +158,7 @@ def test_a_process_that_is_stopped_in_the_middle_of_a_change_keeps_nobody_waitin
     arrivals, tmp_path
 ):
     limit = {"rate": RATE, "name": "fleet"}
-    with fleet(arrivals, limit, tmp_path, threads=2) as running:
+    with Fleet(arrivals, limit, tmp_path, threads=2) as running:
         running.begin(running.start(2))
         running.wait_for(5)
         (file,) = (path for path in tmp_path.rglob("limits/*") if not path.suffix)
@@ -196,11 +197,10 @@ def test_a_forked_child_shares_the_limit(arrivals, tmp_path):
 def test_clients_of_one_process_share_an_object_without_a_name(arrivals):
     limit = bl.RateLimit(20, burst=5)
     start, shown = time.time(), []
-    for _ in range(2):
-        with bl.Client(arrivals.base_url, rate_limit=limit) as client:
-            for _ in range(5):
-                client.server_time()
-                shown.append((limit.used, limit.free))
+    for client in (client_of(arrivals, rate_limit=limit) for _ in range(2)):
+        for _ in range(5):
+            client.server_time()
+            shown.append((limit.used, limit.free))
     # time: all but those of the burst keep their distance, however late the machine is
     assert arrivals.times[-1] - start > 4 / 20
     assert any(used > 0 and free < 20 for used, free in shown)
@@ -235,50 +235,39 @@ def test_a_limit_travels_by_its_name_and_never_with_a_password():
 
 def test_a_file_that_others_can_read_is_rejected(arrivals, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-
-    def use():
-        limit = bl.RateLimit(20, name="open")
-        with bl.Client(arrivals.base_url, rate_limit=limit, max_retries=0) as client:
-            client.server_time()
-
-    use()
+    limited = [client_of(arrivals, rate_limit=bl.RateLimit(20, name="open")) for _ in range(2)]
+    limited[0].server_time()
     (file,) = tmp_path.rglob("limits/*")
     file.chmod(0o666)
     with pytest.raises(bl.ConfigError, match=re.escape(str(file))):
-        use()
+        limited[1].server_time()
 
 
 def test_a_database_that_cannot_be_reached_is_named(arrivals):
     pytest.importorskip("psycopg", reason="the extra postgres")
     limit = bl.RateLimit(20, name="x", database="postgresql://me@127.0.0.1:1/none")
-    with (
-        bl.Client(arrivals.base_url, rate_limit=limit, max_retries=0) as client,
-        pytest.raises(bl.TransportError, match="rate limit's database"),
-    ):
-        client.server_time()
+    with pytest.raises(bl.TransportError, match="rate limit's database"):
+        client_of(arrivals, rate_limit=limit).server_time()
     assert not arrivals.seen
 
 
 def test_a_server_that_is_started_again_is_used_again(arrivals, postgres):
     limit = bl.RateLimit(RATE, name="again", database=postgres.address())
-    with bl.Client(arrivals.base_url, rate_limit=limit, max_retries=0) as client:
-        client.server_time()
-        postgres.stop()
-        postgres.start()
-        client.server_time()
+    client = client_of(arrivals, rate_limit=limit)
+    client.server_time()
+    postgres.stop()
+    postgres.start()
+    client.server_time()
     assert len(arrivals.seen) == 2
 
 
 def test_hooks_and_explain_show_the_limit(arrivals):
     ends, limit = [], bl.RateLimit(5)
-    with (
-        bl.Client(arrivals.base_url, rate_limit=limit, on_response=ends.append) as client,
-        bl.Client(arrivals.base_url) as unlimited,
-    ):
-        for _ in range(2):
-            client.server_time()
-        shown = client.explain("GET", "/api/v1.0/server-time")
-        assert unlimited.explain("GET", "/x").rate_limit is None
+    client = client_of(arrivals, rate_limit=limit, on_response=ends.append)
+    for _ in range(2):
+        client.server_time()
+    shown = client.explain("GET", "/api/v1.0/server-time")
+    assert client_of(arrivals).explain("GET", "/x").rate_limit is None
     assert ends[0].rate_limit_wait < ends[1].rate_limit_wait
     words = "5 requests per second, shared by the clients of this process"
     assert shown.rate_limit.startswith(words) and "free now" in shown.rate_limit

@@ -14,35 +14,29 @@ import boardlot as bl
 def main(number, base_url, limit, threads, tasks):
     options = {"rate_limit": bl.RateLimit(**limit), "headers": {"X-Worker": number}}
     options["max_connections"] = 256
-    done = threading.Event()
     print("ready", flush=True)
     sys.stdin.readline()
-    if threads:
-        with bl.Client(base_url, **options) as client:
 
-            def ask():
-                while not done.is_set():
-                    with contextlib.suppress(bl.RateLimited):
-                        client.server_time()
+    def ask():
+        while True:
+            with contextlib.suppress(bl.RateLimited):
+                client.server_time()
 
-            for _ in range(threads):
-                threading.Thread(target=ask, daemon=True).start()
-            sys.stdin.readline()
-            done.set()
-            return
+    async def ask_awaiting(client):
+        while True:
+            with contextlib.suppress(bl.RateLimited):
+                await client.server_time()
 
     async def run():
         async with bl.AsyncClient(base_url, **options) as client:
-
-            async def ask():
-                while True:
-                    with contextlib.suppress(bl.RateLimited):
-                        await client.server_time()
-
-            asking = [asyncio.ensure_future(ask()) for _ in range(tasks)]
+            asking = [asyncio.ensure_future(ask_awaiting(client)) for _ in range(tasks)]
             await asyncio.to_thread(sys.stdin.readline)
-            for one in asking:
-                one.cancel()
-            await asyncio.gather(*asking, return_exceptions=True)
+            return asking
 
-    asyncio.run(run())
+    if tasks:
+        asyncio.run(run())
+    else:
+        client = bl.Client(base_url, **options)
+        for _ in range(threads):
+            threading.Thread(target=ask, daemon=True).start()
+        sys.stdin.readline()

@@ -7,6 +7,7 @@ pyarrow, polars and DuckDB release the interpreter around each call of a stream.
 import asyncio
 import contextlib
 import gc
+import inspect
 import logging
 from functools import partial
 
@@ -136,6 +137,7 @@ def failed(name, use, _pager):
 
 
 # Code of the caller's that boardlot calls; each runs it once.
+CALLED_WITH = ["callback", "sandbox"]
 
 
 def row_class(callback):
@@ -218,15 +220,9 @@ def store(callback, sandbox):
 
 
 CALLERS = [
-    constructor,
-    constructor_of_a_pager,
-    comparison,
-    finalizer,
-    on_request,
-    on_response_of_a_task,
-    hook_of_a_stream,
-    log_handler,
-    store,
+    caller
+    for caller in list(globals().values())
+    if inspect.isfunction(caller) and [*inspect.signature(caller).parameters] == CALLED_WITH
 ]
 
 

@@ -4,79 +4,32 @@ One reader takes all responses, as a client does: what it learned of the records
 show in the next ones, whatever they look like and whatever became of the dicts it gave.
 """
 
-import json
-import random
+import contextlib
 
 import pytest
 from boardlot import _core
 
-# "CODE" is written as "code": a name that comes twice, whose last value counts.
-KEYS = [
-    "code",
-    "CODE",
-    "price",
-    "time",
-    "pair",
-    "a",
-    "",
-    "价",
-    "a_key_of_more_than_sixteen_letters",
+from ..contract.test_json_as_python_reads_it import Texts, expected
+
+WAYS = [
+    lambda ours: ours.to_dicts(),
+    list,
+    lambda ours: [ours[place] for place in range(len(ours))],
+    lambda ours: [ours[-1 - place] for place in range(len(ours))][::-1],
+    lambda ours: list(reversed(ours))[::-1],
+    lambda ours: [row for two in range(0, len(ours), 2) for row in ours[two : two + 2]],
 ]
-TEXTS = [
-    "",
-    "HK.00700",
-    "HSBC",
-    "腾讯控股",
-    "😀",
-    'q"\\/\b\n',
-    "7400001000000000000",
-    "x" * 90,
-    "12.50",
-    *("#0", "#1", "#2", "#3", "#4"),
-]
-# Numbers in other words than `json.dumps` has, in place of "#0" and so on.
-NUMBERS = ["-0", "1E+5", "0.10e1", "1e-400", "123456789012345678901234567890"]
 
 
-def value(draw, depth=0):
-    kind = draw.randrange(12 if depth < 3 else 10)
-    if kind < 4:
-        return draw.choice(TEXTS)
-    if kind < 6:
-        return draw.choice([0, -1, 7, 10**18, -(2**63), 2**64, 10**40, 1_790_000_000_000_000])
-    if kind < 8:
-        return draw.choice([0.0, -0.5, 1e-7, 539.23, 1.5e300, 0.1, -1e22])
-    if kind < 10:
-        return draw.choice([None, True, False])
-    if kind == 10:
-        return [value(draw, depth + 1) for _ in range(draw.randrange(3))]
-    return {draw.choice(KEYS): value(draw, depth + 1) for _ in range(draw.randrange(4))}
-
-
-def records(draw):
-    """Mostly of one shape, with many values that are those of the record before."""
-    keys = draw.sample(KEYS, draw.randrange(len(KEYS)))
-    rows, row = [], {key: value(draw) for key in keys}
-    for _ in range(draw.randrange(9)):
-        row = {key: value(draw) if draw.random() < 0.5 else before for key, before in row.items()}
-        change = draw.randrange(12)
-        if change == 0:
-            row = dict(draw.sample(list(row.items()), len(row)))
-        elif change == 1:
-            row = {**row, draw.choice(KEYS): value(draw)}
-        elif change == 2 and row:
-            row = dict(list(row.items())[1:])
-        rows.append(row)
-    return rows
-
-
-def written(draw, rows):
-    separators = draw.choice([(",", ":"), (",", ":"), (", ", ": "), ("\n,", " :")])
-    body = {"ret_code": 0, "data": {"orders": rows}}
-    text = json.dumps(body, ensure_ascii=draw.random() < 0.5, separators=separators)
-    for place, number in enumerate(NUMBERS):
-        text = text.replace(f'"#{place}"', number)
-    return text.replace('"CODE"', '"code"').encode()
+def responses(texts, count):
+    """Random responses with records, and these as the standard library reads them."""
+    while count:
+        body, rows = texts.body(), None
+        with contextlib.suppress(ValueError):
+            rows = expected(body)
+        if rows:
+            count -= 1
+            yield body, rows
 
 
 def spoil(rows):
@@ -97,27 +50,18 @@ def same(ours, theirs):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_any_records_and_selections_are_the_dicts_that_json_makes(seed):
-    draw = random.Random(seed)
-    read = _core._response_parser("sim_orders", [("acc_id", "1")])
-    for _ in range(60):
-        body = written(draw, records(draw))
-        expected = json.loads(body)["data"]["orders"]
-        ways = [
-            lambda ours: ours.to_dicts(),
-            list,
-            lambda ours: [ours[place] for place in range(len(ours))],
-            lambda ours: [ours[-1 - place] for place in range(len(ours))][::-1],
-            lambda ours: list(reversed(ours))[::-1],
-            lambda ours: [row for two in range(0, len(ours), 2) for row in ours[two : two + 2]],
-        ]
-        draw.shuffle(ways)
-        for way in ways:
+    texts = Texts(seed)
+    draw = texts.random
+    read = _core._response_parser("plate_stocks", [("plate_code", "HK.BK1001")])
+    for body, right in responses(texts, 100):
+        for way in draw.sample(WAYS, len(WAYS)):
             rows = way(read(body))
-            assert same(rows, expected), body
+            assert same(rows, right), body
             spoil(rows)
-        present = sorted({name for row in expected for name in row})
-        names = draw.sample([*present, "order_id"], draw.randrange(1, len(present) + 2))
-        part = [{name: row[name] for name in names if name in row} for row in expected]
-        selected = read(body).select(*names)
-        assert same(selected.to_dicts(), part) and same(list(selected), part), (names, body)
-        assert selected._names() == names
+        present = sorted({name for row in right for name in row})
+        names = draw.sample(present, draw.randrange(1, len(present) + 1)) if present else []
+        if names:
+            part = [{name: row[name] for name in names if name in row} for row in right]
+            selected = read(body).select(*names)
+            assert same(selected.to_dicts(), part) and same(list(selected), part), (names, body)
+            assert selected._names() == names

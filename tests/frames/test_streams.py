@@ -9,6 +9,7 @@ import sys
 import boardlot as bl
 import pytest
 
+from ..support.clients import client_of
 from ..support.interrupts import interrupted
 from ..support.keys import uploaded_key
 from ..support.paged_service import RANGE, PagedList, pager_over
@@ -41,8 +42,7 @@ def paged():
 
         def serve(pages):
             service = stack.enter_context(StandInService(pages))
-            client = bl.Client(service.base_url, auth=bl.BearerToken("t"), max_retries=0)
-            return stack.enter_context(client), service
+            return client_of(service), service
 
         yield serve
 

@@ -19,13 +19,7 @@ from ..support.threads import wait_until
 fcntl = pytest.importorskip("fcntl", reason="locks, links and modes of POSIX")
 
 URL = "https://api.example.com"
-KEEP = """
-import sys
-from boardlot import _core
-for name in sys.argv[1:]:
-    entry = {"base_url": "https://api.example.com", "kind": "oauth"}
-    _core._save_profile(name, {**entry, "client_id": f"client-{name}"})
-"""
+KEEP = "import sys, tests.login.test_profiles as t; [t.keep(name) for name in sys.argv[1:]]"
 
 
 def keep(name):

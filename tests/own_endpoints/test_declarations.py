@@ -5,28 +5,14 @@ import datetime
 import decimal
 import pickle
 import typing
+from pathlib import Path
 
 import boardlot as bl
 import pytest
 
 from ..support.own_endpoints import KLINE
 
-TOML = """\
-# Two lists whose paths the service document omits.
-[kline]
-method = "GET"
-path = "/api/v1.0/quote/{symbol}/history-kline"
-rows = "data.kline_list"
-paging = { end = "end", next = "extra.next_time", unique = "time" }
-doc = "Candles."
-arguments = { start = "seconds" }
-
-[kline.record]
-time = "seconds"
-open = "decimal"
-close = "decimal"
-volume = "integer"
-"""
+FILE = Path(__file__).with_name("kline.toml")
 
 
 @pytest.mark.parametrize(
@@ -107,11 +93,9 @@ def test_a_datetime_in_a_typed_dict_needs_its_unit():
 
 
 def test_a_file_declares_the_same(tmp_path):
-    path = tmp_path / "endpoints.toml"
-    path.write_text(TOML, "utf-8")
-    assert bl.load_endpoints(path) == {"kline": KLINE} == bl.load_endpoints(str(path))
-    path.write_text("", "utf-8")
-    assert bl.load_endpoints(path) == {}
+    assert bl.load_endpoints(FILE) == {"kline": KLINE} == bl.load_endpoints(str(FILE))
+    (tmp_path / "empty.toml").touch()
+    assert bl.load_endpoints(tmp_path / "empty.toml") == {}
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
@@ -123,19 +107,16 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("named", "declaration"),
+    "declaration",
     [
-        ("record", {"record": {"a\0b": "text"}}),
-        ("record", {"record": typing.TypedDict("Row", {"a\0b": str})}),
-        ("rows", {"rows": "data.a\0b"}),
-        ("paging", {"paging": bl.DateRange("a\0b", before="day")}),
-        ("paging", {"paging": bl.DateRange(before="a\0b")}),
-        ("paging", {"paging": bl.DateRange(next="extra.a\0b")}),
-        ("paging", {"paging": bl.DateRange(before="day", unique="a\0b")}),
-        ("path", {"path": "/a\0b"}),
-        ("arguments", {"arguments": {"a\0b": "text"}}),
+        *({"record": {"a\0b": "text"}}, {"record": typing.TypedDict("Row", {"a\0b": str})}),
+        *({"rows": "data.a\0b"}, {"path": "/a\0b"}, {"arguments": {"a\0b": "text"}}),
+        *({"paging": bl.DateRange("a\0b", before="day")}, {"paging": bl.DateRange(before="a\0b")}),
+        {"paging": bl.DateRange(next="extra.a\0b")},
+        {"paging": bl.DateRange(before="day", unique="a\0b")},
     ],
 )
-def test_a_name_with_u_0000_is_rejected_by_its_name(named, declaration):
+def test_a_name_with_u_0000_is_rejected_by_its_name(declaration):
+    (named,) = declaration
     with pytest.raises(bl.ConfigError, match=rf"Endpoint 'mine': {named}.*a\\0b"):
         bl.Endpoint("mine", "GET", **{"path": "/mine", **declaration})

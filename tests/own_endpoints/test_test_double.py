@@ -20,18 +20,14 @@ ROWS = [{**FILL, "index": index, "ünï": [None, 1.10, "x"]} for index in range(
 TIMELESS = bl.Endpoint("x", "GET", "/x", paging=bl.DateRange(next="extra.next"))
 
 
-@pytest.fixture(scope="module")
-def shared():
-    with bl.Sandbox(seed=7, fills=60, orders=6, plate_stocks=20) as sandbox:
-        yield sandbox
+SANDBOX = {"fills": 60, "orders": 6, "plate_stocks": 20}
 
 
-@pytest.fixture
-def sandbox(shared):
-    """One sandbox for all tests, in its initial state."""
-    yield shared
-    shared.faults = None
-    shared.reset()
+@pytest.fixture(autouse=True)
+def initial_state(sandbox):
+    yield
+    sandbox.faults = None
+    sandbox.reset()
 
 
 @pytest.mark.parametrize(
@@ -93,9 +89,8 @@ def test_served_rows_have_the_requested_range_and_page(sandbox):
         assert list(pager) == [CANDLES[2], CANDLES[3], CANDLES[1]]
         with pytest.raises(bl.InvalidParameter, match="limit"):
             client.call(KLINE, symbol="HK.00700", limit=0)
-    assert {request.path for request in sandbox.requests} == {
-        "/api/v1.0/quote/HK.00700/history-kline"
-    }
+    paths = {request.path for request in sandbox.requests}
+    assert paths == {"/api/v1.0/quote/HK.00700/history-kline"}
 
 
 @pytest.mark.parametrize(
@@ -127,21 +122,17 @@ def test_what_is_wrong_is_named(sandbox, method, arguments, expected):
 
 
 @pytest.mark.parametrize(
-    ("failure", "expected", "facts"),
+    ("failure", "expected"),
     [
-        ({"status": 401}, bl.AuthenticationError, {"http_status": 401}),
-        ({"status": 0}, bl.TransportError, {}),
-        (
-            *({"code": -3, "message": "no such thing"}, bl.InvalidParameter),
-            {"code": -3, "message": "no such thing"},
-        ),
-        ({"code": -2, "status": 500}, bl.ServiceError, {"code": -2, "http_status": 500}),
-        ({"code": -777}, bl.ApiError, {"code": -777}),
+        ({"status": 401}, bl.AuthenticationError),
+        ({"status": 0}, bl.TransportError),
+        ({"code": -3, "message": "no such thing"}, bl.InvalidParameter),
+        ({"code": -2, "status": 500}, bl.ServiceError),
+        ({"code": -777}, bl.ApiError),
     ],
 )
-def test_a_planned_failure_is_the_error_that_the_service_would_cause(
-    sandbox, failure, expected, facts
-):
+def test_a_planned_failure_is_the_error_that_the_service_would_cause(sandbox, failure, expected):
+    facts = {name.replace("status", "http_status"): fact for name, fact in failure.items() if fact}
     sandbox.fail_next("dividends", times=2, **failure)
     with sandbox.client(max_retries=0) as client:
         assert client.sim_orders("5001") is not None

@@ -44,11 +44,14 @@ def expect(holds, otherwise):
 
 # Each costs more than all of `import boardlot` may.
 NOT_LOADED = {"asyncio", "dataclasses", "pandas", "polars", "pyarrow", "tqdm", "click", "dask"}
+NOT_LOADED |= {"typing", "enum", "decimal", "datetime", "sqlite3", "psycopg", "boardlot.archive"}
 
 
 def import_boardlot():
-    """The modules that a fresh interpreter has loaded after `import boardlot`."""
-    code = "import sys, boardlot; print(boardlot.__file__); print(*sys.modules)"
+    """The modules that `import boardlot` loads in a fresh interpreter."""
+    # Not those that the interpreter itself needs.
+    code = "import sys; had = {*sys.modules}; import boardlot; print(boardlot.__file__); "
+    code += "print(*{*sys.modules} - had)"
     done = subprocess.run(
         [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True
     )

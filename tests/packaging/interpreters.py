@@ -40,6 +40,3 @@ def candidates(version):
         yield folder / "bin" / "python"
     if found := shutil.which(f"python{version}"):
         yield Path(found)
-
-
-NEWEST = next(version for version in reversed(VERSIONS) if interpreter(version))

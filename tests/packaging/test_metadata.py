@@ -19,6 +19,15 @@ def read(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
+def tracked(*patterns):
+    """The files that git knows."""
+    command = ["git", "ls-files", "-z", *patterns]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("the files are not in a repository")
+    return listed.stdout.rstrip("\0").split("\0")
+
+
 @pytest.mark.parametrize("name", ["CITATION.cff", "tools/conda/recipe.yaml"])
 def test_the_version_is_that_of_the_crate(name):
     crate = re.search(r'^version = "(.+)"$', read("Cargo.toml"), re.M)
@@ -65,15 +74,9 @@ def test_every_address_of_the_project_is_a_placeholder_or_none_is():
 
 def test_no_file_has_more_lines_than_the_style_allows():
     assert f"at most {LINES_MAX} lines" in " ".join(read("STYLE.md").split())
-    folders = ["src", "python", "tests", "docs"]
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", *folders], cwd=ROOT, capture_output=True, text=True
-    )
-    if listed.returncode:
-        pytest.skip("the files are not in a repository")
     texts = {
         name: read(name)
-        for name in listed.stdout.split("\0")
+        for name in tracked("src", "python", "tests", "docs")
         if name.endswith((".py", ".rs", ".md")) and (ROOT / name).is_file()
     }
     assert len(texts) > 500

@@ -9,6 +9,8 @@ import audit
 import notices
 import pytest
 
+from .test_metadata import tracked
+
 ROOT = Path(__file__).parents[2]
 ADVISORY = re.compile(r"\b(?:RUSTSEC|GHSA|PYSEC|CVE)-[\w-]+")
 
@@ -84,11 +86,7 @@ def test_every_build_has_the_same_build_backend():
 
 def test_every_lock_file_is_kept_up_to_date():
     settings = (ROOT / ".github/dependabot.yml").read_text()
-    command = ["git", "ls-files", "*Cargo.lock"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if listed.returncode:
-        pytest.skip("the files are not in a repository")
-    folders = {f"/{Path(name).parent}".removesuffix(".") for name in listed.stdout.split()}
+    folders = {f"/{Path(name).parent}".removesuffix(".") for name in tracked("*Cargo.lock")}
     (known,) = re.findall(r"package-ecosystem: cargo\n +directories: \[(.+)\]", settings)
     assert set(known.split(", ")) == folders
     for ecosystem, folder in [("uv", "/"), ("github-actions", "/"), ("docker", "/.github/images")]:

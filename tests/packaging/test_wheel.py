@@ -22,7 +22,7 @@ import pytest
 import release_files
 
 from .installed import EXTRAS
-from .interpreters import NEWEST, OLDEST, VERSIONS, interpreter
+from .interpreters import OLDEST, VERSIONS, interpreter
 
 ROOT = Path(__file__).parents[2]
 GIVEN = os.environ.get("BOARDLOT_TEST_WHEEL")
@@ -65,23 +65,6 @@ def empty_environment(python, folder):
     return environment / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
-def install_and_check(wheel, version, extra, folder):
-    """Makes an empty environment, installs the wheel there and runs `installed.py`."""
-    python = interpreter(version)
-    if python is None:
-        pytest.skip(f"CPython {version} is not on this machine")
-    inside = empty_environment(python, folder)
-    what = f"{wheel}[{extra}]" if extra else str(wheel)
-    # Compiling all that an extra brings takes longer than installing it.
-    quiet = ["--quiet", "--disable-pip-version-check", "--no-compile", "--only-binary", ":all:"]
-    pip = [sys.executable, "-m", "pip", "--python", inside]
-    succeeds(*pip, "install", *quiet, what)
-    succeeds(inside, Path(__file__).with_name("installed.py"), *([extra] if extra else []))
-    if extra is None:
-        frozen = json.loads(succeeds(*pip, "list", "--format", "json"))
-        assert [each["name"] for each in frozen] == ["boardlot"]
-
-
 def succeeds(*command):
     # Nothing of the checkout may be imported instead of what was installed.
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
@@ -92,15 +75,10 @@ def succeeds(*command):
 
 def test_the_package_alone_works_in_an_empty_environment(tmp_path):
     inside = empty_environment(Path(sys.executable), tmp_path)
-    site = Path(
-        succeeds(inside, "-c", "import sysconfig; print(sysconfig.get_path('platlib'))").strip()
-    )
+    where = succeeds(inside, "-c", "import sysconfig; print(sysconfig.get_path('platlib'))")
+    site, info = Path(where.strip()), f"boardlot-{boardlot.__version__}.dist-info"
     shutil.copytree(Path(boardlot.__file__).parent, site / "boardlot")
-    info = shutil.copytree(
-        Path(str(distribution("boardlot").locate_file("")))
-        / f"boardlot-{boardlot.__version__}.dist-info",
-        site / f"boardlot-{boardlot.__version__}.dist-info",
-    )
+    info = shutil.copytree(distribution("boardlot").locate_file(info), site / info)
     with (info / "RECORD").open("a") as record:
         record.write("boardlot/py.typed,,\n")
     command = inside.with_name("boardlot")
@@ -110,22 +88,25 @@ def test_the_package_alone_works_in_an_empty_environment(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("extra", [None, *EXTRAS])
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_wheel_alone_works_on_every_cpython_and_brings_nothing(wheel, version, tmp_path):
-    install_and_check(wheel, version, None, tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("extra", EXTRAS)
-def test_each_extra_brings_what_it_promises(wheel, extra, tmp_path):
-    install_and_check(wheel, NEWEST, extra, tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("extra", EXTRAS)
-@pytest.mark.parametrize("version", [version for version in VERSIONS if version != NEWEST])
-def test_each_extra_works_on_every_other_cpython(wheel, version, extra, tmp_path):
-    install_and_check(wheel, version, extra, tmp_path)
+def test_the_wheel_alone_brings_nothing_and_each_extra_works_on_every_cpython(
+    wheel, version, extra, tmp_path
+):
+    """Makes an empty environment, installs the wheel there and runs `installed.py`."""
+    python = interpreter(version)
+    if python is None:
+        pytest.skip(f"CPython {version} is not on this machine")
+    inside = empty_environment(python, tmp_path)
+    what = f"{wheel}[{extra}]" if extra else str(wheel)
+    # Compiling all that an extra brings takes longer than installing it.
+    quiet = ["--quiet", "--disable-pip-version-check", "--no-compile", "--only-binary", ":all:"]
+    pip = [sys.executable, "-m", "pip", "--python", inside]
+    succeeds(*pip, "install", *quiet, what)
+    succeeds(inside, Path(__file__).with_name("installed.py"), *([extra] if extra else []))
+    if extra is None:
+        frozen = json.loads(succeeds(*pip, "list", "--format", "json"))
+        assert [each["name"] for each in frozen] == ["boardlot"]
 
 
 def test_the_extras_tried_are_those_that_the_wheel_names(held):

@@ -163,10 +163,8 @@ def test_a_partition_and_its_reference_have_no_secret(client):
     ],
 )
 def test_credentials_without_a_reference_are_rejected(credentials, tmp_path):
-    with (
-        bl.Client("https://api.example.com", auth=credentials(tmp_path / "tokens")) as client,
-        pytest.raises(bl.ConfigError) as refused,
-    ):
+    client = bl.Client("https://api.example.com", auth=credentials(tmp_path / "tokens"))
+    with pytest.raises(bl.ConfigError) as refused:
         refer(client)
     assert "canary" not in str(refused.value)
 

@@ -8,6 +8,7 @@ import pytest
 from boardlot import errors, plots
 
 from ..support.processes import run_python
+from .rows import event, fill, paid
 
 interactive = pytest.importorskip("boardlot.plots.interactive")
 
@@ -24,9 +25,9 @@ def channels(spec):
 
 
 FILLS = [
-    {"trd_side": "BUY", "code": "HK.00700", "price": "600", "create_time": 10**15},
-    {"trd_side": "SELL", "code": "US.AAPL", "price": "30", "create_time": 10**15 + 1_500_000},
-    {"trd_side": "SELL", "code": "US.AAPL", "price": "31", "create_time": 10**15, "status": "GONE"},
+    fill("HK.00700", price="600"),
+    fill("US.AAPL", "SELL", "30", 10**15 + 1_500_000),
+    fill("US.AAPL", "SELL", "31", status="GONE"),
 ]
 
 
@@ -55,13 +56,10 @@ def test_amounts_of_positions_have_panels_and_ratios_do_not():
 
 def test_dividends_are_summed_by_year_and_currency():
     rows = [
-        {"symbol": symbol, "currency": currency, "dividend_per_share": amount, "ex_date": day}
-        for symbol, currency, amount, day in [
-            ("HK.1", "HKD", "0.5", "2025-01-31"),
-            ("HK.1", "HKD", "0.25", "2025/06/30"),
-            ("US.A", "USD", "20", "2025-06-30"),
-            ("SH.1", "", "20", "2025-06-30"),
-        ]
+        paid("2025-01-31", "0.5", symbol="HK.1", currency="HKD"),
+        paid("2025/06/30", "0.25", symbol="HK.1", currency="HKD"),
+        paid("2025-06-30", "20", symbol="US.A", currency="USD"),
+        paid("2025-06-30", "20", symbol="SH.1", currency=""),
     ]
     spec, values = of(interactive.dividends(rows))
     found = {(row["symbol"], row["currency"]): row["amount"] for row in values}
@@ -69,15 +67,10 @@ def test_dividends_are_summed_by_year_and_currency():
     assert spec["title"] == "4 cash dividends of 3 securities"
 
 
-def ipo_event(name, day, code="MY.1", market="my"):
-    when = date(2026, 11, day)
-    return {"code": code, "event": name, "date": when, "market": market, "name": "太阳能 SOLAR"}
-
-
 def test_a_subscription_is_a_span_of_whole_days_and_other_events_are_marks_in_their_days():
     days = {"opening": 2, "closing": 4, "draw": 5, "ballot": 5}
-    events = [ipo_event(name, day) for name, day in days.items()]
-    events += [ipo_event("listing", 30, "HK.2", "hk"), ipo_event("opening", 9, "HK.1", "hk")]
+    events = [event(name, day) for name, day in days.items()]
+    events += [event("listing", 30, "HK.2", "hk"), event("opening", 9, "HK.1", "hk")]
     spec, rows = of(interactive.ipos(events))
     assert spec["title"] == "3 IPOs of 2 markets"
     shown = [
@@ -103,7 +96,7 @@ def test_a_subscription_is_a_span_of_whole_days_and_other_events_are_marks_in_th
 
 @pytest.mark.parametrize("name", ["a.b[0]", "a\\'b", "x:Q"])
 def test_texts_of_the_service_are_data_and_never_part_of_the_specification(name):
-    spec, values = of(interactive.ipos([ipo_event("listing", 9, name)]))
+    spec, values = of(interactive.ipos([event("listing", 9, name)]))
     assert values[0]["ipo"] == f"太阳能 SOLAR  {name}"
     del spec["datasets"]
     assert name not in str(spec)
@@ -143,15 +136,15 @@ def test_an_unknown_value_and_a_missing_column_are_named():
 @pytest.mark.parametrize("text", ["</script><script>", "<!--<script>", "</SCRIPT >"])
 def test_texts_of_the_service_end_no_script_of_a_page(text):
     """Nor do sides, symbols and statuses, which a scale or the title has; nor in another chart."""
-    fill = {**FILLS[0], "code": f"{text}.1", "trd_side": text}
-    paid = {"dividend_per_share": "1", "ex_date": "2025-01-31", "symbol": text, "currency": text}
+    fills = [fill(f"{text}.1", text), fill(f"{text}.1", text, status=text)]
+    dividends = [paid(symbol=code, currency=text) for code in (text, "HK.1")]
     position = {"symbol": text, "stock_name": text, "market": text, "mv": "5"}
     charts = [
-        interactive.fills([fill, {**fill, "status": text}]),
-        interactive.dividends([paid, {**paid, "symbol": "HK.1"}]),
-        interactive.dividends([paid]),
+        interactive.fills(fills),
+        interactive.dividends(dividends),
+        interactive.dividends(dividends[:1]),
         interactive.positions([position], value="mv"),
-        interactive.ipos([ipo_event("listing", 9, text, text)]),
+        interactive.ipos([event("listing", 9, text, text)]),
     ]
     for chart in [chart.copy() for chart in charts]:
         chart.config = interactive.altair.Undefined
@@ -182,23 +175,12 @@ def titled(name, rows, panels, **options):
     return axes.get_title()
 
 
-def fill(code="HK.1", time=10**15, side="BUY"):
-    return {"code": code, "trd_side": side, "price": "5", "create_time": time}
-
-
-def dividend(day="2025-01-31", currency="HKD"):
-    return {"symbol": "HK.1", "dividend_per_share": "1", "ex_date": day, "currency": currency}
-
-
-def listing(code, day):
-    return {"code": code, "event": "listing", "date": day, "market": "hk", "name": ""}
-
-
 def test_the_groups_with_the_most_rows_have_panels():
     groups = [f"M{n}" for n in range(60)] + ["HK"] * 2
     fills = titled("fills", [fill(f"{group}.1") for group in groups], 8)
     assert fills == "Prices of 9 fills of 8 codes; not drawn: 53 of further markets"
-    dividends = titled("dividends", [dividend(currency=group) for group in groups], 8)
+    rows = [paid(symbol="HK.1", currency=group) for group in groups]
+    dividends = titled("dividends", rows, 8)
     assert dividends == "9 of 62 cash dividends of HK.1"
     rows = [{"symbol": f"{n}", "market": group, "mv": "5"} for n, group in enumerate(groups)]
     assert titled("positions", rows, 8, value="mv") == "Market value of 9 of 62 positions"
@@ -226,19 +208,20 @@ def test_a_fill_of_another_age_is_counted_and_not_drawn(time):
 
 def test_days_of_another_age_are_counted_and_not_drawn():
     for far in (date.min, date.max):
-        title = titled("ipos", [listing("HK.1", far), listing("HK.2", date(2025, 1, 31))], 1)
+        rows = [event("listing", far, "HK.1"), event("listing", 1, "HK.2")]
+        title = titled("ipos", rows, 1)
         assert title == "1 of 2 IPOs of 1 market; not drawn: 1 date of other centuries"
-        rows = [dividend(), dividend(far.isoformat())]
+        rows = [paid(day, symbol="HK.1", currency="HKD") for day in ("2025-01-31", str(far))]
         assert titled("dividends", rows, 1) == "1 of 2 cash dividends of HK.1"
     # Its other date is drawn.
-    subscription = listing("HK.1", date(2025, 1, 31)) | {"event": "opening", "closes": date.max}
+    subscription = event("opening", 1) | {"closes": date.max}
     title = titled("ipos", [subscription], 1)
     assert title == "1 IPO of 1 market; not drawn: 1 date of other centuries"
 
 
 def test_the_latest_ipos_have_a_line():
     days = [date(2025, 1, 31) + timedelta(days=n) for n in range(300)]
-    rows = [listing(f"HK.{n}", day) for n, day in enumerate(days)]
+    rows = [event("listing", day, f"HK.{n}") for n, day in enumerate(days)]
     assert titled("ipos", rows, 1) == "100 of 300 IPOs of 1 market"
     _, values = of(interactive.ipos(rows))
     assert {row["days"] for row in values} == {str(day) for day in days[-100:]}

@@ -7,6 +7,8 @@ figure = pytest.importorskip("matplotlib.figure")
 matplotlib = pytest.importorskip("matplotlib")
 from boardlot.plots import style  # noqa: E402
 
+from .rows import event, fill, paid  # noqa: E402
+
 NAMES = [
     r"$\frac{1}{0}$", "_hidden%s{0}", "", "腾讯控股🚀", "a\nb\t\x00\x1b[31m\ud800", "腾" * 300,
     "$^$" * 100,
@@ -14,23 +16,16 @@ NAMES = [
 
 
 def fills(name):
-    sides = [name, "BUY", "SELL"]
-    rows = [
-        {"trd_side": side, "code": code, "price": "1.5", "create_time": 10**15 + place}
-        for place, side in enumerate(sides)
-        for code in (name, "HK.00700")
-    ]
+    rows = [fill(code, side) for side in (name, "BUY", "SELL") for code in (name, "HK.00700")]
     return [*rows, {**rows[0], "status": name}, {**rows[0], "status": f"{name}!"}]
 
 
 def dividends(name):
-    row = {"dividend_per_share": "0.5", "ex_date": "2026-01-31", "symbol": name, "currency": name}
-    return [row, {**row, "process": "Plan"}]
+    return [paid(symbol=name, currency=name, process=process) for process in ("", "Plan")]
 
 
 def several_dividends(name):
-    other = {**dividends(name)[0], "symbol": "HK.00700", "currency": "HKD"}
-    return [*dividends(name), other]
+    return [*dividends(name), paid(symbol="HK.00700", currency="HKD")]
 
 
 def positions(name):
@@ -39,11 +34,8 @@ def positions(name):
 
 
 def ipos(name):
-    events = ("opening", "closing", "draw", "ballot", "grey_market", "listing", name)
-    return [
-        {"code": name, "name": name, "market": name, "event": event, "date": "2026-11-05"}
-        for event in events
-    ]
+    kinds = ("opening", "closing", "draw", "ballot", "grey_market", "listing", name)
+    return [event(kind, "2026-11-05", name, name) | {"name": name} for kind in kinds]
 
 
 CHARTS = [

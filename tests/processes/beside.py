@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 
 from ..support.entries import Workplace
+from . import lingering  # noqa: F401
 
 
 def call_repeatedly(call, made):
@@ -18,17 +19,6 @@ def call_repeatedly(call, made):
             call()
         made.set()
         time.sleep(0)
-
-
-class Lingering:
-    """Is alive until the interpreter shuts down, and then lets other threads run for a while."""
-
-    def __del__(self, sleep=time.sleep):
-        for _ in range(100):
-            sleep(0.001)  # time: in which the others run into the end
-
-
-LINGERING = Lingering()
 
 
 def exit_beside(folder, names):

@@ -6,15 +6,6 @@ import pytest
 
 from ..support.processes import run_python
 
-# Is alive until the interpreter shuts down, and then lets other threads run for a while.
-LINGERING = """
-class Lingering:
-    def __del__(self, sleep=time.sleep):
-        for _ in range(300):
-            sleep(0.001)  # time: in which the others run into the end
-lingering = Lingering()
-"""
-
 # The code of the caller's, which never returns.
 SLOW = {
     "constructor": """
@@ -53,7 +44,7 @@ def busy():
     while True:
         sum(range(100))
 {code}
-{lingering}
+import tests.processes.lingering
 threading.Thread(target=call, daemon=True).start()
 assert began.wait(60)
 """
@@ -100,7 +91,7 @@ client = sandbox.client(on_response=lambda event: None)
 {code}
 handlers.append(stop)
 start()
-{lingering}
+import tests.processes.lingering
 """
 
 
@@ -147,26 +138,21 @@ def begin():
         threading.Thread(target=work, daemon=True).start()
     time.sleep(0.1)
 {code}
-{lingering}
+import tests.processes.lingering
 """
 
 
-def ended(script, code):
-    out, errors = run_python(script.format(code=textwrap.dedent(code), lingering=LINGERING))
-    assert errors == ""
-    return out
+CASES = {
+    **{f"beside a {name}": (BESIDE, code) for name, code in SLOW.items()},
+    **{name: (EXIT, code) for name, code in HANDLERS.items()},
+    **{name: (ODD_EXIT, code) for name, code in ODD.items()},
+}
 
 
-@pytest.mark.parametrize("code", SLOW.values(), ids=SLOW)
-def test_security_49_a_process_ends_beside_code_of_the_callers_that_never_returns(code):
-    ended(BESIDE, code)
-
-
-@pytest.mark.parametrize("code", HANDLERS.values(), ids=HANDLERS)
-def test_security_49_a_handler_from_before_the_import_uses_boardlot_and_waits_for_threads(code):
-    assert set(ended(EXIT, code).splitlines()) == {"flushed True"}
-
-
-@pytest.mark.parametrize("code", ODD.values(), ids=ODD)
-def test_security_49_a_process_ends_however_its_handlers_were_run(code):
-    ended(ODD_EXIT, code)
+@pytest.mark.parametrize(("script", "code"), CASES.values(), ids=CASES)
+def test_security_49_a_process_ends_beside_code_that_never_returns_and_whatever_handlers_do(
+    script, code
+):
+    """A handler from before the import may use boardlot, and wait for threads that do."""
+    out, errors = run_python(script.format(code=textwrap.dedent(code)))
+    assert (set(out.splitlines()), errors) == ({"flushed True"} if script is EXIT else set(), "")

@@ -62,12 +62,9 @@ def test_the_hint_of_a_value_that_does_not_fit_is_not_about_the_network():
 def test_an_endpoint_with_several_lists_names_them_and_says_what_to_declare():
     data = {"asks": [{"p": 1}], "n": 3, "bids": [], "note": "\x1b[31m"}
     endpoint = bl.Endpoint("book", "GET", "/api/v9/book")
-    with (
-        StandInService([response({"ret_code": 0, "data": data})]) as server,
-        client_of(server) as client,
-        pytest.raises(bl.ProtocolError) as caught,
-    ):
-        client.call(endpoint)
+    sent = response({"ret_code": 0, "data": data})
+    with StandInService([sent]) as server, pytest.raises(bl.ProtocolError) as caught:
+        client_of(server).call(endpoint)
     assert 'has 2 lists in \'data\': "data.asks", "data.bids"; expected one' in str(caught.value)
     assert 'rows="data.asks"' in caught.value.hint
 

@@ -1,15 +1,11 @@
-"""Texts that break programs, through every output and back: rows are data."""
+"""Texts that break programs, in tables and in files and back: rows are data."""
 
 import csv
 import io
 import json
-import pickle
 import re
-from typing import NamedTuple
 
-import boardlot as bl
 import pyarrow.parquet
-import pytest
 from boardlot._core import _response_parser
 from boardlot.cli import main
 
@@ -35,64 +31,27 @@ ENVELOPE = {"code": 0, "message": "ok", "pagination": {"has_more": False, "next_
 BODY = json.dumps({**ENVELOPE, "data": {"stock_list": ROWS}}).encode()
 
 
-class Stock(NamedTuple):
-    stock_name: str
-
-
-@pytest.fixture(scope="module")
-def records():
-    return _response_parser("plate_stocks", [("plate_code", "HK.BK1001")])(BODY)
-
-
-@pytest.fixture(scope="module")
-def service():
-    with StandInService(lambda _: response(BODY)) as service:
-        yield service
-
-
 def texts_of(rows):
     return [row["stock_name"] for row in rows]
-
-
-def test_dicts_json_pickles_and_typed_rows(records):
-    assert records == ROWS == list(pickle.loads(pickle.dumps(records)))
-    assert json.loads(records.to_json()) == ROWS
-    assert [row.stock_name for row in records.as_type(Stock)] == ALL
-
-
-def test_frames(records):
-    assert list(records.to_pandas()["stock_name"]) == ALL
-    assert records.to_polars()["stock_name"].to_list() == ALL
-    assert records.to_arrow()["stock_name"].to_pylist() == ALL
 
 
 # Characters that move a terminal's cursor, or turn the direction of what follows.
 COMMANDS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def test_a_notebook_and_a_terminal_get_no_markup_and_no_commands(records):
+def test_a_notebook_and_a_terminal_get_no_markup_and_no_commands():
+    records = _response_parser("plate_stocks", [("plate_code", "HK.BK1001")])(BODY)
     for n, text in enumerate(ALL):
         shown = records.select("stock_name")[n : n + 1]
         assert not re.search("<(b|script|img)[ >]", shown._repr_html_()), text
         assert not COMMANDS.search(repr(shown)), text
 
 
-def test_an_archive_and_its_files(service, tmp_path):
-    with bl.Client(service.base_url) as client, bl.Archive(tmp_path / "archive.db") as archive:
-        archive.update(client, plates=["HK.BK1001"])
-        found = archive.sql("select record ->> '$.stock_name' from plates")
-        # The functions of SQLite for JSON end a text at NUL.
-        assert sorted(text for (text,) in found) == sorted(t.split("\0")[0] for t in ALL)
-        assert sorted(texts_of(archive.seen("plates", "HK.BK1001"))) == sorted(ALL)
-        archive.export("plates", tmp_path / "stocks.parquet")
-    table = pyarrow.parquet.read_table(tmp_path / "stocks.parquet")
-    assert sorted(table["stock_name"].to_pylist()) == sorted(ALL)
-
-
-def test_the_command_line(service, capsysbinary, tmp_path):
+def test_the_command_line(capsysbinary, tmp_path):
     def written(form, *out):
-        line = ["--base-url", service.base_url, "plate", "HK.BK1001", "--format", form, *out]
-        assert main(line) == 0
+        with StandInService([response(BODY)]) as service:
+            line = ["--base-url", service.base_url, "plate", "HK.BK1001", "--format", form, *out]
+            assert main(line) == 0
         return capsysbinary.readouterr().out.decode()
 
     assert texts_of(csv.DictReader(io.StringIO(written("csv"), newline=""))) == ALL

@@ -49,7 +49,7 @@ pub enum Kind {
 }
 
 /// The observations of a run's clients.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Seen {
     /// The pages that were received, by second since the start.
     pub pages: Vec<u32>,

@@ -193,7 +193,7 @@ impl Scenario {
         sleep_until(fleet.end).await;
         let attempts = service.attempts.load(Ordering::Relaxed);
         let refreshes = service.refreshes.load(Ordering::Relaxed);
-        self.outcome(fleet.seen.replace(Seen::new(0, 0)), attempts - refreshes)
+        self.outcome(fleet.seen.take(), attempts - refreshes)
     }
 
     fn outcome(&self, seen: Seen, attempts: u64) -> Outcome {
@@ -225,15 +225,8 @@ impl Scenario {
 
 impl Seen {
     fn new(seconds: usize, clients: usize) -> Self {
-        Seen {
-            pages: vec![0; seconds],
-            wanted: vec![0; seconds],
-            in_time: vec![0; seconds],
-            by_client: vec![0; clients],
-            requests: 0,
-            errors: 0,
-            wrong_lists: 0,
-        }
+        let [pages, wanted, in_time] = [(); 3].map(|()| vec![0; seconds]);
+        Seen { pages, wanted, in_time, by_client: vec![0; clients], ..Seen::default() }
     }
 
     /// The share of the pages requested in these seconds that came in time.

@@ -14,6 +14,7 @@ use boardlot::{
     os::simulated,
 };
 use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
 /// The time of a request on the network and at an idle service.
@@ -131,7 +132,9 @@ impl Service {
             return lost(Delivery::Unknown);
         }
         match fault {
-            Some(Fault::Errors) if simulated::random_share() < 0.5 => json(503, None, "{}".into()),
+            Some(Fault::Errors) if simulated::random_share() < 0.5 => {
+                json_response(503, None, json!({}))
+            }
             Some(Fault::Resets) if simulated::random_share() < 0.5 => lost(Delivery::Unknown),
             _ => self.content(&message),
         }
@@ -149,12 +152,12 @@ impl Service {
             let interval = Duration::from_secs_f64(4.0 / self.capacity);
             // A second's worth may come at once.
             if state.granted_until > now + Duration::from_secs(1) {
-                return Err(json(429, retry_after, "{}".into()));
+                return Err(json_response(429, retry_after, json!({})));
             }
             state.granted_until = state.granted_until.max(now) + interval;
         }
         if state.busy_until > now + BACKLOG {
-            return Err(json(503, None, "{}".into()));
+            return Err(json_response(503, None, json!({})));
         }
         let slower = if state.fault == Some(Fault::Slow) { 10.0 } else { 1.0 };
         let work = Duration::from_secs_f64(slower / self.capacity);
@@ -171,43 +174,32 @@ impl Service {
         let since = i64::try_from(simulated::since_1970().as_millis()).expect("in range");
         let now_ms = since + ahead_ms;
         if path.ends_with("/server-time") {
-            return json(200, None, format!("{{\"server_time_ms\":\"{now_ms}\"}}"));
+            return json_response(200, None, json!({"server_time_ms": now_ms.to_string()}));
         }
         if path.ends_with("/token") {
             self.refreshes.fetch_add(1, Ordering::Relaxed);
-            let (token, seconds) = (self.token(), LIFETIME.as_secs());
-            let body = format!(
-                "{{\"access_token\":\"{token}\",\"token_type\":\"Bearer\",\"expires_in\":{seconds},\
-                 \"scope\":\"trade:read\"}}"
-            );
-            return json(200, None, body);
+            let token = json!({"access_token": self.token(), "token_type": "Bearer",
+                "expires_in": LIFETIME.as_secs(), "scope": "trade:read"});
+            return json_response(200, None, token);
         }
         let header = |name: &str| message.headers().get(name).and_then(|value| value.to_str().ok());
         if let Some(stamp) = header("x-timestamp") {
             let stamp: i64 = stamp.parse().expect("milliseconds");
             if (stamp - now_ms).abs() > CLOCK_MS {
-                return json(401, None, "{\"code\":-12006,\"msg\":\"timestamp\"}".into());
+                return json_response(401, None, json!({"code": -12006, "msg": "timestamp"}));
             }
         } else if let Some(token) = header("authorization").and_then(|it| it.split("token-").nth(1))
             && token.parse::<u64>().expect("a number") < tokens_since
         {
-            return json(401, None, "{\"code\":1,\"msg\":\"invalid token\"}".into());
+            return json_response(401, None, json!({"code": 1, "msg": "invalid token"}));
         }
         let flag = message.url().query_pairs().find(|(name, _)| name == "page_flag");
         let page = flag.map_or(0, |(_, page)| page.parse::<u64>().expect("a page"));
-        let orders: Vec<String> = (page * ROWS..(page + 1) * ROWS)
-            .map(|id| format!("{{\"order_id\":\"{id}\"}}"))
-            .collect();
-        let (next, completed) = (page + 1, page + 1 == PAGES);
-        let orders = orders.join(",");
-        json(
-            200,
-            None,
-            format!(
-                "{{\"code\":0,\"msg\":\"success\",\"data\":{{\"orders\":[{orders}],\
-                 \"page_flag\":\"{next}\",\"completed\":{completed}}}}}"
-            ),
-        )
+        let ids = page * ROWS..(page + 1) * ROWS;
+        let orders: Vec<_> = ids.map(|id| json!({"order_id": id.to_string()})).collect();
+        let next = json!({"orders": orders, "page_flag": (page + 1).to_string(),
+            "completed": page + 1 == PAGES});
+        json_response(200, None, json!({"code": 0, "msg": "success", "data": next}))
     }
 }
 
@@ -217,12 +209,12 @@ impl SimulatedExchange for Service {
     }
 }
 
-fn json(status: u16, retry_after: Option<u64>, body: String) -> Result<HttpResponse> {
+fn json_response(status: u16, retry_after: Option<u64>, body: Value) -> Result<HttpResponse> {
     let mut response = http::Response::builder().status(status);
     if let Some(seconds) = retry_after {
         response = response.header("retry-after", seconds);
     }
-    Ok(response.body(body.into()).expect("a response"))
+    Ok(response.body(body.to_string().into()).expect("a response"))
 }
 
 fn lost<T>(sent: Delivery) -> Result<T> {

@@ -13,6 +13,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
+from ..support.clients import client_of
 from ..support.service import StandInService, response
 
 OK = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
@@ -56,10 +57,8 @@ def telemetry():
 
 def call(telemetry, responses, **options):
     """`dividends` with these responses; the server."""
-    with (
-        StandInService(list(responses)) as server,
-        bl.Client(server.base_url, **options) as client,
-    ):
+    with StandInService(responses) as server:
+        client = client_of(server, max_retries=2, **options)
         telemetry.instrument(client).dividends("HK.00700")
     return server
 

@@ -136,8 +136,6 @@ def frames(records: bl.Records[bl.Fill], pager: bl.Pager[bl.Fill]) -> None:
     other: pl.DataFrame = pager.to_polars()
     pager.to_pandas(decimals="exact")  # error
     print(frame, other, pager.to_arrow().num_rows)
-    for batch in pager.to_arrow(batches=True):
-        print(batch.num_rows)
     for page in pager.pages():
         fills: bl.Records[bl.Fill] = page[1:]
         print(fills)

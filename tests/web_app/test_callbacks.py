@@ -17,9 +17,17 @@ from ..support.stores import DictStore
 kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 
 
-@kinds
-def test_the_authorization_url_has_what_section_4_1_shows_and_nothing_is_sent(server, kind):
-    app = application(server, kind=kind)
+@pytest.fixture(params=KINDS, ids=lambda kind: kind.__name__)
+def app(request, server):
+    return application(server, kind=request.param)
+
+
+@pytest.fixture
+def begun(app):
+    return app.authorization_url()
+
+
+def test_the_authorization_url_has_what_section_4_1_shows_and_nothing_is_sent(server, app):
     begun = [app.authorization_url() for _ in range(101)]
     page, _, _ = begun[0].url.partition("?")
     assert page == f"{server.base_url}/oauth2/authorize/confirm"
@@ -63,11 +71,8 @@ WRONG = {
 }
 
 
-@kinds
 @pytest.mark.parametrize("wrong", WRONG)
-def test_security_44_a_callback_that_does_not_match_sends_nothing(server, kind, wrong):
-    app = application(server, kind=kind)
-    begun = app.authorization_url()
+def test_security_44_a_callback_that_does_not_match_sends_nothing(server, app, begun, wrong):
     query = query_of(consent(server, begun.url))
     forged = f"{REDIRECT}?{urlencode(WRONG[wrong](query))}"
     with pytest.raises(bl.OAuthError) as caught:
@@ -80,9 +85,7 @@ def test_security_44_a_callback_that_does_not_match_sends_nothing(server, kind, 
     assert fetch(app, f"{REDIRECT}?{urlencode(query)}", begun).user == "alice"
 
 
-@kinds
-def test_security_14_an_error_in_a_callback_shows_no_secret_of_the_login(server, kind):
-    app = application(server, kind=kind)
+def test_security_14_an_error_in_a_callback_shows_no_secret_of_the_login(server, app):
     (client,) = server.clients.values()
     for name in ("error", "error_description"):
         begun = app.authorization_url()
@@ -96,18 +99,15 @@ def test_security_14_an_error_in_a_callback_shows_no_secret_of_the_login(server,
 
 
 @pytest.mark.parametrize("missing", [{"state": None}, {"state": ""}, {"code_verifier": None}])
-def test_security_1_a_session_without_a_login_completes_none(server, missing):
+def test_security_1_a_session_without_a_login_completes_none(server, app, begun, missing):
     """A forged callback with an empty state must not match an empty session."""
-    app = application(server)
-    begun = app.authorization_url()
     for query in ("code=x&state=", "code=x", f"code=x&state={begun.state}"):
         with pytest.raises(bl.OAuthError, match="no login was begun in this session"):
             fetch(app, f"{REDIRECT}?{query}", begun, **missing)
     assert server.counts == {"register": 1}
 
 
-def test_security_43_swapped_callbacks_of_two_users_are_both_rejected(server):
-    app = application(server)
+def test_security_43_swapped_callbacks_of_two_users_are_both_rejected(server, app):
     begun = {user: app.authorization_url() for user in ("alice", "bob")}
     back = {user: consent(server, own.url) for user, own in begun.items()}
     for user, other in (("alice", "bob"), ("bob", "alice")):
@@ -119,9 +119,7 @@ def test_security_43_swapped_callbacks_of_two_users_are_both_rejected(server):
 
 
 @pytest.mark.parametrize("verifier", ["short", "x" * 129, "ü" * 43])
-def test_a_code_verifier_outside_its_grammar_is_not_sent(server, verifier):
-    app = application(server)
-    begun = app.authorization_url()
+def test_a_code_verifier_outside_its_grammar_is_not_sent(server, app, begun, verifier):
     with pytest.raises(bl.ConfigError, match="code_verifier") as caught:
         fetch(app, consent(server, begun.url), begun, code_verifier=verifier)
     assert verifier not in str(caught.value) and server.counts == {"register": 1}
@@ -148,12 +146,9 @@ def test_security_44_a_state_is_good_for_one_exchange(server, kind):
     assert "login" in caught.value.hint.lower() and store.kept == {}
 
 
-@kinds
 @pytest.mark.parametrize("named", ["https://honest.example", ""])
-def test_security_44_a_callback_of_another_service_sends_nothing(server, kind, named):
+def test_security_44_a_callback_of_another_service_sends_nothing(server, app, begun, named):
     """A hostile service sent the browser to an honest one, and does not get its code (RFC 9207)."""
-    app = application(server, kind=kind)
-    begun = app.authorization_url()
     callback = server.authorize(begun.url)
     expected = f"iss is '{named}'; expected the service of this login, {server.base_url}"
     with pytest.raises(bl.OAuthError, match=re.escape(expected)):

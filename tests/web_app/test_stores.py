@@ -1,6 +1,5 @@
 """Stores of an application: how `lock` is used, and the encrypted SQLite store of the example."""
 
-import base64
 import contextlib
 import os
 import sqlite3
@@ -8,6 +7,9 @@ import stat
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from importlib import import_module
+from pathlib import Path
 
 import boardlot as bl
 import pytest
@@ -24,19 +26,13 @@ from ..support.threads import wait_until
 EXAMPLE = ROOT / "examples" / "web_app"
 KEY = bytes(range(32))
 WORKER = """
-    import base64, sys
-    from pathlib import Path
+    import sys
     import boardlot as bl
-    base_url, client_id, secret, kind, place, key = sys.argv[1:]
+    from tests.web_app.test_stores import store_of
+    base_url, client_id, secret, kind, place = sys.argv[1:]
     sys.path.insert(0, "examples")
-    if kind == "sqlite":
-        from web_app.token_store import SqliteStore
-        store = SqliteStore(Path(place), base64.b64decode(key))
-    else:
-        from web_app.postgres_store import PostgresStore
-        store = PostgresStore(place, base64.b64decode(key))
     app = bl.OAuthApp(base_url, client_id, redirect_uri="https://app.example.com/callback",
-                      client_secret=secret, store=store)
+                      client_secret=secret, store=store_of(kind, place))
     print("ready", flush=True)
     while user := sys.stdin.readline().strip():
         try:
@@ -45,6 +41,16 @@ WORKER = """
         except bl.BoardlotError as error:
             print(type(error).__name__, flush=True)
     """
+
+
+STORES = {"sqlite": ("token_store", "SqliteStore"), "postgres": ("postgres_store", "PostgresStore")}
+
+
+def store_of(kind, place, key=KEY):
+    """A store of the example, in this file or database."""
+    module, name = STORES[kind]
+    place = Path(place) if kind == "sqlite" else place
+    return getattr(import_module(f"web_app.{module}"), name)(place, key)
 
 
 @pytest.fixture
@@ -56,9 +62,7 @@ def example(monkeypatch):
 @pytest.fixture
 def sqlite_store(tmp_path, example):
     """Makes stores of the example over one file."""
-    from web_app.token_store import SqliteStore
-
-    return lambda key=KEY: SqliteStore(tmp_path / "tokens.db", key)
+    return partial(store_of, "sqlite", tmp_path / "tokens.db")
 
 
 @contextlib.contextmanager
@@ -81,20 +85,13 @@ def round_of(children, user):
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_security_43_four_workers_refresh_a_user_once(server, tmp_path, request, example, kind):
-    key = base64.b64encode(KEY).decode()
-    if kind == "sqlite":
-        from web_app.token_store import SqliteStore as Store
-
-        path = tmp_path / "tokens.db"
-    else:
-        from web_app.postgres_store import PostgresStore as Store
-
-        path = request.getfixturevalue("postgres_address")
-    app = application(server, Store(path, KEY))
+    is_file = kind == "sqlite"
+    place = tmp_path / "tokens.db" if is_file else request.getfixturevalue("postgres_address")
+    app = application(server, store_of(kind, place))
     for user in ("alice", "bob"):
         log_in(server, app, user)
     (client,) = server.clients.values()
-    with workers(server.base_url, app.client_id, client.secret, kind, path, key) as children:
+    with workers(server.base_url, app.client_id, client.secret, kind, place) as children:
         assert round_of(children, "alice") == {"0"}
         assert server.counts["refresh_token"] == 0
         for n in range(1, 3):

@@ -1,0 +1,256 @@
+"""Reads lists under random interruptions, and compares what was delivered with what there is to
+deliver; see `test_delivery`. With the name of a kind of event loop, pages are awaited under
+deadlines and cancellations, in a busy loop; without, a signal's handler raises.
+
+CPython itself drops the value of a call, as in `row = next(pager)`, where a handler raises between
+the return of the call and the assignment. A `for` loop has no such moment: what the iterator
+returned is assigned before signals are looked for. `map` calls from C, so a loop over it tells what
+the library loses from what the interpreter does.
+"""
+
+import asyncio
+import contextlib
+import random
+import signal
+import time
+from collections import Counter
+from importlib import import_module
+from itertools import repeat
+from operator import methodcaller
+
+import boardlot as bl
+
+from ..support.clients import settled, stream
+from ..support.processes import options_of, report
+
+ACCOUNT = "281756"
+FILLS = 100
+PAGE = 10
+# Seconds: about as long as a page takes.
+LONGEST = 0.005
+FRAMES = ("arrow", "pandas", "polars")
+
+
+def fills_of(client, resume=None):
+    return client.fills_history(ACCOUNT, "HK", page_size=PAGE, resume=resume)
+
+
+def values_of(rows, name):
+    """The values of a field in anything that a pager returns, or a row."""
+    if isinstance(rows, dict):
+        return [rows[name]]
+    if hasattr(rows, "to_pylist"):
+        rows = rows.to_pylist()
+    elif hasattr(rows, "iloc"):
+        rows = rows.to_dict("records")
+    elif hasattr(rows, "columns"):
+        rows = rows.to_dicts()
+    return [row[name] for row in rows]
+
+
+def ids(rows):
+    return values_of(rows, "deal_id")
+
+
+# Each reads rows from the pager's position and passes them to `take`; true at the end of all rows.
+async def by_next(pager, take):
+    try:
+        take(await anext(pager))
+    except StopAsyncIteration:
+        return True
+    return False
+
+
+def each(results):
+    async def step(pager, take):
+        with contextlib.suppress(bl.ConfigError):  # Everything was received before.
+            async for result in results(pager):
+                take(result)
+        return True
+
+    return step
+
+
+async def by_parts(pager, take):
+    limit = random.randint(1, 40)
+    with contextlib.suppress(bl.ConfigError):
+        rows = await pager.all(max_items=limit)
+        take(rows)
+        return len(rows) < limit
+    return True
+
+
+def whole(method):
+    async def step(pager, take):
+        with contextlib.suppress(bl.ConfigError):
+            take(await getattr(pager, method)())
+        return True
+
+    return step
+
+
+async def by_two_tasks(pager, take):
+    await asyncio.gather(*(AWAITED["for"](pager, take) for _ in range(2)))
+    return True
+
+
+AWAITED = {
+    "next": by_next,
+    "for": each(aiter),
+    "pages": each(methodcaller("pages")),
+    "batches": each(methodcaller("to_arrow", batches=True)),
+    "parts": by_parts,
+    "two_tasks": by_two_tasks,
+    "all": whole("all"),
+    **{name: whole(f"to_{name}") for name in FRAMES},
+}
+
+
+def each_in_turn(results):
+    def step(pager, take):
+        with contextlib.suppress(bl.ConfigError):
+            for result in results(pager):
+                take(result)
+
+    return step
+
+
+def next_in_turn(pager, take):
+    """The usual form, in which CPython can drop a row."""
+    while (row := next(pager, None)) is not None:
+        take(row)
+
+
+def by(method, *arguments):
+    def step(pager, take):
+        with contextlib.suppress(bl.ConfigError):
+            for result in map(methodcaller(method, *arguments), repeat(pager)):
+                take(result)
+                if len(result) == 0:
+                    return
+
+    return step
+
+
+BLOCKING = {
+    "for": each_in_turn(iter),
+    "next": next_in_turn,
+    "pages": each_in_turn(methodcaller("pages")),
+    "batches": each_in_turn(methodcaller("to_arrow", batches=True)),
+    "parts": by("all", 23),
+    "all": by("all"),
+    **{name: by(f"to_{name}") for name in FRAMES},
+}
+
+
+# Each runs a step for at most so long; None where it was interrupted.
+async def in_wait_for(step, pager, take, seconds):
+    with contextlib.suppress(asyncio.TimeoutError):
+        return await asyncio.wait_for(step(pager, take), seconds)
+
+
+async def in_cancelled_task(step, pager, take, seconds):
+    task = asyncio.ensure_future(step(pager, take))
+    await asyncio.sleep(seconds)  # time: a deadline is what is tried
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        return await task
+
+
+class Interrupted(Exception):
+    pass
+
+
+def interrupt(*_):
+    raise Interrupted
+
+
+async def until_a_signal(step, pager, take, seconds):
+    with contextlib.suppress(Interrupted):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        step(pager, take)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        return True
+
+
+# The task that does it, for as long as the loop runs.
+BUSY = []
+
+
+async def busy():
+    """Keeps the loop from its work, so that much of it comes in one turn."""
+    while True:
+        time.sleep(random.choice([0, 0, 1e-4, 1e-3, 5e-3]))  # time: a busy loop is what is tried
+        await asyncio.sleep(0)
+
+
+async def read_list(client, step, ways):
+    """One pager to its end, interrupted at random, and now and then resumed from a checkpoint."""
+    pager, taken, interrupted, in_a_row = fills_of(client), [], 0, 0
+    while True:
+        # On a loaded machine no step may fit: the longest deadline grows until one does.
+        seconds = random.uniform(1e-5, LONGEST * 1.2**in_a_row)
+        ended = await random.choice(ways)(step, pager, taken.append, seconds)
+        if ended:
+            break
+        in_a_row = in_a_row + 1 if ended is None else 0
+        if ended is None:
+            interrupted += 1
+            if random.random() < 0.2:
+                pager = fills_of(client, resume=pager.checkpoint())
+    # Delivered rows are behind the pager, however the iteration was interrupted.
+    assert [row async for row in stream(fills_of(client, resume=pager.checkpoint()))] == []
+    return [one for result in taken for one in ids(result)], interrupted
+
+
+async def read_for(seconds, step, ways, is_async):
+    """Counts over many lists what was lost, doubled, or out of order."""
+    counts = Counter(lists=0, interrupted=0, lost=0, doubled=0, disordered=0)
+    with bl.Sandbox(seed=3, fills=FILLS) as sandbox, sandbox.client() as blocking:
+        fills = ids(fills_of(blocking).all())
+        if not is_async:
+            step(fills_of(blocking), [].append)  # What loads on first use is loaded.
+        client = sandbox.async_client() if is_async else blocking
+        end = time.monotonic() + seconds
+        # time: many lists, each of which is checked
+        while time.monotonic() < end or not (counts["lists"] and counts["interrupted"]):
+            delivered, interrupted = await read_list(client, step, ways)
+            found = Counter(delivered)
+            in_order = [one for one in fills if one in found]
+            counts.update(
+                lists=1,
+                interrupted=interrupted,
+                lost=len(fills) - len(in_order),
+                doubled=found.total() - len(found),
+                disordered=list(dict.fromkeys(delivered)) != in_order,
+            )
+        await settled(client.close())
+    return counts
+
+
+async def read_in_modes(modes, seconds, is_async):
+    table, ways = (BLOCKING, [until_a_signal])
+    if is_async:
+        table, ways = AWAITED, [in_wait_for, in_cancelled_task]
+        BUSY.append(asyncio.ensure_future(busy()))
+    return {mode: await read_for(seconds, table[mode], ways, is_async) for mode in modes}
+
+
+def main():
+    options = options_of("modes", "loop")
+    modes = options.modes.split(",")
+    random.seed(options.seed)
+    reading = read_in_modes(modes, options.seconds / len(modes), bool(options.loop))
+    if options.loop:
+        report(**import_module(options.loop).run(reading))
+        return
+    signal.signal(signal.SIGALRM, interrupt)
+    try:
+        # Nothing in it waits, so that it needs no loop.
+        reading.send(None)
+    except StopIteration as done:
+        report(**done.value)
+
+
+if __name__ == "__main__":
+    main()
