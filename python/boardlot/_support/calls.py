@@ -153,8 +153,15 @@ def wrong_call(
     unknown: Mapping[str, Any] | None,
 ) -> TypeError:
     """The error of a call with `others` by position and `unknown` by name. Shows no value."""
+    from boardlot._api import Client
+
+    kind, _, _ = function.rpartition(".")
+    of_clients = vars(Client.__init__)["__wrapped__"].__kwdefaults__
     for name in unknown or ():
-        nearest = _core._did_you_mean(name, [*positional, *named])
+        if kind in ("Client", "AsyncClient") and name in of_clients:
+            nearest = f"; {name} belongs to the client: {kind}(..., {name}=...)"
+        else:
+            nearest = _core._did_you_mean(name, [*positional, *named])
         return TypeError(f"{function}() got an unexpected keyword argument {name!r}{nearest}")
     count = len(positional)
     names = f" ({', '.join(positional)})" if positional else ""

@@ -221,5 +221,7 @@ def passphrase_of(
 
 
 def _is_encrypted(key_file: str | PathLike[str]) -> bool:
-    path = Path(key_file)
-    return path.is_file() and b"ENCRYPTED" in path.read_bytes()
+    try:
+        return b"ENCRYPTED" in Path(key_file).read_bytes()
+    except OSError:  # `ApiKey` says what is wrong.
+        return False
