@@ -90,7 +90,8 @@ impl ConfigFile {
         let at = |what: String| Error::config(format!("profile: {}: {what}", path.display()));
         let found = file::read(folder).map_err(|error| at(error.to_string()))?;
         let Some((text, looked_at)) = found else { return Ok(Self::default()) };
-        let config: Self = toml::from_str(&text).map_err(|error| at(problem(&text, &error)))?;
+        let config: Self = toml::from_str(&text)
+            .map_err(|error| at(document::problem(&text, error.span(), error.message())))?;
         Ok(ConfigFile { looked_at, ..config })
     }
 
@@ -121,15 +122,6 @@ impl ConfigFile {
         };
         Err(Error::argument("profile", &format!("'{}'", name.escape_debug()), &expected))
     }
-}
-
-/// The line of an error, up to the value, which may be a secret.
-fn problem(text: &str, error: &toml::de::Error) -> String {
-    let start = error.span().map_or(0, |span| span.start);
-    let number = text.get(..start).unwrap_or_default().matches('\n').count();
-    let line = text.lines().nth(number).unwrap_or_default();
-    let key = line.split(['=', '"']).next().unwrap_or_default().trim().escape_debug();
-    format!("line {}, '{key}': {}", number + 1, error.message())
 }
 
 /// Changes `config.toml`. Everything else in the file is preserved, including comments.

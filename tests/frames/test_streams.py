@@ -261,7 +261,7 @@ def test_duckdb_reads_many_fills_in_flat_memory(tmp_path, count):
     with bl.Sandbox(seed=7, fills=count // 2) as sandbox:
         account = sandbox.accounts["trade"][0]
         with sandbox.client() as client:
-            fills = client.fills_history(account, "HK", start="2001-01-01", end="2040-01-01")
+            fills = client.fills_history(account, "HK", start="2001-01-01", end="2040-01-01T00:00Z")
             head = fills.all(max_items=count // 2)
         # The later half of them is the first, to warm up; then all.
         auth = uploaded_key(sandbox, tmp_path)

@@ -153,12 +153,9 @@ def wrong_call(
     unknown: Mapping[str, Any] | None,
 ) -> TypeError:
     """The error of a call with `others` by position and `unknown` by name. Shows no value."""
-    from boardlot._api import Client
-
     kind, _, _ = function.rpartition(".")
-    of_clients = vars(Client.__init__)["__wrapped__"].__kwdefaults__
     for name in unknown or ():
-        if kind in ("Client", "AsyncClient") and name in of_clients:
+        if kind in ("Client", "AsyncClient") and name in _core._CLIENT_OPTIONS:
             nearest = f"; {name} belongs to the client: {kind}(..., {name}=...)"
         else:
             nearest = _core._did_you_mean(name, [*positional, *named])
