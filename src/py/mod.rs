@@ -84,8 +84,7 @@ mod _core {
         super::interpreter::forks::watch(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         super::credentials::stores::add_to(module)?;
-        let options: Vec<_> = CLIENT_OPTIONS.iter().map(|option| option.name).collect();
-        module.add("_CLIENT_OPTIONS", options)?;
+        module.add("_CLIENT_OPTIONS", CLIENT_OPTIONS.iter().map(|x| x.name).collect::<Vec<_>>())?;
         // Importing `collections.abc` would load more of the standard library.
         let sequence = import(py, "_collections_abc")?.getattr("Sequence")?;
         sequence.invoke_method("register", (module.getattr("Records")?,)).map(drop)

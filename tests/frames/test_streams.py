@@ -157,7 +157,7 @@ def test_a_stream_is_released_twice_and_after_its_pager(fills):
 def test_an_empty_list_has_its_declared_columns(sandbox):
     with sandbox.client() as client:
         for engine in ("duckdb", "pyarrow"):
-            empty = {"start": "2001-01-01", "end": "2001-02-01"}
+            empty = {"start": "2001-01-01", "end": "2001-02-01T00:00Z"}
             assert ENGINES[engine](client.fills_history("281756", "HK", **empty)) == []
 
 

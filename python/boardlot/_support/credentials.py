@@ -221,7 +221,6 @@ def passphrase_of(
 
 
 def _is_encrypted(key_file: str | PathLike[str]) -> bool:
-    try:
-        return b"ENCRYPTED" in Path(key_file).read_bytes()
-    except OSError:  # `ApiKey` says what is wrong.
-        return False
+    path = Path(key_file)
+    # Otherwise `ApiKey` says what is wrong.
+    return os.access(path, os.R_OK) and path.is_file() and b"ENCRYPTED" in path.read_bytes()

@@ -222,11 +222,9 @@ fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
     };
     let refuse = |error: std::io::Error| {
         let expected = format!("expected the file of a private key{or}");
-        let advice = match error.kind() {
-            std::io::ErrorKind::PermissionDenied => {
-                "Run the job as the owner of the key file, whom `ls -l` shows, or let its user read it: chmod."
-            }
-            _ => {
+        let advice = match error.kind() == std::io::ErrorKind::PermissionDenied {
+            true => "Run the job as the owner of the key file (see `ls -l`), or chmod the file.",
+            false => {
                 "A relative path starts at the working directory. `boardlot keygen FILE` makes a new key."
             }
         };

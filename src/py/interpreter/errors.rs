@@ -81,9 +81,8 @@ pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyA
     let attributes = PyDict::new(py);
     attributes.set_item("endpoint", &error.endpoint)?;
     attributes.set_item("retryable", error.retryable())?;
-    let is_unconnected =
-        matches!(*error.kind, ErrorKind::Transport { sent: Delivery::NotSent, .. });
-    let in_test = is_unconnected && std::env::var_os("PYTEST_CURRENT_TEST").is_some();
+    let unsent = matches!(*error.kind, ErrorKind::Transport { sent: Delivery::NotSent, .. });
+    let in_test = unsent && std::env::var_os("PYTEST_CURRENT_TEST").is_some();
     attributes.set_item("hint", error.hint() + if in_test { MOCKED } else { "" })?;
     attributes.set_item("checkpoint", &error.checkpoint)?;
     match error.kind.as_ref() {

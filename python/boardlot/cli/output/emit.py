@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -72,11 +72,10 @@ def emit_row(settings: Settings, row: dict[str, Any], **shown: str) -> None:
 
 def warn_of_table(settings: Settings, name: str) -> None:
     """Say that a table is not data if it goes to a file, even with `--quiet`."""
-    with suppress(OSError, ValueError):  # Not every stream has a descriptor.
-        to_file = stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode)
-        if to_file and settings.out is None and settings.format is None:
-            text = "this is a table for reading; for data add --format csv, or write --out"
-            note(f"{text} {name}.csv", "error")
+    to_file = stat.S_ISREG(os.fstat(1).st_mode)
+    if to_file and settings.out is None and settings.format is None:
+        text = f"this is a table for reading; for data add --format csv, or write --out {name}.csv"
+        note(text, "error")
 
 
 def show_range(records: Any) -> None:
