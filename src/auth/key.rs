@@ -341,7 +341,10 @@ fn read_document(bytes: &[u8]) -> Result<(String, SecretDocument)> {
     let refuse = |what: &str| Err(Error::config(format!("private_key {what}")));
     match label.as_str() {
         "OPENSSH PRIVATE KEY" => {
-            return refuse("is an OpenSSH key; convert it with `ssh-keygen -p -m PKCS8 -f FILE`");
+            return refuse(
+                "is an SSH key, which boardlot does not read: make a key for this service with `boardlot \
+                 keygen FILE` and upload the public key that it prints",
+            );
         }
         "CERTIFICATE" => return refuse("is a certificate; expected its private key"),
         _ => {}

@@ -1,5 +1,7 @@
 //! Changes to the text of `config.toml` that preserve everything else in it, including comments.
 
+use std::ops::Range;
+
 use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Table, TomlError, ser::ValueSerializer};
 
@@ -12,8 +14,9 @@ pub(super) fn changed(
     before: &str,
     change: impl FnOnce(&mut DocumentMut) -> Result<(), String>,
 ) -> Result<String, String> {
-    let mut document: DocumentMut =
-        before.parse().map_err(|error: TomlError| error.message().to_owned())?;
+    let mut document: DocumentMut = before
+        .parse()
+        .map_err(|error: TomlError| problem(before, error.span(), error.message()))?;
     // A file of comments alone: they would end up after the first table.
     let mut head = String::new();
     if document.is_empty() {
@@ -25,6 +28,15 @@ pub(super) fn changed(
     }
     change(&mut document)?;
     Ok(format!("{head}{document}"))
+}
+
+/// The line of an error, up to the value, which may be a secret.
+pub(super) fn problem(text: &str, span: Option<Range<usize>>, what: &str) -> String {
+    let start = span.map_or(0, |span| span.start);
+    let number = text.get(..start).unwrap_or_default().matches('\n').count();
+    let line = text.lines().nth(number).unwrap_or_default();
+    let key = line.split(['=', '"']).next().unwrap_or_default().trim().escape_debug();
+    format!("line {}, '{key}': {what}", number + 1)
 }
 
 /// Adds a profile; an existing one is an error, or with `replace` is updated.

@@ -88,7 +88,8 @@ impl ConfigFile {
         let at = |what: String| Error::config(format!("profile: {}: {what}", path.display()));
         let found = file::read(folder).map_err(|error| at(error.to_string()))?;
         let Some((text, looked_at)) = found else { return Ok(Self::default()) };
-        let config: Self = toml::from_str(&text).map_err(|error| at(error.message().to_owned()))?;
+        let config: Self = toml::from_str(&text)
+            .map_err(|error| at(document::problem(&text, error.span(), error.message())))?;
         Ok(ConfigFile { looked_at, ..config })
     }
 

@@ -24,6 +24,7 @@ mod _core {
     use pyo3::{exceptions::PyImportError, ffi, prelude::*};
 
     use super::interpreter::callback::{Invoke, import};
+    use crate::client::options::CLIENT_OPTIONS;
 
     #[pymodule_export]
     use super::{
@@ -83,6 +84,7 @@ mod _core {
         super::interpreter::forks::watch(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         super::credentials::stores::add_to(module)?;
+        module.add("_CLIENT_OPTIONS", CLIENT_OPTIONS.iter().map(|x| x.name).collect::<Vec<_>>())?;
         // Importing `collections.abc` would load more of the standard library.
         let sequence = import(py, "_collections_abc")?.getattr("Sequence")?;
         sequence.invoke_method("register", (module.getattr("Records")?,)).map(drop)

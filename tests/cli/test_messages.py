@@ -2,9 +2,11 @@
 
 import json
 import os
+from pathlib import Path
 
 import boardlot as bl
 import pytest
+from boardlot import _core
 
 ACCOUNT = "281756"
 
@@ -52,6 +54,47 @@ def test_a_failure_in_json_says_why(command, status, level, says, live, tmp_path
     ]
     assert found == level and (hint or status == 2), lines
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("quiet", [[], ["--quiet"]])
+def test_a_table_in_a_file_is_not_data(quiet, service, tmp_path):
+    def err(*arguments):
+        with (tmp_path / "fills.csv").open("wb") as out:
+            return service.run("fills", ACCOUNT, "HK", *quiet, *arguments, stdout=out).stderr
+
+    said = b"for data add --format csv, or write --out fills.csv"
+    assert said in err()
+    assert said not in err("--format", "table") + err("--out", tmp_path / "other.csv")
+
+
+@pytest.mark.filterwarnings("always:end is the date")
+def test_an_end_that_is_a_date_is_pointed_out(live):
+    said = live("fills", ACCOUNT, "HK", "--end", "2026-01-05", "--format", "csv").said
+    assert "warning: end is the date 2026-01-05, which is its beginning (midnight UTC)" in said
+
+
+def test_variables_that_are_not_read_are_named(boardlot, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("BOARDLOT_BASE_URL", "https://api.example.com")
+    monkeypatch.setenv("BOARDLOT_API_KEY", "secret")
+    said = boardlot("time").refusal
+    assert "boardlot does not read these variables: BOARDLOT_API_KEY, BOARDLOT_BASE_URL" in said
+    assert "secret" not in said
+
+
+def test_a_key_file_that_may_not_be_read_is_named(boardlot, monkeypatch, tmp_path):
+    unreadable = "/proc/sys/net/ipv4/route/flush"
+    if not Path(unreadable).exists():
+        pytest.skip("a file of Linux that not even root may read")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    entry = {"base_url": "https://api.example.com", "kind": "api_key", "key_id": "k"}
+    _core._save_profile("job", {**entry, "private_key": unreadable})
+    said = boardlot("--profile", "job", "fills", ACCOUNT, "HK").refusal
+    assert f"private_key {unreadable} cannot be read: Permission denied" in said
+    assert "Run the job as the owner of the key file" in said and "relative" not in said
+    key = ["--base-url", "https://api.example.com", "--key-id", "k", "--key-file", unreadable]
+    said = boardlot(*key, "fills", ACCOUNT, "HK").refusal
+    assert f"'--key-file': File '{unreadable}' is not readable" in said
 
 
 def test_a_key_that_cannot_be_written_has_no_public_key(boardlot):

@@ -19,7 +19,7 @@ from ..support.vectors import table
 
 FILLS = 600
 SANDBOX = {"fills": FILLS}
-SPAN = ["--start", "2026-01-01", "--end", "2027-06-01"]
+SPAN = ["--start", "2026-01-01", "--end", "2027-06-01T00:00Z"]
 CALL = ["fills", ACCOUNT, "HK", *SPAN]
 
 
@@ -137,7 +137,10 @@ def test_after_a_crash_before_each_single_step_every_row_is_there_once(
 def test_a_whole_download_is_not_done_again(live, line, sent, out, where, held):
     assert live(*line).status == 0
     written, asked = out.read_bytes(), len(sent())
-    assert live(*line).err == f"{out} is complete: {len(held):,} rows; nothing to do\n"
+    complete, until = live(*line).err.splitlines()
+    assert complete == f"{out} is complete: {len(held):,} rows; nothing to do"
+    assert f"{out} ends at 2027-06-01 00:00 UTC: what came later is not in it" in until
+    assert "`boardlot archive update`" in until
     assert (len(sent()), out.read_bytes()) == (asked, written)
 
     out.unlink()
@@ -176,6 +179,13 @@ def test_the_same_call_in_other_words_resumes(broken_off, live, held, line, out)
     span = ["--start", "2026-01-01T08:00:00+08:00", "--end", "2027-06-01T00:00:00Z"]
     assert live(*line[:3], *span, *line[len(CALL) :]).status == 0
     assert read(out) == as_in(out, held)
+
+
+def test_a_complete_file_that_is_old_says_so_with_quiet_too(live, out, where):
+    span = ["--start", "2026-01-01", "--end", "2026-02-01T00:00Z"]
+    old = ["--quiet", *CALL[:3], *span, "--out", out, "--resume", where]
+    assert live(*old).err == ""
+    assert live(*old).err.startswith(f"{out} ends at 2026-02-01 00:00 UTC: ")
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"version": 1}', "[" * 100_000, "\xff"])

@@ -198,7 +198,7 @@ def run_as(user, work, *arguments):
 WORKS = {
     "many": lambda client, _: client.fetch_many("dividends", ["HK.00700", "US.AAPL", "HK.00005"]),
     "windows": lambda client, account: client.fills_history(
-        account, "HK", page_size=20, start="2026-01-01", end="2026-06-01", windows=3
+        account, "HK", page_size=20, start="2026-01-01", end="2026-06-01T00:00Z", windows=3
     ).to_arrow(),
     "rows": lambda client, account: list(client.fills_history(account, "HK", page_size=20)),
 }

@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from datetime import date
+from datetime import date, datetime, timezone
 
 import boardlot as bl
 import boardlot.frames
@@ -82,6 +82,42 @@ def test_an_attribute_of_another_library_has_its_counterpart(expression, said, n
     with pytest.raises(AttributeError) as caught:
         eval(expression, names)
     assert said in str(caught.value)
+
+
+def test_a_module_that_was_not_imported_is_named(monkeypatch):
+    monkeypatch.delattr(bl, "plots", raising=False)
+    with pytest.raises(
+        AttributeError, match=r"no attribute 'plots'; write `import boardlot\.plots`"
+    ):
+        _ = bl.plots
+    with pytest.raises(AttributeError, match=r"has no attribute 'nosuch\.module'$"):
+        getattr(bl, "nosuch.module")
+
+
+def test_an_end_that_is_a_date_warns_at_the_line_of_the_caller(client):
+    said = "fills of that day are not read; for them, pass end='2026-01-06T00:00Z'"
+    for end in ("2026-01-05", date(2026, 1, 5)):
+        with pytest.warns(UserWarning, match=said) as caught:
+            client.fills_history(*FILLS, end=end)
+            client.fetch_many(
+                "fills_history", FILLS[:1], trd_market="HK", start="2026-01-01", end=end
+            )
+        assert [one.filename for one in caught] == [__file__] * 2
+    # Warnings are errors: none for a time, a date that is not over, or a range of days.
+    for end in ("2026-01-05T00:00Z", datetime(2026, 1, 5, tzinfo=timezone.utc), "2999-12-31", 0):
+        client.fills_history(*FILLS, end=end)
+    assert client.trading_days("HK", "2026-01-05", "2026-01-05")
+
+
+def test_a_connection_that_fails_in_a_test_leads_to_the_fixture(monkeypatch):
+    with bl.Client("https://127.0.0.1:9", max_retries=0) as client:
+        with pytest.raises(bl.TransportError) as caught:
+            client.server_time()
+        assert caught.value.hint.endswith("use the fixture `boardlot_sandbox`.")
+        monkeypatch.delenv("PYTEST_CURRENT_TEST")
+        with pytest.raises(bl.TransportError) as caught:
+            client.server_time()
+        assert "boardlot_sandbox" not in caught.value.hint
 
 
 def test_a_hint_is_about_the_mistake(client, tmp_path):

@@ -53,6 +53,8 @@ def names(sandbox, tmp_path, monkeypatch):
     for name in ("live", "paper"):
         _core._save_profile(name, {"base_url": "https://api.example.com", "kind": "none"})
     (tmp_path / "public.pem").write_text(bl.generate_key().public_pem)
+    ssh = "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n"
+    (tmp_path / "id_ed25519").write_text(ssh)
     with sandbox.client() as closed:
         pass
     with sandbox.client() as client:

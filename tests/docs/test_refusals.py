@@ -10,6 +10,7 @@ from .test_pages import DOCS
 SECTION = (DOCS / "service.md").read_text("utf-8").partition("refuses by itself\n")[2]
 TABLE = re.findall(r"^\| (.+?) \| .+ \|$", SECTION.partition("\n#")[0], re.MULTILINE)
 DAYS = {"start": "2026-01-05", "end": "2026-01-09"}
+TIMES = {name: f"{day}T00:00Z" for name, day in DAYS.items()}
 FILLS = {"acc_id": "281756", "trd_market": "HK"}
 # The document says it of these: an id that is no uint64, a range that does not end after its start.
 DOCUMENTED = {("crypto_orders", "acc_id"), ("fills_history", "end")}
@@ -40,7 +41,7 @@ ROWS = [
     [
         ("trading_days", {"market": "HK", **DAYS}, {"end": "2026-01-04"}),
         ("trading_days", {"market": "HK", **DAYS, "end": DAYS["start"]}, {"end": "2026-01-04"}),
-        ("fills_history", {**FILLS, **DAYS}, {"end": DAYS["start"]}),
+        ("fills_history", {**FILLS, **TIMES}, {"end": TIMES["start"]}),
     ],
     [("fills_history", FILLS, {"start": time}) for time in (631_151_999_999_999, 1_790_000_000)],
 ]

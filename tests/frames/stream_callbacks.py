@@ -51,7 +51,9 @@ class Callback:
 def pager_of(sandbox):
     """A pager with a client of its own, which holds rows that nobody has received."""
     client = sandbox.client()
-    pager = client.fills_history(ACCOUNT, "HK", start="2001-01-01", end="2040-01-01", page_size=20)
+    pager = client.fills_history(
+        ACCOUNT, "HK", start="2001-01-01", end="2040-01-01T00:00Z", page_size=20
+    )
     next(pager)
     return pager
 
@@ -193,7 +195,7 @@ def on_response_of_a_task(callback, sandbox):
 
 def hook_of_a_stream(callback, sandbox):
     client = sandbox.client(on_request=callback)
-    pager = client.fills_history(ACCOUNT, "HK", start="2001-01-01", end="2040-01-01")
+    pager = client.fills_history(ACCOUNT, "HK", start="2001-01-01", end="2040-01-01T00:00Z")
     pager.__arrow_c_stream__()
 
 

@@ -157,7 +157,7 @@ def test_a_stream_is_released_twice_and_after_its_pager(fills):
 def test_an_empty_list_has_its_declared_columns(sandbox):
     with sandbox.client() as client:
         for engine in ("duckdb", "pyarrow"):
-            empty = {"start": "2001-01-01", "end": "2001-02-01"}
+            empty = {"start": "2001-01-01", "end": "2001-02-01T00:00Z"}
             assert ENGINES[engine](client.fills_history("281756", "HK", **empty)) == []
 
 
@@ -261,7 +261,7 @@ def test_duckdb_reads_many_fills_in_flat_memory(tmp_path, count):
     with bl.Sandbox(seed=7, fills=count // 2) as sandbox:
         account = sandbox.accounts["trade"][0]
         with sandbox.client() as client:
-            fills = client.fills_history(account, "HK", start="2001-01-01", end="2040-01-01")
+            fills = client.fills_history(account, "HK", start="2001-01-01", end="2040-01-01T00:00Z")
             head = fills.all(max_items=count // 2)
         # The later half of them is the first, to warm up; then all.
         auth = uploaded_key(sandbox, tmp_path)

@@ -141,6 +141,26 @@ def test_what_cannot_take_the_profile_is_left_as_it_is(text, config):
     assert config.read_text() == text
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "[profiles.a]\nbase_url = https://secret.example",
+            "config.toml: line 2, 'base_url': string values must be quoted",
+        ),
+        ('[profiles.a]\nbase_url = "x"\nbase_url = "secret"', "line 3, 'base_url': duplicate key"),
+        ("\n[profiles.a\n", "line 2, '[profiles.a': unclosed table, expected `]`"),
+    ],
+)
+@pytest.mark.parametrize("use", [lambda: bl.Client(profile="a"), lambda: keep("b")])
+def test_a_fault_of_the_file_is_found_by_its_line(text, said, use, config):
+    config.parent.mkdir(parents=True)
+    config.write_text(text)
+    with pytest.raises(bl.ConfigError) as caught:
+        use()
+    assert said in str(caught.value) and "secret" not in str(caught.value)
+
+
 @pytest.mark.parametrize("way", ["a file", "no rights", "a link to nowhere"])
 def test_a_login_requests_nothing_if_its_profile_cannot_be_written(
     way, config, tmp_path, monkeypatch, capsys

@@ -54,8 +54,9 @@ def test_put_for_one_account_leaves_the_others(sandbox):
         assert client.fills_history(one, "US").all() == []
         assert len(client.fills_history(other, "HK").all()) > 1
         # A closed range selects by the update time, as the service does.
-        assert client.fills_history(one, "HK", start="2020-09-01", end="2020-10-01").all() == [FILL]
-        assert client.fills_history(one, "HK", start="2020-10-01", end="2020-11-01").all() == []
+        october, november = "2020-10-01T00:00Z", "2020-11-01T00:00Z"
+        assert client.fills_history(one, "HK", start="2020-09-01", end=october).all() == [FILL]
+        assert client.fills_history(one, "HK", start=october, end=november).all() == []
         assert client.fills_history(one, "HK", code="HK.00005").all() == []
     sandbox.reset()
     with sandbox.client() as client:

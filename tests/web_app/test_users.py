@@ -62,6 +62,9 @@ def test_security_43_users_have_tokens_of_their_own(server, kind):
     assert used(server, auth_of(app, "alice")) == []
     with pytest.raises(bl.PermissionDenied):
         used(server, auth_of(app, "bob"))
+    with pytest.raises(bl.LoginRequired) as caught:
+        auth_of(application(server, bl.MemoryStore(), kind=kind), "alice")
+    assert "if another worker did the login, use a store that all workers" in str(caught.value)
     for nobody in ("Alice", "alice ", "bo", "carol"):
         with pytest.raises(bl.LoginRequired) as caught:
             auth_of(app, nobody)

@@ -78,6 +78,7 @@ from ._stores import *  # noqa: F403
 from ._stores import TokenStoreBase
 
 __all__ = [
+    "_CLIENT_OPTIONS",
     "_STORES",
     "ApiKey",
     "ArrowStream",
@@ -151,4 +152,5 @@ __all__ = [
 ]
 __all__ += _stores.__all__
 __version__: str
+_CLIENT_OPTIONS: list[str]
 _STORES: dict[str, type[TokenStoreBase]]

@@ -151,10 +151,16 @@ def wrong_call(
     unknown: Mapping[str, Any] | None,
 ) -> TypeError:
     """The error of a call with `others` by position and `unknown` by name. Shows no value."""
-    for name in unknown or ():
-        from boardlot._support.clients import did_you_mean
+    from boardlot import _core
 
-        nearest = did_you_mean(name, [*positional, *named])
+    kind, _, _ = function.rpartition(".")
+    for name in unknown or ():
+        if kind in ("Client", "AsyncClient") and name in _core._CLIENT_OPTIONS:
+            nearest = f"; {name} belongs to the client: {kind}(..., {name}=...)"
+        else:
+            from boardlot._support.clients import did_you_mean
+
+            nearest = did_you_mean(name, [*positional, *named])
         return TypeError(f"{function}() got an unexpected keyword argument {name!r}{nearest}")
     count = len(positional)
     names = f" ({', '.join(positional)})" if positional else ""

@@ -4,8 +4,9 @@ and the errors for names that do not exist, with the nearest one that does."""
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta, timezone
 from typing import Any, TypeVar
 
 from boardlot import _core
@@ -37,6 +38,8 @@ ABSENT = frozenset(
      "create", "buy", "sell", "modify", "cancel"}
 )  # fmt: skip
 
+
+OWN = "; if you know a path for it, call `client.request(...)`, or declare a `bl.Endpoint`"
 
 # Other libraries' names for a frame, attributes of frames, and methods of mutable lists.
 AS_FRAME = frozenset(
@@ -85,8 +88,9 @@ def _nearest(name: str, known: list[str]) -> str:
         return (
             "; the service documents no list of accounts, no balances, and orders and positions of "
             "simulated trading and crypto alone: `sim_positions`, `sim_orders`, `crypto_orders`"
-        )
-    return did_you_mean(name, known) or _of_command(name) or not_documented(name)
+        ) + OWN
+    near = did_you_mean(name, known) or _of_command(name)
+    return near or f"{not_documented(name)}{OWN}"
 
 
 def not_documented(name: str) -> str:
@@ -130,10 +134,26 @@ def _of_records(records: _core.Records[Any], name: str) -> str:
 
 def missing_name(module: str, known: Iterable[str], name: str) -> AttributeError:
     """The error for a misspelled name of the package."""
+    from importlib.util import find_spec
+
     text = f"module {module!r} has no attribute {name!r}"
     if not name.startswith("_"):
-        text += did_you_mean(name, known)
+        path = f"{module}.{name}"
+        is_module = name.isidentifier() and find_spec(path) is not None
+        text += f"; write `import {path}`" if is_module else did_you_mean(name, known)
     return AttributeError(text, obj=None)
+
+
+def warn_of_end(end: Time) -> None:
+    """Warn of a range of time whose end is a date of the past or today, which ends as it begins."""
+    day = str(end)
+    if len(day) != len("2026-01-05") or day > str(datetime.now(timezone.utc).date()):
+        return
+    following = date.fromisoformat(day) + timedelta(days=1)
+    text = f"end is the date {day}, which is its beginning (midnight UTC): fills of that day are "
+    text += f"not read; for them, pass end='{following}T00:00Z', otherwise end='{day}T00:00Z'"
+    # At the caller of the client's method, which is called by `calls`.
+    warnings.warn(text, stacklevel=4)
 
 
 def wrong_context_manager(client: object) -> TypeError:

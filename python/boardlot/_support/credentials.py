@@ -228,4 +228,5 @@ def passphrase_of(
 
 def _is_encrypted(key_file: str | PathLike[str]) -> bool:
     path = Path(key_file)
-    return path.is_file() and b"ENCRYPTED" in path.read_bytes()
+    # Otherwise `ApiKey` says what is wrong.
+    return os.access(path, os.R_OK) and path.is_file() and b"ENCRYPTED" in path.read_bytes()

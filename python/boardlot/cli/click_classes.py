@@ -66,7 +66,10 @@ class Command(_Accepting):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
             return super().parse_args(ctx, args)
-        except (click.NoSuchOption, click.MissingParameter) as error:
+        except click.UsageError as error:
+            # Without a class of its own: an argument too many.
+            if type(error) not in (click.NoSuchOption, click.MissingParameter, click.UsageError):
+                raise
             if isinstance(error, click.NoSuchOption):
                 error = self._with_counterpart(ctx, error)
             # Arguments have no names on the command line.

@@ -44,7 +44,7 @@ class Format(NamedTuple):
 
 # Each format below a line that describes it, of which `make generate` makes the table of the docs.
 FORMATS = {
-    # for reading: as wide as the terminal; in a pipe or a file nothing is truncated
+    # for reading, not for data: as wide as the terminal; in a pipe nothing is truncated
     "table": Format(".txt", "formats:Table"),
     # an array of the service's own values, one row per line; numbers exactly as sent
     "json": Format(".json", "formats:Json"),
@@ -274,9 +274,11 @@ class Settings:
     def check_service(self) -> None:
         """Reject options that do not select a service."""
         if self.base_url is None and self.profile_name is None:
+            names = ", ".join(sorted(x for x in os.environ if x.startswith("BOARDLOT_")))
+            unread = f"; boardlot does not read these variables: {names}" if names else ""
             raise click.UsageError(
                 "no service selected: pass --base-url URL, or --profile NAME; "
-                "`boardlot profile use NAME` makes a profile the default"
+                f"`boardlot profile use NAME` makes a profile the default{unread}"
             )
 
     def check(self) -> None:

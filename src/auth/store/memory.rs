@@ -46,6 +46,11 @@ impl Memory {
 }
 
 impl TokenStore for Memory {
+    fn why_empty(&self) -> &'static str {
+        "the store has no token; a MemoryStore belongs to this process alone: if another worker did the \
+         login, use a store that all workers reach"
+    }
+
     fn load(&self, key: &str) -> Result<Option<Secret>> {
         let mut shard = self.shard(key);
         Ok(shard.find_map(|values| values.load().get(key).map(|value| Secret::clone(value))))

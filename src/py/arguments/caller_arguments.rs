@@ -127,6 +127,9 @@ pub fn seconds(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
         Some(seconds) if seconds > 0.0 && seconds <= SECONDS_MAX => {
             Ok(Duration::from_secs_f64(seconds))
         }
+        _ if value.is_instance_of::<PyTuple>() => {
+            Err(wrong_value(name, value, "a number of seconds; pass connect_timeout= and timeout="))
+        }
         _ => Err(wrong_value(name, value, "a number of seconds above 0 and up to 86400")),
     }
 }

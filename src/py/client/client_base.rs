@@ -7,7 +7,7 @@ use ::http::{HeaderMap, Method};
 use super::{
     client_options::{build_client, check_names, check_picklable},
     endpoint::Endpoint,
-    endpoint_arguments::{ArgumentName, Arguments, endpoint_arguments},
+    endpoint_arguments::{ArgumentName, Arguments, endpoint_arguments, warn_of_end_date},
     many_keys::ManyKeys,
     paging::paging_argument,
     response::{Explanation, Response},
@@ -251,8 +251,9 @@ impl ClientBase {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
         let resume = optional_text("resume", resume)?;
-        let (endpoint, arguments) = endpoint_arguments(endpoint, &arguments)?;
-        let pages = core.pages(&endpoint, &arguments, windows, resume.as_deref()).or_raise(py)?;
+        let (endpoint, checked) = endpoint_arguments(endpoint, &arguments)?;
+        let pages = core.pages(&endpoint, &checked, windows, resume.as_deref()).or_raise(py)?;
+        warn_of_end_date(&endpoint, &arguments)?;
         PagerBase::new_pager(py, base.mode, pages, Some(this.as_any()))
     }
 

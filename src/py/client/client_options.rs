@@ -22,6 +22,9 @@ use crate::{
     },
 };
 
+const MISSING: &str =
+    "base_url is missing; pass base_url or profile: no environment variable BOARDLOT_* is read";
+
 /// A client made from its Python arguments, its observer, and the Python objects to which it has only
 /// weak references: they must live as long as the client.
 pub fn build_client(
@@ -95,7 +98,7 @@ pub fn build_client(
     let base_url = base_url
         .or(recorded_base_url)
         .or_else(|| profile.as_ref().map(|profile| profile.base_url.clone()))
-        .ok_or_else(|| raise(py, Error::config("base_url is missing; pass base_url or profile")))?;
+        .ok_or_else(|| raise(py, Error::config(MISSING)))?;
     let auth = match (auth, profile) {
         (Some(auth), _) => Some(auth),
         (None, Some(profile)) => {

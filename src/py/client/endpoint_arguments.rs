@@ -64,3 +64,10 @@ pub fn endpoint_arguments<'py>(
     }
     Ok((endpoint, given))
 }
+
+/// Warns of a range of time whose end is a date. The arguments have been checked.
+pub fn warn_of_end_date(endpoint: &EndpointRef, arguments: &Arguments<'_>) -> PyResult<()> {
+    let end = arguments.iter().find(|(name, end)| name.0 == "end" && !end.is_none());
+    let Some((_, end)) = end.filter(|_| endpoint.time_range().is_some()) else { return Ok(()) };
+    import(end.py(), "boardlot._support.clients")?.invoke_method("warn_of_end", (end,)).map(drop)
+}

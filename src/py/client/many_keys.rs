@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, atomic::AtomicU64},
 };
 
-use super::endpoint_arguments::{Arguments, endpoint_arguments};
+use super::endpoint_arguments::{Arguments, endpoint_arguments, warn_of_end_date};
 use crate::py::prelude::*;
 use crate::{
     api::EncodedValue,
@@ -68,6 +68,7 @@ impl<'py> ManyKeys<'_, 'py> {
         // `1` and `"1"` are one key: its rows come once.
         let mut texts = HashSet::new();
         keys.retain(|key| texts.insert(EncodedValue::from(key.clone()).into_text()));
+        warn_of_end_date(&endpoint, &self.fixed)?;
         let count = Arc::new(AtomicU64::new(0));
         let (total, counted) = (keys.len() as u64, count.clone());
         let future = async move {

@@ -1,6 +1,6 @@
 //! `_time_range`, for `boardlot.dask`, which splits a range into partitions.
 
-use super::endpoint_arguments::{Arguments, endpoint_arguments};
+use super::endpoint_arguments::{Arguments, endpoint_arguments, warn_of_end_date};
 use crate::pages::time_range;
 use crate::py::prelude::*;
 
@@ -15,6 +15,7 @@ pub fn time_range_of<'py>(
     arguments: Arguments<'py>,
     now_micros: Option<i64>,
 ) -> PyResult<Option<(i64, i64)>> {
-    let (endpoint, arguments) = endpoint_arguments(method, &arguments)?;
-    time_range(&endpoint, &arguments, now_micros).or_raise(py)
+    let (endpoint, checked) = endpoint_arguments(method, &arguments)?;
+    let range = time_range(&endpoint, &checked, now_micros).or_raise(py)?;
+    warn_of_end_date(&endpoint, &arguments).map(|()| range)
 }

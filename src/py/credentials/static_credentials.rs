@@ -222,10 +222,13 @@ fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
     };
     let refuse = |error: std::io::Error| {
         let expected = format!("expected the file of a private key{or}");
-        Error::config(format!("private_key {shown} cannot be read: {error}; {expected}")).with_advice(
-            "A relative path starts at the working directory. `boardlot keygen FILE` makes a new key."
-                .to_owned(),
-        )
+        let advice = match error.kind() == std::io::ErrorKind::PermissionDenied {
+            true => "Run the job as the owner of the key file (see `ls -l`), or chmod the file.",
+            false => {
+                "A relative path starts at the working directory. `boardlot keygen FILE` makes a new key."
+            }
+        };
+        Error::misuse(format!("private_key {shown} cannot be read: {error}; {expected}"), advice)
     };
     let metadata = std::fs::metadata(path).map_err(refuse)?;
     if !metadata.is_file() || metadata.len() > KEY_FILE_MAX_BYTES {

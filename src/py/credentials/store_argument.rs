@@ -30,8 +30,9 @@ impl StoreObject {
         }
         for name in ["load", "save", "delete"] {
             if !store.getattr_opt(name)?.is_some_and(|method| method.is_callable()) {
-                let expected = "a token store of boardlot's, or an object with load(key), \
-                                save(key, data) and delete(key)";
+                let expected = "EncryptedFileStore('tokens.db', passphrase), KeyringStore(), \
+                                MemoryStore(), or an object with load(key), save(key, data) and \
+                                delete(key)";
                 return Err(wrong_type("store", store, expected));
             }
         }

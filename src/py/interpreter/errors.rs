@@ -8,7 +8,7 @@ use pyo3::{
 
 use super::callback::{Invoke, import};
 use crate::{
-    error::{ApiFailure, Error, ErrorKind, FailureClass, Result, excerpt},
+    error::{ApiFailure, Delivery, Error, ErrorKind, FailureClass, Result, excerpt},
     http::redactor_of_all_clients,
 };
 
@@ -76,13 +76,18 @@ fn classes(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     import(py, "boardlot.errors")
 }
 
+const MOCKED: &str = " In a test: boardlot does not send through requests, httpx or Python's sockets, so mocks \
+                      of them have no effect; use the fixture `boardlot_sandbox`.";
+
 /// The exception object for an error.
 pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
     let errors = classes(py)?;
     let attributes = PyDict::new(py);
     attributes.set_item("endpoint", &error.endpoint)?;
     attributes.set_item("retryable", error.retryable())?;
-    attributes.set_item("hint", error.hint())?;
+    let unsent = matches!(*error.kind, ErrorKind::Transport { sent: Delivery::NotSent, .. });
+    let in_test = unsent && std::env::var_os("PYTEST_CURRENT_TEST").is_some();
+    attributes.set_item("hint", error.hint() + if in_test { MOCKED } else { "" })?;
     attributes.set_item("checkpoint", &error.checkpoint)?;
     match error.kind.as_ref() {
         ErrorKind::Api(failure) => set_response_attributes(&attributes, failure)?,

@@ -46,7 +46,7 @@ impl Authorization {
         let redirect_uri = fields.required("redirect_uri").unwrap_or_default();
         if !client.redirect_uris.iter().any(|registered| registered == redirect_uri) {
             return Err(format!(
-                "The application registered another redirect URI than that of this request: {}.",
+                "This request has redirect_uri {redirect_uri}, but the application registered {}.",
                 client.redirect_uris.join(", ")
             ));
         }

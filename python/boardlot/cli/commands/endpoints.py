@@ -49,7 +49,7 @@ RESUME = click.Option(
 
 def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
     def call(settings: Settings, /, checkpoint: Path | None = None, **arguments: Any) -> None:
-        from boardlot.cli.output.emit import check_out, emit, emit_bytes
+        from boardlot.cli.output.emit import check_out, emit, emit_bytes, warn_of_table
         from boardlot.cli.output.resume import run_resumable
 
         if checkpoint is not None:
@@ -68,6 +68,7 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
                 if endpoint.resumable and not settings.chooses_rows:
                     fits = settings.out is not None and settings.data_format in ("csv", "jsonl")
                     settings.resume_hint = RESUME_HINT.format("" if fits else RESUMABLE)
+                warn_of_table(settings, endpoint.command)
                 emit(settings, result, endpoint.key_columns)
                 return
             time = result.isoformat(timespec="milliseconds")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -67,6 +68,14 @@ def emit_row(settings: Settings, row: dict[str, Any], **shown: str) -> None:
         text = " ".join(text) if isinstance(text, list) else text
         if text is not None:
             click.echo(f"{name:<18}{escaped(str(text))}")
+
+
+def warn_of_table(settings: Settings, name: str) -> None:
+    """Say that a table is not data if it goes to a file, even with `--quiet`."""
+    to_file = stat.S_ISREG(os.fstat(1).st_mode)
+    if to_file and settings.out is None and settings.format is None:
+        text = f"this is a table for reading; for data add --format csv, or write --out {name}.csv"
+        note(text, "error")
 
 
 def show_range(records: Any) -> None:

@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -112,12 +113,13 @@ def run_resumable(
         if not state.done:
             check_out(settings)
         try:
-            call(**arguments, resume=state.checkpoint)
+            pager = call(**arguments, resume=state.checkpoint)
         except ConfigError as error:
             other = _other_arguments(file, state.arguments, initial.arguments)
             raise other or error from None
         if state.done and not _part_of(out).exists():
             _finish(settings, state, file, out)
+            _say_until_when(settings, pager)
             return
         # The whole block: closing a part whose rows could not be written fails as well.
         with naming(out), _exclusive(file, out) as part:
@@ -237,6 +239,19 @@ def _finish(settings: Settings, state: State, file: Path, out: Path) -> None:
             f"delete {file} to start again"
         )
     settings.resume_hint = ""
+
+
+def _say_until_when(settings: Settings, pager: Any) -> None:
+    """Say where a complete download ends: even with `--quiet` if that was more than an hour ago."""
+    if pager.range is None:
+        return
+    _, end = pager.range
+    is_old = datetime.now(timezone.utc) - end > timedelta(hours=1)
+    text = (
+        f"{settings.out} ends at {end:%Y-%m-%d %H:%M} UTC: what came later is not in it. For that, "
+    )
+    text += "use another --out and --resume, or every night `boardlot archive update`"
+    note(text, "error" if is_old else "info")
 
 
 def _part_of(out: Path) -> Path:
