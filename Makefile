@@ -166,7 +166,8 @@ asan: $(BIN)/.built ## The unsafe code under the address sanitizer; see tools/as
 ENGINES := target/engines/venv
 
 test-engines: $(BIN)/.extension $(ENGINES)/.installed ## Ray and Spark read from the sandbox; needs Java 17.
-	PYTHONPATH="$(CURDIR)/python" $(ENGINES)/bin/python -m pytest tests/engines $(ARGS)
+	PYTHONPATH="$(CURDIR)/python" $(ENGINES)/bin/python -m pytest tests/engines \
+		-W "ignore:Unknown config option:pytest.PytestConfigWarning" $(ARGS)
 
 $(ENGINES)/.installed: requirements/engines.txt
 	$(PYTHON) -m venv $(ENGINES)

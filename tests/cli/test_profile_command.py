@@ -6,7 +6,7 @@ from pathlib import Path
 
 import boardlot as bl
 import pytest
-import tomllib
+import tomli
 
 from ..support.keys import uploaded_key
 from ..support.logins import demo_login
@@ -46,7 +46,7 @@ def test_a_key_becomes_a_profile_that_is_listed_shown_and_removed(
     assert done.status == 0 and f"added the profile live to {config}" in done.err
     # The file is found from any folder, and contains no secret.
     auth = {"kind": "api_key", "key_id": key_id, "private_key": str(file)}
-    assert tomllib.loads(config.read_text()) == {
+    assert tomli.loads(config.read_text()) == {
         "profiles": {"live": {"base_url": URL, "auth": auth}}
     }
     facts = {"service": URL, "kind": "key", "id": key_id, "secret": str(file)}

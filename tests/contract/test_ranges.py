@@ -52,7 +52,7 @@ def test_an_end_of_0_is_sent_as_0_and_is_90_days_after_the_start(start, windows)
         ({"end": END}, (END - 90 * DAY, END)),
         ({"start": 0, "end": END}, (END - 90 * DAY, END)),
         # To the service, 0 would mean that none is given.
-        ({"end": "1970-01-02"}, (1, DAY)),
+        ({"end": "1970-01-02T00:00Z"}, (1, DAY)),
         ({"start": START}, None),
         ({}, None),
         ({"start": 0, "end": 0}, None),

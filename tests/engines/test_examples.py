@@ -47,7 +47,7 @@ def test_the_example_of_spark(service, run):
     from pyspark.sql import SparkSession
 
     try:
-        written = run("spark").set_index("code")["sum(qty)"].to_dict()
+        written = run("spark").groupby("code")["sum(qty)"].sum().to_dict()
     finally:
         SparkSession.builder.getOrCreate().stop()
     assert written == service.expected.groupby("code")["qty"].sum().to_dict()

@@ -182,6 +182,7 @@ class Workplace:
             "register_client": ((self.url,), {"redirect_uris": [CALLBACK]}),
             "signature_payload": ((1, "GET", "/"), {}),
             "ApiKey.sign": ((b"payload",), {}),
+            "OAuth._set_profile": (("live",), {}),
             "OAuthApp.auth": ((), {"user": "alice"}),
             "OAuthApp.fetch_token": ((f"{CALLBACK}?code=1&state=1",), exchange),
             "GeneratedKey._encrypted_pem": (("words",), {}),

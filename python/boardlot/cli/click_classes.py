@@ -67,8 +67,9 @@ class Command(_Accepting):
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            # Without a class of its own: an argument too many.
-            if type(error) not in (click.NoSuchOption, click.MissingParameter, click.UsageError):
+            # An argument too many has no class of its own.
+            is_extra = "extra argument" in error.message
+            if type(error) not in (click.NoSuchOption, click.MissingParameter) and not is_extra:
                 raise
             if isinstance(error, click.NoSuchOption):
                 error = self._with_counterpart(ctx, error)
