@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+import sys
 from contextlib import closing, contextmanager
 from datetime import datetime, timezone
 
@@ -99,7 +100,8 @@ def started(*arguments, env=None):
     )
     with (
         start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(stdio_client(parameters)) as streams,
+        # By default it is what `sys.stderr` was when the module was imported: during any test.
+        portal.wrap_async_context_manager(stdio_client(parameters, sys.__stderr__)) as streams,
         portal.wrap_async_context_manager(ClientSession(*streams)) as session,
     ):
         yield Session(portal, session, portal.call(session.initialize))

@@ -1,7 +1,9 @@
 //! Tells the core of each fork: it need not ask for the id of its process again and again, and no thread is
 //! in the middle of what a child could not use, be it the cryptographic library or SQLite.
 
-use std::{cell::Cell, time::Duration};
+use std::cell::Cell;
+#[cfg(unix)]
+use std::time::Duration;
 
 use crate::{os::fork_gate::ForkGate, py::prelude::*};
 
