@@ -30,7 +30,7 @@ pub struct OAuth {
     pub client_id: String,
     user: Option<String>,
     /// The profile that they come from.
-    profile: OnceLock<String>,
+    pub(super) profile: OnceLock<String>,
     pub(super) client_secret: Option<Zeroizing<String>>,
     pub(super) store: SharedStore,
     /// The service's address: passed, or that of the first client that uses these credentials.

@@ -95,7 +95,9 @@ impl OAuth {
             format!("client_secret is {state}; expected the one from the registration ({why})");
         let advice = "Pass the `client_secret` of the registration to `OAuth` or `OAuthApp`; the stored \
                       login is unchanged. If the client no longer exists, log in again.";
-        self.login_required(INVALID_CLIENT, &why).with_advice(advice.to_owned())
+        let error = self.login_required(INVALID_CLIENT, &why);
+        // A profile's secret comes from its login.
+        if self.profile.get().is_some() { error } else { error.with_advice(advice.to_owned()) }
     }
 }
 

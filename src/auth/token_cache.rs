@@ -52,6 +52,8 @@ pub struct TokenCache {
     pause_until: ArcSwapOption<Instant>,
     /// Held by the caller that takes the lock of the store. The others wait without a thread.
     turn: Arc<AsyncMutex<()>>,
+    /// The cache of the same key for callers without a secret: all change the same entry, so its turn counts.
+    turn_of: Option<Arc<TokenCache>>,
 }
 
 /// A rejected refresh.
@@ -61,6 +63,11 @@ struct Refused {
 }
 
 impl TokenCache {
+    /// A cache that shares the turn of another one.
+    pub fn with_turn_of(turn_of: Option<Arc<TokenCache>>) -> Self {
+        TokenCache { turn_of, ..TokenCache::default() }
+    }
+
     /// Identifies it in this process.
     pub fn id(&self) -> usize {
         std::ptr::from_ref(self).addr()
@@ -103,9 +110,8 @@ impl TokenCache {
 
     /// Waits until nothing else in this process changes these tokens in the store.
     pub async fn turn(&self) -> Result<OwnedMutexGuard<()>> {
-        timeout(REFRESH_LOCK_TIMEOUT, self.turn.clone().lock_owned())
-            .await
-            .map_err(|_| still_locked())
+        let turn = self.turn_of.as_ref().map_or(&self.turn, |cache| &cache.turn);
+        timeout(REFRESH_LOCK_TIMEOUT, turn.clone().lock_owned()).await.map_err(|_| still_locked())
     }
 
     /// Clears everything but a refresh that is under way.

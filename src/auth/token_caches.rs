@@ -79,6 +79,7 @@ type CacheKey = (String, Option<[u8; 32]>);
 
 impl TokenCaches {
     fn get(&self, key: &str, client_secret: Option<&str>) -> Result<Arc<TokenCache>> {
+        let turn_of = client_secret.map(|_| self.get(key, None)).transpose()?;
         let in_use = self.0.get_or_make(|| Ok(Mutex::default()))?;
         let mut in_use = in_use.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (key.to_owned(), client_secret.map(|secret| Sha256::digest(secret).into()));
@@ -91,7 +92,7 @@ impl TokenCaches {
             let users = in_use.len();
             in_use.reserve(users);
         }
-        let cache = Arc::new(TokenCache::default());
+        let cache = Arc::new(TokenCache::with_turn_of(turn_of));
         in_use.insert(key, Arc::downgrade(&cache));
         Ok(cache)
     }
@@ -111,6 +112,18 @@ mod tests {
         assert!(Arc::ptr_eq(&alice, &get("alice", None)));
         assert!(!Arc::ptr_eq(&alice, &get("bob", None)));
         assert!(!Arc::ptr_eq(&alice, &get("alice", Some("secret"))));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn security_51_one_caller_at_a_time_changes_the_tokens_of_a_key() {
+        let caches = TokenCaches::default();
+        let get = |key: &str, secret| caches.get(key, secret).expect("a cache");
+        let (one, other) = (get("alice", Some("one")), get("alice", Some("other")));
+        let turn = one.turn().await.expect("a turn");
+        assert!(other.turn().await.is_err() && get("alice", None).turn().await.is_err());
+        assert!(get("bob", Some("one")).turn().await.is_ok());
+        drop((turn, one));
+        assert!(other.turn().await.is_ok() && get("alice", None).turn().await.is_ok());
     }
 
     #[test]

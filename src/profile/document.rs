@@ -30,13 +30,24 @@ pub(super) fn changed(
     Ok(format!("{head}{document}"))
 }
 
-/// The line of an error, up to the value, which may be a secret.
+/// The line of an error, and its key. A line without one is not shown: it may be a part of a secret.
 pub(super) fn problem(text: &str, span: Option<Range<usize>>, what: &str) -> String {
     let start = span.map_or(0, |span| span.start);
     let number = text.get(..start).unwrap_or_default().matches('\n').count();
     let line = text.lines().nth(number).unwrap_or_default();
-    let key = line.split(['=', '"']).next().unwrap_or_default().trim().escape_debug();
-    format!("line {}, '{key}': {what}", number + 1)
+    let is_name =
+        |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "_-. []".contains(c));
+    let key = match line.split_once('=') {
+        Some((key, _)) => key.trim(),
+        None if line.starts_with('[') => line.trim(),
+        None => "",
+    };
+    let shown = Some(key).filter(|key| !key.is_empty() && is_name(key));
+    format!(
+        "line {}{}: {what}",
+        number + 1,
+        shown.map(|key| format!(", '{key}'")).unwrap_or_default()
+    )
 }
 
 /// Adds a profile; an existing one is an error, or with `replace` is updated.

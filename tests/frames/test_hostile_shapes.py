@@ -42,6 +42,11 @@ def two_shapes(size):
     return body([{f"{'ab'[row % 2]}{n}": n for n in range(100)} for row in range(size // 780)])
 
 
+def late_difference(size):
+    each = "\n" * (size // 40)
+    return body([{"code": each, f"z{row % 3}": 1} for row in range(20)])
+
+
 def doubled(size):
     row = "{" + ",".join(['"a":1'] * (size // 24)) + "}"
     return b'{"ret_code":0,"data":{"orders":[' + ",".join([row] * 4).encode() + b"]}}"
@@ -76,8 +81,8 @@ def many_pages(size):
 
 
 SHAPES = [
-    two_wide, other_keys_each, two_shapes, doubled, deep, deep_lists, escapes, beside, tiny,
-    many_pages,
+    two_wide, other_keys_each, two_shapes, late_difference, doubled, deep, deep_lists, escapes,
+    beside, tiny, many_pages,
 ]  # fmt: skip
 
 

@@ -19,7 +19,7 @@ def sandbox():
         yield sandbox
 
 
-@pytest.fixture(params=["refused", "deleted"])
+@pytest.fixture(params=["refused", "deleted", "unknown"])
 def login(request, sandbox, config, tmp_path):
     """A login of the profile `nightly` that is lost."""
     store, secret = tmp_path / "tokens", tmp_path / "secret"
@@ -28,7 +28,8 @@ def login(request, sandbox, config, tmp_path):
     login = demo_login(sandbox, bl.EncryptedFileStore(store, PASSPHRASE))
     entry = {"base_url": sandbox.base_url, "kind": "oauth", "client_id": login.client_id}
     _core._save_profile("nightly", {**entry, "store": store, "passphrase_file": secret})
-    sandbox.revoke_grants() if request.param == "refused" else login.logout()
+    end = {"refused": sandbox.revoke_grants, "deleted": login.logout, "unknown": sandbox.reset}
+    end[request.param]()
     return login
 
 
@@ -63,6 +64,7 @@ def test_the_command_line_says_the_same(login, capfd, tmp_path, monkeypatch, com
     assert status == 1 or "deleted the tokens" in said
 
 
+@pytest.mark.parametrize("login", ["refused", "deleted"], indirect=True)
 def test_without_a_profile_the_command_is_that_of_the_service(login, sandbox):
     renew = f"run `boardlot login --base-url {sandbox.base_url}`"
     with bl.Client(sandbox.base_url, auth=login) as client:

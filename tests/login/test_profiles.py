@@ -150,6 +150,9 @@ def test_what_cannot_take_the_profile_is_left_as_it_is(text, config):
         ),
         ('[profiles.a]\nbase_url = "x"\nbase_url = "secret"', "line 3, 'base_url': duplicate key"),
         ("\n[profiles.a\n", "line 2, '[profiles.a': unclosed table, expected `]`"),
+        ("[profiles.a]\nproxy: http://me:secret@proxy", "config.toml: line 2: "),
+        ('[profiles.a]\nproxy = """\nhttp://me:secret\\@proxy"""', "config.toml: line 3: "),
+        ("[profiles.a]\nc = [\n 'x', secret]", "config.toml: line 3: "),
     ],
 )
 @pytest.mark.parametrize("use", [lambda: bl.Client(profile="a"), lambda: keep("b")])

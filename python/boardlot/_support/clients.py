@@ -146,6 +146,8 @@ def missing_name(module: str, known: Iterable[str], name: str) -> AttributeError
 
 def warn_of_end(end: Time) -> None:
     """Warn of a range of time whose end is a date of the past or today, which ends as it begins."""
+    if isinstance(end, date) and not isinstance(end, datetime):
+        end = date.isoformat(end)
     day = str(end)
     if len(day) != len("2026-01-05") or day > str(datetime.now(timezone.utc).date()):
         return

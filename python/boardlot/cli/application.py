@@ -124,6 +124,15 @@ def run(arguments: list[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     settings = Settings()
+    warned: set[str] = set()
+
+    def report_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+        """`warnings.showwarning`, once a text: a command may call a method several times."""
+        text = str(message)
+        if text not in warned:
+            warned.add(text)
+            note(text, "warning", f"{_name('yellow')} warning: {escaped(text)}")
+
     try:
         with _ends_raise(), warnings.catch_warnings():
             warnings.showwarning = report_warning
@@ -210,11 +219,6 @@ def report_error(error: BaseException, settings: Settings) -> int:
         _write(f"{path}: {reason}" if reason and path else str(error), "", settings)
         return 1
     raise error
-
-
-def report_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """`warnings.showwarning` of the command line."""
-    note(str(message), "warning", f"{_name('yellow')} warning: {escaped(str(message))}")
 
 
 def _hint_of(error: BoardlotError, settings: Settings) -> str:

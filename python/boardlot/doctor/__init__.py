@@ -96,9 +96,9 @@ def examine(
     make = identity.credentials_factory(auth, named)
     steps = [network.findings(), identity.findings(make, network, named if auth is None else {})]
     if rate_limit or named.get("rate_limit"):
-        steps.append(_limit(address, profile, rate_limit))
+        steps.append(_limit(address, {**options, "profile": profile, "rate_limit": rate_limit}))
     return itertools.chain.from_iterable(steps)
 
 
-def _limit(base_url: str, profile: str | None, rate_limit: Any) -> Iterator[Finding]:
-    yield run_step("rate limit", lambda: identity.shown_limit(base_url, profile, rate_limit))
+def _limit(base_url: str, options: dict[str, Any]) -> Iterator[Finding]:
+    yield run_step("rate limit", lambda: identity.shown_limit(base_url, options))

@@ -177,9 +177,9 @@ def _check_scopes(scopes: frozenset[str]) -> str:
     return f"granted: {granted}"
 
 
-def shown_limit(base_url: str, profile: str | None, rate_limit: Any) -> str:
-    """Describes the limit of a client: this one, otherwise that of the profile."""
+def shown_limit(base_url: str, options: dict[str, Any]) -> str:
+    """Describes the limit of a client with these options."""
     # Not with the profile's credentials, whose passphrase may have to be typed.
     unused = bl.BearerToken("unused")
-    with bl.Client(base_url, profile=profile, auth=unused, rate_limit=rate_limit) as client:
+    with bl.Client(base_url, auth=unused, **options) as client:
         return client.explain("GET", "/api/v1.0/server-time").rate_limit or "none"

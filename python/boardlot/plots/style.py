@@ -256,8 +256,9 @@ def rows(
 
 def units(source: Any) -> dict[str, str]:
     """The declared units of records; the fields of a frame's schema have none."""
-    schema = getattr(source, "schema", None) or ()
-    return {field.name: field.unit for field in schema if hasattr(field, "unit")}
+    schema = getattr(source, "schema", ())
+    fields = (field for field in schema if hasattr(field, "name") and hasattr(field, "unit"))
+    return {field.name: field.unit for field in fields}
 
 
 def time_of(value: Any, unit: str = "us") -> datetime | None:

@@ -11,8 +11,9 @@ use crate::decode::json::{ByteRange, JsonReader, Raw};
 
 /// Records with more keys are left to the slow path: each key is compared with all others.
 const MAX_KEYS: usize = 128;
-/// A page with more layouts has no grid: each record is compared with several.
-const MAX_LAYOUTS: usize = 8;
+/// A page with more layouts has no grid. A record may be read once for each of them, which must not cost a
+/// hostile page much more than any other.
+const MAX_LAYOUTS: usize = 3;
 /// The bit that marks the position of a string with escapes.
 const ESCAPED: u32 = 1 << 31;
 

@@ -27,7 +27,7 @@ impl Auth {
             let is_awaitable = value.hasattr("__await__")?;
             let expected = match is_awaitable {
                 true => "an ApiKey, a BearerToken or an OAuth: write await before it",
-                false => "an ApiKey, a BearerToken or an OAuth",
+                false => "an ApiKey('KEY_ID', 'key.pem'), a BearerToken('TOKEN') or an OAuth",
             };
             return Err(wrong_type("auth", value, expected));
         };

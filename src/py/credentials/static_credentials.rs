@@ -224,6 +224,7 @@ fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
         let expected = format!("expected the file of a private key{or}");
         let advice = match error.kind() == std::io::ErrorKind::PermissionDenied {
             true => "Run the job as the owner of the key file (see `ls -l`), or chmod the file.",
+            false if path.is_absolute() => "`boardlot keygen FILE` makes a new key.",
             false => {
                 "A relative path starts at the working directory. `boardlot keygen FILE` makes a new key."
             }
