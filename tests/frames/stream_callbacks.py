@@ -212,6 +212,13 @@ def log_handler(callback, sandbox):
         logger.removeHandler(handler)
 
 
+def lock_of_logging(callback, sandbox):
+    # As if a finalizer came within it.
+    logging.root.manager._clear_cache()
+    with logging._lock:
+        callback(sandbox)
+
+
 def store(callback, sandbox):
     class Store(DictStore):
         def save(self, key, value):

@@ -43,8 +43,7 @@ def two_shapes(size):
 
 
 def late_difference(size):
-    each = "\n" * (size // 40)
-    return body([{"code": each, f"z{row % 3}": 1} for row in range(20)])
+    return body([{"code": "\n" * (size // 40), f"z{row % 3}": 1} for row in range(20)])
 
 
 def doubled(size):

@@ -62,12 +62,21 @@ fn enabled_loggers(py: Python<'_>) -> PyResult<u8> {
     }
     let mut bits = 0;
     for logger in [&HTTP, &RETRY, &AUTH] {
-        let enabled = logger.get(py)?.invoke_method(intern!(py, "isEnabledFor"), (logger.level,));
-        if enabled?.is_truthy()? {
+        if is_enabled_for(logger.get(py)?, logger.level)? {
             bits |= logger.bit;
         }
     }
     Ok(bits)
+}
+
+/// The result of `isEnabledFor` without its lock, whose holder may be waiting for this thread: a finalizer
+/// that interrupted it may read a stream, which DuckDB does on threads of its own.
+fn is_enabled_for(logger: &Bound<'_, PyAny>, level: u8) -> PyResult<bool> {
+    let py = logger.py();
+    let disabled = logger.getattr(intern!(py, "manager"))?.getattr(intern!(py, "disable"))?;
+    Ok(!logger.getattr(intern!(py, "disabled"))?.is_truthy()?
+        && disabled.lt(level)?
+        && logger.invoke_method(intern!(py, "getEffectiveLevel"), ())?.le(level)?)
 }
 
 /// Logs an event, if its logger is enabled.
