@@ -59,19 +59,28 @@ impl<'a> GridReader<'a> {
     fn read_other(&mut self, reader: &mut JsonReader<'a>, depth: usize) -> Option<()> {
         let GridReader { grid, layouts, last, rest } = self;
         grid.remove_record(*last);
-        // The last layout once more, as its steps do not reach the end of the text.
-        let others = layouts.iter().enumerate().filter(|(index, _)| index != last);
-        for (index, layout) in others.chain(layouts.iter().enumerate().skip(*last).take(1)) {
-            let (mut attempt, starts) = (reader.clone(), grid.add_record(index));
-            let read = match index == *last {
-                true => layout.read_parts(&mut attempt, starts, depth),
-                false => layout.read_in_steps(rest, &mut attempt, starts, depth),
-            };
-            if read.is_some() {
-                (*last, *reader) = (index, attempt);
-                return Some(());
+        // Steps do not reach the end of the text. There any layout is read in parts, which costs little.
+        let is_near_end = reader.text().len() - reader.position() < 4096;
+        for in_steps in [true, false] {
+            for (index, layout) in layouts.iter().enumerate() {
+                let is_left_out = match in_steps {
+                    true => index == *last,
+                    false => index != *last && !is_near_end,
+                };
+                if is_left_out {
+                    continue;
+                }
+                let (mut attempt, starts) = (reader.clone(), grid.add_record(index));
+                let read = match in_steps {
+                    true => layout.read_in_steps(rest, &mut attempt, starts, depth),
+                    false => layout.read_parts(&mut attempt, starts, depth),
+                };
+                if read.is_some() {
+                    (*last, *reader) = (index, attempt);
+                    return Some(());
+                }
+                grid.remove_record(index);
             }
-            grid.remove_record(index);
         }
         *last = layouts.len();
         layouts.push(KnownLayout::new(reader.text(), grid.add_layout(reader, depth)?));
