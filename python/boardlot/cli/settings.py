@@ -55,6 +55,7 @@ FORMATS = {
     # typed columns: UTC timestamps, dates, floats (`pip install 'boardlot[arrow]'`)
     "parquet": Format(".parquet", "parquet:Parquet"),
 }
+RESUMABLE_FORMATS = sorted(name for name, row in FORMATS.items() if row.resumable)
 STDOUT = Path("-")
 # The options about data, each named like its setting.
 OUTPUT_OPTIONS = ["--format", "--out", "--force", "--columns", "--where", "--sort", "--limit"]

@@ -13,12 +13,12 @@ from boardlot import _endpoints
 from boardlot.cli.click_classes import Argument, DataCommand
 from boardlot.cli.files import UserPath
 from boardlot.cli.numbers import Whole, complete_markets
-from boardlot.cli.settings import Settings
+from boardlot.cli.settings import RESUMABLE_FORMATS, Settings
 
 # Where the option --page-size is stored for a method that calls it limit.
 PAGE_LIMIT = "page_limit"
 RESUME_HINT = "With --resume FILE{}, it can be resumed."
-RESUMABLE = ", and --out as csv or jsonl"
+RESUMABLE_OUT = f"--out as {' or '.join(RESUMABLE_FORMATS)}"
 
 ENDPOINTS = {endpoint.command: endpoint for endpoint in _endpoints.ENDPOINTS}
 
@@ -43,7 +43,7 @@ RESUME = click.Option(
     metavar="FILE",
     type=UserPath(),
     help="Record the position in FILE, and resume from it when the same command is run again. "
-    "Needs --out, as csv or jsonl. No row is lost or written twice.",
+    f"Needs {RESUMABLE_OUT}. No row is lost or written twice.",
 )
 
 
@@ -66,8 +66,10 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
             result = getattr(client, endpoint.method)(**arguments)
             if not isinstance(result, datetime):
                 if endpoint.resumable and not settings.chooses_rows:
-                    fits = settings.out is not None and settings.data_format in ("csv", "jsonl")
-                    settings.resume_hint = RESUME_HINT.format("" if fits else RESUMABLE)
+                    fits = settings.out is not None and settings.data_format in RESUMABLE_FORMATS
+                    settings.resume_hint = RESUME_HINT.format(
+                        "" if fits else f", and {RESUMABLE_OUT}"
+                    )
                 warn_of_table(settings, endpoint.command)
                 emit(settings, result, endpoint.key_columns)
                 return

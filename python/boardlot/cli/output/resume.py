@@ -35,10 +35,9 @@ from boardlot.cli.output.emit import (
 )
 from boardlot.cli.output.fields import Fields
 from boardlot.cli.output.terminal import note
-from boardlot.cli.settings import FORMATS, Settings
+from boardlot.cli.settings import FORMATS, RESUMABLE_FORMATS, Settings
 from boardlot.errors import ConfigError
 
-RESUMABLE_FORMATS = sorted(name for name, row in FORMATS.items() if row.resumable)
 # Beside the arguments of the method, which may be written in other words.
 OPTIONS = ["--base-url", "--out", "--format", "--columns"]
 RESUME_HINT = "Run the same command again to resume after row {:,}."
@@ -143,9 +142,10 @@ def _checked(settings: Settings, file: Path) -> Path:
             "--resume records a position in all rows: leave out --where, --sort and --limit"
         )
     if settings.data_format not in RESUMABLE_FORMATS:
+        extensions = " or ".join(FORMATS[name].extension for name in RESUMABLE_FORMATS)
         raise click.UsageError(
             f"--resume works with {' and '.join(RESUMABLE_FORMATS)}, not {settings.data_format}: "
-            "add --format, or use the extension .csv or .jsonl"
+            f"add --format, or use the extension {extensions}"
         )
     for option, path in (("--out", out), ("--resume", file)):
         if path.exists() and not path.is_file():
