@@ -2,8 +2,9 @@
 
 It checks no signature, so that what is measured is the client: the bodies lie ready in memory and
 each request costs one parse of its first line. The account's number is how many pages of fills it
-has, the plate's how many stocks; from `APART` on it is so many more, and all fills differ. Any code
-gets a token. The sandbox, which checks everything, serves the rows that say so.
+has, the plate's how many stocks; from `APART` on it is so many more, and all fills differ, each
+earlier than the one before, as in a service. Any code gets a token. The sandbox, which checks
+everything, serves the rows that say so.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 RESPONSE = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
 # The accounts whose fills all differ.
 APART = 1_000_000_000
+TIMES = re.compile(rb'(?<=_time":)(\d+)')
 TOKEN = (
     b'{"access_token":"access-token-of-a-user","token_type":"Bearer","expires_in":86400,'
     b'"refresh_token":"refresh-token-of-a-user","scope":"quote:read trade:read accid:*"}'
@@ -40,6 +42,13 @@ class Pages:
         orders = data.sim_orders()
         self.orders = RESPONSE % len(orders) + orders
         self.fills = data.fills_rows()
+        # Each page's texts between its times, and its times, a thousand times as close together.
+        parts = [TIMES.split(rows) for rows in self.fills]
+        self.texts = [part[::2] for part in parts]
+        self.ages = [
+            [(data.FIRST_MICROS - int(time)) // 1000 for time in part[1::2]] for part in parts
+        ]
+        self.span = max(map(max, self.ages))
         self.plates: dict[int, bytes] = {}
 
     def response(self, target: bytes) -> bytes:
@@ -50,7 +59,7 @@ class Pages:
             rows = self.fills[page % len(self.fills)]
             if pages >= APART:
                 pages -= APART
-                rows = rows.replace(b'"deal_id":"', b'"deal_id":"%d0' % (page // len(self.fills)))
+                rows = self.apart(*divmod(page, len(self.fills)))
             body = data.fills_page(rows, page + 1 if page + 1 < pages else None)
         elif found := PLATE.search(target):
             body = self.plate(min(int(found[1]), 10_000))
@@ -61,6 +70,13 @@ class Pages:
         else:
             return NOT_FOUND
         return RESPONSE % len(body) + body
+
+    def apart(self, turn: int, page: int) -> bytes:
+        first, *texts = self.texts[page]
+        latest = data.FIRST_MICROS - turn * self.span
+        times = zip(self.ages[page], texts, strict=True)
+        rows = first + b"".join(b"%d%b" % (latest - age, text) for age, text in times)
+        return rows.replace(b'"deal_id":"', b'"deal_id":"%d0' % turn)
 
     def plate(self, count: int) -> bytes:
         if count not in self.plates:

@@ -175,13 +175,15 @@ def pandas_frame(columns: Any) -> pandas.DataFrame:
         date_as_object=False, self_destruct=True, use_threads=False
     )
     del table
+    if not nullable:
+        return frame
     # Joined at once: inserting each takes as long as the frame is wide.
     rest = iter(frame.items())
     columns = {
         name: nullable[place] if place in nullable else next(rest)[1].array
         for place, name in enumerate(names)
     }
-    return pd.DataFrame(columns, copy=False) if nullable else frame
+    return pd.DataFrame(columns, copy=False)
 
 
 def _nullable_integer(pd: Any, arrow_type: str) -> Any:
