@@ -157,11 +157,12 @@ impl TokenCache {
         }
         let (sender, receiver) = watch::channel(None);
         *refresh = Some(receiver.clone());
-        let (work, cache) = (start(), self.clone());
+        drop(refresh);
+        // Made before the task: one that is never polled, panics or cannot be spawned must not keep callers
+        // waiting forever.
+        let (work, under_way) = (start(), UnderWay(self.clone()));
         let origin = Origin { refreshing: Some(self.id()), ..origin() };
         spawn_shared(on_behalf_of(origin, async move {
-            // Also cleared if the work panics, so that no caller waits forever.
-            let under_way = UnderWay(cache);
             let outcome = work.await;
             drop(under_way);
             sender.send_replace(Some(outcome));

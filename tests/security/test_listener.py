@@ -63,21 +63,22 @@ def test_security_05_ctrl_c_ends_the_wait_and_closes_the_socket(server):
 
 
 def test_security_05_cancelling_the_task_closes_the_socket(server):
-    async def cancelled():
+    async def cancelled(at_once):
         flow = begin(server)
 
         async def login():
             return await flow
 
         task = asyncio.create_task(login())
-        # Meanwhile it begins to wait.
-        await asyncio.to_thread(call, flow, query="code=x&state=forged")
+        # At once, the runtime may not have begun to wait.
+        await (asyncio.sleep(0) if at_once else asyncio.to_thread(call, flow, query="state=forged"))
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         assert await asyncio.to_thread(closed, listener_address(flow)[0])
 
-    asyncio.run(cancelled())
+    for at_once in [False, *[True] * 10]:
+        asyncio.run(cancelled(at_once))
 
 
 def test_security_05_a_login_can_be_awaited(server):

@@ -189,8 +189,8 @@ fn port(number: i64) -> Result<u16> {
     })
 }
 
-/// Waits for the end of a login. Dropping the future cancels the login.
-async fn wait(flow: Arc<Flow>) -> Result<Arc<Core>> {
+/// Waits for the end of a login. Dropping the future cancels the login, also before it is polled.
+fn wait(flow: Arc<Flow>) -> impl Future<Output = Result<Arc<Core>>> {
     struct CancelOnDrop(Arc<Flow>);
     impl Drop for CancelOnDrop {
         fn drop(&mut self) {
@@ -198,5 +198,5 @@ async fn wait(flow: Arc<Flow>) -> Result<Arc<Core>> {
         }
     }
     let flow = CancelOnDrop(flow);
-    flow.0.wait().await
+    async move { flow.0.wait().await }
 }
