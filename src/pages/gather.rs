@@ -1,13 +1,23 @@
 //! The remaining records as one result, for `all` and for frames.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    mem,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
-use futures_util::future::{try_join, try_join_all};
+use futures_util::{
+    FutureExt,
+    future::{try_join, try_join_all},
+};
 
-use super::{Fetcher, Gathering, Sink};
+use super::{Fetcher, Gathering, Sink, page_stream::PageStream};
 use crate::{
     decode::PageSlice,
     error::{Error, Result},
+    os::process::AbortOnDrop,
 };
 
 /// The most that is gathered.
@@ -19,11 +29,11 @@ pub struct Limits {
     pub pages: Option<usize>,
 }
 
-/// All windows concurrently, each at its own speed.
+/// All windows concurrently, each by a task of its own.
 pub(super) async fn gather_all<T, S: Sink>(
     fetcher: &mut Fetcher,
     gathering: &mut Gathering<T>,
-    progress: &AtomicU64,
+    progress: &Arc<AtomicU64>,
     sink: impl Fn() -> S,
 ) -> Result<Vec<S>> {
     let first = match gathering.first.take() {
@@ -35,21 +45,32 @@ pub(super) async fn gather_all<T, S: Sink>(
         gathering.note_total(&page.page);
         push(sink, page.rest(), progress)?;
     }
-    let drains = fetcher.streams.iter_mut().zip(&mut sinks).map(async |(stream, sink)| {
-        let mut fetched = None;
-        loop {
-            // The next page is requested first, so that this one is collected while it is on its way.
-            let collected =
-                async { fetched.take().map_or(Ok(()), |page| push(sink, page, progress)) };
-            let (next, ()) = try_join(stream.fetch_inline(), collected).await?;
-            let Some(page) = next else { return Ok::<_, Error>(()) };
-            fetched = Some(page.rest());
-        }
-    });
-    try_join_all(drains).await?;
+    let streams = mem::take(&mut fetcher.streams).into_iter().zip(sinks);
+    let mut drains: Vec<_> = streams
+        .map(|(stream, sink)| AbortOnDrop::spawn(drain(stream, sink, progress.clone()).boxed()))
+        .collect();
+    let (streams, sinks): (Vec<_>, _) =
+        try_join_all(drains.iter_mut().map(AbortOnDrop::join)).await?.into_iter().unzip();
     // All have been read to their ends: the iteration is at the end of the last one.
-    gathering.after = fetcher.streams.back().map(|stream| stream.position.clone());
+    gathering.after = streams.last().map(|stream| stream.position.clone());
     Ok(sinks)
+}
+
+/// Collects all that remains of a window.
+async fn drain<S: Sink>(
+    mut stream: PageStream,
+    mut sink: S,
+    progress: Arc<AtomicU64>,
+) -> Result<(PageStream, S)> {
+    let mut fetched = None;
+    loop {
+        // The next page is requested first, so that this one is collected while it is on its way.
+        let collected =
+            async { fetched.take().map_or(Ok(()), |page| push(&mut sink, page, &progress)) };
+        let (next, ()) = try_join(stream.fetch_inline(), collected).await?;
+        let Some(page) = next else { return Ok((stream, sink)) };
+        fetched = Some(page.rest());
+    }
 }
 
 /// One page after another.

@@ -143,7 +143,7 @@ impl<T> Pages<T> {
         &self,
         fetcher: &mut Fetcher,
         limits: Limits,
-        progress: &AtomicU64,
+        progress: &Arc<AtomicU64>,
         sink: impl Fn() -> S,
     ) -> Result<(Gathering<T>, Vec<S>)> {
         let gathered = async {
@@ -234,7 +234,7 @@ impl Pages {
 
     /// All records that remain.
     pub async fn rest(&self) -> Result<Vec<PageSlice>> {
-        let (limits, progress) = (Limits::default(), AtomicU64::new(0));
+        let (limits, progress) = (Limits::default(), Arc::default());
         loop {
             let mut fetcher = self.lock().await?;
             let gathered = self.gather(&mut fetcher, limits, &progress, Vec::new).await;

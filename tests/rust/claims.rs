@@ -1,6 +1,6 @@
 //! Records in memory: who may receive them, and when they count as received.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::Arc;
 
 use boardlot::pages::Unit;
 
@@ -77,7 +77,7 @@ async fn whoever_waited_first_gets_the_record_unless_it_does_not_come() {
 async fn whoever_is_next_waits_for_a_gathered_result_but_not_for_ever() {
     let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());
     let pages = pages(&service, Range::Open, 1, None);
-    let count = AtomicU64::new(0);
+    let count = Arc::default();
     let (mut gathering, slices) = reading::gather(&pages, None, None, &count).await.expect("rows");
     assert_eq!(times(&slices).len(), 7);
     assert!(reading::receive(&pages, Unit::Row).is_none(), "it may still be received");
@@ -96,7 +96,7 @@ async fn whoever_is_next_waits_for_a_gathered_result_but_not_for_ever() {
 async fn a_gathered_result_that_is_received_late_is_received() {
     let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());
     let pages = pages(&service, Range::Open, 1, None);
-    let count = AtomicU64::new(0);
+    let count = Arc::default();
     let gathered = reading::gather(&pages, Some(4), None, &count).await;
     let (mut gathering, slices) = gathered.expect("rows");
     assert!(reading::fill(&pages, Unit::Row).await.expect("a page"));
@@ -117,7 +117,7 @@ async fn what_was_looked_at_before_fetching_started_again_is_not_received() {
     let (row, _, index) = delivery.next_row(None).expect("a row");
     let (page, _) = delivery.next_page(None).expect("a page");
     // It is gathered, and given up.
-    let count = AtomicU64::new(0);
+    let count = Arc::default();
     drop(reading::gather(&pages, None, None, &count).await.expect("rows"));
     assert!(reading::fill(&pages, Unit::Row).await.expect("a page"));
     assert!(!delivery.receive(row, Unit::Row) && !delivery.receive(page, Unit::Page));

@@ -135,7 +135,7 @@ async fn limits_request_no_page_that_is_not_needed() {
         let requests: Arc<Mutex<Vec<Query>>> = Arc::default();
         let responses = in_turn(bodies.clone(), requests.clone());
         let pages = pages(listing(next_key(), &[]), None, responses).expect("pages");
-        let progress = AtomicU64::new(0);
+        let progress = Arc::<AtomicU64>::default();
         let found = reading::gather(&pages, items, most_pages, &progress).await.expect("rows");
         let ids = scripted::ids_of(&found.1);
         assert_eq!(ids, (0..expected).collect::<Vec<i64>>(), "{items:?} {most_pages:?}");

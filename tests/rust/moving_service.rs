@@ -5,7 +5,7 @@
 
 use std::{
     collections::HashSet,
-    sync::{Arc, Mutex, atomic::AtomicU64},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -268,7 +268,7 @@ fn pager(source: &Arc<Mutex<World>>, seed: u64, resume: Option<&str>) -> Pages {
 /// Reads a list in one of the ways in which a caller can.
 async fn read(source: &Arc<Mutex<World>>, seed: u64, received: &mut Vec<i64>) -> Result<Pages> {
     let mut random = Random(seed ^ 0x5555);
-    let (mut pages, count) = (pager(source, seed, None), AtomicU64::new(0));
+    let (mut pages, count) = (pager(source, seed, None), Arc::default());
     loop {
         match random.below(6) {
             0 => {

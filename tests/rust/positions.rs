@@ -164,7 +164,7 @@ fn is_anything_there(pages: &Pages) -> bool {
 /// Plays the steps, then reads what is left; the times received, in order.
 async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]) -> Vec<i64> {
     let mut pages_now = pages(service, range, windows, None);
-    let (mut received_times, count) = (Vec::new(), AtomicU64::new(0));
+    let (mut received_times, count) = (Vec::new(), Arc::<AtomicU64>::default());
     let mut ended = false;
     for step in steps {
         let (before, rows_before) = (checkpoint(&pages_now), received_times.len());

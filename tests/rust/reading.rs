@@ -1,6 +1,6 @@
 //! Reading a list as a caller does: what is looked at counts once it is received.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, atomic::AtomicU64};
 
 use boardlot::{
     decode::PageSlice,
@@ -31,7 +31,7 @@ pub async fn gather(
     pages: &Pages,
     items: Option<usize>,
     most_pages: Option<usize>,
-    progress: &AtomicU64,
+    progress: &Arc<AtomicU64>,
 ) -> Result<(Gathering<()>, Vec<PageSlice>)> {
     let limits = Limits { items, pages: most_pages };
     let mut fetcher = pages.lock().await?;

@@ -1,0 +1,161 @@
+"""Where the time goes while a million fills are fetched into pandas: `python -m benches.pipeline`.
+
+A service that notes when it has received each request and sent each response. What lies between a
+response and the next request of the same window is the client's part and the kernel's: it reads the
+response, finds the next cursor, and signs and sends the request that follows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import multiprocessing
+import re
+import statistics
+import time
+from collections import defaultdict
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from typing import ClassVar
+
+from . import data, server
+
+RANGE = re.compile(rb"[?&](start|end)=(\d+)")
+UPDATED = re.compile(rb'"updated_time":\d+')
+DAY_MICROS = 86_400_000_000
+# Of each window: when its requests were received, and when its responses were sent.
+Times = dict[int, list[tuple[int, int]]]
+
+
+class Noted(server.Connected):
+    """Answers after `latency` seconds with fills of the window that is asked for."""
+
+    windows: ClassVar[dict[tuple[int, int], list[bytes]]] = {}
+    times: ClassVar[Times] = defaultdict(list)
+    latency = 0.0
+
+    def data_received(self, received: bytes) -> None:
+        self.unread += received
+        while (end := self.unread.find(b"\r\n\r\n")) >= 0:
+            target = self.unread[:end].split(b" ", 2)[1]
+            self.unread = self.unread[end + 4 :]
+            at = time.perf_counter_ns()
+            if self.latency:
+                self.loop.call_later(self.latency, self.respond, target, at)
+            else:
+                self.respond(target, at)
+
+    def respond(self, target: bytes, at: int) -> None:
+        found = server.FILLS.search(target)
+        if found is None:
+            self.transport.write(self.pages.response(target))
+            return
+        pages, page = int(found[1]), int(found[2] or 0)
+        ends = {name: int(value) for name, value in RANGE.findall(target)}
+        window = (ends[b"start"], ends[b"end"])
+        if window not in self.windows:
+            middle = b'"updated_time":%d' % (sum(window) // 2)
+            self.windows[window] = [UPDATED.sub(middle, rows) for rows in self.pages.fills]
+        rows = self.windows[window][page % len(self.pages.fills)]
+        body = data.fills_page(rows, page + 1 if page + 1 < pages else None)
+        self.transport.write(server.RESPONSE % len(body) + body)
+        self.times[window[0]].append((at, time.perf_counter_ns()))
+
+
+def serve(ready: Connection, latency: float) -> None:
+    import uvloop
+
+    loop = uvloop.new_event_loop()
+    pages = server.Pages()
+    Noted.latency, Noted.loop = latency, loop
+    listening = loop.create_server(lambda: Noted(pages), "127.0.0.1", 0)
+    ready.send(f"http://127.0.0.1:{loop.run_until_complete(listening).sockets[0].getsockname()[1]}")
+
+    def tell() -> None:
+        ready.recv()
+        ready.send((dict(Noted.times), time.process_time()))
+        Noted.times.clear()
+
+    loop.add_reader(ready.fileno(), tell)
+    loop.run_forever()
+
+
+@contextmanager
+def noted(latency: float):
+    """The base URL, and a connection that gives the times since it was last asked."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=serve, args=(theirs, latency), daemon=True)
+    process.start()
+    try:
+        yield ours.recv(), ours
+    finally:
+        process.terminate()
+        process.join()
+
+
+def measure(fills: int, windows: int, latency: float) -> dict[str, float]:
+    import boardlot as bl
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    pem = Ed25519PrivateKey.generate().private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+    )
+    account = fills // data.PAGE_ROWS // windows
+    end = int(time.time()) * 1_000_000 - DAY_MICROS
+    with (
+        noted(latency) as (base, line),
+        bl.Client(base, auth=bl.ApiKey("0" * 32, pem.decode())) as client,
+    ):
+
+        def fetch() -> int:
+            pager = client.fills_history(
+                str(account), "HK", start=end - 64 * DAY_MICROS, end=end, windows=windows
+            )
+            return len(pager.to_pandas())
+
+        fetch()
+        line.send(None)
+        _, server_cpu = line.recv()
+        began, cpu = time.perf_counter_ns(), time.process_time()
+        if fetch() != account * windows * data.PAGE_ROWS:
+            raise RuntimeError("rows are missing")
+        ended, cpu = time.perf_counter_ns(), time.process_time() - cpu
+        line.send(None)
+        times, server_after = line.recv()
+    gaps, service = [], 0
+    for stream in times.values():
+        service += sum(sent - received for received, sent in stream)
+        gaps += [after[0] - before[1] for before, after in itertools.pairwise(stream)]
+    first = min(stream[0][0] for stream in times.values())
+    last = max(stream[-1][1] for stream in times.values())
+    total = ended - began
+    return {
+        "s": total / 1e9,
+        "first request, ms": (first - began) / 1e6,
+        "frame after the last response, ms": (ended - last) / 1e6,
+        "between response and request, median µs": statistics.median(gaps) / 1e3,
+        "99 of 100, µs": statistics.quantiles(gaps, n=100)[98] / 1e3,
+        "their share of a window's time": sum(gaps) / len(times) / total,
+        "the service's share": service / len(times) / total,
+        "CPU of the client, s": cpu,
+        "CPU of the service, s": server_after - server_cpu,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--fills", type=int, default=1_000_000)
+    fills = parser.parse_args().fills
+    ways = [(1, 0.0), (8, 0.0), (8, 0.005)]
+    columns = [measure(fills, *way) for way in ways]
+    titles = [f"windows={n}" + (f", {s * 1000:.0f} ms" if s else "") for n, s in ways]
+    print("| |", " | ".join(titles), "|")
+    print("|---|" + "---:|" * len(ways))
+    for name in columns[0]:
+        print(f"| {name} |", " | ".join(f"{column[name]:.4g}" for column in columns), "|")
+
+
+if __name__ == "__main__":
+    main()
