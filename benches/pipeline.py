@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import multiprocessing
+import os
 import re
 import statistics
 import time
@@ -73,6 +74,8 @@ def serve(ready: Connection, latency: float) -> None:
 
     def tell() -> None:
         ready.recv()
+        # The loop has made it non-blocking, and the answer is large.
+        os.set_blocking(ready.fileno(), True)
         ready.send((dict(Noted.times), time.process_time()))
         Noted.times.clear()
 
