@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import multiprocessing
-import os
+import json
 import re
 import statistics
 import time
 from collections import defaultdict
-from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import ClassVar
+from urllib.request import urlopen
 
 from . import data, server
 
@@ -48,6 +47,11 @@ class Noted(server.Connected):
 
     def respond(self, target: bytes, at: int) -> None:
         found = server.FILLS.search(target)
+        if target == b"/times":
+            body = json.dumps([list(self.times.values()), time.process_time()]).encode()
+            self.times.clear()
+            self.transport.write(server.RESPONSE % len(body) + body)
+            return
         if found is None:
             self.transport.write(self.pages.response(target))
             return
@@ -71,30 +75,13 @@ def serve(ready: Connection, latency: float) -> None:
     Noted.latency, Noted.loop = latency, loop
     listening = loop.create_server(lambda: Noted(pages), "127.0.0.1", 0)
     ready.send(f"http://127.0.0.1:{loop.run_until_complete(listening).sockets[0].getsockname()[1]}")
-
-    def tell() -> None:
-        ready.recv()
-        # The loop has made it non-blocking, and the answer is large.
-        os.set_blocking(ready.fileno(), True)
-        ready.send((dict(Noted.times), time.process_time()))
-        Noted.times.clear()
-
-    loop.add_reader(ready.fileno(), tell)
     loop.run_forever()
 
 
-@contextmanager
-def noted(latency: float):
-    """The base URL, and a connection that gives the times since it was last asked."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=serve, args=(theirs, latency), daemon=True)
-    process.start()
-    try:
-        yield ours.recv(), ours
-    finally:
-        process.terminate()
-        process.join()
+def noted(base: str) -> tuple[list[list[tuple[int, int]]], float]:
+    """The times of each window since this was last called, and the service's CPU until now."""
+    with urlopen(base + "/times") as response:
+        return json.load(response)
 
 
 def measure(fills: int, windows: int, latency: float) -> dict[str, float]:
@@ -108,7 +95,7 @@ def measure(fills: int, windows: int, latency: float) -> dict[str, float]:
     account = fills // data.PAGE_ROWS // windows
     end = int(time.time()) * 1_000_000 - DAY_MICROS
     with (
-        noted(latency) as (base, line),
+        server._process(serve, latency) as base,
         bl.Client(base, auth=bl.ApiKey("0" * 32, pem.decode())) as client,
     ):
 
@@ -119,20 +106,18 @@ def measure(fills: int, windows: int, latency: float) -> dict[str, float]:
             return len(pager.to_pandas())
 
         fetch()
-        line.send(None)
-        _, server_cpu = line.recv()
+        _, server_cpu = noted(base)
         began, cpu = time.perf_counter_ns(), time.process_time()
         if fetch() != account * windows * data.PAGE_ROWS:
             raise RuntimeError("rows are missing")
         ended, cpu = time.perf_counter_ns(), time.process_time() - cpu
-        line.send(None)
-        times, server_after = line.recv()
+        times, server_after = noted(base)
     gaps, service = [], 0
-    for stream in times.values():
+    for stream in times:
         service += sum(sent - received for received, sent in stream)
         gaps += [after[0] - before[1] for before, after in itertools.pairwise(stream)]
-    first = min(stream[0][0] for stream in times.values())
-    last = max(stream[-1][1] for stream in times.values())
+    first = min(stream[0][0] for stream in times)
+    last = max(stream[-1][1] for stream in times)
     total = ended - began
     return {
         "s": total / 1e9,
