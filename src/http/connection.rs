@@ -231,15 +231,15 @@ fn without_advice(error: reqwest::Error, receiving: bool) -> Error {
     }
     let (sent, what) = if receiving {
         (Delivery::Unknown, "the connection was lost in the middle of the response".to_owned())
+    } else if is_unprocessed(&error) {
+        let what = "the service closed the connection and did not process the request";
+        (Delivery::Unprocessed, what.to_owned())
     } else if error.is_connect() {
         let reason = chain(&error);
         let reason = reason.strip_prefix("error sending request: ").unwrap_or(&reason);
         let reason = reason.strip_prefix("client error (Connect): ").unwrap_or(reason);
         let message = format!("cannot connect to {host}: {reason}");
         return ErrorKind::Transport { message, sent: Delivery::NotSent }.into();
-    } else if is_unprocessed(&error) {
-        let what = "the service closed the connection and did not process the request";
-        (Delivery::Unprocessed, what.to_owned())
     } else {
         (Delivery::Unknown, "the connection was lost before a response".to_owned())
     };
@@ -273,11 +273,11 @@ fn malformed(error: &reqwest::Error, receiving: bool) -> Option<String> {
 
 /// Returns true if the service said that it did not process the request: by GOAWAY, whose last
 /// stream is an earlier one, or by refusing the stream (RFC 9113, sections 6.8 and 8.7). HTTP/1.1
-/// cannot say so. Or if it was not sent: a second connection is given up when the first one has HTTP/2,
-/// for which hyper-util has no class, and the first one may end at that moment.
+/// cannot say so. Or if no connection took it: hyper-util gives it back when its connection has ended, or
+/// is one too many beside another with HTTP/2. Its error has no method for that, but these texts.
 fn is_unprocessed(error: &reqwest::Error) -> bool {
-    let given_up = causes(error).any(|cause| cause.to_string() == "ALPN upgraded to HTTP/2");
-    given_up
+    const UNSENT: [&str; 2] = ["client error (Canceled)", "checked out connection was closed"];
+    causes(error).any(|cause| UNSENT.contains(&cause.to_string().as_str()))
         || causes(error).find_map(|cause| cause.downcast_ref::<h2::Error>()).is_some_and(|error| {
             let reason = error.reason();
             let ended = error.is_go_away() && reason == Some(h2::Reason::NO_ERROR);
