@@ -1,6 +1,7 @@
 //! A login from its URL to the stored tokens.
 
 use std::{
+    process,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -43,6 +44,8 @@ pub struct Flow {
     task: AbortHandle,
     /// The file that the browser was opened with; removed with this.
     opened: OnceLock<RedirectFile>,
+    /// The process whose task it is: a forked child has no part in it.
+    process: u32,
 }
 
 type LoginResult = Result<Arc<OAuth>>;
@@ -84,8 +87,8 @@ impl Flow {
             // The socket is closed by now.
             ended.send_replace(Some(outcome));
         });
-        let (task, opened) = (task.abort_handle(), OnceLock::new());
-        Ok(Flow { url, port, pasted, outcome, task, opened })
+        let (task, opened, process) = (task.abort_handle(), OnceLock::new(), process::id());
+        Ok(Flow { url, port, pasted, outcome, task, opened, process })
     }
 
     /// The page on which the user logs in and consents.
@@ -101,6 +104,7 @@ impl Flow {
 
     /// Ends the login by the callback URL, as the user copied it from the browser's address bar.
     pub async fn finish(&self, callback_url: &str) -> LoginResult {
+        self.check_process()?;
         let callback = Callback::from_url(callback_url, &redirect_uri(self.port))?;
         let (refuse, refused) = oneshot::channel();
         let over = "this login has ended; begin another";
@@ -117,11 +121,17 @@ impl Flow {
 
     /// Waits for the callback from the browser.
     pub async fn wait(&self) -> LoginResult {
+        self.check_process()?;
         let mut outcome = self.outcome.clone();
         let ended = outcome.wait_for(Option::is_some).await.ok();
         ended
             .and_then(|ended| ended.clone())
             .unwrap_or_else(|| Err(callback::invalid("this login was cancelled; begin another")))
+    }
+
+    fn check_process(&self) -> Result<()> {
+        let other = "this login was begun in another process; begin another in this one";
+        if self.process == process::id() { Ok(()) } else { Err(callback::invalid(other)) }
     }
 
     /// Cancels the login and closes its socket.
@@ -210,7 +220,8 @@ mod tests {
         let task = tokio::spawn(async {}).abort_handle();
         let url = Url::parse("https://api.example.com/authorize").expect("a URL");
         let opened = OnceLock::new();
-        let flow = Flow { url, port: 8765, pasted, outcome, task, opened };
+        let process = process::id();
+        let flow = Flow { url, port: 8765, pasted, outcome, task, opened, process };
         let finished = flow.finish("http://127.0.0.1:8765/callback?code=a&state=b");
         let outcome = tokio::time::timeout(Duration::from_secs(5), finished).await;
         let error = outcome.expect("it ends").expect_err("declined");

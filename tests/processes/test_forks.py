@@ -16,7 +16,8 @@ from ..support.processes import run_python
 from ..support.threads import outcomes_of_threads
 
 LONG = 500
-
+# Newer CPythons warn of a fork beside threads.
+QUIET = {"PYTHONWARNINGS": "ignore"}
 
 SANDBOX = {"fills": 120}
 
@@ -88,7 +89,7 @@ def test_security_32_forks_in_the_middle_of_the_work_of_others(
 ):
     """The cryptographic library locks an RSA key for each signature."""
     arguments = (sandbox.base_url, *uploaded_key(sandbox, tmp_path, algorithm), rounds)
-    out, _ = run_python(FORKING, *arguments, env={"PYTHONWARNINGS": "ignore"}, seconds=900.0)
+    out, _ = run_python(FORKING, *arguments, env=QUIET, seconds=900.0)
     assert out.split() == ["0"]
 
 
@@ -125,7 +126,7 @@ FORKED_PAGERS = """
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_security_32_a_child_goes_on_with_a_pager_that_its_parent_waits_for():
-    out, _ = run_python(FORKED_PAGERS, env={"PYTHONWARNINGS": "ignore"}, seconds=300.0)
+    out, _ = run_python(FORKED_PAGERS, env=QUIET, seconds=300.0)
     assert out.split(maxsplit=1) == ["120", "[0, 0, 0]\n"]
 
 
@@ -139,11 +140,23 @@ FORKED_BY_C = """
     use()
     print(os.waitpid(forked(use, ctypes.PyDLL(None).fork), 0)[1])
     """
+FORKED_LOGIN = """
+    import os, pytest, sys
+    import boardlot as bl
+    from tests.support.processes import forked
+    flow = bl.begin_login(sys.argv[1], store=bl.MemoryStore(), timeout=90.0)
+    def use():
+        for end in (flow.wait, lambda: flow.finish("http://127.0.0.1/callback?code=a&state=b")):
+            with pytest.raises(bl.OAuthError, match="begun in another process"):
+                end()
+    print(os.waitpid(forked(use), 0)[1])
+    """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_security_32_a_fork_that_python_does_not_know_of(sandbox):
-    out, _ = run_python(FORKED_BY_C, sandbox.base_url, seconds=300.0)
+@pytest.mark.parametrize("code", [FORKED_BY_C, FORKED_LOGIN], ids=["unnoticed", "login"])
+def test_security_32_a_fork_that_python_does_not_know_of_or_in_a_login(sandbox, code):
+    out, _ = run_python(code, sandbox.base_url, env=QUIET, seconds=300.0)
     assert out.split() == ["0"]
 
 
