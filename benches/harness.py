@@ -57,6 +57,14 @@ class Target:
     theirs: tuple[str, ...]
     factor: float
     measure: str = "seconds"
+    # Where the factor comes from; if it is not reached, what would reach it.
+    reason: str = ""
+
+
+def kept(ours: str, theirs: str | tuple[str, ...], seen: float, measure: str = "seconds") -> Target:
+    """What a whole run has shown (that of results.md when it was set) is kept within 5 %."""
+    peers = (theirs,) if isinstance(theirs, str) else theirs
+    return Target(ours, peers, round(0.95 * seen, 2), measure, f"kept within 5 % of {seen:g}")
 
 
 @dataclass(frozen=True)
@@ -66,6 +74,7 @@ class Limit:
     ours: str
     most: float
     measure: str = "seconds"
+    reason: str = ""
 
 
 @dataclass

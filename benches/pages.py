@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import data, hooks
-from .harness import ROOT, Row, Settings, Target, interleave
+from .harness import ROOT, Row, Settings, interleave, kept
 
 VECTOR = ROOT / "tests" / "vectors" / "endpoints" / "ipo_list.json"
 
@@ -85,9 +85,9 @@ def page(
             raise RuntimeError(f"{contender} gives other rows")
     targets = []
     if dicts:
-        targets.append(Target("boardlot", ("orjson",), dicts))
+        targets.append(kept("boardlot", "orjson", dicts))
     if unread:
-        targets.append(Target("boardlot, rows not yet read", ("orjson",), unread))
+        targets.append(kept("boardlot, rows not yet read", "orjson", unread))
     return Row(
         title,
         f"{len(body) / 1000:.1f} kB of JSON to dicts",

@@ -149,10 +149,12 @@ def markdown(rows: list[Row], left_out: dict[str, str], quick: bool, state: Stat
         lines += ["A quick run: less work in each round, so more noise.", ""]
     lines += [*machine(state), ""]
     lines += ["Medians; how to read them is in [README.md](README.md).", ""]
-    lines += ["## Targets", "", "| Row | Target | Seen | Reached |", "|---|---|---:|---|"]
+    lines += ["## Targets", ""]
+    lines += ["| Row | Target | Seen | Reached | Reason |", "|---|---|---:|---|---|"]
     for row in rows:
         for target in row.targets:
-            lines.append("| " + " | ".join([row.title, *verdict(row, target)]) + " |")
+            cells = [row.title, *verdict(row, target), target.reason]
+            lines.append(f"| {' | '.join(cells)} |")
     lines.append("")
     for topic, reason in left_out.items():
         lines += [f"Not measured: `{topic}`: {reason}.", ""]

@@ -35,6 +35,9 @@ from .harness import Row, Settings, Target, in_processes
 FILLS = 10_000
 Asked = dict[str, Any]
 IN_ONE_PROCESS = ["fetch_many", "polars", "dask, threads"]
+DASK = (
+    "its scheduler may take as long as the work: for whom one process is enough there is fetch_many"
+)
 
 
 def rows(settings: Settings) -> list[Row]:
@@ -55,7 +58,7 @@ def row(settings: Settings, function: str, accounts: int, fills: int, target: st
         "from the sandbox, which checks each signature; in one process",
         "s",
         taken,
-        [Target("dask, threads", ("fetch_many",), 0.5)],
+        [Target("dask, threads", ("fetch_many",), 0.5, reason=DASK)],
         ours="fetch_many",
     )
 
