@@ -24,13 +24,15 @@ class Http2:
     what comes later on it, and closes it once all have their response. `refused(number)` says of a
     request, counted from 1, whether its stream is refused. On the first `full` connections it
     allows one stream at a time and never responds; `limited` is set when the client knows of that.
-    With `debug_data`, each connection ends at once with a GOAWAY that contains it.
+    With `debug_data`, each connection ends at once with a GOAWAY that contains it; of the first
+    `spent` connections, each ends at once with one that is no error.
     """
 
     streams_each: int | None = None
     refused: object = lambda number: False
     full: int = 0
     debug_data: bytes | None = None
+    spent: int = 0
     limited: threading.Event = field(default_factory=threading.Event)
     requests: int = 0
     processed: int = 0
@@ -41,10 +43,11 @@ class Http2:
         """Speaks with one client; `response_to` is the service's."""
         with self.lock:
             self.connections += 1
-            full = self.connections <= self.full
-        if self.debug_data is not None:
+            full, spent = self.connections <= self.full, self.connections <= self.spent
+        if spent or self.debug_data is not None:
             connection.recv(65_536)
-            connection.sendall(frame(0x4, b"") + goaway(0, 2, self.debug_data))
+            end = goaway(0) if spent else goaway(0, 2, self.debug_data)
+            connection.sendall(frame(0x4, b"") + end)
             return close(connection)
         state = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False))
         state.initiate_connection()
