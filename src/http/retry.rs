@@ -138,3 +138,24 @@ fn backoff(first: Duration, retries: u32) -> Duration {
     let ceiling = first.saturating_mul(1 << retries.min(10)).min(BACKOFF_MAX);
     ceiling.mul_f64(random_share())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn security_28_waits_are_spread_evenly_from_nothing_to_a_limit_that_doubles() {
+        let error = Error::aborted(&"busy");
+        for (retries, limit) in [(0, 250), (1, 500), (4, 4_000), (9, 8_000)] {
+            let quarter = Duration::from_millis(limit) / 4;
+            let waits: Vec<_> =
+                (0..4_000).filter_map(|_| wait_before_retry(&error, retries)).collect();
+            for part in 0..4 {
+                let range = quarter * part..quarter * (part + 1);
+                let count = waits.iter().filter(|wait| range.contains(wait)).count();
+                // 1,000, of which chance takes or gives 27.
+                assert!((700..1_300).contains(&count), "{retries}: {count} in {range:?}");
+            }
+        }
+    }
+}

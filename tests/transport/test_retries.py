@@ -1,7 +1,6 @@
 """Promise 28: what is tried again, how often, and that an outage makes no storm."""
 
 import contextlib
-import statistics
 from concurrent.futures import ThreadPoolExecutor
 
 import boardlot as bl
@@ -99,21 +98,3 @@ def test_security_28_1000_calls_in_a_total_outage_send_at_most_1100_requests(nam
             list(pool.map(call, range(1_000)))
         sent = len(server.received)
     assert 1_000 <= sent <= 1_100
-
-
-def waits(number):
-    """The seconds before the first and the second retry of a client that knows nothing."""
-    with StandInService([BUSY, BUSY, OK]) as server:
-        client_of(server, max_retries=2).dividends("HK.00700")
-        first, second, third = (received.at for received in server.received)
-    return second - first, third - second
-
-
-def test_security_28_waits_are_spread_from_nothing_to_their_limit():
-    """Full jitter: evenly spread, so that clients that failed together do not come back so."""
-    with ThreadPoolExecutor(16) as pool:
-        first, second = zip(*pool.map(waits, range(120)), strict=True)
-    longest = sorted(first)[-6]
-    assert sum(gap < longest / 2 for gap in first) >= 20
-    assert sum(gap > longest / 2 for gap in first) >= 20
-    assert statistics.mean(second) > statistics.mean(first)
