@@ -11,6 +11,7 @@ import pytest
 
 from .support.failures import FailureReport
 from .support.leaks import LeakGuard
+from .support.sandbox_process import allow_many_files
 from .support.system import IN_CI, is_of_system
 
 
@@ -34,6 +35,8 @@ def pytest_configure(config):
         from .support.schedule import DurationRecorder
 
         config.pluginmanager.register(DurationRecorder())
+    # Of 1,000 users at once each has a socket, and so has the service; most shells allow 1,024.
+    allow_many_files()
     # Otherwise each worker and each child would compile all modules again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False

@@ -62,8 +62,10 @@ def allow_many_files():
     except ImportError:
         return 512
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return hard if hard != resource.RLIM_INFINITY else 1 << 20
+    # Where there is no limit, macOS accepts no more than this.
+    most = hard if hard != resource.RLIM_INFINITY else 10_240
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    return most
 
 
 def serve(options):
