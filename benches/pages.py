@@ -20,13 +20,15 @@ def rows(settings: Settings) -> list[Row]:
     fills = ("d", "order_fills")
     listed = ("data", "list")
     return [
-        page(settings, "Page of 50 fills", ("fills_history", hooks.FILLS, fills), plain, 1.15, 4.0),
+        page(
+            settings, "Page of 50 fills", ("fills_history", hooks.FILLS, fills), plain, 1.32, 7.23
+        ),
         page(
             settings,
             "Page of 50 orders",
             ("sim_orders", [("acc_id", "1")], ("data", "orders")),
             data.sim_orders(),
-            1.25,
+            1.35,
         ),
         page(
             settings,
@@ -40,14 +42,14 @@ def rows(settings: Settings) -> list[Row]:
             "Page of 1,000 plate stocks",
             ("plate_stocks", plate, ("data", "stock_list")),
             data.plate_stocks(1_000),
-            1.3,
+            1.29,
         ),
         page(
             settings,
             "Page of 50 fills, \\uXXXX escapes",
             ("fills_history", hooks.FILLS, fills),
             escaped,
-            1.05,
+            1.24,
         ),
     ]
 
