@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ..support.callbacks import closed, listener_address
+from ..support.logins import begin
 from ..support.threads import wait_until
 from ..threads.cycles import collect
 
@@ -57,6 +59,25 @@ def test_security_41_loops_that_come_and_go_leave_no_files_open_and_are_collecte
     collect()
     # The last one is forgotten when the next one comes.
     assert sum(loop() is not None for loop in loops) <= 1
+
+
+@pytest.mark.filterwarnings("ignore:unclosed event loop:ResourceWarning")
+@pytest.mark.parametrize("ends", [asyncio.SelectorEventLoop.close, lambda _: None])
+def test_a_loop_that_ends_while_a_task_waits_is_collected_and_the_login_is_cancelled(sandbox, ends):
+    async def finish(flow):
+        await flow
+
+    def begin_and_end():
+        flow, event_loop = begin(sandbox, timeout=600), asyncio.SelectorEventLoop()
+        task = event_loop.create_task(finish(flow))
+        event_loop.run_until_complete(asyncio.sleep(0))
+        ends(event_loop)
+        return listener_address(flow)[0], weakref.ref(task)
+
+    port, task = begin_and_end()
+    collect()
+    assert task() is None
+    closed(port)
 
 
 @pytest.mark.filterwarnings("ignore:the next page of plate_stocks was never:RuntimeWarning")

@@ -59,15 +59,12 @@ impl<'a> GridReader<'a> {
     fn read_other(&mut self, reader: &mut JsonReader<'a>, depth: usize) -> Option<()> {
         let GridReader { grid, layouts, last, rest } = self;
         grid.remove_record(*last);
-        // Steps do not reach the end of the text. There any layout is read in parts, which costs little.
+        // The others in steps, then the last one in parts: steps do not reach the end of the text. Near it
+        // all are read in parts, which costs little there.
         let is_near_end = reader.text().len() - reader.position() < 4096;
         for in_steps in [true, false] {
             for (index, layout) in layouts.iter().enumerate() {
-                let is_left_out = match in_steps {
-                    true => index == *last,
-                    false => index != *last && !is_near_end,
-                };
-                if is_left_out {
+                if (index == *last) == in_steps && (in_steps || !is_near_end) {
                     continue;
                 }
                 let (mut attempt, starts) = (reader.clone(), grid.add_record(index));
@@ -118,19 +115,25 @@ impl<'a> KnownLayout<'a> {
             position = match (text.get(value)?, special) {
                 (b'"', Some(end)) if text.get(end) == Some(&b'"') => end + 1,
                 // The next special byte is mostly the quote of the next key: before it is a comma.
-                (b'1'..=b'9', Some(quote)) if is_integer(text, value, quote - 1) => quote - 1,
                 (b'n' | b't' | b'f', Some(quote)) if is_literal(text, value, quote - 1) => {
                     quote - 1
                 }
-                _ => {
-                    let range = other_value(reader, rest.start + value, depth)?;
-                    *start = marked_start(range);
-                    range.end - rest.start
-                }
+                _ => match short_number_end(text, value) {
+                    Some(end) => end,
+                    None => {
+                        let range = other_value(reader, rest.start + value, depth)?;
+                        *start = marked_start(range);
+                        range.end - rest.start
+                    }
+                },
             };
         }
         let end = position + self.tail.len();
-        if !short_eq(text.get(position..end)?, self.tail) {
+        let is_at_end = match self.tail {
+            [brace] => text.get(position) == Some(brace),
+            tail => short_eq(text.get(position..end)?, tail),
+        };
+        if !is_at_end {
             return None;
         }
         reader.continue_at(rest.start + end);
@@ -155,11 +158,20 @@ impl<'a> KnownLayout<'a> {
     }
 }
 
-/// Returns true if there are only digits from `start` to `end`. May be false for a long integer.
+/// The end of an integer or decimal. `None` for one that is negative, long or has an exponent.
 #[inline(always)]
-fn is_integer(text: &[u8], start: usize, end: usize) -> bool {
-    let digits = text.get(start..).and_then(<[u8]>::first_chunk).map_or(0, count_digits);
-    start + digits >= end
+fn short_number_end(text: &[u8], start: usize) -> Option<usize> {
+    let digits_end = |start: usize| {
+        let end = start + count_digits(text.get(start..)?.first_chunk()?);
+        (end > start && !text.get(end)?.is_ascii_digit()).then_some(end)
+    };
+    let integer_end = digits_end(start)?;
+    let has_leading_zero = text.get(start) == Some(&b'0') && integer_end > start + 1;
+    let end = match text.get(integer_end) {
+        Some(b'.') => digits_end(integer_end + 1)?,
+        _ => integer_end,
+    };
+    (!has_leading_zero && !matches!(text.get(end), Some(b'e' | b'E'))).then_some(end)
 }
 
 /// Returns true if there is a literal from `start` to `end`.

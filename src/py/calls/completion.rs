@@ -61,20 +61,12 @@ impl Finished {
 
 /// Finishes an operation and wakes its task, also if the operation panics.
 pub struct CompletionGuard {
-    queue: Arc<CompletionQueue>,
-    /// The asyncio future that the task waits for, and where the outcome waits until the task takes it.
-    waiting: Option<(Py<PyAny>, oneshot::Sender<PythonResult>)>,
+    pub(super) queue: Arc<CompletionQueue>,
+    /// The future that the task waits for, and where the outcome waits until the task takes it.
+    pub(super) waiting: Option<(u64, oneshot::Sender<PythonResult>)>,
 }
 
 impl CompletionGuard {
-    pub fn new(
-        queue: Arc<CompletionQueue>,
-        waiter: Py<PyAny>,
-        outcome: oneshot::Sender<PythonResult>,
-    ) -> Self {
-        CompletionGuard { queue, waiting: Some((waiter, outcome)) }
-    }
-
     pub fn finish(mut self, finished: Finished) {
         // Otherwise the outcome will not be taken.
         if let Some((waiter, outcome)) = self.waiting.take()

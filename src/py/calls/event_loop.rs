@@ -1,12 +1,21 @@
 //! Waking the tasks of an event loop whose operations have finished.
 //!
 //! Each loop has a queue. The runtime's worker threads never attach to the interpreter: they push the
-//! asyncio future that a task waits for, and only the one that finds the queue empty wakes the loop,
-//! by writing a byte to a socket that the loop reads. The loop then resolves all futures that were
-//! pushed meanwhile, so that concurrent requests share a wake-up. A loop that cannot watch sockets
+//! number of the asyncio future that a task waits for, and only the one that finds the queue empty wakes
+//! the loop, by writing a byte to a socket that the loop reads. The loop then resolves all futures that
+//! were pushed meanwhile, so that concurrent requests share a wake-up. A loop that cannot watch sockets
 //! (the proactor of Windows) is woken by a thread of the callback pool, which attaches.
+//!
+//! The futures belong to the callback of the loop, and so to the loop: one that is closed, or dropped
+//! without being closed, ends its tasks, and these end what they wait for.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
 
 use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};
 
@@ -32,9 +41,12 @@ pub fn load_asyncio(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     GET_RUNNING_LOOP.import(py, "asyncio", "get_running_loop")
 }
 
-/// The asyncio futures of one event loop whose operations have finished.
+/// The asyncio futures that the tasks of one event loop wait for.
 pub struct CompletionQueue {
-    finished: Mutex<Vec<Py<PyAny>>>,
+    /// By number. Only attached threads take this lock, and no Python code runs under it.
+    waiters: Mutex<HashMap<u64, Py<PyAny>>>,
+    /// The numbers of those whose operations have finished.
+    finished: Mutex<Vec<u64>>,
     waker: Waker,
 }
 
@@ -42,7 +54,7 @@ pub struct CompletionQueue {
 enum Waker {
     #[cfg(unix)]
     Socket(std::os::unix::net::UnixStream),
-    Callback(Py<PyAny>),
+    Callback(Arc<Py<PyAny>>),
 }
 
 /// The event loops of this process, each with its queue.
@@ -77,8 +89,11 @@ impl CompletionQueue {
         if let Ok(queue) = CompletionQueue::with_socket(event_loop) {
             return Ok(queue);
         }
-        let waker = Waker::Callback(event_loop.clone().unbind());
-        Ok(Arc::new(CompletionQueue { finished: Mutex::default(), waker }))
+        Ok(CompletionQueue::woken_by(Waker::Callback(Arc::new(event_loop.clone().unbind()))))
+    }
+
+    fn woken_by(waker: Waker) -> Arc<Self> {
+        Arc::new(CompletionQueue { waiters: Mutex::default(), finished: Mutex::default(), waker })
     }
 
     /// A queue with a socket that the loop watches.
@@ -89,19 +104,35 @@ impl CompletionQueue {
         sender.set_nonblocking(true)?;
         receiver.set_nonblocking(true)?;
         let descriptor = receiver.as_raw_fd();
-        let waker = Waker::Socket(sender);
-        let queue = Arc::new(CompletionQueue { finished: Mutex::default(), waker });
+        let queue = CompletionQueue::woken_by(Waker::Socket(sender));
         let callback = ResolveFinished { queue: queue.clone(), socket: Some(receiver) };
         let py = event_loop.py();
         event_loop.invoke_method(intern!(py, "add_reader"), (descriptor, callback))?;
         Ok(queue)
     }
 
+    fn waiters(&self) -> MutexGuard<'_, HashMap<u64, Py<PyAny>>> {
+        self.waiters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a future until its operation has finished, and gives it a number.
+    pub fn add(&self, waiter: Py<PyAny>) -> u64 {
+        static ADDED: AtomicU64 = AtomicU64::new(0);
+        let number = ADDED.fetch_add(1, Relaxed);
+        self.waiters().insert(number, waiter);
+        number
+    }
+
+    /// A future for which no task waits any more, unless the loop was closed.
+    pub fn remove(&self, number: u64) -> Option<Py<PyAny>> {
+        self.waiters().remove(&number)
+    }
+
     /// Has the event loop resolve this future.
-    pub fn push(self: &Arc<Self>, waiter: Py<PyAny>) {
+    pub fn push(self: &Arc<Self>, number: u64) {
         let was_empty = {
             let mut finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
-            finished.push(waiter);
+            finished.push(number);
             finished.len() == 1
         };
         if !was_empty {
@@ -113,27 +144,22 @@ impl CompletionQueue {
                 // It only fails if the loop was closed, or if it is being woken already.
                 let _ = std::io::Write::write(&mut &*socket, &[0]);
             }
-            Waker::Callback(_) => {
-                let queue = self.clone();
-                callback_pool::spawn(move || _ = with_interpreter(|py| queue.wake(py)));
+            Waker::Callback(event_loop) => {
+                let (queue, event_loop) = (self.clone(), event_loop.clone());
+                callback_pool::spawn(move || {
+                    with_interpreter(|py| {
+                        let callback = ResolveFinished {
+                            queue,
+                            #[cfg(unix)]
+                            socket: None,
+                        };
+                        let name = intern!(py, "call_soon_threadsafe");
+                        // It only fails if the loop was closed, and then no task waits.
+                        let _ = event_loop.bind(py).invoke_method(name, (callback,));
+                    });
+                });
             }
         }
-    }
-
-    /// Has a loop that cannot watch sockets resolve the futures.
-    fn wake(self: Arc<Self>, py: Python<'_>) {
-        let event_loop = match &self.waker {
-            #[cfg(unix)]
-            Waker::Socket(_) => return,
-            Waker::Callback(event_loop) => event_loop.clone_ref(py),
-        };
-        let callback = ResolveFinished {
-            queue: self,
-            #[cfg(unix)]
-            socket: None,
-        };
-        // It only fails if the loop was closed, and then no task waits.
-        let _ = event_loop.bind(py).invoke_method(intern!(py, "call_soon_threadsafe"), (callback,));
     }
 }
 
@@ -153,18 +179,45 @@ impl ResolveFinished {
             // Before the queue is emptied: a push after that writes to the socket again.
             let _ = std::io::Read::read(&mut socket, &mut [0; 16]);
         }
-        let finished = std::mem::take(
-            &mut *self.queue.finished.lock().unwrap_or_else(PoisonError::into_inner),
-        );
-        let mut waiters = finished.into_iter();
-        while let Some(waiter) = waiters.next() {
+        let lock = || self.queue.finished.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut numbers = std::mem::take(&mut *lock()).into_iter();
+        while let Some(number) = numbers.next() {
+            // None if its task was cancelled.
+            let Some(waiter) = self.queue.remove(number) else { continue };
             if let Err(error) = resolve(waiter.bind(py)) {
                 // For example of a signal handler: the others, and this one, have their turn again.
-                [waiter].into_iter().chain(waiters).for_each(|waiter| self.queue.push(waiter));
+                self.queue.waiters().insert(number, waiter);
+                [number].into_iter().chain(numbers).for_each(|number| self.queue.push(number));
                 return Err(error);
             }
         }
         Ok(())
+    }
+
+    /// A loop that is woken by a callback has several of these, and none owns the futures.
+    #[cfg(unix)]
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // If the lock is held, a thread is using this object, so it is not garbage.
+        if let (Some(_), Ok(waiters)) = (&self.socket, self.queue.waiters.try_lock()) {
+            waiters.values().try_for_each(|waiter| visit.call(waiter))?;
+        }
+        Ok(())
+    }
+
+    #[cfg(unix)]
+    fn __clear__(&self) {
+        if self.socket.is_some() {
+            let waiters = std::mem::take(&mut *self.queue.waiters());
+            drop(waiters);
+        }
+    }
+}
+
+/// The loop was closed: no task is woken any more.
+#[cfg(unix)]
+impl Drop for ResolveFinished {
+    fn drop(&mut self) {
+        self.__clear__();
     }
 }
 

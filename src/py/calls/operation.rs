@@ -7,7 +7,7 @@
 //! code resumes; if it is dropped there, nothing has been received.
 
 use std::sync::{
-    Mutex, PoisonError,
+    Arc, Mutex, PoisonError,
     atomic::{AtomicBool, Ordering::Relaxed},
 };
 
@@ -44,13 +44,24 @@ type IsAwaited = AtomicBool;
 enum State {
     Created(Box<dyn Startable>),
     Suspended {
-        /// The asyncio future that the task waits for.
-        waiter: Py<PyAny>,
+        /// The task waits for the asyncio future of this number.
+        queue: Arc<CompletionQueue>,
+        waiter: u64,
         completion: oneshot::Receiver<PythonResult>,
         task: AbortHandle,
         owner: Option<Py<PyAny>>,
     },
     Closed,
+}
+
+impl State {
+    /// Ends the work. Returns the future that the task waits for.
+    fn cancel(self) -> Option<Py<PyAny>> {
+        let State::Suspended { queue, waiter, completion, task, .. } = self else { return None };
+        drop(completion);
+        task.abort();
+        queue.remove(waiter)
+    }
 }
 
 impl Operation {
@@ -90,28 +101,29 @@ impl Operation {
         let runtime = runtime().or_raise(py)?;
         logging::refresh_levels(py)?;
         let queue = CompletionQueue::of(&event_loop)?;
-        let waiter = event_loop.invoke_method(intern!(py, "create_future"), ())?.unbind();
+        let future = event_loop.invoke_method(intern!(py, "create_future"), ())?;
+        // As `await` on an asyncio future does, so that the task accepts it from `__next__`.
+        future.setattr(intern!(py, "_asyncio_future_blocking"), true)?;
         let (outcome, completion) = oneshot::channel();
         let owner = operation.owner().map(|owner| owner.clone_ref(py));
         let work = on_behalf_of(observer::origin(py)?, operation.start(py)?);
-        let guard = CompletionGuard::new(queue, waiter.clone_ref(py), outcome);
+        let waiter = queue.add(future.clone().unbind());
+        let guard = CompletionGuard { queue: queue.clone(), waiting: Some((waiter, outcome)) };
         let task = runtime.spawn(async move { guard.finish(work.await) }).abort_handle();
-        // As `await` on an asyncio future does, so that the task accepts it from `__next__`.
-        waiter.setattr(py, intern!(py, "_asyncio_future_blocking"), true)?;
-        let yielded = waiter.clone_ref(py);
-        self.replace(State::Suspended { waiter, completion, task, owner });
-        Ok(Step::Waits(yielded))
+        self.replace(State::Suspended { queue, waiter, completion, task, owner });
+        Ok(Step::Waits(future.unbind()))
     }
 
     /// The next step of the awaiting code, in the protocol of iterators.
     fn step(&self, py: Python<'_>) -> PyResult<Step> {
         match self.replace(State::Closed) {
             State::Created(operation) => self.start(py, operation),
-            State::Suspended { mut completion, owner, .. } => {
+            State::Suspended { mut completion, owner, queue, waiter, .. } => {
                 let _owner = owner;
                 let outcome = completion.try_recv().map_err(|error| match error {
                     TryRecvError::Closed => raise(py, Error::aborted(&"its task ended early")),
                     TryRecvError::Empty => {
+                        drop(queue.remove(waiter));
                         let text = "await was resumed before the operation finished";
                         PyRuntimeError::new_err(text)
                     }
@@ -173,9 +185,7 @@ impl Operation {
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        if let State::Suspended { waiter, completion, task, .. } = self.replace(State::Closed) {
-            drop(completion);
-            task.abort();
+        if let Some(waiter) = self.replace(State::Closed).cancel() {
             // A loop that was closed raises, as it calls nobody back any more.
             let _ = waiter.bind(py).invoke_method(intern!(py, "cancel"), ());
         }
@@ -221,16 +231,13 @@ impl Operation {
         // If the lock is held, a thread is using this object, so it is not garbage.
         match self.0.try_lock().as_deref() {
             Ok(State::Created(operation)) => visit.call(operation.owner()),
-            Ok(State::Suspended { waiter, owner, .. }) => {
-                visit.call(waiter)?;
-                visit.call(owner)
-            }
+            Ok(State::Suspended { owner, .. }) => visit.call(owner),
             _ => Ok(()),
         }
     }
 
     fn __clear__(&self) {
-        self.replace(State::Closed);
+        drop(self.replace(State::Closed).cancel());
     }
 }
 
@@ -239,11 +246,7 @@ impl Drop for Operation {
         let state = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
         match std::mem::replace(state, State::Closed) {
             State::Created(operation) => warn_never_awaited(&operation.name()),
-            State::Suspended { completion, task, .. } => {
-                drop(completion);
-                task.abort();
-            }
-            State::Closed => {}
+            state => drop(state.cancel()),
         }
     }
 }
