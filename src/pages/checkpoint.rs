@@ -2,10 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    PagedCall, Position, PreviousRows,
-    cursor_history::{decode, encode},
-};
+use super::{PagedCall, Position};
 use crate::{
     auth::body_hash,
     error::{Error, Result},
@@ -22,30 +19,9 @@ struct Checkpoint {
     call: String,
     /// A digest of the call and its arguments.
     id: String,
-    at: StoredPosition,
+    at: Position,
     /// A digest of everything else.
     checksum: String,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StoredPosition {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    range: Option<(i64, i64)>,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    window: usize,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    cursor: Option<String>,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    row: usize,
-    #[serde(default, skip_serializing_if = "is_false")]
-    done: bool,
-    /// The rows of the previous page, which that page may repeat.
-    #[serde(default, skip_serializing_if = "PreviousRows::is_empty")]
-    previous: PreviousRows,
-    /// The cursors up to that page, as `cursor_history` writes them.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    used: String,
 }
 
 const VERSION: u32 = 2;
@@ -57,15 +33,7 @@ pub fn write(position: &Position, call: &PagedCall, origin: &str) -> String {
         service: origin.to_owned(),
         call: call.plan.request.label.clone(),
         id: call.identity(),
-        at: StoredPosition {
-            range: position.range,
-            window: position.window,
-            cursor: position.cursor.clone(),
-            row: position.row,
-            done: position.done,
-            previous: position.previous_rows.clone(),
-            used: encode(&position.used_cursors),
-        },
+        at: position.clone(),
         checksum: String::new(),
     };
     checkpoint.checksum = checkpoint.digest();
@@ -104,18 +72,17 @@ pub fn read(text: &str, call: &PagedCall, origin: &str) -> Result<Position> {
             checkpoint.call.escape_debug()
         )));
     }
-    let StoredPosition { range, window, cursor, row, done, previous, used } = checkpoint.at;
-    let started = cursor.is_some() || row > 0 || window > 0;
+    let at = checkpoint.at;
+    let started = at.cursor.is_some() || at.row > 0 || at.window > 0;
     let misplaced = match call.time_range {
         // The range is fixed by the first record.
-        Some(_) => range.is_none() && started,
-        None => range.is_some(),
+        Some(_) => at.range.is_none() && started,
+        None => at.range.is_some(),
     };
     if misplaced {
         return Err(Error::config("resume is a checkpoint with another time range"));
     }
-    let (previous_rows, used_cursors) = (previous, decode(&used)?);
-    Ok(Position { range, window, cursor, row, done, previous_rows, used_cursors })
+    Ok(at)
 }
 
 impl Checkpoint {
@@ -128,14 +95,4 @@ impl Checkpoint {
     fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn is_zero(number: &usize) -> bool {
-    *number == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn is_false(flag: &bool) -> bool {
-    !*flag
 }

@@ -2,10 +2,9 @@
 
 use std::{collections::HashSet, iter::successors, sync::Arc};
 
-use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
+use base64::{DecodeError, Engine, engine::general_purpose::STANDARD_NO_PAD};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-
-use crate::error::{Error, Result};
 
 /// The digest of every cursor so far.
 #[derive(Debug, Default)]
@@ -16,13 +15,17 @@ pub struct CursorHistory {
 
 /// The same as a part of a position. Each page adds one, and shares the others with the positions
 /// before it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct UsedCursors(Option<Arc<UsedCursor>>);
 
 #[derive(Debug)]
 struct UsedCursor {
     digest: CursorDigest,
-    first: CursorDigest,
+    /// The first one, and of one in `SAMPLED` those that none of these after them is smaller than: some for
+    /// each doubling of the pages. As the smallest of a circle stays, a circle that is longer than what is
+    /// `LATEST` is noticed in its second round (Nivasch, "Cycle detection using a stack", 2004).
+    milestones: Arc<[CursorDigest]>,
     before: UsedCursors,
 }
 
@@ -30,10 +33,12 @@ struct UsedCursor {
 /// one in a million.
 pub type CursorDigest = u64;
 const DIGEST_BITS: u32 = 48;
-/// The latest cursors that a checkpoint has, those of 50,000 fills, beside the first one. With all of them, an
-/// archive of ten million fills would write a megabyte for each thousand. A service that goes back further
-/// than these is noticed when it does so again.
+/// The latest cursors that a checkpoint has, those of 50,000 fills, beside the milestones. With all of them,
+/// an archive of ten million fills would write a megabyte for each thousand.
 const LATEST: usize = 1_000;
+const SAMPLED: CursorDigest = 16;
+/// No service has more by chance.
+const MAX_MILESTONES: usize = 100;
 
 impl CursorHistory {
     /// A history that continues after these.
@@ -55,8 +60,20 @@ impl CursorHistory {
 
 impl UsedCursors {
     fn with(self, digest: CursorDigest) -> Self {
-        let first = self.0.as_deref().map_or(digest, |newest| newest.first);
-        UsedCursors(Some(Arc::new(UsedCursor { digest, first, before: self })))
+        let milestones = match self.0.as_deref().map(|newest| newest.milestones.clone()) {
+            Some(before) if !digest.is_multiple_of(SAMPLED) => before,
+            before => {
+                let before = before.iter().flat_map(|before| before.iter().enumerate());
+                let stay = before.filter(|(index, known)| *index == 0 || **known < digest);
+                let stay = stay.map(|(_, known)| *known).take(MAX_MILESTONES);
+                stay.chain([digest]).collect()
+            }
+        };
+        UsedCursors(Some(Arc::new(UsedCursor { digest, milestones, before: self })))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
     }
 
     /// The latest first.
@@ -71,14 +88,6 @@ impl FromIterator<CursorDigest> for UsedCursors {
         digests.into_iter().fold(UsedCursors::default(), UsedCursors::with)
     }
 }
-
-impl PartialEq for UsedCursors {
-    fn eq(&self, other: &Self) -> bool {
-        self.iter().eq(other.iter())
-    }
-}
-
-impl Eq for UsedCursors {}
 
 /// Drops the cursors without recursion, whose depth would be the number of pages.
 impl Drop for UsedCursors {
@@ -96,25 +105,31 @@ fn digest(cursor: &str) -> CursorDigest {
     u64::from_be_bytes(first) >> (u64::BITS - DIGEST_BITS)
 }
 
-/// The digests of the first cursor and of the latest ones as text, each as its six bytes, in Base64.
-pub fn encode(used: &UsedCursors) -> String {
-    let first = used.0.iter().map(|newest| newest.first);
-    let mut digests: Vec<CursorDigest> = used.iter().take(LATEST).chain(first).collect();
-    digests.reverse();
-    digests.dedup();
-    let bytes = digests.into_iter().flat_map(|digest| digest.to_be_bytes().into_iter().skip(2));
-    STANDARD_NO_PAD.encode(bytes.collect::<Vec<u8>>())
+/// The digests of the milestones and of the latest cursors as text, each as its six bytes, in Base64.
+impl From<UsedCursors> for String {
+    fn from(used: UsedCursors) -> String {
+        let mut digests: Vec<CursorDigest> = used.iter().take(LATEST).collect();
+        let milestones = used.0.iter().flat_map(|newest| newest.milestones.iter().rev());
+        let older: Vec<_> = milestones.filter(|milestone| !digests.contains(milestone)).collect();
+        digests.extend(older);
+        digests.reverse();
+        let bytes = digests.into_iter().flat_map(|digest| digest.to_be_bytes().into_iter().skip(2));
+        STANDARD_NO_PAD.encode(bytes.collect::<Vec<u8>>())
+    }
 }
 
-/// The cursors in a text that `encode` returned.
-pub fn decode(text: &str) -> Result<UsedCursors> {
-    let bytes = STANDARD_NO_PAD.decode(text).unwrap_or_else(|_| vec![0]);
-    let (digests, rest) = bytes.as_chunks::<6>();
-    if !rest.is_empty() {
-        return Err(Error::config("resume is not a checkpoint: its cursors are unreadable"));
+impl TryFrom<String> for UsedCursors {
+    type Error = DecodeError;
+
+    fn try_from(text: String) -> Result<UsedCursors, DecodeError> {
+        let bytes = STANDARD_NO_PAD.decode(text)?;
+        let (digests, rest) = bytes.as_chunks::<6>();
+        let number = |digest: &[u8; 6]| digest.iter().fold(0, |n, byte| n << 8 | u64::from(*byte));
+        match rest.len() {
+            0 => Ok(digests.iter().map(number).collect()),
+            length => Err(DecodeError::InvalidLength(length)),
+        }
     }
-    let number = |digest: &[u8; 6]| digest.iter().fold(0, |n, byte| n << 8 | u64::from(*byte));
-    Ok(digests.iter().map(number).collect())
 }
 
 #[cfg(test)]
@@ -129,13 +144,21 @@ mod tests {
         history
     }
 
+    fn encode(history: &CursorHistory) -> String {
+        history.used.clone().into()
+    }
+
+    fn decode(text: &str) -> Result<UsedCursors, DecodeError> {
+        text.to_owned().try_into()
+    }
+
     proptest! {
         #[test]
         fn only_used_cursors_are_known_after_a_checkpoint(
             used in proptest::collection::hash_set("[a-z]{1,9}", 0..300),
             other in "[A-Z]{1,9}",
         ) {
-            let text = encode(&history(used.clone()).used);
+            let text = encode(&history(used.clone()));
             let read = CursorHistory::of(decode(&text).expect("its own text"));
             prop_assert!(used.iter().all(|cursor| read.contains(cursor)));
             prop_assert!(!read.contains(&other));
@@ -150,17 +173,37 @@ mod tests {
     }
 
     #[test]
-    fn a_million_fills_take_eight_kilobytes_however_often_they_are_resumed() {
+    fn a_million_fills_take_nine_kilobytes_however_often_they_are_resumed() {
         let mut before = history((0..20_000).map(|page| page.to_string()));
         for page in 20_000..20_010 {
-            let text = encode(&before.used);
-            assert_eq!(text.len(), 8 * 1_001);
+            let text = encode(&before);
+            assert!(text.len() < 8 * 1_101, "{}", text.len());
             let mut after = CursorHistory::of(decode(&text).expect("its own text"));
             for known in [0, page - 1_000, page - 1] {
                 assert!(after.contains(&known.to_string()), "{known}");
             }
             after.insert(&page.to_string());
             before = after;
+        }
+    }
+
+    #[test]
+    fn a_circle_is_noticed_in_its_second_round_however_often_it_is_resumed() {
+        for (lead, circle) in [(0, 1_001), (1, 1_501), (700, 3_000), (5_000, 1_200), (3, 20_000)] {
+            let page = |page: usize| match page.checked_sub(lead) {
+                Some(within) => format!("circle {}", within % circle),
+                None => format!("lead {page}"),
+            };
+            let mut history = CursorHistory::default();
+            let noticed = (0..lead + 2 * circle).find(|number| {
+                if number % 400 == 0 {
+                    history = CursorHistory::of(decode(&encode(&history)).expect("its own"));
+                }
+                let is_known = history.contains(&page(*number));
+                history.insert(&page(*number));
+                is_known
+            });
+            assert!(noticed.is_some_and(|at| at >= lead + circle), "{lead} {circle}: {noticed:?}");
         }
     }
 
