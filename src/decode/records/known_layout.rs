@@ -112,20 +112,22 @@ impl<'a> KnownLayout<'a> {
             let value = key.end(text, position)?;
             let special = rest.special_bytes.next(value + 1);
             *start = (rest.start + value) as u32;
-            position = match (text.get(value)?, special) {
-                (b'"', Some(end)) if text.get(end) == Some(&b'"') => end + 1,
+            let end = match (text.get(value)?, special) {
+                (b'"', Some(end)) if text.get(end) == Some(&b'"') => Some(end + 1),
+                (b'0'..=b'9', _) => short_number_end(text, value),
                 // The next special byte is mostly the quote of the next key: before it is a comma.
                 (b'n' | b't' | b'f', Some(quote)) if is_literal(text, value, quote - 1) => {
-                    quote - 1
+                    Some(quote - 1)
                 }
-                _ => match short_number_end(text, value) {
-                    Some(end) => end,
-                    None => {
-                        let range = other_value(reader, rest.start + value, depth)?;
-                        *start = marked_start(range);
-                        range.end - rest.start
-                    }
-                },
+                _ => None,
+            };
+            position = match end {
+                Some(end) => end,
+                None => {
+                    let range = other_value(reader, rest.start + value, depth)?;
+                    *start = marked_start(range);
+                    range.end - rest.start
+                }
             };
         }
         let end = position + self.tail.len();
@@ -158,20 +160,20 @@ impl<'a> KnownLayout<'a> {
     }
 }
 
-/// The end of an integer or decimal. `None` for one that is negative, long or has an exponent.
+/// The end of an integer or decimal. `None` for one that is long, has an exponent or space after it.
 #[inline(always)]
 fn short_number_end(text: &[u8], start: usize) -> Option<usize> {
-    let digits_end = |start: usize| {
-        let end = start + count_digits(text.get(start..)?.first_chunk()?);
-        (end > start && !text.get(end)?.is_ascii_digit()).then_some(end)
-    };
-    let integer_end = digits_end(start)?;
-    let has_leading_zero = text.get(start) == Some(&b'0') && integer_end > start + 1;
-    let end = match text.get(integer_end) {
-        Some(b'.') => digits_end(integer_end + 1)?,
-        _ => integer_end,
-    };
-    (!has_leading_zero && !matches!(text.get(end), Some(b'e' | b'E'))).then_some(end)
+    let digits_end = |start: usize| Some(start + count_digits(text.get(start..)?.first_chunk()?));
+    let mut end = digits_end(start)?;
+    if text.get(start) == Some(&b'0') && end > start + 1 {
+        return None;
+    }
+    if text.get(end) == Some(&b'.') {
+        let fraction = end + 1;
+        end = digits_end(fraction)?;
+        (end > fraction).then_some(())?;
+    }
+    matches!(text.get(end), Some(b',' | b'}')).then_some(end)
 }
 
 /// Returns true if there is a literal from `start` to `end`.
