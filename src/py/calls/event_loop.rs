@@ -50,10 +50,16 @@ pub struct CompletionQueue {
     waker: Waker,
 }
 
+/// What a loop can watch. Elsewhere the loop of asyncio watches no sockets for others.
+#[cfg(unix)]
+type Socket = std::os::unix::net::UnixStream;
+#[cfg(not(unix))]
+type Socket = std::convert::Infallible;
+
 /// The means of waking an event loop.
 enum Waker {
     #[cfg(unix)]
-    Socket(std::os::unix::net::UnixStream),
+    Socket(Socket),
     Callback(Arc<Py<PyAny>>),
 }
 
@@ -99,8 +105,8 @@ impl CompletionQueue {
     /// A queue with a socket that the loop watches.
     #[cfg(unix)]
     fn with_socket(event_loop: &Bound<'_, PyAny>) -> PyResult<Arc<Self>> {
-        use std::os::{fd::AsRawFd, unix::net::UnixStream};
-        let (sender, receiver) = UnixStream::pair()?;
+        use std::os::fd::AsRawFd;
+        let (sender, receiver) = Socket::pair()?;
         sender.set_nonblocking(true)?;
         receiver.set_nonblocking(true)?;
         let descriptor = receiver.as_raw_fd();
@@ -148,11 +154,7 @@ impl CompletionQueue {
                 let (queue, event_loop) = (self.clone(), event_loop.clone());
                 callback_pool::spawn(move || {
                     with_interpreter(|py| {
-                        let callback = ResolveFinished {
-                            queue,
-                            #[cfg(unix)]
-                            socket: None,
-                        };
+                        let callback = ResolveFinished { queue, socket: None };
                         let name = intern!(py, "call_soon_threadsafe");
                         // It only fails if the loop was closed, and then no task waits.
                         let _ = event_loop.bind(py).invoke_method(name, (callback,));
@@ -167,8 +169,7 @@ impl CompletionQueue {
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct ResolveFinished {
     queue: Arc<CompletionQueue>,
-    #[cfg(unix)]
-    socket: Option<std::os::unix::net::UnixStream>,
+    socket: Option<Socket>,
 }
 
 #[gated]
@@ -195,7 +196,6 @@ impl ResolveFinished {
     }
 
     /// A loop that is woken by a callback has several of these, and none owns the futures.
-    #[cfg(unix)]
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         // If the lock is held, a thread is using this object, so it is not garbage.
         if let (Some(_), Ok(waiters)) = (&self.socket, self.queue.waiters.try_lock()) {
@@ -204,7 +204,6 @@ impl ResolveFinished {
         Ok(())
     }
 
-    #[cfg(unix)]
     fn __clear__(&self) {
         if self.socket.is_some() {
             let waiters = std::mem::take(&mut *self.queue.waiters());
@@ -214,7 +213,6 @@ impl ResolveFinished {
 }
 
 /// The loop was closed: no task is woken any more.
-#[cfg(unix)]
 impl Drop for ResolveFinished {
     fn drop(&mut self) {
         self.__clear__();
