@@ -21,35 +21,35 @@ def rows(settings: Settings) -> list[Row]:
     listed = ("data", "list")
     return [
         page(
-            settings, "Page of 50 fills", ("fills_history", hooks.FILLS, fills), plain, 1.32, 7.23
+            settings, "Page of 50 fills", ("fills_history", hooks.FILLS, fills), plain, 1.49, 7.49
         ),
         page(
             settings,
             "Page of 50 orders",
             ("sim_orders", [("acc_id", "1")], ("data", "orders")),
             data.sim_orders(),
-            1.35,
+            1.52,
         ),
         page(
             settings,
             "Page of 20 IPOs",
             ("ipo_list", [("market", "hk")], listed),
             data.ipo_list(VECTOR),
-            1.15,
+            1.58,
         ),
         page(
             settings,
             "Page of 1,000 plate stocks",
             ("plate_stocks", plate, ("data", "stock_list")),
             data.plate_stocks(1_000),
-            1.29,
+            1.47,
         ),
         page(
             settings,
             "Page of 50 fills, \\uXXXX escapes",
             ("fills_history", hooks.FILLS, fills),
             escaped,
-            1.24,
+            1.44,
         ),
     ]
 

@@ -127,9 +127,9 @@ def one_after_another(settings: Settings, base: str, key_id: str, pem: str) -> R
         taken,
         [
             kept("boardlot", "requests", 3.63),
-            kept("boardlot", tuple(NATIVE), 1.22),
-            kept("boardlot", tuple(NATIVE), 1.40, "cpu"),
-            kept(LAZY, tuple(NATIVE), 1.49),
+            kept("boardlot", tuple(NATIVE), 1.30),
+            kept("boardlot", tuple(NATIVE), 1.44, "cpu"),
+            kept(LAZY, tuple(NATIVE), 1.59),
         ],
     )
 
@@ -173,10 +173,10 @@ def threads(settings: Settings, base: str, key_id: str, pem: str) -> Row:
         "/s",
         taken,
         [
-            kept("boardlot", "requests", 9.14),
-            kept("boardlot", tuple(NATIVE), 1.88),
-            kept("boardlot", tuple(NATIVE), 1.74, "cpu"),
-            kept(LAZY, tuple(NATIVE), 4.12),
+            kept("boardlot", "requests", 9.43),
+            kept("boardlot", tuple(NATIVE), 1.95),
+            kept("boardlot", tuple(NATIVE), 1.81, "cpu"),
+            kept(LAZY, tuple(NATIVE), 3.64),
         ],
     )
 
@@ -218,11 +218,11 @@ def tasks(settings: Settings, base: str, key_id: str, pem: str) -> Row:
         "/s",
         taken,
         [
-            kept("boardlot", ("aiohttp", "aiohttp, uvloop"), 3.32),
-            kept("boardlot", NATIVE_ASYNC, 1.98),
-            kept("boardlot", NATIVE_ASYNC, 1.75, "cpu"),
-            kept(LAZY, ("aiohttp", "aiohttp, uvloop"), 4.47),
-            kept(LAZY, NATIVE_ASYNC, 2.66),
+            kept("boardlot", ("aiohttp", "aiohttp, uvloop"), 3.13),
+            kept("boardlot", NATIVE_ASYNC, 1.73),
+            kept("boardlot", NATIVE_ASYNC, 1.74, "cpu"),
+            kept(LAZY, ("aiohttp", "aiohttp, uvloop"), 4.23),
+            kept(LAZY, NATIVE_ASYNC, 2.38),
         ],
     )
 
