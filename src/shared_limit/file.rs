@@ -1,9 +1,13 @@
 //! A limit that all processes of a user share: a small file, under a lock of the operating system, which
 //! releases it when a process dies.
 
+#[cfg(unix)]
+use std::os::unix::fs::FileExt;
+#[cfg(windows)]
+use std::os::windows::fs::FileExt;
 use std::{
     fs::{File, TryLockError},
-    io::{self, Read, Seek, Write},
+    io,
     path::PathBuf,
     sync::{Mutex, PoisonError},
     time::Duration,
@@ -61,21 +65,25 @@ impl FileStorage {
         Ok(FileStorage { path: folder.join(digest(name)), file: PerProcess::new() })
     }
 
-    fn with_file<T>(&self, work: impl FnOnce(&File) -> Result<T, Failure>) -> Result<T> {
+    /// Works with the file, which is opened by its path again if the work was none.
+    fn with_file<T>(
+        &self,
+        work: impl FnOnce(&File) -> Result<Option<T>, Failure>,
+    ) -> Result<Option<T>> {
         let file = self.file.get_or_make(|| Ok(Mutex::new(None)))?;
         // A child that is forked finds nothing locked, and the file under no lock of its parent.
         fork_gate::pass(|| {
             let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
             let opened = match file.take() {
-                Some(opened) if self.is_current(&opened) => opened,
-                _ => open_private(&self.path).map_err(unusable)?,
+                Some(opened) => opened,
+                None => open_private(&self.path).map_err(unusable)?,
             };
-            let outcome = work(&opened);
-            *file = Some(opened);
-            outcome.map_err(|failure| match failure {
+            let outcome = work(&opened).map_err(|failure| match failure {
                 Failure::Io(error) => unusable(format!("{}: {error}", self.path.display())),
                 Failure::Other(error) => unusable(error),
-            })
+            })?;
+            *file = outcome.is_some().then_some(opened);
+            Ok(outcome)
         })
     }
 
@@ -116,8 +124,8 @@ impl FileStorage {
         }
     }
 
-    /// Replaces this file, whose lock is held by a process that was stopped. When it resumes,
-    /// on, its request is late, and it reserves another time in the new file.
+    /// Replaces this file, whose lock is held by a process that was stopped. When it resumes, its request
+    /// is late, and it reserves another time in the new file.
     fn replace(&self) -> Result<()> {
         let turn = open_private(&self.path.with_extension("replace")).map_err(unusable)?;
         match turn.try_lock() {
@@ -128,11 +136,12 @@ impl FileStorage {
         }
         self.with_file(|file| {
             if !self.is_current(file) {
-                return Ok(());
+                return Ok(None);
             }
             let state = read_state(file, boot_clock::now())?;
-            replace_private(&self.path, &state.encode()).map_err(Failure::Other)
+            replace_private(&self.path, &state.encode()).map_err(Failure::Other).map(Some)
         })
+        .map(drop)
     }
 
     /// Returns true if this is the file at the path: it may have been replaced or removed.
@@ -141,21 +150,25 @@ impl FileStorage {
     }
 }
 
-fn change_locked(mut file: &File, change: Change, allowance: Allowance) -> io::Result<Reserved> {
+fn change_locked(file: &File, change: Change, allowance: Allowance) -> io::Result<Reserved> {
     let now = boot_clock::now();
     let mut state = read_state(file, now)?;
     let send_at = state.apply(change, allowance, now);
-    file.rewind()?;
-    file.write_all(&state.encode())?;
+    #[cfg(unix)]
+    file.write_all_at(&state.encode(), 0)?;
+    #[cfg(windows)]
+    file.seek_write(&state.encode(), 0)?;
     Ok(Reserved { send_at, held_until: state.held_until })
 }
 
 /// Reads the state from the file, of whatever length it is.
-fn read_state(mut file: &File, now: u64) -> io::Result<State> {
-    let mut content = Vec::with_capacity(LENGTH);
-    file.rewind()?;
-    file.take(LENGTH as u64).read_to_end(&mut content)?;
-    Ok(State::decode(&content, now))
+fn read_state(file: &File, now: u64) -> io::Result<State> {
+    let mut content = [0; LENGTH];
+    #[cfg(unix)]
+    let length = file.read_at(&mut content, 0)?;
+    #[cfg(windows)]
+    let length = file.seek_read(&mut content, 0)?;
+    Ok(State::decode(content.get(..length).unwrap_or_default(), now))
 }
 
 impl Storage for FileStorage {
@@ -166,7 +179,10 @@ impl Storage for FileStorage {
     fn known(&self) -> Option<(State, u64)> {
         let now = boot_clock::now();
         // A reader needs no lock: it is written at once.
-        self.with_file(|file| Ok((read_state(file, now)?, now))).ok()
+        let current = |file: &File| self.is_current(file).then(|| read_state(file, now));
+        let read = || self.with_file(|file| Ok(current(file).transpose()?)).ok().flatten();
+        // If another file has replaced it, the second attempt opens that.
+        read().or_else(read).map(|state| (state, now))
     }
 
     fn users(&self) -> &'static str {
