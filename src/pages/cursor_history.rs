@@ -22,8 +22,8 @@ pub struct UsedCursors(Option<Arc<UsedCursor>>);
 #[derive(Debug)]
 struct UsedCursor {
     digest: CursorDigest,
-    /// The first one, and of one in `SAMPLED` those that none of these after them is smaller than: some for
-    /// each doubling of the pages. As the smallest of a circle stays, a circle that is longer than what is
+    /// The first digest, and those divisible by `SAMPLED` that are smaller than all such digests after
+    /// them: some for each doubling of the pages. The smallest of a circle stays, so one that is longer than
     /// `LATEST` is noticed in its second round (Nivasch, "Cycle detection using a stack", 2004).
     milestones: Arc<[CursorDigest]>,
     before: UsedCursors,
@@ -37,7 +37,7 @@ const DIGEST_BITS: u32 = 48;
 /// an archive of ten million fills would write a megabyte for each thousand.
 const LATEST: usize = 1_000;
 const SAMPLED: CursorDigest = 16;
-/// No service has more by chance.
+/// More than a service reaches by chance, so that one which chooses its cursors cannot make them many.
 const MAX_MILESTONES: usize = 100;
 
 impl CursorHistory {

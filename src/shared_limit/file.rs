@@ -65,7 +65,7 @@ impl FileStorage {
         Ok(FileStorage { path: folder.join(digest(name)), file: PerProcess::new() })
     }
 
-    /// Works with the file, which is opened by its path again if the work was none.
+    /// Works with the open file. If the work returns `None`, the next one opens the file by its path again.
     fn with_file<T>(
         &self,
         work: impl FnOnce(&File) -> Result<Option<T>, Failure>,

@@ -129,7 +129,7 @@ impl CompletionQueue {
         number
     }
 
-    /// A future for which no task waits any more, unless the loop was closed.
+    /// Takes a future back; `None` if it was taken already, or if the loop was closed.
     pub fn remove(&self, number: u64) -> Option<Py<PyAny>> {
         self.waiters().remove(&number)
     }

@@ -44,8 +44,8 @@ type IsAwaited = AtomicBool;
 enum State {
     Created(Box<dyn Startable>),
     Suspended {
-        /// The task waits for the asyncio future of this number.
         queue: Arc<CompletionQueue>,
+        /// The number of the asyncio future that the task waits for.
         waiter: u64,
         completion: oneshot::Receiver<PythonResult>,
         task: AbortHandle,
