@@ -23,7 +23,7 @@ from ._core import (
     Response,
     ResponseEvent,
 )
-from ._support.calls import explained
+from ._calls import explained
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

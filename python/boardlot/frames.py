@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from boardlot import _core
-from boardlot._support.calls import explained
+from boardlot._calls import explained
 
 if TYPE_CHECKING:
     import pandas

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from boardlot._calls import explained
 from boardlot._core import Pager, Records
-from boardlot._support.calls import explained
 from boardlot._support.cell_format import value_names
 from boardlot._support.extras import needs
 

@@ -16,7 +16,7 @@ with needs("opentelemetry-api", "otel", "boardlot.otel"):
     from opentelemetry import metrics, propagate, trace
 
 from boardlot import AsyncClient, Client, ConfigError, RequestEvent, ResponseEvent, __version__
-from boardlot._support.calls import explained
+from boardlot._calls import explained
 
 if TYPE_CHECKING:
     from opentelemetry.util.types import AttributeValue

@@ -19,8 +19,8 @@ with needs("polars 1.22 or newer", "polars", "boardlot.polars"):
 import json
 
 from boardlot import Client, Endpoint, Records
+from boardlot._calls import explained
 from boardlot._support import partitions as parts
-from boardlot._support.calls import explained
 from boardlot._support.partitions import Decimals
 from boardlot.errors import ConfigError
 

@@ -20,9 +20,9 @@ with needs("Ray 2.60 or newer", "ray", "boardlot.ray"):
     from ray.data.expressions import BinaryExpr, ColumnExpr, LiteralExpr, Operation
 
 from boardlot import AsyncClient, Client, Endpoint, RateLimit
+from boardlot._calls import explained
 from boardlot._support import partition_tables as tables
 from boardlot._support import partitions as parts
-from boardlot._support.calls import explained
 from boardlot._support.partitions import Decimals
 
 __all__ = ["Datasource", "read"]

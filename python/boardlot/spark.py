@@ -21,9 +21,9 @@ with needs("Spark 4.1 or newer", "spark", "boardlot.spark"):
         raise ImportError("pyspark is too old", name="pyspark")
 
 from boardlot import ApiKey, AsyncClient, Client
+from boardlot._calls import explained
 from boardlot._support import partition_tables as tables
 from boardlot._support import partitions as parts
-from boardlot._support.calls import explained
 from boardlot.errors import ConfigError
 
 __all__ = ["DataSource", "options"]

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from boardlot import Endpoint, Records, _core
-from boardlot._support.calls import explained
+from boardlot._calls import explained
 from boardlot._support.cell_format import time_of
 from boardlot._support.clients import Time
 from boardlot.archive import observations

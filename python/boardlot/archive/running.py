@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from boardlot._support.calls import Unawaited
+from boardlot._calls import Unawaited
 
 if TYPE_CHECKING:
     import asyncio

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boardlot import _core
+from boardlot._calls import explained
 from boardlot._core import Endpoint
-from boardlot._support.calls import explained
 from boardlot._support.crash_safe import replacing
 from boardlot.archive import observations
 from boardlot.archive.arguments import path_of

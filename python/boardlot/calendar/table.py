@@ -9,8 +9,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, overload
 
 from boardlot import _core, frames
+from boardlot._calls import explained
 from boardlot._support import tables
-from boardlot._support.calls import explained
 from boardlot._support.cell_format import EPOCH, Column
 from boardlot._support.extras import needs
 from boardlot.calendar.events import EVENTS, events, in_order, local

@@ -21,7 +21,7 @@ with needs("dask", "dask", "boardlot.dask"):
 import pandas as pd
 
 from boardlot import AsyncClient, Client, Endpoint, RateLimit
-from boardlot._support.calls import explained
+from boardlot._calls import explained
 from boardlot._support.clients import Time
 from boardlot._support.partitions import Partition, Query, Reference, by_keys, count, plan, refer
 from boardlot.dask.writing import write_missing

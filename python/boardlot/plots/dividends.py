@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from boardlot._support.calls import explained
+from boardlot._calls import explained
 from boardlot.plots import style
 from boardlot.plots.style import day, number, rows, text
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from boardlot._support.calls import explained
+from boardlot._calls import explained
 from boardlot._support.cell_format import counted
 from boardlot.plots import style
 from boardlot.plots.style import number, rows, text, time_of, units

@@ -15,7 +15,7 @@ from boardlot._support.extras import needs
 with needs("altair", "interactive", "plots.interactive"):
     import altair
 
-from boardlot._support.calls import explained
+from boardlot._calls import explained
 from boardlot.errors import ConfigError
 from boardlot.plots import style
 from boardlot.plots.dividends import dividends_title, payments

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from boardlot._support.calls import explained
+from boardlot._calls import explained
 from boardlot._support.cell_format import counted
 from boardlot.plots import style
 from boardlot.plots.style import day, rows, text, units

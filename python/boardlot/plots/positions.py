@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from boardlot._support.calls import explained
+from boardlot._calls import explained
 from boardlot.errors import ConfigError
 from boardlot.plots import style
 from boardlot.plots.style import number, rows, text

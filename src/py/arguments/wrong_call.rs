@@ -20,7 +20,7 @@ pub fn check(
     let others = others.filter(|others| !others.is_empty());
     let unknown = unknown.filter(|unknown| !unknown.is_empty());
     let Some(py) = others.map(Bound::py).or(unknown.map(Bound::py)) else { return Ok(()) };
-    let made = import(py, "boardlot._support.calls").and_then(|module| {
+    let made = import(py, "boardlot._support.wrong_calls").and_then(|module| {
         let given = (function, positional.to_vec(), named.to_vec(), others, unknown);
         module.invoke_method("wrong_call", given)
     });

@@ -1,13 +1,13 @@
 """What to write instead of a call with wrong arguments, or of a result that was not awaited.
 
-Used by everything that users call: Python functions by `explained`, compiled ones by `#[gated]`.
+Used by every Python function that users call, and imported by `import boardlot`.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
     from typing import Any, TypeVar
 
     Thing = TypeVar("Thing", bound="Callable[..., Any]")
@@ -32,7 +32,12 @@ def _function(function: Any, is_method: bool) -> Any:
         try:
             return function(*args, **kwargs)
         except TypeError as error:
-            better = _better(error, function, args[is_method:], kwargs)
+            traceback = error.__traceback__
+            if traceback is None or traceback.tb_next is not None:
+                raise  # The call began.
+            from boardlot._support.wrong_calls import better_error
+
+            better = better_error(function, args[is_method:], kwargs)
             if better is None:
                 raise
             raise better from None
@@ -116,62 +121,3 @@ class Unawaited:
     def _advice(self) -> str:
         advice = "write `await` before the call, and parentheses around both"
         return f"{self._method} returns an awaitable; {advice}"
-
-
-def _better(
-    error: TypeError, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> TypeError | None:
-    """A better error for a call that did not begin; none if the arguments are all known."""
-    traceback = error.__traceback__
-    if traceback is None or traceback.tb_next is not None:
-        return None
-    from inspect import Parameter, signature
-
-    parameters = [it for it in signature(function).parameters.values() if it.name != "self"]
-
-    def names(*kinds: Any) -> list[str]:
-        return [it.name for it in parameters if it.kind in kinds]
-
-    positional = names(Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    named = names(Parameter.KEYWORD_ONLY)
-    others = () if names(Parameter.VAR_POSITIONAL) else args[len(positional) :]
-    known = {*positional, *named, *(kwargs if names(Parameter.VAR_KEYWORD) else ())}
-    unknown = {name: value for name, value in kwargs.items() if name not in known}
-    if not others and not unknown:
-        return None
-    name = function.__qualname__.removesuffix(".__init__")
-    return wrong_call(name, positional, named, others, unknown)
-
-
-def wrong_call(
-    function: str,
-    positional: list[str],
-    named: list[str],
-    others: Sequence[Any] | None,
-    unknown: Mapping[str, Any] | None,
-) -> TypeError:
-    """The error of a call with `others` by position and `unknown` by name. Shows no value."""
-    from boardlot import _core
-
-    kind, _, _ = function.rpartition(".")
-    for name in unknown or ():
-        if kind in ("Client", "AsyncClient") and name in _core._CLIENT_OPTIONS:
-            nearest = f"; {name} belongs to the client: {kind}(..., {name}=...)"
-        else:
-            from boardlot._support.clients import did_you_mean
-
-            nearest = did_you_mean(name, [*positional, *named])
-        return TypeError(f"{function}() got an unexpected keyword argument {name!r}{nearest}")
-    count = len(positional)
-    names = f" ({', '.join(positional)})" if positional else ""
-    takes = f"{function}() takes {count} positional argument{'s' * (count != 1)}{names}"
-    given = count + len(others or ())
-    if not named:
-        return TypeError(f"{takes} but {given} were given")
-    name = "start" if "start" in named and _is_time((others or [None])[0]) else named[0]
-    listed = f" (the names are {', '.join(named)})" if 1 < len(named) < 8 else ""
-    return TypeError(f"{takes}; pass the next one by name, such as {name}=...{listed}")
-
-
-def _is_time(value: object) -> bool:
-    return hasattr(value, "isoformat") or (isinstance(value, str) and value[4:5] == "-")

@@ -1,0 +1,61 @@
+"""What to write instead of a call with wrong arguments.
+
+Of Python functions by `explained`, of compiled ones by `#[gated]`. Imported by the first such call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from inspect import Parameter, signature
+from typing import Any
+
+from boardlot import _core
+from boardlot._support.clients import did_you_mean
+
+
+def better_error(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> TypeError | None:
+    """The error of a call that did not begin; none if the arguments are all known."""
+    parameters = [it for it in signature(function).parameters.values() if it.name != "self"]
+
+    def names(*kinds: Any) -> list[str]:
+        return [it.name for it in parameters if it.kind in kinds]
+
+    positional = names(Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    named = names(Parameter.KEYWORD_ONLY)
+    others = () if names(Parameter.VAR_POSITIONAL) else args[len(positional) :]
+    known = {*positional, *named, *(kwargs if names(Parameter.VAR_KEYWORD) else ())}
+    unknown = {name: value for name, value in kwargs.items() if name not in known}
+    if not others and not unknown:
+        return None
+    name = function.__qualname__.removesuffix(".__init__")
+    return wrong_call(name, positional, named, others, unknown)
+
+
+def wrong_call(
+    function: str,
+    positional: list[str],
+    named: list[str],
+    others: Sequence[Any] | None,
+    unknown: Mapping[str, Any] | None,
+) -> TypeError:
+    """The error of a call with `others` by position and `unknown` by name. Shows no value."""
+    kind, _, _ = function.rpartition(".")
+    for name in unknown or ():
+        if kind in ("Client", "AsyncClient") and name in _core._CLIENT_OPTIONS:
+            nearest = f"; {name} belongs to the client: {kind}(..., {name}=...)"
+        else:
+            nearest = did_you_mean(name, [*positional, *named])
+        return TypeError(f"{function}() got an unexpected keyword argument {name!r}{nearest}")
+    count = len(positional)
+    names = f" ({', '.join(positional)})" if positional else ""
+    takes = f"{function}() takes {count} positional argument{'s' * (count != 1)}{names}"
+    given = count + len(others or ())
+    if not named:
+        return TypeError(f"{takes} but {given} were given")
+    name = "start" if "start" in named and _is_time((others or [None])[0]) else named[0]
+    listed = f" (the names are {', '.join(named)})" if 1 < len(named) < 8 else ""
+    return TypeError(f"{takes}; pass the next one by name, such as {name}=...{listed}")
+
+
+def _is_time(value: object) -> bool:
+    return hasattr(value, "isoformat") or (isinstance(value, str) and value[4:5] == "-")
