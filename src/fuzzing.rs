@@ -85,8 +85,7 @@ fn columns(page: Page, general: Page) {
     let options = ColumnOptions { invalid: InvalidValues::Null, ..ColumnOptions::default() };
     let columns = |page: Page| {
         let mut columns = Columns::new(fields.iter().copied(), None, None, options);
-        let range = 0..page.len();
-        let pushed = columns.push_slice(&PageSlice { page: Arc::new(page), range, key: None });
+        let pushed = columns.push_slice(&page.into());
         (columns, pushed)
     };
     let ((fast, scanned), (slow, parsed)) = (columns(page), columns(general));

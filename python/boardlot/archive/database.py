@@ -26,8 +26,11 @@ class Transaction(Protocol):
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run a statement and return its rows."""
 
-    def execute_many(self, sql: str, rows: Sequence[Row]) -> int:
-        """Run a statement once for each row of parameters, and count the rows that it changed."""
+    def execute_many(self, sql: str, rows: Sequence[Row]) -> object:
+        """Run a statement once for each row of parameters."""
+
+    def insert(self, into: str, rows: Sequence[Row]) -> int:
+        """Insert rows into `table (column, ...)`, except those that it has, and count them."""
 
     def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
         """The condition that a column has one of these values, and its parameter."""

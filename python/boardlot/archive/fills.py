@@ -323,11 +323,8 @@ def add(fills: Fills, page: Any) -> None:
 
 def _insert(transaction: Transaction, series: int, run: int, fills: Iterable[Fill]) -> int:
     """Insert the fills that the run does not have yet, and count them."""
-    statement = (
-        "insert into fill_versions (series, run, identity, updated, code, record) "
-        "values (?, ?, ?, ?, ?, ?) on conflict do nothing"
-    )
-    return transaction.execute_many(statement, [(series, run, *fill) for fill in fills])
+    into = "fill_versions (series, run, identity, updated, code, record)"
+    return transaction.insert(into, [(series, run, *fill) for fill in fills])
 
 
 def gaps(state: State, now: int) -> Iterator[tuple[int, int]]:

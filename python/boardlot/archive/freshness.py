@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -85,9 +86,14 @@ def _local_clock() -> tuple[str, int]:
     if sys.platform == "linux":
         # It is never set, and runs while the machine is suspended.
         with suppress(OSError):
-            boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-            return boot, time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
+            return _boot(), time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
     return socket.gethostname(), time.time_ns() // 1000
+
+
+@cache
+def _boot() -> str:
+    """Identifies the time since this machine was started."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
 
 def service_of(client: Any) -> str:

@@ -263,8 +263,7 @@ mod tests {
         let at = RecordsLocation::at("rows");
         let page = parse_page(Envelope::Field("rows"), &at, &Response::new(body.into()))?;
         let mut columns = Columns::new(fields.iter(), None, None, options);
-        let range = 0..page.len();
-        columns.push_slice(&PageSlice { page: Arc::new(page), range, key: None })?;
+        columns.push_slice(&page.into())?;
         columns.finish()
     }
 

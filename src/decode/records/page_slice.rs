@@ -19,6 +19,12 @@ pub struct PageSlice {
     pub key: Option<Arc<str>>,
 }
 
+impl From<Page> for PageSlice {
+    fn from(page: Page) -> Self {
+        PageSlice { range: 0..page.len(), page: Arc::new(page), key: None }
+    }
+}
+
 /// One record: its position, and the key of its slice.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordRef<'a> {

@@ -1,7 +1,5 @@
 //! For `boardlot.archive`: the texts of records, and records made of such texts.
 
-use std::sync::Arc;
-
 use pyo3::pybacked::PyBackedBytes;
 use tokio::task::JoinHandle;
 
@@ -48,7 +46,7 @@ pub fn fill_rows(py: Python<'_>, records: &Bound<'_, Records>) -> PyResult<Vec<S
 
 /// The records of a call to the method with this name, made of stored texts. Checks the arguments as
 /// the method does. `texts` is iterated over; each is any number of records, separated by commas, and is
-/// scanned while the next one is read. With `observed`, the schema has what an archive adds to a change.
+/// scanned while the next ones are read. With `observed`, the schema has what an archive adds to a change.
 /// `seen_at` is when they were seen, in microseconds: a member of their metadata.
 #[gated]
 #[pyo3(
@@ -71,43 +69,40 @@ pub fn stored_records<'py>(
     Records::from_rows(&RowBuilderPool::default())(py, rows)
 }
 
-/// A text that is being scanned on another thread. It is freed on this one: of a thread that is not attached,
-/// PyO3 keeps it in a list with a lock, which a child would find held that is forked at that moment.
-type Scanning = JoinHandle<(PyBackedBytes, Result<PageSlice>)>;
-
 fn scanned_pages(
     py: Python<'_>,
     texts: &Bound<'_, PyAny>,
     seen_at: Option<i64>,
 ) -> PyResult<Vec<PageSlice>> {
-    let mut slices = Vec::new();
-    let mut scanning: Option<Scanning> = None;
+    let scan = move |text: &[u8]| page_of_texts(text, seen_at).map(PageSlice::from);
+    let (mut slices, mut last, mut scanning) = (Vec::new(), None::<PyBackedBytes>, None);
     let outcome = texts.try_iter()?.try_for_each(|text| -> PyResult<()> {
-        let text: PyBackedBytes = text?.extract()?;
+        let Some(text) = last.replace(text?.extract()?) else { return Ok(()) };
         let runtime = process::runtime().or_raise(py)?;
-        let next = runtime.spawn_blocking(move || {
-            let page = page_of_texts(&text, seen_at).map(|page| PageSlice {
-                range: 0..page.len(),
-                page: Arc::new(page),
-                key: None,
-            });
-            (text, page)
-        });
-        if let Some(before) = scanning.replace(next) {
-            slices.push(scanned(py, before)?);
-        }
+        let next = runtime.spawn_blocking(move || (scan(&text), text));
+        let before = scanning.replace(next).map(|before| scanned(py, before));
+        slices.extend(before.transpose()?);
         Ok(())
     });
     // Waited for after an error, too.
-    let last = scanning.map(|last| scanned(py, last)).transpose();
+    let before = scanning.map(|before| scanned(py, before)).transpose();
     outcome?;
-    slices.extend(last?);
+    slices.extend(before?);
+    // The only one, of most lists: another thread would take longer to begin.
+    let last = last.map(|text| py.detach(|| scan(&text)));
+    slices.extend(last.transpose().or_raise(py)?);
     Ok(slices)
 }
 
-fn scanned(py: Python<'_>, scanning: Scanning) -> PyResult<PageSlice> {
+/// The records of a text that is being scanned on another thread. The text is freed on this one: of a thread that
+/// is not attached, PyO3 keeps it in a list with a lock, which a child would find held that is forked at that
+/// moment.
+fn scanned(
+    py: Python<'_>,
+    scanning: JoinHandle<(Result<PageSlice>, PyBackedBytes)>,
+) -> PyResult<PageSlice> {
     let wait = || process::runtime()?.block_on(scanning).map_err(|error| Error::aborted(&error));
-    let (_text, page) = py.detach(wait).or_raise(py)?;
+    let (page, _text) = py.detach(wait).or_raise(py)?;
     page.or_raise(py)
 }
 

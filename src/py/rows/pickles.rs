@@ -77,8 +77,7 @@ pub fn records_of_pickle(
 ) -> PyResult<Records> {
     let read = || {
         let slices = pages.into_iter().map(|(text, key)| {
-            let page = Arc::new(portable_page(text)?);
-            Ok(PageSlice { range: 0..page.len(), page, key: key.map(Into::into) })
+            Ok(PageSlice { key: key.map(Into::into), ..portable_page(text)?.into() })
         });
         let rows = Rows::new(slices.collect::<Result<_, Error>>()?, fields_of(&fields)?);
         let rows = match &names.0 {

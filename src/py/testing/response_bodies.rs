@@ -13,7 +13,7 @@ use pyo3::pybacked::PyBackedBytes;
 
 use crate::py::prelude::*;
 use crate::{
-    decode::{Page, PageSlice, Rows},
+    decode::{Page, Rows},
     http::HttpResponse,
     pages::{PagedCall, Pages, RecordsCall, Source},
     py::{
@@ -50,8 +50,8 @@ impl ResponseParser {
     fn __call__(&self, py: Python<'_>, body: PyBackedBytes) -> PyResult<Py<PyAny>> {
         let response = HttpResponse::new(Bytes::from_owner(body));
         let page = self.plan.parse(&response).or_raise(py)?;
-        let slices = vec![PageSlice { range: 0..page.len(), page: Arc::new(page), key: None }];
-        Records::from_rows(&self.builders)(py, Rows::new(slices, self.plan.fields.clone()))
+        let rows = Rows::new(vec![page.into()], self.plan.fields.clone());
+        Records::from_rows(&self.builders)(py, rows)
     }
 }
 

@@ -241,6 +241,12 @@ class _Transaction(Transaction):
             cursor.executemany(_marked(sql), rows)
             return cursor.rowcount
 
+    def insert(self, into: str, rows: Sequence[Row]) -> int:
+        values = ", ".join("?" * (into.count(",") + 1))
+        return self.execute_many(
+            f"insert into {into} values ({values}) on conflict do nothing", rows
+        )
+
     def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
         return f"{column} = any(?)", list(values)
 

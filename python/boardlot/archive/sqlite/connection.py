@@ -7,6 +7,7 @@ import sqlite3
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 from boardlot._core import _authorize_reading, _SqliteGate
@@ -17,6 +18,8 @@ from boardlot.errors import ConfigError
 # SQLite has locks of the whole process, such as that of its memory and one for each open file. A
 # child that was forked while another thread had one would wait for it forever.
 GATE = _SqliteGate()
+# How many rows are inserted by one statement. Between two, other threads of Python run.
+ROWS = 100
 
 
 class SqliteConnection(Transaction):
@@ -43,9 +46,20 @@ class SqliteConnection(Transaction):
         with GATE:
             return self._driver.execute(sql, parameters).fetchall()
 
-    def execute_many(self, sql: str, rows: Sequence[Row]) -> int:
+    def execute_many(self, sql: str, rows: Sequence[Row]) -> None:
         with GATE:
-            return self._driver.executemany(sql, rows).rowcount
+            self._driver.executemany(sql, rows)
+
+    def insert(self, into: str, rows: Sequence[Row]) -> int:
+        row = f"({', '.join('?' * (into.count(',') + 1))})"
+        inserted = 0
+        for start in range(0, len(rows), ROWS):
+            some = rows[start : start + ROWS]
+            values = ", ".join([row] * len(some))
+            sql = f"insert into {into} values {values} on conflict do nothing"
+            with GATE:
+                inserted += self._driver.execute(sql, [*chain.from_iterable(some)]).rowcount
+        return inserted
 
     def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
         return f"{column} in (select value from json_each(?))", json.dumps(list(values))
