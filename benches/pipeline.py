@@ -14,6 +14,7 @@ import re
 import statistics
 import time
 from collections import defaultdict
+from contextlib import ExitStack
 from multiprocessing.connection import Connection
 from typing import ClassVar
 from urllib.request import urlopen
@@ -84,7 +85,7 @@ def noted(base: str) -> tuple[list[list[tuple[int, int]]], float]:
         return json.load(response)
 
 
-def measure(fills: int, windows: int, latency: float) -> dict[str, float]:
+def measure(fills: int, windows: int, latency: float, tls: str | None) -> dict[str, float]:
     import boardlot as bl
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
@@ -94,10 +95,13 @@ def measure(fills: int, windows: int, latency: float) -> dict[str, float]:
     )
     account = fills // data.PAGE_ROWS // windows
     end = int(time.time()) * 1_000_000 - DAY_MICROS
-    with (
-        server._process(serve, latency) as base,
-        bl.Client(base, auth=bl.ApiKey("0" * 32, pem.decode())) as client,
-    ):
+    with ExitStack() as opened:
+        base = url = opened.enter_context(server._process(serve, latency))
+        ca_file = None
+        if tls is not None:
+            url, ca_file = opened.enter_context(server.behind_tls(base, tls))
+        key = bl.ApiKey("0" * 32, pem.decode())
+        client = opened.enter_context(bl.Client(url, auth=key, ca_file=ca_file))
 
         def fetch() -> int:
             pager = client.fills_history(
@@ -136,9 +140,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fills", type=int, default=1_000_000)
     fills = parser.parse_args().fills
-    ways = [(1, 0.0), (8, 0.0), (8, 0.005)]
+    plain = [(1, 0.0, None), (8, 0.0, None), (8, 0.005, None)]
+    ways = plain + [(n, s, tls) for n, s in ((8, 0.0), (8, 0.005)) for tls in ("", "http2")]
     columns = [measure(fills, *way) for way in ways]
-    titles = [f"windows={n}" + (f", {s * 1000:.0f} ms" if s else "") for n, s in ways]
+    names = {None: "", "": ", TLS", "http2": ", TLS, HTTP/2"}
+    titles = [
+        f"windows={n}" + (f", {s * 1000:.0f} ms" if s else "") + names[tls] for n, s, tls in ways
+    ]
     print("| |", " | ".join(titles), "|")
     print("|---|" + "---:|" * len(ways))
     for name in columns[0]:

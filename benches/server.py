@@ -162,32 +162,72 @@ http {{
   uwsgi_temp_path {folder};
   scgi_temp_path {folder};
   default_type application/json;
-  server {{
+  {servers}
+}}
+"""
+ORDERS = """server {{
     listen 127.0.0.1:{port} backlog=1024;
     root {folder};
     location ~ /orders$ {{ rewrite .* /orders.json break; }}
-  }}
-}}
-"""
+  }}"""
+# The address is that of the service that it passes requests on to.
+TLS = """upstream service {{ server {address}; keepalive 64; }}
+  server {{
+    listen 127.0.0.1:{port} ssl {protocol};
+    ssl_certificate {folder}/certificate.pem;
+    ssl_certificate_key {folder}/key.pem;
+    location / {{
+      proxy_pass http://service;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_buffers 16 64k;
+    }}
+  }}"""
 
 
 @contextmanager
 def nginx() -> Iterator[str]:
     """The base URL of nginx while it serves the page of orders from a file, and nothing else."""
-    with tempfile.TemporaryDirectory() as name, socket.create_server(("127.0.0.1", 0)) as free:
-        folder, port = Path(name), free.getsockname()[1]
-        free.close()
-        # A worker that has dropped its privileges reads it.
-        folder.chmod(0o755)
-        (folder / "orders.json").write_bytes(data.sim_orders())
-        (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port))
-        process = subprocess.Popen(["nginx", "-c", folder / "nginx.conf", "-p", folder])
-        try:
-            _wait_for(port, process)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.terminate()
-            process.wait()
+    with tempfile.TemporaryDirectory() as name:
+        (Path(name) / "orders.json").write_bytes(data.sim_orders())
+        with _nginx(Path(name), ORDERS) as address:
+            yield f"http://{address}"
+
+
+@contextmanager
+def behind_tls(base: str, protocol: str) -> Iterator[tuple[str, str]]:
+    """The base URL of nginx before a service, and the certificate to trust.
+
+    The protocol is `http2`; HTTP/1.1 if it is empty.
+    """
+    request = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=nginx"
+    names = ["-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=CA:FALSE"]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        files = ["-keyout", folder / "key.pem", "-out", folder / "certificate.pem"]
+        subprocess.run(
+            ["openssl", *request.split(), *names, *files], check=True, stderr=subprocess.DEVNULL
+        )
+        address = base.removeprefix("http://")
+        with _nginx(folder, TLS, address=address, protocol=protocol) as at:
+            yield f"https://{at}", str(folder / "certificate.pem")
+
+
+@contextmanager
+def _nginx(folder: Path, servers: str, **values: str) -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    # A worker that has dropped its privileges reads it.
+    folder.chmod(0o755)
+    filled = servers.format(folder=folder, port=port, **values)
+    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, servers=filled))
+    process = subprocess.Popen(["nginx", "-c", folder / "nginx.conf", "-p", folder])
+    try:
+        _wait_for(port, process)
+        yield f"127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
