@@ -87,12 +87,7 @@ def noted(base: str) -> tuple[list[list[tuple[int, int]]], float]:
 
 def measure(fills: int, windows: int, latency: float, tls: str | None) -> dict[str, float]:
     import boardlot as bl
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-    pem = Ed25519PrivateKey.generate().private_bytes(
-        Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
-    )
     account = fills // data.PAGE_ROWS // windows
     end = int(time.time()) * 1_000_000 - DAY_MICROS
     with ExitStack() as opened:
@@ -100,7 +95,7 @@ def measure(fills: int, windows: int, latency: float, tls: str | None) -> dict[s
         ca_file = None
         if tls is not None:
             url, ca_file = opened.enter_context(server.behind_tls(base, tls))
-        key = bl.ApiKey("0" * 32, pem.decode())
+        key = bl.ApiKey("0" * 32, bl.generate_key().private_pem)
         client = opened.enter_context(bl.Client(url, auth=key, ca_file=ca_file))
 
         def fetch() -> int:

@@ -117,21 +117,12 @@ def serve(ready: Connection) -> None:
 
 def serve_sandbox(ready: Connection, options: dict) -> None:
     import boardlot as bl
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import (
-        Encoding,
-        NoEncryption,
-        PrivateFormat,
-        PublicFormat,
-    )
 
     latency = options.pop("latency", 0.0)
-    key = Ed25519PrivateKey.generate()
-    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    key = bl.generate_key()
     with bl.Sandbox(faults=bl.Faults(latency=latency), **options) as sandbox:
-        key_id = sandbox.upload_key(public.decode())
-        ready.send((sandbox.base_url, key_id, private.decode(), sandbox.accounts))
+        key_id = sandbox.upload_key(key.public_pem)
+        ready.send((sandbox.base_url, key_id, key.private_pem, sandbox.accounts))
         # Until the other end is gone.
         with suppress(EOFError):
             ready.recv()
@@ -172,16 +163,13 @@ ORDERS = """server {{
   }}"""
 # The address is that of the service that it passes requests on to.
 TLS = """upstream service {{ server {address}; keepalive 64; }}
+  proxy_http_version 1.1;
+  proxy_set_header Connection "";
   server {{
     listen 127.0.0.1:{port} ssl {protocol};
     ssl_certificate {folder}/certificate.pem;
     ssl_certificate_key {folder}/key.pem;
-    location / {{
-      proxy_pass http://service;
-      proxy_http_version 1.1;
-      proxy_set_header Connection "";
-      proxy_buffers 16 64k;
-    }}
+    location / {{ proxy_pass http://service; }}
   }}"""
 
 

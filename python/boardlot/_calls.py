@@ -62,8 +62,7 @@ class AsyncMethod:
 
     def __init__(self, call: Any) -> None:
         self._call = call
-        self.__wrapped__ = call.__wrapped__
-        for name in COPIED:
+        for name in (*COPIED, "__wrapped__"):
             setattr(self, name, getattr(call, name))
 
     def __getattr__(self, name: str) -> Any:

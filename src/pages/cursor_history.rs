@@ -124,7 +124,7 @@ impl TryFrom<String> for UsedCursors {
     fn try_from(text: String) -> Result<UsedCursors, DecodeError> {
         let bytes = STANDARD_NO_PAD.decode(text)?;
         let (digests, rest) = bytes.as_chunks::<6>();
-        let number = |digest: &[u8; 6]| digest.iter().fold(0, |n, byte| n << 8 | u64::from(*byte));
+        let number = |digest: &[u8; 6]| digest.iter().fold(0, |n, byte| n * 256 + u64::from(*byte));
         match rest.len() {
             0 => Ok(digests.iter().map(number).collect()),
             length => Err(DecodeError::InvalidLength(length)),
@@ -205,6 +205,17 @@ mod tests {
             });
             assert!(noticed.is_some_and(|at| at >= lead + circle), "{lead} {circle}: {noticed:?}");
         }
+    }
+
+    #[test]
+    fn milestones_are_the_first_digest_and_each_sampled_one_that_is_smaller_than_those_after_it() {
+        let milestones = |digests: [CursorDigest; 6]| {
+            let used: UsedCursors = digests.into_iter().collect();
+            used.0.as_ref().map(|newest| newest.milestones.to_vec()).unwrap_or_default()
+        };
+        assert_eq!(milestones([80, 160, 48, 7, 96, 64]), [80, 48, 64]);
+        assert_eq!(milestones([7, 160, 48, 48, 64, 65]), [7, 48, 64]);
+        assert!(UsedCursors::default().is_empty());
     }
 
     #[test]

@@ -2,12 +2,10 @@
 
 import json
 import os
-import resource
 import shlex
 import signal
 import stat
 import subprocess
-from functools import partial
 from pathlib import Path
 
 import boardlot as bl
@@ -103,9 +101,7 @@ def test_a_file_that_cannot_be_written_whole_is_not_put_in_its_place(
     for content in before.values():
         out.write_bytes(content)
     options = ["--format", format_, "--out", str(out), "--force"]
-    # Acts like a full disk, for files only.
-    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (20_000, 20_000))
-    done = service.run(*FILLS, *options, preexec_fn=limit)
+    done = service.run_on_full_disk(*FILLS, *options)
     assert done.returncode == 1 and b"Traceback" not in done.stderr
     assert f"boardlot: {out}: File too large".encode() in done.stderr
     assert f"hint: {out} was not written: run the command again.".encode() in done.stderr

@@ -4,7 +4,6 @@ import csv
 import json
 import os
 import random
-import resource
 import signal
 from functools import partial
 
@@ -257,8 +256,7 @@ def test_a_link_in_the_place_of_the_part_is_not_followed(live, line, tmp_path):
 def test_a_full_disk_says_where_it_resumes(service, held, where, tmp_path):
     out = tmp_path / "fills.jsonl"
     line = [*CALL, "--out", str(out), "--resume", str(where)]
-    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (20_000, 20_000))
-    done = service.run(*line, preexec_fn=limit)
+    done = service.run_on_full_disk(*line)
     assert done.returncode == 1 and not out.exists()
     hint = b"hint: Run the same command again to resume after row 50."
     assert f"boardlot: {out}: File too large".encode() in done.stderr and hint in done.stderr

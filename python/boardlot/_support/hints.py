@@ -22,20 +22,14 @@ MORE_SCOPES = "Log in again and allow it on the consent page, if you need it."
 CREDENTIALS_FILE = "Check that the file exists and that you can read it."
 
 # Token stores.
-LOCKED_KEYCHAIN = (
-    "Unlock it, or add --store FILE: the tokens are then stored in that encrypted file."
-)
+LOCKED_KEYCHAIN = "Unlock it, or add --store FILE, an encrypted file for the tokens."
 OTHER_STORE = "Make the folder writable, or choose another --store FILE."
 UNWRITABLE_CONFIG = (
     "Make the folder writable, or log in without --profile: the tokens are stored either way."
 )
 NO_TERMINAL = "The passphrase is then read from that file, or from the output of that command."
-PASSPHRASE_FILE = (
-    "Write the passphrase into a file that only you can read (mode 600), or use passphrase_command."
-)
-PASSPHRASE_COMMAND = (
-    "Run the command yourself: it must print the passphrase and nothing else, and exit with 0."
-)
+PASSPHRASE_FILE = "Write it to a file that only you can read (mode 600), or use passphrase_command."
+PASSPHRASE_COMMAND = "Run it yourself: it must print the passphrase, nothing else, and exit with 0."
 BROKEN_REGISTRATION = "Delete the entry and log in again."
 NO_LOGIN_IN_STORE = "Log in, or name the store of the login: --store FILE."
 WRONG_LOGIN = "Check the client id, the service and --store FILE."
@@ -49,10 +43,7 @@ UNUSED_PROXY = (
 )
 CHECK_NAME = "Check the host in the base URL, and the DNS settings of this machine (network, VPN)."
 NO_SERVER = "No server is listening: check the host and the port of the base URL."
-CHECK_NETWORK = (
-    "Check the network, the VPN and the firewall; the service may only be reachable through a "
-    "proxy (--proxy)."
-)
+CHECK_NETWORK = "Check the network, VPN and firewall, and whether a proxy is needed (--proxy)."
 
 # Clocks: by `sys.platform`.
 SET_CLOCK = {
