@@ -68,6 +68,9 @@ class AsyncMethod:
     def __getattr__(self, name: str) -> Any:
         return getattr(vars(self)["__wrapped__"], name)
 
+    def __reduce__(self) -> Any:
+        return self.__qualname__  # As a function: by its name.
+
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 
@@ -105,14 +108,10 @@ class Unawaited:
         text = f"{type(self).__name__!r} object has no attribute {name!r}: {self._advice()}"
         raise AttributeError(text)
 
-    def __iter__(self) -> Any:
+    def __iter__(self, *_: object) -> Any:
         raise TypeError(f"this is no result yet: {self._advice()}")
 
-    def __getitem__(self, key: object) -> Any:
-        self.__iter__()
-
-    def __len__(self) -> int:
-        return self.__iter__()  # type: ignore[no-any-return]
+    __getitem__ = __len__ = __iter__
 
     def __bool__(self) -> bool:
         return True

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import timedelta
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 
 import boardlot as bl
@@ -17,16 +18,11 @@ import pytest
 from boardlot.archive.sqlite.connection import GATE
 
 from ..support.processes import python
-from .service import HK, fill
+from ..support.threads import wait_until
+from .service import HK, fill, followed
 
 POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks and users of POSIX")
 FORK = multiprocessing.get_context("fork") if hasattr(os, "fork") else None
-
-
-async def ended_by_cancelling(task):
-    task.cancel()
-    (done,) = await asyncio.gather(task, return_exceptions=True)
-    return isinstance(done, asyncio.CancelledError)
 
 
 @pytest.mark.parametrize("files", [1, 20])
@@ -36,12 +32,8 @@ def test_security_54_twenty_updates_and_followers_at_once_are_done(files, tmp_pa
         book.put_fills(60, account)
 
     async def first_fills(archive, client, account, name):
-        taken = []
-        async for one in archive.follow(client, fills=account, every=0.05, name=name):
-            taken.append(one["deal_id"])
-            if len(taken) == 60:
-                break
-        return taken
+        follower = archive.follow(client, fills=account, every=0.05, name=name)
+        return [(await anext(follower))["deal_id"] for _ in range(60)]
 
     async def work():
         async with bl.AsyncClient(service.base_url) as client:
@@ -49,14 +41,11 @@ def test_security_54_twenty_updates_and_followers_at_once_are_done(files, tmp_pa
                 archives[place % files].update(client, fills=[account, HK])
                 for place, account in enumerate(accounts)
             ]
-            reports = await asyncio.gather(*updates)
             followers = [
-                first_fills(
-                    archives[place % files], client, accounts[0 if files == 1 else place], name
-                )
-                for place, name in enumerate(map(str, range(20)))
+                first_fills(archives[place % files], client, accounts[place % files], str(place))
+                for place in range(20)
             ]
-            return reports, await asyncio.gather(*followers)
+            return [await asyncio.gather(*each) for each in (updates, followers)]
 
     with ExitStack() as stack:
         paths = [tmp_path / f"{number}.db" for number in range(files)]
@@ -76,10 +65,26 @@ def test_a_task_that_waits_for_a_lock_is_cancelled_at_once(file, service):
                     update = asyncio.ensure_future(archive.update(client, ipos=["hk"]))
                     while len(lock._queues._by_name[lock._name]) < 2:
                         await asyncio.sleep(0)
-                    assert await ended_by_cancelling(update)
+                    update.cancel()
+                    await asyncio.wait([update])
+                    assert update.cancelled()
                 assert not (await archive.update(client, ipos=["hk"])).errors
 
     asyncio.run(work())
+
+
+def test_a_loop_that_is_closed_ends_what_an_archive_does_on_it(file, book, client, service):
+    book.put_fills(3)
+    with bl.Archive(file) as archive:
+        loop, on_loop = asyncio.new_event_loop(), bl.AsyncClient(service.base_url)
+        follower = archive.follow(on_loop, fills=HK)
+        loop.run_until_complete(anext(follower))
+        update = asyncio.ensure_future(archive.update(on_loop, fills=[HK]), loop=loop)
+        loop.run_until_complete(asyncio.sleep(0))
+        loop.close()
+        wait_until(lambda: "boardlot-archive" not in map(attrgetter("name"), threading.enumerate()))
+        assert not update.done() and archive.update(client, fills=[HK]).unchanged == 3
+        assert followed(archive, client, 2) == ["1", "2"]
 
 
 @POSIX

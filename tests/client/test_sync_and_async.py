@@ -1,6 +1,7 @@
 """`Client` and `AsyncClient` have the same methods."""
 
 import inspect
+import pickle
 import typing
 
 import boardlot as bl
@@ -12,8 +13,7 @@ OWN = {"__enter__", "__exit__", "__aenter__", "__aexit__"}
 
 
 def methods(kind):
-    members = {name: member for name, member in vars(kind).items() if inspect.isfunction(member)}
-    return {name: member for name, member in members.items() if name not in OWN}
+    return {n: m for n, m in vars(kind).items() if inspect.isfunction(m) and n not in OWN}
 
 
 def test_both_have_the_same_methods():
@@ -31,9 +31,7 @@ def test_both_take_the_same_arguments_and_say_the_same_but_for_their_examples(na
 
 
 def test_what_is_awaited_is_a_coroutine_function_and_pagers_are_not():
-    awaited = {
-        name for name, m in methods(bl.AsyncClient).items() if inspect.iscoroutinefunction(m)
-    }
+    awaited = {n for n, m in methods(bl.AsyncClient).items() if inspect.iscoroutinefunction(m)}
     paged = {endpoint.method for endpoint in ENDPOINTS if endpoint.paged}
     others = {"pages", "paginate", "explain", "__init__", "__getattr__"}
     assert methods(bl.AsyncClient).keys() - awaited == paged | others
@@ -57,6 +55,7 @@ def test_the_constructor_shows_its_defaults():
 
 
 @pytest.mark.parametrize("client", [bl.Client, bl.AsyncClient])
-def test_the_annotations_of_every_method_can_be_evaluated(client):
+def test_the_annotations_of_every_method_can_be_evaluated_and_it_is_pickled_by_name(client):
     for name, method in inspect.getmembers(client, inspect.isfunction):
+        assert pickle.loads(pickle.dumps(method)) is method
         assert set(typing.get_type_hints(method)) == set(method.__annotations__), name

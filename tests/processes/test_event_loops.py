@@ -64,12 +64,9 @@ def test_security_41_loops_that_come_and_go_leave_no_files_open_and_are_collecte
 @pytest.mark.filterwarnings("ignore:unclosed event loop:ResourceWarning")
 @pytest.mark.parametrize("ends", [asyncio.SelectorEventLoop.close, lambda _: None])
 def test_a_loop_that_ends_while_a_task_waits_is_collected_and_the_login_is_cancelled(sandbox, ends):
-    async def finish(flow):
-        await flow
-
     def begin_and_end():
         flow, event_loop = begin(sandbox, timeout=600), asyncio.SelectorEventLoop()
-        task = event_loop.create_task(finish(flow))
+        task = asyncio.ensure_future(flow, loop=event_loop)
         event_loop.run_until_complete(asyncio.sleep(0))
         ends(event_loop)
         return listener_address(flow)[0], weakref.ref(task)

@@ -24,9 +24,7 @@ CREDENTIALS_FILE = "Check that the file exists and that you can read it."
 # Token stores.
 LOCKED_KEYCHAIN = "Unlock it, or add --store FILE, an encrypted file for the tokens."
 OTHER_STORE = "Make the folder writable, or choose another --store FILE."
-UNWRITABLE_CONFIG = (
-    "Make the folder writable, or log in without --profile: the tokens are stored either way."
-)
+UNWRITABLE_CONFIG = "Make the folder writable, or omit --profile: tokens are stored either way."
 NO_TERMINAL = "The passphrase is then read from that file, or from the output of that command."
 PASSPHRASE_FILE = "Write it to a file that only you can read (mode 600), or use passphrase_command."
 PASSPHRASE_COMMAND = "Run it yourself: it must print the passphrase, nothing else, and exit with 0."
@@ -37,10 +35,7 @@ WRONG_LOGIN = "Check the client id, the service and --store FILE."
 # Base URL, names and connections.
 MISSING_BASE_URL = "Pass the address of the service, such as https://api.example.com."
 CHECK_PROXY = "Check the address of the proxy, and that it is running."
-UNUSED_PROXY = (
-    "If the service can only be reached through it, use it: --proxy environment, in Python "
-    "proxy='environment'."
-)
+UNUSED_PROXY = "To use it: --proxy environment, in Python proxy='environment'."
 CHECK_NAME = "Check the host in the base URL, and the DNS settings of this machine (network, VPN)."
 NO_SERVER = "No server is listening: check the host and the port of the base URL."
 CHECK_NETWORK = "Check the network, VPN and firewall, and whether a proxy is needed (--proxy)."

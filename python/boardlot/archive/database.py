@@ -109,7 +109,7 @@ def canonical(text: str, ignored: Sequence[str] = ()) -> str:
     try:
         # Of JSON, only numbers become tuples: of their digits.
         found = json.loads(text, object_pairs_hook=ordered, parse_int=tuple, parse_float=tuple)
-    except ValueError:  # It was damaged.
+    except (ValueError, RecursionError):  # It was damaged.
         return text
     return ascii(found)
 

@@ -4,7 +4,8 @@ The work is ordinary code that blocks. For a `Client` it runs on the thread that
 `AsyncClient` it runs on a thread that it has for itself until it ends, and the client's requests
 are awaited on the caller's event loop. That thread acquires every lock and connection in a `with`
 statement, so all of them are released when it ends, and it ends soon after the caller's task was
-cancelled. No thread is shared, so none that waits for a lock keeps another one from running.
+cancelled or the event loop was closed. No thread is shared, so none that waits for a lock keeps
+another one from running.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     import concurrent.futures
 
 
-# How often a thread that waits for something else looks whether it is to end, in seconds.
-STEP = 0.05
+# How often a thread that waits for something else looks whether it is to end, and one that only an
+# event loop can end, whether that was closed, in seconds.
+STEP, LOOP_STEP = 0.05, 1.0
 _END = object()
 _thread = threading.local()
 
@@ -55,19 +57,12 @@ def pause(seconds: float, event: threading.Event | None = None) -> bool:
     """
     worker: _Worker | None = getattr(_thread, "worker", None)
     if worker is None:
-        if event is not None:
-            return event.wait(seconds)
-        time.sleep(seconds)
-        return False
-    end = time.monotonic() + seconds
+        return (event or threading.Event()).wait(seconds)
+    end, step = time.monotonic() + seconds, LOOP_STEP if event is None else STEP
     while True:
         worker.check()
-        left = max(0.0, end - time.monotonic())
-        if event is None:
-            worker.stopped.wait(left)
-        elif event.wait(min(STEP, left)):
-            return True
-        if time.monotonic() >= end:
+        left = end - time.monotonic()
+        if (event or worker.stopped).wait(max(0.0, min(step, left))) or left <= 0:
             worker.check()
             return event is not None and event.is_set()
 
@@ -91,11 +86,12 @@ async def iterate_async(
     """The items of work with the calls of an `AsyncClient`."""
     worker = _Worker()
     items = work(worker)
+    worker.at_end = items.close
     try:
         while (item := await worker.run(lambda: next(items, _END))) is not _END:
             yield item
     finally:
-        await worker.end(items.close)
+        await worker.end()
 
 
 class _Worker(Runner):
@@ -109,6 +105,7 @@ class _Worker(Runner):
 
         self._loop = asyncio.get_running_loop()
         self.stopped = threading.Event()
+        self.at_end: Callable[[], object] = lambda: None
         self._ended: asyncio.Future[None] = self._loop.create_future()
         self._guard = threading.Lock()
         self._request: concurrent.futures.Future[Any] | None = None
@@ -137,26 +134,25 @@ class _Worker(Runner):
             raise error
         return result
 
-    async def end(self, last: Callable[[], Any] | None = None) -> None:
-        """Make the thread end what it does, call `last`, and release what it has.
+    async def end(self) -> None:
+        """Make the thread end what it does, call `at_end`, and release what it has.
 
         Waits for that, so that the next update need not; a second cancellation ends the wait.
         """
-        import asyncio
-
         self.stopped.set()
         with self._guard:
             if self._request is not None:
                 self._request.cancel()
-        if last is not None:
-            self._calls.put((last, None))
         self._calls.put(None)
-        await asyncio.wait([self._ended])
+        if not self._loop.is_closed():
+            import asyncio
+
+            await asyncio.wait([self._ended])
 
     # On the thread.
 
     def check(self) -> None:
-        if self.stopped.is_set():
+        if self.stopped.is_set() or self._loop.is_closed():
             raise Cancelled
 
     def request(self, call: Callable[[], Awaitable[Any]]) -> Any:
@@ -175,6 +171,8 @@ class _Worker(Runner):
                 work.close()
                 raise Cancelled from None
         try:
+            while not concurrent.futures.wait([self._request], LOOP_STEP).done:
+                self.check()
             return self._request.result()
         except (concurrent.futures.CancelledError, asyncio.CancelledError):
             raise Cancelled from None
@@ -186,7 +184,7 @@ class _Worker(Runner):
 
     def _work(self) -> None:
         _thread.worker = self
-        while (item := self._calls.get()) is not None:
+        while (item := self._next_call()) is not None:
             call, done = item
             outcome: tuple[Any, BaseException | None]
             try:
@@ -196,14 +194,25 @@ class _Worker(Runner):
             self._tell(done, outcome)
             # An exception refers to the frames that it passed, and they to what they used.
             del item, call, done, outcome
+        with suppress(BaseException):
+            self.at_end()
         del _thread.worker
         self._tell(self._ended, None)
+
+    def _next_call(self) -> tuple[Callable[[], Any], Any] | None:
+        import queue
+
+        while True:
+            try:
+                return self._calls.get(timeout=LOOP_STEP)
+            except queue.Empty:
+                if self._loop.is_closed():
+                    return None
 
     def _tell(self, future: Any, result: Any) -> None:
         def tell() -> None:
             if not future.done():
                 future.set_result(result)
 
-        if future is not None:
-            with suppress(RuntimeError):  # The loop was closed: nobody waits.
-                self._loop.call_soon_threadsafe(tell)
+        with suppress(RuntimeError):  # The loop was closed: nobody waits.
+            self._loop.call_soon_threadsafe(tell)
