@@ -150,6 +150,14 @@ async fn invalid_grant_is_not_retried_until_a_new_login() {
     assert!(again.token(&endpoint, None).await.is_ok());
 }
 
+#[test]
+fn the_hint_to_log_in_names_the_profile() {
+    let oauth = OAuth::new("c".into(), None, SharedStore::from(Arc::new(Memory::default())));
+    assert!(oauth.login_hint().contains("`boardlot login`"), "{}", oauth.login_hint());
+    oauth.set_profile("trader".into());
+    assert_eq!(oauth.login_hint(), "Log in again: run `boardlot --profile trader login`.");
+}
+
 #[tokio::test]
 async fn credentials_belong_to_one_service_and_can_be_deleted() {
     let store = SharedStore::from(Arc::new(Memory::default()));
