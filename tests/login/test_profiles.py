@@ -185,7 +185,7 @@ def test_a_login_requests_nothing_if_its_profile_cannot_be_written(
         assert not sandbox.requests
     said = capsys.readouterr().err
     assert "config.toml: " in said and " is not writable: " in said
-    assert "hint: Make the folder writable, or log in without --profile" in said
+    assert "hint: Make the folder writable, or omit --profile" in said
     assert "nothing was sent" not in said
     assert not asked and not (tmp_path / "tokens").exists()
 
