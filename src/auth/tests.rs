@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 use super::{
     OAuth, Registration, SharedStore, TokenEndpoint, TokenResponse, TokenSet, now_ms,
-    store::{Memory, registration_key},
+    store::{Memory, Secret, TokenStore, registration_key},
 };
 use crate::{
     api::Argument,
@@ -148,6 +148,38 @@ async fn invalid_grant_is_not_retried_until_a_new_login() {
     assert_eq!(fake.requests.load(Ordering::SeqCst), 1);
     let again = credentials(&store, 3600, now_ms()).await;
     assert!(again.token(&endpoint, None).await.is_ok());
+}
+
+/// Stores all but refusals.
+#[derive(Default)]
+struct NoRefusals(Memory);
+
+impl TokenStore for NoRefusals {
+    fn load(&self, key: &str) -> Result<Option<Secret>> {
+        self.0.load(key)
+    }
+
+    fn save(&self, key: &str, value: &[u8]) -> Result<()> {
+        // See `refusal_key`.
+        if key.contains("%refused") {
+            Err(ErrorKind::Store("full".into()).into())
+        } else {
+            self.0.save(key, value)
+        }
+    }
+
+    fn delete(&self, key: &str) -> Result<()> {
+        self.0.delete(key)
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_that_cannot_be_saved_ends_the_login_all_the_same() {
+    let store = SharedStore::from(Arc::new(NoRefusals::default()));
+    let oauth = credentials(&store, 10, 0).await;
+    let (_, endpoint) = endpoint(Some(invalid_grant()));
+    let error = oauth.token(&endpoint, None).await.expect_err("refused");
+    assert!(matches!(error.kind.as_ref(), ErrorKind::LoginRequired { .. }), "{error}");
 }
 
 #[test]

@@ -213,3 +213,16 @@ impl FetchedPage {
         PageSlice { page: self.page.clone(), range: self.at.row..self.page.len(), key: None }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::{BaseUrl, TransportOptions};
+
+    #[test]
+    fn a_list_belongs_to_the_service_of_the_client() {
+        let base = BaseUrl::parse("https://api.example.com/").expect("a base");
+        let transport = AuthorizedTransport::new(base, None, TransportOptions::default());
+        assert_eq!(Source::origin(&transport.expect("a transport")), "https://api.example.com");
+    }
+}

@@ -17,7 +17,8 @@ fn date_range(unique: Option<&str>) -> DateRange {
 }
 
 fn page(ids: &[i64], next: &str) -> Page {
-    let beside = format!("\"pagination\":{{\"has_more\":true,\"next_end\":{next}}}");
+    let has_more = next != "0";
+    let beside = format!("\"pagination\":{{\"has_more\":{has_more},\"next_end\":{next}}}");
     let body = scripted::body(ids.iter().copied(), &beside);
     scripted::read(&scripted::listing(Paging::DateRange(date_range(None)), &[]), &body)
         .expect("a page")
@@ -30,14 +31,11 @@ fn before(ids: &[i64]) -> PreviousRows {
 
 /// Returns what follows a page of these rows, requested from `start` to `end`, after one of
 /// `previous`.
-fn advance(ids: &[i64], next: &str, asked: (&str, &str), previous: &[i64]) -> Advanced {
-    let (start, end) = asked;
-    let asked = (given(start), given(end));
-    advance_range(&date_range(Some("id")), &mut page(ids, next), asked, &before(previous))
-}
-
-fn given(text: &str) -> Option<&str> {
-    Some(text).filter(|text| !text.is_empty())
+fn advance(ids: &[i64], next: &str, (start, end): (&str, &str), previous: &[i64]) -> Advanced {
+    let start: &[_] = if start.is_empty() { &[] } else { &[("start", start)] };
+    let listing = scripted::listing(Paging::DateRange(date_range(Some("id"))), start);
+    let end = Some(end).filter(|end| !end.is_empty());
+    listing.advance(&mut page(ids, next), end, &before(previous))
 }
 
 fn next_of(advanced: Advanced) -> Option<String> {
@@ -50,6 +48,7 @@ fn the_next_end_is_followed_down_to_the_start_and_not_beyond() {
     assert_eq!(next_of(advance(&[9, 8], "8", ("5", "9"), &[])).as_deref(), Some("8"));
     assert_eq!(next_of(advance(&[6, 5], "5", ("5", "9"), &[])).as_deref(), Some("5"));
     assert_eq!(next_of(advance(&[5], "4", ("5", "9"), &[])), None);
+    assert_eq!(next_of(advance(&[9], "0", ("", "9"), &[])), None);
     // As the service wrote it.
     let quoted = advance(&[9], "\"2026-01-02\"", ("2026-01-01", "2026-01-03"), &[]);
     assert_eq!(next_of(quoted).as_deref(), Some("2026-01-02"));
