@@ -217,3 +217,24 @@ fn check_windows(endpoint: &Endpoint, windows: Option<i64>) -> Result<usize> {
 fn no_time_range(endpoint: &Endpoint) -> Error {
     Error::config(format!("{} has no time range to split", endpoint.name))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api;
+
+    #[test]
+    fn the_range_of_a_call_reaches_until_now_if_its_end_is_open_and_that_is_known() {
+        let endpoint = api::endpoint("fills_history").expect("an endpoint");
+        let range = |more: &[(&'static str, &str)], now| {
+            let given = [("acc_id", "1"), ("trd_market", "HK"), ("start", "2026-01-01T00:00:00Z")];
+            let arguments =
+                given.iter().chain(more).map(|(name, text)| (*name, Argument::text(*text)));
+            time_range(endpoint, &arguments.collect::<Vec<_>>(), now).expect("a range")
+        };
+        let (start, end) = (1_767_225_600_000_000, 1_767_312_000_000_000);
+        assert_eq!(range(&[], None), None);
+        assert_eq!(range(&[], Some(end)), Some((start, end)));
+        assert_eq!(range(&[("end", "2026-01-02T00:00:00Z")], None), Some((start, end)));
+    }
+}
