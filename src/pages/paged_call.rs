@@ -229,7 +229,7 @@ mod tests {
         let range = |more: &[(&'static str, &str)], now| {
             let given = [("acc_id", "1"), ("trd_market", "HK"), ("start", "2026-01-01T00:00:00Z")];
             let arguments =
-                given.iter().chain(more).map(|(name, text)| (*name, Argument::text(*text)));
+                given.iter().chain(more).map(|(name, text)| (*name, Argument::text(text)));
             time_range(endpoint, &arguments.collect::<Vec<_>>(), now).expect("a range")
         };
         let (start, end) = (1_767_225_600_000_000, 1_767_312_000_000_000);
