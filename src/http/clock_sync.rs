@@ -95,3 +95,17 @@ fn time_request(transport: &Transport) -> Result<Request> {
     // A replay never sends it, so it must not be among the caller's own requests in a cassette.
     Ok(Request { unrecorded: true, ..transport.request(&plan, None, None)? })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::{AuthorizedTransport, BaseUrl, TransportOptions};
+
+    #[test]
+    fn a_reading_of_the_clock_is_in_no_cassette() {
+        let base = BaseUrl::parse("https://api.example.com").expect("a base");
+        let transport = AuthorizedTransport::new(base, None, TransportOptions::default());
+        let request = time_request(&transport.expect("a transport")).expect("a request");
+        assert!(request.unrecorded);
+    }
+}
