@@ -1,5 +1,7 @@
 //! Paging backward by moving the end of a range of dates: no row twice, none lost, and an end.
 
+use std::sync::Arc;
+
 use boardlot::{
     api::{DateRange, NextEnd, Paging},
     decode::Page,
@@ -16,12 +18,15 @@ fn date_range(unique: Option<&str>) -> DateRange {
     DateRange { end: "end".to_owned(), next, unique: unique.map(str::to_owned) }
 }
 
-fn page(ids: &[i64], next: &str) -> Page {
+fn body(ids: &[i64], next: &str) -> String {
     let has_more = next != "0";
     let beside = format!("\"pagination\":{{\"has_more\":{has_more},\"next_end\":{next}}}");
-    let body = scripted::body(ids.iter().copied(), &beside);
-    scripted::read(&scripted::listing(Paging::DateRange(date_range(None)), &[]), &body)
-        .expect("a page")
+    scripted::body(ids.iter().copied(), &beside)
+}
+
+fn page(ids: &[i64], next: &str) -> Page {
+    let listing = scripted::listing(Paging::DateRange(date_range(None)), &[]);
+    scripted::read(&listing, &body(ids, next)).expect("a page")
 }
 
 fn before(ids: &[i64]) -> PreviousRows {
@@ -81,24 +86,20 @@ fn an_end_that_comes_again_ends_the_list_only_where_nothing_can_be_hidden_behind
     assert_eq!(next_of(advance(&[9], "9", ("9", "9"), &[9, 8])), None);
 }
 
-#[test]
-fn rows_of_the_page_before_are_dropped_and_known_after_it() {
-    let range = date_range(Some("id"));
-    let mut second = page(&[3, 2, 1], "1");
-    let (_, rows) =
-        advance_range(&range, &mut second, (None, None), &before(&[5, 4, 3])).expect("rows");
-    assert_eq!(second.len(), 2);
-    assert!(!rows.is_empty() && PreviousRows::default().is_empty());
-    assert_eq!(rows, before(&[1, 2, 3]), "as they came, the repeated one too");
-    assert_ne!(rows, before(&[1, 2]));
-    let mut third = page(&[3, 2, 1, 0], "0");
-    drop_repeated(&range, &mut third, &rows).expect("rows");
-    assert_eq!(third.len(), 1);
+#[tokio::test]
+async fn rows_of_the_page_before_are_dropped_and_known_after_it() {
+    let bodies = [([5, 4, 3], "3"), ([3, 2, 1], "1"), ([3, 1, 0], "0")];
+    let bodies = bodies.map(|(ids, next)| body(&ids, next)).to_vec();
+    let listing = scripted::listing(Paging::DateRange(date_range(Some("id"))), &[]);
+    let pages = scripted::pages(listing, None, scripted::in_turn(bodies, Arc::default()));
+    let read = scripted::rest(&pages.expect("pages")).await.expect("rows");
+    assert_eq!(read, [5, 4, 3, 2, 1, 0]);
     // Nothing is compared where the caller named no field.
     let mut same = page(&[3, 2], "2");
-    assert!(drop_repeated(&date_range(None), &mut same, &rows).expect("rows").is_empty());
+    assert!(drop_repeated(&date_range(None), &mut same, &before(&[3])).expect("rows").is_empty());
     assert_eq!(same.len(), 2);
-    let error = drop_repeated(&date_range(Some("no")), &mut same, &rows).expect_err("refused");
+    let error =
+        drop_repeated(&date_range(Some("no")), &mut same, &before(&[])).expect_err("refused");
     assert!(error.to_string().contains("no no, the field that identifies rows"), "{error}");
 }
 
