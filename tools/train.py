@@ -118,7 +118,7 @@ def forget_compilation() -> None:
     """Removes what instrumented macros and build scripts have counted as it was compiled.
 
     maturin would merge it: the compiler then takes other code for hot, and the wheel is 5 to 9 %
-    larger, depending on what was compiled anew.
+    larger, depending on what was compiled again.
     """
     if profiles := os.environ.get("LLVM_PROFILE_FILE"):
         for counted in Path(profiles).parent.glob("default_*.profraw"):
