@@ -12,6 +12,7 @@ import boardlot as bl
 import pytest
 
 from ..support.command_line import ACCOUNT, COMMAND, FORMATS, TEXT_FORMATS
+from ..support.processes import full_disk
 from ..support.threads import wait_until
 
 FILLS = ["fills", ACCOUNT, "HK"]
@@ -101,7 +102,8 @@ def test_a_file_that_cannot_be_written_whole_is_not_put_in_its_place(
     for content in before.values():
         out.write_bytes(content)
     options = ["--format", format_, "--out", str(out), "--force"]
-    done = service.run_on_full_disk(*FILLS, *options)
+    with full_disk(20_000):
+        done = service.run(*FILLS, *options)
     assert done.returncode == 1 and b"Traceback" not in done.stderr
     assert f"boardlot: {out}: File too large".encode() in done.stderr
     assert f"hint: {out} was not written: run the command again.".encode() in done.stderr

@@ -12,6 +12,7 @@ import pytest
 from boardlot.cli.output import resume
 
 from ..support.command_line import ACCOUNT
+from ..support.processes import full_disk
 from ..support.steps import Steps
 from ..support.threads import wait_until
 from ..support.vectors import table
@@ -256,7 +257,8 @@ def test_a_link_in_the_place_of_the_part_is_not_followed(live, line, tmp_path):
 def test_a_full_disk_says_where_it_resumes(service, held, where, tmp_path):
     out = tmp_path / "fills.jsonl"
     line = [*CALL, "--out", str(out), "--resume", str(where)]
-    done = service.run_on_full_disk(*line)
+    with full_disk(20_000):
+        done = service.run(*line)
     assert done.returncode == 1 and not out.exists()
     hint = b"hint: Run the same command again to resume after row 50."
     assert f"boardlot: {out}: File too large".encode() in done.stderr and hint in done.stderr

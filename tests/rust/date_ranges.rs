@@ -1,7 +1,5 @@
 //! Paging backward by moving the end of a range of dates: no row twice, none lost, and an end.
 
-use std::sync::Arc;
-
 use boardlot::{
     api::{DateRange, NextEnd, Paging},
     decode::Page,
@@ -90,16 +88,19 @@ fn an_end_that_comes_again_ends_the_list_only_where_nothing_can_be_hidden_behind
 async fn rows_of_the_page_before_are_dropped_and_known_after_it() {
     let bodies = [([5, 4, 3], "3"), ([3, 2, 1], "1"), ([3, 1, 0], "0")];
     let bodies = bodies.map(|(ids, next)| body(&ids, next)).to_vec();
-    let listing = scripted::listing(Paging::DateRange(date_range(Some("id"))), &[]);
-    let pages = scripted::pages(listing, None, scripted::in_turn(bodies, Arc::default()));
-    let read = scripted::rest(&pages.expect("pages")).await.expect("rows");
-    assert_eq!(read, [5, 4, 3, 2, 1, 0]);
+    let range = date_range(Some("id"));
+    let listing = scripted::listing(Paging::DateRange(range.clone()), &[]);
+    let pages = scripted::pages(listing, None, scripted::in_turn(bodies, Default::default()));
+    assert_eq!(scripted::rest(&pages.expect("pages")).await.expect("rows"), [5, 4, 3, 2, 1, 0]);
+    let rows = drop_repeated(&range, &mut page(&[3, 2, 1], "1"), &before(&[3])).expect("rows");
+    assert!(!rows.is_empty() && PreviousRows::default().is_empty());
+    assert_eq!(rows, before(&[1, 2, 3]), "as they came, the repeated one too");
+    assert_ne!(rows, before(&[1, 2]));
     // Nothing is compared where the caller named no field.
     let mut same = page(&[3, 2], "2");
-    assert!(drop_repeated(&date_range(None), &mut same, &before(&[3])).expect("rows").is_empty());
+    assert!(drop_repeated(&date_range(None), &mut same, &rows).expect("rows").is_empty());
     assert_eq!(same.len(), 2);
-    let error =
-        drop_repeated(&date_range(Some("no")), &mut same, &before(&[])).expect_err("refused");
+    let error = drop_repeated(&date_range(Some("no")), &mut same, &rows).expect_err("refused");
     assert!(error.to_string().contains("no no, the field that identifies rows"), "{error}");
 }
 

@@ -6,12 +6,10 @@ import contextlib
 import fcntl
 import os
 import pty
-import resource
 import struct
 import subprocess
 import sys
 import termios
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -77,11 +75,6 @@ class Service:
         with self.start(*arguments, **how) as process:
             out, err = process.communicate(timeout=120)
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
-
-    def run_on_full_disk(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-        """No file grows beyond 20,000 bytes: see `tools/coverage.py`."""
-        limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (20_000, 20_000))
-        return self.run(*arguments, preexec_fn=limit)
 
     def rows(self, *arguments: str) -> bytes:
         done = self.run(*arguments)
