@@ -9,7 +9,10 @@ use std::{
     fs::{File, TryLockError},
     io,
     path::PathBuf,
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -32,6 +35,9 @@ const STOPPED_AFTER: Duration = Duration::from_millis(250);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// The time without the lock after which the file cannot be used.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(30);
+/// For so long after a look, in nanoseconds, a request takes the file to be at its path: a look costs as much
+/// as all else, and another file replaces it only when its lock was held for much longer.
+const SEEN_FOR: u64 = 10_000_000;
 
 /// The file of a limit. Each process opens it itself: a lock belongs to an open file, which a forked child
 /// would share.
@@ -39,17 +45,8 @@ const GIVE_UP_AFTER: Duration = Duration::from_secs(30);
 pub struct FileStorage {
     path: PathBuf,
     file: PerProcess<Mutex<Option<File>>>,
-}
-
-enum Failure {
-    Io(io::Error),
-    Other(Error),
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Failure::Io(error)
-    }
+    /// When the file was last looked for at its path.
+    seen_at: AtomicU64,
 }
 
 fn unusable(why: impl std::fmt::Display) -> Error {
@@ -62,14 +59,12 @@ impl FileStorage {
     /// The file of a limit in the user's state folder, which is created when it is needed.
     pub fn new(name: &str) -> Result<Self> {
         let folder = state_folder().map_err(unusable)?.join("limits");
-        Ok(FileStorage { path: folder.join(digest(name)), file: PerProcess::new() })
+        let path = folder.join(digest(name));
+        Ok(FileStorage { path, file: PerProcess::new(), seen_at: AtomicU64::new(0) })
     }
 
     /// Works with the open file. If the work returns `None`, the next one opens the file by its path again.
-    fn with_file<T>(
-        &self,
-        work: impl FnOnce(&File) -> Result<Option<T>, Failure>,
-    ) -> Result<Option<T>> {
+    fn with_file<T>(&self, work: impl FnOnce(&File) -> io::Result<Option<T>>) -> Result<Option<T>> {
         let file = self.file.get_or_make(|| Ok(Mutex::new(None)))?;
         // A child that is forked finds nothing locked, and the file under no lock of its parent.
         fork_gate::pass(|| {
@@ -78,10 +73,8 @@ impl FileStorage {
                 Some(opened) => opened,
                 None => open_private(&self.path).map_err(unusable)?,
             };
-            let outcome = work(&opened).map_err(|failure| match failure {
-                Failure::Io(error) => unusable(format!("{}: {error}", self.path.display())),
-                Failure::Other(error) => unusable(error),
-            })?;
+            let outcome = work(&opened)
+                .map_err(|error| unusable(format!("{}: {error}", self.path.display())))?;
             *file = outcome.is_some().then_some(opened);
             Ok(outcome)
         })
@@ -94,13 +87,15 @@ impl FileStorage {
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(None),
-                Err(TryLockError::Error(error)) => return Err(error.into()),
+                Err(TryLockError::Error(error)) => return Err(error),
             }
             // Others lock the file that is at the path.
-            let is_current = self.is_current(file);
+            let was_seen = boot_clock::now().abs_diff(self.seen_at.load(Relaxed)) < SEEN_FOR;
+            let is_request = matches!(change, Change::Reserve);
+            let is_current = (was_seen && is_request) || self.is_current(file);
             let reserved = is_current.then(|| change_locked(file, change, allowance)).transpose();
             file.unlock()?;
-            Ok(reserved?)
+            reserved
         })
     }
 
@@ -134,18 +129,23 @@ impl FileStorage {
             Err(TryLockError::WouldBlock) => return Ok(()),
             Err(TryLockError::Error(error)) => return Err(unusable(error)),
         }
-        self.with_file(|file| {
-            if !self.is_current(file) {
-                return Ok(None);
-            }
-            let state = read_state(file, boot_clock::now())?;
-            replace_private(&self.path, &state.encode()).map_err(Failure::Other).map(Some)
-        })
-        .map(drop)
+        if let Some(state) = self.read()? {
+            replace_private(&self.path, &state.encode()).map_err(unusable)?;
+            self.seen_at.store(0, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// The state; none if another file has replaced this one, which the next attempt opens. A reader needs no
+    /// lock: the state is written at once.
+    fn read(&self) -> Result<Option<State>> {
+        let read = |file: &File| read_state(file, boot_clock::now());
+        self.with_file(|file| self.is_current(file).then(|| read(file)).transpose())
     }
 
     /// Returns true if this is the file at the path: it may have been replaced or removed.
     fn is_current(&self, file: &File) -> bool {
+        self.seen_at.store(boot_clock::now(), Relaxed);
         is_at(file, &self.path)
     }
 }
@@ -177,12 +177,8 @@ impl Storage for FileStorage {
     }
 
     fn known(&self) -> Option<(State, u64)> {
-        let now = boot_clock::now();
-        // A reader needs no lock: it is written at once.
-        let current = |file: &File| self.is_current(file).then(|| read_state(file, now));
-        let read = || self.with_file(|file| Ok(current(file).transpose()?)).ok().flatten();
-        // If another file has replaced it, the second attempt opens that.
-        read().or_else(read).map(|state| (state, now))
+        let read = || self.read().ok().flatten();
+        read().or_else(read).map(|state| (state, boot_clock::now()))
     }
 
     fn users(&self) -> &'static str {
