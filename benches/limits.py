@@ -14,7 +14,7 @@ NONE = "no limit"
 # More than one request after another reaches.
 RATE = 1_000_000.0
 SHARED_MOST, OWN_MOST = 10e-6, 2e-6
-FILE = "small beside a request; lever: fewer looks at whether the file has been replaced"
+FILE = "small beside a request: four system calls for the lock, the state and its change"
 REASON = "within the noise of a request, so that nobody has a reason to go without a limit"
 
 
