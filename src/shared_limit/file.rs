@@ -35,9 +35,10 @@ const STOPPED_AFTER: Duration = Duration::from_millis(250);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// The time without the lock after which the file cannot be used.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(30);
-/// For so long after a look, in nanoseconds, a request takes the file to be at its path: a look costs as much
-/// as all else, and another file replaces it only when its lock was held for much longer.
-const SEEN_FOR: u64 = 10_000_000;
+/// A request checks that the file is still at its path only if the last check is older than this, in
+/// nanoseconds: the check costs as much as everything else, and a process replaces the file only after its
+/// lock was held for much longer.
+const RECHECK_AFTER: u64 = 10_000_000;
 
 /// The file of a limit. Each process opens it itself: a lock belongs to an open file, which a forked child
 /// would share.
@@ -45,8 +46,8 @@ const SEEN_FOR: u64 = 10_000_000;
 pub struct FileStorage {
     path: PathBuf,
     file: PerProcess<Mutex<Option<File>>>,
-    /// When the file was last looked for at its path.
-    seen_at: AtomicU64,
+    /// When it was last checked that the file is still at its path.
+    checked_at: AtomicU64,
 }
 
 fn unusable(why: impl std::fmt::Display) -> Error {
@@ -60,7 +61,7 @@ impl FileStorage {
     pub fn new(name: &str) -> Result<Self> {
         let folder = state_folder().map_err(unusable)?.join("limits");
         let path = folder.join(digest(name));
-        Ok(FileStorage { path, file: PerProcess::new(), seen_at: AtomicU64::new(0) })
+        Ok(FileStorage { path, file: PerProcess::new(), checked_at: AtomicU64::new(0) })
     }
 
     /// Works with the open file. If the work returns `None`, the next one opens the file by its path again.
@@ -90,9 +91,9 @@ impl FileStorage {
                 Err(TryLockError::Error(error)) => return Err(error),
             }
             // Others lock the file that is at the path.
-            let was_seen = boot_clock::now().abs_diff(self.seen_at.load(Relaxed)) < SEEN_FOR;
+            let unchecked_for = boot_clock::now().abs_diff(self.checked_at.load(Relaxed));
             let is_request = matches!(change, Change::Reserve);
-            let is_current = (was_seen && is_request) || self.is_current(file);
+            let is_current = (is_request && unchecked_for < RECHECK_AFTER) || self.is_current(file);
             let reserved = is_current.then(|| change_locked(file, change, allowance)).transpose();
             file.unlock()?;
             reserved
@@ -131,13 +132,13 @@ impl FileStorage {
         }
         if let Some(state) = self.read()? {
             replace_private(&self.path, &state.encode()).map_err(unusable)?;
-            self.seen_at.store(0, Relaxed);
+            self.checked_at.store(0, Relaxed);
         }
         Ok(())
     }
 
-    /// The state; none if another file has replaced this one, which the next attempt opens. A reader needs no
-    /// lock: the state is written at once.
+    /// The state; `None` if this file was replaced or removed: the next attempt opens the one at the path. A
+    /// reader needs no lock, as the state is written by a single call.
     fn read(&self) -> Result<Option<State>> {
         let read = |file: &File| read_state(file, boot_clock::now());
         self.with_file(|file| self.is_current(file).then(|| read(file)).transpose())
@@ -145,7 +146,7 @@ impl FileStorage {
 
     /// Returns true if this is the file at the path: it may have been replaced or removed.
     fn is_current(&self, file: &File) -> bool {
-        self.seen_at.store(boot_clock::now(), Relaxed);
+        self.checked_at.store(boot_clock::now(), Relaxed);
         is_at(file, &self.path)
     }
 }
