@@ -6,6 +6,7 @@ from functools import partial
 import boardlot as bl
 import pytest
 
+from ..support.callbacks import kept_port
 from ..support.logins import demo_login
 from ..support.vectors import table
 
@@ -175,8 +176,9 @@ def test_login_uses_the_client_that_is_given(person, boardlot, store):
     client_id = person.logged_in(other)
     port = json.loads(other.load(person.sandbox.base_url))["redirect_port"]
     # Its port is known from the first login on.
-    for more in (["--port", port], []):
-        assert f"logged in as client {client_id}" in boardlot(*line, client_id, *more).said
+    with kept_port(port):
+        for more in (["--port", port], []):
+            assert f"logged in as client {client_id}" in boardlot(*line, client_id, *more).said
 
 
 @pytest.fixture

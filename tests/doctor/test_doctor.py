@@ -11,6 +11,7 @@ import pytest
 from boardlot import doctor
 from boardlot.cli import main
 
+from ..support.addresses import held_port
 from ..support.certificates import DAY, NOW, authority
 from ..support.command_line import Service
 from ..support.keys import uploaded_key
@@ -50,9 +51,10 @@ def fails(step, *arguments, **options):
     return findings[step]
 
 
+@pytest.fixture
 def closed_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
+    with held_port() as port:
+        yield port
 
 
 # The way to the service
@@ -89,10 +91,9 @@ def test_a_name_that_does_not_exist_is_found(host):
     assert findings["connection"].detail == "not tried: name failed"
 
 
-def test_a_closed_port_is_found():
-    port = closed_port()
-    finding = fails("connection", f"https://127.0.0.1:{port}")
-    assert f"127.0.0.1, port {port}" in finding.detail
+def test_a_closed_port_is_found(closed_port):
+    finding = fails("connection", f"https://127.0.0.1:{closed_port}")
+    assert f"127.0.0.1, port {closed_port}" in finding.detail
     assert "No server is listening" in finding.hint
 
 
@@ -166,11 +167,10 @@ def test_a_proxy_is_gone_through():
     assert findings["TLS"].detail == "the client accepts the certificate"
 
 
-def test_a_proxy_that_is_not_there_is_found():
-    port = closed_port()
-    address = f"http://u:{SECRET}@127.0.0.1:{port}"
+def test_a_proxy_that_is_not_there_is_found(closed_port):
+    address = f"http://u:{SECRET}@127.0.0.1:{closed_port}"
     finding = fails("proxy", "https://service.invalid", proxy=address)
-    assert f"127.0.0.1, port {port}" in finding.detail
+    assert f"127.0.0.1, port {closed_port}" in finding.detail
 
 
 @pytest.mark.parametrize(
@@ -240,9 +240,9 @@ def test_a_key_that_cannot_be_read_does_not_stop_the_way(sandbox):
     assert "/nowhere/key.pem" in findings["credentials"].detail
 
 
-def test_a_key_is_checked_if_the_service_is_away():
+def test_a_key_is_checked_if_the_service_is_away(closed_port):
     key = bl.ApiKey("k", bl.generate_key().private_pem)
-    findings = found(f"https://127.0.0.1:{closed_port()}", auth=key)
+    findings = found(f"https://127.0.0.1:{closed_port}", auth=key)
     assert findings["key"].state == "ok"
     assert findings["signature"].detail == "not tried: connection failed"
 
@@ -359,9 +359,9 @@ def test_the_command_says_what_to_pass(capsys):
     assert "pass --base-url URL, or --profile NAME" in capsys.readouterr().err
 
 
-def test_the_command_shows_a_key_file_that_is_missing(capsys):
+def test_the_command_shows_a_key_file_that_is_missing(capsys, closed_port):
     line = ["doctor", "--key-id", "k", "--key-file", "/nowhere/key.pem"]
-    assert main([*line, "--base-url", f"https://127.0.0.1:{closed_port()}"]) == 1
+    assert main([*line, "--base-url", f"https://127.0.0.1:{closed_port}"]) == 1
     seen = capsys.readouterr()
     assert "failed   credentials  private_key /nowhere/key.pem" in seen.out
     assert seen.err == "failed: connection, credentials\n"

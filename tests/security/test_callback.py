@@ -1,5 +1,6 @@
 """Promises 1 to 4 and 6: the state of a callback, its address, and the responses to it."""
 
+import contextlib
 import math
 import socket
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 
-from ..support.callbacks import call, closed, listener_address, listens, query_of
+from ..support.callbacks import call, closed, kept_port, listener_address, listens, query_of
 from ..support.clients import client_of
 from ..support.logins import begin, callback_query, quotes, waiting
 
@@ -78,11 +79,12 @@ def test_security_03_listens_on_127_0_0_1_only(login):
 def test_security_03_the_client_is_kept_with_its_port(server):
     store = bl.MemoryStore()
     uris = set()
-    for _ in range(3):
-        flow = begin(server, store)
-        flow.finish(server.authorize(flow.url))
-        uris.add((query_of(flow.url)["client_id"], query_of(flow.url)["redirect_uri"]))
-        assert closed(listener_address(flow)[0])
+    with contextlib.ExitStack() as stack:
+        for _ in range(3):
+            flow = begin(server, store)
+            flow.finish(server.authorize(flow.url))
+            uris.add((query_of(flow.url)["client_id"], query_of(flow.url)["redirect_uri"]))
+            stack.enter_context(kept_port(listener_address(flow)[0]))
     assert server.counts["register"] == len(uris) == 1
 
 

@@ -47,11 +47,17 @@ def test_security_20_there_is_no_switch_that_turns_verification_off(kind):
 
 
 @contextlib.contextmanager
-def behind(server, context, port=0):
+def behind(server, context):
     """The authorization server behind TLS; its own address is that of the relay meanwhile."""
-    with Proxy(server.port, context, port=port) as relay:
+    with Proxy(server.port, context) as relay:
         server.base_url = relay.base_url
         yield relay
+
+
+def certify(relay, context):
+    """The same origin, whose certificate is another one from now on."""
+    relay.context = context
+    relay.end_connections("closed")
 
 
 TRUSTING = {"ca_file": authority().ca_file}
@@ -90,14 +96,13 @@ def bad_context(name):
 )
 def test_security_20_a_bad_certificate_is_rejected(server, name, hint):
     """By the API, by each request of a login, and by the refresh: not a byte gets through."""
-    with behind(server, authority().context()) as good:
+    with behind(server, authority().context()) as relay:
         oauth = sign_in(server, **TRUSTING)
         flow = begin(server, **TRUSTING)
         callback = server.authorize(flow.url)
-    server.expire()
-    seen = len(server.received)
-    # The same origin, whose certificate is another one now.
-    with behind(server, bad_context(name), good.port):
+        server.expire()
+        seen = len(server.received)
+        certify(relay, bad_context(name))
         refused(lambda: quotes(client_of(server, oauth, **TRUSTING)), hint)
         refused(lambda: begin(server, **TRUSTING), hint)
         with pytest.raises((bl.TransportError, bl.OAuthError)):
@@ -106,9 +111,9 @@ def test_security_20_a_bad_certificate_is_rejected(server, name, hint):
 
 
 def test_security_20_a_bad_certificate_is_rejected_by_the_refresh(server):
-    with behind(server, authority().context()) as good:
+    with behind(server, authority().context()) as relay:
         oauth = expired_login(server, "lifetime", **TRUSTING)
-    with behind(server, bad_contexts()["self-signed"], good.port):
+        certify(relay, bad_contexts()["self-signed"])
         refused(lambda: quotes(client_of(server, oauth, **TRUSTING)))
     assert server.counts["refresh_token"] == server.counts["api"] == 0
 

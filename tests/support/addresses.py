@@ -1,10 +1,28 @@
 """Addresses at which something is wrong, and their ports."""
 
+import contextlib
 import socket
+import sys
 
 
 def port_of(base_url):
     return int(base_url.rsplit(":", 1)[1])
+
+
+@contextlib.contextmanager
+def held_port(port=0):
+    """A port that the system gives to nobody else; none listens until one is told to.
+
+    One that was only found free is another test's a moment later, or another program's.
+    """
+    with socket.socket() as holder:
+        # Linux: a server that sets it too, as all do, may listen beside a socket that never does.
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", port))
+        port = holder.getsockname()[1]
+        if sys.platform != "linux":
+            holder.close()
+        yield port
 
 
 class Untouched:

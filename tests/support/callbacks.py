@@ -6,6 +6,7 @@ import socket
 import urllib.request
 from urllib.parse import parse_qsl, urlsplit
 
+from .addresses import held_port
 from .threads import wait_until
 
 
@@ -68,6 +69,14 @@ def listens(port, host="127.0.0.1"):
 def closed(port):
     """Waits until nobody listens on the port."""
     return wait_until(lambda: not listens(port), "the end of the listener")
+
+
+@contextlib.contextmanager
+def kept_port(port):
+    """The port of a login that has ended stays free for the next one."""
+    assert closed(port)
+    with held_port(port):
+        yield
 
 
 def query_of(url):

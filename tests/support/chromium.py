@@ -10,6 +10,7 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
+from .addresses import held_port
 from .system import ENVIRONMENT, chromium
 
 FLAGS = [
@@ -33,9 +34,10 @@ class Browser(webdriver.Chrome):
             options.add_experimental_option("prefs", content)
         # With the path of a driver, Selenium looks for none, and downloads none.
         log = str(folder / "chromedriver.log")
-        service = webdriver.ChromeService(driver, log_output=log, env=ENVIRONMENT)
         # A proxy of the environment cannot reach the driver.
-        with patch.dict(os.environ, {"no_proxy": "localhost,127.0.0.1"}):
+        proxies = patch.dict(os.environ, {"no_proxy": "localhost,127.0.0.1"})
+        with held_port() as port, proxies:
+            service = webdriver.ChromeService(driver, port, log_output=log, env=ENVIRONMENT)
             super().__init__(options, service)
 
     def emulate(self, width, height, scheme):

@@ -1,24 +1,21 @@
 """A real PostgreSQL server of Debian's packages, on loopback and in a folder of its own."""
 
+import contextlib
 import itertools
 import os
 import shutil
-import socket
 import subprocess
-import tempfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psycopg
 
-from .threads import wait_until
+from .addresses import held_port
 
 # The user that the server runs as if the tests are run by root, which it refuses to be.
 OWNER = "postgres"
 DATABASES = itertools.count()
-OPTIONS = (
-    "listen_addresses=127.0.0.1 unix_socket_directories= fsync=off full_page_writes=off"
-    " autovacuum=off jit=off max_connections=40 shared_buffers=16MB"
-)
+OPTIONS = "-h 127.0.0.1 -k '' -F -N 40 -B 16MB -c full_page_writes=off -c autovacuum=off -c jit=off"
 
 
 def folder_of_programs():
@@ -35,54 +32,38 @@ class Postgres:
     """
 
     def __init__(self):
-        self._programs = folder_of_programs()
         self._user = {"user": OWNER} if os.getuid() == 0 else {}
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self._process = None
         self._spare = []
 
     def __enter__(self):
-        self._temporary = tempfile.TemporaryDirectory(prefix="boardlot-postgres-")
-        self._folder = Path(self._temporary.name)
-        if self._user:
-            shutil.chown(self._folder, OWNER)
-        self._run("initdb", "--auth=trust", "--username=boardlot", "--no-sync", "--encoding=UTF8")
-        self.start()
+        with contextlib.ExitStack() as stack:
+            self._port = stack.enter_context(held_port())
+            self._folder = Path(stack.enter_context(TemporaryDirectory(prefix="postgres-")))
+            if self._user:
+                shutil.chown(self._folder, OWNER)
+            self._control("initdb", "--auth=trust --username=boardlot --no-sync --encoding=UTF8")
+            self.start()
+            stack.callback(self.stop)
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *_):
-        self.stop()
-        self._temporary.cleanup()
+        self._stack.close()
 
     def start(self):
-        options = [f"port={self.port}", *OPTIONS.split()]
-        arguments = [part for option in options for part in ("-c", option)]
-        self._process = subprocess.Popen(
-            [self._programs / "postgres", "-D", self._folder / "data", *arguments],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd="/",
-            **self._user,
-        )
-        wait_until(self._is_up, "the server of PostgreSQL")
-
-    def _is_up(self):
-        assert self._process.poll() is None, "the server of PostgreSQL has ended"
-        try:
-            psycopg.connect(self._address("postgres")).close()
-        except psycopg.OperationalError:
-            return False
-        return True
+        self._control("start", f"{OPTIONS} -c port={self._port}")
 
     def stop(self):
         """At once, as if the machine had failed; what was committed remains."""
-        if self._process is not None:
-            # SIGQUIT: without waiting for connections.
-            self._process.send_signal(3)
-            self._process.wait(60)
-            self._process = None
+        if (self._folder / "data" / "postmaster.pid").exists():
+            self._control("stop")
+
+    def _control(self, what, options=""):
+        program, log = folder_of_programs() / "pg_ctl", self._folder / "log"
+        words = [program, what, "-D", self._folder / "data", "-o", options, "-m", "immediate"]
+        with log.open("a") as out:
+            done = subprocess.run(words, stdout=out, stderr=out, cwd="/", **self._user)
+        assert done.returncode == 0, log.read_text()
 
     def address(self):
         """The address of an empty database."""
@@ -113,8 +94,4 @@ class Postgres:
                 connection.execute(f'drop schema "{schema}" cascade'.encode())
 
     def _address(self, database):
-        return f"postgresql://boardlot@127.0.0.1:{self.port}/{database}"
-
-    def _run(self, program, *arguments):
-        command = [self._programs / program, "-D", self._folder / "data", *arguments]
-        subprocess.run(command, check=True, capture_output=True, cwd="/", **self._user)
+        return f"postgresql://boardlot@127.0.0.1:{self._port}/{database}"

@@ -15,11 +15,9 @@ class Proxy(StandInService):
     instead of a tunnel if it is set.
     """
 
-    def __init__(
-        self, target=None, context=None, *, host="127.0.0.1", port=0, tunnels=None, refusal=None
-    ):
+    def __init__(self, target=None, context=None, *, host="127.0.0.1", tunnels=None, refusal=None):
         super().__init__(context=context)
-        self.target, self.host, self.port = target, host, port
+        self.target, self.host = target, host
         self.tunnels, self.refusal = tunnels, refusal
         self.asked, self.authorizations, self._silenced = [], [], set()
 
@@ -27,9 +25,6 @@ class Proxy(StandInService):
         super().__enter__()
         self.base_url = self.base_url.replace("127.0.0.1", self.host)
         return self
-
-    def listen(self, port=0):
-        super().listen(port or self.port)
 
     def end_connections(self, way):
         """Ends what is open ("closed", "reset" or "silent"); returns how many that were."""
@@ -78,7 +73,7 @@ class Proxy(StandInService):
                 selector.register(end, selectors.EVENT_READ)
             while True:
                 # TLS may have read more than was received.
-                has_rest = self._context is not None and connection.pending()
+                has_rest = self.context is not None and connection.pending()
                 found = [] if has_rest else [key.fileobj for key, _ in selector.select()]
                 for source in found or [connection]:
                     data = source.recv(65536)

@@ -174,7 +174,7 @@ class StandInService:
     """
 
     def __init__(self, script=(), clock=None, context=None, http2=None):
-        self._clock, self._context, self._http2 = clock, context, http2
+        self._clock, self.context, self._http2 = clock, context, http2
         if http2 is not None:
             context.set_alpn_protocols(["h2"])
         self._script = script if callable(script) else list(script)
@@ -196,7 +196,7 @@ class StandInService:
         # The callbacks left on it run first, such as the clients of `client_of`.
         self.stack = contextlib.ExitStack()
         self.listen()
-        scheme = "http" if self._context is None else "https"
+        scheme = "http" if self.context is None else "https"
         self.base_url = f"{scheme}://127.0.0.1:{self.port}"
         return self
 
@@ -237,16 +237,16 @@ class StandInService:
         with contextlib.suppress(OSError, ValueError), contextlib.ExitStack() as stack:
             stack.enter_context(connection)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if self._context is not None:
+            if self.context is not None:
                 options = {"server_side": True, "do_handshake_on_connect": False}
-                connection = self._context.wrap_socket(connection, **options)
+                connection = self.context.wrap_socket(connection, **options)
                 stack.enter_context(connection)
             with self._lock:
                 self.connections.add(connection)
             stack.callback(self._forget, connection)
             if self._closing.is_set():
                 return
-            if self._context is not None:
+            if self.context is not None:
                 connection.do_handshake()
             if self._http2 is None:
                 self._converse(connection)

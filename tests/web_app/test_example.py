@@ -3,15 +3,14 @@
 import contextlib
 import json
 import os
-import random
 import re
-import socket
 import subprocess
 import sys
 from http.client import HTTPConnection
 
 import pytest
 
+from ..support.addresses import held_port
 from ..support.processes import ROOT
 from ..support.secret_search import hits
 from ..support.system import ENVIRONMENT
@@ -23,9 +22,9 @@ MAIN = ROOT / "examples" / "web_app" / "main.py"
 class Application:
     """The example, set up against a sandbox and running with three workers."""
 
-    def __init__(self, folder, sandbox):
+    def __init__(self, folder, sandbox, port):
         self.folder, self.sandbox = folder / "app", sandbox
-        self.port = free_port()
+        self.port = port
         self.base_url = f"http://127.0.0.1:{self.port}"
         redirect = ["--redirect-uri", f"{self.base_url}/callback"]
         self._main("setup", "--base-url", sandbox.base_url, *redirect).wait(60)
@@ -80,20 +79,13 @@ def cookie_of(headers):
     return headers["Set-Cookie"].partition(";")[0]
 
 
-def free_port():
-    """Below those that the system assigns, since it is bound some seconds later."""
-    while True:
-        with socket.socket() as bound, contextlib.suppress(OSError):
-            bound.bind(("127.0.0.1", random.randrange(20_000, 32_000)))
-            return bound.getsockname()[1]
-
-
 SANDBOX = {"seed": 3}
 
 
 @pytest.fixture(scope="module")
 def app(sandbox, tmp_path_factory):
-    with Application(tmp_path_factory.mktemp("web-app"), sandbox) as running:
+    folder = tmp_path_factory.mktemp("web-app")
+    with held_port() as port, Application(folder, sandbox, port) as running:
         yield running
 
 

@@ -8,8 +8,9 @@ import boardlot as bl
 import pytest
 
 from ..support.applications import KINDS, REDIRECT, application, log_in
+from ..support.callbacks import kept_port, listener_address
 from ..support.clients import client_of
-from ..support.logins import quotes, sign_in
+from ..support.logins import begin, quotes, sign_in
 from ..support.secret_search import appearances, hits
 from ..support.service import Fault, StandInService, response
 from ..support.stores import DictStore
@@ -203,12 +204,14 @@ def test_what_was_registered_is_what_the_response_says(server, change, secret, c
     if change["client_secret"] is None and change["token_endpoint_auth_method"] != "none":
         return
     store = DictStore()
-    oauth = sign_in(server, store, confidential=confidential)
+    flow = begin(server, store, confidential=confidential)
+    oauth = flow.finish(server.authorize(flow.url))
     client = client_of(server, oauth)
     server.expire()
-    assert list(quotes(client)) == []
+    with kept_port(listener_address(flow)[0]):
+        assert list(quotes(client)) == []
+        asked = server.counts["register"]
+        sign_in(server, store, confidential=confidential)
     for kind in ("authorization_code", "refresh_token"):
         assert {request.form.get("client_secret") for request in server.of(kind)} == {secret}
-    asked = server.counts["register"]
-    sign_in(server, store, confidential=confidential)
     assert server.counts["register"] == asked, "the next login uses the same client"
