@@ -81,6 +81,7 @@ def test_a_loop_that_is_closed_ends_what_an_archive_does_on_it(file, book, clien
         loop.run_until_complete(anext(follower))
         update = asyncio.ensure_future(archive.update(on_loop, fills=[HK]), loop=loop)
         loop.run_until_complete(asyncio.sleep(0))
+        wait_until(lambda: loop._ready, "a request that the loop has not begun")
         loop.close()
         wait_until(lambda: "boardlot-archive" not in map(attrgetter("name"), threading.enumerate()))
         assert not update.done() and archive.update(client, fills=[HK]).unchanged == 3

@@ -158,6 +158,7 @@ class _Worker(Runner):
     def request(self, call: Callable[[], Awaitable[Any]]) -> Any:
         import asyncio
         import concurrent.futures
+        import inspect
 
         async def awaited() -> Any:
             return await call()
@@ -178,6 +179,9 @@ class _Worker(Runner):
             raise Cancelled from None
         finally:
             self._request = None
+            # The loop was closed before it began this: Python would warn of it.
+            if self._loop.is_closed() and inspect.getcoroutinestate(work) == inspect.CORO_CREATED:
+                work.close()
 
     def next_page(self, pages: Any) -> Any:
         return self.request(lambda: anext(pages, None))
@@ -210,9 +214,5 @@ class _Worker(Runner):
                     return None
 
     def _tell(self, future: Any, result: Any) -> None:
-        def tell() -> None:
-            if not future.done():
-                future.set_result(result)
-
         with suppress(RuntimeError):  # The loop was closed: nobody waits.
-            self._loop.call_soon_threadsafe(tell)
+            self._loop.call_soon_threadsafe(lambda: future.done() or future.set_result(result))
