@@ -213,7 +213,7 @@ class LoginRequired(OAuthError):
 
 
 class StoreError(BoardlotError):
-    """A token store or an archive cannot be read or written; it is unchanged."""
+    """A token store, an archive or a limit's file cannot be read or written; it is unchanged."""
 
 
 class ArchiveUpdateError(BoardlotError):

@@ -182,23 +182,22 @@ impl PageStream {
                 next.chars().take(64).collect::<String>().escape_debug()
             )));
         }
-        let (range, used_cursors) = (*range, self.history.used.clone());
-        let here = Position { range, window: *window, ..Position::default() };
+        let here = Position { range: *range, window: *window, ..Position::default() };
         self.ended = next.is_none();
         let after = match next {
             Some(_) => Position {
                 cursor: next,
                 previous_rows: rows,
-                used_cursors: used_cursors.clone(),
+                used_cursors: self.history.used.clone(),
                 ..here
             },
             None if self.window.is_some_and(|(_, is_followed)| is_followed) => {
                 Position { window: here.window + 1, ..here }
             }
-            None => Position { done: true, used_cursors: used_cursors.clone(), ..here },
+            None => Position { done: true, ..here },
         };
         let at = std::mem::replace(&mut self.position, after.clone());
-        Ok(FetchedPage { page: Arc::new(page), at: Position { used_cursors, ..at }, after })
+        Ok(FetchedPage { page: Arc::new(page), at, after })
     }
 }
 

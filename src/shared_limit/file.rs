@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     auth::store::{digest, open_private, replace_private, state_folder},
-    error::{Error, Result},
+    error::{Error, ErrorKind, Result},
     os::{fork_gate, lock::is_at, process::PerProcess},
 };
 
@@ -51,7 +51,8 @@ pub struct FileStorage {
 }
 
 fn unusable(why: impl std::fmt::Display) -> Error {
-    Error::config(format!("the shared rate limit cannot be used: {why}")).with_advice(
+    let error = ErrorKind::Store(format!("the shared rate limit cannot be used: {why}"));
+    Error::from(error).with_advice(
         "Make the file readable and writable by your user alone, or pass another name.".to_owned(),
     )
 }
@@ -59,7 +60,8 @@ fn unusable(why: impl std::fmt::Display) -> Error {
 impl FileStorage {
     /// The file of a limit in the user's state folder, which is created when it is needed.
     pub fn new(name: &str) -> Result<Self> {
-        let folder = state_folder().map_err(unusable)?.join("limits");
+        let folder =
+            state_folder().map_err(|error| Error::config(error.to_string()))?.join("limits");
         let path = folder.join(digest(name));
         Ok(FileStorage { path, file: PerProcess::new(), checked_at: AtomicU64::new(0) })
     }

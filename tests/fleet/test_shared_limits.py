@@ -239,7 +239,7 @@ def test_a_file_that_others_can_read_is_rejected(arrivals, tmp_path, monkeypatch
     limited[0].server_time()
     (file,) = tmp_path.rglob("limits/*")
     file.chmod(0o666)
-    with pytest.raises(bl.ConfigError, match=re.escape(str(file))):
+    with pytest.raises(bl.StoreError, match=re.escape(str(file))):
         limited[1].server_time()
 
 

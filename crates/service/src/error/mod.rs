@@ -123,7 +123,7 @@ pub enum ErrorKind {
         /// The owner of the login.
         login: Login,
     },
-    /// The token store failed.
+    /// A token store, or the file of a shared rate limit, failed.
     #[error("{0}")]
     Store(String),
 }
@@ -150,7 +150,7 @@ impl ErrorKind {
                 "rejected by the authorization server"
             }
             ErrorKind::LoginRequired { .. } => "login required",
-            ErrorKind::Store(_) => "token store failed",
+            ErrorKind::Store(_) => "store failed",
         })
     }
 }
