@@ -1,5 +1,6 @@
 """Ctrl-C at any moment of an update, a follower or a query: it arrives, and harms nothing."""
 
+import gc
 import itertools
 import signal
 import sys
@@ -35,12 +36,14 @@ class Interrupt:
         self.at, self.events, self.sent_at = at, 0, None
 
     def __enter__(self):
-        self._before = sys.getprofile()
+        # The interruption of a hook of the garbage collector, such as Hypothesis's, is lost.
+        gc.disable()
         sys.setprofile(self._profile)
         return self
 
     def __exit__(self, *_):
-        sys.setprofile(self._before)
+        sys.setprofile(None)
+        gc.enable()
 
     def _profile(self, frame, event, _):
         if event in ("call", "c_return"):

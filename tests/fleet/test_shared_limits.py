@@ -264,11 +264,12 @@ def test_a_server_that_is_started_again_is_used_again(arrivals, postgres):
 def test_hooks_and_explain_show_the_limit(arrivals):
     ends, limit = [], bl.RateLimit(5)
     client = client_of(arrivals, rate_limit=limit, on_response=ends.append)
-    for _ in range(2):
+    # Two calls within a fifth of a second.
+    while len(ends) < 2 or ends[-1].rate_limit_wait < 0.01:
         client.server_time()
     shown = client.explain("GET", "/api/v1.0/server-time")
     assert client_of(arrivals).explain("GET", "/x").rate_limit is None
-    assert ends[0].rate_limit_wait < ends[1].rate_limit_wait
+    assert ends[0].rate_limit_wait < ends[-1].rate_limit_wait
     words = "5 requests per second, shared by the clients of this process"
     assert shown.rate_limit.startswith(words) and "free now" in shown.rate_limit
     assert "rate limit: 5 requests" in repr(shown)

@@ -71,7 +71,7 @@ def test_security_08_other_users_do_not_see_the_url_of_which_the_browser_gets_on
 
 @pytest.mark.parametrize("end", ["cancelled", "no time left"])
 def test_security_08_the_file_is_removed_however_the_login_ends(server, opened, end):
-    login = logging_in(server, timeout=1.0 if end == "no time left" else 90.0)
+    login = logging_in(server, timeout=3.0 if end == "no time left" else 90.0)
     browser = browser_of(opened)
     if end == "cancelled":
         declined = {"error": "access_denied", "state": query_of(browser.url)["state"]}

@@ -31,19 +31,17 @@ class Postgres:
     To make one takes a third of a second, and as long to remove it with the server.
     """
 
-    def __init__(self):
+    def __enter__(self):
         self._user = {"user": OWNER} if os.getuid() == 0 else {}
         self._spare = []
-
-    def __enter__(self):
         with contextlib.ExitStack() as stack:
             self._port = stack.enter_context(held_port())
             self._folder = Path(stack.enter_context(TemporaryDirectory(prefix="postgres-")))
             if self._user:
                 shutil.chown(self._folder, OWNER)
             self._control("initdb", "--auth=trust --username=boardlot --no-sync --encoding=UTF8")
-            self.start()
             stack.callback(self.stop)
+            self.start()
             self._stack = stack.pop_all()
         return self
 

@@ -84,8 +84,7 @@ SANDBOX = {"seed": 3}
 
 @pytest.fixture(scope="module")
 def app(sandbox, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("web-app")
-    with held_port() as port, Application(folder, sandbox, port) as running:
+    with held_port() as port, Application(tmp_path_factory.mktemp("app"), sandbox, port) as running:
         yield running
 
 
