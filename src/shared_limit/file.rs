@@ -60,9 +60,10 @@ fn unusable(why: impl std::fmt::Display) -> Error {
 impl FileStorage {
     /// The file of a limit in the user's state folder, which is created when it is needed.
     pub fn new(name: &str) -> Result<Self> {
-        let folder =
-            state_folder().map_err(|error| Error::config(error.to_string()))?.join("limits");
-        let path = folder.join(digest(name));
+        let folder = state_folder().map_err(|error| {
+            Error::config(format!("a rate limit with a name needs a state folder: {error}"))
+        })?;
+        let path = folder.join("limits").join(digest(name));
         Ok(FileStorage { path, file: PerProcess::new(), checked_at: AtomicU64::new(0) })
     }
 

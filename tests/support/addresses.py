@@ -11,16 +11,16 @@ def port_of(base_url):
 
 @contextlib.contextmanager
 def held_port(port=0):
-    """A port that the system gives to nobody else; none listens until one is told to.
+    """A port of this test alone; nothing listens on it until the test starts a server there.
 
-    One that was only found free is another test's a moment later, or another program's.
+    A port that was merely found free may be another process's a moment later.
     """
     with socket.socket() as holder:
-        # Linux: a server that sets it too, as all do, may listen beside a socket that never does.
+        # On Linux, a server that sets it too, as servers do, can listen although this is bound.
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         holder.bind(("127.0.0.1", port))
         port = holder.getsockname()[1]
-        if sys.platform != "linux":
+        if sys.platform != "linux":  # It could not: there the port is merely found free.
             holder.close()
         yield port
 

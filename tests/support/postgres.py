@@ -58,7 +58,7 @@ class Postgres:
 
     def _control(self, what, options=""):
         program, log = folder_of_programs() / "pg_ctl", self._folder / "log"
-        words = [program, what, "-D", self._folder / "data", "-o", options, "-m", "immediate"]
+        words = [program, what, "-D", self._folder / "data", "-o", options, "-mimmediate", "-t90"]
         with log.open("a") as out:
             done = subprocess.run(words, stdout=out, stderr=out, cwd="/", **self._user)
         assert done.returncode == 0, log.read_text()

@@ -69,7 +69,7 @@ class RateLimit:
     at once after a pause. `name` is any text. `database` is the URL of a PostgreSQL database (extra
     `postgres`), and needs a name; the table `boardlot_rate_limits` is created in it. Raises
     `ConfigError` if an argument is invalid, or the state folder or the driver is missing; a call of a
-    client raises `StoreError` if the file, `TransportError` if the database cannot be used.
+    client raises `StoreError` if the file cannot be used, and `TransportError` if the database cannot.
 
     >>> limit = bl.RateLimit(50, burst=5)
     >>> with sandbox.client(rate_limit=limit) as client:
