@@ -33,9 +33,9 @@ demo: $(BIN)/.extension ## Shows what boardlot does, against its own sandbox.
 test: ## All tests: those of the core and those of the Python package.
 	+@$(MAKE) --no-print-directory -j4 test-rust test-python
 
-CORE := -p boardlot -p boardlot-service -p boardlot-sandbox
+CORE := -p boardlot-client -p boardlot-service -p boardlot-sandbox -p boardlot-generate
 test-rust: ## The core's tests, without Python; ARGS="name" picks some.
-	$(CARGO) test --locked $(CORE) --no-default-features --features sandbox $(ARGS)
+	$(CARGO) test --locked $(CORE) $(ARGS)
 
 # More workers than cores, as the tests wait half of the time: tests/conftest.py says how many.
 test-python: $(BIN)/.built system-packages ## The Python tests; ARGS="tests/cli -k resume" picks some.
@@ -47,8 +47,7 @@ system-packages:
 check: $(BIN)/.built docs audit target/engines/venv/.installed ## Formatters, linters, type checkers, spelling, licences, advisories.
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	cargo clippy --locked --no-default-features -- -D warnings
-	cargo clippy --locked --no-default-features --features fuzzing -- -D warnings
+	cargo clippy --locked -p boardlot-client --features fuzzing -- -D warnings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -70,8 +69,7 @@ format: $(BIN)/.tools ## Formats Rust and Python.
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 msrv: ## Compiles everything with the oldest supported Rust.
 	rustup toolchain install --profile minimal --no-self-update $(MSRV)
-	$(CARGO) +$(MSRV) check --locked --target-dir target/msrv
-	$(CARGO) +$(MSRV) check --locked --target-dir target/msrv --no-default-features --features sandbox
+	$(CARGO) +$(MSRV) check --locked --workspace --target-dir target/msrv
 
 # Names, arguments and defaults that users may have to change, of what is committed. What only the
 # command line and the doctor use may change at any time. BASE is a tag, branch or commit.
@@ -96,7 +94,7 @@ notebooks: $(BIN)/.built ## Runs the notebooks and writes their outputs into the
 	$(BIN)/python tools/run_notebooks.py
 
 generate: ## Writes what is derived from the table of endpoints.
-	$(CARGO) run --locked --no-default-features --features sandbox --example generate
+	$(CARGO) run --locked -p boardlot-generate
 
 package-docs: $(BIN)/.built $(BIN)/.docs ## Writes the docs that are in the package, for `boardlot open docs`.
 	$(BIN)/python tools/package_docs.py
@@ -122,7 +120,7 @@ stubs: $(BIN)/.built ## Writes the docstrings of the compiled module into its st
 	$(BIN)/ruff format --quiet python/boardlot/_core
 
 test-long: $(BIN)/.built system-packages ## The long forms of the tests: an hour.
-	BOARDLOT_TEST_LISTS=100000 $(CARGO) test --locked --no-default-features --features sandbox --test core moving_service
+	BOARDLOT_TEST_LISTS=100000 $(CARGO) test --locked -p boardlot-client --test core moving_service
 	$(BIN)/pytest -m slow --ignore tests/packaging --ignore tests/faults
 
 archive-histories: $(BIN)/.built system-packages ## Random histories of archives against a model: an hour.
@@ -145,7 +143,7 @@ simulate: export BEFORE ?= 120
 simulate: export FAULT ?= 600
 simulate: export AFTER ?= 300
 simulate: ## A fleet of clients and a service in virtual time: five minutes.
-	$(CARGO) test --locked --profile simulation --no-default-features --features sandbox --test simulation
+	$(CARGO) test --locked --profile simulation -p boardlot-client --test simulation
 
 # A minute for each way to read rows.
 delivery: $(BIN)/.built ## Rows under deadlines, cancellations and signals: half an hour.

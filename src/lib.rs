@@ -1,57 +1,107 @@
-//! A client for the account records and reference data of a broker: signed requests, pages as iterators,
-//! records as columns.
-//!
-//! The endpoints are data: a row of [`api::ENDPOINTS`] declares an endpoint's path, parameters,
-//! envelope, records and paging, and all requests and checks are derived from it.
-//!
-//! | Module | Content |
-//! |---|---|
-//! | [`client`] | the client: calls, lists, custom requests, and one endpoint for many keys |
-//! | [`api`] | the endpoints, their parameters and records |
-//! | [`endpoint_file`] | custom endpoints in a TOML file |
-//! | [`auth`] | API keys and signatures; bearer tokens; the tokens of a login and their stores |
-//! | [`login`] | OAuth 2.1 with PKCE and a loopback listener |
-//! | [`pages`] | iterating over pages, with checkpoints |
-//! | [`decode`] | responses, records, and their Arrow columns |
-//! | [`http`] | request plans and sending: retries, limits, clock, cassettes |
-//! | [`shared_limit`] | one rate limit for many clients, processes or machines |
-//! | [`profile`] | profiles in `config.toml` |
-//! | [`error`] | the error type |
-//!
-//! `ARCHITECTURE.md` in the repository lists what each module may import. `examples/` has three programs that run against the sandbox: `sign_and_send`, `paging` and `login`.
-//!
-//! # Features
-//!
-//! - `sandbox` (default): a sandbox of the service over HTTP, in the module `sandbox`.
-//! - `python` (default): the Python extension module, and its allocator. Rust programs turn it off by
-//!   `default-features = false`.
-//! - `abi3` (default): with `python`, one extension module for CPython 3.10 and newer.
-//! - `fuzzing`: the functions that the fuzzers in the repository call.
-#![warn(missing_docs)]
+//! The extension module of the Python package: its classes, calls that block or are awaited, and the
+//! conversion of rows and errors to Python objects. `boardlot-client` does the work, and knows no Python.
+#![allow(missing_debug_implementations, reason = "these types have a Python repr")]
+#![allow(clippy::too_many_arguments, clippy::unused_self, reason = "as Python calls them")]
 
-#[cfg(not(all(target_pointer_width = "64", target_endian = "little")))]
-compile_error!(
-    "boardlot is for 64-bit little-endian systems, such as x86-64 and ARM64: positions in a page and \
-     sizes of buffers are tested for these alone"
-);
+mod arguments;
+mod calls;
+mod client;
+mod credentials;
+mod hooks;
+mod interpreter;
+mod login;
+mod pager;
+mod prelude;
+mod rows;
+mod testing;
+mod values;
 
-pub mod auth;
-pub mod client;
-pub mod decode;
-#[cfg(feature = "fuzzing")]
-#[doc(hidden)]
-pub mod fuzzing;
-pub mod http;
-pub mod login;
-#[doc(hidden)]
-pub mod os;
-pub mod pages;
-pub mod profile;
-#[cfg(feature = "python")]
-mod py;
-pub mod shared_limit;
+use pyo3::prelude::*;
 
-#[cfg(feature = "sandbox")]
-pub use boardlot_sandbox as sandbox;
-use boardlot_service::canonical_request;
-pub use boardlot_service::{api, endpoint_file, error};
+/// The compiled part of boardlot.
+#[pymodule]
+mod _core {
+    use pyo3::{exceptions::PyImportError, ffi, prelude::*};
+
+    use crate::interpreter::callback::{Invoke, import};
+    use boardlot_client::client::options::CLIENT_OPTIONS;
+
+    #[pymodule_export]
+    use crate::{
+        arguments::request_arguments::python_number,
+        client::cassette::{Recorder, Replay},
+        client::client_base::ClientBase,
+        client::endpoint::{Endpoint, load_endpoints},
+        client::endpoint_arguments::did_you_mean_of,
+        client::paging::DateRange,
+        client::rate_limit::{RateLimit, application_limit},
+        client::response::{Explanation, Response},
+        client::stored_records::{fill_rows, micros, record_texts, stored_records},
+        client::time_range::time_range_of,
+        credentials::oauth::OAuth,
+        credentials::profile::{
+            check_profile_address, config_file, environment_proxy, load_profile, profile_names,
+            remove_profile, save_profile, set_default_profile,
+        },
+        credentials::signing::{GeneratedKey, generate_key, signature_payload},
+        credentials::static_credentials::{ApiKey, BearerToken},
+        credentials::stores::TokenStoreBase,
+        hooks::request_events::{RequestEvent, ResponseEvent},
+        interpreter::files::{
+            FileLock, authorize_reading, expand_user, remove_file, replace_file, shown_path,
+        },
+        interpreter::forks::SqliteGate,
+        login::client_registration::{Registration, register_client},
+        login::login_flow::{LoginFlow, begin_login, login},
+        login::oauth_app::{AsyncOAuthApp, AuthorizationRequest, OAuthApp, OAuthAppBase},
+        pager::item_iterator::{AsyncItemIterator, ItemIterator, ItemIteratorBase},
+        pager::pager_base::{AsyncPager, Pager, PagerBase},
+        rows::arrow::ArrowStream,
+        rows::frame::{import_frame_library, to_frame},
+        rows::pickles::records_of_pickle,
+        rows::records::Records,
+        rows::records_iterator::RecordsIterator,
+        rows::schema_field::SchemaField,
+        testing::response_bodies::{pager_from_bodies, response_parser},
+    };
+
+    #[pymodule_export]
+    use crate::testing::{
+        recorded_request::RecordedRequest,
+        sandbox::{Faults, Sandbox},
+    };
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let py = module.py();
+        if !is_main_interpreter(py) {
+            return Err(PyImportError::new_err(
+                "boardlot does not work in a subinterpreter; import it in the main interpreter",
+            ));
+        }
+        create_types(py);
+        crate::interpreter::forks::watch(module)?;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        crate::credentials::stores::add_to(module)?;
+        module.add("_CLIENT_OPTIONS", CLIENT_OPTIONS.iter().map(|x| x.name).collect::<Vec<_>>())?;
+        // Importing `collections.abc` would load more of the standard library.
+        let sequence = import(py, "_collections_abc")?.getattr("Sequence")?;
+        sequence.invoke_method("register", (module.getattr("Records")?,)).map(drop)
+    }
+
+    /// Returns true if this is the interpreter that the process began with. What exists once per
+    /// process, such as the objects in a `fork_safe_cell`, can belong to one only.
+    #[expect(unsafe_code, reason = "PyO3 has no function for it")]
+    fn is_main_interpreter(_py: Python<'_>) -> bool {
+        // SAFETY: this thread is attached to an interpreter, which the first function returns.
+        unsafe { ffi::PyInterpreterState_GetID(ffi::PyInterpreterState_Get()) == 0 }
+    }
+
+    /// Creates the types that are not in the module. Later it could be done while another thread forks:
+    /// see `fork_safe_cell`.
+    fn create_types(py: Python<'_>) {
+        py.get_type::<crate::calls::operation::Operation>();
+        py.get_type::<crate::calls::event_loop::ResolveFinished>();
+        py.get_type::<crate::interpreter::weak_ref::StrongRef>();
+    }
+}

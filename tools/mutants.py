@@ -94,7 +94,7 @@ def configuration(files: list[str]) -> Path:
 
 
 def name(outcome: dict[str, object]) -> str:
-    """`src/pages/seen.rs: replace == with != in Seen::insert`."""
+    """`crates/client/src/pages/seen.rs: replace == with != in Seen::insert`."""
     mutant = outcome["scenario"]["Mutant"]  # type: ignore[index]
     described = mutant["name"].split(": ", 1)[1]
     return f"{mutant['file']}: {described}"

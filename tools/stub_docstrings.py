@@ -1,6 +1,6 @@
 """Writes the docstrings of the compiled module into its stub, where type checkers look for them.
 
-They are written once, as doc comments in `src/py/`; `make stubs` copies them, and a test fails if
+They are written once, as doc comments in `src/`; `make stubs` copies them, and a test fails if
 the stub has others.
 """
 
@@ -53,7 +53,7 @@ def _definitions(body: list[ast.stmt]) -> Iterator[Documented]:
 def _docstring_of(thing: object) -> str:
     docstring = inspect.getdoc(thing)
     if not docstring:
-        raise ValueError(f"{thing!r} has no docstring: write one in src/py/")
+        raise ValueError(f"{thing!r} has no docstring: write one in src/")
     return docstring
 
 

@@ -2,7 +2,7 @@
 
 use std::{hint::black_box, sync::Arc};
 
-use boardlot::{
+use boardlot_client::{
     api::{Argument, ResponseShape, Schema, endpoint},
     auth::{Algorithm, KeyPair, generate, payload, signed_headers},
     decode::{ColumnOptions, Columns, Decimals, PageSlice, Value},

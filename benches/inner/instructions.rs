@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, atomic::AtomicU64},
 };
 
-use boardlot::{
+use boardlot_client::{
     api::{Argument, ResponseShape, Schema, endpoint},
     auth::{Algorithm, Credentials, KeyPair, generate, signed_headers},
     client::Client,

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| boardlot::fuzzing::callback(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| boardlot_client::fuzzing::callback(data));

@@ -1,108 +1,14 @@
-//! The client: calls, lists, custom requests, and one endpoint for many keys.
+//! The client, its options, endpoints, responses and cassettes.
 
-mod batch;
-mod explain;
-pub mod options;
-
-use std::sync::Arc;
-
-pub use batch::BatchOutcome;
-pub use explain::Explanation;
-
-use crate::{
-    api::{Argument, Endpoint, SERVER_TIME},
-    auth::Credentials,
-    decode::{PageSlice, Rows, check_credentials, parse_server_time},
-    error::Result,
-    http::{AuthorizedTransport, BaseUrl, HttpResponse, RequestPlan, TransportOptions},
-    pages::{PagedCall, Pages, RecordsCall},
-};
-
-/// A client of the service: cheap to clone, safe to share.
-#[derive(Debug, Clone)]
-pub struct Client {
-    /// What sends its requests.
-    pub transport: Arc<AuthorizedTransport>,
-}
-
-impl Client {
-    /// Checks the options, and binds the credentials to this service. Sends nothing.
-    pub fn new(
-        base: BaseUrl,
-        credentials: Option<Credentials>,
-        options: TransportOptions,
-    ) -> Result<Self> {
-        Ok(Client { transport: Arc::new(AuthorizedTransport::new(base, credentials, options)?) })
-    }
-
-    /// The service's time in milliseconds.
-    pub async fn server_time(&self) -> Result<i64> {
-        self.send(&RequestPlan::new::<&str>(&SERVER_TIME, &[])?, parse_server_time).await
-    }
-
-    /// A time of the service in microseconds that is past when this returns, at which a range ends that a
-    /// caller fixes for several requests: nothing arrives in it later.
-    pub async fn service_now(&self) -> Result<i64> {
-        self.transport.service_now(|| None).await
-    }
-
-    /// The records of an endpoint; of one that returns pages, those of all pages.
-    pub async fn call<N: AsRef<str>>(
-        &self,
-        endpoint: &Endpoint,
-        arguments: &[(N, Argument)],
-    ) -> Result<Rows> {
-        if endpoint.paging.is_some() {
-            let pages: Pages = self.pages(endpoint, arguments, None, None)?;
-            return Ok(Rows::new(pages.rest().await?, pages.call.plan.fields.clone()));
-        }
-        let plan = RecordsCall::new(endpoint, arguments)?;
-        let page = self.send(&plan.request, |response| plan.parse(response)).await?;
-        let slices = vec![PageSlice { range: 0..page.len(), page: Arc::new(page), key: None }];
-        Ok(Rows::new(slices, plan.fields))
-    }
-
-    /// The records of an endpoint that returns pages. With `windows`, its time range is split into so
-    /// many parts that are fetched concurrently.
-    pub fn pages<N: AsRef<str>, T>(
-        &self,
-        endpoint: &Endpoint,
-        arguments: &[(N, Argument)],
-        windows: Option<i64>,
-        resume: Option<&str>,
-    ) -> Result<Pages<T>> {
-        self.list(PagedCall::new(endpoint, arguments, windows)?, resume)
-    }
-
-    /// One of `parts` windows of a time range that has a start and an end, the latest of which is 0: each
-    /// record of the range is in exactly one of them.
-    pub fn part_of_pages<N: AsRef<str>, T>(
-        &self,
-        endpoint: &Endpoint,
-        arguments: &[(N, Argument)],
-        (part, parts): (usize, usize),
-    ) -> Result<Pages<T>> {
-        let call = PagedCall::new(endpoint, arguments, None)?;
-        let call = call.restricted_to_part(endpoint, part, parts);
-        self.list(call.map_err(|error| error.with_endpoint(&endpoint.name))?, None)
-    }
-
-    /// The pages of any call, from the beginning or from a checkpoint.
-    pub fn list<T>(&self, call: PagedCall, resume: Option<&str>) -> Result<Pages<T>> {
-        Pages::new(self.transport.clone(), call, resume)
-    }
-
-    /// A custom request; the envelope of the response is left to the caller.
-    pub async fn request(&self, plan: &RequestPlan) -> Result<HttpResponse> {
-        self.send(plan, |response| check_credentials(response).map(|()| response.clone())).await
-    }
-
-    async fn send<T>(
-        &self,
-        plan: &RequestPlan,
-        parse: impl Fn(&HttpResponse) -> Result<T>,
-    ) -> Result<T> {
-        let request = self.transport.request(plan, None, None)?;
-        self.transport.call(&request, parse).await
-    }
-}
+pub mod cassette;
+pub mod client_base;
+pub mod client_options;
+pub mod endpoint;
+pub mod endpoint_arguments;
+mod limit_database;
+pub mod many_keys;
+pub mod paging;
+pub mod rate_limit;
+pub mod response;
+pub mod stored_records;
+pub mod time_range;

@@ -1,7 +1,7 @@
 """Section 4.3: the service's own time bounds a range, whatever this machine's clock says.
 
 A client reads fills up to the service's now: each once, with every credential and however the range
-is given or resumed. `tests/rust/moving_service.rs` does this in simulated time, for lists that
+is given or resumed. `crates/client/tests/core/moving_service.rs` does this in simulated time, for lists that
 change while they are read.
 """
 

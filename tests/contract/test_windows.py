@@ -1,6 +1,6 @@
 """Section 4.3, `fills_history(windows=N)`: parts fetched side by side.
 
-`test_clock_and_ranges.py` and `tests/rust/` have the stream of them: every fill once.
+`test_clock_and_ranges.py` and `crates/client/tests/core/` have the stream of them: every fill once.
 """
 
 from urllib.parse import parse_qsl

@@ -139,6 +139,6 @@ def test_security_18_those_that_wait_share_the_failure_each_with_an_error_of_its
     assert outcomes_of_threads(64, work) == {None: 64}
     assert len({id(error) for error in errors}) == 64 and all(error.hint for error in errors)
     # One that comes when it has failed already begins another, unless that was final. That those
-    # who wait make none is shown where their order is known: src/auth/tests.rs.
+    # who wait make none is shown where their order is known: crates/client/src/auth/tests.rs.
     assert kind is not bl.LoginRequired or server.counts["refresh_token"] == 1
     assert server.counts["api"] == 0

@@ -1,7 +1,7 @@
 """Owners that refer to an object of the library which refers back to them.
 
 Each function takes an owner and a sandbox and closes the cycle; the owner is then dropped, and has
-to be collected. Every class that holds objects of Python's is here: `grep -r "Py<" src/py`.
+to be collected. Every class that holds objects of Python's is here: `grep -r "Py<" src`.
 """
 
 import asyncio

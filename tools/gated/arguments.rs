@@ -137,7 +137,7 @@ impl Signature {
     fn check(&self, name: &str) -> TokenStream {
         let others = if self.takes_many { "None" } else { "Some(other_arguments)" };
         parsed(&format!(
-            "crate::py::arguments::wrong_call::check({name:?}, &{:?}, &{:?}, {others}, unknown_arguments)?;",
+            "crate::arguments::wrong_call::check({name:?}, &{:?}, &{:?}, {others}, unknown_arguments)?;",
             self.positional, self.named
         ))
     }

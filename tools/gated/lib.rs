@@ -3,8 +3,8 @@
 //! wrong arguments.
 //!
 //! Python calls the functions of `#[pymethods]` and `#[pyfunction]` on any thread, and it stops a thread
-//! wherever it is when the program exits: see `src/py/interpreter/thread_end.rs`. And each may run code of the
-//! caller's, such as an `__eq__`: see `src/py/interpreter/callback.rs`. Written by hand, both would be forgotten.
+//! wherever it is when the program exits: see `src/interpreter/thread_end.rs`. And each may run code of the
+//! caller's, such as an `__eq__`: see `src/interpreter/callback.rs`. Written by hand, both would be forgotten.
 
 mod arguments;
 
@@ -125,13 +125,13 @@ impl Function {
         if name == "__traverse__" {
             return TokenTree::Group(body.clone());
         }
-        let mut gated = parsed("crate::py::interpreter::thread_end::register();");
+        let mut gated = parsed("crate::interpreter::thread_end::register();");
         let can_raise = self.result.iter().any(|token| is_word(token, "PyResult"));
         if can_raise && !RAISE_STOP_ITERATION.contains(&name) {
             let mut closure = parsed("||");
             closure.extend(self.result.iter().cloned());
             closure.extend([TokenTree::Group(body.clone())]);
-            gated.extend(parsed("crate::py::interpreter::callback::entry"));
+            gated.extend(parsed("crate::interpreter::callback::entry"));
             gated.extend([TokenTree::Group(Group::new(Delimiter::Parenthesis, closure))]);
         } else {
             gated.extend(body.stream());
@@ -162,8 +162,7 @@ fn with_check(argument: Vec<TokenTree>) -> TokenStream {
     let has_attribute = argument.iter().any(|token| token.to_string() == "#");
     let mut checked = TokenStream::new();
     if is_read_by_method && !has_attribute {
-        checked
-            .extend(parsed("#[pyo3(from_py_with = crate::py::interpreter::callback::argument)]"));
+        checked.extend(parsed("#[pyo3(from_py_with = crate::interpreter::callback::argument)]"));
     }
     checked.extend(argument);
     checked

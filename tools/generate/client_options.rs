@@ -1,6 +1,6 @@
 //! The options of a client: the constructor's signature and its part of the docstring.
 
-use boardlot::{
+use boardlot_client::{
     client::options::{CLIENT_OPTIONS, ClientOption, OptionKind},
     http::TransportOptions,
 };

@@ -1,6 +1,6 @@
 //! `docs/endpoints.md`: the table of endpoints for reading.
 
-use boardlot::api::{
+use boardlot_client::api::{
     ENDPOINTS, Endpoint, Envelope, OAUTH_ENDPOINTS, Paging, Parameter, ParameterKind,
     ParameterLocation, Record, ResponseShape,
 };

@@ -1,6 +1,6 @@
 //! `_api.py`: `Client` and `AsyncClient`, one method for each endpoint of the table.
 
-use boardlot::{
+use boardlot_client::{
     api::{
         ENDPOINTS, Endpoint, Example, ExampleArgument, Parameter, ParameterKind, Record,
         ResponseShape, Schema,

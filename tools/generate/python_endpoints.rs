@@ -1,6 +1,6 @@
 //! `_endpoints.py`: the rows of the table as far as the command line and the tests need them.
 
-use boardlot::api::{
+use boardlot_client::api::{
     Command, ENDPOINTS, Endpoint, ExampleArgument, MARKETS, Parameter, ParameterKind,
     ResponseShape, Value, ValueSet,
 };

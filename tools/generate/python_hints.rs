@@ -1,6 +1,6 @@
 //! `_hints.py`: what to do about an error of each exception class.
 
-use boardlot::error::ExceptionClass;
+use boardlot_client::error::ExceptionClass;
 
 pub fn text() -> String {
     let hints = ExceptionClass::ALL.iter().map(|class| {

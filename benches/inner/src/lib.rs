@@ -2,7 +2,7 @@
 
 pub mod server;
 
-use boardlot::{
+use boardlot_client::{
     api::{Envelope, RecordsLocation},
     decode::{Page, parse_page},
     error::Result,

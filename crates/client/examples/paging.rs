@@ -1,0 +1,51 @@
+//! Iterates over an endpoint that returns pages, and resumes from a checkpoint.
+//!
+//! ```text
+//! cargo run -p boardlot-client --example paging
+//! ```
+#![expect(clippy::print_stdout, reason = "it shows what it received")]
+
+use boardlot_client::{
+    api::{Argument, endpoint},
+    auth::Credentials,
+    client::Client,
+    error::{Error, Result},
+    http::{BaseUrl, TransportOptions},
+    pages::Pages,
+};
+use boardlot_sandbox::{Options, Sandbox};
+use zeroize::Zeroizing;
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let sandbox = Sandbox::start(Options::default(), &tokio::runtime::Handle::current())?;
+    let token = Zeroizing::new(sandbox.add_bearer_token());
+    let base_url = BaseUrl::parse(sandbox.base_url())?;
+    let client =
+        Client::new(base_url, Some(Credentials::bearer(token)?), TransportOptions::default())?;
+
+    let plate_stocks =
+        endpoint("plate_stocks").ok_or_else(|| Error::config("the table has no such endpoint"))?;
+    let arguments = [("plate_code", Argument::Text("HK.BK1001".to_owned()))];
+
+    let pages: Pages = client.pages(plate_stocks, &arguments, None, None)?;
+    let mut received = 0;
+    while received < 120 && pages.next_row().await?.is_some() {
+        received += 1;
+    }
+    let checkpoint = pages.checkpoint()?;
+    println!("{received} records, then stopped at {checkpoint}");
+
+    // Another process can resume from there.
+    let pages: Pages = client.pages(plate_stocks, &arguments, None, Some(&checkpoint))?;
+    while let Some(slice) = pages.next_page().await? {
+        received += slice.range.len();
+        println!("{} more records", slice.range.len());
+    }
+    println!("{received} records in all");
+    if received == Options::default().plate_stocks {
+        Ok(())
+    } else {
+        Err(Error::pagination("records are missing"))
+    }
+}

@@ -1,0 +1,58 @@
+//! The page of records in a response.
+
+use ::http::Response;
+use bytes::Bytes;
+
+use super::{
+    envelope::{is_success, success_members},
+    json::is_too_deep,
+    records::{Page, check_utf8, find_page, scan},
+};
+use crate::{
+    api::{Contract, Envelope, RecordsLocation},
+    error::Result,
+};
+
+/// The records of a successful response, or the error that it reports.
+pub fn parse_page(
+    contract: impl Into<Contract>,
+    at: &RecordsLocation,
+    response: &Response<Bytes>,
+) -> Result<Page> {
+    let contract = contract.into();
+    match parse_fast_path(contract.envelope, at, response) {
+        Some(page) => Ok(page),
+        None => parse_slow_path(contract, at, response),
+    }
+}
+
+/// Returns true if the body is a JSON array, and not an object with the records in it.
+fn is_list(body: &Bytes) -> bool {
+    check_utf8(body).is_ok_and(|text| text.trim_start().starts_with('[') && !is_too_deep(text))
+}
+
+/// The records, if the scan accepts the response.
+pub fn parse_fast_path(
+    envelope: Envelope,
+    at: &RecordsLocation,
+    response: &Response<Bytes>,
+) -> Option<Page> {
+    if !response.status().is_success() {
+        return None;
+    }
+    scan(response.body(), at, |value| is_success(envelope, value))
+}
+
+/// The same through serde: for whatever the scan does not accept, and to compare it with.
+pub fn parse_slow_path(
+    contract: impl Into<Contract>,
+    at: &RecordsLocation,
+    response: &Response<Bytes>,
+) -> Result<Page> {
+    let contract = contract.into();
+    let is_list = *at == RecordsLocation::OnlyList
+        && response.status().is_success()
+        && is_list(response.body());
+    let top = if is_list { Vec::new() } else { success_members(contract, response)? };
+    find_page(response.body(), &top, at)
+}

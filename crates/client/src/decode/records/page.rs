@@ -1,0 +1,176 @@
+//! One response's list of records: the bytes as they were received, and the position of each record.
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use super::{
+    grid::{Grid, RowValues},
+    utf8::Utf8Bytes,
+};
+use crate::{
+    decode::{
+        json::{Members, Raw, Value, find_member, parse_members},
+        scalars,
+    },
+    error::{Error, Result},
+};
+
+/// A page of records. Values are decoded on demand.
+#[derive(Debug)]
+pub struct Page {
+    id: u64,
+    body: Utf8Bytes,
+    rows: Vec<Range<usize>>,
+    grid: Option<Grid>,
+    /// The members next to the list, and those of the `pagination` object.
+    meta: MemberRanges,
+    /// True if there is a `pagination` object, which is at the top.
+    has_pagination: bool,
+    is_window: bool,
+}
+
+/// The content of a response besides its list of records.
+#[derive(Debug, Default)]
+pub(super) struct PageMetadata {
+    /// The other members of the object that has the list.
+    pub siblings: MemberRanges,
+    /// The top-level `pagination` object, and its members.
+    pub pagination: Option<(Range<usize>, MemberRanges)>,
+}
+
+/// The positions of members by their names, each name once.
+pub(super) type MemberRanges = Vec<(String, Range<usize>)>;
+
+impl Page {
+    pub(super) fn new(
+        body: Utf8Bytes,
+        rows: Vec<Range<usize>>,
+        grid: Option<Grid>,
+        metadata: PageMetadata,
+    ) -> Page {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(0);
+        let mut meta = metadata.siblings;
+        // The cursor of section 2.4 is at the top, outside the data. Both the object itself and its
+        // members are listed with the members next to the list.
+        let has_pagination = metadata.pagination.is_some();
+        if let Some((range, members)) = metadata.pagination {
+            meta.retain(|(key, _)| key != "pagination");
+            meta.extend(members);
+            meta.push(("pagination".to_owned(), range));
+        }
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        Page { id, body, rows, grid, meta, has_pagination, is_window: false }
+    }
+
+    /// The number of records.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Returns true if there are no records.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// A number that no other page of this process has.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The members of a record, each value as its own JSON text.
+    pub fn row(&self, index: usize) -> Result<Members<'_>> {
+        parse_members(self.row_text(index)).map_err(|error| self.invalid_record(index, &error))
+    }
+
+    /// The values of a record by its layout; none if the page has no grid.
+    #[inline(always)]
+    pub fn row_values(&self, index: usize) -> Option<RowValues<'_>> {
+        self.grid.as_ref()?.row_values(self.body.as_str(), index, self.rows.get(index)?)
+    }
+
+    /// The length of the text of these records.
+    pub fn byte_length(&self, records: &Range<usize>) -> usize {
+        match (self.rows.get(records.start), self.rows.get(records.end.wrapping_sub(1))) {
+            (Some(first), Some(last)) => last.end.saturating_sub(first.start),
+            _ => 0,
+        }
+    }
+
+    /// Returns true if the page has only the records of one window of a time range.
+    pub fn is_window(&self) -> bool {
+        self.is_window
+    }
+
+    /// Keeps the records of a window: those whose flag is true.
+    pub fn retain(&mut self, kept: &[bool]) {
+        self.is_window = true;
+        if let Some(grid) = &mut self.grid {
+            grid.retain(kept);
+        }
+        let mut kept = kept.iter();
+        self.rows.retain(|_| kept.next().copied().unwrap_or_default());
+    }
+
+    /// A member of a record, if it is an integer.
+    pub fn integer(&self, index: usize, name: &str) -> Result<Option<i64>> {
+        let row = self.row(index)?;
+        Ok(find_member(&row, name).and_then(|raw| scalars::integer(Raw::new(raw.get())).ok()))
+    }
+
+    /// The members next to the list, and those of the `pagination` object.
+    pub fn meta(&self) -> impl Iterator<Item = (&str, Value<'_>)> {
+        self.meta.iter().map(|(name, range)| (name.as_str(), self.value(range)))
+    }
+
+    /// One of the members next to the list.
+    pub fn meta_member(&self, name: &str) -> Option<Value<'_>> {
+        let (_, range) = self.meta.iter().find(|(key, _)| key == name)?;
+        Some(self.value(range))
+    }
+
+    /// A member of the `pagination` object.
+    pub fn pagination(&self, name: &str) -> Option<Value<'_>> {
+        let pagination = self.has_pagination.then(|| self.meta_member("pagination"))??;
+        pagination.get(name).cloned()
+    }
+
+    /// The text or number that these member names lead to from the top of the response.
+    pub fn text_at(&self, path: &[String]) -> Option<String> {
+        let (last, parents) = path.split_last()?;
+        let mut members = parse_members(self.body.as_str()).ok()?;
+        for name in parents {
+            members = parse_members(find_member(&members, name)?.get()).ok()?;
+        }
+        match Value::parse(find_member(&members, last)?.get()).ok()? {
+            Value::Text(text) => Some(text.into_owned()),
+            Value::Number(text) => Some(text.to_owned()),
+            _ => None,
+        }
+    }
+
+    /// The body of the response.
+    pub fn body(&self) -> &[u8] {
+        self.body.bytes()
+    }
+
+    /// The error for a record that is not valid JSON.
+    pub fn invalid_record(&self, index: usize, error: &serde_json::Error) -> Error {
+        Error::protocol(format!("record {index} is not valid JSON: {error}"), self.body())
+    }
+
+    /// The text of a record, as it was received.
+    pub fn row_text(&self, index: usize) -> &str {
+        self.rows.get(index).map_or("", |range| self.text(range))
+    }
+
+    fn value(&self, range: &Range<usize>) -> Value<'_> {
+        Value::parse(self.text(range)).unwrap_or(Value::Null)
+    }
+
+    fn text(&self, range: &Range<usize>) -> &str {
+        // Ranges are always those of parts of this text.
+        self.body.as_str().get(range.clone()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,151 @@
+//! Keeps a fork from happening while another thread is in the middle of certain code.
+//!
+//! The cryptographic library has locks of its own: an RSA key has one, and a list of blinding factors that
+//! are in use. A child that is forked while another thread holds one finds it locked forever. So a fork
+//! waits until no thread is inside, and threads wait for a fork. There is no lock of the system in this: the
+//! child has to find the gate usable, whatever happened in its parent.
+
+use std::{
+    sync::atomic::{
+        AtomicUsize,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+    thread,
+    time::Duration,
+};
+
+/// The gate of the cryptographic library, and of whatever else takes milliseconds at most.
+pub static GATE: ForkGate = ForkGate::new();
+
+/// The number of threads inside, with `CLOSED` if a thread is forking; and which thread that is.
+#[derive(Debug, Default)]
+pub struct ForkGate {
+    state: AtomicUsize,
+    forking: AtomicUsize,
+}
+
+const CLOSED: usize = 1 << (usize::BITS - 1);
+const INTERVAL: Duration = Duration::from_micros(50);
+
+/// Runs what takes a lock that a forked child could find held, and takes milliseconds at most.
+pub fn pass<T>(work: impl FnOnce() -> T) -> T {
+    /// Leaves the gate when it is dropped, also if the work panics.
+    struct Inside;
+
+    impl Drop for Inside {
+        fn drop(&mut self) {
+            GATE.leave();
+        }
+    }
+
+    GATE.enter();
+    let _inside = Inside;
+    work()
+}
+
+impl ForkGate {
+    /// An open gate.
+    pub const fn new() -> Self {
+        ForkGate { state: AtomicUsize::new(0), forking: AtomicUsize::new(0) }
+    }
+
+    /// Enters, unless another thread is forking.
+    pub fn try_enter(&self) -> bool {
+        let enter = |state| {
+            // What the thread that forks runs meanwhile does not wait for itself.
+            let open = state & CLOSED == 0 || self.forking.load(Relaxed) == thread_address();
+            if open { Some(state + 1) } else { None }
+        };
+        self.state.fetch_update(Acquire, Relaxed, enter).is_ok()
+    }
+
+    /// Enters, when no other thread is forking.
+    pub fn enter(&self) {
+        while !self.try_enter() {
+            thread::sleep(INTERVAL);
+        }
+    }
+
+    /// Leaves, after it was entered.
+    pub fn leave(&self) {
+        self.state.fetch_sub(1, Release);
+    }
+}
+
+impl ForkGate {
+    /// Closes the gate, and waits for the threads inside, but no longer than `timeout`: to fork beside one
+    /// is better than never to fork. The calling thread is about to fork, and is not inside.
+    pub fn close(&self, timeout: Duration) {
+        let deadline = std::time::Instant::now() + timeout;
+        let shut = |state| if state & CLOSED == 0 { Some(state | CLOSED) } else { None };
+        // Another thread may be forking.
+        let mut closed = self.state.fetch_update(Acquire, Relaxed, shut).is_ok();
+        while !closed && std::time::Instant::now() < deadline {
+            thread::sleep(INTERVAL);
+            closed = self.state.fetch_update(Acquire, Relaxed, shut).is_ok();
+        }
+        if closed {
+            self.forking.store(thread_address(), Relaxed);
+        }
+        while self.state.load(Acquire) != CLOSED && std::time::Instant::now() < deadline {
+            thread::sleep(INTERVAL);
+        }
+    }
+
+    /// Opens it again, in the process that forked.
+    pub fn open(&self) {
+        // Otherwise it is another thread, which is still forking, that closed it.
+        if self.forking.load(Relaxed) == thread_address() {
+            self.forking.store(0, Relaxed);
+            self.state.fetch_and(!CLOSED, Release);
+        }
+    }
+}
+
+impl ForkGate {
+    /// Opens it in a forked child, in which no other thread exists.
+    pub fn reset(&self) {
+        self.forking.store(0, Relaxed);
+        self.state.store(0, Release);
+    }
+}
+
+/// The address of what belongs to this thread alone, which tells it from all others.
+fn thread_address() -> usize {
+    thread_local!(static OWN: u8 = const { 0 });
+    OWN.with(|own| std::ptr::from_ref(own).addr())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering::AcqRel};
+
+    use super::*;
+
+    #[test]
+    fn nobody_is_inside_while_it_is_closed() {
+        let (inside, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while !ended.load(Acquire) {
+                        pass(|| {
+                            inside.fetch_add(1, AcqRel);
+                            thread::yield_now();
+                            inside.fetch_sub(1, AcqRel);
+                        });
+                    }
+                });
+            }
+            for _ in 0..200 {
+                GATE.close(Duration::from_secs(5));
+                assert_eq!(inside.load(Acquire), 0);
+                thread::yield_now();
+                assert_eq!(inside.load(Acquire), 0);
+                GATE.open();
+            }
+            ended.store(true, Release);
+        });
+        assert_eq!(pass(|| 5), 5);
+    }
+}

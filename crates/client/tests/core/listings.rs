@@ -1,0 +1,145 @@
+//! Continuation of a list, page by page: what is requested, accepted and abandoned.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicU64, Ordering},
+};
+
+use boardlot_client::{
+    api::{CursorPaging, FirstPage, NEXT_KEY, PAGE_FLAG, Paging},
+    error::{ErrorKind, Result},
+    pages::{PagedCall, Position, PreviousRows, checkpoint},
+};
+
+use super::{
+    reading,
+    scripted::{self, Query, body, in_turn, listing, pages, rest},
+};
+
+fn next_key() -> Paging {
+    Paging::Cursor(NEXT_KEY)
+}
+
+fn page_flag(first: FirstPage) -> Paging {
+    Paging::Cursor(CursorPaging { first, ..PAGE_FLAG })
+}
+
+fn asked(listing: &PagedCall, range: Option<(i64, i64)>, cursor: Option<&str>) -> String {
+    Query::of(listing, cursor, range).text()
+}
+
+#[test]
+fn the_first_page_is_requested_as_its_style_requires_and_as_the_caller_wrote() {
+    assert_eq!(asked(&listing(next_key(), &[]), None, None), "next_key=");
+    assert_eq!(asked(&listing(next_key(), &[("next_key", "k")]), None, None), "next_key=k");
+    assert_eq!(asked(&listing(next_key(), &[("next_key", "k")]), None, Some("l")), "next_key=l");
+    let flag = |first, given| asked(&listing(page_flag(first), given), None, None);
+    for first in [FirstPage::Empty, FirstPage::Omitted] {
+        assert_eq!(flag(first, &[("page_flag", "f")]), "page_flag=f");
+    }
+    assert_eq!(flag(FirstPage::Empty, &[]), "page_flag=");
+    assert_eq!(flag(FirstPage::Omitted, &[]), "");
+    let ranged = asked(&listing(page_flag(FirstPage::Omitted), &[]), Some((1, 2)), Some("f"));
+    assert_eq!(ranged, "start=1&end=2&page_flag=f");
+}
+
+fn advanced(listing: &PagedCall, beside: &str) -> Result<Option<String>> {
+    let mut page = scripted::read(listing, &body([1], beside)).expect("a page");
+    let (next, rows) = listing.advance(&mut page, None, &PreviousRows::default())?;
+    assert!(rows.is_empty());
+    Ok(next)
+}
+
+#[test]
+fn a_page_states_whether_and_where_the_list_continues() {
+    let keyed = listing(next_key(), &[]);
+    let next = |beside| advanced(&keyed, beside).expect("no error");
+    let more = "\"pagination\":{\"has_more\":true,\"next_key\":\"k\"}";
+    assert_eq!(next(more).as_deref(), Some("k"));
+    assert_eq!(next("\"pagination\":{\"has_more\":false,\"next_key\":\"k\"}"), None);
+    for beside in [
+        "\"has_more\":true,\"next_key\":\"k\"",
+        "\"pagination\":{\"has_more\":1,\"next_key\":\"k\"}",
+        "\"pagination\":{\"has_more\":true}",
+        "\"pagination\":{\"has_more\":true,\"next_key\":true}",
+    ] {
+        let error = advanced(&keyed, beside).expect_err("refused");
+        assert!(matches!(*error.kind, ErrorKind::Protocol { .. }), "{beside}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_or_repeated_cursor_is_an_error_that_keeps_the_position() {
+    let page = |id: i64, next: &str| {
+        let beside = format!("\"pagination\":{{\"has_more\":true,\"next_key\":\"{next}\"}}");
+        body([id], &beside)
+    };
+    for last in ["", "a"] {
+        let bodies = vec![page(1, "a"), page(2, "b"), page(3, last)];
+        let responses = in_turn(bodies, Arc::default());
+        let first = pages(listing(next_key(), &[]), None, responses).expect("pages");
+        for _ in 0..2 {
+            assert!(first.next_row().await.expect("a page").is_some());
+        }
+        let before = first.checkpoint().expect("a checkpoint");
+        // The cursors from before a checkpoint are known after it.
+        let responses = in_turn(vec![page(3, last)], Arc::default());
+        let second = pages(listing(next_key(), &[]), Some(&before), responses).expect("resumed");
+        for pages in [first, second] {
+            let error = rest(&pages).await.expect_err("refused");
+            assert!(matches!(*error.kind, ErrorKind::Pagination(_)), "{error}");
+            assert!(error.to_string().contains("cursor"), "{error}");
+            assert_eq!(error.checkpoint.as_deref(), Some(before.as_str()));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_checkpoint_is_after_no_more_records_than_its_page_has() {
+    for (row, expected) in [(2, Some(vec![3])), (3, Some(Vec::new())), (4, None)] {
+        let position = Position { row, cursor: Some("a".into()), ..Position::default() };
+        let listing = listing(next_key(), &[]);
+        let text = checkpoint::write(&position, &listing, scripted::ORIGIN);
+        let end = body([1, 2, 3], "\"pagination\":{\"has_more\":false}");
+        let requests: Arc<Mutex<Vec<Query>>> = Arc::default();
+        let responses = in_turn(vec![end], requests.clone());
+        let pages = pages(listing, Some(&text), responses).expect("pages");
+        match (rest(&pages).await, expected) {
+            (Ok(ids), Some(expected)) => assert_eq!(ids, expected),
+            (Err(error), None) => {
+                assert!(error.to_string().contains("after record 4"), "{error}");
+            }
+            (outcome, expected) => panic!("{outcome:?}, not {expected:?}"),
+        }
+        let cursor = requests.lock().expect("a lock")[0].get("next_key").map(str::to_owned);
+        assert_eq!(cursor.as_deref(), Some("a"));
+    }
+}
+
+#[tokio::test]
+async fn limits_request_no_page_that_is_not_needed() {
+    let page = |first: i64| {
+        let beside = format!("\"pagination\":{{\"has_more\":true,\"next_key\":\"{first}\"}}");
+        body([first, first + 1], &beside)
+    };
+    let bodies: Vec<String> = (0..9).map(|page_number| page(2 * page_number)).collect();
+    for (items, most_pages, expected, expected_requests) in [
+        (Some(0), None, 0, 0),
+        (None, Some(0), 0, 0),
+        (Some(3), None, 3, 2),
+        (Some(4), None, 4, 2),
+        (None, Some(2), 4, 2),
+        (Some(3), Some(1), 2, 1),
+        (Some(1), Some(5), 1, 1),
+    ] {
+        let requests: Arc<Mutex<Vec<Query>>> = Arc::default();
+        let responses = in_turn(bodies.clone(), requests.clone());
+        let pages = pages(listing(next_key(), &[]), None, responses).expect("pages");
+        let progress = Arc::<AtomicU64>::default();
+        let found = reading::gather(&pages, items, most_pages, &progress).await.expect("rows");
+        let ids = scripted::ids_of(&found.1);
+        assert_eq!(ids, (0..expected).collect::<Vec<i64>>(), "{items:?} {most_pages:?}");
+        assert_eq!(progress.load(Ordering::Relaxed), ids.len() as u64);
+        assert_eq!(requests.lock().expect("a lock").len(), expected_requests);
+    }
+}

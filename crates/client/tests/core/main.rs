@@ -1,0 +1,24 @@
+//! Tests of the core from outside: the generated files, logins and positions.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+mod checkpoints;
+mod claims;
+mod clock;
+mod date_ranges;
+mod exceptions;
+mod listings;
+mod logins;
+mod moving_service;
+mod positions;
+mod reading;
+mod refresh_outcomes;
+mod scripted;
+mod tokens;
+mod windows;

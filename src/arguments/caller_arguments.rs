@@ -1,0 +1,208 @@
+//! Values of Python arguments. Their types are checked here; what an endpoint allows is checked by
+//! the core.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use pyo3::{conversion::FromPyObjectOwned, types::PyFloat};
+
+pub use super::numbers::{is_bool, number, plain_number};
+use super::request_arguments::compact_json;
+pub use crate::interpreter::texts::{optional_text, secret_bytes, secret_text, text};
+use crate::prelude::*;
+use crate::{
+    interpreter::{
+        callback::{self, no_stop_iteration},
+        errors::is_error,
+        texts::not_unicode,
+    },
+    values::dates::{DateClasses, date},
+};
+use boardlot_client::{
+    api::Argument,
+    os::{
+        atomic_file,
+        texts::{expand_user, shown_path, without_mark},
+    },
+};
+
+/// An argument of an endpoint's method.
+pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
+    const EXPECTED: &str = "a string, a number, a date or an aware datetime";
+    let py = value.py();
+    let refuse =
+        |shown: &str, expected: &str| Err(raise(py, Error::argument(name, shown, expected)));
+    if is_bool(value)? {
+        return value.is_truthy().map(Argument::Flag);
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        return match text.to_str() {
+            Ok(text) => Ok(Argument::Text(text.to_owned())),
+            Err(_) => Err(not_unicode(name, value)),
+        };
+    }
+    if let Some(number) = plain_number(value)? {
+        let Ok(number) = number.cast::<PyFloat>() else {
+            return match number.extract::<i128>() {
+                Ok(number) => Ok(Argument::Integer(number)),
+                Err(_) => refuse("out of range", "an integer of at most 127 bits"),
+            };
+        };
+        let number = number.value();
+        return match number.is_finite() {
+            true => Ok(Argument::Number(format!("{number:?}"))),
+            false => refuse(&number.to_string(), "a finite number"),
+        };
+    }
+    if value.is_instance_of::<PyDict>()
+        || value.is_instance_of::<PyList>()
+        || value.is_instance_of::<PyTuple>()
+    {
+        return compact_json(name, value).map(Argument::Json);
+    }
+    let classes = DateClasses::get(py)?;
+    if value.is_instance(classes.datetime.bind(py))? {
+        // A missing time of pandas, which is a datetime.
+        if value.get_type().name()? == "NaTType" {
+            return refuse("NaT, a missing time", "an aware datetime");
+        }
+        let Some(micros) = classes.micros_of(value)? else {
+            return refuse(
+                &format!("{value}, a naive datetime"),
+                "an aware datetime: write datetime.now(timezone.utc), or datetime(..., \
+                 tzinfo=ZoneInfo('Asia/Hong_Kong'))",
+            );
+        };
+        return match date(value)? {
+            Some(date) => Ok(Argument::Instant(micros, date)),
+            None => refuse("out of range", "a datetime in the years 1 to 9999"),
+        };
+    }
+    if value.is_instance(classes.date.bind(py))? {
+        return match date(value)? {
+            Some(date) => Ok(Argument::Date(date)),
+            None => refuse("out of range", "a date in the years 1 to 9999"),
+        };
+    }
+    if value.get_type().fully_qualified_name()? == "decimal.Decimal" {
+        return match value.invoke_method("is_finite", ())?.is_truthy()? {
+            // The service writes decimal numbers as text.
+            true => Ok(Argument::Text(value.str()?.extract()?)),
+            false => refuse(&value.str()?.to_string(), "a finite number"),
+        };
+    }
+    Err(wrong_value(name, value, EXPECTED))
+}
+
+/// The error for an argument whose value or type is not supported.
+fn wrong_value(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
+    let shown = match (value.repr(), value.get_type().name()) {
+        (Ok(repr), Ok(class)) => {
+            let repr: String = repr.to_string().chars().take(64).collect();
+            format!("{repr}, of type {class}")
+        }
+        (Err(error), _) | (_, Err(error)) => return no_stop_iteration(value.py(), error),
+    };
+    raise(value.py(), Error::argument(name, &shown, expected))
+}
+
+/// Converts a value, such as by its `__index__`; none if it cannot be. An interrupt meanwhile is
+/// raised.
+pub fn read<'py, T: FromPyObjectOwned<'py>>(value: &Bound<'py, PyAny>) -> PyResult<Option<T>> {
+    match number(value) {
+        Ok(read) => Ok(Some(read)),
+        Err(error) if is_error(value.py(), &error) => Ok(None),
+        Err(interrupt) => Err(interrupt),
+    }
+}
+
+/// A number of seconds.
+pub fn seconds(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
+    /// A day: every call is bounded in time.
+    const SECONDS_MAX: f64 = 86_400.0;
+    match read::<f64>(value)? {
+        Some(seconds) if seconds > 0.0 && seconds <= SECONDS_MAX => {
+            Ok(Duration::from_secs_f64(seconds))
+        }
+        _ if value.is_instance_of::<PyTuple>() => {
+            Err(wrong_value(name, value, "a number of seconds; pass connect_timeout= and timeout="))
+        }
+        _ => Err(wrong_value(name, value, "a number of seconds above 0 and up to 86400")),
+    }
+}
+
+/// A number of requests per second.
+pub fn rate(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    match read::<f64>(value)? {
+        Some(rate) if (0.001..=1_000_000.0).contains(&rate) => Ok(rate),
+        _ => Err(wrong_value(name, value, "requests per second from 0.001 to 1000000, or None")),
+    }
+}
+
+/// An integer of a range.
+pub fn integer(name: &str, value: &Bound<'_, PyAny>, min: usize, max: usize) -> PyResult<usize> {
+    match read::<usize>(value)? {
+        Some(number) if (min..=max).contains(&number) => Ok(number),
+        _ => Err(wrong_value(name, value, &format!("an integer from {min} to {max}"))),
+    }
+}
+
+/// A limit: none, or an integer from 0.
+pub fn limit(py: Python<'_>, name: &str, value: Option<i64>) -> PyResult<Option<usize>> {
+    let refuse =
+        |value: i64| raise(py, Error::argument(name, &value.to_string(), "an integer from 0"));
+    value.map(|value| usize::try_from(value).map_err(|_| refuse(value))).transpose()
+}
+
+/// A path.
+pub fn path(name: &str, value: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+    user_path(value).map_err(|error| match is_error(value.py(), &error) {
+        true => wrong_type(name, value, "a path"),
+        false => error,
+    })
+}
+
+/// A path, or an `Option` of one, as an argument of a function:
+/// `#[pyo3(from_py_with = user_path)]`.
+pub fn user_path<T: UserPath>(value: &Bound<'_, PyAny>) -> PyResult<T> {
+    T::given(value)
+}
+
+/// A Rust type for the path of a user, in which `~` is expanded.
+pub trait UserPath: Sized {
+    /// Converts the argument.
+    fn given(value: &Bound<'_, PyAny>) -> PyResult<Self>;
+}
+
+impl UserPath for PathBuf {
+    fn given(value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        callback::argument(value).map(|path: PathBuf| expand_user(&path))
+    }
+}
+
+impl UserPath for Option<PathBuf> {
+    fn given(value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if value.is_none() { Ok(None) } else { PathBuf::given(value).map(Some) }
+    }
+}
+
+/// The contents of the regular file with this path, without a byte order mark.
+pub fn file_contents(py: Python<'_>, name: &str, path: &Path) -> PyResult<Vec<u8>> {
+    let content = py.detach(|| atomic_file::check_regular(path).and_then(|()| fs::read(path)));
+    let content = content.map_err(|error| {
+        raise(py, Error::config(format!("{name} {}: {error}", shown_path(path))))
+    })?;
+    Ok(without_mark(&content).to_vec())
+}
+
+/// The names of fields, passed one by one.
+pub fn field_names(names: &Bound<'_, PyTuple>) -> PyResult<Vec<String>> {
+    let name = |name: Bound<'_, PyAny>| match name.is_instance_of::<PyString>() {
+        true => text("names", &name),
+        false => Err(wrong_type("names", &name, "strings, such as select('code', 'qty')")),
+    };
+    names.iter().map(name).collect()
+}

@@ -1,0 +1,124 @@
+//! The query, body and headers of a custom request.
+
+use ::http::HeaderMap;
+use bytes::Bytes;
+use pyo3::{exceptions::PyTypeError, types::PyMapping, wrap_pyfunction};
+use serde_json::value::RawValue;
+
+use super::numbers::plain_number;
+use crate::interpreter::{errors::is_error, texts::text};
+use crate::prelude::*;
+use boardlot_client::http::{Body, header_pair};
+
+/// Query pairs from a dict or a list of pairs, in their order.
+pub fn query(value: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, String)>> {
+    let Some(value) = value else { return Ok(Vec::new()) };
+    const EXPECTED: &str = "a dict or a list of pairs, with strings or numbers as values";
+    let refuse = |shown: &str| Err(raise(value.py(), Error::argument("query", shown, EXPECTED)));
+    let items = match value.cast::<PyMapping>() {
+        Ok(mapping) => mapping.items()?.into_any(),
+        Err(_) if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() => {
+            value.clone()
+        }
+        Err(_) => return Err(wrong_type("query", value, EXPECTED)),
+    };
+    let mut pairs = Vec::new();
+    for item in items.try_iter()? {
+        let Ok((name, item)) = item?.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() else {
+            return refuse("a list with an entry that is not a pair");
+        };
+        let name = text("a name in query", &name)?;
+        let item = if item.is_instance_of::<PyString>() {
+            // Of an enum member, its value.
+            item.getattr("value").unwrap_or(item)
+        } else if let Some(number) = plain_number(&item)? {
+            if number.extract::<f64>().is_ok_and(|number| !number.is_finite()) {
+                return refuse(&format!("invalid: '{}' is {number}", name.escape_debug()));
+            }
+            number
+        } else {
+            let class = item.get_type().name()?;
+            let shown = format!("invalid: '{}' is of type {class}", name.escape_debug());
+            return refuse(&shown);
+        };
+        let value =
+            text(&format!("query: the value of '{}'", name.escape_debug()), item.str()?.as_any())?;
+        pairs.push((name, value));
+    }
+    Ok(pairs)
+}
+
+/// A request body: a dict or list as compact JSON, or bytes unchanged.
+pub fn body(value: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
+    let Some(value) = value else { return Ok(Body::None) };
+    if let Ok(bytes) = value.cast::<PyBytes>() {
+        return Ok(Body::Bytes(Bytes::copy_from_slice(bytes.as_bytes()), None));
+    }
+    if value.is_instance_of::<PyDict>() || value.is_instance_of::<PyList>() {
+        return Ok(Body::Bytes(compact_json("body", value)?.into(), Some("application/json")));
+    }
+    Err(wrong_type("body", value, "a dict, a list or bytes"))
+}
+
+/// The body of a listing: a JSON object, to which a cursor is added for each page.
+pub fn body_members(value: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
+    let Some(value) = value else { return Ok(Body::None) };
+    let dict = value.cast::<PyDict>().map_err(|_| wrong_type("body", value, "a dict"))?;
+    let mut members = Vec::new();
+    for (name, member) in dict {
+        let raw = RawValue::from_string(compact_json("body", &member)?).map_err(|error| {
+            raise(value.py(), Error::config(format!("body cannot be written as JSON: {error}")))
+        })?;
+        members.push((text("a key of body", &name)?, raw));
+    }
+    Ok(Body::Json(members))
+}
+
+/// What `json` writes for a value that it does not know: for a number, also of numpy, that number.
+#[gated]
+fn json_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let class = value.get_type().name()?;
+    plain_number(value)?.ok_or_else(|| {
+        PyTypeError::new_err(format!("Object of type {class} is not JSON serializable"))
+    })
+}
+
+/// The int or float that a number is, also one of numpy; None for other values and for bools.
+#[gated]
+#[pyo3(name = "_plain_number")]
+pub fn python_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    plain_number(value)
+}
+
+/// A value as compact JSON; `name` is the argument, for errors.
+pub fn compact_json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    let py = value.py();
+    let options = PyDict::new(py);
+    options.set_item("separators", (",", ":"))?;
+    options.set_item("ensure_ascii", false)?;
+    options.set_item("allow_nan", false)?;
+    options.set_item("default", wrap_pyfunction!(json_number, py)?)?;
+    let text = import(py, "json")?.getattr("dumps")?.invoke_named((value,), Some(&options));
+    text.and_then(|text| text.extract()).map_err(|error| {
+        if !is_error(py, &error) {
+            return error;
+        }
+        raise(py, Error::config(format!("{name} cannot be written as JSON: {}", error.value(py))))
+    })
+}
+
+/// The caller's own headers; `name` is the argument, for messages.
+pub fn headers(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<HeaderMap> {
+    let mut map = HeaderMap::new();
+    let Some(value) = value else { return Ok(map) };
+    const EXPECTED: &str = "a dict with strings as keys and values";
+    let mapping = value.cast::<PyMapping>().map_err(|_| wrong_type(name, value, EXPECTED))?;
+    for item in mapping.items()? {
+        let (key, item): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let key = text(&format!("a key of {name}"), &key)?;
+        let item = text(&format!("a value of {name}"), &item)?;
+        let (key, item) = header_pair(&key, &item).or_raise(value.py())?;
+        map.append(key, item);
+    }
+    Ok(map)
+}

@@ -1,0 +1,411 @@
+//! The base class of `Client` and `AsyncClient`, whose typed methods are generated.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ::http::{HeaderMap, Method};
+
+use super::{
+    client_options::{build_client, check_names, check_picklable},
+    endpoint::Endpoint,
+    endpoint_arguments::{ArgumentName, Arguments, endpoint_arguments, warn_of_end_date},
+    many_keys::ManyKeys,
+    paging::paging_argument,
+    response::{Explanation, Response},
+};
+use crate::prelude::*;
+use crate::{
+    arguments::{
+        caller_arguments::{number, optional_text, text},
+        request_arguments,
+    },
+    calls::{
+        call::{Call, CallMode},
+        event_loop::load_asyncio,
+    },
+    hooks::observer::{Hooks, PythonObserver},
+    interpreter::weak_ref::StrongRef,
+    pager::pager_base::PagerBase,
+    rows::{records::Records, row_builder_pool::RowBuilderPool},
+    values::dates::DateClasses,
+};
+use boardlot_client::{
+    api::{self, ENDPOINTS},
+    client::Client as Core,
+    http::{Body, HttpResponse, RequestPlan, method},
+    pages::PagedCall,
+};
+
+/// The base class of `Client` and `AsyncClient`.
+#[pyclass(frozen, subclass, module = "boardlot._core")]
+pub struct ClientBase {
+    core: Core,
+    mode: CallMode,
+    /// The arguments of the constructor, for pickling.
+    given: Py<PyDict>,
+    /// The objects to which the core has weak references: the hooks, and the credentials with their
+    /// store.
+    referents: Vec<Py<PyAny>>,
+    observer: Arc<PythonObserver>,
+    /// The objects to which the observer has weak references.
+    instrumentation: Mutex<Vec<Py<StrongRef>>>,
+    /// The builders of the records, for each endpoint in the order of the table.
+    builders: Vec<RowBuilderPool>,
+}
+
+impl ClientBase {
+    fn core(&self, py: Python<'_>) -> PyResult<Core> {
+        self.core.transport.check_open().or_raise(py)?;
+        Ok(self.core.clone())
+    }
+
+    /// Runs a call that spawns no tasks.
+    fn run<'py, T: Send + 'static>(
+        this: &Bound<'py, Self>,
+        call: Call<T>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let base = this.get();
+        let call = call.owned_by(Some(this.clone().into_any().unbind()));
+        base.mode.run_pooled(this.py(), &base.core.transport, call)
+    }
+
+    /// The builders of an endpoint's records: a custom endpoint keeps its own.
+    fn builders_of(&self, given: &Bound<'_, PyAny>, endpoint: &api::Endpoint) -> RowBuilderPool {
+        if let Ok(own) = given.cast::<Endpoint>() {
+            return own.get().builders.clone();
+        }
+        let place = ENDPOINTS.iter().position(|row| row.name == endpoint.name);
+        place.and_then(|place| self.builders.get(place)).cloned().unwrap_or_default()
+    }
+}
+
+#[gated]
+impl ClientBase {
+    #[new]
+    #[classmethod]
+    #[pyo3(
+        signature = (base_url = None, *others, **options),
+        text_signature = "(base_url=None, **options)",
+    )]
+    fn new(
+        class: &Bound<'_, PyType>,
+        #[pyo3(from_py_with = text_of::base_url)] base_url: Option<String>,
+        others: &Bound<'_, PyTuple>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let py = class.py();
+        let mode = match class.getattr("_call_mode")?.extract::<&str>()? {
+            "async" => CallMode::Async,
+            _ => CallMode::Sync,
+        };
+        // The modules that calls need are imported now. A child that is forked while another thread
+        // imports a module would wait forever for that thread.
+        DateClasses::get(py)?;
+        if mode == CallMode::Async {
+            load_asyncio(py)?;
+        }
+        let given = match options {
+            Some(options) => options.copy()?,
+            None => PyDict::new(py),
+        };
+        check_names(class, others, &given)?;
+        given.set_item("base_url", &base_url)?;
+        let (core, observer, referents) = build_client(py, base_url, &given)?;
+        Ok(ClientBase {
+            core,
+            mode,
+            given: given.unbind(),
+            referents,
+            observer,
+            instrumentation: Mutex::default(),
+            builders: ENDPOINTS.iter().map(|_| RowBuilderPool::default()).collect(),
+        })
+    }
+
+    /// The base URL of the service.
+    getter!(base_url: &str = self.core.transport.base.as_str());
+
+    /// Whether it was created with this value of an argument.
+    fn _has(
+        &self,
+        name: &str,
+        value: &Bound<'_, PyAny>,
+        default: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        let given = self.given.bind(value.py()).get_item(name)?;
+        let given = given.as_ref().unwrap_or(default);
+        Ok(given.is(value) || given.eq(value)?)
+    }
+
+    /// The address of the quote WebSocket, if it was passed.
+    #[getter]
+    fn ws_quote_url<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.given.bind(py).get_item("ws_quote_url")
+    }
+
+    /// The address of the trade WebSocket, if it was passed.
+    #[getter]
+    fn ws_trade_url<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.given.bind(py).get_item("ws_trade_url")
+    }
+
+    /// How many seconds the service's clock is ahead of this machine's, by which the timestamps of
+    /// signed requests are corrected. It is 0.0 until the service rejects a timestamp.
+    #[getter]
+    fn clock_offset(&self) -> f64 {
+        // A float represents milliseconds exactly.
+        self.core.transport.clock.offset_ms() as f64 / 1e3
+    }
+
+    /// Closes the idle connections and refuses later calls.
+    fn _close(&self) {
+        self.core.transport.close();
+    }
+
+    /// Calls these hooks besides the client's own, in place of those that were set so before.
+    fn _instrument(
+        &self,
+        on_request: Option<Bound<'_, PyAny>>,
+        on_response: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let (hooks, strong_refs) = Hooks::new(on_request, on_response)?;
+        let before = {
+            let mut kept = self.instrumentation.lock().unwrap_or_else(PoisonError::into_inner);
+            self.observer.instrument(hooks);
+            std::mem::replace(&mut *kept, strong_refs)
+        };
+        // Not under the lock: this may run Python code.
+        drop(before);
+        Ok(())
+    }
+
+    /// The service's time as an aware UTC datetime.
+    fn _server_time<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, base) = (this.py(), this.get());
+        let core = base.core(py)?;
+        let finish = |py: Python<'_>, millis: i64| {
+            let time = DateClasses::get(py)?.datetime_of(py, millis.saturating_mul(1000));
+            time.map(Bound::unbind).map_err(|_| {
+                let text =
+                    format!("server_time is {millis} ms; expected a time in the years 1 to 9999");
+                raise(py, Error::protocol(text, b""))
+            })
+        };
+        let future = async move { core.server_time().await };
+        Self::run(this, Call::new("server_time", future, Box::new(finish)))
+    }
+
+    /// The service's time in microseconds since 1970 at which an open range ends: it is past when this
+    /// returns, and whatever existed at the call is not later.
+    fn _service_now<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let core = this.get().core(this.py())?;
+        let finish =
+            |py: Python<'_>, micros: i64| Ok(micros.into_pyobject(py)?.into_any().unbind());
+        let future = async move { core.service_now().await };
+        Self::run(this, Call::new("service_now", future, Box::new(finish)))
+    }
+
+    /// The records of an endpoint.
+    fn _call<'py>(
+        this: &Bound<'py, Self>,
+        endpoint: &Bound<'py, PyAny>,
+        arguments: Arguments<'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, base) = (this.py(), this.get());
+        let core = base.core(py)?;
+        let given = endpoint;
+        let (endpoint, arguments) = endpoint_arguments(given, &arguments)?;
+        let records = Records::from_rows(&base.builders_of(given, &endpoint));
+        let (name, is_paged) = (endpoint.name.clone(), endpoint.paging.is_some());
+        let future = async move { core.call(&endpoint, &arguments).await };
+        let call = Call::new(name.as_ref(), future, records);
+        if !is_paged {
+            return Self::run(this, call);
+        }
+        // Pages are fetched ahead by tasks of the shared runtime.
+        base.mode.run_shared(py, call.owned_by(Some(this.clone().into_any().unbind())))
+    }
+
+    /// A pager over the rows of one part of a time range, of so many parts; 0 is the latest.
+    fn _part_of_pages<'py>(
+        this: &Bound<'py, Self>,
+        endpoint: &Bound<'py, PyAny>,
+        arguments: Arguments<'py>,
+        part: (usize, usize),
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, base) = (this.py(), this.get());
+        let core = base.core(py)?;
+        let (endpoint, arguments) = endpoint_arguments(endpoint, &arguments)?;
+        let pages = core.part_of_pages(&endpoint, &arguments, part);
+        let pages = pages.or_raise(py)?;
+        PagerBase::new_pager(py, base.mode, pages, Some(this.as_any()))
+    }
+
+    /// A pager over the rows of an endpoint.
+    fn _pages<'py>(
+        this: &Bound<'py, Self>,
+        endpoint: &Bound<'py, PyAny>,
+        arguments: Arguments<'py>,
+        #[pyo3(from_py_with = number)] windows: Option<i64>,
+        resume: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, base) = (this.py(), this.get());
+        let core = base.core(py)?;
+        let resume = optional_text("resume", resume)?;
+        let (endpoint, checked) = endpoint_arguments(endpoint, &arguments)?;
+        let pages = core.pages(&endpoint, &checked, windows, resume.as_deref()).or_raise(py)?;
+        warn_of_end_date(&endpoint, &arguments)?;
+        PagerBase::new_pager(py, base.mode, pages, Some(this.as_any()))
+    }
+
+    fn _request<'py>(
+        this: &Bound<'py, Self>,
+        method: &Bound<'py, PyAny>,
+        path: &Bound<'py, PyAny>,
+        query: Option<&Bound<'py, PyAny>>,
+        body: Option<&Bound<'py, PyAny>>,
+        headers: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, base) = (this.py(), this.get());
+        let core = base.core(py)?;
+        let body = request_arguments::body(body)?;
+        let headers = request_arguments::headers("headers", headers)?;
+        let (method, path) = (text("method", method)?, text("path", path)?);
+        let plan = plan(py, &method, &path, query, body, headers)?;
+        let finish = |py: Python<'_>, received: HttpResponse| {
+            Ok(Py::new(py, Response(received))?.into_any())
+        };
+        let future = async move { core.request(&plan).await };
+        Self::run(this, Call::new("request", future, Box::new(finish)))
+    }
+
+    fn _paginate<'py>(
+        this: &Bound<'py, Self>,
+        method: &Bound<'py, PyAny>,
+        path: &Bound<'py, PyAny>,
+        paging: &Bound<'py, PyAny>,
+        rows: &Bound<'py, PyAny>,
+        query: Option<&Bound<'py, PyAny>>,
+        body: Option<&Bound<'py, PyAny>>,
+        resume: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, base) = (this.py(), this.get());
+        let core = base.core(py)?;
+        let body = request_arguments::body_members(body)?;
+        let (method, path) = (text("method", method)?, text("path", path)?);
+        let (rows, resume) = (text("rows", rows)?, optional_text("resume", resume)?);
+        let plan = plan(py, &method, &path, query, body, HeaderMap::new())?;
+        if plan.method != Method::GET && plan.method != Method::POST {
+            let shown = plan.method.to_string();
+            return Err(raise(py, Error::argument("method", &shown, "GET or POST")));
+        }
+        let paging = paging_argument(paging)?;
+        let paging = paging.map_err(|what| raise(py, Error::config(format!("paging {what}"))))?;
+        let listing = PagedCall::custom(plan, &rows, paging);
+        let pages = core.list(listing, resume.as_deref()).or_raise(py)?;
+        PagerBase::new_pager(py, base.mode, pages, Some(this.as_any()))
+    }
+
+    fn _explain<'py>(
+        &self,
+        py: Python<'py>,
+        method: &Bound<'py, PyAny>,
+        path: Option<Bound<'py, PyAny>>,
+        query: Option<Bound<'py, PyAny>>,
+        body: Option<Bound<'py, PyAny>>,
+        arguments: Arguments<'py>,
+    ) -> PyResult<Explanation> {
+        let core = self.core(py)?;
+        let explained = if method.is_instance_of::<Endpoint>() {
+            let named = [("path", path), ("query", query), ("body", body)];
+            let named = named.into_iter().filter_map(|(name, value)| {
+                value.map(|value| (ArgumentName(name.to_owned()), value))
+            });
+            let arguments: Arguments<'_> = arguments.into_iter().chain(named).collect();
+            let (endpoint, arguments) = endpoint_arguments(method, &arguments)?;
+            core.explain_call(&endpoint, &arguments)
+        } else {
+            if let Some((ArgumentName(name), _)) = arguments.first() {
+                let text = format!("{name} is not an argument of explain without an Endpoint");
+                return Err(raise(py, Error::config(text)));
+            }
+            let method = text("method", method)?;
+            let Some(path) = path else {
+                return Err(raise(
+                    py,
+                    Error::config("path is missing; expected one such as '/path'"),
+                ));
+            };
+            let body = request_arguments::body(body.as_ref())?;
+            let path = text("path", &path)?;
+            core.explain(&plan(py, &method, &path, query.as_ref(), body, HeaderMap::new())?)
+        };
+        Ok(Explanation(explained.or_raise(py)?))
+    }
+
+    fn _fetch_many<'py>(
+        this: &Bound<'py, Self>,
+        endpoint: &Bound<'py, PyAny>,
+        keys: &Bound<'py, PyAny>,
+        #[pyo3(from_py_with = number)] concurrency: i64,
+        #[pyo3(from_py_with = text_of::on_error)] on_error: &str,
+        progress: bool,
+        arguments: Arguments<'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let base = this.get();
+        let core = base.core(this.py())?;
+        let fixed = arguments;
+        let many = ManyKeys { endpoint, keys, fixed, concurrency, on_error, progress };
+        many.fetch(core, base.mode, this.as_any())
+    }
+
+    fn _ipo_calendar<'py>(
+        this: &Bound<'py, Self>,
+        markets: &Bound<'py, PyAny>,
+        #[pyo3(from_py_with = text_of::on_error)] on_error: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let name = match this.get().mode {
+            CallMode::Sync => "ipo_calendar",
+            CallMode::Async => "ipo_calendar_async",
+        };
+        let named = PyDict::new(this.py());
+        named.set_item("on_error", on_error)?;
+        let calendar = import(this.py(), "boardlot.calendar")?;
+        calendar.getattr(name)?.invoke_named((this, markets), Some(&named))
+    }
+
+    fn __repr__(this: &Bound<'_, Self>) -> PyResult<String> {
+        let name = this.get_type().name()?.to_string();
+        Ok(format!("{name}('{}')", this.get().base_url()))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.given)?;
+        // If the lock is held, a thread is using this object, so it is not garbage.
+        if let Ok(kept) = self.instrumentation.try_lock() {
+            kept.iter().try_for_each(|object| visit.call(object))?;
+        }
+        self.referents.iter().try_for_each(|object| visit.call(object))
+    }
+
+    /// A pickle contains the arguments, but no secret: credentials are pickled by reference or not at
+    /// all.
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let py = this.py();
+        let rebuild = import(py, "boardlot._support.clients")?.getattr("rebuild")?;
+        let given = this.get().given.bind(py).copy()?;
+        check_picklable(&given)?;
+        (rebuild, (this.get_type(), given)).into_pyobject(py).map(Bound::into_any)
+    }
+}
+
+fn plan(
+    py: Python<'_>,
+    verb: &str,
+    path: &str,
+    query: Option<&Bound<'_, PyAny>>,
+    body: Body,
+    headers: HeaderMap,
+) -> PyResult<RequestPlan> {
+    let verb = method(verb).or_raise(py)?;
+    Ok(RequestPlan::custom(verb, path, request_arguments::query(query)?, body, headers))
+}

@@ -1,0 +1,150 @@
+//! The keyword arguments of a client's constructor, read by the table of `crate::client::options`.
+
+use std::sync::Arc;
+
+use super::{
+    cassette::cassette,
+    rate_limit::{client_rate, profile_rate},
+};
+use crate::prelude::*;
+use crate::{
+    arguments::{caller_arguments, request_arguments::headers, wrong_call},
+    credentials::auth::Auth,
+    hooks::observer::{Hooks, PythonObserver},
+    interpreter::{caller_context::load_contextvars, errors::cannot_pickle_secret},
+};
+use boardlot_client::{
+    client::{
+        Client as Core,
+        options::{CLIENT_OPTIONS, OptionKind},
+    },
+    http::{BaseUrl, TransportOptions, check_address, is_public_header},
+    profile::Profile,
+};
+
+const MISSING: &str =
+    "base_url is missing; pass base_url or profile: no environment variable BOARDLOT_* is read";
+
+/// A client made from its Python arguments, its observer, and the Python objects to which it has only
+/// weak references: they must live as long as the client.
+pub fn build_client(
+    py: Python<'_>,
+    base_url: Option<String>,
+    given: &Bound<'_, PyDict>,
+) -> PyResult<(Core, Arc<PythonObserver>, Vec<Py<PyAny>>)> {
+    let mut transport = TransportOptions::default();
+    let (mut auth, mut profile) = (None, None);
+    let mut recorded_base_url = None;
+    let (mut on_request, mut on_response) = (None, None);
+    for option in CLIENT_OPTIONS {
+        let name = option.name;
+        let Some(value) = given.get_item(name)?.filter(|value| !value.is_none()) else { continue };
+        match option.kind {
+            OptionKind::Credentials => auth = Some(Auth::from_argument(&value)?),
+            OptionKind::Profile => {
+                profile = Some(Profile::load(&caller_arguments::text(name, &value)?).or_raise(py)?);
+            }
+            OptionKind::Cassette => {
+                let (cassette, base_url) = cassette(name, &value)?;
+                transport.cassette = Some(cassette);
+                recorded_base_url = base_url;
+            }
+            OptionKind::RequestHook => on_request = Some(value),
+            OptionKind::ResponseHook => on_response = Some(value),
+            OptionKind::WebSocketUrl => {
+                let url = caller_arguments::text(name, &value)?;
+                check_address(name, &url, ["wss", "ws"]).or_raise(py)?;
+            }
+            OptionKind::Seconds(field) => {
+                *field(&mut transport) = caller_arguments::seconds(name, &value)?;
+            }
+            OptionKind::Integer { min, max, set, .. } => {
+                set(&mut transport, caller_arguments::integer(name, &value, min, max)?);
+            }
+            OptionKind::Rate(field) => {
+                *field(&mut transport) = Some(client_rate(name, &value)?);
+            }
+            OptionKind::Text(field) => {
+                *field(&mut transport) = Some(caller_arguments::text(name, &value)?)
+            }
+            OptionKind::CertificateFile(field) => {
+                *field(&mut transport) = Some(caller_arguments::file_contents(
+                    py,
+                    name,
+                    &caller_arguments::path(name, &value)?,
+                )?);
+            }
+            OptionKind::Headers(field) => *field(&mut transport) = headers(name, Some(&value))?,
+        }
+    }
+    if let Some(profile) = &profile {
+        let connect = &mut transport.connect;
+        if connect.proxy.is_none() {
+            connect.proxy = profile.proxy.clone();
+        }
+        if let (None, Some(file)) = (&connect.extra_certificates, &profile.ca_file) {
+            connect.extra_certificates =
+                Some(caller_arguments::file_contents(py, "ca_file", file)?);
+        }
+        if transport.rate_limit.is_none() {
+            transport.rate_limit = profile_rate(profile).or_raise(py)?;
+        }
+    }
+    load_contextvars(py)?;
+    let (hooks, strong_refs) = Hooks::new(on_request, on_response)?;
+    let observer = Arc::new(PythonObserver::new(hooks));
+    transport.observer = Some(observer.clone());
+    let is_replay = recorded_base_url.is_some();
+    let base_url = base_url
+        .or(recorded_base_url)
+        .or_else(|| profile.as_ref().map(|profile| profile.base_url.clone()))
+        .ok_or_else(|| raise(py, Error::config(MISSING)))?;
+    let auth = match (auth, profile) {
+        (Some(auth), _) => Some(auth),
+        (None, Some(profile)) => {
+            Auth::from_profile(py, profile, (!is_replay).then_some(base_url.as_str()))?
+        }
+        (None, None) => None,
+    };
+    let (credentials, object) = auth.map(|auth| (auth.credentials, auth.object)).unzip();
+    let base = BaseUrl::parse(&base_url).or_raise(py)?;
+    // It may read a file for each authority that the system trusts.
+    let core = py.detach(|| Core::new(base, credentials, transport)).or_raise(py)?;
+    let referents = strong_refs.into_iter().map(Py::into_any).chain(object.flatten()).collect();
+    Ok((core, observer, referents))
+}
+
+/// Refuses options without a name, and those that do not exist. The constructor of a subclass may have others.
+pub fn check_names(
+    class: &Bound<'_, PyType>,
+    others: &Bound<'_, PyTuple>,
+    given: &Bound<'_, PyDict>,
+) -> PyResult<()> {
+    let own = class.module()? == "boardlot._api";
+    let unknown = PyDict::new(class.py());
+    let names: Vec<&str> = CLIENT_OPTIONS.iter().map(|option| option.name).collect();
+    for (name, value) in given.iter().filter(|_| own) {
+        if !names.contains(&name.extract::<&str>()?) {
+            unknown.set_item(name, value)?;
+        }
+    }
+    wrong_call::check(class.name()?.to_str()?, &["base_url"], &names, Some(others), Some(&unknown))
+}
+
+/// Refuses to pickle options that are secrets or may be: a pickle is a file that others can read.
+pub fn check_picklable(given: &Bound<'_, PyDict>) -> PyResult<()> {
+    let py = given.py();
+    let proxy = given.get_item("proxy")?.map(|proxy| proxy.to_string()).unwrap_or_default();
+    if proxy.contains('@') {
+        return Err(cannot_pickle_secret(py, "a client whose proxy has a password"));
+    }
+    let given = given.get_item("headers")?.filter(|headers| !headers.is_none());
+    let headers = headers("headers", given.as_ref())?;
+    match headers.keys().find(|name| !is_public_header(name.as_str())) {
+        Some(name) => {
+            let what = format!("a client with the header '{name}', whose value may be a secret");
+            Err(cannot_pickle_secret(py, &what))
+        }
+        None => Ok(()),
+    }
+}

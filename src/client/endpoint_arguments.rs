@@ -1,0 +1,73 @@
+//! The endpoint of a call, and its arguments.
+
+use super::endpoint::Endpoint;
+use crate::arguments::caller_arguments::{argument, text};
+use crate::prelude::*;
+use boardlot_client::{
+    api::{Argument, ENDPOINTS, EndpointRef, endpoint},
+    error::{did_you_mean, meant},
+};
+
+/// The arguments of an endpoint's method by name, unchecked.
+pub type Arguments<'py> = Vec<(ArgumentName, Bound<'py, PyAny>)>;
+
+/// A keyword, which can be any string.
+pub struct ArgumentName(pub String);
+
+impl FromPyObject<'_, '_> for ArgumentName {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        text("the name of an argument", &object).map(ArgumentName)
+    }
+}
+
+/// The endpoint that a user declared, or that of a method with this name.
+pub fn endpoint_argument(value: &Bound<'_, PyAny>) -> PyResult<EndpointRef> {
+    if let Ok(endpoint) = value.cast::<Endpoint>() {
+        return Ok(endpoint.get().row.clone().into());
+    }
+    if !value.is_instance_of::<PyString>() {
+        return Err(wrong_type("endpoint", value, "an Endpoint or the name of a method"));
+    }
+    let method = text("method", value)?;
+    let found = endpoint(&method).ok_or_else(|| {
+        let methods: Vec<&str> = ENDPOINTS.iter().map(|endpoint| endpoint.name.as_ref()).collect();
+        let nearest = did_you_mean(&method, methods.iter().copied());
+        let expected = format!("one of {}{nearest}", methods.join(", "));
+        let shown = format!("'{}'", method.escape_debug());
+        raise(value.py(), Error::argument("method", &shown, &expected))
+    })?;
+    Ok(found.into())
+}
+
+/// `; did you mean 'dividends'?` or nothing, and the word alone or None: for names that Python code
+/// looks up.
+#[gated]
+#[pyo3(name = "_did_you_mean")]
+pub fn did_you_mean_of(word: &Bound<'_, PyString>, known: Vec<String>) -> (String, Option<String>) {
+    let (text, word) = meant(&word.to_string_lossy(), known.iter().map(String::as_str));
+    (text, word.map(str::to_owned))
+}
+
+/// An endpoint and its arguments, without those that are None.
+pub fn endpoint_arguments<'py>(
+    endpoint: &Bound<'py, PyAny>,
+    arguments: &Arguments<'py>,
+) -> PyResult<(EndpointRef, Vec<(String, Argument)>)> {
+    let endpoint = endpoint_argument(endpoint)?;
+    let mut given = Vec::with_capacity(arguments.len());
+    for (ArgumentName(name), value) in arguments {
+        if !value.is_none() {
+            given.push((name.clone(), argument(name, value)?));
+        }
+    }
+    Ok((endpoint, given))
+}
+
+/// Warns of a range of time whose end is a date. The arguments have been checked.
+pub fn warn_of_end_date(endpoint: &EndpointRef, arguments: &Arguments<'_>) -> PyResult<()> {
+    let end = arguments.iter().find(|(name, end)| name.0 == "end" && !end.is_none());
+    let Some((_, end)) = end.filter(|_| endpoint.time_range().is_some()) else { return Ok(()) };
+    import(end.py(), "boardlot._support.clients")?.invoke_method("warn_of_end", (end,)).map(drop)
+}

@@ -1,0 +1,112 @@
+//! `fetch_many`: its arguments, and its result.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, atomic::AtomicU64},
+};
+
+use super::endpoint_arguments::{Arguments, endpoint_arguments, warn_of_end_date};
+use crate::prelude::*;
+use crate::{
+    arguments::caller_arguments::argument,
+    calls::{
+        call::{Call, CallMode},
+        progress::{CountFn, Progress},
+    },
+    interpreter::errors::{exception, is_error},
+    rows::records::Records,
+};
+use boardlot_client::{
+    api::EncodedValue,
+    client::{BatchOutcome, Client},
+    error::did_you_mean,
+};
+
+/// The arguments of `fetch_many`, unchecked.
+pub struct ManyKeys<'a, 'py> {
+    pub endpoint: &'a Bound<'py, PyAny>,
+    pub keys: &'a Bound<'py, PyAny>,
+    /// The arguments that are the same for all keys.
+    pub fixed: Arguments<'py>,
+    pub concurrency: i64,
+    pub on_error: &'a str,
+    pub progress: bool,
+}
+
+impl<'py> ManyKeys<'_, 'py> {
+    /// Calls the endpoint for each key; `owner` is the Python client.
+    pub fn fetch(
+        self,
+        core: Client,
+        mode: CallMode,
+        owner: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = owner.py();
+        let collect = self.collect(py)?;
+        let concurrency = self.concurrency(py)?;
+        let (endpoint, fixed) = endpoint_arguments(self.endpoint, &self.fixed)?;
+        let name = endpoint.name.clone();
+        for (given, _) in fixed.iter().filter(|(given, _)| endpoint.parameter(given).is_none()) {
+            let nearest = did_you_mean(given, ["concurrency", "on_error", "progress"]);
+            if endpoint.undeclared.is_none() && !nearest.is_empty() {
+                let text = format!("fetch_many has no argument '{given}'{nearest}");
+                return Err(raise(py, Error::config(text)));
+            }
+        }
+        let keys = self.keys.try_iter().map_err(|error| match is_error(py, &error) {
+            true => wrong_type("keys", self.keys, "a list of keys"),
+            false => error,
+        });
+        let keys = match self.keys.is_instance_of::<PyString>() {
+            true => Err(raise(
+                py,
+                Error::argument("keys", "a string", "a list of keys, such as [\"HK.00700\"]"),
+            )),
+            false => keys,
+        };
+        let mut keys = keys?.map(|key| argument("keys", &key?)).collect::<PyResult<Vec<_>>>()?;
+        // `1` and `"1"` are one key: its rows come once.
+        let mut texts = HashSet::new();
+        keys.retain(|key| texts.insert(EncodedValue::from(key.clone()).into_text()));
+        warn_of_end_date(&endpoint, &self.fixed)?;
+        let count = Arc::new(AtomicU64::new(0));
+        let (total, counted) = (keys.len() as u64, count.clone());
+        let future = async move {
+            core.fetch_many(endpoint, keys, fixed, concurrency, collect, count).await
+        };
+        let finish = |py: Python<'_>, many: BatchOutcome| {
+            let errors = PyDict::new(py);
+            for (key, error) in &many.errors {
+                errors.set_item(key, exception(py, error)?)?;
+            }
+            let records = Records::with_errors(py, many.rows, errors.unbind())?;
+            Ok(Py::new(py, records)?.into_any())
+        };
+        let owner = Some(owner.clone().unbind());
+        let call = Call::new("fetch_many", future, Box::new(finish)).owned_by(owner);
+        if !self.progress {
+            return mode.run_shared(py, call);
+        }
+        let total: CountFn = Box::new(move || Some(total));
+        Progress { label: &name, unit: "keys", total, count: counted }.run(py, mode, call)
+    }
+
+    fn collect(&self, py: Python<'_>) -> PyResult<bool> {
+        match self.on_error {
+            "raise" => Ok(false),
+            "collect" => Ok(true),
+            other => {
+                let shown = format!("'{other}'");
+                Err(raise(py, Error::argument("on_error", &shown, "'raise' or 'collect'")))
+            }
+        }
+    }
+
+    fn concurrency(&self, py: Python<'_>) -> PyResult<usize> {
+        let number = usize::try_from(self.concurrency).ok().filter(|n| (1..=1024).contains(n));
+        number.ok_or_else(|| {
+            let shown = self.concurrency.to_string();
+            raise(py, Error::argument("concurrency", &shown, "an integer from 1 to 1024"))
+        })
+    }
+}

@@ -1,0 +1,118 @@
+//! The results of `request` and `explain`.
+
+use super::rate_limit::description;
+use crate::{prelude::*, rows::missing_attribute::no_attribute};
+use boardlot_client::http::{HttpResponse, is_public_header};
+
+/// A response as it was received; the envelope is not checked.
+///
+/// >>> path = "/api/v1.0/quote/HK.00700/corporate-actions/dividends"
+/// >>> response = client.request("GET", path)
+/// >>> response.status, response.headers["content-type"], response.json()["ret_code"]
+/// (200, 'application/json', 0)
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct Response(pub HttpResponse);
+
+#[gated]
+impl Response {
+    /// The HTTP status.
+    getter!(status: u16 = self.0.status().as_u16());
+
+    /// The headers by their names in any case, listed in lower case; the values of a repeated header are
+    /// joined by commas.
+    #[getter]
+    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let headers = self.0.headers();
+        let joined = headers.keys().map(|name| {
+            let values = headers.get_all(name).iter();
+            let values: Vec<_> =
+                values.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+            (name.as_str(), values.join(", "))
+        });
+        in_any_case(joined.into_py_dict(py)?)
+    }
+
+    /// The body as bytes, decompressed.
+    #[getter]
+    fn content<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.0.body())
+    }
+
+    /// The body parsed as JSON. Raises `ProtocolError` if it is not valid.
+    fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        import(py, "json")?.invoke_method("loads", (self.content(py),)).map_err(|error| {
+            let text = format!("the response is not valid JSON: {}", error.value(py));
+            // The caller has the body, which may repeat secrets.
+            raise(py, Error::protocol(text, b""))
+        })
+    }
+
+    fn __getattr__(this: &Bound<'_, Self>, name: &str) -> PyResult<()> {
+        Err(no_attribute(this.as_any(), name))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Response {}, {} bytes>", self.status(), self.0.body().len())
+    }
+}
+
+/// The same dict, in which a name is found in any case.
+fn in_any_case(headers: Bound<'_, PyDict>) -> PyResult<Bound<'_, PyAny>> {
+    import(headers.py(), "boardlot._headers")?.getattr("Headers")?.invoke((headers,))
+}
+
+/// A request as it would be sent: signed, but without secrets.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct Explanation(pub boardlot_client::client::Explanation);
+
+#[gated]
+impl Explanation {
+    /// The HTTP method.
+    getter!(method: &str = &self.0.method);
+
+    /// The whole URL, encoded as it is sent.
+    getter!(url: &str = &self.0.url);
+
+    /// The five lines of the canonical request; empty if the client has no `ApiKey`.
+    #[getter]
+    fn payload_lines(&self) -> Vec<&str> {
+        self.0.payload.as_ref().map(|text| text.split('\n').collect()).unwrap_or_default()
+    }
+
+    /// The signed bytes.
+    #[getter]
+    fn payload<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.0.payload.as_deref().unwrap_or_default().as_bytes())
+    }
+
+    /// The lowercase hex SHA-256 of the body; empty without a body.
+    getter!(body_hash: &str = &self.0.body_hash);
+
+    /// The headers that authorize and describe the request; tokens are redacted.
+    #[getter]
+    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        in_any_case(self.0.headers.iter().chain(&self.0.authorization).into_py_dict(py)?)
+    }
+
+    /// Which rate limit applies to the request, and how much of it is free now; None without a limit.
+    getter!(rate_limit: Option<String> = description(self.0.rate_limit.as_ref()));
+
+    /// The values of other headers may be secrets and are not shown.
+    fn __repr__(&self) -> String {
+        let mut text = format!("{} {}\n", self.0.method, self.0.url);
+        let own = self.0.headers.iter().map(|(name, value)| {
+            (name, if is_public_header(name) { value.as_str() } else { "***" })
+        });
+        let authorization = self.0.authorization.iter().map(|(name, value)| (name, value.as_str()));
+        for (name, value) in own.chain(authorization) {
+            text += &format!("{name}: {value}\n");
+        }
+        for (number, line) in (1..).zip(self.payload_lines()) {
+            text += &format!("canonical request, line {number}: {line}\n");
+        }
+        if let Some(limit) = self.rate_limit() {
+            text += &format!("rate limit: {limit}\n");
+        }
+        text.trim_end().to_owned()
+    }
+}

@@ -1,0 +1,129 @@
+//! For `boardlot.archive`: the texts of records, and records made of such texts.
+
+use pyo3::pybacked::PyBackedBytes;
+use tokio::task::JoinHandle;
+
+use super::endpoint_arguments::{Arguments, endpoint_arguments};
+use crate::prelude::*;
+use crate::{
+    arguments::caller_arguments::argument,
+    rows::{records::Records, row_builder_pool::RowBuilderPool},
+};
+use boardlot_client::{
+    api::{EncodedValue, Field, Parameter, ParameterKind, TimeUnit},
+    decode::{PageSlice, Rows, StoredFill, StoredRecord, page_of_texts},
+    os::process,
+    pages::RecordsCall,
+};
+
+/// The fields that an archive adds to each record in its list of changes.
+static OBSERVED: [Field; 2] = [
+    Field::micros("seen_at", "When the archive saw the change"),
+    Field::text("change", "`new`, `changed` or `gone`"),
+];
+
+/// Each record of a list as an archive stores it: its identity in the list, a digest without the
+/// ignored fields, and its text as the service sent it.
+#[gated]
+#[pyo3(name = "_record_texts")]
+pub fn record_texts(
+    py: Python<'_>,
+    records: &Bound<'_, Records>,
+    identity: Vec<String>,
+    ignored: Vec<String>,
+) -> PyResult<Vec<StoredRecord>> {
+    let rows = records.get().rows();
+    py.detach(|| rows.to_stored(&identity, &ignored)).or_raise(py)
+}
+
+/// Each fill as an archive stores it.
+#[gated]
+#[pyo3(name = "_fill_rows")]
+pub fn fill_rows(py: Python<'_>, records: &Bound<'_, Records>) -> PyResult<Vec<StoredFill>> {
+    let rows = records.get().rows();
+    py.detach(|| rows.to_stored_fills()).or_raise(py)
+}
+
+/// The records of a call to the method with this name, made of stored texts. Checks the arguments as
+/// the method does. `texts` is iterated over; each is any number of records, separated by commas, and is
+/// scanned while the next ones are read. With `observed`, the schema has what an archive adds to a change.
+/// `seen_at` is when they were seen, in microseconds: a member of their metadata.
+#[gated]
+#[pyo3(
+    name = "_stored_records",
+    signature = (method, arguments, texts, observed = false, seen_at = None)
+)]
+pub fn stored_records<'py>(
+    py: Python<'py>,
+    method: &Bound<'py, PyAny>,
+    arguments: Arguments<'py>,
+    texts: &Bound<'py, PyAny>,
+    observed: bool,
+    seen_at: Option<i64>,
+) -> PyResult<Py<PyAny>> {
+    let (endpoint, given) = endpoint_arguments(method, &arguments)?;
+    let plan = RecordsCall::new(&endpoint, &given).or_raise(py)?;
+    let added: &[Field] = if observed { &OBSERVED } else { &[] };
+    let fields = plan.fields.iter().chain(added).cloned().collect();
+    let rows = Rows::new(scanned_pages(py, texts, seen_at)?, fields);
+    Records::from_rows(&RowBuilderPool::default())(py, rows)
+}
+
+fn scanned_pages(
+    py: Python<'_>,
+    texts: &Bound<'_, PyAny>,
+    seen_at: Option<i64>,
+) -> PyResult<Vec<PageSlice>> {
+    let scan = move |text: &[u8]| page_of_texts(text, seen_at).map(PageSlice::from);
+    let (mut slices, mut last, mut scanning) = (Vec::new(), None::<PyBackedBytes>, None);
+    let outcome = texts.try_iter()?.try_for_each(|text| -> PyResult<()> {
+        let Some(text) = last.replace(text?.extract()?) else { return Ok(()) };
+        let runtime = process::runtime().or_raise(py)?;
+        let next = runtime.spawn_blocking(move || (scan(&text), text));
+        let before = scanning.replace(next).map(|before| scanned(py, before));
+        slices.extend(before.transpose()?);
+        Ok(())
+    });
+    // Waited for after an error, too.
+    let before = scanning.map(|before| scanned(py, before)).transpose();
+    outcome?;
+    slices.extend(before?);
+    // The only one, of most lists: another thread would take longer to begin.
+    let last = last.map(|text| py.detach(|| scan(&text)));
+    slices.extend(last.transpose().or_raise(py)?);
+    Ok(slices)
+}
+
+/// The records of a text that is being scanned on another thread. The text is freed on this one: of a thread that
+/// is not attached, PyO3 keeps it in a list with a lock, which a child would find held that is forked at that
+/// moment.
+fn scanned(
+    py: Python<'_>,
+    scanning: JoinHandle<(Result<PageSlice>, PyBackedBytes)>,
+) -> PyResult<PageSlice> {
+    let wait = || process::runtime()?.block_on(scanning).map_err(|error| Error::aborted(&error));
+    let (page, _text) = py.detach(wait).or_raise(py)?;
+    page.or_raise(py)
+}
+
+/// A point in time in microseconds since 1970: the argument `name`, with the checks and errors of an
+/// endpoint's times.
+#[gated]
+#[pyo3(name = "_micros")]
+pub fn micros(
+    py: Python<'_>,
+    #[pyo3(from_py_with = text_of::name)] name: &str,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<i128> {
+    const NAMES: [&str; 4] = ["at", "since", "start", "end"];
+    let given = argument(name, value)?;
+    let known = NAMES.into_iter().find(|known| *known == name).unwrap_or("time");
+    match Parameter::query(known, ParameterKind::Time(TimeUnit::Micros), "").check(&given, |_| None)
+    {
+        Ok(EncodedValue::Integer(micros)) if micros <= i128::from(i64::MAX) => Ok(micros),
+        Ok(_) => {
+            Err(raise(py, Error::argument(name, &given.shown(), "a time before the year 292277")))
+        }
+        Err(error) => Err(raise(py, error)),
+    }
+}

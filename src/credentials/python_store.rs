@@ -1,0 +1,165 @@
+//! A custom token store: an object with `load`, `save` and `delete`, and perhaps `lock`.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
+
+use pyo3::exceptions::PyKeyError;
+use zeroize::Zeroizing;
+
+use super::store_call::{call_object, call_python};
+use crate::interpreter::{
+    attachment::with_one_thread_state,
+    weak_ref::{StrongRef, WeakRef},
+};
+use crate::prelude::*;
+use boardlot_client::{
+    auth::{
+        SharedStore, TokenCaches,
+        store::{Guard, Secret, TokenStore},
+    },
+    error::ErrorKind,
+    os::process::PerProcess,
+};
+
+/// The stores in use by the addresses of their objects: all credentials with the same object share
+/// refreshes.
+static STORES: PerProcess<Mutex<HashMap<usize, Weak<PythonStore>>>> = PerProcess::new();
+
+pub struct PythonStore {
+    object: WeakRef,
+    class: String,
+    /// True if it has a lock of its own, which may work across processes.
+    has_lock: bool,
+    caches: Arc<TokenCaches>,
+}
+
+impl PythonStore {
+    /// The store of an object, and what keeps the object alive.
+    pub fn of_object(object: &Bound<'_, PyAny>) -> PyResult<(SharedStore, Py<StrongRef>)> {
+        // Without the lock: creating a Python object may run code of others.
+        let (strong, weak) = WeakRef::new(object)?;
+        let created = Arc::new(PythonStore {
+            object: weak,
+            class: object.get_type().name()?.to_string(),
+            has_lock: object.getattr_opt("lock")?.is_some_and(|method| method.is_callable()),
+            caches: Arc::default(),
+        });
+        let (store, strong) = Self::known_or(created, strong, object);
+        let caches = store.caches.clone();
+        Ok((SharedStore::new(store, caches), strong))
+    }
+
+    /// The store that the object already has in this process, or the one just created for it.
+    fn known_or(
+        created: Arc<Self>,
+        strong: Py<StrongRef>,
+        object: &Bound<'_, PyAny>,
+    ) -> (Arc<Self>, Py<StrongRef>) {
+        let Ok(stores) = STORES.get_or_make(|| Ok(Mutex::default())) else {
+            return (created, strong);
+        };
+        let mut stores = stores.lock().unwrap_or_else(PoisonError::into_inner);
+        let address = object.as_ptr().addr();
+        let known = stores.get(&address).and_then(Weak::upgrade);
+        // Another object may have had the same address.
+        if let Some(known) = known
+            && let Some(strong) = known.object.strong(object)
+        {
+            return (known, strong);
+        }
+        stores.retain(|_, store| store.strong_count() > 0);
+        stores.insert(address, Arc::downgrade(&created));
+        (created, strong)
+    }
+
+    fn call<T>(
+        &self,
+        method: &str,
+        call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
+    ) -> Result<T> {
+        call_python(&self.object, &format!("{}.{method}", self.class), call)
+    }
+}
+
+impl TokenStore for PythonStore {
+    fn load(&self, key: &str) -> Result<Option<Secret>> {
+        self.call("load", |store| {
+            let py = store.py();
+            let value = match store.invoke_method(intern!(py, "load"), (key,)) {
+                // A plain mapping raises this.
+                Err(error) if error.is_instance_of::<PyKeyError>(py) => return Ok(None),
+                value => value?,
+            };
+            let bytes = value.extract::<Option<Vec<u8>>>()?;
+            Ok(bytes.map(Zeroizing::new))
+        })
+    }
+
+    fn save(&self, key: &str, value: &[u8]) -> Result<()> {
+        self.call("save", |store| {
+            let py = store.py();
+            let data = PyBytes::new(py, value);
+            store.invoke_method(intern!(py, "save"), (key, data)).map(drop)
+        })
+    }
+
+    fn delete(&self, key: &str) -> Result<()> {
+        self.call("delete", |store| {
+            let py = store.py();
+            match store.invoke_method(intern!(py, "delete"), (key,)) {
+                Err(error) if error.is_instance_of::<PyKeyError>(py) => Ok(()),
+                outcome => outcome.map(drop),
+            }
+        })
+    }
+
+    /// Python forgets a thread's `threading.local` as soon as the thread leaves the interpreter
+    /// permanently.
+    fn on_one_thread(&self, work: Box<dyn FnOnce() + Send + '_>) {
+        with_one_thread_state(work);
+    }
+
+    /// Only the object knows how processes share it. Without a lock of its own, a refresh happens once in
+    /// each process.
+    fn lock(&self, key: &str) -> Result<Guard> {
+        if !self.has_lock {
+            return Ok(Guard::new(()));
+        }
+        let manager = self.call("lock", |store| {
+            let manager = store.invoke_method(intern!(store.py(), "lock"), (key,))?;
+            let has =
+                |name: &str| manager.get_type().getattr_opt(name).map(|found| found.is_some());
+            if !(has("__enter__")? && has("__exit__")?) {
+                return Ok(Err(manager.get_type().name()?.to_string()));
+            }
+            manager.invoke_method(intern!(store.py(), "__enter__"), ())?;
+            Ok(Ok(manager.unbind()))
+        })?;
+        let name = format!("{}.lock", self.class);
+        let manager = manager.map_err(|class| {
+            let text = format!("{name} returned {class}; expected a context manager");
+            let advice =
+                format!("Correct {name}, or leave it out: refreshes then happen once per process.");
+            Error::from(ErrorKind::Store(text)).with_advice(advice)
+        })?;
+        Ok(Guard::released_by(move |failed| leave(&manager, &name, failed)))
+    }
+}
+
+/// Leaves a context manager; with an exception if a change within it failed, so that a transaction is
+/// rolled back.
+fn leave(manager: &Py<PyAny>, name: &str, failed: bool) -> Result<()> {
+    call_object(name, |py| {
+        let manager = manager.bind(py);
+        let exit = intern!(py, "__exit__");
+        if failed {
+            let error = ErrorKind::Store("the tokens were not saved".into()).into();
+            let error = crate::interpreter::errors::exception(py, &error)?;
+            manager.invoke_method(exit, (error.get_type(), error, py.None())).map(drop)
+        } else {
+            manager.invoke_method(exit, (py.None(), py.None(), py.None())).map(drop)
+        }
+    })
+}

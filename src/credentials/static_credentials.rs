@@ -1,0 +1,252 @@
+//! `ApiKey` and `BearerToken`.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use pyo3::exceptions::PyUserWarning;
+use zeroize::Zeroizing;
+
+use crate::prelude::*;
+use crate::{
+    arguments::caller_arguments::{secret_bytes, secret_text, user_path},
+    calls::blocking::block,
+    interpreter::{
+        errors::{cannot_pickle, cannot_pickle_secret, is_error},
+        texts::not_unicode,
+    },
+};
+use boardlot_client::{
+    auth::{Credentials, KeyPair, blocking, pem},
+    error::did_you_mean,
+    os::texts::shown_path,
+};
+
+/// An API key: its id, and the private key that signs the requests.
+///
+/// `key_id` is the id that the service assigned to the key. `private_key` is a path, PEM text or bytes,
+/// in PKCS#8 (encrypted, if `password` is given) or PKCS#1. The algorithm is read from the key. Raises
+/// `ConfigError` for a key that cannot be used; the error contains nothing of it.
+///
+/// >>> auth = bl.ApiKey("my-app-key", bl.generate_key().private_pem)
+/// >>> auth.algorithm, len(auth.sign(b"any bytes"))
+/// ('Ed25519', 88)
+/// >>> auth.public_key_pem().splitlines()[0]
+/// '-----BEGIN PUBLIC KEY-----'
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct ApiKey {
+    credentials: Credentials,
+    key_id: String,
+    key: Arc<KeyPair>,
+    /// The file that the key was read from, which is what a pickle contains.
+    path: Option<PathBuf>,
+    has_password: bool,
+}
+
+impl ApiKey {
+    /// Reads the key from a file, with a warning if other users can read the file.
+    pub fn open(
+        py: Python<'_>,
+        key_id: &str,
+        path: PathBuf,
+        password: Option<&[u8]>,
+    ) -> PyResult<Self> {
+        let in_order = |error: Error| match Path::new(key_id).extension() {
+            Some(extension) if extension == "pem" => {
+                error.with_advice("The key id comes before the private key.".to_owned())
+            }
+            _ => error,
+        };
+        let read = py.detach(|| read_key_file(&path).map_err(in_order));
+        let (bytes, readable_by_others) = read.or_raise(py)?;
+        let key = read_key(py, bytes, password)?;
+        let api_key = ApiKey::from_key(key_id, key).or_raise(py)?;
+        if readable_by_others {
+            let path = path.display();
+            let text =
+                format!("the key file {path} can be read by other users; run: chmod 600 {path}");
+            let category = py.get_type::<PyUserWarning>();
+            import(py, "warnings")?.invoke_method("warn", (text, category, 1))?;
+        }
+        // A pickle may be loaded in another working directory.
+        let path = std::path::absolute(&path).unwrap_or(path);
+        Ok(ApiKey { path: Some(path), has_password: password.is_some(), ..api_key })
+    }
+
+    fn from_key(key_id: &str, key: KeyPair) -> Result<Self> {
+        let key = Arc::new(key);
+        let credentials = Credentials::api_key(key_id.to_owned(), key.clone())?;
+        let key_id = key_id.to_owned();
+        Ok(ApiKey { credentials, key_id, key, path: None, has_password: false })
+    }
+
+    pub fn credentials(&self) -> Credentials {
+        self.credentials.clone()
+    }
+}
+
+#[gated]
+impl ApiKey {
+    #[new]
+    #[pyo3(signature = (key_id, private_key, *, password = None))]
+    fn new(
+        py: Python<'_>,
+        #[pyo3(from_py_with = text_of::key_id)] key_id: &str,
+        private_key: &Bound<'_, PyAny>,
+        password: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let password = password.map(|value| secret_bytes("password", value)).transpose()?;
+        let password = password.as_ref().map(|bytes| bytes.as_slice());
+        if let Ok(bytes) = private_key.cast::<PyBytes>() {
+            let key = read_key(py, Zeroizing::new(bytes.as_bytes().to_vec()), password)?;
+            return ApiKey::from_key(key_id, key).or_raise(py);
+        }
+        // A text with undecodable bytes may be a path, and cannot be PEM.
+        if let Ok(text) = private_key.cast::<PyString>()
+            && Zeroizing::new(text.to_string_lossy().into_owned()).contains(pem::BEGIN.trim_end())
+        {
+            let text = secret_text("private_key", text)?;
+            let key = read_key(py, Zeroizing::new(text.as_bytes().to_vec()), password)?;
+            return ApiKey::from_key(key_id, key).or_raise(py);
+        }
+        let path: PathBuf = user_path(private_key).map_err(|error| match is_error(py, &error) {
+            true if private_key.is_instance_of::<PyString>() => {
+                not_unicode("private_key", private_key)
+            }
+            true => wrong_type("private_key", private_key, "a path, PEM text or bytes"),
+            false => error,
+        })?;
+        ApiKey::open(py, key_id, path, password)
+    }
+
+    /// The id that the service assigned to the key: the value of `X-Api-Key`.
+    getter!(key_id: &str = &self.key_id);
+
+    /// `"Ed25519"` or `"RSA-SHA256"`.
+    getter!(algorithm: &'static str = self.key.algorithm().as_str());
+
+    /// The public key as PEM, to be uploaded to the dashboard.
+    fn public_key_pem(&self, py: Python<'_>) -> PyResult<String> {
+        self.key.public_key_pem().or_raise(py)
+    }
+
+    /// Signs the bytes of `payload` and returns the signature in Base64.
+    fn sign(&self, py: Python<'_>, payload: &[u8]) -> PyResult<String> {
+        self.key.sign(payload).or_raise(py)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("ApiKey('{}', {})", self.key_id.escape_debug(), self.algorithm())
+    }
+
+    /// A pickle contains the path of the key file, never the key.
+    fn __getnewargs__(&self, py: Python<'_>) -> PyResult<(String, PathBuf)> {
+        match &self.path {
+            Some(path) if !self.has_password => Ok((self.key_id.clone(), path.clone())),
+            Some(_) => Err(cannot_pickle_secret(py, "an ApiKey with a password")),
+            None => Err(cannot_pickle(
+                py,
+                "an ApiKey made from text or bytes",
+                "make it from the path of a key file, whose public key a sandbox takes with upload_key",
+            )),
+        }
+    }
+}
+
+/// A bearer token: `token` is sent unchanged, and never refreshed.
+///
+/// >>> client = bl.Client(sandbox.base_url, auth=bl.BearerToken("a-token"))
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct BearerToken(Credentials);
+
+impl BearerToken {
+    pub fn credentials(&self) -> Credentials {
+        self.0.clone()
+    }
+}
+
+#[gated]
+impl BearerToken {
+    #[new]
+    #[pyo3(signature = (token))]
+    fn new(py: Python<'_>, token: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let token = secret_text("token", token)?;
+        Credentials::bearer(token).map(BearerToken).or_raise(py)
+    }
+
+    fn __repr__(&self) -> &'static str {
+        "BearerToken(...)"
+    }
+
+    fn __getnewargs__(&self, py: Python<'_>) -> PyResult<()> {
+        Err(cannot_pickle_secret(py, "a BearerToken"))
+    }
+}
+
+/// Reads a key, detached from the interpreter. The password of an encrypted one is stretched for seconds
+/// perhaps: Ctrl-C ends the wait for that.
+fn read_key(
+    py: Python<'_>,
+    bytes: Zeroizing<Vec<u8>>,
+    password: Option<&[u8]>,
+) -> PyResult<KeyPair> {
+    let Some(password) = password else {
+        return py.detach(|| KeyPair::read(&bytes, None)).or_raise(py);
+    };
+    let password = Zeroizing::new(password.to_vec());
+    block(py, blocking(move || KeyPair::read(&bytes, Some(&password))))
+}
+
+/// The file beside a missing one that was probably meant, for the end of an error.
+fn neighbour(path: &Path) -> String {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let files = std::fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
+    let names: Vec<String> = files.filter_map(|file| file.file_name().into_string().ok()).collect();
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    did_you_mean(name, names.iter().map(String::as_str))
+}
+
+/// The contents of a key file, and whether other users can read it. What was passed may be a secret: an
+/// error shows it only if it looks like a path.
+fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
+    /// Far larger than any key: a path to a huge file is a mistake.
+    const KEY_FILE_MAX_BYTES: u64 = 1 << 20;
+    let shown = shown_path(path);
+    let secret = ", or PEM text with its -----BEGIN line. This service signs requests with a private key, \
+                  and an API secret is not one";
+    let or = match shown.starts_with('(') {
+        true => secret.to_owned(),
+        false if path.exists() => String::new(),
+        false => neighbour(path),
+    };
+    let refuse = |error: std::io::Error| {
+        let expected = format!("expected the file of a private key{or}");
+        let advice = match error.kind() == std::io::ErrorKind::PermissionDenied {
+            true => "Run the job as the owner of the key file (see `ls -l`), or chmod the file.",
+            false if path.is_absolute() => "`boardlot keygen FILE` makes a new key.",
+            false => {
+                "A relative path starts at the working directory. `boardlot keygen FILE` makes a new key."
+            }
+        };
+        Error::misuse(format!("private_key {shown} cannot be read: {error}; {expected}"), advice)
+    };
+    let metadata = std::fs::metadata(path).map_err(refuse)?;
+    if !metadata.is_file() || metadata.len() > KEY_FILE_MAX_BYTES {
+        return Err(Error::config(format!("private_key {shown} is not a key file")));
+    }
+    let bytes = std::fs::read(path).map_err(refuse)?;
+    Ok((Zeroizing::new(bytes), readable_by_others(&metadata)))
+}
+
+#[cfg(unix)]
+fn readable_by_others(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o044 != 0
+}
+
+#[cfg(not(unix))]
+fn readable_by_others(_metadata: &std::fs::Metadata) -> bool {
+    // On Windows a user's files are private by default.
+    false
+}

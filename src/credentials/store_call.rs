@@ -1,0 +1,98 @@
+//! Calls of token stores, by Python code and by the core.
+
+use std::{
+    cell::{Cell, RefCell},
+    time::Instant,
+};
+
+use crate::prelude::*;
+use crate::{
+    calls::blocking::SIGNAL_POLL,
+    interpreter::{
+        attachment::{attach, with_interpreter},
+        weak_ref::WeakRef,
+    },
+};
+use boardlot_client::{error::ErrorKind, http::redact_named_secrets};
+
+thread_local! {
+    /// The exception that Python code raised on this thread within the core's work.
+    static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+    /// The time when this thread last checked for signals, while it calls a store for Python code.
+    static SIGNALS_CHECKED: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Calls a store on the caller's own thread, so that exceptions of Python code in it propagate
+/// unchanged.
+pub fn call_store<T: Send>(py: Python<'_>, call: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    RAISED.take();
+    let outcome = py.detach(|| {
+        SIGNALS_CHECKED.set(Some(Instant::now()));
+        let outcome = call();
+        SIGNALS_CHECKED.take();
+        outcome
+    });
+    outcome.map_err(|error| RAISED.take().unwrap_or_else(|| raise(py, error)))
+}
+
+/// Calls a Python object that a store needs, from the core. `name` is what an error calls it.
+pub fn call_python<T>(
+    object: &WeakRef,
+    name: &str,
+    call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
+) -> Result<T> {
+    attach(|py| {
+        let object = object.upgrade(py).ok_or_else(|| {
+            let text = "the credentials were dropped while they were in use; keep a reference";
+            ErrorKind::Store(text.into())
+        })?;
+        call(&object).map_err(|error| store_error(py, name, error))
+    })
+}
+
+/// Calls what such an object has returned.
+pub fn call_object<T>(name: &str, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T> {
+    attach(|py| call(py).map_err(|error| store_error(py, name, error)))
+}
+
+/// Lets Ctrl-C end a wait for a lock on the caller's own thread. Does nothing on other threads, which
+/// do not handle signals.
+pub fn check_signals() -> Result<()> {
+    let Some(checked) = SIGNALS_CHECKED.get() else { return Ok(()) };
+    if checked.elapsed() < SIGNAL_POLL {
+        return Ok(());
+    }
+    SIGNALS_CHECKED.set(Some(Instant::now()));
+    let checked = with_interpreter(|py| {
+        py.check_signals().map_err(|error| store_error(py, "waiting for the lock", error))
+    });
+    checked.unwrap_or(Ok(()))
+}
+
+/// The core's error for an exception that Python code raised.
+fn store_error(py: Python<'_>, name: &str, error: PyErr) -> Error {
+    let is_store_error = import(py, "boardlot.errors")
+        .and_then(|errors| error.value(py).is_instance(&errors.getattr("StoreError")?));
+    let (text, advice) = if is_store_error.unwrap_or(false) {
+        let hint = error.value(py).getattr("hint").and_then(|hint| hint.extract::<String>());
+        (error.value(py).to_string(), hint.ok())
+    } else {
+        let class = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
+        (format!("{name} raised {class}: {}", error.value(py)), None)
+    };
+    // It may quote what was stored, as JSON or as Python shows it.
+    let text = redact_named_secrets(&text);
+    let as_json = text.replace('\'', "\"");
+    let redacted = redact_named_secrets(&as_json);
+    let text = if redacted == as_json { text } else { redacted };
+    // The hint of the class is about boardlot's own stores.
+    let of_class = Error::from(ErrorKind::Store(String::new())).hint();
+    let advice = advice
+        .filter(|hint| !hint.is_empty() && *hint != of_class)
+        .unwrap_or_else(|| format!("Correct what made {name} raise this, then call again."));
+    // Elsewhere nothing would take it, and it keeps the frames alive in which it was raised.
+    if SIGNALS_CHECKED.get().is_some() {
+        RAISED.set(Some(error));
+    }
+    Error::from(ErrorKind::Store(text)).with_advice(advice)
+}

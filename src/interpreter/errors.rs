@@ -1,0 +1,128 @@
+//! The conversion of the core's errors to the exceptions of `boardlot.errors`.
+
+use pyo3::{
+    exceptions::PyException,
+    prelude::*,
+    types::{IntoPyDict, PyDict},
+};
+
+use super::callback::{Invoke, import};
+use boardlot_client::{
+    error::{ApiFailure, Delivery, Error, ErrorKind, FailureClass, Result, excerpt},
+    http::redactor_of_all_clients,
+};
+
+/// The exception for an error, ready to be raised.
+pub fn raise(py: Python<'_>, error: Error) -> PyErr {
+    // Of a value that was received long ago, which may repeat a secret of any client.
+    let error = match *error.kind {
+        ErrorKind::Protocol { .. } if !error.is_redacted => {
+            error.redacted(&redactor_of_all_clients())
+        }
+        _ => error,
+    };
+    match exception(py, &error) {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(failure) => failure,
+    }
+}
+
+/// Makes exceptions of the core's errors, for `?`.
+pub trait OrRaise<T> {
+    /// The same result with the exception for its error.
+    fn or_raise(self, py: Python<'_>) -> PyResult<T>;
+}
+
+impl<T> OrRaise<T> for Result<T> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|error| raise(py, error))
+    }
+}
+
+/// The exception for an argument of the wrong type; its value is not shown, as it may be a secret.
+pub fn wrong_type(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
+    match value.get_type().name() {
+        Ok(class) => {
+            raise(value.py(), Error::argument(name, &format!("of type {class}"), expected))
+        }
+        Err(failure) => failure,
+    }
+}
+
+/// The error of pickling an object that has a connection or a secret; `advice` says what to do instead.
+pub fn cannot_pickle(py: Python<'_>, object: &str, advice: &str) -> PyErr {
+    raise(py, Error::config(format!("cannot pickle {object}; {advice}")))
+}
+
+/// The same for an object with a secret.
+pub fn cannot_pickle_secret(py: Python<'_>, object: &str) -> PyErr {
+    cannot_pickle(py, object, "create it in the process that uses it")
+}
+
+/// Returns true if an exception is an error, such as one of a wrong type, and not an interrupt or
+/// an exit.
+pub fn is_error(py: Python<'_>, exception: &PyErr) -> bool {
+    exception.is_instance_of::<PyException>(py)
+}
+
+/// Returns true if an exception is one of boardlot's.
+pub fn is_own(py: Python<'_>, exception: &PyErr) -> bool {
+    let class = classes(py).and_then(|classes| classes.getattr("BoardlotError"));
+    class.and_then(|class| exception.value(py).is_instance(&class)).unwrap_or(false)
+}
+
+/// The module of the exceptions: the one that is imported now, as some tools import packages again.
+fn classes(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    import(py, "boardlot.errors")
+}
+
+const MOCKED: &str = " In a test: boardlot does not send through requests, httpx or Python's sockets, so mocks \
+                      of them have no effect; use the fixture `boardlot_sandbox`.";
+
+/// The exception object for an error.
+pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
+    let errors = classes(py)?;
+    let attributes = PyDict::new(py);
+    attributes.set_item("endpoint", &error.endpoint)?;
+    attributes.set_item("retryable", error.retryable())?;
+    let unsent = matches!(*error.kind, ErrorKind::Transport { sent: Delivery::NotSent, .. });
+    let in_test = unsent && std::env::var_os("PYTEST_CURRENT_TEST").is_some();
+    attributes.set_item("hint", error.hint() + if in_test { MOCKED } else { "" })?;
+    attributes.set_item("checkpoint", &error.checkpoint)?;
+    match error.kind.as_ref() {
+        ErrorKind::Api(failure) => set_response_attributes(&attributes, failure)?,
+        ErrorKind::OAuth { error, description }
+        | ErrorKind::GrantRejected { error, description } => {
+            attributes.set_item("error", excerpt(error))?;
+            attributes.set_item("description", excerpt(description))?;
+        }
+        ErrorKind::LoginRequired { error, message, .. } => {
+            attributes.set_item("error", excerpt(error))?;
+            attributes.set_item("description", message)?;
+        }
+        ErrorKind::Config(_)
+        | ErrorKind::Internal(_)
+        | ErrorKind::Transport { .. }
+        | ErrorKind::Timeout(_)
+        | ErrorKind::Protocol { .. }
+        | ErrorKind::Pagination(_)
+        | ErrorKind::Store(_) => {}
+    }
+    let class = errors.getattr(error.exception_class().name())?;
+    class.invoke_named((error.to_string(),), Some(&attributes))
+}
+
+/// Sets the content of the response as attributes of the exception.
+fn set_response_attributes(attributes: &Bound<'_, PyDict>, failure: &ApiFailure) -> PyResult<()> {
+    let headers = failure.headers.iter().into_py_dict(attributes.py())?;
+    attributes.set_item("http_status", failure.http_status)?;
+    attributes.set_item("code", failure.code)?;
+    attributes.set_item("error_code", &failure.error_code)?;
+    attributes.set_item("message", &failure.message)?;
+    attributes.set_item("headers", headers)?;
+    attributes.set_item("body", &failure.body)?;
+    if failure.class == FailureClass::RateLimited {
+        attributes.set_item("retry_after", failure.retry_after.map(|wait| wait.as_secs_f64()))?;
+    }
+    Ok(())
+}

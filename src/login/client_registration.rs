@@ -1,0 +1,133 @@
+//! `register_client` and `Registration`.
+
+use std::path::PathBuf;
+
+use super::oauth_app::transport_options;
+use crate::prelude::*;
+use crate::{
+    arguments::caller_arguments::{number, optional_text, read, user_path},
+    calls::blocking::block,
+    interpreter::errors::cannot_pickle,
+    values::dates::DateClasses,
+};
+use boardlot_client::{
+    auth::RegisteredClient,
+    http::{BaseUrl, Transport},
+    login::{check_redirect_uri, register},
+};
+
+/// A registered client: the record that the service returned, field by field. Its `repr` shows no secret.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct Registration(RegisteredClient);
+
+#[gated]
+impl Registration {
+    /// The id of the client.
+    getter!(client_id: &str = &self.0.client_id);
+
+    /// The secret of a confidential client; None if the service issued none.
+    #[getter]
+    fn client_secret<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyString>> {
+        self.0.client_secret.as_ref().map(|secret| PyString::new(py, secret))
+    }
+
+    /// The name that the consent page shows. As each of the following, it is None if the response does not
+    /// contain it.
+    getter!(client_name: Option<&str> = self.0.client_name.as_deref());
+
+    /// The redirect URIs, as the service registered them; those that were asked for if the response does not
+    /// contain them.
+    getter!(redirect_uris: Vec<String> = self.0.redirect_uris.clone().unwrap_or_default());
+
+    /// The grant types, such as authorization_code.
+    getter!(grant_types: Option<Vec<String>> = self.0.grant_types.clone());
+
+    /// `none` for a public client, `client_secret_post` for a confidential one.
+    getter!(token_endpoint_auth_method: Option<&str> = self.0.token_endpoint_auth_method.as_deref());
+
+    /// The response types, such as code.
+    getter!(response_types: Option<Vec<String>> = self.0.response_types.clone());
+
+    /// A secret; the service document does not show its use.
+    #[getter]
+    fn registration_access_token<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyString>> {
+        self.0.registration_access_token.as_ref().map(|secret| PyString::new(py, secret))
+    }
+
+    /// A URL of the client; the service document does not show its use.
+    getter!(registration_client_uri: Option<&str> = self.0.registration_client_uri.as_deref());
+
+    /// The scopes that users can grant, separated by spaces.
+    getter!(scope: Option<&str> = self.0.scope.as_deref());
+
+    /// True if a login needs PKCE, which those of boardlot always use.
+    getter!(pkce_required: Option<bool> = self.0.pkce_required);
+
+    /// When the client was registered, in Unix seconds.
+    getter!(client_id_issued_at: Option<i64> = self.0.client_id_issued_at);
+
+    /// `client_id_issued_at` as an aware UTC datetime.
+    #[getter]
+    fn issued_at<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(seconds) = self.0.client_id_issued_at else { return Ok(None) };
+        DateClasses::get(py)?.datetime_of(py, seconds.saturating_mul(1_000_000)).map(Some)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Registration('{}')", self.0.client_id.escape_debug())
+    }
+
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
+        let advice = "store its client_id in the configuration, and its client_secret and \
+                      registration_access_token with your other secrets";
+        Err(cannot_pickle(py, "a Registration", advice))
+    }
+}
+
+/// Registers a web application, once, and returns its `Registration`. Store the client id and the secret:
+/// the service does not show them again.
+///
+/// `base_url` is the address of the service. `redirect_uris` are the callback URLs of the application: https,
+/// or http to a loopback address such as `http://127.0.0.1:8000/callback`. The service matches them exactly.
+/// `client_name` is what the consent page shows. `confidential=True` registers a client with a secret
+/// (`client_secret_post`); a response without one is not an error. `timeout` is in seconds; `proxy` and
+/// `ca_file` are as for `Client`. Raises `OAuthError` if the service rejects the registration.
+///
+/// >>> callback = "https://app.example.com/callback"
+/// >>> bl.register_client(sandbox.base_url, redirect_uris=[callback]).redirect_uris
+/// ['https://app.example.com/callback']
+#[gated]
+#[pyo3(signature = (base_url, *, redirect_uris, client_name = None, confidential = false, timeout = 30.0, proxy = None, ca_file = None), text_signature = "(base_url, *, redirect_uris, client_name='boardlot', confidential=False, timeout=30.0, proxy=None, ca_file=None)")]
+pub fn register_client<'py>(
+    py: Python<'py>,
+    #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
+    redirect_uris: &Bound<'py, PyAny>,
+    client_name: Option<&Bound<'py, PyAny>>,
+    confidential: bool,
+    #[pyo3(from_py_with = number)] timeout: f64,
+    #[pyo3(from_py_with = text_of::proxy)] proxy: Option<String>,
+    #[pyo3(from_py_with = user_path)] ca_file: Option<PathBuf>,
+) -> PyResult<Registration> {
+    let base = BaseUrl::parse(base_url).or_raise(py)?;
+    let client_name = client_name_text(client_name)?;
+    let uris = match read::<Vec<String>>(redirect_uris)? {
+        Some(uris) if !redirect_uris.is_instance_of::<PyString>() => uris,
+        _ => return Err(wrong_type("redirect_uris", redirect_uris, "a list of URLs")),
+    };
+    if uris.is_empty() {
+        let expected = "at least one callback URL of the application";
+        return Err(raise(py, Error::argument("redirect_uris", "empty", expected)));
+    }
+    for uri in &uris {
+        check_redirect_uri("redirect_uris", uri).or_raise(py)?;
+    }
+    let options = transport_options(py, Some(timeout), proxy, ca_file)?;
+    let transport = py.detach(|| Transport::new(base, options)).or_raise(py)?;
+    let work = async move { register(&transport, &uris, &client_name, confidential).await };
+    block(py, work).map(Registration)
+}
+
+/// The name that the consent page shows.
+pub fn client_name_text(value: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
+    Ok(optional_text("client_name", value)?.unwrap_or_else(|| "boardlot".to_owned()))
+}

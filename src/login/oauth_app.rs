@@ -1,0 +1,315 @@
+//! `OAuthApp` and `AsyncOAuthApp`: the logins of the users of a web application.
+
+use std::{path::PathBuf, sync::Arc};
+
+use pyo3::types::PyFloat;
+use zeroize::Zeroizing;
+
+use crate::prelude::*;
+use crate::{
+    arguments::caller_arguments::{file_contents, number, seconds, secret_text, text, user_path},
+    calls::call::{Call, CallMode},
+    credentials::{oauth::OAuth, store_argument::StoreObject},
+    hooks::observer::PythonObserver,
+    interpreter::errors::{cannot_pickle, cannot_pickle_secret},
+};
+use boardlot_client::{
+    auth::{self, Attempt},
+    error::Error,
+    http::{BaseUrl, Transport, TransportOptions},
+    login::{App, AuthorizationRequest as Core},
+};
+
+/// The base class of `OAuthApp` and `AsyncOAuthApp`.
+#[pyclass(frozen, subclass, module = "boardlot._core")]
+pub struct OAuthAppBase {
+    app: Arc<App>,
+    store: StoreObject,
+    connection: Connection,
+}
+
+/// The transport options of an application, as they were passed.
+struct Connection {
+    timeout: f64,
+    proxy: Option<String>,
+    ca_file: Option<PathBuf>,
+}
+
+impl OAuthAppBase {
+    /// Exchanges the code of a callback. `mode` decides whether the `OAuth` is returned or awaited.
+    fn fetch_token<'py>(
+        this: &Bound<'py, Self>,
+        mode: CallMode,
+        callback_url: &str,
+        session: [&Bound<'py, PyAny>; 2],
+        user: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let [state, verifier] = session;
+        let attempt = match (kept("state", state)?, kept("code_verifier", verifier)?) {
+            (Some(state), Some(verifier)) => Some(Attempt { verifier, state }),
+            _ => None,
+        };
+        let (app, callback_url) = (this.get().app.clone(), Zeroizing::new(callback_url.to_owned()));
+        let user = text("user", user)?;
+        let future = async move { app.fetch_token(&callback_url, attempt, Some(user)).await };
+        Self::credentials(this, mode, "fetch_token", future)
+    }
+
+    /// The credentials of a user who has logged in, from the store.
+    fn auth<'py>(
+        this: &Bound<'py, Self>,
+        mode: CallMode,
+        user: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (app, user) = (this.get().app.clone(), text("user", user)?);
+        Self::credentials(this, mode, "auth", async move { app.auth(Some(user)).await })
+    }
+
+    fn credentials<'py>(
+        this: &Bound<'py, Self>,
+        mode: CallMode,
+        name: &'static str,
+        future: impl Future<Output = Result<Arc<auth::OAuth>, Error>> + Send + 'static,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let store = this.get().store.clone_ref(this.py());
+        let finish = move |py: Python<'_>, core| {
+            Ok(Py::new(py, OAuth::new_logged_in(core, store))?.into_any())
+        };
+        let call = Call::new(name, future, Box::new(finish));
+        mode.run_shared(this.py(), call.owned_by(Some(this.clone().into_any().unbind())))
+    }
+}
+
+/// A string that a session holds; `None` if it holds none.
+fn kept(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Zeroizing<String>>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    secret_text(name, value).map(Some)
+}
+
+#[gated]
+impl OAuthAppBase {
+    /// The id from the registration.
+    getter!(client_id: &str = self.app.client_id());
+
+    /// Where users return to, as it is registered.
+    getter!(redirect_uri: &str = self.app.redirect_uri());
+
+    /// The address of the service.
+    getter!(base_url: &str = self.app.base_url());
+
+    /// Begins a login and returns an `AuthorizationRequest`: redirect the browser to `.url`, and keep
+    /// `.state` and `.code_verifier` in the user's session on the server. Sends nothing and raises nothing.
+    fn authorization_url(&self, py: Python<'_>) -> PyResult<AuthorizationRequest> {
+        let begun = self.app.authorization_request();
+        begun.map(AuthorizationRequest).or_raise(py)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.store.traverse(&visit)
+    }
+
+    fn __repr__(this: &Bound<'_, Self>) -> PyResult<String> {
+        let (class, app) = (this.get_type().name()?, &this.get().app);
+        let (client_id, base_url) = (app.client_id().escape_debug(), app.base_url());
+        Ok(format!("{class}('{base_url}', '{client_id}')"))
+    }
+
+    /// A pickle contains what the application was created from, and no secret.
+    fn __getnewargs_ex__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<((&str, &str), Bound<'py, PyDict>)> {
+        let Connection { timeout, proxy, ca_file } = &self.connection;
+        if self.app.client_secret().is_some() || proxy.as_ref().is_some_and(|p| p.contains('@')) {
+            let what = "an application with a client_secret or a proxy password";
+            return Err(cannot_pickle_secret(py, what));
+        }
+        let named = PyDict::new(py);
+        named.set_item("redirect_uri", self.app.redirect_uri())?;
+        named.set_item("store", &self.store.object)?;
+        named.set_item("timeout", timeout)?;
+        named.set_item("proxy", proxy)?;
+        named.set_item("ca_file", ca_file)?;
+        Ok(((self.app.base_url(), self.app.client_id()), named))
+    }
+}
+
+fn new_base<'py>(
+    py: Python<'py>,
+    base_url: &str,
+    client_id: String,
+    redirect_uri: String,
+    store: Option<&Bound<'py, PyAny>>,
+    client_secret: Option<&Bound<'py, PyAny>>,
+    timeout: f64,
+    proxy: Option<String>,
+    ca_file: Option<PathBuf>,
+) -> PyResult<OAuthAppBase> {
+    let base = BaseUrl::parse(base_url).or_raise(py)?;
+    let (shared, store) = StoreObject::from_argument(py, store)?;
+    let client_secret =
+        client_secret.map(|value| secret_text("client_secret", value)).transpose()?;
+    let transport = transport_options(py, Some(timeout), proxy.clone(), ca_file.clone())?;
+    let app = py.detach(|| {
+        let transport = Transport::new(base, transport)?;
+        App::new(transport, client_id, client_secret, redirect_uri, shared)
+    });
+    let app = Arc::new(app.or_raise(py)?);
+    let connection = Connection { timeout, proxy, ca_file };
+    Ok(OAuthAppBase { app, store, connection })
+}
+
+/// The options for sending the requests of a login or an application.
+pub fn transport_options(
+    py: Python<'_>,
+    timeout: Option<f64>,
+    proxy: Option<String>,
+    ca_file: Option<PathBuf>,
+) -> PyResult<TransportOptions> {
+    let mut options = TransportOptions::default();
+    if let Some(timeout) = timeout {
+        options.timeout = seconds("timeout", &PyFloat::new(py, timeout))?;
+    }
+    options.connect.proxy = proxy;
+    options.connect.extra_certificates =
+        ca_file.map(|path| file_contents(py, "ca_file", &path)).transpose()?;
+    options.observer = Some(Arc::new(PythonObserver::default()));
+    Ok(options)
+}
+
+/// The classes differ in whether `fetch_token` blocks or is awaited.
+macro_rules! app_class {
+    ($(#[$doc:meta])* $name:ident, $mode:expr) => {
+        $(#[$doc])*
+        #[pyclass(frozen, extends = OAuthAppBase, module = "boardlot._core")]
+        pub struct $name;
+
+        #[gated]
+        impl $name {
+            #[new]
+            #[pyo3(signature = (base_url, client_id, *, redirect_uri, store = None, client_secret = None, timeout = 30.0, proxy = None, ca_file = None))]
+            fn new<'py>(
+                py: Python<'py>,
+                #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
+                #[pyo3(from_py_with = text_of::client_id)] client_id: String,
+                #[pyo3(from_py_with = text_of::redirect_uri)] redirect_uri: String,
+                store: Option<&Bound<'py, PyAny>>,
+                client_secret: Option<&Bound<'py, PyAny>>,
+                #[pyo3(from_py_with = number)] timeout: f64,
+                #[pyo3(from_py_with = text_of::proxy)] proxy: Option<String>,
+                #[pyo3(from_py_with = user_path)] ca_file: Option<PathBuf>,
+            ) -> PyResult<PyClassInitializer<Self>> {
+                let base = new_base(
+                    py, base_url, client_id, redirect_uri, store, client_secret, timeout, proxy, ca_file,
+                )?;
+                Ok(PyClassInitializer::from(base).add_subclass($name))
+            }
+
+            /// Completes a login: checks the callback, exchanges its code, saves the tokens of `user`, and
+            /// returns the user's `OAuth`.
+            ///
+            /// `callback_url` is the URL that the browser requested, or its path and query. `state` and
+            /// `code_verifier` are those of `authorization_url`, from the session of the user who sends
+            /// the callback; None if it holds none. They are valid for one exchange. Raises `OAuthError`
+            /// and sends nothing if the state differs, a parameter occurs twice, or the service reports
+            /// an error; `OAuthError` if the code has expired or was used; `LoginRequired` if the code
+            /// was sent and the tokens were lost. After each of them, start a new login.
+            #[pyo3(signature = (callback_url, *, state, code_verifier, user))]
+            fn fetch_token<'py>(
+                this: &Bound<'py, Self>,
+                #[pyo3(from_py_with = text_of::callback_url)] callback_url: &str,
+                state: &Bound<'py, PyAny>,
+                code_verifier: &Bound<'py, PyAny>,
+                user: &Bound<'py, PyAny>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                let session = [state, code_verifier];
+                OAuthAppBase::fetch_token(this.as_super(), $mode, callback_url, session, user)
+            }
+
+            /// The credentials of `user`, who has logged in, in any process that has the store. Reads the
+            /// store, so that a logout or a new login in another process takes effect. Raises
+            /// `LoginRequired` if the store has no tokens of this user, and `StoreError` if it cannot be
+            /// read.
+            #[pyo3(signature = (*, user))]
+            fn auth<'py>(
+                this: &Bound<'py, Self>,
+                user: &Bound<'py, PyAny>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                OAuthAppBase::auth(this.as_super(), $mode, user)
+            }
+        }
+    };
+}
+
+app_class! {
+    /// A web application with its own users: it sends them to the service's page, receives the callback at
+    /// its own address, and calls the service for each of them.
+    ///
+    /// `client_id` and `client_secret` come from `register_client`, or from wherever the application was
+    /// registered; `redirect_uri` is where users return to, exactly as it is registered. `store` (None: the
+    /// keychain) holds the tokens of all users, in every process. `base_url` is the address of the service.
+    /// `timeout` (default 30.0) is that of one request, in seconds; `proxy` and `ca_file` are as for
+    /// `Client`. Opens no port and no browser; can be shared by threads.
+    ///
+    /// >>> callback = "https://app.example.com/callback"
+    /// >>> client_id = bl.register_client(sandbox.base_url, redirect_uris=[callback]).client_id
+    /// >>> store = bl.MemoryStore()
+    /// >>> app = bl.OAuthApp(sandbox.base_url, client_id, redirect_uri=callback, store=store)
+    /// >>> request = app.authorization_url()
+    /// >>> returned = sandbox.authorize_demo_user(request.url)  # what the user does in a browser
+    /// >>> session = {"state": request.state, "code_verifier": request.code_verifier}
+    /// >>> auth = app.fetch_token(returned, **session, user="alice")
+    /// >>> app.auth(user="alice").user
+    /// 'alice'
+    OAuthApp, CallMode::Sync
+}
+
+app_class! {
+    /// Like `OAuthApp`, with `fetch_token` and `auth` awaited; for the arguments, see `OAuthApp`.
+    ///
+    /// >>> callback = "https://app.example.com/callback"
+    /// >>> client_id = bl.register_client(sandbox.base_url, redirect_uris=[callback]).client_id
+    /// >>> store = bl.MemoryStore()
+    /// >>> app = bl.AsyncOAuthApp(sandbox.base_url, client_id, redirect_uri=callback, store=store)
+    /// >>> request = app.authorization_url()
+    /// >>> returned = sandbox.authorize_demo_user(request.url)  # what the user does in a browser
+    /// >>> session = {"state": request.state, "code_verifier": request.code_verifier}
+    /// >>> auth = await app.fetch_token(returned, **session, user="alice")
+    /// >>> (await app.auth(user="alice")).user
+    /// 'alice'
+    AsyncOAuthApp, CallMode::Async
+}
+
+/// The start of a login: `url` is the page to send the user to; `state` and `code_verifier` are two strings
+/// to keep in the user's session until the callback.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct AuthorizationRequest(Core);
+
+#[gated]
+impl AuthorizationRequest {
+    /// The page where the user logs in and grants access.
+    getter!(url: &str = self.0.url.as_str());
+
+    /// The value that the callback must repeat; 43 random characters.
+    #[getter]
+    fn state<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+        PyString::new(py, &self.0.attempt.state)
+    }
+
+    /// The proof, sent with the code, that this application began the login; 43 random characters. A secret.
+    #[getter]
+    fn code_verifier<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+        PyString::new(py, &self.0.attempt.verifier)
+    }
+
+    fn __repr__(&self) -> &'static str {
+        "AuthorizationRequest(...)"
+    }
+
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
+        let advice = "keep its state and code_verifier in the user's session on the server";
+        Err(cannot_pickle(py, "an AuthorizationRequest", advice))
+    }
+}

@@ -1,0 +1,16 @@
+//! The names that nearly every file of the extension uses.
+
+pub use boardlot_gated::gated;
+pub use pyo3::{
+    PyTraverseError, PyVisit,
+    prelude::*,
+    types::{IntoPyDict, PyBytes, PyDict, PyList, PyString, PyTuple, PyType},
+};
+
+pub(crate) use super::interpreter::fork_safe_cell::intern;
+pub use super::interpreter::{
+    callback::{Invoke, import},
+    errors::{OrRaise, raise, wrong_type},
+    texts::text_of,
+};
+pub use boardlot_client::error::{Error, Result};

@@ -1,6 +1,0 @@
-//! Logins: in a browser, in applications, and registration.
-
-pub mod client_registration;
-pub mod login_flow;
-pub mod login_prompt;
-pub mod oauth_app;

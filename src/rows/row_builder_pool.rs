@@ -1,0 +1,148 @@
+//! Objects of records, with what is reused from one record to the next.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread::{self, ThreadId},
+};
+
+use super::{
+    row_builder::RowBuilder,
+    row_spec::{RowSpec, Target},
+};
+use crate::prelude::*;
+use boardlot_client::decode::{RecordRef, Rows};
+
+/// The number of builders that are kept for one list. More threads at once make theirs each time.
+const MAX_BUILDERS: usize = 8;
+
+/// The builders of a list's records, shared by everything that reads them.
+#[derive(Clone)]
+pub struct RowBuilderPool(Arc<Shared>);
+
+struct Shared {
+    spec: Arc<RowSpec>,
+    /// The builders of idle threads. A thread takes its own, so that threads side by side do not
+    /// wait for each other, nor for the reference counts of the same objects.
+    builders: Mutex<Vec<(ThreadId, Box<RowBuilder>)>>,
+    /// The same records as typed dicts, once they were requested.
+    typed: Mutex<Option<RowBuilderPool>>,
+}
+
+/// Dicts of the service's own values.
+impl Default for RowBuilderPool {
+    fn default() -> Self {
+        RowBuilderPool::new(RowSpec::default())
+    }
+}
+
+impl RowBuilderPool {
+    pub fn new(spec: RowSpec) -> Self {
+        let spec = Arc::new(spec);
+        RowBuilderPool(Arc::new(Shared {
+            spec,
+            builders: Mutex::default(),
+            typed: Mutex::default(),
+        }))
+    }
+
+    /// The same for these records as dicts of values of the declared kinds. The pages of a list share
+    /// it.
+    pub fn typed(&self, rows: &Rows) -> RowBuilderPool {
+        let mut typed = self.0.typed.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = typed.as_ref().filter(|known| {
+            // Another call of the same method may have other fields, such as those of another market.
+            Arc::ptr_eq(&known.spec().fields, rows.fields())
+                && known.spec().selection.as_ref() == rows.selection()
+        });
+        if let Some(known) = known {
+            return known.clone();
+        }
+        let made = RowBuilderPool::new(RowSpec::of_rows(Target::TypedDict, rows));
+        let before = typed.replace(made.clone());
+        // What it drops are Python objects: not while the lock is held.
+        drop(typed);
+        drop(before);
+        made
+    }
+
+    pub fn spec(&self) -> &RowSpec {
+        &self.0.spec
+    }
+
+    /// The object of a record.
+    pub fn object<'py>(
+        &self,
+        py: Python<'py>,
+        key_name: Option<&str>,
+        row: RecordRef<'_>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.with_builder(|builder| builder.object(py, key_name, row))
+    }
+
+    /// The objects of this record and those after it in its page, `count` in all, up to the first that
+    /// cannot be converted, and its error.
+    pub fn objects_until_error(
+        &self,
+        py: Python<'_>,
+        first: RecordRef<'_>,
+        count: usize,
+    ) -> (Vec<Py<PyAny>>, Option<PyErr>) {
+        let mut objects = Vec::with_capacity(count);
+        let receive = &mut |object: Bound<'_, PyAny>| objects.push(object.unbind());
+        let outcome = self.with_builder(|builder| builder.objects(py, None, first, count, receive));
+        (objects, outcome.err())
+    }
+
+    /// The objects of this record and those after it in its page, `count` in all.
+    pub fn objects<'py>(
+        &self,
+        py: Python<'py>,
+        key_name: Option<&str>,
+        first: RecordRef<'_>,
+        count: usize,
+        receive: &mut dyn FnMut(Bound<'py, PyAny>),
+    ) -> PyResult<()> {
+        self.with_builder(|builder| builder.objects(py, key_name, first, count, receive))
+    }
+
+    /// The objects of all records.
+    pub fn list<'py>(&self, py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyList>> {
+        let mut objects = Vec::with_capacity(rows.len());
+        let receive = &mut |object| objects.push(object);
+        rows.first_rows().try_for_each(|(first, count)| {
+            self.objects(py, rows.key_name(), first, count, receive)
+        })?;
+        PyList::new(py, objects)
+    }
+
+    /// Works with the builder of this thread. Creating objects can run code that asks for one of these
+    /// records: it gets another one.
+    fn with_builder<T>(&self, work: impl FnOnce(&mut RowBuilder) -> T) -> T {
+        let thread = thread::current().id();
+        let mut builders = self.builders();
+        let own = builders.iter().rposition(|(user, _)| *user == thread);
+        let taken = match own {
+            Some(index) => Some(builders.swap_remove(index)),
+            None => builders.pop(),
+        };
+        drop(builders);
+        let mut builder = match taken {
+            Some((_, builder)) => builder,
+            None => Box::new(RowBuilder::new(self.0.spec.clone())),
+        };
+        let outcome = work(&mut builder);
+        let mut builders = self.builders();
+        if builders.len() < MAX_BUILDERS {
+            builders.push((thread, builder));
+        } else {
+            // What it drops are Python objects: not while the lock is held.
+            drop(builders);
+            drop(builder);
+        }
+        outcome
+    }
+
+    fn builders(&self) -> MutexGuard<'_, Vec<(ThreadId, Box<RowBuilder>)>> {
+        self.0.builders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

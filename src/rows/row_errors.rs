@@ -1,0 +1,90 @@
+//! The errors of records that do not become objects of a class.
+
+use std::sync::atomic::Ordering;
+
+use super::row_spec::{RowClass, RowSpec};
+use crate::prelude::*;
+use crate::values::converter::Reason;
+use boardlot_client::{
+    decode::{RecordRef, field_name},
+    error::{did_you_mean, record_value},
+};
+
+/// The exception for a record that cannot be read.
+pub fn unreadable(py: Python<'_>, row: RecordRef<'_>) -> PyErr {
+    let error = row.members().err();
+    raise(py, error.unwrap_or_else(|| Error::protocol(format!("{} is not valid", row.number), b"")))
+}
+
+/// The exception for a value that does not become the type of its field.
+pub fn unconvertible(
+    py: Python<'_>,
+    class: &RowClass,
+    field: usize,
+    reason: &Reason,
+    row: RecordRef<'_>,
+    json: &str,
+) -> PyErr {
+    let Some(field) = class.fields.get(field) else { return unreadable(py, row) };
+    let attribute = field.attribute.bind(py).to_string_lossy().into_owned();
+    let (name, type_name) = (&field.name, &field.type_name);
+    let shown = record_value(json);
+    let advice = match reason {
+        Reason::Null => format!("annotate it as '{type_name} | None' to accept null"),
+        _ => "annotate it as 'str' to keep what the service sent".to_owned(),
+    };
+    let text = format!(
+        "{name} of {} is {shown}; expected {type_name} for {}.{attribute}: {advice}",
+        row.number, class.name
+    );
+    raise(py, Error::conversion(text))
+}
+
+/// The exception for a record without a field that the class requires.
+pub fn missing_field(
+    py: Python<'_>,
+    spec: &RowSpec,
+    class: &RowClass,
+    field: usize,
+    key_name: Option<&str>,
+    row: RecordRef<'_>,
+) -> PyErr {
+    let members = match row.members() {
+        Ok(members) => members,
+        Err(error) => return raise(py, error),
+    };
+    let Some(field) = class.fields.get(field) else { return unreadable(py, row) };
+    let attribute = field.attribute.bind(py).to_string_lossy().into_owned();
+    let own = members.iter().map(|(name, _)| field_name(key_name, name).into_owned());
+    let mut names: Vec<String> = key_name.map(str::to_owned).into_iter().chain(own).collect();
+    if let Some(selection) = &spec.selection {
+        names.retain(|name| selection.contains(name));
+    }
+    let nearest = did_you_mean(&field.name, names.iter().map(String::as_str));
+    names.truncate(64);
+    let what = format!(
+        "{} has no field '{}'; expected it for {}.{attribute}",
+        row.number, field.name, class.name
+    );
+    let is_declared =
+        spec.fields.iter().any(|declared| field_name(key_name, &declared.name) == field.name);
+    let is_selected = spec.selection.as_ref().is_none_or(|all| all.contains(&field.name));
+    let others_have_it =
+        || class.fits_records.load(Ordering::Relaxed) || page_has(row, key_name, &field.name);
+    if is_selected && (is_declared || others_have_it()) {
+        let text = format!("{what}: the service left it out; give the attribute a default");
+        return raise(py, Error::conversion(text));
+    }
+    let names = names.join(", ");
+    let text = format!("{what}: give the attribute a default, or use one of {names}{nearest}");
+    let advice = "Correct the class, or select the field.".to_owned();
+    raise(py, Error::config(text).with_advice(advice))
+}
+
+/// Returns true if any record of the page has this field.
+fn page_has(row: RecordRef<'_>, key_name: Option<&str>, name: &str) -> bool {
+    (0..row.page.len()).any(|index| {
+        let members = row.page.row(index).unwrap_or_default();
+        members.iter().any(|(known, _)| field_name(key_name, known) == name)
+    })
+}

@@ -1,0 +1,6 @@
+//! Tools for tests: the sandbox, and responses from bytes.
+
+pub mod recorded_request;
+pub mod response_bodies;
+pub mod sandbox;
+pub mod sandbox_rows;

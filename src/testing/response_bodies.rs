@@ -1,0 +1,113 @@
+//! Records and pagers made from response bodies without HTTP, for benchmarks and tests.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use pyo3::pybacked::PyBackedBytes;
+
+use crate::prelude::*;
+use crate::{
+    calls::call::CallMode,
+    client::endpoint_arguments::{Arguments, endpoint_arguments},
+    pager::pager_base::PagerBase,
+    rows::{records::Records, row_builder_pool::RowBuilderPool},
+};
+use boardlot_client::{
+    decode::{Page, Rows},
+    http::HttpResponse,
+    pages::{PagedCall, Pages, RecordsCall, Source},
+};
+
+/// Parses the responses to a call.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct ResponseParser {
+    plan: RecordsCall,
+    builders: RowBuilderPool,
+}
+
+/// The parser of the method with this name.
+#[gated]
+#[pyo3(name = "_response_parser")]
+pub fn response_parser<'py>(
+    py: Python<'py>,
+    name: &Bound<'py, PyAny>,
+    arguments: Arguments<'py>,
+) -> PyResult<ResponseParser> {
+    let (endpoint, given) = endpoint_arguments(name, &arguments)?;
+    let plan = RecordsCall::new(&endpoint, &given).or_raise(py)?;
+    Ok(ResponseParser { plan, builders: RowBuilderPool::default() })
+}
+
+#[gated]
+impl ResponseParser {
+    /// The records of a response with this body.
+    fn __call__(&self, py: Python<'_>, body: PyBackedBytes) -> PyResult<Py<PyAny>> {
+        let response = HttpResponse::new(Bytes::from_owner(body));
+        let page = self.plan.parse(&response).or_raise(py)?;
+        let rows = Rows::new(vec![page.into()], self.plan.fields.clone());
+        Records::from_rows(&self.builders)(py, rows)
+    }
+}
+
+/// A pager whose pages have these bodies; copies of them with `copied`, as a body from the network has
+/// memory of its own.
+#[gated]
+#[pyo3(name = "_pager_from_bodies", signature = (name, arguments, bodies, copied = false))]
+pub fn pager_from_bodies<'py>(
+    py: Python<'py>,
+    name: &Bound<'py, PyAny>,
+    arguments: Arguments<'py>,
+    bodies: Vec<PyBackedBytes>,
+    copied: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (endpoint, given) = endpoint_arguments(name, &arguments)?;
+    let bodies = bodies.into_iter().map(Bytes::from_owner).collect();
+    let source = Arc::new(Bodies { bodies, copied, next: AtomicUsize::new(0) });
+    let pages = PagedCall::new(&endpoint, &given, None)
+        .and_then(|listing| Pages::new(source, listing, None))
+        .or_raise(py)?;
+    PagerBase::new_pager(py, CallMode::Sync, pages, None)
+}
+
+#[derive(Debug)]
+struct Bodies {
+    bodies: Vec<Bytes>,
+    copied: bool,
+    next: AtomicUsize,
+}
+
+impl Source for Bodies {
+    fn page<'a>(
+        &'a self,
+        listing: &'a PagedCall,
+        _cursor: Option<&'a str>,
+        _range: Option<(i64, i64)>,
+    ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
+        let body = self.bodies.get(self.next.fetch_add(1, Ordering::Relaxed));
+        let body = match self.copied {
+            true => body.map(|body| Bytes::copy_from_slice(body)),
+            false => body.cloned(),
+        };
+        Box::pin(async move {
+            let body = body.ok_or_else(|| Error::config("there are no more bodies"))?;
+            listing.plan.parse(&HttpResponse::new(body))
+        })
+    }
+
+    fn origin(&self) -> &str {
+        ""
+    }
+
+    fn now<'a>(
+        &'a self,
+        _listing: &'a PagedCall,
+    ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
+        Box::pin(async { Ok(0) })
+    }
+}
