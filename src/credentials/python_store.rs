@@ -16,7 +16,7 @@ use crate::interpreter::{
 use crate::prelude::*;
 use boardlot_client::{
     auth::{
-        SharedStore, TokenCaches,
+        SharedStore, LoginSlots,
         store::{Guard, Secret, TokenStore},
     },
     error::ErrorKind,
@@ -32,7 +32,7 @@ pub struct PythonStore {
     class: String,
     /// True if it has a lock of its own, which may work across processes.
     has_lock: bool,
-    caches: Arc<TokenCaches>,
+    slots: Arc<LoginSlots>,
 }
 
 impl PythonStore {
@@ -44,11 +44,11 @@ impl PythonStore {
             object: weak,
             class: object.get_type().name()?.to_string(),
             has_lock: object.getattr_opt("lock")?.is_some_and(|method| method.is_callable()),
-            caches: Arc::default(),
+            slots: Arc::default(),
         });
         let (store, strong) = Self::known_or(created, strong, object);
-        let caches = store.caches.clone();
-        Ok((SharedStore::new(store, caches), strong))
+        let slots = store.slots.clone();
+        Ok((SharedStore::new(store, slots), strong))
     }
 
     /// The store that the object already has in this process, or the one just created for it.

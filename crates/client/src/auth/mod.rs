@@ -2,6 +2,8 @@
 //! a login with their stores. Nothing here sends: a refresh sends by a trait that `http` implements.
 
 mod key;
+mod login_slot;
+mod login_slots;
 mod oauth;
 mod origin;
 pub mod pem;
@@ -13,8 +15,6 @@ mod store_thread;
 #[cfg(test)]
 mod tests;
 mod token;
-mod token_cache;
-mod token_caches;
 
 use std::{fmt, sync::Arc};
 
@@ -22,6 +22,8 @@ use zeroize::Zeroizing;
 
 pub use crate::canonical_request::{body_hash, payload};
 pub use key::{Algorithm, KeyPair, encrypted, generate};
+pub use login_slot::TokenEndpoint;
+pub use login_slots::{LoginSlots, SharedStore};
 pub use oauth::{OAuth, blocking, check_client_secret};
 pub use origin::Origin;
 pub use pkce::{Attempt, CHALLENGE_METHOD, challenge};
@@ -29,8 +31,6 @@ pub use sign::{AUTHORIZATION, X_API_KEY, X_NONCE, X_TIMESTAMP, signed_headers};
 pub use token::{
     RegisteredClient, Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms,
 };
-pub use token_cache::TokenEndpoint;
-pub use token_caches::{SharedStore, TokenCaches};
 
 use crate::error::{Error, Result};
 

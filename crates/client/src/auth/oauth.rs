@@ -8,17 +8,17 @@ use std::sync::{Arc, OnceLock};
 use zeroize::Zeroizing;
 
 use super::{
+    login_slot::{LoginSlot, RefreshFailure, TokenEndpoint},
+    login_slots::{OwnSlot, SharedStore},
     origin::Origin,
     store::{Secret, refusal_key, registration_key, token_key, user_key},
     store_thread::StoreThread,
-    token::{Registration, TokenSet, now_ms},
-    token_cache::{RefreshResult, TokenCache, TokenEndpoint},
-    token_caches::SharedStore,
+    token::{Registration, TokenSet},
 };
 use crate::{
     error::{Error, ErrorKind, Login, Redactor, Result},
     os::callback_pool,
-    os::process::{PerProcess, origin},
+    os::process::origin,
 };
 
 /// The longest name of a user.
@@ -35,8 +35,8 @@ pub struct OAuth {
     pub(super) store: SharedStore,
     /// The service's address: passed, or that of the first client that uses these credentials.
     origin: Origin,
-    /// Shared by all credentials of the same user; found when the service is known.
-    cache: PerProcess<Arc<TokenCache>>,
+    /// Shared by all credentials of the same user.
+    slot: OwnSlot,
 }
 
 impl OAuth {
@@ -46,9 +46,15 @@ impl OAuth {
         client_secret: Option<Zeroizing<String>>,
         store: impl Into<SharedStore>,
     ) -> Self {
-        let (origin, cache, store) = (Origin::default(), PerProcess::new(), store.into());
-        let (user, profile) = (None, OnceLock::new());
-        OAuth { client_id, user, profile, client_secret, store, origin, cache }
+        OAuth {
+            client_id,
+            user: None,
+            profile: OnceLock::new(),
+            client_secret,
+            store: store.into(),
+            origin: Origin::default(),
+            slot: OwnSlot::default(),
+        }
     }
 
     /// The credentials of one user of an application.
@@ -100,18 +106,13 @@ impl OAuth {
 
     /// The token in use, if it needs no refresh.
     pub fn cached_token(&self, rejected: Option<&TokenSet>) -> Result<Option<Arc<TokenSet>>> {
-        let cache = self.cache()?;
-        Ok(cache.current.load_full().filter(|current| {
-            is_other(current, rejected)
-                && (!current.expires_soon(now_ms()) || cache.refresh_is_paused(current))
-        }))
+        let ready = self.slot()?.ready(&self.client_secret);
+        Ok(ready.filter(|tokens| is_other(tokens, rejected)))
     }
 
     /// The tokens that the service may repeat: those in use, and those that they have replaced.
     pub fn known_tokens(&self) -> impl Iterator<Item = Arc<TokenSet>> {
-        let cache = self.cache().ok();
-        let tokens = |cache: Arc<TokenCache>| [cache.current.load_full(), cache.replaced()];
-        cache.map(tokens).into_iter().flatten().flatten()
+        self.slot().ok().map(|slot| slot.known_tokens()).into_iter().flatten().flatten()
     }
 
     /// A token to send now. `rejected` is one that the service has just rejected.
@@ -119,68 +120,71 @@ impl OAuth {
         self: &Arc<Self>,
         endpoint: &Arc<dyn TokenEndpoint>,
         rejected: Option<&TokenSet>,
-    ) -> RefreshResult {
-        let cache = self.cache()?;
+    ) -> Result<Arc<TokenSet>> {
+        let slot = self.slot()?;
         if let Some(current) = self.cached_token(rejected)? {
             return Ok(current);
         }
-        if origin().refreshing == Some(cache.id()) {
+        if origin().refreshing == Some(slot.id()) {
             // A hook, log handler or store that the refresh waits for.
-            return cache.valid_token().filter(|token| is_other(token, rejected)).ok_or_else(
-                || {
-                    let what = "this code runs during a refresh of the token, so it cannot wait \
-                                for the new one";
-                    ErrorKind::Store(what.into()).into()
-                },
-            );
+            return slot.valid().filter(|token| is_other(token, rejected)).ok_or_else(|| {
+                let what = "this code runs during a refresh of the token, so it cannot wait for \
+                            the new one";
+                ErrorKind::Store(what.into()).into()
+            });
         }
         let rejected_token = rejected.map(|set| set.access_token.clone());
-        // A refresh that others began before this token was rejected may return it: then the next one is
-        // joined. The deadline of the call ends this.
+        // A refresh that others began may have had another secret, or have begun before this token was
+        // rejected: if its outcome is of no use, the next one is joined. The deadline of the call ends this.
         loop {
             let mut is_own = false;
             let start = || {
                 is_own = true;
-                self.clone().refresh(cache.clone(), endpoint.clone(), rejected_token.clone())
+                self.clone().refresh(slot.clone(), endpoint.clone(), rejected_token.clone())
             };
-            let mut refresh = cache.join_refresh(start)?;
-            let outcome = refresh.wait_for(Option::is_some).await.ok();
+            let mut refresh = slot.join_refresh(&self.client_secret, start)?;
+            let outcome = refresh.outcome.wait_for(Option::is_some).await.ok();
             let Some(outcome) = outcome.and_then(|outcome| outcome.clone()) else {
                 let what = "the refresh was aborted; call again";
                 return Err(ErrorKind::Store(what.into()).into());
             };
-            let token = outcome?;
-            if is_own || is_other(&token, rejected) {
-                return Ok(token);
+            match outcome {
+                Ok(token) if is_own || is_other(&token, rejected) => return Ok(token),
+                Err(RefreshFailure::OfAll(error)) => return Err(error),
+                Err(RefreshFailure::OfSecret(error))
+                    if refresh.client_secret == self.client_secret =>
+                {
+                    return Err(error);
+                }
+                Ok(_) | Err(RefreshFailure::OfSecret(_)) => {}
             }
         }
     }
 
     /// The stored tokens, expired or not: for their scopes and expiry.
-    pub async fn stored_token(self: &Arc<Self>) -> RefreshResult {
-        let cache = self.cache()?;
-        if let Some(current) = cache.current.load_full() {
+    pub async fn stored_token(self: &Arc<Self>) -> Result<Arc<TokenSet>> {
+        let slot = self.slot()?;
+        if let Some(current) = slot.tokens() {
             return Ok(current);
         }
         let this = self.clone();
-        let set = Arc::new(blocking(move || this.load_tokens()).await?);
-        cache.current.store(Some(set.clone()));
-        Ok(set)
+        let stored = slot.newest(blocking(move || this.load_tokens()).await?);
+        Ok(if slot.refusal(&stored).is_none() { slot.set_tokens(stored) } else { stored })
     }
 
     /// The stored tokens, read again: another process may have replaced or deleted them. An error if
     /// their refresh was rejected.
-    pub async fn reload(self: &Arc<Self>) -> RefreshResult {
-        let cache = self.cache()?;
+    pub async fn reload(self: &Arc<Self>) -> Result<Arc<TokenSet>> {
+        let slot = self.slot()?;
         let this = self.clone();
         let (stored, is_refused) = blocking(move || this.load()).await.inspect_err(|error| {
             if matches!(error.kind.as_ref(), ErrorKind::LoginRequired { .. }) {
-                cache.clear();
+                slot.clear();
             }
         })?;
-        let stored = cache.newest(stored);
-        self.check_refused(&cache, &stored, is_refused)?;
-        Ok(cache.set_current(stored))
+        let stored = slot.newest(stored);
+        self.check_refused(&slot, &stored, is_refused)?;
+        Ok(slot.set_tokens(stored))
     }
 
     /// Saves the tokens of a new login, and the registration for the next one.
@@ -203,9 +207,9 @@ impl OAuth {
         set: TokenSet,
         registration: Option<(String, Secret)>,
     ) -> Result<()> {
-        let cache = self.cache()?;
+        let slot = self.slot()?;
         let (this, stored) = (self.clone(), set.clone());
-        self.change(&cache, move || {
+        self.change(&slot, move || {
             if let Some((key, value)) = registration {
                 this.store.save(&key, &value)?;
             }
@@ -213,23 +217,22 @@ impl OAuth {
         })
         .await
         .map_err(|error| error.redacted(&self.redactor(&set)))?;
-        cache.clear();
-        cache.set_current(Arc::new(set));
+        slot.set_tokens(Arc::new(set));
         Ok(())
     }
 
     /// Deletes the tokens and, unless they are those of a user, the client's registration. If there are
     /// none, nothing is written.
     pub async fn log_out(self: &Arc<Self>) -> Result<()> {
-        let cache = self.cache()?;
-        cache.clear();
+        let slot = self.slot()?;
+        slot.clear();
         let (this, locked) = (self.clone(), self.clone());
         let outcome = async {
             // Taking the lock would create its file.
             if blocking(move || Ok(!this.is_stored()? && !this.is_registered()?)).await? {
                 return Ok(());
             }
-            self.change(&cache, move || {
+            self.change(&slot, move || {
                 let key = locked.key()?;
                 locked.store.delete(&refusal_key(&key))?;
                 locked.store.delete(&key)?;
@@ -242,17 +245,17 @@ impl OAuth {
         };
         let outcome = outcome.await;
         // A refresh that ended meanwhile may have set its token.
-        cache.clear();
+        slot.clear();
         outcome
     }
 
     /// Changes the store under the lock of these tokens.
     async fn change(
         &self,
-        cache: &TokenCache,
+        slot: &LoginSlot,
         change: impl FnOnce() -> Result<()> + Send + 'static,
     ) -> Result<()> {
-        let _turn = cache.turn().await?;
+        let _turn = slot.turn().await?;
         let thread = StoreThread::start(self.store.store()).await?;
         let changed = thread.run_locked(self.key()?, change).await;
         let released = thread.release(changed.is_err()).await;
@@ -336,9 +339,8 @@ impl OAuth {
         })
     }
 
-    fn cache(&self) -> Result<Arc<TokenCache>> {
-        let find = || self.store.cache(&self.key()?, self.client_secret());
-        self.cache.get_or_make(find).map(|cache| Arc::clone(&*cache))
+    fn slot(&self) -> Result<Arc<LoginSlot>> {
+        self.slot.get(&self.store, || self.key())
     }
 }
 

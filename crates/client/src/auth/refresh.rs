@@ -11,11 +11,11 @@ use zeroize::Zeroizing;
 
 use super::{
     OAuth,
+    login_slot::{LoginSlot, RefreshFailure, RefreshResult, Refusal, TokenEndpoint},
     oauth::blocking,
     store::refusal_key,
     store_thread::StoreThread,
     token::{TokenSet, now_ms},
-    token_cache::{RefreshResult, TokenCache, TokenEndpoint},
 };
 use crate::{
     api::Argument,
@@ -39,28 +39,30 @@ impl OAuth {
     /// The current token, refreshed if necessary. One call at a time runs in this process.
     pub(super) async fn refresh(
         self: Arc<Self>,
-        cache: Arc<TokenCache>,
+        slot: Arc<LoginSlot>,
         endpoint: Arc<dyn TokenEndpoint>,
         rejected: Option<Zeroizing<String>>,
     ) -> RefreshResult {
         // Read without the lock first: usually another process has refreshed, or this is the first use.
         let this = self.clone();
         let (stored, is_refused) = blocking(move || this.load()).await?;
-        let stored = cache.newest(stored);
-        self.check_refused(&cache, &stored, is_refused)?;
+        let stored = slot.newest(stored);
+        self.check_refresh(&slot, &stored, is_refused)?;
         if usable(&stored, rejected.as_ref()) {
-            return Ok(cache.set_current(stored));
+            return Ok(slot.set_tokens(stored));
         }
-        let _turn = cache.turn().await?;
+        let _turn = slot.turn().await?;
         let thread = StoreThread::start(self.store.store()).await?;
         let this = self.clone();
         let (in_store, is_refused) = thread.run_locked(self.key()?, move || this.load()).await?;
-        let stored = cache.newest(in_store.clone());
-        let (oauth, cache, rejected) = (&self, &*cache, rejected.as_ref());
-        let refresh = LockedRefresh { oauth, cache, thread: &thread, rejected, in_store, stored };
+        let stored = slot.newest(in_store.clone());
+        let (oauth, slot, rejected) = (&self, &*slot, rejected.as_ref());
+        let refresh = LockedRefresh { oauth, slot, thread: &thread, rejected, in_store, stored };
         let outcome = refresh.run(&*endpoint, is_refused).await;
-        let failed =
-            outcome.as_ref().is_err_and(|error| matches!(*error.kind, ErrorKind::Store(_)));
+        let failed = matches!(
+            &outcome,
+            Err(RefreshFailure::OfAll(error)) if matches!(*error.kind, ErrorKind::Store(_))
+        );
         // The store may commit its changes only when it is unlocked.
         let released = thread.release(failed).await;
         let current = outcome?;
@@ -71,17 +73,29 @@ impl OAuth {
     /// An error if the service has refused to refresh these tokens: it is not requested again.
     pub(super) fn check_refused(
         &self,
-        cache: &TokenCache,
+        slot: &LoginSlot,
         stored: &TokenSet,
         is_refused: bool,
     ) -> Result<()> {
-        match cache.refusal(stored) {
+        match slot.refusal(stored) {
             Some(error) => Err(error),
             None if is_refused => {
                 Err(self.login_required("invalid_grant", "the service rejected the refresh"))
             }
             None => Ok(()),
         }
+    }
+
+    /// An error also if the service has not accepted the secret for these tokens.
+    fn check_refresh(
+        &self,
+        slot: &LoginSlot,
+        stored: &TokenSet,
+        is_refused: bool,
+    ) -> Result<(), RefreshFailure> {
+        self.check_refused(slot, stored, is_refused)?;
+        let refused = slot.refusal_of_secret(&self.client_secret, stored);
+        refused.map_or(Ok(()), |error| Err(RefreshFailure::OfSecret(error)))
     }
 
     /// The service did not authenticate the client. The tokens are not at fault.
@@ -104,7 +118,7 @@ impl OAuth {
 /// A refresh that holds the lock of the store.
 struct LockedRefresh<'a> {
     oauth: &'a Arc<OAuth>,
-    cache: &'a TokenCache,
+    slot: &'a LoginSlot,
     thread: &'a StoreThread,
     /// The access token that the service has just rejected.
     rejected: Option<&'a Zeroizing<String>>,
@@ -116,13 +130,13 @@ struct LockedRefresh<'a> {
 
 impl LockedRefresh<'_> {
     async fn run(&self, endpoint: &dyn TokenEndpoint, is_refused: bool) -> RefreshResult {
-        let (oauth, cache, stored) = (self.oauth, self.cache, &self.stored);
-        oauth.check_refused(cache, stored, is_refused)?;
+        let (oauth, slot, stored) = (self.oauth, self.slot, &self.stored);
+        oauth.check_refresh(slot, stored, is_refused)?;
         if usable(stored, self.rejected) {
-            return Ok(cache.set_current(stored.clone()));
+            return Ok(slot.set_tokens(stored.clone()));
         }
         let Some(refresh_token) = &stored.refresh_token else {
-            return Err(oauth.login_required("invalid_grant", "there is no refresh token"));
+            return Err(oauth.login_required("invalid_grant", "there is no refresh token").into());
         };
         let mut arguments = vec![
             ("grant_type", Argument::text("refresh_token")),
@@ -136,9 +150,9 @@ impl LockedRefresh<'_> {
             Ok(response) => {
                 let renewed = Arc::new(stored.refreshed(response, requested_at_ms));
                 // Before it is saved: the new token is valid even if saving it fails.
-                cache.set_current(renewed.clone());
-                cache.set_replaced(self.in_store.clone());
-                self.save(renewed).await
+                slot.set_tokens(renewed.clone());
+                slot.set_replaced(self.in_store.clone());
+                Ok(self.save(renewed).await?)
             }
             Err(error) => self.after_failure(error, sends_secret).await,
         }
@@ -146,7 +160,7 @@ impl LockedRefresh<'_> {
 
     /// Replaces the tokens that were read by new ones. If others that can be used are there by now,
     /// it returns them. An error if the user has logged out meanwhile.
-    async fn save(&self, renewed: Arc<TokenSet>) -> RefreshResult {
+    async fn save(&self, renewed: Arc<TokenSet>) -> Result<Arc<TokenSet>> {
         let (oauth, before, new) = (self.oauth.clone(), self.in_store.clone(), renewed.clone());
         let rejected = self.rejected.cloned();
         let work = move || {
@@ -158,10 +172,10 @@ impl LockedRefresh<'_> {
             Ok(new)
         };
         match self.thread.run(work).await {
-            Ok(saved) => Ok(self.cache.set_current(saved)),
+            Ok(saved) => Ok(self.slot.set_tokens(saved)),
             Err(error) => {
                 if matches!(*error.kind, ErrorKind::LoginRequired { .. }) {
-                    self.cache.clear();
+                    self.slot.clear();
                 }
                 Err(error.redacted(&self.oauth.redactor(&renewed)))
             }
@@ -169,7 +183,7 @@ impl LockedRefresh<'_> {
     }
 
     async fn after_failure(&self, error: Error, sends_secret: bool) -> RefreshResult {
-        let (oauth, cache, stored) = (self.oauth, self.cache, &self.stored);
+        let (oauth, slot, stored) = (self.oauth, self.slot, &self.stored);
         let error = error.redacted(&oauth.redactor(stored));
         if let ErrorKind::OAuth { error, description } = error.kind.as_ref()
             && FINAL_CODES.contains(&error.as_str())
@@ -178,10 +192,11 @@ impl LockedRefresh<'_> {
         }
         // Until it expires the token is still valid, and the service may recover before that.
         if self.rejected.is_none() && !stored.is_expired(now_ms()) {
-            cache.pause_refresh();
-            return Ok(cache.set_current(stored.clone()));
+            let tokens = slot.set_tokens(stored.clone());
+            slot.pause_refresh();
+            return Ok(tokens);
         }
-        Err(match error.kind.as_ref() {
+        let error = match error.kind.as_ref() {
             ErrorKind::OAuth { error, description }
             | ErrorKind::GrantRejected { error, description }
                 if !is_temporary(error) =>
@@ -194,7 +209,8 @@ impl LockedRefresh<'_> {
                 required.with_advice(advice)
             }
             _ => error,
-        })
+        };
+        Err(error.into())
     }
 
     /// The service has refused the refresh token, or this client.
@@ -204,13 +220,13 @@ impl LockedRefresh<'_> {
         description: &str,
         sends_secret: bool,
     ) -> RefreshResult {
-        let (oauth, cache) = (self.oauth, self.cache);
-        // A caller without the right secret must not end the login for the others, so that is only
-        // remembered here.
+        let (oauth, slot) = (self.oauth, self.slot);
+        // A caller without the right secret must not end the login for the others.
         if error == INVALID_CLIENT {
             let error = oauth.wrong_client_secret(sends_secret, description);
-            cache.mark_refused(self.stored.clone(), error.clone());
-            return Err(error);
+            let refusal = Refusal { stored: self.stored.clone(), error: error.clone() };
+            slot.refuse_secret(oauth.client_secret.clone(), refusal);
+            return Err(RefreshFailure::OfSecret(error));
         }
         // A new login may have been saved meanwhile. If the refusal cannot be saved, each of the processes
         // that wait requests once itself.
@@ -225,16 +241,16 @@ impl LockedRefresh<'_> {
             Ok(None)
         };
         match self.thread.run(work).await {
-            Ok(Some(newer)) => return Ok(cache.set_current(Arc::new(newer))),
+            Ok(Some(newer)) => return Ok(slot.set_tokens(Arc::new(newer))),
             Err(error) if matches!(*error.kind, ErrorKind::LoginRequired { .. }) => {
-                cache.clear();
-                return Err(error);
+                slot.clear();
+                return Err(error.into());
             }
             Ok(None) | Err(_) => {}
         }
         let error = oauth.login_required(error, description);
-        cache.mark_refused(self.stored.clone(), error.clone());
-        Err(error)
+        slot.refuse(Refusal { stored: self.stored.clone(), error: error.clone() });
+        Err(error.into())
     }
 }
 

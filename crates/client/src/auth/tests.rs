@@ -27,6 +27,8 @@ const ORIGIN: &str = "https://api.example.com";
 struct Fake {
     requests: AtomicU32,
     failure: Option<ErrorKind>,
+    /// A request with another secret is refused.
+    secret: Option<&'static str>,
     callers: Semaphore,
 }
 
@@ -39,6 +41,12 @@ impl TokenEndpoint for Fake {
             assert!(arguments.contains(&("refresh_token", Argument::secret("refresh"))));
             let number = self.requests.fetch_add(1, Ordering::SeqCst) + 1;
             let _ = self.callers.acquire().await;
+            if self.secret.is_some_and(|secret| {
+                !arguments.contains(&("client_secret", Argument::secret(secret)))
+            }) {
+                let (error, description) = ("invalid_client".into(), "unknown".into());
+                return Err(ErrorKind::OAuth { error, description }.into());
+            }
             match &self.failure {
                 Some(failure) => Err(failure.clone().into()),
                 None => Ok(response(&format!("access-{number}"), 3600)),
@@ -58,8 +66,7 @@ fn response(access: &str, seconds: u64) -> TokenResponse {
 
 /// Credentials whose stored token, `access-0`, is valid for `seconds` from `at_ms`.
 async fn credentials(store: &SharedStore, seconds: u64, at_ms: i64) -> Arc<OAuth> {
-    let oauth = Arc::new(OAuth::new("c".into(), None, store.clone()));
-    oauth.bind(ORIGIN).expect("bound");
+    let oauth = with_secret(store, None);
     let registration = Registration::new("c".into(), None, 4000);
     let mut first = response("access-0", seconds);
     first.refresh_token = Some(Zeroizing::new("refresh".into()));
@@ -68,9 +75,38 @@ async fn credentials(store: &SharedStore, seconds: u64, at_ms: i64) -> Arc<OAuth
     oauth
 }
 
+/// Credentials over a store, with a client secret of the caller's.
+fn with_secret(store: &SharedStore, secret: Option<&str>) -> Arc<OAuth> {
+    let secret = secret.map(|secret| Zeroizing::new(secret.to_owned()));
+    let oauth = Arc::new(OAuth::new("c".into(), secret, store.clone()));
+    oauth.bind(ORIGIN).expect("bound");
+    oauth
+}
+
 fn endpoint(failure: Option<ErrorKind>) -> (Arc<Fake>, Arc<dyn TokenEndpoint>) {
-    let fake = Arc::new(Fake { requests: AtomicU32::new(0), failure, callers: Semaphore::new(1) });
+    endpoint_for(failure, None)
+}
+
+fn endpoint_for(
+    failure: Option<ErrorKind>,
+    secret: Option<&'static str>,
+) -> (Arc<Fake>, Arc<dyn TokenEndpoint>) {
+    let (requests, callers) = (AtomicU32::new(0), Semaphore::new(1));
+    let fake = Arc::new(Fake { requests, failure, secret, callers });
     (fake.clone(), fake)
+}
+
+impl Fake {
+    /// Responds once the callers wait: on one thread, in turn, all of them do after so many turns.
+    async fn respond(&self) {
+        while self.requests.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        for _ in 0..1_000 {
+            tokio::task::yield_now().await;
+        }
+        self.callers.add_permits(1);
+    }
 }
 
 fn invalid_grant() -> ErrorKind {
@@ -84,13 +120,7 @@ async fn all_that_wait_share_one_refresh_and_one_failure() {
         let store = SharedStore::from(Arc::new(Memory::default()));
         let oauth = credentials(&store, 10, 0).await;
         // Another object over the same store, as another client would have it. Failures are not stored.
-        let other = if failure.is_none() {
-            let other = Arc::new(OAuth::new("c".into(), None, store));
-            other.bind(ORIGIN).expect("bound");
-            other
-        } else {
-            oauth.clone()
-        };
+        let other = if failure.is_none() { with_secret(&store, None) } else { oauth.clone() };
         let (fake, endpoint) = endpoint(failure.clone());
         fake.callers.forget_permits(1);
         let mut calls = Vec::new();
@@ -99,17 +129,8 @@ async fn all_that_wait_share_one_refresh_and_one_failure() {
             let endpoint = endpoint.clone();
             calls.push(async move { oauth.token(&endpoint, None).await });
         }
-        // All on one thread, in turn: after so many turns, all of them wait for the response.
-        let respond = async {
-            while fake.requests.load(Ordering::SeqCst) == 0 {
-                tokio::task::yield_now().await;
-            }
-            for _ in 0..1_000 {
-                tokio::task::yield_now().await;
-            }
-            fake.callers.add_permits(1);
-        };
-        let (outcomes, ()) = tokio::join!(futures_util::future::join_all(calls), respond);
+        let calls = futures_util::future::join_all(calls);
+        let (outcomes, ()) = tokio::join!(calls, fake.respond());
         for outcome in outcomes {
             match failure {
                 None => assert_eq!(outcome.expect("a token").access_token.as_str(), "access-1"),
@@ -118,6 +139,83 @@ async fn all_that_wait_share_one_refresh_and_one_failure() {
         }
         assert_eq!(fake.requests.load(Ordering::SeqCst), 1);
     }
+}
+
+#[tokio::test]
+async fn a_caller_with_another_secret_waits_for_the_refresh_and_then_decides_for_itself() {
+    for (first, second) in [("wrong", "right"), ("right", "wrong")] {
+        let store = SharedStore::from(Arc::new(Memory::default()));
+        credentials(&store, 10, 0).await;
+        let (first, second) = [first, second].map(|it| with_secret(&store, Some(it))).into();
+        let (fake, endpoint) = endpoint_for(None, Some("right"));
+        fake.callers.forget_permits(1);
+        let calls = [&first, &second].map(|oauth| oauth.token(&endpoint, None));
+        let calls = futures_util::future::join_all(calls);
+        let (outcomes, ()) = tokio::join!(calls, fake.respond());
+        let token = outcomes[1].as_ref().expect("a token");
+        match first.client_secret() {
+            // Refused for the secret of the other: this one sends its own.
+            Some("wrong") => {
+                assert_eq!(token.access_token.as_str(), "access-2");
+                let error = outcomes[0].as_ref().expect_err("refused").to_string();
+                assert!(error.contains("client_secret is wrong"), "{error}");
+            }
+            // The token of the other is as good.
+            _ => {
+                assert_eq!(token.access_token.as_str(), "access-1");
+                assert_eq!(fake.requests.load(Ordering::SeqCst), 1);
+            }
+        }
+        assert!(first.token(&endpoint, None).await.is_ok(), "the new tokens are not refused");
+    }
+}
+
+#[tokio::test]
+async fn a_secret_that_is_refused_is_remembered_for_those_who_have_it_alone() {
+    let store = SharedStore::from(Arc::new(Memory::default()));
+    credentials(&store, 3600, now_ms()).await;
+    let (fake, endpoint) = endpoint_for(None, Some("right"));
+    let (wrong, right) = (with_secret(&store, Some("wrong")), with_secret(&store, Some("right")));
+    let rejected = wrong.token(&endpoint, None).await.expect("a token");
+    assert!(wrong.token(&endpoint, Some(&rejected)).await.is_err());
+    for _ in 0..2 {
+        // Not even the rejected token is sent again.
+        assert!(wrong.cached_token(None).expect("known").is_none());
+        wrong.token(&endpoint, None).await.expect_err("remembered");
+    }
+    let same = with_secret(&store, Some("wrong"));
+    same.token(&endpoint, None).await.expect_err("remembered");
+    assert_eq!(fake.requests.load(Ordering::SeqCst), 1);
+    assert!(right.cached_token(None).expect("known").is_some(), "its own is not refused");
+    assert!(wrong.reload().await.is_ok(), "the login is stored");
+    assert!(right.token(&endpoint, Some(&rejected)).await.is_ok());
+    assert_eq!(fake.requests.load(Ordering::SeqCst), 2);
+    assert!(wrong.token(&endpoint, None).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_logout_and_new_tokens_count_at_once_while_a_refresh_is_under_way() {
+    let store = SharedStore::from(Arc::new(Memory::default()));
+    let oauth = credentials(&store, 10, 0).await;
+    let (fake, endpoint) = endpoint(None);
+    fake.callers.forget_permits(1);
+    let refresh = oauth.token(&endpoint, None);
+    let meanwhile = async {
+        while fake.requests.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        // It waits for the refresh, which has the turn, and then deletes what that has stored.
+        let log_out = oauth.log_out();
+        let (outcome, ()) = tokio::join!(log_out, fake.respond());
+        outcome.expect("logged out");
+        assert!(oauth.cached_token(None).expect("known").is_none());
+        credentials(&store, 3600, now_ms()).await;
+        assert!(oauth.cached_token(None).expect("known").is_some());
+    };
+    let (_, ()) = tokio::join!(refresh, meanwhile);
+    let token = oauth.token(&endpoint, None).await.expect("a token");
+    assert_eq!(token.access_token.as_str(), "access-0", "of the new login");
+    assert_eq!(fake.requests.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use std::{
 use boardlot_client::{
     api::{Argument, endpoint},
     auth::{
-        Algorithm, Credentials, KeyPair, OAuth, Registration, SharedStore, TokenCaches,
+        Algorithm, Credentials, KeyPair, LoginSlots, OAuth, Registration, SharedStore,
         TokenResponse, TokenSet, generate,
         store::{Memory, TokenStore, user_key},
     },
@@ -260,6 +260,6 @@ fn login(memory: &Arc<Memory>, service: &Service, number: usize) -> OAuth {
     set.user = Some(user.clone());
     let key = user_key(BASE, "client", &user);
     memory.save(&key, &set.write().expect("written")).expect("saved");
-    let store = SharedStore::new(memory.clone(), Arc::new(TokenCaches::default()));
+    let store = SharedStore::new(memory.clone(), Arc::new(LoginSlots::default()));
     OAuth::new("client".to_owned(), None, store).of_user(Some(user)).expect("a login")
 }
