@@ -16,7 +16,7 @@ use crate::interpreter::{
 use crate::prelude::*;
 use boardlot_client::{
     auth::{
-        SharedStore, LoginSlots,
+        LoginSlots, SharedStore,
         store::{Guard, Secret, TokenStore},
     },
     error::ErrorKind,

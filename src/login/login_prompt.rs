@@ -60,7 +60,7 @@ impl Prompt {
         let (flow, refused) = (self.flow.clone(), self.refused.clone());
         let runtime = runtime().or_raise(py)?;
         runtime.spawn(async move {
-            if let Err(error) = flow.finish(&line).await {
+            if let Err(error) = flow.offer(&line).await {
                 *refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
             }
         });

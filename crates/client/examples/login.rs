@@ -6,7 +6,7 @@
 //! ```
 #![expect(clippy::print_stdout, reason = "it shows what it received")]
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use boardlot_client::{
     api::{Argument, endpoint},
@@ -24,16 +24,9 @@ async fn main() -> Result<()> {
     let sandbox = Sandbox::start(SandboxOptions::default(), &runtime)?;
     let base_url = BaseUrl::parse(sandbox.base_url())?;
 
-    let options = Options {
-        // `Keychain` and `EncryptedFile` keep the tokens for the next run.
-        store: Arc::new(Memory::default()).into(),
-        client_id: None,
-        client_name: "example".to_owned(),
-        redirect_port: 0,
-        confidential: false,
-        deadline: Duration::from_secs(60),
-        transport: TransportOptions::default(),
-    };
+    // `Keychain` and `EncryptedFile` keep the tokens for the next run.
+    let store = Arc::new(Memory::default());
+    let options = Options { client_name: "example".to_owned(), ..Options::new(store.into()) };
     let flow = Flow::begin(base_url.clone(), options).await?;
     println!("Log in at {}", flow.url());
 

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use super::{
     callback::{self, Callback, Verdict},
-    code_grant::{CodeGrant, check_redirect_uri},
+    code_grant::{CodeGrant, check_redirect_uri, complete},
 };
 use crate::{
     auth::{Attempt, OAuth, SharedStore, TokenSet, check_client_secret},
@@ -24,7 +24,7 @@ use crate::{
 /// A registered client, and where it stores the tokens of its users.
 #[derive(Debug)]
 pub struct App {
-    grant: CodeGrant,
+    grant: Arc<CodeGrant>,
     store: SharedStore,
     /// The states whose code was exchanged by this process.
     used: PerProcess<Mutex<UsedStates>>,
@@ -60,7 +60,7 @@ impl App {
         check_redirect_uri("redirect_uri", &redirect_uri)?;
         let login = Login::OfUser;
         let grant = CodeGrant { transport, client_id, client_secret, redirect_uri, login };
-        Ok(App { grant, store, used: PerProcess::new() })
+        Ok(App { grant: Arc::new(grant), store, used: PerProcess::new() })
     }
 
     /// The id of the client.
@@ -90,7 +90,7 @@ impl App {
     }
 
     /// Completes a login: checks the callback against what the user's session holds, exchanges the code
-    /// and saves the tokens.
+    /// and saves the tokens. A wait that is dropped once the code is sent saves them all the same.
     pub async fn fetch_token(
         &self,
         callback_url: &str,
@@ -117,10 +117,14 @@ impl App {
             Verdict::Unrelated(why) => return Err(callback::invalid(why)),
         };
         self.use_once(&attempt)?;
-        let (response, requested_at_ms) = self.grant.exchange(&code, &attempt).await?;
-        let set = TokenSet::of_user(self.client_id(), oauth.user(), response, requested_at_ms);
-        oauth.save_user(set).await?;
-        Ok(oauth)
+        let grant = self.grant.clone();
+        complete(async move {
+            let (response, requested_at_ms) = grant.exchange(&code, &attempt).await?;
+            let set = TokenSet::of_user(&grant.client_id, oauth.user(), response, requested_at_ms);
+            oauth.save_user(set).await?;
+            Ok(oauth)
+        })
+        .await
     }
 
     /// The credentials of a user who has logged in, in this process or another.
@@ -131,7 +135,7 @@ impl App {
     }
 
     fn credentials(&self, user: Option<String>) -> Result<OAuth> {
-        let CodeGrant { client_id, client_secret, .. } = &self.grant;
+        let CodeGrant { client_id, client_secret, .. } = &*self.grant;
         let oauth = OAuth::new(client_id.clone(), client_secret.clone(), self.store.clone());
         let oauth = oauth.of_user(user)?;
         oauth.bind(self.base_url())?;

@@ -1,6 +1,7 @@
 //! The authorization code grant (sections 4.1 and 5.1): the URL of the consent page, and the exchange of
 //! the code for tokens.
 
+use tokio::sync::oneshot;
 use url::Url;
 use zeroize::Zeroizing;
 
@@ -11,6 +12,7 @@ use crate::{
     decode::parse_token_response,
     error::{Error, ErrorKind, Login, Redactor, Result},
     http::{RequestPlan, Transport, is_loopback},
+    os::process::{on_behalf_of, origin, spawn_shared},
 };
 
 /// A client at its service, and where users return to.
@@ -98,6 +100,18 @@ impl CodeGrant {
         };
         endpoint.iter().fold(kind.into(), |error: Error, name| error.with_endpoint(name))
     }
+}
+
+/// Exchanges a code and stores its tokens, in a task of its own: a code is valid once, so it does not end with
+/// those who wait for it.
+pub async fn complete<T: Send + 'static>(
+    exchange: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    let (stored, outcome) = oneshot::channel();
+    spawn_shared(on_behalf_of(origin(), async move {
+        let _ = stored.send(exchange.await);
+    }))?;
+    outcome.await.unwrap_or_else(|error| Err(Error::aborted(&error)))
 }
 
 /// Checks a redirect URI: https, or http to a loopback address written as a number. The code is in the

@@ -7,8 +7,7 @@ use std::{
 };
 
 use tokio::{
-    net::TcpListener,
-    sync::{mpsc, oneshot, watch},
+    sync::watch,
     task::AbortHandle,
     time::{Instant, timeout_at},
 };
@@ -17,15 +16,15 @@ use url::Url;
 use super::{
     browser::{self, RedirectFile},
     callback::{self, Callback, Verdict, redirect_uri},
-    code_grant::CodeGrant,
-    listener::{CallbackRequest, Listener},
+    code_grant::{CodeGrant, complete},
+    listener::Listener,
+    offer::{Answer, Offer, Offers},
     options::Options,
-    page::Page,
     registration,
 };
 use crate::{
     auth::{Attempt, OAuth, Registration, SharedStore, TokenSet},
-    error::{Error, ErrorKind, Login as LoginOf, Result},
+    error::{ErrorKind, Login as LoginOf, Result},
     http::{BaseUrl, Transport, TransportOptions},
     os::process::runtime,
 };
@@ -39,7 +38,7 @@ pub struct Flow {
     url: Url,
     /// The port that listens for the callback.
     pub port: u16,
-    pasted: mpsc::Sender<Pasted>,
+    offers: Offers,
     outcome: watch::Receiver<Option<LoginResult>>,
     task: AbortHandle,
     /// The file that the browser was opened with; removed with this.
@@ -49,8 +48,6 @@ pub struct Flow {
 }
 
 type LoginResult = Result<Arc<OAuth>>;
-/// A pasted callback, and the channel for the error if it is not for this login.
-type Pasted = (Callback, oneshot::Sender<Error>);
 
 impl Flow {
     /// Binds the port, registers a client if none is stored for that port, and listens.
@@ -72,11 +69,12 @@ impl Flow {
         };
         let url = grant.url(&attempt)?;
         let (port, store) = (client.redirect_port, options.store);
-        let login = Login { grant, client, attempt, store };
-        let (pasted, inbox) = mpsc::channel(1);
+        let login = Arc::new(Login { grant, client, attempt, store });
+        let listener = Listener::new(socket, port);
+        let offers = listener.offers();
         let (ended, outcome) = watch::channel(None);
         let task = runtime()?.spawn(async move {
-            let outcome = match timeout_at(deadline, login.run(socket, inbox)).await {
+            let outcome = match timeout_at(deadline, login.run(listener)).await {
                 Ok(outcome) => outcome,
                 Err(_) => Err(ErrorKind::Timeout(format!(
                     "the user did not log in within {} s",
@@ -88,7 +86,7 @@ impl Flow {
             ended.send_replace(Some(outcome));
         });
         let (task, opened, process) = (task.abort_handle(), OnceLock::new(), process::id());
-        Ok(Flow { url, port, pasted, outcome, task, opened, process })
+        Ok(Flow { url, port, offers, outcome, task, opened, process })
     }
 
     /// The page on which the user logs in and consents.
@@ -102,24 +100,34 @@ impl Flow {
         opened.is_some_and(|file| self.opened.set(file).is_ok())
     }
 
-    /// Ends the login by the callback URL, as the user copied it from the browser's address bar.
-    pub async fn finish(&self, callback_url: &str) -> LoginResult {
+    /// Offers the callback URL, as the user copied it from the browser's address bar. Returns once it has ended
+    /// the login, in whatever way; an error if it is not for this login, or if that had ended before.
+    pub async fn offer(&self, callback_url: &str) -> Result<()> {
         self.check_process()?;
         let callback = Callback::from_url(callback_url, &redirect_uri(self.port))?;
-        let (refuse, refused) = oneshot::channel();
-        let over = "this login has ended; begin another";
-        if self.pasted.send((callback, refuse)).await.is_err() {
-            return Err(callback::invalid(over));
-        }
-        // An accepted callback gets no reply, nor does one that was sent just as the task ended.
-        tokio::select! {
+        let answer = tokio::select! {
             biased;
-            Ok(error) = refused => Err(error),
-            outcome = self.wait() => outcome,
+            answer = self.offers.offer(callback) => answer,
+            // One that is offered just as the login ends gets no answer.
+            _ = self.wait() => Answer::Ended,
+        };
+        match answer {
+            Answer::Done | Answer::Failed => Ok(()),
+            Answer::Unrelated(why) => Err(callback::invalid(why)),
+            Answer::Ended => {
+                self.wait().await?;
+                Err(callback::invalid("this login has ended; begin another"))
+            }
         }
     }
 
-    /// Waits for the callback from the browser.
+    /// Ends the login by the callback URL, as the user copied it from the browser's address bar.
+    pub async fn finish(&self, callback_url: &str) -> LoginResult {
+        self.offer(callback_url).await?;
+        self.wait().await
+    }
+
+    /// Waits for the outcome of the login.
     pub async fn wait(&self) -> LoginResult {
         self.check_process()?;
         let mut outcome = self.outcome.clone();
@@ -134,7 +142,7 @@ impl Flow {
         if self.process == process::id() { Ok(()) } else { Err(callback::invalid(other)) }
     }
 
-    /// Cancels the login and closes its socket.
+    /// Cancels the login and closes its socket. If the code is already sent, its tokens are stored all the same.
     pub fn cancel(&self) {
         self.task.abort();
     }
@@ -155,47 +163,39 @@ struct Login {
 }
 
 impl Login {
-    async fn run(self, socket: TcpListener, mut inbox: mpsc::Receiver<Pasted>) -> LoginResult {
-        let mut listener = Listener::new(socket, self.client.redirect_port);
+    async fn run(self: Arc<Self>, mut listener: Listener) -> LoginResult {
         loop {
-            tokio::select! {
-                CallbackRequest { callback, reply } = listener.next() => {
-                    match self.check(&callback) {
-                        Verdict::Unrelated(_) => { let _ = reply.send(Page::Refused); }
-                        verdict => {
-                            let ended = self.end(verdict).await;
-                            let page = if ended.is_ok() { Page::Done } else { Page::Failed };
-                            let _ = reply.send(page);
-                            listener.drain().await;
-                            return ended;
-                        }
-                    }
+            let Offer { callback, answer } = listener.next().await;
+            let ended = match self.check(&callback) {
+                Verdict::Unrelated(why) => {
+                    let _ = answer.send(Answer::Unrelated(why));
+                    continue;
                 }
-                Some((callback, refuse)) = inbox.recv() => match self.check(&callback) {
-                    Verdict::Unrelated(why) => { let _ = refuse.send(callback::invalid(why)); }
-                    verdict => {
-                        // Accepted: the caller of `finish` waits for the outcome.
-                        drop(refuse);
-                        return self.end(verdict).await;
-                    }
+                Verdict::Code(code) => {
+                    let login = self.clone();
+                    complete(async move { login.exchange(&code).await }).await
                 }
+                Verdict::Error { error, description } => {
+                    let error = ErrorKind::OAuth { error, description }.into();
+                    Err(self.grant.redacted(error, &self.attempt))
+                }
+            };
+            let outcome = if ended.is_ok() { Answer::Done } else { Answer::Failed };
+            let _ = answer.send(outcome);
+            // Those that were offered meanwhile, such as one that was also pasted.
+            while let Some(Offer { callback, answer }) = listener.queued() {
+                let _ = answer.send(match self.check(&callback) {
+                    Verdict::Unrelated(why) => Answer::Unrelated(why),
+                    Verdict::Code(_) | Verdict::Error { .. } => outcome,
+                });
             }
+            listener.drain().await;
+            return ended;
         }
     }
 
     fn check(&self, callback: &Callback) -> Verdict {
         callback.check(&self.attempt, self.grant.transport.base.as_str())
-    }
-
-    async fn end(&self, verdict: Verdict) -> LoginResult {
-        match verdict {
-            Verdict::Code(code) => self.exchange(&code).await,
-            Verdict::Error { error, description } => {
-                let error = ErrorKind::OAuth { error, description }.into();
-                Err(self.grant.redacted(error, &self.attempt))
-            }
-            Verdict::Unrelated(why) => Err(callback::invalid(why)),
-        }
     }
 
     async fn exchange(&self, code: &str) -> LoginResult {
@@ -215,13 +215,13 @@ mod tests {
     #[tokio::test]
     async fn a_callback_that_is_pasted_as_the_login_ends_does_not_wait_for_it_forever() {
         // The channel accepts the callback, and nobody reads it any more.
-        let (pasted, _inbox) = mpsc::channel(1);
+        let (offers, _inbox) = Offers::channel(1);
         let (_ended, outcome) = watch::channel(Some(Err(callback::invalid("declined"))));
         let task = tokio::spawn(async {}).abort_handle();
         let url = Url::parse("https://api.example.com/authorize").expect("a URL");
         let opened = OnceLock::new();
         let process = process::id();
-        let flow = Flow { url, port: 8765, pasted, outcome, task, opened, process };
+        let flow = Flow { url, port: 8765, offers, outcome, task, opened, process };
         let finished = flow.finish("http://127.0.0.1:8765/callback?code=a&state=b");
         let outcome = tokio::time::timeout(Duration::from_secs(5), finished).await;
         let error = outcome.expect("it ends").expect_err("declined");

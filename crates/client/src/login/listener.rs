@@ -5,7 +5,7 @@ use std::{collections::VecDeque, io, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
-    sync::{mpsc, oneshot},
+    sync::mpsc,
     task::{AbortHandle, JoinSet},
     time::timeout,
 };
@@ -13,6 +13,7 @@ use zeroize::Zeroizing;
 
 use super::{
     callback::{CALLBACK_PATH, Callback},
+    offer::{Answer, Offer, Offers},
     page::Page,
 };
 
@@ -24,16 +25,10 @@ const READ_DEADLINE: Duration = Duration::from_secs(5);
 /// The time that a page may take to reach the browser.
 const RESPONSE_DEADLINE: Duration = Duration::from_secs(2);
 
-/// A callback that was received, and the channel for the page to respond with.
-pub struct CallbackRequest {
-    pub callback: Callback,
-    pub reply: oneshot::Sender<Page>,
-}
-
 pub struct Listener {
     socket: TcpListener,
     host: String,
-    callbacks: (mpsc::Sender<CallbackRequest>, mpsc::Receiver<CallbackRequest>),
+    callbacks: (Offers, mpsc::Receiver<Offer>),
     connections: JoinSet<()>,
     /// Oldest first.
     open: VecDeque<AbortHandle>,
@@ -41,13 +36,18 @@ pub struct Listener {
 
 impl Listener {
     pub fn new(socket: TcpListener, port: u16) -> Self {
-        let callbacks = mpsc::channel(MAX_CONNECTIONS);
+        let callbacks = Offers::channel(MAX_CONNECTIONS);
         let (connections, open) = (JoinSet::new(), VecDeque::new());
         Listener { socket, host: format!("127.0.0.1:{port}"), callbacks, connections, open }
     }
 
-    /// The next callback; all other requests get their response here.
-    pub async fn next(&mut self) -> CallbackRequest {
+    /// The way in for callbacks: that of the requests, and of those that are pasted.
+    pub fn offers(&self) -> Offers {
+        self.callbacks.0.clone()
+    }
+
+    /// The next callback that is offered; all other requests get their response here.
+    pub async fn next(&mut self) -> Offer {
         loop {
             tokio::select! {
                 Some(request) = self.callbacks.1.recv() => return request,
@@ -59,6 +59,11 @@ impl Listener {
                 },
             }
         }
+    }
+
+    /// A callback that was offered and waits to be received.
+    pub fn queued(&mut self) -> Option<Offer> {
+        self.callbacks.1.try_recv().ok()
     }
 
     /// Serves a connection, and closes the oldest one if there are too many: idle connections cannot
@@ -73,25 +78,23 @@ impl Listener {
         self.open.push_back(self.connections.spawn(work));
     }
 
-    /// Closes the socket and waits until the last page is sent.
+    /// Closes the socket and the way in, and waits until the last page is sent.
     pub async fn drain(mut self) {
         let all = async { while self.connections.join_next().await.is_some() {} };
-        drop(self.socket);
+        drop((self.socket, self.callbacks));
         let _ = timeout(RESPONSE_DEADLINE, all).await;
     }
 }
 
-async fn serve(mut stream: TcpStream, host: String, callbacks: mpsc::Sender<CallbackRequest>) {
+async fn serve(mut stream: TcpStream, host: String, callbacks: Offers) {
     let Ok(Ok(request)) = timeout(READ_DEADLINE, read(&mut stream, &host)).await else { return };
     let page = match request {
         Err(page) => page,
-        Ok(callback) => {
-            let (reply, page) = oneshot::channel();
-            match callbacks.send(CallbackRequest { callback, reply }).await {
-                Ok(()) => page.await.unwrap_or(Page::Refused),
-                Err(_) => Page::Refused,
-            }
-        }
+        Ok(callback) => match callbacks.offer(callback).await {
+            Answer::Done => Page::Done,
+            Answer::Failed => Page::Failed,
+            Answer::Unrelated(_) | Answer::Ended => Page::Refused,
+        },
     };
     let respond = async {
         stream.write_all(page.response().as_bytes()).await?;

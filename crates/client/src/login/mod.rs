@@ -1,9 +1,10 @@
 //! Logging in: register a client, send the user to the consent page, receive the callback, exchange
 //! the code.
 //!
-//! A login is one task. It owns the listening socket, which closes with it, and only the task exchanges
-//! the code, whether the browser sent the callback or the user pasted it. A web application has no
-//! listener: its own endpoint receives the callback, in any of its processes.
+//! A login is one task. It owns the listening socket, which closes with it. Callbacks are offered to it, whether
+//! the browser sent one or the user pasted it; it checks them, and has one outcome. A web application has no
+//! listener: its own endpoint receives the callback, in any of its processes. Once a code is sent, its tokens are
+//! stored, whoever still waits for them, and before anybody is woken.
 
 mod app;
 mod browser;
@@ -12,6 +13,7 @@ mod code_grant;
 mod endpoints;
 mod flow;
 mod listener;
+mod offer;
 mod options;
 mod page;
 mod registration;
@@ -21,5 +23,5 @@ pub use browser::{RedirectFile, open_browser};
 pub use callback::{Callback, Verdict};
 pub use code_grant::check_redirect_uri;
 pub use flow::Flow;
-pub use options::Options;
+pub use options::{CLIENT_NAME, Options};
 pub use registration::register;

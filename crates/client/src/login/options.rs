@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use crate::{auth::SharedStore, http::TransportOptions};
 
+/// The name that clients are registered with by default.
+pub const CLIENT_NAME: &str = "boardlot";
+
 /// The options of a login.
 pub struct Options {
     /// The store in which to save the tokens.
@@ -20,6 +23,21 @@ pub struct Options {
     pub deadline: Duration,
     /// The options for sending requests.
     pub transport: TransportOptions,
+}
+
+impl Options {
+    /// A login whose tokens are saved in this store, with the default of every other option.
+    pub fn new(store: SharedStore) -> Self {
+        Options {
+            store,
+            client_id: None,
+            client_name: CLIENT_NAME.to_owned(),
+            redirect_port: 0,
+            confidential: false,
+            deadline: Duration::from_secs(300),
+            transport: TransportOptions::default(),
+        }
+    }
 }
 
 boardlot_service::shown_as!(

@@ -1,0 +1,47 @@
+//! The one way in for the callbacks of a login: those that browsers send, and those that users paste.
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::callback::Callback;
+
+/// A callback that is offered to a login, and the channel for the answer.
+pub struct Offer {
+    pub callback: Callback,
+    pub answer: oneshot::Sender<Answer>,
+}
+
+/// The answer of a login to a callback.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// It completed the login: the tokens are stored.
+    Done,
+    /// It ended the login, which failed.
+    Failed,
+    /// It is not for this login, which keeps waiting; and why.
+    Unrelated(&'static str),
+    /// The login had already ended.
+    Ended,
+}
+
+/// Where callbacks are offered to a login.
+#[derive(Debug, Clone)]
+pub struct Offers(mpsc::Sender<Offer>);
+
+impl Offers {
+    /// A way in for so many callbacks at once, and the end at which the login receives them.
+    pub fn channel(size: usize) -> (Self, mpsc::Receiver<Offer>) {
+        let (offers, inbox) = mpsc::channel(size);
+        (Offers(offers), inbox)
+    }
+
+    /// Offers a callback, and waits for the answer.
+    pub async fn offer(&self, callback: Callback) -> Answer {
+        let (answer, answered) = oneshot::channel();
+        match self.0.send(Offer { callback, answer }).await {
+            Ok(()) => answered.await.unwrap_or(Answer::Ended),
+            Err(_) => Answer::Ended,
+        }
+    }
+}
+
+boardlot_service::shown_as!(Offer, "Offer(..)");
