@@ -24,7 +24,7 @@ mod _core {
     use pyo3::{exceptions::PyImportError, ffi, prelude::*};
 
     use crate::interpreter::callback::{Invoke, import};
-    use boardlot_client::client::options::CLIENT_OPTIONS;
+    use boardlot_client::client::options::{CLIENT_OPTIONS, connect_options};
 
     #[pymodule_export]
     use crate::{
@@ -84,6 +84,8 @@ mod _core {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         crate::credentials::stores::add_to(module)?;
         module.add("_CLIENT_OPTIONS", CLIENT_OPTIONS.iter().map(|x| x.name).collect::<Vec<_>>())?;
+        module
+            .add("_CONNECT_OPTIONS", connect_options().map(|(name, _)| name).collect::<Vec<_>>())?;
         // Importing `collections.abc` would load more of the standard library.
         let sequence = import(py, "_collections_abc")?.getattr("Sequence")?;
         sequence.invoke_method("register", (module.getattr("Records")?,)).map(drop)

@@ -8,7 +8,9 @@ use super::{
 };
 use crate::prelude::*;
 use crate::{
-    arguments::{caller_arguments, request_arguments::headers, wrong_call},
+    arguments::{
+        caller_arguments, connect_options::connect_option, request_arguments::headers, wrong_call,
+    },
     credentials::auth::Auth,
     hooks::observer::{Hooks, PythonObserver},
     interpreter::{caller_context::load_contextvars, errors::cannot_pickle_secret},
@@ -64,15 +66,8 @@ pub fn build_client(
             OptionKind::Rate(field) => {
                 *field(&mut transport) = Some(client_rate(name, &value)?);
             }
-            OptionKind::Text(field) => {
-                *field(&mut transport) = Some(caller_arguments::text(name, &value)?)
-            }
-            OptionKind::CertificateFile(field) => {
-                *field(&mut transport) = Some(caller_arguments::file_contents(
-                    py,
-                    name,
-                    &caller_arguments::path(name, &value)?,
-                )?);
+            OptionKind::Connect(kind) => {
+                connect_option(name, kind, &value, &mut transport.connect)?;
             }
             OptionKind::Headers(field) => *field(&mut transport) = headers(name, Some(&value))?,
         }

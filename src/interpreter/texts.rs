@@ -73,7 +73,7 @@ macro_rules! text_arguments {
 
 text_arguments! {
     algorithm authorize_url base_url callback_url client_id decimals host invalid key key_id message
-    method name on_error path proxy public_pem query redirect_uri scopes
+    method name on_error path public_pem query redirect_uri scopes
     strings
 }
 

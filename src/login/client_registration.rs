@@ -1,11 +1,12 @@
 //! `register_client` and `Registration`.
 
-use std::path::PathBuf;
-
 use super::oauth_app::transport_options;
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{number, optional_text, read, user_path},
+    arguments::{
+        caller_arguments::{number, optional_text, read},
+        connect_options::read_connect_options,
+    },
     calls::blocking::block,
     interpreter::errors::cannot_pickle,
     values::dates::DateClasses,
@@ -13,7 +14,7 @@ use crate::{
 use boardlot_client::{
     auth::RegisteredClient,
     http::{BaseUrl, Transport},
-    login::{check_redirect_uri, register},
+    login::{CLIENT_NAME, check_redirect_uri, register},
 };
 
 /// A registered client: the record that the service returned, field by field. Its `repr` shows no secret.
@@ -90,24 +91,31 @@ impl Registration {
 /// `base_url` is the address of the service. `redirect_uris` are the callback URLs of the application: https,
 /// or http to a loopback address such as `http://127.0.0.1:8000/callback`. The service matches them exactly.
 /// `client_name` is what the consent page shows. `confidential=True` registers a client with a secret
-/// (`client_secret_post`); a response without one is not an error. `timeout` is in seconds; `proxy` and
-/// `ca_file` are as for `Client`. Raises `OAuthError` if the service rejects the registration.
+/// (`client_secret_post`); a response without one is not an error. `timeout`, `connect_timeout`,
+/// `max_connections`, `proxy` and `ca_file` are as for `Client`. Raises `OAuthError` if the service rejects the
+/// registration.
 ///
 /// >>> callback = "https://app.example.com/callback"
 /// >>> bl.register_client(sandbox.base_url, redirect_uris=[callback]).redirect_uris
 /// ['https://app.example.com/callback']
 #[gated]
-#[pyo3(signature = (base_url, *, redirect_uris, client_name = None, confidential = false, timeout = 30.0, proxy = None, ca_file = None), text_signature = "(base_url, *, redirect_uris, client_name='boardlot', confidential=False, timeout=30.0, proxy=None, ca_file=None)")]
+#[pyo3(
+    signature = (base_url, *others, redirect_uris, client_name = None, confidential = false, timeout = 30.0, **connection),
+    text_signature = "(base_url, *, redirect_uris, client_name='boardlot', confidential=False, timeout=30.0, connect_timeout=5.0, max_connections=64, proxy=None, ca_file=None)"
+)]
 pub fn register_client<'py>(
     py: Python<'py>,
     #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
+    others: &Bound<'py, PyTuple>,
     redirect_uris: &Bound<'py, PyAny>,
     client_name: Option<&Bound<'py, PyAny>>,
     confidential: bool,
     #[pyo3(from_py_with = number)] timeout: f64,
-    #[pyo3(from_py_with = text_of::proxy)] proxy: Option<String>,
-    #[pyo3(from_py_with = user_path)] ca_file: Option<PathBuf>,
+    connection: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Registration> {
+    let named = ["redirect_uris", "client_name", "confidential", "timeout"];
+    let connect =
+        read_connect_options("register_client", &["base_url"], &named, others, connection)?;
     let base = BaseUrl::parse(base_url).or_raise(py)?;
     let client_name = client_name_text(client_name)?;
     let uris = match read::<Vec<String>>(redirect_uris)? {
@@ -121,7 +129,7 @@ pub fn register_client<'py>(
     for uri in &uris {
         check_redirect_uri("redirect_uris", uri).or_raise(py)?;
     }
-    let options = transport_options(py, Some(timeout), proxy, ca_file)?;
+    let options = transport_options(py, Some(timeout), connect)?;
     let transport = py.detach(|| Transport::new(base, options)).or_raise(py)?;
     let work = async move { register(&transport, &uris, &client_name, confidential).await };
     block(py, work).map(Registration)
@@ -129,5 +137,5 @@ pub fn register_client<'py>(
 
 /// The name that the consent page shows.
 pub fn client_name_text(value: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
-    Ok(optional_text("client_name", value)?.unwrap_or_else(|| "boardlot".to_owned()))
+    Ok(optional_text("client_name", value)?.unwrap_or_else(|| CLIENT_NAME.to_owned()))
 }

@@ -1,6 +1,6 @@
 //! `login`, `begin_login` and `LoginFlow`.
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use pyo3::types::PyFloat;
 
@@ -9,7 +9,10 @@ use super::{
 };
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{number, seconds, user_path},
+    arguments::{
+        caller_arguments::{number, seconds},
+        connect_options::read_connect_options,
+    },
     calls::{
         blocking::{block, block_in},
         call::{Call, CallMode},
@@ -18,7 +21,7 @@ use crate::{
 };
 use boardlot_client::{
     auth::OAuth as Core,
-    http::{BaseUrl, PoolSlot},
+    http::{BaseUrl, ConnectOptions, PoolSlot},
     login::{Flow, Options},
 };
 
@@ -78,7 +81,7 @@ impl LoginFlow {
         waiter.invoke_method("__await__", ())
     }
 
-    /// Cancels the login and closes its port.
+    /// Cancels the login and closes its port. If the code is already sent, the tokens are saved all the same.
     fn cancel(&self) {
         self.flow.cancel();
     }
@@ -105,34 +108,69 @@ impl LoginFlow {
 /// - `redirect_port`: the port of this machine that listens for the callback; 0 is any free one.
 /// - `timeout`: for how many seconds the login can be completed.
 /// - `confidential`: whether a new registration asks for a client secret.
-/// - `proxy`, `ca_file`: as for `Client`.
+/// - `connect_timeout`, `max_connections`, `proxy`, `ca_file`: as for `Client`.
 ///
 /// Raises `OAuthError` if the service refuses the registration, `StoreError` if the store cannot be used,
 /// and `TransportError` if the service cannot be reached.
 #[gated]
-#[pyo3(signature = (base_url, *, store = None, client_id = None, client_name = None, redirect_port = 0, timeout = 300.0, confidential = false, proxy = None, ca_file = None), text_signature = "(base_url, *, store=None, client_id=None, client_name='boardlot', redirect_port=0, timeout=300.0, confidential=False, proxy=None, ca_file=None)")]
+#[pyo3(
+    signature = (base_url, *others, store = None, client_id = None, client_name = None, redirect_port = 0, timeout = 300.0, confidential = false, **connection),
+    text_signature = "(base_url, *, store=None, client_id=None, client_name='boardlot', redirect_port=0, timeout=300.0, confidential=False, connect_timeout=5.0, max_connections=64, proxy=None, ca_file=None)"
+)]
 pub fn begin_login<'py>(
     py: Python<'py>,
     #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
+    others: &Bound<'py, PyTuple>,
     store: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = text_of::client_id)] client_id: Option<String>,
     client_name: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = number)] redirect_port: i64,
     #[pyo3(from_py_with = number)] timeout: f64,
     confidential: bool,
-    #[pyo3(from_py_with = text_of::proxy)] proxy: Option<String>,
-    #[pyo3(from_py_with = user_path)] ca_file: Option<PathBuf>,
+    connection: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<LoginFlow> {
+    let connect = read_connect_options("begin_login", &["base_url"], &NAMED, others, connection)?;
+    begin(
+        py,
+        base_url,
+        LoginArguments {
+            store,
+            client_id,
+            client_name,
+            redirect_port,
+            timeout,
+            confidential,
+            connect,
+        },
+    )
+}
+
+/// The names of the arguments of `begin_login` besides those for connecting.
+const NAMED: [&str; 6] =
+    ["store", "client_id", "client_name", "redirect_port", "timeout", "confidential"];
+
+/// The arguments of a login.
+struct LoginArguments<'a, 'py> {
+    store: Option<&'a Bound<'py, PyAny>>,
+    client_id: Option<String>,
+    client_name: Option<&'a Bound<'py, PyAny>>,
+    redirect_port: i64,
+    timeout: f64,
+    confidential: bool,
+    connect: ConnectOptions,
+}
+
+fn begin(py: Python<'_>, base_url: &str, given: LoginArguments<'_, '_>) -> PyResult<LoginFlow> {
     let base = BaseUrl::parse(base_url).or_raise(py)?;
-    let (store, object) = StoreObject::from_argument(py, store)?;
+    let (store, object) = StoreObject::from_argument(py, given.store)?;
     let options = Options {
-        store,
-        client_id,
-        client_name: client_name_text(client_name)?,
-        redirect_port: port(redirect_port).or_raise(py)?,
-        confidential,
-        deadline: seconds("timeout", &PyFloat::new(py, timeout))?,
-        transport: transport_options(py, None, proxy, ca_file)?,
+        client_id: given.client_id,
+        client_name: client_name_text(given.client_name)?,
+        redirect_port: port(given.redirect_port).or_raise(py)?,
+        confidential: given.confidential,
+        deadline: seconds("timeout", &PyFloat::new(py, given.timeout))?,
+        transport: transport_options(py, None, given.connect)?,
+        ..Options::new(store)
     };
     let flow = block(py, Flow::begin(base, options))?;
     Ok(LoginFlow { flow: Arc::new(flow), store: object })
@@ -147,10 +185,14 @@ pub fn begin_login<'py>(
 /// For the other arguments and the errors, see `begin_login`. Raises `OAuthError` also if the login is
 /// refused, or not completed within `timeout`.
 #[gated]
-#[pyo3(signature = (base_url, *, store = None, client_id = None, client_name = None, redirect_port = 0, open_browser = true, timeout = 300.0, confidential = false, proxy = None, ca_file = None), text_signature = "(base_url, *, store=None, client_id=None, client_name='boardlot', redirect_port=0, open_browser=True, timeout=300.0, confidential=False, proxy=None, ca_file=None)")]
+#[pyo3(
+    signature = (base_url, *others, store = None, client_id = None, client_name = None, redirect_port = 0, open_browser = true, timeout = 300.0, confidential = false, **connection),
+    text_signature = "(base_url, *, store=None, client_id=None, client_name='boardlot', redirect_port=0, open_browser=True, timeout=300.0, confidential=False, connect_timeout=5.0, max_connections=64, proxy=None, ca_file=None)"
+)]
 pub fn login<'py>(
     py: Python<'py>,
     #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
+    others: &Bound<'py, PyTuple>,
     store: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = text_of::client_id)] client_id: Option<String>,
     client_name: Option<&Bound<'py, PyAny>>,
@@ -158,23 +200,20 @@ pub fn login<'py>(
     open_browser: bool,
     #[pyo3(from_py_with = number)] timeout: f64,
     confidential: bool,
-    #[pyo3(from_py_with = text_of::proxy)] proxy: Option<String>,
-    #[pyo3(from_py_with = user_path)] ca_file: Option<PathBuf>,
+    connection: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<OAuth> {
-    let LoginFlow { flow, store } = begin_login(
-        py,
-        base_url,
-        &PyTuple::empty(py),
+    let named: Vec<&str> = NAMED.into_iter().chain(["open_browser"]).collect();
+    let connect = read_connect_options("login", &["base_url"], &named, others, connection)?;
+    let given = LoginArguments {
         store,
         client_id,
         client_name,
         redirect_port,
         timeout,
         confidential,
-        proxy,
-        ca_file,
-        None,
-    )?;
+        connect,
+    };
+    let LoginFlow { flow, store } = begin(py, base_url, given)?;
     let opened = open_browser && py.detach(|| flow.open_browser());
     let prompt = if opened { None } else { Some(Prompt::show(py, flow.clone())?) };
     let core = block_in(py, PoolSlot::shared, wait(flow), |py| {

@@ -1,13 +1,16 @@
 //! `OAuthApp` and `AsyncOAuthApp`: the logins of the users of a web application.
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use pyo3::types::PyFloat;
 use zeroize::Zeroizing;
 
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{file_contents, number, seconds, secret_text, text, user_path},
+    arguments::{
+        caller_arguments::{number, seconds, secret_text, text},
+        connect_options::read_connect_options,
+    },
     calls::call::{Call, CallMode},
     credentials::{oauth::OAuth, store_argument::StoreObject},
     hooks::observer::PythonObserver,
@@ -16,7 +19,7 @@ use crate::{
 use boardlot_client::{
     auth::{self, Attempt},
     error::Error,
-    http::{BaseUrl, Transport, TransportOptions},
+    http::{BaseUrl, ConnectOptions, Transport, TransportOptions},
     login::{App, AuthorizationRequest as Core},
 };
 
@@ -25,14 +28,8 @@ use boardlot_client::{
 pub struct OAuthAppBase {
     app: Arc<App>,
     store: StoreObject,
-    connection: Connection,
-}
-
-/// The transport options of an application, as they were passed.
-struct Connection {
-    timeout: f64,
-    proxy: Option<String>,
-    ca_file: Option<PathBuf>,
+    /// `timeout` and the options for connecting, as they were passed.
+    connection: Py<PyDict>,
 }
 
 impl OAuthAppBase {
@@ -107,6 +104,7 @@ impl OAuthAppBase {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.connection)?;
         self.store.traverse(&visit)
     }
 
@@ -121,17 +119,14 @@ impl OAuthAppBase {
         &self,
         py: Python<'py>,
     ) -> PyResult<((&str, &str), Bound<'py, PyDict>)> {
-        let Connection { timeout, proxy, ca_file } = &self.connection;
-        if self.app.client_secret().is_some() || proxy.as_ref().is_some_and(|p| p.contains('@')) {
+        let named = self.connection.bind(py).copy()?;
+        let proxy = named.get_item("proxy")?.map(|proxy| proxy.to_string()).unwrap_or_default();
+        if self.app.client_secret().is_some() || proxy.contains('@') {
             let what = "an application with a client_secret or a proxy password";
             return Err(cannot_pickle_secret(py, what));
         }
-        let named = PyDict::new(py);
         named.set_item("redirect_uri", self.app.redirect_uri())?;
         named.set_item("store", &self.store.object)?;
-        named.set_item("timeout", timeout)?;
-        named.set_item("proxy", proxy)?;
-        named.set_item("ca_file", ca_file)?;
         Ok(((self.app.base_url(), self.app.client_id()), named))
     }
 }
@@ -144,37 +139,34 @@ fn new_base<'py>(
     store: Option<&Bound<'py, PyAny>>,
     client_secret: Option<&Bound<'py, PyAny>>,
     timeout: f64,
-    proxy: Option<String>,
-    ca_file: Option<PathBuf>,
+    connect: ConnectOptions,
+    connection: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<OAuthAppBase> {
     let base = BaseUrl::parse(base_url).or_raise(py)?;
     let (shared, store) = StoreObject::from_argument(py, store)?;
     let client_secret =
         client_secret.map(|value| secret_text("client_secret", value)).transpose()?;
-    let transport = transport_options(py, Some(timeout), proxy.clone(), ca_file.clone())?;
+    let transport = transport_options(py, Some(timeout), connect)?;
     let app = py.detach(|| {
         let transport = Transport::new(base, transport)?;
         App::new(transport, client_id, client_secret, redirect_uri, shared)
     });
     let app = Arc::new(app.or_raise(py)?);
-    let connection = Connection { timeout, proxy, ca_file };
-    Ok(OAuthAppBase { app, store, connection })
+    let connection = connection.map_or_else(|| Ok(PyDict::new(py)), |given| given.copy())?;
+    connection.set_item("timeout", timeout)?;
+    Ok(OAuthAppBase { app, store, connection: connection.unbind() })
 }
 
 /// The options for sending the requests of a login or an application.
 pub fn transport_options(
     py: Python<'_>,
     timeout: Option<f64>,
-    proxy: Option<String>,
-    ca_file: Option<PathBuf>,
+    connect: ConnectOptions,
 ) -> PyResult<TransportOptions> {
-    let mut options = TransportOptions::default();
+    let mut options = TransportOptions { connect, ..TransportOptions::default() };
     if let Some(timeout) = timeout {
         options.timeout = seconds("timeout", &PyFloat::new(py, timeout))?;
     }
-    options.connect.proxy = proxy;
-    options.connect.extra_certificates =
-        ca_file.map(|path| file_contents(py, "ca_file", &path)).transpose()?;
     options.observer = Some(Arc::new(PythonObserver::default()));
     Ok(options)
 }
@@ -189,20 +181,27 @@ macro_rules! app_class {
         #[gated]
         impl $name {
             #[new]
-            #[pyo3(signature = (base_url, client_id, *, redirect_uri, store = None, client_secret = None, timeout = 30.0, proxy = None, ca_file = None))]
+            #[pyo3(
+                signature = (base_url, client_id, *others, redirect_uri, store = None, client_secret = None, timeout = 30.0, **connection),
+                text_signature = "(base_url, client_id, *, redirect_uri, store=None, client_secret=None, timeout=30.0, connect_timeout=5.0, max_connections=64, proxy=None, ca_file=None)"
+            )]
             fn new<'py>(
                 py: Python<'py>,
                 #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
                 #[pyo3(from_py_with = text_of::client_id)] client_id: String,
+                others: &Bound<'py, PyTuple>,
                 #[pyo3(from_py_with = text_of::redirect_uri)] redirect_uri: String,
                 store: Option<&Bound<'py, PyAny>>,
                 client_secret: Option<&Bound<'py, PyAny>>,
                 #[pyo3(from_py_with = number)] timeout: f64,
-                #[pyo3(from_py_with = text_of::proxy)] proxy: Option<String>,
-                #[pyo3(from_py_with = user_path)] ca_file: Option<PathBuf>,
+                connection: Option<&Bound<'py, PyDict>>,
             ) -> PyResult<PyClassInitializer<Self>> {
+                let positional = ["base_url", "client_id"];
+                let named = ["redirect_uri", "store", "client_secret", "timeout"];
+                let name = stringify!($name);
+                let connect = read_connect_options(name, &positional, &named, others, connection)?;
                 let base = new_base(
-                    py, base_url, client_id, redirect_uri, store, client_secret, timeout, proxy, ca_file,
+                    py, base_url, client_id, redirect_uri, store, client_secret, timeout, connect, connection,
                 )?;
                 Ok(PyClassInitializer::from(base).add_subclass($name))
             }
@@ -215,7 +214,8 @@ macro_rules! app_class {
             /// the callback; None if it holds none. They are valid for one exchange. Raises `OAuthError`
             /// and sends nothing if the state differs, a parameter occurs twice, or the service reports
             /// an error; `OAuthError` if the code has expired or was used; `LoginRequired` if the code
-            /// was sent and the tokens were lost. After each of them, start a new login.
+            /// was sent and the tokens were lost. After each of them, start a new login. If it is cancelled
+            /// once the code is sent, the tokens are saved all the same.
             #[pyo3(signature = (callback_url, *, state, code_verifier, user))]
             fn fetch_token<'py>(
                 this: &Bound<'py, Self>,
@@ -250,8 +250,8 @@ app_class! {
     /// `client_id` and `client_secret` come from `register_client`, or from wherever the application was
     /// registered; `redirect_uri` is where users return to, exactly as it is registered. `store` (None: the
     /// keychain) holds the tokens of all users, in every process. `base_url` is the address of the service.
-    /// `timeout` (default 30.0) is that of one request, in seconds; `proxy` and `ca_file` are as for
-    /// `Client`. Opens no port and no browser; can be shared by threads.
+    /// `timeout`, `connect_timeout`, `max_connections`, `proxy` and `ca_file` are as for `Client`. Opens no port and
+    /// no browser; can be shared by threads.
     ///
     /// >>> callback = "https://app.example.com/callback"
     /// >>> client_id = bl.register_client(sandbox.base_url, redirect_uris=[callback]).client_id

@@ -1,7 +1,7 @@
 //! The options of a client: the constructor's signature and its part of the docstring.
 
 use boardlot_client::{
-    client::options::{CLIENT_OPTIONS, ClientOption, OptionKind},
+    client::options::{CLIENT_OPTIONS, ClientOption, ConnectKind, OptionKind},
     http::TransportOptions,
 };
 
@@ -13,6 +13,12 @@ fn annotation_and_default(kind: OptionKind) -> (&'static str, String) {
     let default = match kind {
         OptionKind::Seconds(field) => format!("{:?}", field(&mut defaults).as_secs_f64()),
         OptionKind::Integer { get, .. } => get(&defaults).to_string(),
+        OptionKind::Connect(ConnectKind::Seconds(field)) => {
+            format!("{:?}", field(&mut defaults.connect).as_secs_f64())
+        }
+        OptionKind::Connect(ConnectKind::Integer { field, .. }) => {
+            field(&mut defaults.connect).to_string()
+        }
         _ => "None".to_owned(),
     };
     let annotation = match kind {
@@ -22,12 +28,14 @@ fn annotation_and_default(kind: OptionKind) -> (&'static str, String) {
             "abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None"
         }
         OptionKind::ResponseHook => "abc.Callable[[ResponseEvent], object] | None",
-        OptionKind::Seconds(_) => "float",
-        OptionKind::Integer { .. } => "int",
+        OptionKind::Seconds(_) | OptionKind::Connect(ConnectKind::Seconds(_)) => "float",
+        OptionKind::Integer { .. } | OptionKind::Connect(ConnectKind::Integer { .. }) => "int",
         OptionKind::Rate(_) => "float | RateLimit | None",
-        OptionKind::CertificateFile(_) => "str | os.PathLike[str] | None",
+        OptionKind::Connect(ConnectKind::CertificateFile(_)) => "str | os.PathLike[str] | None",
         OptionKind::Headers(_) => "abc.Mapping[str, str] | None",
-        OptionKind::Profile | OptionKind::WebSocketUrl | OptionKind::Text(_) => "str | None",
+        OptionKind::Profile
+        | OptionKind::WebSocketUrl
+        | OptionKind::Connect(ConnectKind::Text(_)) => "str | None",
     };
     (annotation, default)
 }

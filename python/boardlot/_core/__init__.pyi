@@ -79,6 +79,7 @@ from ._stores import TokenStoreBase
 
 __all__ = [
     "_CLIENT_OPTIONS",
+    "_CONNECT_OPTIONS",
     "_STORES",
     "ApiKey",
     "ArrowStream",
@@ -153,4 +154,5 @@ __all__ = [
 __all__ += _stores.__all__
 __version__: str
 _CLIENT_OPTIONS: list[str]
+_CONNECT_OPTIONS: list[str]
 _STORES: dict[str, type[TokenStoreBase]]

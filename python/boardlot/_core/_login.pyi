@@ -65,6 +65,8 @@ def register_client(
     client_name: str = "boardlot",
     confidential: bool = False,
     timeout: float = 30.0,
+    connect_timeout: float = 5.0,
+    max_connections: int = 64,
     proxy: str | None = None,
     ca_file: str | PathLike[str] | None = None,
 ) -> Registration:
@@ -74,8 +76,9 @@ def register_client(
     `base_url` is the address of the service. `redirect_uris` are the callback URLs of the application: https,
     or http to a loopback address such as `http://127.0.0.1:8000/callback`. The service matches them exactly.
     `client_name` is what the consent page shows. `confidential=True` registers a client with a secret
-    (`client_secret_post`); a response without one is not an error. `timeout` is in seconds; `proxy` and
-    `ca_file` are as for `Client`. Raises `OAuthError` if the service rejects the registration.
+    (`client_secret_post`); a response without one is not an error. `timeout`, `connect_timeout`,
+    `max_connections`, `proxy` and `ca_file` are as for `Client`. Raises `OAuthError` if the service rejects the
+    registration.
 
     >>> callback = "https://app.example.com/callback"
     >>> bl.register_client(sandbox.base_url, redirect_uris=[callback]).redirect_uris
@@ -126,8 +129,8 @@ class OAuthApp(OAuthAppBase):
     `client_id` and `client_secret` come from `register_client`, or from wherever the application was
     registered; `redirect_uri` is where users return to, exactly as it is registered. `store` (None: the
     keychain) holds the tokens of all users, in every process. `base_url` is the address of the service.
-    `timeout` (default 30.0) is that of one request, in seconds; `proxy` and `ca_file` are as for
-    `Client`. Opens no port and no browser; can be shared by threads.
+    `timeout`, `connect_timeout`, `max_connections`, `proxy` and `ca_file` are as for `Client`. Opens no port and
+    no browser; can be shared by threads.
 
     >>> callback = "https://app.example.com/callback"
     >>> client_id = bl.register_client(sandbox.base_url, redirect_uris=[callback]).client_id
@@ -150,6 +153,8 @@ class OAuthApp(OAuthAppBase):
         store: _Store | None = None,
         client_secret: str | None = None,
         timeout: float = 30.0,
+        connect_timeout: float = 5.0,
+        max_connections: int = 64,
         proxy: str | None = None,
         ca_file: str | PathLike[str] | None = None,
     ) -> Self: ...
@@ -164,7 +169,8 @@ class OAuthApp(OAuthAppBase):
         the callback; None if it holds none. They are valid for one exchange. Raises `OAuthError`
         and sends nothing if the state differs, a parameter occurs twice, or the service reports
         an error; `OAuthError` if the code has expired or was used; `LoginRequired` if the code
-        was sent and the tokens were lost. After each of them, start a new login.
+        was sent and the tokens were lost. After each of them, start a new login. If it is cancelled
+        once the code is sent, the tokens are saved all the same.
         """
     def auth(self, *, user: str) -> OAuth:
         """The credentials of `user`, who has logged in, in any process that has the store. Reads the
@@ -198,6 +204,8 @@ class AsyncOAuthApp(OAuthAppBase):
         store: _Store | None = None,
         client_secret: str | None = None,
         timeout: float = 30.0,
+        connect_timeout: float = 5.0,
+        max_connections: int = 64,
         proxy: str | None = None,
         ca_file: str | PathLike[str] | None = None,
     ) -> Self: ...
@@ -212,7 +220,8 @@ class AsyncOAuthApp(OAuthAppBase):
         the callback; None if it holds none. They are valid for one exchange. Raises `OAuthError`
         and sends nothing if the state differs, a parameter occurs twice, or the service reports
         an error; `OAuthError` if the code has expired or was used; `LoginRequired` if the code
-        was sent and the tokens were lost. After each of them, start a new login.
+        was sent and the tokens were lost. After each of them, start a new login. If it is cancelled
+        once the code is sent, the tokens are saved all the same.
         """
     def auth(self, *, user: str) -> Awaitable[OAuth]:
         """The credentials of `user`, who has logged in, in any process that has the store. Reads the
@@ -249,7 +258,7 @@ class LoginFlow:
     def wait(self) -> OAuth:
         """Waits for the browser's callback and returns the `OAuth`. Ctrl-C cancels the login."""
     def cancel(self) -> None:
-        """Cancels the login and closes its port."""
+        """Cancels the login and closes its port. If the code is already sent, the tokens are saved all the same."""
     def __await__(self) -> Generator[Any, None, OAuth]: ...
 
 def login(
@@ -262,6 +271,8 @@ def login(
     open_browser: bool = True,
     timeout: float = 300.0,
     confidential: bool = False,
+    connect_timeout: float = 5.0,
+    max_connections: int = 64,
     proxy: str | None = None,
     ca_file: str | PathLike[str] | None = None,
 ) -> OAuth:
@@ -284,6 +295,8 @@ def begin_login(
     redirect_port: int = 0,
     timeout: float = 300.0,
     confidential: bool = False,
+    connect_timeout: float = 5.0,
+    max_connections: int = 64,
     proxy: str | None = None,
     ca_file: str | PathLike[str] | None = None,
 ) -> LoginFlow:
@@ -300,7 +313,7 @@ def begin_login(
     - `redirect_port`: the port of this machine that listens for the callback; 0 is any free one.
     - `timeout`: for how many seconds the login can be completed.
     - `confidential`: whether a new registration asks for a client secret.
-    - `proxy`, `ca_file`: as for `Client`.
+    - `connect_timeout`, `max_connections`, `proxy`, `ca_file`: as for `Client`.
 
     Raises `OAuthError` if the service refuses the registration, `StoreError` if the store cannot be used,
     and `TransportError` if the service cannot be reached.

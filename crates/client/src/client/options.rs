@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ::http::HeaderMap;
 
-use crate::http::{ClientRate, TransportOptions};
+use crate::http::{ClientRate, ConnectOptions, TransportOptions};
 
 /// One option of a client: a keyword argument of its constructor.
 #[derive(Debug, Clone, Copy)]
@@ -52,12 +52,38 @@ pub enum OptionKind {
     },
     /// A number of requests per second, or a `RateLimit`.
     Rate(Field<Option<ClientRate>>),
-    /// A string.
-    Text(Field<Option<String>>),
-    /// The path of a file of certificates, of which the field gets the contents.
-    CertificateFile(Field<Option<Vec<u8>>>),
     /// A mapping of header names to values.
     Headers(Field<HeaderMap>),
+    /// An option for connecting, which the functions for logins take too.
+    Connect(ConnectKind),
+}
+
+/// The values that an option for connecting takes. `None` always selects the default.
+#[derive(Debug, Clone, Copy)]
+pub enum ConnectKind {
+    /// A positive number of seconds, at most a day.
+    Seconds(fn(&mut ConnectOptions) -> &mut Duration),
+    /// An integer from `min` to `max`.
+    Integer {
+        /// The lowest value.
+        min: usize,
+        /// The highest value.
+        max: usize,
+        /// The field.
+        field: fn(&mut ConnectOptions) -> &mut usize,
+    },
+    /// A string.
+    Text(fn(&mut ConnectOptions) -> &mut Option<String>),
+    /// The path of a file of certificates, of which the field gets the contents.
+    CertificateFile(fn(&mut ConnectOptions) -> &mut Option<Vec<u8>>),
+}
+
+/// The options for connecting, in the order of the signature: their names and kinds.
+pub fn connect_options() -> impl Iterator<Item = (&'static str, ConnectKind)> {
+    CLIENT_OPTIONS.iter().filter_map(|option| match option.kind {
+        OptionKind::Connect(kind) => Some((option.name, kind)),
+        _ => None,
+    })
 }
 
 /// Every option, in the order of the signature.
@@ -80,7 +106,7 @@ pub const CLIENT_OPTIONS: &[ClientOption] = &[
     },
     ClientOption {
         name: "connect_timeout",
-        kind: OptionKind::Seconds(|options| &mut options.connect.timeout),
+        kind: OptionKind::Connect(ConnectKind::Seconds(|options| &mut options.timeout)),
         doc: "seconds for connecting",
     },
     ClientOption {
@@ -101,12 +127,11 @@ pub const CLIENT_OPTIONS: &[ClientOption] = &[
     },
     ClientOption {
         name: "max_connections",
-        kind: OptionKind::Integer {
+        kind: OptionKind::Connect(ConnectKind::Integer {
             min: 1,
             max: 65_536,
-            get: |options| options.connect.max_connections,
-            set: |options, number| options.connect.max_connections = number,
-        },
+            field: |options| &mut options.max_connections,
+        }),
         doc: "how many requests may be in flight at once",
     },
     ClientOption {
@@ -121,13 +146,15 @@ pub const CLIENT_OPTIONS: &[ClientOption] = &[
     },
     ClientOption {
         name: "proxy",
-        kind: OptionKind::Text(|options| &mut options.connect.proxy),
+        kind: OptionKind::Connect(ConnectKind::Text(|options| &mut options.proxy)),
         doc: "the URL of a proxy, or `\"environment\"` for the one in `HTTPS_PROXY`, `ALL_PROXY` and \
               `NO_PROXY`, which are ignored otherwise",
     },
     ClientOption {
         name: "ca_file",
-        kind: OptionKind::CertificateFile(|options| &mut options.connect.extra_certificates),
+        kind: OptionKind::Connect(ConnectKind::CertificateFile(|options| {
+            &mut options.extra_certificates
+        })),
         doc: "a PEM bundle of certificates to trust in addition to the system's",
     },
     ClientOption {
@@ -163,3 +190,27 @@ pub const CLIENT_OPTIONS: &[ClientOption] = &[
               such a file without a network",
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_of_the_options_for_connecting_is_an_option_of_clients_and_logins() {
+        let mut options = ConnectOptions::default();
+        for (_, kind) in connect_options() {
+            match kind {
+                ConnectKind::Seconds(field) => *field(&mut options) = Duration::from_secs(77),
+                ConnectKind::Integer { field, .. } => *field(&mut options) = 77,
+                ConnectKind::Text(field) => *field(&mut options) = Some("77".to_owned()),
+                ConnectKind::CertificateFile(field) => *field(&mut options) = Some(vec![77]),
+            }
+        }
+        // A new field does not compile here until it is an option.
+        let ConnectOptions { timeout, max_connections, proxy, extra_certificates } = options;
+        assert_eq!(timeout, Duration::from_secs(77));
+        assert_eq!(max_connections, 77);
+        assert_eq!(proxy.as_deref(), Some("77"));
+        assert_eq!(extra_certificates, Some(vec![77]));
+    }
+}
