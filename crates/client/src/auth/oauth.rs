@@ -17,8 +17,7 @@ use super::{
 };
 use crate::{
     error::{Error, ErrorKind, Login, Redactor, Result},
-    os::callback_pool,
-    os::process::{PerProcess, origin},
+    os::{callback_pool, origin::origin, process::PerProcess},
 };
 
 /// The longest name of a user.

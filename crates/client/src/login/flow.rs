@@ -27,7 +27,7 @@ use crate::{
     auth::{Attempt, OAuth, Registration, SharedStore, TokenSet},
     error::{Error, ErrorKind, Login as LoginOf, Result},
     http::{BaseUrl, Transport, TransportOptions},
-    os::process::runtime,
+    os::runtime::runtime,
 };
 
 /// Shorter than for other requests, since a person is waiting.
