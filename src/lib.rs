@@ -23,8 +23,8 @@ use pyo3::prelude::*;
 mod _core {
     use pyo3::{exceptions::PyImportError, ffi, prelude::*};
 
+    use crate::client::options::CLIENT_OPTIONS;
     use crate::interpreter::callback::{Invoke, import};
-    use boardlot_client::client::options::CLIENT_OPTIONS;
 
     #[pymodule_export]
     use crate::{

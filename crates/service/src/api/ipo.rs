@@ -13,6 +13,7 @@ use super::{
     },
 };
 
+/// The IPO list of a market.
 pub static IPO_LIST: Endpoint = Endpoint {
     name: Cow::Borrowed("ipo_list"),
     path: Cow::Borrowed("/api/v1.0/quote/ipo-list/{market}"),

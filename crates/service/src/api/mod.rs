@@ -23,6 +23,7 @@ mod values;
 
 pub use endpoint::{Command, Endpoint, EndpointRef, Example, ExampleArgument, Method};
 pub use instant::{MICROS_PER_DAY, micros_of_text, midnight, time_text};
+pub use ipo::IPO_LIST;
 pub use oauth::{ACCESS_TOKEN, AUTHORIZE, CLIENT_RECORD, OAUTH_ENDPOINTS, REGISTER, SCOPES, TOKEN};
 pub use paging::{
     CursorLocation, CursorPaging, DateRange, FirstPage, NEXT_KEY, NextEnd, PAGE_FLAG, Paging,
@@ -31,10 +32,11 @@ pub use paging::{
 pub use parameter::{
     Argument, EncodedValue, Parameter, ParameterKind, ParameterLocation, SecretText,
 };
-pub use quote::SERVER_TIME;
+pub use quote::{DIVIDENDS, PLATE_STOCKS, REFERENCE_FUTURES, SERVER_TIME, TRADING_DAYS};
 pub use record::{Field, Kind, Record, Schema, TimeUnit, Wire};
 pub use response::{Contract, Envelope, Failure, RecordsLocation, ResponseShape};
 pub use spelling::{MARKETS, suggest_market, suggest_symbol};
+pub use trade::{CRYPTO_ORDERS, FILLS_HISTORY, SIM_ORDERS, SIM_POSITIONS};
 pub use user_defined::{Declaration, DeclarationError, declared_field};
 pub use values::{Member, VALUE_SETS, Value, ValueSet};
 

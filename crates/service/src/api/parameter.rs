@@ -166,6 +166,30 @@ impl From<Argument> for EncodedValue {
     }
 }
 
+impl From<&str> for Argument {
+    fn from(text: &str) -> Self {
+        Argument::text(text)
+    }
+}
+
+impl From<String> for Argument {
+    fn from(text: String) -> Self {
+        Argument::Text(text)
+    }
+}
+
+impl From<i64> for Argument {
+    fn from(number: i64) -> Self {
+        Argument::Integer(number.into())
+    }
+}
+
+impl From<Date> for Argument {
+    fn from(date: Date) -> Self {
+        Argument::Date(date)
+    }
+}
+
 impl Parameter {
     const fn new(
         name: &'static str,

@@ -30,6 +30,7 @@ pub static SERVER_TIME: Endpoint = Endpoint {
     ..Endpoint::BASE
 };
 
+/// The trading days of a market.
 pub static TRADING_DAYS: Endpoint = Endpoint {
     name: Cow::Borrowed("trading_days"),
     path: Cow::Borrowed("/api/v1.0/quote/trading-days"),
@@ -71,6 +72,7 @@ const TRADING_DAY: Record = Record {
     groups: &[],
 };
 
+/// The futures related to a continuous contract.
 pub static REFERENCE_FUTURES: Endpoint = Endpoint {
     name: Cow::Borrowed("reference_futures"),
     path: Cow::Borrowed("/api/v1.0/quote/{symbol}/reference-future"),
@@ -140,6 +142,7 @@ const RELATED_FUTURE: Record = Record {
     ]],
 };
 
+/// The dividend history of a security.
 pub static DIVIDENDS: Endpoint = Endpoint {
     name: Cow::Borrowed("dividends"),
     path: Cow::Borrowed("/api/v1.0/quote/{symbol}/corporate-actions/dividends"),
@@ -210,6 +213,7 @@ const DIVIDEND: Record = Record {
     ]],
 };
 
+/// The constituent stocks of a plate.
 pub static PLATE_STOCKS: Endpoint = Endpoint {
     name: Cow::Borrowed("plate_stocks"),
     method: Method::Post,

@@ -11,6 +11,7 @@ use super::{
     values::{CRYPTO_ORDER_STATUS, POSITION_TYPE, SIM_ORDER_STATUS, SIM_ORDER_TYPE, SIM_SIDE},
 };
 
+/// The open crypto orders of an account.
 pub static CRYPTO_ORDERS: Endpoint = Endpoint {
     name: Cow::Borrowed("crypto_orders"),
     path: Cow::Borrowed("/api/v1/crypto/accounts/{acc_id}/orders"),
@@ -74,6 +75,7 @@ const CRYPTO_ORDER: Record = Record {
     ]],
 };
 
+/// Today's simulated orders of an account.
 pub static SIM_ORDERS: Endpoint = Endpoint {
     name: Cow::Borrowed("sim_orders"),
     path: Cow::Borrowed("/api/v1.0/sim-trade/{acc_id}/orders"),
@@ -121,6 +123,7 @@ const SIM_ORDER: Record = Record {
     ]],
 };
 
+/// The simulated positions of an account.
 pub static SIM_POSITIONS: Endpoint = Endpoint {
     name: Cow::Borrowed("sim_positions"),
     path: Cow::Borrowed("/api/v1.0/sim-trade/{acc_id}/positions"),
@@ -176,6 +179,7 @@ const SIM_POSITION: Record = Record {
     ]],
 };
 
+/// The executed trades of an account.
 pub static FILLS_HISTORY: Endpoint = Endpoint {
     name: Cow::Borrowed("fills_history"),
     path: Cow::Borrowed("/api/v1.0/accounts/{acc_id}/fills_history"),
