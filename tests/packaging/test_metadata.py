@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import zipfile
 from pathlib import Path
 
@@ -15,15 +14,6 @@ ROOT = Path(__file__).parents[2]
 
 def read(name):
     return (ROOT / name).read_text(encoding="utf-8")
-
-
-def tracked(*patterns):
-    """The files that git knows."""
-    command = ["git", "ls-files", "-z", *patterns]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    if listed.returncode:
-        pytest.skip("the files are not in a repository")
-    return listed.stdout.rstrip("\0").split("\0")
 
 
 @pytest.mark.parametrize("name", ["CITATION.cff", "tools/conda/recipe.yaml"])
