@@ -252,7 +252,8 @@ mod tests {
                 started.elapsed()
             };
             assert!(waits_in_vain() >= limit / 2);
-            assert!(waits_in_vain() < SECOND);
+            // Far less than the longest limit, however busy the machine is.
+            assert!(waits_in_vain() < SECOND * 60);
             sleep(limit * 2);
             assert!(waits_in_vain() >= limit / 2);
             // A future that is never idle, as one that reads a body that has arrived.
@@ -266,7 +267,7 @@ mod tests {
             assert_eq!(slot.wait(SECOND * 3600, async { 1 }), Some(1));
             let started = Instant::now();
             assert_eq!(slot.wait(limit, pending::<()>()), None);
-            assert!(started.elapsed() < SECOND);
+            assert!(started.elapsed() < SECOND * 60);
         }
     }
 
@@ -284,7 +285,7 @@ mod tests {
         slot.release(false);
         assert!(
             receiver
-                .recv_timeout(Duration::from_secs(10))
+                .recv_timeout(SECOND * 60)
                 .is_err_and(|error| { error == std::sync::mpsc::RecvTimeoutError::Disconnected })
         );
     }

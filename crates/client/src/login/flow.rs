@@ -223,7 +223,7 @@ mod tests {
         let process = process::id();
         let flow = Flow { url, port: 8765, pasted, outcome, task, opened, process };
         let finished = flow.finish("http://127.0.0.1:8765/callback?code=a&state=b");
-        let outcome = tokio::time::timeout(Duration::from_secs(5), finished).await;
+        let outcome = tokio::time::timeout(Duration::from_secs(60), finished).await;
         let error = outcome.expect("it ends").expect_err("declined");
         assert!(error.to_string().contains("declined"), "{error}");
     }

@@ -198,7 +198,7 @@ fn a_stalled_caller_blocks_no_other() {
     runtime().block_on(async {
         let sandbox = sandbox(0, Faults { latency: 0.1, ..Faults::default() });
         let options =
-            TransportOptions { timeout: Duration::from_millis(300), ..TransportOptions::default() };
+            TransportOptions { timeout: Duration::from_secs(60), ..TransportOptions::default() };
         let client = client(&sandbox, None, options);
         let mut still = pin!(service_now(&client));
         let first = poll_fn(|context| Poll::Ready(still.as_mut().poll(context))).await;
