@@ -1,4 +1,4 @@
-//! Writes what is derived from the table of endpoints: the Python classes with their signatures
+//! Writes what is derived from the tables of endpoints and of their methods: the Python classes with their signatures
 //! and docstrings, the table of commands, the hints of the exception classes, the TypedDicts and enums,
 //! and in the docs the page of endpoints and the lists of methods, commands, records, formats and token
 //! stores.
@@ -9,6 +9,8 @@
 mod client_options;
 #[path = "generate/docs.rs"]
 mod docs;
+#[path = "generate/methods.rs"]
+mod methods;
 #[path = "generate/python_api.rs"]
 mod python_api;
 #[path = "generate/python_common.rs"]

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use super::{instant::time_text, record::TimeUnit, values::ValueSet};
 
-/// One parameter of an endpoint; its name is the same in Python and on the wire.
+/// One parameter of an endpoint. Callers and requests use the same name.
 #[derive(Debug, Clone)]
 pub struct Parameter {
     /// Its name.
@@ -18,7 +18,7 @@ pub struct Parameter {
     pub kind: ParameterKind,
     /// True if an argument has to be passed.
     pub required: bool,
-    /// A sentence for the docstring.
+    /// A sentence about it.
     pub doc: &'static str,
 }
 
