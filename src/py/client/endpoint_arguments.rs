@@ -4,7 +4,7 @@ use super::endpoint::Endpoint;
 use crate::py::prelude::*;
 use crate::{
     api::{Argument, ENDPOINTS, EndpointRef, endpoint},
-    error::{did_you_mean, meant},
+    error::{did_you_mean, nearest},
     py::arguments::caller_arguments::{argument, text},
 };
 
@@ -41,13 +41,11 @@ pub fn endpoint_argument(value: &Bound<'_, PyAny>) -> PyResult<EndpointRef> {
     Ok(found.into())
 }
 
-/// `; did you mean 'dividends'?` or nothing, and the word alone or None: for names that Python code
-/// looks up.
+/// The known name that is nearest to this word, or None: for names that Python code looks up.
 #[gated]
-#[pyo3(name = "_did_you_mean")]
-pub fn did_you_mean_of(word: &Bound<'_, PyString>, known: Vec<String>) -> (String, Option<String>) {
-    let (text, word) = meant(&word.to_string_lossy(), known.iter().map(String::as_str));
-    (text, word.map(str::to_owned))
+#[pyo3(name = "_nearest")]
+pub fn nearest_of(word: &Bound<'_, PyString>, known: Vec<String>) -> Option<String> {
+    nearest(&word.to_string_lossy(), known.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// An endpoint and its arguments, without those that are None.

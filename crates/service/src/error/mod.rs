@@ -13,7 +13,7 @@ use std::{fmt, time::Duration};
 
 pub use class::{CLOCK_OFFSET_CODE, Evidence, FailureClass, THROTTLED_CODE, is_temporary_status};
 pub use exception::ExceptionClass;
-pub use nearest::{did_you_mean, meant};
+pub use nearest::{did_you_mean, nearest};
 pub use printable::{excerpt, is_unprintable, printable, record_value};
 pub use redact::{HELD_BYTES, Redactor, SHOWN_BYTES, Shown, held};
 pub use rejection::says_token_rejected;
