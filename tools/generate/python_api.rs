@@ -301,7 +301,7 @@ fn raises(endpoint: &Endpoint) -> String {
     for failure in endpoint.failures {
         let documented = Some(failure.error_code);
         let class = FailureClass::of(&Evidence { documented, ..Evidence::default() });
-        let class = class.exception_class().name();
+        let class = class.error_class().name();
         let what = format!("`{class}` ({}: CODES)", failure.condition);
         match refusals.iter_mut().find(|(known, _)| *known == what) {
             Some((_, codes)) => codes.push(failure.code.to_string()),
