@@ -150,7 +150,7 @@ impl Declaration {
             Some(_) => Err(DeclarationError::new(
                 &["paging"],
                 format!(
-                    "has before='{}', which is not a date; expected a 'date' field, or pass next=",
+                    "has before '{}', which is not a date; expected a 'date' field, or next instead",
                     name.escape_debug()
                 ),
             )),
