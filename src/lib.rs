@@ -32,7 +32,7 @@ mod _core {
         client::cassette::{Recorder, Replay},
         client::client_base::ClientBase,
         client::endpoint::{Endpoint, load_endpoints},
-        client::endpoint_arguments::did_you_mean_of,
+        client::endpoint_arguments::nearest_of,
         client::paging::DateRange,
         client::rate_limit::{RateLimit, application_limit},
         client::response::{Explanation, Response},

@@ -63,12 +63,13 @@ impl Flow {
         let transport = Transport::new(base, transport_options)?;
         let (socket, client) = registration::client(&transport, &options).await?;
         let attempt = Attempt::new()?;
+        let service = transport.base.as_str().to_owned();
         let grant = CodeGrant {
             transport,
             client_id: client.client_id.clone(),
             client_secret: client.client_secret.clone(),
             redirect_uri: redirect_uri(client.redirect_port),
-            login: LoginOf::Own,
+            login: LoginOf::Service(service),
         };
         let url = grant.url(&attempt)?;
         let (port, store) = (client.redirect_port, options.store);
