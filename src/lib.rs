@@ -23,8 +23,8 @@ use pyo3::prelude::*;
 mod _core {
     use pyo3::{exceptions::PyImportError, ffi, prelude::*};
 
+    use crate::client::options::{CLIENT_OPTIONS, connect_options};
     use crate::interpreter::callback::{Invoke, import};
-    use boardlot_client::client::options::{CLIENT_OPTIONS, connect_options};
 
     #[pymodule_export]
     use crate::{
@@ -32,7 +32,7 @@ mod _core {
         client::cassette::{Recorder, Replay},
         client::client_base::ClientBase,
         client::endpoint::{Endpoint, load_endpoints},
-        client::endpoint_arguments::did_you_mean_of,
+        client::endpoint_arguments::nearest_of,
         client::paging::DateRange,
         client::rate_limit::{RateLimit, application_limit},
         client::response::{Explanation, Response},
@@ -50,7 +50,6 @@ mod _core {
         interpreter::files::{
             FileLock, authorize_reading, expand_user, remove_file, replace_file, shown_path,
         },
-        interpreter::forks::SqliteGate,
         login::client_registration::{Registration, register_client},
         login::login_flow::{LoginFlow, begin_login, login},
         login::oauth_app::{AsyncOAuthApp, AuthorizationRequest, OAuthApp, OAuthAppBase},
@@ -79,8 +78,8 @@ mod _core {
                 "boardlot does not work in a subinterpreter; import it in the main interpreter",
             ));
         }
-        create_types(py);
-        crate::interpreter::forks::watch(module)?;
+        #[cfg(unix)]
+        crate::interpreter::forks::register();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         crate::credentials::stores::add_to(module)?;
         module.add("_CLIENT_OPTIONS", CLIENT_OPTIONS.iter().map(|x| x.name).collect::<Vec<_>>())?;
@@ -92,18 +91,10 @@ mod _core {
     }
 
     /// Returns true if this is the interpreter that the process began with. What exists once per
-    /// process, such as the objects in a `fork_safe_cell`, can belong to one only.
+    /// process, such as the objects in a `ReentrantOnce`, can belong to one only.
     #[expect(unsafe_code, reason = "PyO3 has no function for it")]
     fn is_main_interpreter(_py: Python<'_>) -> bool {
         // SAFETY: this thread is attached to an interpreter, which the first function returns.
         unsafe { ffi::PyInterpreterState_GetID(ffi::PyInterpreterState_Get()) == 0 }
-    }
-
-    /// Creates the types that are not in the module. Later it could be done while another thread forks:
-    /// see `fork_safe_cell`.
-    fn create_types(py: Python<'_>) {
-        py.get_type::<crate::calls::operation::Operation>();
-        py.get_type::<crate::calls::event_loop::ResolveFinished>();
-        py.get_type::<crate::interpreter::weak_ref::StrongRef>();
     }
 }

@@ -2,12 +2,11 @@
 
 pub use boardlot_gated::gated;
 pub use pyo3::{
-    PyTraverseError, PyVisit,
+    PyTraverseError, PyVisit, intern,
     prelude::*,
     types::{IntoPyDict, PyBytes, PyDict, PyList, PyString, PyTuple, PyType},
 };
 
-pub(crate) use super::interpreter::fork_safe_cell::intern;
 pub use super::interpreter::{
     callback::{Invoke, import},
     errors::{OrRaise, raise, wrong_type},

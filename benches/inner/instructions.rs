@@ -11,7 +11,7 @@ use std::{
 use boardlot_client::{
     api::{Argument, ResponseShape, Schema, endpoint},
     auth::{Algorithm, Credentials, KeyPair, generate, signed_headers},
-    client::Client,
+    client::{Client, ClientOptions},
     decode::{BatchBuilder, ColumnOptions, Columns, Page, PageSlice},
     http::{BaseUrl, RequestPlan, TransportOptions},
     pages::{Limits, Pages},
@@ -87,10 +87,10 @@ struct Connected {
 impl Connected {
     fn new() -> Self {
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let base = BaseUrl::parse(&server::start().expect("a server")).expect("a base URL");
         let credentials = Credentials::api_key("key-id".to_owned(), Arc::new(key()));
-        let credentials = credentials.expect("credentials");
-        let client = Client::new(base, Some(credentials), TransportOptions::default());
+        let credentials = Some(credentials.expect("credentials"));
+        let options = ClientOptions { credentials, ..ClientOptions::default() };
+        let client = Client::new(&server::start().expect("a server"), options);
         let connected = Connected { runtime, client: client.expect("a client") };
         // Opens the connection, and does all that is done once.
         connected.orders();

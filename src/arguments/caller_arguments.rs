@@ -36,7 +36,8 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
     let refuse =
         |shown: &str, expected: &str| Err(raise(py, Error::argument(name, shown, expected)));
     if is_bool(value)? {
-        return value.is_truthy().map(Argument::Flag);
+        let flag = value.is_truthy()?;
+        return Ok(Argument::Flag(flag, if flag { "True" } else { "False" }));
     }
     if let Ok(text) = value.cast::<PyString>() {
         return match text.to_str() {
@@ -61,7 +62,8 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
         || value.is_instance_of::<PyList>()
         || value.is_instance_of::<PyTuple>()
     {
-        return compact_json(name, value).map(Argument::Json);
+        let shown = if value.is_instance_of::<PyDict>() { "a dict" } else { "a list" };
+        return Ok(Argument::Json(compact_json(name, value)?, shown));
     }
     let classes = DateClasses::get(py)?;
     if value.is_instance(classes.datetime.bind(py))? {

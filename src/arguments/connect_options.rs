@@ -1,11 +1,9 @@
 //! The options for connecting, as keyword arguments: of clients, logins, registrations and applications.
 
 use super::{caller_arguments, wrong_call};
+use crate::client::options::{ConnectKind, connect_options};
 use crate::prelude::*;
-use boardlot_client::{
-    client::options::{ConnectKind, connect_options},
-    http::ConnectOptions,
-};
+use boardlot_client::http::ConnectOptions;
 
 /// Reads the options for connecting among the keyword arguments `given` to a function, which takes these other
 /// arguments by position and by name. `others` by position, and unknown ones by name, are a `TypeError`.

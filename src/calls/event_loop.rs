@@ -19,9 +19,9 @@ use std::{
 
 use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};
 
-use crate::interpreter::{attachment::with_interpreter, fork_safe_cell::ForkSafeOnce};
+use crate::interpreter::{attachment::with_interpreter, reentrant_once::ReentrantOnce};
 use crate::prelude::*;
-use boardlot_client::os::{callback_pool, process::PerProcess};
+use boardlot_client::os::{callback_pool, process::shared};
 
 /// The event loop that runs on this thread.
 pub fn running_loop(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
@@ -34,8 +34,8 @@ pub fn running_loop(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 }
 
 /// `asyncio.get_running_loop`, imported on first use.
-pub fn load_asyncio(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    static GET_RUNNING_LOOP: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
+fn load_asyncio(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    static GET_RUNNING_LOOP: ReentrantOnce<Py<PyAny>> = ReentrantOnce::new();
     GET_RUNNING_LOOP.import(py, "asyncio", "get_running_loop")
 }
 
@@ -62,7 +62,8 @@ enum Waker {
 }
 
 /// The event loops of this process, each with its queue.
-static QUEUES: PerProcess<Mutex<Vec<LoopQueue>>> = PerProcess::new();
+#[derive(Default)]
+struct Queues(Mutex<Vec<LoopQueue>>);
 
 /// Both are weak: a loop that is dropped without being closed is collected, and its queue belongs to
 /// the callback that the loop has, so that a closed loop leaves no socket open.
@@ -71,8 +72,8 @@ type LoopQueue = (Py<PyWeakrefReference>, Weak<CompletionQueue>);
 impl CompletionQueue {
     pub fn of(event_loop: &Bound<'_, PyAny>) -> PyResult<Arc<Self>> {
         let py = event_loop.py();
-        let queues = QUEUES.get_or_make(|| Ok(Mutex::default())).or_raise(py)?;
-        let queues = || queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let queues = shared::<Queues>().or_raise(py)?;
+        let queues = || queues.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = queues().iter().find_map(|(known, queue)| {
             let known = known.bind(py).upgrade()?;
             known.is(event_loop).then(|| queue.upgrade()).flatten()

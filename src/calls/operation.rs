@@ -29,7 +29,7 @@ use crate::{
     hooks::{logging, observer},
     interpreter::callback::no_stop_iteration,
 };
-use boardlot_client::os::process::{on_behalf_of, runtime};
+use boardlot_client::os::{origin::on_behalf_of, runtime::runtime};
 
 /// An awaitable that can be awaited once. Cancelling or dropping it cancels the operation.
 #[pyclass(frozen, module = "boardlot._core")]

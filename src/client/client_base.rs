@@ -18,10 +18,7 @@ use crate::{
         caller_arguments::{number, optional_text, text},
         request_arguments,
     },
-    calls::{
-        call::{Call, CallMode},
-        event_loop::load_asyncio,
-    },
+    calls::call::{Call, CallMode},
     hooks::observer::{Hooks, PythonObserver},
     interpreter::weak_ref::StrongRef,
     pager::pager_base::PagerBase,
@@ -97,12 +94,6 @@ impl ClientBase {
             "async" => CallMode::Async,
             _ => CallMode::Sync,
         };
-        // The modules that calls need are imported now. A child that is forked while another thread
-        // imports a module would wait forever for that thread.
-        DateClasses::get(py)?;
-        if mode == CallMode::Async {
-            load_asyncio(py)?;
-        }
         let given = match options {
             Some(options) => options.copy()?,
             None => PyDict::new(py),

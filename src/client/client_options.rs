@@ -1,9 +1,10 @@
-//! The keyword arguments of a client's constructor, read by the table of `crate::client::options`.
+//! The keyword arguments of a client's constructor, read by the table of `options`.
 
 use std::sync::Arc;
 
 use super::{
     cassette::cassette,
+    options::{CLIENT_OPTIONS, OptionKind},
     rate_limit::{client_rate, profile_rate},
 };
 use crate::prelude::*;
@@ -16,11 +17,8 @@ use crate::{
     interpreter::{caller_context::load_contextvars, errors::cannot_pickle_secret},
 };
 use boardlot_client::{
-    client::{
-        Client as Core,
-        options::{CLIENT_OPTIONS, OptionKind},
-    },
-    http::{BaseUrl, TransportOptions, check_address, is_public_header},
+    client::{Client as Core, ClientOptions},
+    http::{TransportOptions, check_address, is_public_header},
     profile::Profile,
 };
 
@@ -102,9 +100,9 @@ pub fn build_client(
         (None, None) => None,
     };
     let (credentials, object) = auth.map(|auth| (auth.credentials, auth.object)).unzip();
-    let base = BaseUrl::parse(&base_url).or_raise(py)?;
+    let options = ClientOptions { credentials, transport };
     // It may read a file for each authority that the system trusts.
-    let core = py.detach(|| Core::new(base, credentials, transport)).or_raise(py)?;
+    let core = py.detach(|| Core::new(&base_url, options)).or_raise(py)?;
     let referents = strong_refs.into_iter().map(Py::into_any).chain(object.flatten()).collect();
     Ok((core, observer, referents))
 }

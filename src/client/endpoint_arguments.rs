@@ -5,7 +5,7 @@ use crate::arguments::caller_arguments::{argument, text};
 use crate::prelude::*;
 use boardlot_client::{
     api::{Argument, ENDPOINTS, EndpointRef, endpoint},
-    error::{did_you_mean, meant},
+    error::{did_you_mean, nearest},
 };
 
 /// The arguments of an endpoint's method by name, unchecked.
@@ -41,13 +41,11 @@ pub fn endpoint_argument(value: &Bound<'_, PyAny>) -> PyResult<EndpointRef> {
     Ok(found.into())
 }
 
-/// `; did you mean 'dividends'?` or nothing, and the word alone or None: for names that Python code
-/// looks up.
+/// The known name that is nearest to this word, or None: for names that Python code looks up.
 #[gated]
-#[pyo3(name = "_did_you_mean")]
-pub fn did_you_mean_of(word: &Bound<'_, PyString>, known: Vec<String>) -> (String, Option<String>) {
-    let (text, word) = meant(&word.to_string_lossy(), known.iter().map(String::as_str));
-    (text, word.map(str::to_owned))
+#[pyo3(name = "_nearest")]
+pub fn nearest_of(word: &Bound<'_, PyString>, known: Vec<String>) -> Option<String> {
+    nearest(&word.to_string_lossy(), known.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// An endpoint and its arguments, without those that are None.

@@ -19,7 +19,6 @@ use crate::{
 use boardlot_client::{
     api::EncodedValue,
     client::{BatchOutcome, Client},
-    error::did_you_mean,
 };
 
 /// The arguments of `fetch_many`, unchecked.
@@ -46,11 +45,18 @@ impl<'py> ManyKeys<'_, 'py> {
         let concurrency = self.concurrency(py)?;
         let (endpoint, fixed) = endpoint_arguments(self.endpoint, &self.fixed)?;
         let name = endpoint.name.clone();
-        for (given, _) in fixed.iter().filter(|(given, _)| endpoint.parameter(given).is_none()) {
-            let nearest = did_you_mean(given, ["concurrency", "on_error", "progress"]);
-            if endpoint.undeclared.is_none() && !nearest.is_empty() {
-                let text = format!("fetch_many has no argument '{given}'{nearest}");
-                return Err(raise(py, Error::config(text)));
+        if endpoint.undeclared.is_none() {
+            let unknown = fixed.iter().find(|(given, _)| endpoint.parameter(given).is_none());
+            if let Some((given, _)) = unknown {
+                let own = ["concurrency", "on_error", "progress"].into_iter();
+                let known: Vec<&str> = own.chain(endpoint.arguments().map(|p| &*p.name)).collect();
+                let nearest: String = import(py, "boardlot._support.nearest")?
+                    .invoke_method("did_you_mean", (given, known))?
+                    .extract()?;
+                if !nearest.is_empty() {
+                    let text = format!("fetch_many has no argument '{given}'{nearest}");
+                    return Err(raise(py, Error::config(text)));
+                }
             }
         }
         let keys = self.keys.try_iter().map_err(|error| match is_error(py, &error) {

@@ -7,6 +7,7 @@ pub mod endpoint;
 pub mod endpoint_arguments;
 mod limit_database;
 pub mod many_keys;
+pub mod options;
 pub mod paging;
 pub mod rate_limit;
 pub mod response;

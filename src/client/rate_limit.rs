@@ -87,7 +87,7 @@ impl RateLimit {
                 let object = class.invoke((&url, &name))?;
                 let has_password = object.getattr("has_password")?.extract()?;
                 let (storage, object) = DatabaseStorage::new(&object)?;
-                let limit = SharedLimit::new(allowance, Some(name), Box::new(storage));
+                let limit = SharedLimit::new(allowance, Some(name), Arc::new(storage));
                 (limit, Some(Database { url, object, has_password }))
             }
         };

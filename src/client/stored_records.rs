@@ -12,7 +12,7 @@ use crate::{
 use boardlot_client::{
     api::{EncodedValue, Field, Parameter, ParameterKind, TimeUnit},
     decode::{PageSlice, Rows, StoredFill, StoredRecord, page_of_texts},
-    os::process,
+    os::runtime::runtime,
     pages::RecordsCall,
 };
 
@@ -78,7 +78,7 @@ fn scanned_pages(
     let (mut slices, mut last, mut scanning) = (Vec::new(), None::<PyBackedBytes>, None);
     let outcome = texts.try_iter()?.try_for_each(|text| -> PyResult<()> {
         let Some(text) = last.replace(text?.extract()?) else { return Ok(()) };
-        let runtime = process::runtime().or_raise(py)?;
+        let runtime = runtime().or_raise(py)?;
         let next = runtime.spawn_blocking(move || (scan(&text), text));
         let before = scanning.replace(next).map(|before| scanned(py, before));
         slices.extend(before.transpose()?);
@@ -94,14 +94,13 @@ fn scanned_pages(
     Ok(slices)
 }
 
-/// The records of a text that is being scanned on another thread. The text is freed on this one: of a thread that
-/// is not attached, PyO3 keeps it in a list with a lock, which a child would find held that is forked at that
-/// moment.
+/// The records of a text that is being scanned on another thread. The text is freed on this one, which is
+/// attached.
 fn scanned(
     py: Python<'_>,
     scanning: JoinHandle<(Result<PageSlice>, PyBackedBytes)>,
 ) -> PyResult<PageSlice> {
-    let wait = || process::runtime()?.block_on(scanning).map_err(|error| Error::aborted(&error));
+    let wait = || runtime()?.block_on(scanning).map_err(|error| Error::aborted(&error));
     let (page, _text) = py.detach(wait).or_raise(py)?;
     page.or_raise(py)
 }

@@ -20,12 +20,13 @@ use boardlot_client::{
         store::{Guard, Secret, TokenStore},
     },
     error::ErrorKind,
-    os::process::PerProcess,
+    os::process::shared,
 };
 
 /// The stores in use by the addresses of their objects: all credentials with the same object share
 /// refreshes.
-static STORES: PerProcess<Mutex<HashMap<usize, Weak<PythonStore>>>> = PerProcess::new();
+#[derive(Default)]
+struct Stores(Mutex<HashMap<usize, Weak<PythonStore>>>);
 
 pub struct PythonStore {
     object: WeakRef,
@@ -57,10 +58,10 @@ impl PythonStore {
         strong: Py<StrongRef>,
         object: &Bound<'_, PyAny>,
     ) -> (Arc<Self>, Py<StrongRef>) {
-        let Ok(stores) = STORES.get_or_make(|| Ok(Mutex::default())) else {
+        let Ok(stores) = shared::<Stores>() else {
             return (created, strong);
         };
-        let mut stores = stores.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stores = stores.0.lock().unwrap_or_else(PoisonError::into_inner);
         let address = object.as_ptr().addr();
         let known = stores.get(&address).and_then(Weak::upgrade);
         // Another object may have had the same address.

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use crate::interpreter::{caller_context::CallerContext, fork_safe_cell::ForkSafeOnce};
+use crate::interpreter::{caller_context::CallerContext, reentrant_once::ReentrantOnce};
 use crate::prelude::*;
 use boardlot_client::http::{Event, EventKind, ObservedRequest};
 
@@ -16,7 +16,7 @@ struct Logger {
     level: u8,
     /// Its bit in `ENABLED`.
     bit: u8,
-    logger: ForkSafeOnce<Py<PyAny>>,
+    logger: ReentrantOnce<Py<PyAny>>,
 }
 
 static HTTP: Logger = Logger::new("boardlot.http", 10, 1);
@@ -25,7 +25,7 @@ static AUTH: Logger = Logger::new("boardlot.auth", 20, 4);
 
 impl Logger {
     const fn new(name: &'static str, level: u8, bit: u8) -> Self {
-        Logger { name, level, bit, logger: ForkSafeOnce::new() }
+        Logger { name, level, bit, logger: ReentrantOnce::new() }
     }
 
     fn get<'py>(&'static self, py: Python<'py>) -> PyResult<&'py Bound<'py, PyAny>> {
@@ -53,7 +53,7 @@ pub fn is_enabled() -> bool {
 }
 
 fn enabled_loggers(py: Python<'_>) -> PyResult<u8> {
-    static MODULES: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
+    static MODULES: ReentrantOnce<Py<PyAny>> = ReentrantOnce::new();
     let modules = MODULES.import(py, "sys", "modules")?;
     if !modules.contains(intern!(py, "logging"))? {
         return Ok(0);

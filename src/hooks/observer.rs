@@ -25,7 +25,7 @@ use boardlot_client::{
     http::{Event, EventKind, Observed, Observer},
     os::{
         callback_pool,
-        process::{self, Origin},
+        origin::{self, Origin},
     },
 };
 
@@ -34,7 +34,7 @@ static HAS_HOOKS: AtomicBool = AtomicBool::new(false);
 
 /// The origin of a call that starts now; without the caller if no observer would ask for it.
 pub fn origin(py: Python<'_>) -> PyResult<Origin> {
-    let (is_nested, refreshing) = (attachment::is_nested(), process::refreshing());
+    let (is_nested, refreshing) = (attachment::is_nested(), origin::refreshing());
     if !HAS_HOOKS.load(Ordering::Relaxed) && !logging::is_enabled() {
         return Ok(Origin { caller: None, is_nested, refreshing });
     }

@@ -9,7 +9,7 @@ use std::{mem::ManuallyDrop, ops::Deref};
 
 use pyo3::ffi;
 
-use boardlot_client::os::process;
+use boardlot_client::os::runtime::runtime;
 
 /// Keeps a thread attached, whatever PyO3 has counted.
 pub struct Attached(ffi::PyGILState_STATE);
@@ -58,7 +58,7 @@ impl<T: Send + 'static> Drop for Released<T> {
     #[expect(unsafe_code, reason = "the value is moved to another thread, or leaked")]
     fn drop(&mut self) {
         // Without threads it is leaked.
-        let Ok(runtime) = process::runtime() else { return };
+        let Ok(runtime) = runtime() else { return };
         // SAFETY: nobody has the value after this.
         let value = unsafe { ManuallyDrop::take(&mut self.0) };
         runtime.spawn(async move { drop(value) });

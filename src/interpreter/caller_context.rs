@@ -2,9 +2,9 @@
 
 use std::slice;
 
-use super::fork_safe_cell::ForkSafeOnce;
+use super::reentrant_once::ReentrantOnce;
 use crate::prelude::*;
-use boardlot_client::os::process::Caller;
+use boardlot_client::os::origin::Caller;
 
 /// A copy of a context, since a context cannot be entered twice at the same time.
 pub struct CallerContext {
@@ -14,7 +14,7 @@ pub struct CallerContext {
     pub is_logging: bool,
 }
 
-static COPY_CONTEXT: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
+static COPY_CONTEXT: ReentrantOnce<Py<PyAny>> = ReentrantOnce::new();
 
 /// Imports what copying a context needs.
 pub fn load_contextvars(py: Python<'_>) -> PyResult<()> {

@@ -8,7 +8,7 @@ use pyo3::{
 
 use super::callback::{Invoke, import};
 use boardlot_client::{
-    error::{ApiFailure, Delivery, Error, ErrorKind, FailureClass, Result, excerpt},
+    error::{ApiFailure, Delivery, Error, ErrorKind, FailureClass, Login, Result, excerpt},
     http::redactor_of_all_clients,
 };
 
@@ -79,6 +79,20 @@ fn classes(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 const MOCKED: &str = " In a test: boardlot does not send through requests, httpx or Python's sockets, so mocks \
                       of them have no effect; use the fixture `boardlot_sandbox`.";
 
+/// How to log in, at the command line or in Python.
+fn log_in(login: &Login) -> String {
+    match login {
+        Login::Profile(name) => format!("Log in again: run `boardlot --profile {name} login`."),
+        Login::Service(url) => format!(
+            "Log in again: run `boardlot login --base-url {url}`, or call \
+             `boardlot.login(base_url)`."
+        ),
+        Login::OfUser => {
+            "Start a new login: send the user to the URL of `authorization_url()`.".to_owned()
+        }
+    }
+}
+
 /// The exception object for an error.
 pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
     let errors = classes(py)?;
@@ -87,7 +101,15 @@ pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyA
     attributes.set_item("retryable", error.retryable())?;
     let unsent = matches!(*error.kind, ErrorKind::Transport { sent: Delivery::NotSent, .. });
     let in_test = unsent && std::env::var_os("PYTEST_CURRENT_TEST").is_some();
-    attributes.set_item("hint", error.hint() + if in_test { MOCKED } else { "" })?;
+    let hint = match error.own_hint(log_in) {
+        // The class has a hint in Python.
+        None if !in_test => None,
+        hint => {
+            let hint = hint.unwrap_or_else(|| error.class().hint().to_owned());
+            Some(hint + if in_test { MOCKED } else { "" })
+        }
+    };
+    attributes.set_item("hint", hint)?;
     attributes.set_item("checkpoint", &error.checkpoint)?;
     match error.kind.as_ref() {
         ErrorKind::Api(failure) => set_response_attributes(&attributes, failure)?,
@@ -108,7 +130,7 @@ pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyA
         | ErrorKind::Pagination(_)
         | ErrorKind::Store(_) => {}
     }
-    let class = errors.getattr(error.exception_class().name())?;
+    let class = errors.getattr(error.class().name())?;
     class.invoke_named((error.to_string(),), Some(&attributes))
 }
 

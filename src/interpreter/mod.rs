@@ -8,8 +8,9 @@ pub mod callback;
 pub mod caller_context;
 pub mod errors;
 pub mod files;
-pub mod fork_safe_cell;
+#[cfg(unix)]
 pub mod forks;
+pub mod reentrant_once;
 pub mod signals;
 pub mod texts;
 pub mod thread_end;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::prelude::*;
-use boardlot_client::{login::Flow, os::process::runtime};
+use boardlot_client::{login::Flow, os::runtime::runtime};
 
 /// Printed to stderr. If stdin is a terminal, the callback URL can be pasted into it.
 pub struct Prompt {

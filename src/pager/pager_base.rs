@@ -36,7 +36,7 @@ use crate::{
 use boardlot_client::{
     api::time_text,
     decode::{BatchBuilder, Columns, PageSlice, Rows},
-    os::{callback_pool, process::AbortOnDrop},
+    os::{callback_pool, task::AbortOnDrop},
     pages::{CheckedSink, Fetcher, Gathering, Limits, Pages, Sink, exhausted},
 };
 

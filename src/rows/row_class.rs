@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::AtomicBool};
 use super::row_spec::{ClassField, Construction, FieldDefault, RowClass};
 use crate::prelude::*;
 use crate::{
-    interpreter::fork_safe_cell::ForkSafeOnce,
+    interpreter::reentrant_once::ReentrantOnce,
     values::{converter::Conversion, instances::InstanceMaker},
 };
 use boardlot_client::{
@@ -22,7 +22,7 @@ pub fn row_class(
     fields: &[Field],
     key_name: Option<&str>,
 ) -> PyResult<RowClass> {
-    static INSPECTED: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
+    static INSPECTED: ReentrantOnce<Py<PyAny>> = ReentrantOnce::new();
     let py = class.py();
     let inspect = INSPECTED.import(py, "boardlot._support.row_classes", "inspected")?;
     let (construction, inspected): (String, Vec<Inspected<'_>>) =

@@ -1,6 +1,6 @@
 //! Records as a type of pydantic, and as a result of a FastAPI route.
 
-use crate::interpreter::fork_safe_cell::ForkSafeOnce;
+use crate::interpreter::reentrant_once::ReentrantOnce;
 use crate::prelude::*;
 
 /// The schema of records: themselves or any list of dicts, written as a list.
@@ -15,7 +15,7 @@ pub fn pydantic_schema<'py>(
 /// Enters records in FastAPI's table of types, once it is imported: what a route without an annotation
 /// returns is written by that table alone.
 pub fn register_encoder(py: Python<'_>) -> PyResult<()> {
-    static MODULES: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
+    static MODULES: ReentrantOnce<Py<PyAny>> = ReentrantOnce::new();
     let modules = MODULES.import(py, "sys", "modules")?;
     if modules.contains(intern!(py, "fastapi.encoders"))? {
         let types = import(py, "boardlot._support.web_types")?;

@@ -15,7 +15,7 @@ use boardlot_client::{
     api::Argument,
     auth::{Algorithm, generate},
     error::did_you_mean,
-    os::process::runtime,
+    os::runtime::runtime,
 };
 use boardlot_sandbox as sandbox;
 

@@ -13,7 +13,7 @@ use super::{
     objects::{self, ObjectError},
     value_cache::ValueCache,
 };
-use crate::interpreter::fork_safe_cell::ForkSafeOnce;
+use crate::interpreter::reentrant_once::ReentrantOnce;
 use crate::prelude::*;
 use boardlot_client::{
     api::{Field, Kind, TimeUnit, micros_of_text},
@@ -292,6 +292,6 @@ fn enum_member<'py>(py: Python<'py>, class: &Py<PyAny>, raw: Raw<'_>) -> Convert
 }
 
 fn decimal_class(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    static DECIMAL: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
+    static DECIMAL: ReentrantOnce<Py<PyAny>> = ReentrantOnce::new();
     DECIMAL.import(py, "decimal", "Decimal")
 }

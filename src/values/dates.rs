@@ -4,7 +4,7 @@ use jiff::civil::Date;
 use pyo3::exceptions::PyOverflowError;
 
 use super::instances::ItemTuple;
-use crate::interpreter::fork_safe_cell::ForkSafeOnce;
+use crate::interpreter::reentrant_once::ReentrantOnce;
 use crate::prelude::*;
 use boardlot_client::{api::MICROS_PER_DAY, decode::scalars::date_of_days};
 
@@ -23,7 +23,7 @@ pub struct DateClasses {
 
 impl DateClasses {
     pub fn get(py: Python<'_>) -> PyResult<&Self> {
-        static CLASSES: ForkSafeOnce<DateClasses> = ForkSafeOnce::new();
+        static CLASSES: ReentrantOnce<DateClasses> = ReentrantOnce::new();
         CLASSES.get_or_try_init(|| {
             let module = import(py, "datetime")?;
             // Libraries that set the clock of a test put a subclass in its place: the first class that

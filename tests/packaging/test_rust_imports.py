@@ -1,4 +1,4 @@
-"""The core's modules import each other as ARCHITECTURE.md says, and their files in no circle."""
+"""What Cargo does not say of imports: modules and files in no circle, libraries in one module each."""
 
 import re
 from graphlib import TopologicalSorter
@@ -7,15 +7,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CRATES = ["src", "crates/service/src", "crates/sandbox/src"]
+CRATES = ["src", "crates/client/src", "crates/service/src", "crates/sandbox/src"]
 USE = re.compile(r"^ *(pub(?:\(\w+\))? )?use ([^;]+);$", re.MULTILINE)
-# The libraries of a part of `src`, and that part.
-LIBRARIES = {
-    "pyo3": ("py/", "lib.rs"),
-    "reqwest": ("http/",),
-    "arrow_array": ("decode/", "py/"),
-    "boardlot_gated": ("py/",),
-}
+# The only module of the client that uses these libraries.
+LIBRARIES = {"reqwest": "http/", "arrow_array": "decode/"}
 
 
 def code(file):
@@ -84,70 +79,35 @@ class Crate:
         return {self.defining(module, path) for path in used} - {None, module}
 
 
-def rules():
-    """For each module of the table, those beside it that it may import."""
-    rows = {}
-    for line in (ROOT / "ARCHITECTURE.md").read_text("utf-8").splitlines():
-        if row := re.match(r"\| `src/([\w/]+?)(?:/|\.rs)` .* \| ([^|]*) \|$", line):
-            rows[tuple(row[1].split("/"))] = row[2]
-    tops = {module[0] for module in rows if len(module) == 1}
-    for module, allowed in rows.items():
-        names = set(re.findall(r"\w+", re.sub(r"\([^)]*\)|all except|–", "", allowed)))
-        rows[module] = tops - names - {module[0]} if "all except" in allowed else names
-    return rows
-
-
 @pytest.mark.parametrize("folder", CRATES)
-def test_files_of_a_module_do_not_import_each_other_in_a_circle(folder):
+def test_neither_modules_nor_their_files_import_each_other_in_a_circle(folder):
     crate = Crate(folder)
     assert len(crate.code) > 20
-    TopologicalSorter(
-        {
-            module: {other for other in crate.imports(module) if other[:1] == module[:1]}
-            for module in crate.code
+    files = {module: crate.imports(module) for module in crate.code}
+    modules = {module[:1]: set() for module in files}
+    for module, targets in files.items():
+        modules[module[:1]] |= {target[:1] for target in targets} - {module[:1]}
+    TopologicalSorter({module: modules[module] for module in modules if module}).prepare()
+    for name in modules:
+        within = {
+            module: {target for target in targets if target[:1] == name}
+            for module, targets in files.items()
+            if module[:1] == name
         }
-    ).prepare()
-
-
-def test_each_module_imports_only_those_that_its_row_lists():
-    crate, table = Crate("src"), rules()
-
-    def row(module):
-        return max((own for own in table if own == module[: len(own)]), key=len)
-
-    for module in filter(None, crate.code):
-        for target in crate.imports(module):
-            own, other = row(module), row(target)
-            # The first part in which the two differ is listed in the row of the first.
-            differing = [
-                n for n, pair in enumerate(zip(own, other, strict=False)) if len({*pair}) > 1
-            ]
-            if differing:
-                same = differing[0]
-                assert other[same] in table[own[: same + 1]], f"{module} imports {target}"
-
-
-def test_the_table_has_every_module_and_no_circle():
-    crate, table = Crate("src"), rules()
-    assert set(table) <= set(crate.code)
-    assert {module[:1] for module in crate.code if module} <= set(table)
-    graph = {module: {(*module[:-1], name) for name in table[module]} for module in table}
-    assert set().union(*graph.values()) <= set(table)
-    TopologicalSorter(graph).prepare()
-    folders = {module[:2] for module in crate.code if module[:1] == ("py",) and len(module) > 2}
-    assert folders <= set(table)
+        TopologicalSorter(within).prepare()
 
 
 def test_libraries_are_used_in_their_modules_only():
-    for file in (ROOT / "src").rglob("*.rs"):
-        inside, text = file.relative_to(ROOT / "src").as_posix(), code(file)
-        for library, allowed in LIBRARIES.items():
+    folder = ROOT / "crates/client/src"
+    for file in folder.rglob("*.rs"):
+        inside, text = file.relative_to(folder).as_posix(), code(file)
+        for library, module in LIBRARIES.items():
             if re.search(rf"^ *use {library}\b|[ (<]{library}::", text, re.MULTILINE):
-                assert inside.startswith(allowed), f"{inside} uses {library}"
+                assert inside.startswith(module), f"{inside} uses {library}"
 
 
 def test_every_function_that_python_calls_is_gated():
-    text = "".join(file.read_text("utf-8") for file in (ROOT / "src" / "py").rglob("*.rs"))
+    text = "".join(file.read_text("utf-8") for file in (ROOT / "src").rglob("*.rs"))
     # The attribute makes them what Python calls.
     assert len(re.findall(r"^ *#\[gated\]$", text, re.M)) > 50
     assert not re.search(r"#\[(?:pyo3::)?py(?:methods|function)", text)

@@ -51,48 +51,6 @@ def test_security_32_children_of_every_kind_get_the_client_and_use_it(sandbox, k
         pool.join()
 
 
-FORKING = """
-    import asyncio, os, sys, threading
-    import boardlot as bl
-    from tests.support.processes import forked
-    client = bl.Client(sys.argv[1], auth=bl.ApiKey(*sys.argv[2:4]))
-    awaited = bl.AsyncClient(sys.argv[1], auth=bl.ApiKey(*sys.argv[2:4]))
-    going = True
-    def work():
-        while going:
-            client.dividends("HK.00700")
-    async def loop():
-        while going:
-            await asyncio.gather(*(awaited.server_time() for _ in range(8)))
-    threads = [threading.Thread(target=work) for _ in range(6)]
-    threads.append(threading.Thread(target=lambda: asyncio.run(loop())))
-    for thread in threads:
-        thread.start()
-    def use():
-        client.server_time()
-        asyncio.run(awaited.server_time())
-    failed = 0
-    for _ in range(int(sys.argv[4])):
-        failed += os.waitpid(forked(use), 0)[1] != 0
-    going = False
-    for thread in threads:
-        thread.join()
-    print(failed)
-    """
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-@pytest.mark.parametrize("algorithm", ["Ed25519", "RSA-SHA256"])
-@pytest.mark.parametrize("rounds", [10, pytest.param(LONG, marks=pytest.mark.slow)])
-def test_security_32_forks_in_the_middle_of_the_work_of_others(
-    sandbox, tmp_path, algorithm, rounds
-):
-    """The cryptographic library locks an RSA key for each signature."""
-    arguments = (sandbox.base_url, *uploaded_key(sandbox, tmp_path, algorithm), rounds)
-    out, _ = run_python(FORKING, *arguments, env=QUIET, seconds=900.0)
-    assert out.split() == ["0"]
-
-
 FORKED_PAGERS = """
     import asyncio, os
     import boardlot as bl

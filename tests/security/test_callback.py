@@ -3,7 +3,6 @@
 import contextlib
 import math
 import socket
-from pathlib import Path
 
 import boardlot as bl
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from ..support.callbacks import call, closed, kept_port, listener_address, listens, query_of
 from ..support.clients import client_of
 from ..support.logins import begin, callback_query, quotes, waiting
+from ..support.sockets import OPEN_FILES, listening
 
 
 def test_security_01_state_has_128_random_bits_and_is_new_each_time(server):
@@ -57,22 +57,10 @@ def test_security_02_other_paths_get_404_and_other_methods_405_and_use_nothing_u
         assert reply.status == 405, method
 
 
-def listening_addresses(port):
-    """Addresses on which this machine listens on `port`, as the kernel tells them."""
-    found = []
-    for name in ("tcp", "tcp6"):
-        for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]:
-            fields = line.split()
-            address, _, number = fields[1].partition(":")
-            if int(number, 16) == port and fields[3] == "0A":
-                found.append(address)
-    return found
-
-
-@pytest.mark.skipif(not Path("/proc/net/tcp6").exists(), reason="asks Linux's /proc")
+@pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="this system does not show them")
 def test_security_03_listens_on_127_0_0_1_only(login):
     port, _ = listener_address(login)
-    assert listening_addresses(port) == ["0100007F"]
+    assert {host for host, number in listening() if number == port} == {"127.0.0.1"}
     assert not listens(port, "127.0.0.2")
 
 

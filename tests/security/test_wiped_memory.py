@@ -10,6 +10,7 @@ import pytest
 
 from ..support.keys import secret_of
 from ..support.processes import python
+from ..support.threads import wait_until
 
 BEFORE = 60
 
@@ -66,7 +67,9 @@ def test_security_15_a_dropped_key_is_wiped_and_one_in_use_is_found(tmp_path):
         paths.append(path)
     with python(KEY, *paths) as child:
         assert child.stdout.readline() == "ready\n"
-        found = places_of([*secrets[0], *secrets[1]], child.pid)
+        # A thread of the core may be about to drop what it shared.
+        wait_until(lambda: not any(places_of(secrets[0], child.pid).values()), "the end of a key")
+        found = places_of(secrets[1], child.pid)
         child.kill()
     assert {secret for secret, places in found.items() if places} == {secrets[1][0]}
 
@@ -120,9 +123,15 @@ def test_security_15_tokens_that_were_sent_are_wiped_where_they_can_be(server):
         in_use = places_of(tokens, child.pid)
         assert sum(not at.endswith(OF_THE_LIBRARY) for places in in_use.values() for at in places)
         assert response_to("go") == "done"
-        left = places_of([*tokens, *verifiers], child.pid)
-        for secret, places in left.items():
-            assert [at for at in places if not at.endswith(OF_THE_LIBRARY)] == [], secret
-            assert len(places) <= 2, places
-        assert left[verifiers[0]] == []
+
+        def is_left(secret, places):
+            others = [at for at in places if not at.endswith(OF_THE_LIBRARY)]
+            return others or len(places) > (0 if secret in verifiers else 2)
+
+        def left():
+            found = places_of([*tokens, *verifiers], child.pid)
+            return [secret for secret, places in found.items() if is_left(secret, places)]
+
+        # A thread of the core may be about to drop what it shared.
+        wait_until(lambda: not left(), "the end of the secrets")
         child.stdin.write("go\n")

@@ -161,7 +161,6 @@ class Workplace:
             "Sandbox": lambda: bl.Sandbox(fills=50, orders=5, plate_stocks=5),
             "SchemaField": lambda: self.records.schema[0],
             "_FileLock": lambda: core._FileLock(self.path()),
-            "_SqliteGate": core._SqliteGate,
         }[name]()
 
     def arguments(self, entry):

@@ -9,8 +9,12 @@ import pytest
 
 
 def ends_at_once(work, name=signal.SIGINT, error=KeyboardInterrupt):
-    """A signal ends the call within a fifth of a second: the best of three, on a busy machine."""
-    assert any(interrupted(work, name, error) < 0.2 for _ in range(3))  # time: it is promised
+    """A signal ends the call within a fifth of a second.
+
+    A busy machine may schedule this process late, and again when it is tried again; a call that
+    ends late by itself does so each time.
+    """
+    assert any(interrupted(work, name, error) < 0.2 for _ in range(10))  # time: it is promised
 
 
 def interrupted(work, name=signal.SIGINT, error=KeyboardInterrupt):

@@ -32,10 +32,10 @@ EXPECTED = (bl.BoardlotError, StopIteration, StopAsyncIteration, KeyError)
 def kinds():
     """Classes whose objects are shared, and the clients with every public method.
 
-    A keychain is the user's own, and a thread is inside a gate or outside for itself.
+    A keychain is the user's own.
     """
     classes = {entry.split(".")[0] for entry in entries() if "." in entry}
-    return sorted(classes - {"KeyringStore", "_SqliteGate"}) + ["Client", "FirstUse"]
+    return sorted(classes - {"KeyringStore"}) + ["Client", "FirstUse"]
 
 
 def calls_of(workplace, kind):

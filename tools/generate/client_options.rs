@@ -1,10 +1,11 @@
 //! The options of a client: the constructor's signature and its part of the docstring.
 
-use boardlot_client::{
-    client::options::{CLIENT_OPTIONS, ClientOption, ConnectKind, OptionKind},
-    http::TransportOptions,
-};
+#[path = "../../src/client/options.rs"]
+mod options;
 
+use boardlot_client::http::TransportOptions;
+
+use self::options::{CLIENT_OPTIONS, ClientOption, ConnectKind, OptionKind};
 use super::{python_text::hanging, wrapped};
 
 /// The annotation of an option's parameter, and its default.

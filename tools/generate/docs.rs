@@ -5,6 +5,8 @@ use boardlot_client::api::{
     ParameterLocation, Record, ResponseShape,
 };
 
+use super::methods::{METHODS, notes};
+
 pub fn text() -> String {
     let mut out = String::from(
         "# Endpoints\n\n\
@@ -52,7 +54,7 @@ pub fn service() -> String {
 
 /// `docs/command-line.md`, with an example of each command.
 pub fn command_line() -> String {
-    let examples = ENDPOINTS.iter().filter_map(|endpoint| endpoint.command?.examples.first());
+    let examples = METHODS.iter().filter_map(|method| method.command_lines.first());
     let lines = examples.map(|line| format!("{line}\n")).collect::<String>();
     let page = include_str!("../../docs/command-line.md");
     let page = replaced(page, "## Data\n\n```sh\n", &lines, "boardlot --profile live request");
@@ -112,7 +114,7 @@ fn replaced(page: &str, head: &str, lines: &str, end: &str) -> String {
 
 fn section(endpoint: &Endpoint) -> String {
     let mut out = format!("\n## {}\n\n{}\n", endpoint.name, endpoint.summary);
-    let notes = endpoint.notes_for_python();
+    let notes = notes(endpoint);
     if !notes.is_empty() {
         out += &format!("\n{notes}\n");
     }

@@ -1,4 +1,4 @@
-//! Writes what is derived from the table of endpoints: the Python classes with their signatures
+//! Writes what is derived from the tables of endpoints and of their methods: the Python classes with their signatures
 //! and docstrings, the table of commands, the hints of the exception classes, the TypedDicts and enums,
 //! and in the docs the page of endpoints and the lists of methods, commands, records, formats and token
 //! stores.
@@ -7,6 +7,7 @@
 
 mod client_options;
 mod docs;
+mod methods;
 mod python_api;
 mod python_common;
 mod python_endpoints;

@@ -1,16 +1,14 @@
 //! `_api.py`: `Client` and `AsyncClient`, one method for each endpoint of the table.
 
 use boardlot_client::{
-    api::{
-        ENDPOINTS, Endpoint, Example, ExampleArgument, Parameter, ParameterKind, Record,
-        ResponseShape, Schema,
-    },
+    api::{ENDPOINTS, Endpoint, Parameter, ParameterKind, Record, ResponseShape, Schema},
     error::{Evidence, FailureClass},
     pages::WINDOWS_MAX,
 };
 
 use super::{
     client_options::{constructor, constructor_doc, keywords},
+    methods::{ExampleArgument, Method, method_of, notes},
     python_common, python_records,
     python_text::{Face, definition, doctest, hanging, head},
     wrapped,
@@ -196,7 +194,7 @@ fn annotation(parameter: &Parameter) -> String {
 
 fn docstring(face: Face, endpoint: &Endpoint) -> String {
     let mut parts = vec![endpoint.summary.to_owned()];
-    let notes = endpoint.notes_for_python();
+    let notes = notes(endpoint);
     if !notes.is_empty() {
         parts.push(wrapped(&notes, 90, ""));
     }
@@ -235,9 +233,7 @@ fn docstring(face: Face, endpoint: &Endpoint) -> String {
     }
     parts.push(wrapped(&result_doc(endpoint), 90, ""));
     parts.push(wrapped(&raises(endpoint), 90, ""));
-    if let Some(example) = &endpoint.example {
-        parts.push(example_of(face, endpoint, example));
-    }
+    parts.extend(method_of(endpoint).map(|method| example_of(face, endpoint, method)));
     parts.join("\n\n")
 }
 
@@ -251,8 +247,8 @@ pub fn windows_doc() -> String {
     )
 }
 
-fn example_of(face: Face, endpoint: &Endpoint, example: &Example) -> String {
-    let arguments: Vec<String> = example
+fn example_of(face: Face, endpoint: &Endpoint, method: &Method) -> String {
+    let arguments: Vec<String> = method
         .arguments
         .iter()
         .map(|argument| match argument {
@@ -262,15 +258,15 @@ fn example_of(face: Face, endpoint: &Endpoint, example: &Example) -> String {
         .collect();
     let call = format!("client.{}({})", endpoint.name, arguments.join(", "));
     match (face, &endpoint.paging) {
-        (Face::Sync, _) => doctest(&call, example.expression, example.result),
+        (Face::Sync, _) => doctest(&call, method.expression, method.result),
         (Face::Async, None) => {
-            doctest(&format!("(await {call})"), example.expression, example.result)
+            doctest(&format!("(await {call})"), method.expression, method.result)
         }
         (Face::Async, Some(_)) => {
             // The pager itself is not awaited.
-            let expression = example.expression.replace("next({})", "(await anext({}))");
+            let expression = method.expression.replace("next({})", "(await anext({}))");
             let expression = expression.replace("{}.all(", "await {}.all(");
-            doctest(&call, &expression, example.result)
+            doctest(&call, &expression, method.result)
         }
     }
 }
@@ -305,7 +301,7 @@ fn raises(endpoint: &Endpoint) -> String {
     for failure in endpoint.failures {
         let documented = Some(failure.error_code);
         let class = FailureClass::of(&Evidence { documented, ..Evidence::default() });
-        let class = class.exception_class().name();
+        let class = class.error_class().name();
         let what = format!("`{class}` ({}: CODES)", failure.condition);
         match refusals.iter_mut().find(|(known, _)| *known == what) {
             Some((_, codes)) => codes.push(failure.code.to_string()),

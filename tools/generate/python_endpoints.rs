@@ -1,11 +1,13 @@
 //! `_endpoints.py`: the rows of the table as far as the command line and the tests need them.
 
 use boardlot_client::api::{
-    Command, ENDPOINTS, Endpoint, ExampleArgument, MARKETS, Parameter, ParameterKind,
-    ResponseShape, Value, ValueSet,
+    ENDPOINTS, Endpoint, MARKETS, Parameter, ParameterKind, ResponseShape, Value, ValueSet,
 };
 
-use super::python_api::windows_doc;
+use super::{
+    methods::{ExampleArgument, Method, method_of},
+    python_api::windows_doc,
+};
 
 const HEAD: &str = r#""""The table of endpoints, for the command line and the tests.
 
@@ -60,7 +62,8 @@ class Endpoint(NamedTuple):
 
 pub fn text() -> String {
     let markets: Vec<String> = MARKETS.iter().map(|market| quoted(market)).collect();
-    let rows = ENDPOINTS.iter().filter_map(|row| row.command.as_ref().map(|c| endpoint(row, c)));
+    let rows =
+        ENDPOINTS.iter().filter_map(|row| method_of(row).map(|method| endpoint(row, method)));
     format!(
         "{HEAD}# The prefixes of symbols that the service document names.\nMARKETS = ({})\n\n\
          ENDPOINTS = (\n{})\n",
@@ -69,9 +72,8 @@ pub fn text() -> String {
     )
 }
 
-fn endpoint(row: &Endpoint, command: &Command) -> String {
-    let arguments = row.example.iter().flat_map(|example| example.arguments);
-    let arguments = arguments.map(|argument| match argument {
+fn endpoint(row: &Endpoint, method: &Method) -> String {
+    let arguments = method.arguments.iter().map(|argument| match argument {
         ExampleArgument::Text(text) => quoted(text),
         ExampleArgument::Account(kind) => format!("Account({})", quoted(kind)),
     });
@@ -87,13 +89,13 @@ fn endpoint(row: &Endpoint, command: &Command) -> String {
         ("paged", boolean(row.paging.is_some())),
         ("resumable", boolean(row.time_range().is_some())),
         ("arguments", tuple(arguments)),
-        ("command", quoted(command.name)),
+        ("command", quoted(method.command)),
         ("summary", quoted(&sentence(row.summary))),
         ("notes", quoted(&sentence(row.notes))),
         ("parameters", tuple(parameters.into_iter())),
-        ("examples", tuple(command.examples.iter().map(|text| quoted(text)))),
+        ("examples", tuple(method.command_lines.iter().map(|text| quoted(text)))),
         ("columns", tuple(columns(row).into_iter().map(quoted))),
-        ("key_columns", tuple(command.key_columns.split_whitespace().map(quoted))),
+        ("key_columns", tuple(method.key_columns.split_whitespace().map(quoted))),
     ];
     let members = members.map(|(name, value)| format!("        {name}={value},\n"));
     format!("    Endpoint(\n{}    ),\n", members.concat())

@@ -1,20 +1,17 @@
 //! Entries in the Secret Service, over D-Bus.
 //!
-//! A crate of its own because D-Bus is generic code, which is compiled where it is used: compiled here for
-//! size, the wheel is 0.2 MB smaller.
+//! A crate of its own, so that it is compiled for size.
 
-use std::{collections::HashMap, future::Future, pin::Pin};
+use std::collections::HashMap;
 
-use secret_service::{EncryptionType, Error, Item, SecretService};
+use dbus_secret_service::{EncryptionType, Error, Item, SecretService};
 use zeroize::Zeroizing;
 
-/// A call that has not begun. Boxed, so that it is compiled in this crate.
-pub type Call<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
-
 const CONTENT_TYPE: &str = "application/octet-stream";
+/// Long enough for a person to type the keychain's password.
+const PROMPT_SECONDS: u64 = 120;
 
-/// An entry of an application. Each call has a connection of its own: a forked child has none of its
-/// parent's.
+/// An entry of an application. Each call has a connection of its own, and waits.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
     /// The application.
@@ -23,58 +20,49 @@ pub struct Entry<'a> {
     pub key: &'a str,
 }
 
-impl<'a> Entry<'a> {
+impl Entry<'_> {
     /// Loads the stored value, if there is one.
-    pub fn load(self) -> Call<'a, Option<Zeroizing<Vec<u8>>>> {
-        Box::pin(async move {
-            let service = SecretService::connect(EncryptionType::Dh).await?;
-            match self.find(&service).await? {
-                Some(item) => Ok(Some(Zeroizing::new(item.get_secret().await?))),
-                None => Ok(None),
-            }
-        })
+    pub fn load(self) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
+        let service = connect()?;
+        let item = self.find(&service)?;
+        item.map(|item| item.get_secret().map(Zeroizing::new)).transpose()
     }
 
     /// Stores the value, replacing an earlier one.
-    pub fn save(self, value: &'a [u8]) -> Call<'a, ()> {
-        Box::pin(async move {
-            let service = SecretService::connect(EncryptionType::Dh).await?;
-            if let Some(item) = self.find(&service).await? {
-                return item.set_secret(value, CONTENT_TYPE).await;
-            }
-            let collection = service.get_any_collection().await?;
-            if collection.is_locked().await? {
-                collection.unlock().await?;
-            }
-            let label = format!("{}: {}", self.application, self.key);
-            let attributes = self.attributes();
-            collection.create_item(&label, attributes, value, true, CONTENT_TYPE).await?;
-            Ok(())
-        })
+    pub fn save(self, value: &[u8]) -> Result<(), Error> {
+        let service = connect()?;
+        if let Some(item) = self.find(&service)? {
+            return item.set_secret(value, CONTENT_TYPE);
+        }
+        let collection = service.get_any_collection()?;
+        if collection.is_locked()? {
+            collection.unlock()?;
+        }
+        let label = format!("{}: {}", self.application, self.key);
+        collection.create_item(&label, self.attributes(), value, true, CONTENT_TYPE).map(drop)
     }
 
     /// Deletes the entry, if there is one.
-    pub fn delete(self) -> Call<'a, ()> {
-        Box::pin(async move {
-            let service = SecretService::connect(EncryptionType::Dh).await?;
-            match self.find(&service).await? {
-                Some(item) => item.delete().await,
-                None => Ok(()),
-            }
-        })
+    pub fn delete(self) -> Result<(), Error> {
+        let service = connect()?;
+        self.find(&service)?.map_or(Ok(()), |item| item.delete())
     }
 
-    async fn find<'s>(self, service: &'s SecretService<'s>) -> Result<Option<Item<'s>>, Error> {
-        let found = service.search_items(self.attributes()).await?;
+    fn find(self, service: &SecretService) -> Result<Option<Item<'_>>, Error> {
+        let found = service.search_items(self.attributes())?;
         if let Some(item) = found.unlocked.into_iter().next() {
             return Ok(Some(item));
         }
         let Some(item) = found.locked.into_iter().next() else { return Ok(None) };
-        item.unlock().await?;
+        item.unlock()?;
         Ok(Some(item))
     }
 
-    fn attributes(self) -> HashMap<&'a str, &'a str> {
+    fn attributes(&self) -> HashMap<&str, &str> {
         HashMap::from([("application", self.application), ("key", self.key)])
     }
+}
+
+fn connect() -> Result<SecretService, Error> {
+    SecretService::connect_with_max_prompt_timeout(EncryptionType::Dh, PROMPT_SECONDS)
 }

@@ -9,11 +9,11 @@
 use std::sync::Arc;
 
 use boardlot_client::{
-    api::{Argument, endpoint},
+    api::DIVIDENDS,
     auth::{Credentials, store::Memory},
-    client::Client,
-    error::{Error, Result},
-    http::{BaseUrl, TransportOptions},
+    client::{Client, ClientOptions},
+    error::Result,
+    http::BaseUrl,
     login::{Flow, Options},
 };
 use boardlot_sandbox::{Options as SandboxOptions, Sandbox};
@@ -27,7 +27,7 @@ async fn main() -> Result<()> {
     // `Keychain` and `EncryptedFile` keep the tokens for the next run.
     let store = Arc::new(Memory::default());
     let options = Options { client_name: "example".to_owned(), ..Options::new(store.into()) };
-    let flow = Flow::begin(base_url.clone(), options).await?;
+    let flow = Flow::begin(base_url, options).await?;
     println!("Log in at {}", flow.url());
 
     // For a person: `flow.open_browser()`, then `flow.wait().await`.
@@ -35,11 +35,10 @@ async fn main() -> Result<()> {
     let oauth = flow.finish(&callback_url).await?;
     println!("scopes: {}", oauth.stored_token().await?.scopes.join(" "));
 
-    let credentials = Credentials::OAuth(oauth);
-    let client = Client::new(base_url, Some(credentials), TransportOptions::default())?;
-    let dividends =
-        endpoint("dividends").ok_or_else(|| Error::config("the table has no such endpoint"))?;
-    let symbol = Argument::Text("US.AAPL".to_owned());
-    println!("{} dividends", client.call(dividends, &[("symbol", symbol)]).await?.len());
+    let credentials = Some(Credentials::OAuth(oauth));
+    let options = ClientOptions { credentials, ..ClientOptions::default() };
+    let client = Client::new(sandbox.base_url(), options)?;
+    let dividends = client.call(&DIVIDENDS, &[("symbol", "US.AAPL".into())]).await?;
+    println!("{} dividends", dividends.len());
     Ok(())
 }

@@ -6,11 +6,10 @@
 #![expect(clippy::print_stdout, reason = "it shows what it received")]
 
 use boardlot_client::{
-    api::{Argument, endpoint},
+    api::PLATE_STOCKS,
     auth::Credentials,
-    client::Client,
+    client::{Client, ClientOptions},
     error::{Error, Result},
-    http::{BaseUrl, TransportOptions},
     pages::Pages,
 };
 use boardlot_sandbox::{Options, Sandbox};
@@ -20,15 +19,12 @@ use zeroize::Zeroizing;
 async fn main() -> Result<()> {
     let sandbox = Sandbox::start(Options::default(), &tokio::runtime::Handle::current())?;
     let token = Zeroizing::new(sandbox.add_bearer_token());
-    let base_url = BaseUrl::parse(sandbox.base_url())?;
-    let client =
-        Client::new(base_url, Some(Credentials::bearer(token)?), TransportOptions::default())?;
+    let credentials = Some(Credentials::bearer(token)?);
+    let options = ClientOptions { credentials, ..ClientOptions::default() };
+    let client = Client::new(sandbox.base_url(), options)?;
 
-    let plate_stocks =
-        endpoint("plate_stocks").ok_or_else(|| Error::config("the table has no such endpoint"))?;
-    let arguments = [("plate_code", Argument::Text("HK.BK1001".to_owned()))];
-
-    let pages: Pages = client.pages(plate_stocks, &arguments, None, None)?;
+    let arguments = [("plate_code", "HK.BK1001".into())];
+    let pages: Pages = client.pages(&PLATE_STOCKS, &arguments, None, None)?;
     let mut received = 0;
     while received < 120 && pages.next_row().await?.is_some() {
         received += 1;
@@ -37,7 +33,7 @@ async fn main() -> Result<()> {
     println!("{received} records, then stopped at {checkpoint}");
 
     // Another process can resume from there.
-    let pages: Pages = client.pages(plate_stocks, &arguments, None, Some(&checkpoint))?;
+    let pages: Pages = client.pages(&PLATE_STOCKS, &arguments, None, Some(&checkpoint))?;
     while let Some(slice) = pages.next_page().await? {
         received += slice.range.len();
         println!("{} more records", slice.range.len());

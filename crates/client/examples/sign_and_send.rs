@@ -9,13 +9,22 @@ use std::sync::Arc;
 
 use ::http::HeaderMap;
 use boardlot_client::{
-    api::{Argument, endpoint},
+    api::DIVIDENDS,
     auth::{Algorithm, Credentials, KeyPair, generate},
-    client::Client,
-    error::{Error, Result},
-    http::{BaseUrl, Body, RequestPlan, TransportOptions, method},
+    client::{Client, ClientOptions},
+    error::Result,
+    http::{Body, RequestPlan, method},
 };
 use boardlot_sandbox::{Options, Sandbox};
+use serde::Deserialize;
+
+/// Some fields of a dividend, as the service sends them.
+#[derive(Deserialize)]
+struct Dividend {
+    statement: String,
+    dividend_per_share: f64,
+    ex_date: String,
+}
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -27,19 +36,14 @@ async fn main() -> Result<()> {
     let key_id = sandbox.upload_key(&public_pem)?;
     let credentials = Credentials::api_key(key_id, Arc::new(key))?;
 
-    let base_url = BaseUrl::parse(sandbox.base_url())?;
-    let client = Client::new(base_url, Some(credentials), TransportOptions::default())?;
+    let options = ClientOptions { credentials: Some(credentials), ..ClientOptions::default() };
+    let client = Client::new(sandbox.base_url(), options)?;
 
-    let dividends =
-        endpoint("dividends").ok_or_else(|| Error::config("the table has no such endpoint"))?;
-    let symbol = Argument::Text("HK.00700".to_owned());
-    let rows = client.call(dividends, &[("symbol", symbol)]).await?;
+    let rows = client.call(&DIVIDENDS, &[("symbol", "HK.00700".into())]).await?;
     println!("{} dividends", rows.len());
     for row in rows.iter().take(3) {
-        for (name, value) in row.members()? {
-            print!("{name}={} ", value.get());
-        }
-        println!();
+        let Dividend { statement, dividend_per_share, ex_date } = row.deserialize()?;
+        println!("{ex_date}: {dividend_per_share} ({statement})");
     }
 
     // Any other path is signed and sent in the same way; its response is returned unchanged.

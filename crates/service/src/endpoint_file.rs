@@ -1,4 +1,4 @@
-//! Custom endpoints in a TOML file: a table for each, with the keys of `Endpoint`. An
+//! Custom endpoints in a TOML file: a table for each, with the keys of [`Declaration`]. An
 //! error names the file, the line, the table and the key.
 
 use std::{collections::BTreeMap, ops::Range};

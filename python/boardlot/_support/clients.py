@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta, timezone
 from typing import Any, TypeVar
 
 from boardlot import _core
+from boardlot._support.nearest import did_you_mean
 
 Row = TypeVar("Row")
 
@@ -63,11 +64,6 @@ OF_RESPONSES = {
     "data": "json()",
     "ok": "status",
 }
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'dividends'?`, or nothing."""
-    return _core._did_you_mean(name, list(known))[0]
 
 
 def missing_attribute(instance: object, name: str) -> AttributeError:

@@ -1,7 +1,6 @@
 """Hints for situations that `boardlot doctor` and the command line distinguish.
 
-The hints of the exception classes are in `crates/service/src/error/exception.rs`, and from there in
-`_hints`.
+The hints of the exception classes are in `_hints`, which is generated.
 """
 
 from __future__ import annotations

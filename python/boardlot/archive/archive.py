@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from boardlot import AsyncClient, Client, Endpoint, Records, _core
 from boardlot._calls import explained
-from boardlot._support.clients import Time, did_you_mean
+from boardlot._support.clients import Time
+from boardlot._support.nearest import did_you_mean
 from boardlot._support.progress import Bar
 from boardlot.archive.arguments import (
     EVERY_MIN,

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from boardlot import _core
 from boardlot._core import DateRange, Endpoint
-from boardlot._support.clients import did_you_mean
+from boardlot._support.nearest import did_you_mean
 from boardlot.errors import ConfigError
 
 ListName = Literal[

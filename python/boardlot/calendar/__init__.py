@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from boardlot._support.clients import did_you_mean
+from boardlot._support.nearest import did_you_mean
 from boardlot.calendar.events import DATES, Market, events, in_order
 from boardlot.calendar.table import IpoCalendar
 from boardlot.errors import BoardlotError, ConfigError

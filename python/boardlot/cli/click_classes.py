@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from boardlot import _core
-from boardlot._support.clients import did_you_mean, not_documented
+from boardlot._support.clients import not_documented
+from boardlot._support.nearest import did_you_mean, nearest_name
 from boardlot.cli.options import global_options
 from boardlot.cli.output.terminal import logged_requests
 from boardlot.cli.settings import OUTPUT_OPTIONS, Settings
@@ -86,7 +86,7 @@ class Command(_Accepting):
         options = [option for one in self.get_params(ctx) for option in one.opts]
         words = {option.strip("-").replace("-", "_"): option for option in options}
         given = error.option_name.strip("-").replace("-", "_")
-        _, meant = _core._did_you_mean(given, list(words))
+        meant = nearest_name(given, words)
         if meant is None:
             return error
         text = f"No such option {error.option_name!r}. Did you mean {words[meant]!r}?"

@@ -20,7 +20,10 @@ use super::{
 use crate::{
     api::Argument,
     error::{Error, Result},
-    os::process::{Origin, on_behalf_of, origin, spawn_shared},
+    os::{
+        origin::{Origin, on_behalf_of, origin},
+        runtime::spawn_shared,
+    },
 };
 
 /// The time for which to use a token that is still valid after an early refresh has failed.

@@ -17,8 +17,7 @@ use super::{
 };
 use crate::{
     error::{Error, ErrorKind, Login, Redactor, Result},
-    os::callback_pool,
-    os::process::origin,
+    os::{callback_pool, origin::origin},
 };
 
 /// The longest name of a user.
@@ -84,14 +83,17 @@ impl OAuth {
         self.client_secret.as_ref().map(|secret| secret.as_str())
     }
 
-    /// Sets the profile that they come from: hints name it.
+    /// Sets the profile that they come from: errors name it.
     pub fn set_profile(&self, name: String) {
         let _ = self.profile.set(name);
     }
 
-    /// Says how to log in again.
-    pub fn login_hint(&self) -> String {
-        self.login_required("login_required", "").hint()
+    /// The login that is needed if the tokens cannot be used, unless neither profile nor service is known.
+    pub fn login(&self) -> Option<Login> {
+        let profile = self.profile.get().cloned().map(Login::Profile);
+        let of_user = self.user.as_ref().map(|_| Login::OfUser);
+        let service = || self.origin().map(|origin| Login::Service(origin.to_string()));
+        profile.or(of_user).or_else(service)
     }
 
     /// The service that the credentials belong to, if already known.
@@ -326,17 +328,14 @@ impl OAuth {
     }
 
     pub(super) fn login_required(&self, error: &str, why: &str) -> Error {
-        let origin = self.origin().map(|origin| origin.to_string());
-        let service = origin.as_deref().unwrap_or_default();
+        let origin = self.origin();
+        let service = origin.as_deref().map_or("", String::as_str);
         let why = if why.is_empty() { "the tokens are no longer valid" } else { why };
         let client = self.client_id.escape_debug();
         let user = self.user.as_ref().map(|user| format!("user '{}' of ", user.escape_debug()));
-        let login = if user.is_some() { Login::OfUser } else { Login::Own };
         let message = format!("{}client '{client}' at {service}: {why}", user.unwrap_or_default());
-        let kind = ErrorKind::LoginRequired { error: error.to_owned(), message, origin, login };
-        self.profile.get().iter().fold(kind.into(), |error: Error, name| {
-            error.with_advice(format!("Log in again: run `boardlot --profile {name} login`."))
-        })
+        let kind = ErrorKind::LoginRequired { error: error.to_owned(), message };
+        Error::from(kind).with_login(self.login())
     }
 
     fn slot(&self) -> Result<Arc<LoginSlot>> {

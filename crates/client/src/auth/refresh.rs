@@ -111,7 +111,11 @@ impl OAuth {
                       login is unchanged. If the client no longer exists, log in again.";
         let error = self.login_required(INVALID_CLIENT, &why);
         // A profile's secret comes from its login.
-        if self.profile.get().is_some() { error } else { error.with_advice(advice.to_owned()) }
+        if self.profile.get().is_some() {
+            error
+        } else {
+            error.with_advice(advice.to_owned()).with_login(None)
+        }
     }
 }
 
@@ -201,12 +205,9 @@ impl LockedRefresh<'_> {
             | ErrorKind::GrantRejected { error, description }
                 if !is_temporary(error) =>
             {
-                let required = oauth.login_required(error, &excerpt(description));
-                let advice = format!(
-                    "Call again: the stored login is unchanged, since a proxy may have sent this response. {}",
-                    required.hint()
-                );
-                required.with_advice(advice)
+                let advice = "Call again: the stored login is unchanged, since a proxy may have sent this \
+                              response.";
+                oauth.login_required(error, &excerpt(description)).with_advice(advice.to_owned())
             }
             _ => error,
         };

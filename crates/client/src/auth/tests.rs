@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     api::Argument,
-    error::{Delivery, ErrorKind, Result},
+    error::{Delivery, ErrorKind, Login, Result},
 };
 
 const ORIGIN: &str = "https://api.example.com";
@@ -241,7 +241,7 @@ async fn invalid_grant_is_not_retried_until_a_new_login() {
     for _ in 0..3 {
         let error = oauth.token(&endpoint, None).await.expect_err("refused");
         assert!(matches!(error.kind.as_ref(), ErrorKind::LoginRequired { .. }), "{error}");
-        assert!(error.hint().contains("boardlot login"));
+        assert_eq!(error.hint(), format!("Log in again at {ORIGIN}."));
     }
     assert_eq!(fake.requests.load(Ordering::SeqCst), 1);
     let again = credentials(&store, 3600, now_ms()).await;
@@ -281,11 +281,14 @@ async fn a_refusal_that_cannot_be_saved_ends_the_login_all_the_same() {
 }
 
 #[test]
-fn the_hint_to_log_in_names_the_profile() {
+fn the_login_that_is_needed_is_that_of_the_service_or_the_profile() {
     let oauth = OAuth::new("c".into(), None, SharedStore::from(Arc::new(Memory::default())));
-    assert!(oauth.login_hint().contains("`boardlot login`"), "{}", oauth.login_hint());
+    assert_eq!(oauth.login(), None);
+    assert_eq!(oauth.login_required("login_required", "").hint(), "Log in again.");
+    oauth.bind(ORIGIN).expect("bound");
+    assert_eq!(oauth.login(), Some(Login::Service(ORIGIN.to_owned())));
     oauth.set_profile("trader".into());
-    assert_eq!(oauth.login_hint(), "Log in again: run `boardlot --profile trader login`.");
+    assert_eq!(oauth.login(), Some(Login::Profile("trader".to_owned())));
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use crate::{
     decode::{PageSlice, Rows},
     error::{Error, Result},
     http::{RequestPlan, TimeRange},
-    os::process::{on_behalf_of, origin},
+    os::origin::{on_behalf_of, origin},
 };
 
 /// The outcome of a call for many keys: the records of all keys in the order of the keys, and the

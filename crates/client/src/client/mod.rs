@@ -2,7 +2,6 @@
 
 mod batch;
 mod explain;
-pub mod options;
 
 use std::sync::Arc;
 
@@ -25,14 +24,22 @@ pub struct Client {
     pub transport: Arc<AuthorizedTransport>,
 }
 
+/// The options of a client. By default it has no credentials.
+#[derive(Debug, Clone, Default)]
+pub struct ClientOptions {
+    /// The credentials that authorize its requests.
+    pub credentials: Option<Credentials>,
+    /// The options for sending requests: time limits, retries, connections, a rate limit, headers.
+    pub transport: TransportOptions,
+}
+
 impl Client {
-    /// Checks the options, and binds the credentials to this service. Sends nothing.
-    pub fn new(
-        base: BaseUrl,
-        credentials: Option<Credentials>,
-        options: TransportOptions,
-    ) -> Result<Self> {
-        Ok(Client { transport: Arc::new(AuthorizedTransport::new(base, credentials, options)?) })
+    /// A client of the service at this address. Checks the options, and binds the credentials to the service.
+    /// Sends nothing.
+    pub fn new(base_url: &str, options: ClientOptions) -> Result<Self> {
+        let ClientOptions { credentials, transport } = options;
+        let base = BaseUrl::parse(base_url)?;
+        Ok(Client { transport: Arc::new(AuthorizedTransport::new(base, credentials, transport)?) })
     }
 
     /// The service's time in milliseconds.

@@ -99,7 +99,7 @@ impl<'a> CallAuthorization<'a> {
                  profile= to the client."
                     .to_owned(),
             ),
-            Some((Credentials::OAuth(oauth), _)) => error.with_advice(oauth.login_hint()),
+            Some((Credentials::OAuth(oauth), _)) => error.with_login(oauth.login()),
             Some(_) => error,
         }
     }

@@ -26,7 +26,7 @@ use tokio::{
 use super::connection::IDLE_MAX;
 use crate::{
     error::Result,
-    os::process::{self, runtime},
+    os::runtime::{build, runtime},
 };
 
 /// The most local runtimes of clients that share their connections: each uses four file descriptors.
@@ -71,7 +71,6 @@ pub struct BlockingPool {
     idle: Mutex<Vec<LocalRuntime>>,
     /// The number of slots, idle or not.
     count: AtomicUsize,
-    process: u32,
 }
 
 impl PoolSlot {
@@ -105,7 +104,7 @@ impl PoolSlot {
 
 impl LocalRuntime {
     fn new(client: reqwest::Client) -> Result<Self> {
-        let runtime = process::build(&mut Builder::new_current_thread())?;
+        let runtime = build(&mut Builder::new_current_thread())?;
         let alarm = {
             let _entered = runtime.enter();
             Alarm(Box::pin(tokio::time::sleep(Duration::ZERO)))
@@ -143,11 +142,7 @@ impl Alarm {
 impl BlockingPool {
     /// An empty pool.
     pub fn new() -> Arc<Self> {
-        Arc::new(BlockingPool {
-            idle: Mutex::default(),
-            count: AtomicUsize::new(0),
-            process: process::id(),
-        })
+        Arc::new(BlockingPool { idle: Mutex::default(), count: AtomicUsize::new(0) })
     }
 
     /// An idle local runtime, or a new one for an HTTP client; the shared runtime if there are
@@ -184,13 +179,8 @@ impl BlockingPool {
 
     fn close(&self, local: LocalRuntime) {
         self.count.fetch_sub(1, Ordering::Relaxed);
-        if self.process == process::id() {
-            // Without waiting for its threads, which is not allowed everywhere: nothing there is needed.
-            local.runtime.shutdown_background();
-        } else {
-            // Closing would remove the parent's sockets from the poll that it shares with this child.
-            std::mem::forget(local);
-        }
+        // Without waiting for its threads, which is not allowed everywhere: nothing there is needed.
+        local.runtime.shutdown_background();
     }
 }
 
@@ -262,7 +252,8 @@ mod tests {
                 started.elapsed()
             };
             assert!(waits_in_vain() >= limit / 2);
-            assert!(waits_in_vain() < SECOND);
+            // Far less than the longest limit, however busy the machine is.
+            assert!(waits_in_vain() < SECOND * 60);
             sleep(limit * 2);
             assert!(waits_in_vain() >= limit / 2);
             // A future that is never idle, as one that reads a body that has arrived.
@@ -276,7 +267,7 @@ mod tests {
             assert_eq!(slot.wait(SECOND * 3600, async { 1 }), Some(1));
             let started = Instant::now();
             assert_eq!(slot.wait(limit, pending::<()>()), None);
-            assert!(started.elapsed() < SECOND);
+            assert!(started.elapsed() < SECOND * 60);
         }
     }
 
@@ -294,7 +285,7 @@ mod tests {
         slot.release(false);
         assert!(
             receiver
-                .recv_timeout(Duration::from_secs(10))
+                .recv_timeout(SECOND * 60)
                 .is_err_and(|error| { error == std::sync::mpsc::RecvTimeoutError::Disconnected })
         );
     }

@@ -153,7 +153,7 @@ impl Attempt<'_, '_> {
                 Ok(received) => EventKind::Responded { status: received.status(), duration },
                 Err(error) => EventKind::Failed {
                     error: error.shown(&self.redactor(None)),
-                    class: error.exception_class().name(),
+                    class: error.class().name(),
                     duration,
                 },
             };

@@ -12,11 +12,7 @@ use std::{
 use arc_swap::ArcSwapOption;
 use tokio::{sync::Mutex, time::timeout};
 
-use crate::{
-    error::Result,
-    os::process::{PerProcess, origin},
-    os::simulated,
-};
+use crate::{error::Result, os::origin::origin, os::simulated};
 
 /// The most by which the service's clock may run faster or slower than this machine's: one part in
 /// 5,000 (200 ppm).
@@ -36,8 +32,16 @@ pub struct Clock {
     /// Counts the requests for the service's time that ended, so that concurrent callers share one.
     requests: AtomicU64,
     reading: ArcSwapOption<ClockReading>,
-    /// The outcome of the last such request: the callers that waited for it share its failure too.
-    last_request: PerProcess<Mutex<Result<()>>>,
+}
+
+/// The outcome of the last request for the service's time: the callers that waited for it share its failure too.
+#[derive(Debug)]
+pub struct LastRequest(Mutex<Result<()>>);
+
+impl Default for LastRequest {
+    fn default() -> Self {
+        LastRequest(Mutex::new(Ok(())))
+    }
 }
 
 /// One instant by both local clocks: one is set now and then, the other stops while the machine is
@@ -167,13 +171,13 @@ impl Clock {
     /// concurrent callers share its outcome.
     pub async fn request_once<F: Future<Output = Result<()>>>(
         &self,
+        last: &LastRequest,
         requests: u64,
         max_wait: Duration,
         send: impl FnOnce() -> F,
     ) -> Result<()> {
-        let last = self.last_request.get_or_make(|| Ok(Mutex::new(Ok(()))))?;
         let max_wait = if origin().is_nested { Duration::ZERO } else { max_wait };
-        let Ok(mut last) = timeout(max_wait, last.lock()).await else {
+        let Ok(mut last) = timeout(max_wait, last.0.lock()).await else {
             // The caller that holds the lock may not be polled: for example, a signal handler has
             // interrupted it, and this is a call of that handler.
             return send().await;

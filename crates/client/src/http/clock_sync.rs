@@ -79,8 +79,9 @@ pub async fn correct_clock(transport: &Transport, requests: u64) -> Result<()> {
 
 /// Reads the service's clock, unless that was done since `requests` was noted.
 async fn read_clock(transport: &Transport, requests: u64) -> Result<()> {
-    let max_wait = transport.options.timeout;
-    transport.clock.request_once(requests, max_wait, || request_time(transport)).await
+    let (state, max_wait) = (transport.state()?, transport.options.timeout);
+    let last = &state.clock_request;
+    transport.clock.request_once(last, requests, max_wait, || request_time(transport)).await
 }
 
 /// Sends the request without credentials, as a signature by a wrong clock would be rejected again.

@@ -18,7 +18,7 @@ use super::{
     connection::build_client,
     tls::tls_config,
 };
-use crate::{error::Result, os::process::PerProcess};
+use crate::{error::Result, os::process::shared};
 
 /// The HTTP client of the shared runtime, and those of blocking calls.
 #[derive(Debug)]
@@ -34,14 +34,15 @@ pub struct Connections {
 type Key = (BaseUrl, ConnectOptions);
 
 /// The connections that clients of this process use.
-static IN_USE: PerProcess<Mutex<HashMap<Key, Weak<Connections>>>> = PerProcess::new();
+#[derive(Debug, Default)]
+struct InUse(Mutex<HashMap<Key, Weak<Connections>>>);
 
 impl Connections {
     /// Those that other clients use, or new ones; opened when they are needed. Checks the options.
     pub fn shared(base: &BaseUrl, options: &ConnectOptions) -> Result<Arc<Self>> {
         let key = (base.clone(), options.clone());
-        let in_use = IN_USE.get_or_make(|| Ok(Mutex::default()))?;
-        let mut in_use = in_use.lock().unwrap_or_else(PoisonError::into_inner);
+        let in_use = shared::<InUse>()?;
+        let mut in_use = in_use.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(connections) = in_use.get(&key).and_then(Weak::upgrade) {
             return Ok(connections);
         }
@@ -123,8 +124,8 @@ mod tests {
         drop(second);
         assert!(ended.upgrade().is_none());
         let _ = shared("https://another.example.com", |_| {});
-        let in_use = IN_USE.get().expect("connections");
-        let in_use = in_use.lock().expect("the connections in use");
+        let in_use = crate::os::process::shared::<InUse>().expect("connections");
+        let in_use = in_use.0.lock().expect("the connections in use");
         assert!(in_use.keys().all(|(other, _)| other.as_str() != base), "the key is removed too");
     }
 }

@@ -19,7 +19,7 @@ use url::Position;
 use super::Request;
 use crate::{
     error::Shown,
-    os::process::{Caller, origin},
+    os::origin::{Caller, origin},
 };
 
 /// Receives the events of a client. The request waits until the observer is done with an event.

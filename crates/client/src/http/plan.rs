@@ -262,7 +262,7 @@ fn undeclared(name: &str, argument: &Argument, place: ParameterLocation) -> Resu
             "an integer, a date or a string, or a kind for it in `arguments`: 'seconds', 'millis' \
              or 'micros'",
         ),
-        Argument::Json(_) | Argument::Texts(_) if place != ParameterLocation::Body => {
+        Argument::Json(..) | Argument::Texts(_) if place != ParameterLocation::Body => {
             refused("a single value: the query of a GET has no lists or dicts")
         }
         argument => Ok(argument.clone().into()),

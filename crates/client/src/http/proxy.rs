@@ -15,8 +15,8 @@ const PROXIES: [&str; 4] = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROX
 const EXCEPTIONS: [&str; 2] = ["no_proxy", "NO_PROXY"];
 
 /// The proxy that the environment names for a service: the variable, and the URL, which may have a password.
-/// None for a service on this machine, or one that `NO_PROXY` lists. The caller must hold the interpreter, as
-/// its code may change the environment.
+/// None for a service on this machine, or one that `NO_PROXY` lists. Nobody may change the
+/// environment meanwhile.
 pub fn environment_proxy(base: &BaseUrl) -> Option<(&'static str, String)> {
     if base.stays_on_this_machine() {
         return None;

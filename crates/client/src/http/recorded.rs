@@ -11,7 +11,7 @@ use super::{
     exchange::Received,
     redact::{Side, redact_text},
 };
-use crate::error::{Delivery, Error, ErrorKind, ExceptionClass, Redactor, Result, Unredacted};
+use crate::error::{Delivery, Error, ErrorClass, ErrorKind, Redactor, Result, Unredacted};
 
 /// The headers of a response that are recorded.
 const HEADERS_KEPT: [&str; 3] = ["content-type", "date", "retry-after"];
@@ -52,9 +52,9 @@ impl Recorded {
             }
             Err(error) => {
                 let message = error.shown(redactor).to_string();
-                match error.exception_class() {
-                    ExceptionClass::RequestTimeout => Recorded::Timeout { message },
-                    ExceptionClass::ProtocolError => Recorded::Malformed { message },
+                match error.class() {
+                    ErrorClass::RequestTimeout => Recorded::Timeout { message },
+                    ErrorClass::ProtocolError => Recorded::Malformed { message },
                     _ => Recorded::Lost { message },
                 }
             }

@@ -20,7 +20,7 @@ use super::{
     BaseUrl, Cursor, Request, RequestPlan, TransportOptions,
     adaptive_throttle::AdaptiveThrottle,
     blocking_pool::{PoolSlot, local_client},
-    clock::{Clock, ClockReading, LocalInstant},
+    clock::{Clock, ClockReading, LastRequest, LocalInstant},
     connection::{read_response, transport_error},
     connections::Connections,
     exchange::{Received, SentHeaders},
@@ -35,7 +35,7 @@ use crate::{
     api::SERVER_TIME,
     decode::parse_server_time,
     error::{Delivery, Error, ErrorKind, Result, Unredacted},
-    os::process::{PerProcess, origin},
+    os::{origin::origin, process::PerProcess},
     shared_limit::SharedLimit,
 };
 
@@ -64,6 +64,8 @@ pub struct ProcessState {
     pub throttle: AdaptiveThrottle,
     /// The budget that the retries of all calls share.
     pub retry_budget: RetryBudget,
+    /// The last request for the service's time.
+    pub clock_request: LastRequest,
 }
 
 impl Transport {
@@ -132,6 +134,7 @@ impl Transport {
                 rate_limit: self.options.rate_limit.as_ref().map(ClientRate::limit),
                 throttle: AdaptiveThrottle::default(),
                 retry_budget: RetryBudget::new(),
+                clock_request: LastRequest::default(),
             })
         })
     }

@@ -12,7 +12,10 @@ use crate::{
     decode::parse_token_response,
     error::{Error, ErrorKind, Login, Redactor, Result},
     http::{RequestPlan, Transport, is_loopback},
-    os::process::{on_behalf_of, origin, spawn_shared},
+    os::{
+        origin::{on_behalf_of, origin},
+        runtime::spawn_shared,
+    },
 };
 
 /// A client at its service, and where users return to.
@@ -23,7 +26,7 @@ pub struct CodeGrant {
     pub client_secret: Option<Zeroizing<String>>,
     /// The redirect URI as it is registered.
     pub redirect_uri: String,
-    /// The owner of the logins.
+    /// The login that is needed if this one fails.
     pub login: Login,
 }
 
@@ -86,16 +89,14 @@ impl CodeGrant {
                 return error;
             }
             _ => {
-                return ErrorKind::LoginRequired {
+                let kind = ErrorKind::LoginRequired {
                     error: "login_required".to_owned(),
                     message: format!(
                         "the code was sent but the tokens were not received, and a code is valid \
                          once: log in again ({error})"
                     ),
-                    origin: Some(self.transport.base.as_str().to_owned()),
-                    login: self.login,
-                }
-                .into();
+                };
+                return Error::from(kind).with_login(Some(self.login.clone()));
             }
         };
         endpoint.iter().fold(kind.into(), |error: Error, name| error.with_endpoint(name))

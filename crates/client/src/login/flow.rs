@@ -26,7 +26,7 @@ use crate::{
     auth::{Attempt, OAuth, Registration, SharedStore, TokenSet},
     error::{ErrorKind, Login as LoginOf, Result},
     http::{BaseUrl, Transport, TransportOptions},
-    os::process::runtime,
+    os::runtime::runtime,
 };
 
 /// Shorter than for other requests, since a person is waiting.
@@ -60,12 +60,13 @@ impl Flow {
         let transport = Transport::new(base, transport_options)?;
         let (socket, client) = registration::client(&transport, &options).await?;
         let attempt = Attempt::new()?;
+        let service = transport.base.as_str().to_owned();
         let grant = CodeGrant {
             transport,
             client_id: client.client_id.clone(),
             client_secret: client.client_secret.clone(),
             redirect_uri: redirect_uri(client.redirect_port),
-            login: LoginOf::Own,
+            login: LoginOf::Service(service),
         };
         let url = grant.url(&attempt)?;
         let (port, store) = (client.redirect_port, options.store);
@@ -223,7 +224,7 @@ mod tests {
         let process = process::id();
         let flow = Flow { url, port: 8765, offers, outcome, task, opened, process };
         let finished = flow.finish("http://127.0.0.1:8765/callback?code=a&state=b");
-        let outcome = tokio::time::timeout(Duration::from_secs(5), finished).await;
+        let outcome = tokio::time::timeout(Duration::from_secs(60), finished).await;
         let error = outcome.expect("it ends").expect_err("declined");
         assert!(error.to_string().contains("declined"), "{error}");
     }

@@ -29,8 +29,9 @@ pub struct Listener {
     socket: TcpListener,
     host: String,
     callbacks: (Offers, mpsc::Receiver<Offer>),
+    /// A task for each connection, which it closes before it ends.
     connections: JoinSet<()>,
-    /// Oldest first.
+    /// Oldest first, without those that were told to end.
     open: VecDeque<AbortHandle>,
 }
 
@@ -49,10 +50,13 @@ impl Listener {
     /// The next callback that is offered; all other requests get their response here.
     pub async fn next(&mut self) -> Offer {
         loop {
+            // Until an ended task is joined here, its connection counts as open: whichever thread
+            // runs the tasks, there are never more connections than this.
+            let has_room = self.connections.len() < MAX_CONNECTIONS;
             tokio::select! {
                 Some(request) = self.callbacks.1.recv() => return request,
-                Some(_) = self.connections.join_next() => self.open.retain(|one| !one.is_finished()),
-                accepted = self.socket.accept() => match accepted {
+                Some(_) = self.connections.join_next() => {}
+                accepted = self.socket.accept(), if has_room => match accepted {
                     Ok((stream, _)) => self.admit(stream),
                     // Out of file descriptors or memory, which is temporary.
                     Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
@@ -66,16 +70,18 @@ impl Listener {
         self.callbacks.1.try_recv().ok()
     }
 
-    /// Serves a connection, and closes the oldest one if there are too many: idle connections cannot
-    /// keep out the browser, which sends its request at once.
+    /// Serves a connection. If it fills the last slot, the oldest one is told to end, so that there
+    /// is room for the next: idle connections cannot keep out the browser, which sends its request
+    /// at once.
     fn admit(&mut self, stream: TcpStream) {
-        while self.open.len() >= MAX_CONNECTIONS
+        let work = serve(stream, self.host.clone(), self.callbacks.0.clone());
+        self.open.push_back(self.connections.spawn(work));
+        self.open.retain(|one| !one.is_finished());
+        if self.open.len() >= MAX_CONNECTIONS
             && let Some(oldest) = self.open.pop_front()
         {
             oldest.abort();
         }
-        let work = serve(stream, self.host.clone(), self.callbacks.0.clone());
-        self.open.push_back(self.connections.spawn(work));
     }
 
     /// Closes the socket and the way in, and waits until the last page is sent.
@@ -162,6 +168,28 @@ mod tests {
     use super::*;
 
     const HOST: &str = "127.0.0.1:4000";
+
+    #[tokio::test]
+    async fn at_no_instant_are_more_connections_open_than_there_may_be() {
+        let socket = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+        let address = socket.local_addr().expect("an address");
+        let mut listener = Listener::new(socket, address.port());
+        // All of them wait to be accepted; the last one is the browser's.
+        let connect = |_| std::net::TcpStream::connect(address).expect("a connection");
+        let mut clients: Vec<_> = (0..3 * MAX_CONNECTIONS).map(connect).collect();
+        let head = format!("GET /callback?code=a HTTP/1.1\r\nHost: {address}\r\n\r\n");
+        let browser = clients.last_mut().expect("the last one");
+        std::io::Write::write_all(browser, head.as_bytes()).expect("sent");
+        loop {
+            // On this runtime no task ends while the listener is polled.
+            let polled = timeout(Duration::ZERO, listener.next()).await;
+            assert!(listener.connections.len() <= MAX_CONNECTIONS);
+            if polled.is_ok() {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
 
     fn refused(head: &str) -> Option<Page> {
         parse(head.as_bytes(), HOST).err()

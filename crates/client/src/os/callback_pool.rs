@@ -16,20 +16,21 @@ use tokio::{
 
 use crate::{
     error::{Error, Result},
-    os::process::{PerProcess, origin, waited_for_by},
-    os::simulated,
+    os::{
+        origin::{origin, waited_for_by},
+        process, simulated,
+    },
 };
 
-static POOL: PerProcess<CallbackPool> = PerProcess::new();
-
-/// The number of callbacks that run at once, unless they take long. More would only wait for the
-/// interpreter.
+/// The number of callbacks that run at once, unless they take long. More would only wait for each
+/// other.
 const THREADS: usize = 64;
 /// The time that a callback waits for others to end. After that it gets a thread of its own.
 const WAIT_MAX: Duration = Duration::from_millis(100);
 /// In effect no limit.
 const THREADS_MAX: usize = 1 << 20;
 
+#[derive(Debug)]
 struct CallbackPool {
     /// Only its blocking threads are used: no task is ever spawned on it.
     runtime: Runtime,
@@ -67,7 +68,7 @@ pub fn spawn(callback: impl FnOnce() + Send + 'static) {
 }
 
 fn pool() -> Result<Arc<CallbackPool>> {
-    POOL.get_or_make(|| {
+    process::shared_or_make(|| {
         let runtime = Builder::new_current_thread()
             .max_blocking_threads(THREADS_MAX)
             .thread_name("boardlot-callback")

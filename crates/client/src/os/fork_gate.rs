@@ -138,7 +138,7 @@ mod tests {
                 });
             }
             for _ in 0..200 {
-                GATE.close(Duration::from_secs(5));
+                GATE.close(Duration::from_secs(60));
                 assert_eq!(inside.load(Acquire), 0);
                 thread::yield_now();
                 assert_eq!(inside.load(Acquire), 0);

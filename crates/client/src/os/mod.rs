@@ -1,9 +1,12 @@
-//! The operating system: files, locks, clocks, and what belongs to one process.
+//! The operating system: files, locks, clocks, threads, and what belongs to one process.
 
 pub mod atomic_file;
 pub mod callback_pool;
 pub mod fork_gate;
 pub mod lock;
+pub mod origin;
 pub mod process;
+pub mod runtime;
 pub mod simulated;
+pub mod task;
 pub mod texts;

@@ -23,7 +23,7 @@ const CLAIM_WAIT: Duration = Duration::from_secs(3);
 /// The loser of a race retries. So a claim, which orders those who wait, may be ignored at any moment.
 /// `T` is what rows are converted to, some at a time.
 ///
-/// The lock is held for a few instructions: never during a request, nor while Python runs. So a signal
+/// The lock is held for a few instructions: never during a request, nor while code of the caller's runs. So a signal
 /// handler, a hook or a finalizer can read the position.
 #[derive(Debug)]
 pub struct Delivery<T> {

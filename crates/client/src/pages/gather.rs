@@ -17,7 +17,7 @@ use super::{Fetcher, Gathering, Sink, page_stream::PageStream};
 use crate::{
     decode::PageSlice,
     error::{Error, Result},
-    os::process::AbortOnDrop,
+    os::task::AbortOnDrop,
 };
 
 /// The most that is gathered.

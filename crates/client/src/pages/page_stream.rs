@@ -14,7 +14,7 @@ use crate::{
     decode::{Page, PageSlice},
     error::{Error, Redactor, Result},
     http::AuthorizedTransport,
-    os::process::AbortOnDrop,
+    os::task::AbortOnDrop,
 };
 
 /// The source of a call's pages.

@@ -27,7 +27,7 @@ use super::{
 use crate::{
     auth::store::{digest, open_private, replace_private, state_folder},
     error::{Error, ErrorKind, Result},
-    os::{fork_gate, lock::is_at, process::PerProcess},
+    os::lock::is_at,
 };
 
 /// A process holds the lock for microseconds. One that holds it for longer than this was stopped.
@@ -40,12 +40,12 @@ const GIVE_UP_AFTER: Duration = Duration::from_secs(30);
 /// lock was held for much longer.
 const RECHECK_AFTER: u64 = 10_000_000;
 
-/// The file of a limit. Each process opens it itself: a lock belongs to an open file, which a forked child
-/// would share.
+/// The file of a limit, in one process. A lock belongs to an open file, which a forked child would share: so
+/// it opens the file itself.
 #[derive(Debug)]
 pub struct FileStorage {
     path: PathBuf,
-    file: PerProcess<Mutex<Option<File>>>,
+    file: Mutex<Option<File>>,
     /// When it was last checked that the file is still at its path.
     checked_at: AtomicU64,
 }
@@ -57,31 +57,31 @@ fn unusable(why: impl std::fmt::Display) -> Error {
     )
 }
 
+/// The path of the file of a limit, in the user's state folder.
+pub fn path_of(name: &str) -> Result<PathBuf> {
+    let folder = state_folder().map_err(|error| {
+        Error::config(format!("a rate limit with a name needs a state folder: {error}"))
+    })?;
+    Ok(folder.join("limits").join(digest(name)))
+}
+
 impl FileStorage {
-    /// The file of a limit in the user's state folder, which is created when it is needed.
-    pub fn new(name: &str) -> Result<Self> {
-        let folder = state_folder().map_err(|error| {
-            Error::config(format!("a rate limit with a name needs a state folder: {error}"))
-        })?;
-        let path = folder.join("limits").join(digest(name));
-        Ok(FileStorage { path, file: PerProcess::new(), checked_at: AtomicU64::new(0) })
+    /// The file at this path, which is created when it is needed.
+    pub fn new(path: PathBuf) -> Self {
+        FileStorage { path, file: Mutex::default(), checked_at: AtomicU64::new(0) }
     }
 
     /// Works with the open file. If the work returns `None`, the next one opens the file by its path again.
     fn with_file<T>(&self, work: impl FnOnce(&File) -> io::Result<Option<T>>) -> Result<Option<T>> {
-        let file = self.file.get_or_make(|| Ok(Mutex::new(None)))?;
-        // A child that is forked finds nothing locked, and the file under no lock of its parent.
-        fork_gate::pass(|| {
-            let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
-            let opened = match file.take() {
-                Some(opened) => opened,
-                None => open_private(&self.path).map_err(unusable)?,
-            };
-            let outcome = work(&opened)
-                .map_err(|error| unusable(format!("{}: {error}", self.path.display())))?;
-            *file = outcome.is_some().then_some(opened);
-            Ok(outcome)
-        })
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let opened = match file.take() {
+            Some(opened) => opened,
+            None => open_private(&self.path).map_err(unusable)?,
+        };
+        let outcome =
+            work(&opened).map_err(|error| unusable(format!("{}: {error}", self.path.display())))?;
+        *file = outcome.is_some().then_some(opened);
+        Ok(outcome)
     }
 
     /// Makes a change; none while another process or thread holds the lock, or if another file has
@@ -183,9 +183,5 @@ impl Storage for FileStorage {
     fn known(&self) -> Option<(State, u64)> {
         let read = || self.read().ok().flatten();
         read().or_else(read).map(|state| (state, boot_clock::now()))
-    }
-
-    fn users(&self) -> &'static str {
-        "all processes of this user on this machine"
     }
 }

@@ -12,34 +12,27 @@ use super::{
     state::{Allowance, Change, State},
     storage::{Reserved, Storage},
 };
-use crate::{error::Result, os::fork_gate, os::process::PerProcess};
+use crate::error::Result;
 
 /// The state of a limit in the memory of a process.
 #[derive(Debug, Default)]
-pub struct MemoryStorage(PerProcess<Mutex<State>>);
+pub struct MemoryStorage(Mutex<State>);
 
 impl MemoryStorage {
-    fn with_state<T>(&self, work: impl FnOnce(&mut State, u64) -> T) -> Result<T> {
-        let state = self.0.get_or_make(|| Ok(Mutex::default()))?;
-        Ok(fork_gate::pass(|| {
-            work(&mut state.lock().unwrap_or_else(PoisonError::into_inner), boot_clock::now())
-        }))
+    fn with_state<T>(&self, work: impl FnOnce(&mut State, u64) -> T) -> T {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner), boot_clock::now())
     }
 }
 
 impl Storage for MemoryStorage {
     fn change(&self, change: Change, allowance: Allowance) -> BoxFuture<'_, Result<Reserved>> {
-        Box::pin(ready(self.with_state(|state, now| {
+        Box::pin(ready(Ok(self.with_state(|state, now| {
             let send_at = state.apply(change, allowance, now);
             Reserved { send_at, held_until: state.held_until }
-        })))
-    }
-
-    fn users(&self) -> &'static str {
-        "the clients of this process that were given it"
+        }))))
     }
 
     fn known(&self) -> Option<(State, u64)> {
-        self.with_state(|state, now| (*state, now)).ok()
+        Some(self.with_state(|state, now| (*state, now)))
     }
 }

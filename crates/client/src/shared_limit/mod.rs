@@ -8,7 +8,12 @@ mod state;
 mod storage;
 
 use std::{
-    sync::{Mutex, PoisonError},
+    collections::HashMap,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -22,7 +27,7 @@ pub use self::{
 use self::{file::FileStorage, memory::MemoryStorage};
 use crate::{
     error::Result,
-    os::process::{PerProcess, origin},
+    os::{origin::origin, process::shared},
 };
 
 /// The time before its turn at which a request leaves the queue of its process. So much is reserved
@@ -42,13 +47,28 @@ pub struct SharedLimit {
     /// The rate and the burst.
     pub allowance: Allowance,
     name: Option<String>,
-    storage: Box<dyn Storage>,
-    queue: PerProcess<Queue>,
+    kind: Kind,
+    /// Identifies it among the limits that are open in this process.
+    id: u64,
 }
 
-/// The requests of one process, first come, first served: the first of them alone has reserved a time.
+/// The kinds of storage.
+#[derive(Debug)]
+enum Kind {
+    Memory,
+    File(PathBuf),
+    Other(Arc<dyn Storage>),
+}
+
+/// The limits that are open in this process: a forked child opens them anew.
 #[derive(Debug, Default)]
-struct Queue {
+struct OpenLimits(Mutex<HashMap<u64, Arc<OpenLimit>>>);
+
+/// A limit in one process: its storage, and the requests that wait, first come, first served. The first of
+/// them alone has reserved a time.
+#[derive(Debug)]
+struct OpenLimit {
+    storage: Arc<dyn Storage>,
     turn: AsyncMutex<()>,
     /// Times that were reserved for requests which were cancelled.
     spare: Mutex<Vec<u64>>,
@@ -70,18 +90,38 @@ pub struct Usage {
 impl SharedLimit {
     /// Creates a limit for all clients of this process that are given it.
     pub fn in_process(allowance: Allowance) -> Self {
-        Self::new(allowance, None, Box::new(MemoryStorage::default()))
+        Self::of_kind(allowance, None, Kind::Memory)
     }
 
     /// Creates a limit for all processes of this user on this machine.
     pub fn on_machine(allowance: Allowance, name: &str) -> Result<Self> {
-        let storage = Box::new(FileStorage::new(name)?);
-        Ok(Self::new(allowance, Some(name.to_owned()), storage))
+        let kind = Kind::File(file::path_of(name)?);
+        Ok(Self::of_kind(allowance, Some(name.to_owned()), kind))
     }
 
-    /// Creates a limit with a state that is stored elsewhere.
-    pub fn new(allowance: Allowance, name: Option<String>, storage: Box<dyn Storage>) -> Self {
-        SharedLimit { allowance, name, storage, queue: PerProcess::new() }
+    /// Creates a limit with a state that is stored elsewhere, where each process finds it.
+    pub fn new(allowance: Allowance, name: Option<String>, storage: Arc<dyn Storage>) -> Self {
+        Self::of_kind(allowance, name, Kind::Other(storage))
+    }
+
+    fn of_kind(allowance: Allowance, name: Option<String>, kind: Kind) -> Self {
+        static LAST_ID: AtomicU64 = AtomicU64::new(0);
+        SharedLimit { allowance, name, kind, id: LAST_ID.fetch_add(1, Relaxed) }
+    }
+
+    /// The limit as this process has it.
+    fn open(&self) -> Result<Arc<OpenLimit>> {
+        let limits = shared::<OpenLimits>()?;
+        let mut limits = limits.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = || {
+            let storage: Arc<dyn Storage> = match &self.kind {
+                Kind::Memory => Arc::new(MemoryStorage::default()),
+                Kind::File(path) => Arc::new(FileStorage::new(path.clone())),
+                Kind::Other(storage) => storage.clone(),
+            };
+            Arc::new(OpenLimit { storage, turn: AsyncMutex::default(), spare: Mutex::default() })
+        };
+        Ok(limits.entry(self.id).or_insert_with(open).clone())
     }
 
     /// The name by which processes share it.
@@ -91,19 +131,23 @@ impl SharedLimit {
 
     /// Who shares it, for people.
     pub fn users(&self) -> &'static str {
-        self.storage.users()
+        match &self.kind {
+            Kind::Memory => "the clients of this process that were given it",
+            Kind::File(_) => "all processes of this user on this machine",
+            Kind::Other(storage) => storage.users(),
+        }
     }
 
     /// Waits until a request may be sent.
     pub async fn wait(&self) -> Result<()> {
-        let queue = self.queue.get_or_make(|| Ok(Queue::default()))?;
+        let open = self.open()?;
         loop {
-            let reserved = self.next(&queue).await?;
+            let reserved = open.next(self.allowance).await?;
             let waited = reserved.sleep(Duration::ZERO).await;
             let now = boot_nanos();
             let is_late = now > reserved.send_at + LATE_MAX;
             // Meanwhile another process may have been told to wait.
-            let known = || self.storage.known();
+            let known = || open.storage.known();
             let is_held = || waited && known().is_some_and(|(state, now)| state.held_until > now);
             reserved.end();
             if !is_late && !is_held() {
@@ -112,46 +156,19 @@ impl SharedLimit {
         }
     }
 
-    /// Waits for the turn of a request in this process, and until shortly before the time that is reserved
-    /// for it.
-    async fn next<'a>(&self, queue: &'a Queue) -> Result<ReservedTime<'a>> {
-        // A call of a signal handler or hook does not wait behind the call that waits for it.
-        let _turn = match origin().is_nested {
-            true => queue.turn.try_lock().ok(),
-            false => Some(queue.turn.lock().await),
-        };
-        loop {
-            let send_at = match queue.take_spare() {
-                Some(send_at) => send_at,
-                None => self.storage.change(Change::Reserve, self.allowance).await?.send_at,
-            };
-            let reserved = ReservedTime { queue, send_at, is_spare: true };
-            let since = boot_nanos();
-            reserved.sleep(LOOKAHEAD).await;
-            if boot_nanos() < since + OLD {
-                return Ok(reserved);
-            }
-            let nothing = Change::Hold(Duration::ZERO);
-            if self.storage.change(nothing, self.allowance).await?.held_until <= send_at {
-                return Ok(reserved);
-            }
-            reserved.end();
-        }
-    }
-
     /// The service wants no requests for so long.
     pub async fn hold(&self, wait: Duration) -> Result<()> {
-        self.storage.change(Change::Hold(wait), self.allowance).await.map(drop)
+        self.open()?.storage.change(Change::Hold(wait), self.allowance).await.map(drop)
     }
 
     /// The service has rejected too many requests, the last of which was sent so long ago.
     pub async fn slow_down(&self, sent_ago: Duration) -> Result<()> {
-        self.storage.change(Change::SlowDown(sent_ago), self.allowance).await.map(drop)
+        self.open()?.storage.change(Change::SlowDown(sent_ago), self.allowance).await.map(drop)
     }
 
     /// The free part of it; none if that is not known.
     pub fn usage(&self) -> Option<Usage> {
-        let (state, now) = self.storage.known()?;
+        let (state, now) = self.open().ok()?.storage.known()?;
         let rate =
             state.slowed_to(now).map_or(self.allowance.rate, |rate| rate.min(self.allowance.rate));
         let used = state.used(now);
@@ -160,7 +177,43 @@ impl SharedLimit {
     }
 }
 
-impl Queue {
+impl Drop for SharedLimit {
+    fn drop(&mut self) {
+        if let Ok(limits) = shared::<OpenLimits>() {
+            let open = limits.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+            drop(open);
+        }
+    }
+}
+
+impl OpenLimit {
+    /// Waits for the turn of a request in this process, and until shortly before the time that is reserved
+    /// for it.
+    async fn next(&self, allowance: Allowance) -> Result<ReservedTime<'_>> {
+        // A call of a signal handler or hook does not wait behind the call that waits for it.
+        let _turn = match origin().is_nested {
+            true => self.turn.try_lock().ok(),
+            false => Some(self.turn.lock().await),
+        };
+        loop {
+            let send_at = match self.take_spare() {
+                Some(send_at) => send_at,
+                None => self.storage.change(Change::Reserve, allowance).await?.send_at,
+            };
+            let reserved = ReservedTime { limit: self, send_at, is_spare: true };
+            let since = boot_nanos();
+            reserved.sleep(LOOKAHEAD).await;
+            if boot_nanos() < since + OLD {
+                return Ok(reserved);
+            }
+            let nothing = Change::Hold(Duration::ZERO);
+            if self.storage.change(nothing, allowance).await?.held_until <= send_at {
+                return Ok(reserved);
+            }
+            reserved.end();
+        }
+    }
+
     /// An earlier time that is not too late.
     fn take_spare(&self) -> Option<u64> {
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
@@ -174,7 +227,7 @@ impl Queue {
 /// A reserved time. If this is dropped before its end, the next request of this process gets it.
 #[derive(Debug)]
 struct ReservedTime<'a> {
-    queue: &'a Queue,
+    limit: &'a OpenLimit,
     send_at: u64,
     is_spare: bool,
 }
@@ -202,7 +255,7 @@ impl ReservedTime<'_> {
 impl Drop for ReservedTime<'_> {
     fn drop(&mut self) {
         if self.is_spare {
-            let mut spare = self.queue.spare.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut spare = self.limit.spare.lock().unwrap_or_else(PoisonError::into_inner);
             spare.push(self.send_at);
         }
     }

@@ -16,7 +16,9 @@ pub trait Storage: fmt::Debug + Send + Sync {
     fn known(&self) -> Option<(State, u64)>;
 
     /// Who shares it, for people.
-    fn users(&self) -> &'static str;
+    fn users(&self) -> &'static str {
+        "all who use its storage"
+    }
 }
 
 /// A reserved time, by the boot clock of this machine, and until when nothing is sent.

@@ -11,9 +11,9 @@ use std::{
 use boardlot_client::{
     api::{Argument, endpoint},
     auth::{Algorithm, Credentials, KeyPair, generate},
-    client::Client,
+    client::{Client, ClientOptions},
     error::ErrorKind,
-    http::{BaseUrl, ClientRate, ClockReading, LocalInstant, TransportOptions},
+    http::{ClientRate, ClockReading, LocalInstant, TransportOptions},
 };
 use boardlot_sandbox::{Faults, Options, Sandbox};
 use futures_util::future::join_all;
@@ -38,10 +38,9 @@ fn once() -> TransportOptions {
 fn client(
     sandbox: &Sandbox,
     credentials: Option<Credentials>,
-    options: TransportOptions,
+    transport: TransportOptions,
 ) -> Client {
-    let base = BaseUrl::parse(sandbox.base_url()).expect("a base");
-    Client::new(base, credentials, options).expect("a client")
+    Client::new(sandbox.base_url(), ClientOptions { credentials, transport }).expect("a client")
 }
 
 fn anonymous(sandbox: &Sandbox) -> Client {
@@ -199,7 +198,7 @@ fn a_stalled_caller_blocks_no_other() {
     runtime().block_on(async {
         let sandbox = sandbox(0, Faults { latency: 0.1, ..Faults::default() });
         let options =
-            TransportOptions { timeout: Duration::from_millis(300), ..TransportOptions::default() };
+            TransportOptions { timeout: Duration::from_secs(60), ..TransportOptions::default() };
         let client = client(&sandbox, None, options);
         let mut still = pin!(service_now(&client));
         let first = poll_fn(|context| Poll::Ready(still.as_mut().poll(context))).await;

@@ -14,9 +14,9 @@ use boardlot_client::{
         TokenResponse, TokenSet, generate,
         store::{Memory, TokenStore, user_key},
     },
-    client::Client,
+    client::{Client, ClientOptions},
     decode::Value,
-    http::{BaseUrl, ClientRate, TransportOptions},
+    http::{ClientRate, TransportOptions},
     os::simulated,
     shared_limit::{Allowance, SharedLimit},
 };
@@ -231,15 +231,14 @@ pub fn clients(kind: Kind, service: &Arc<Service>, count: usize, rate: f64) -> V
             true => Ok(Credentials::OAuth(Arc::new(login(&memory, service, number)))),
             false => Credentials::api_key(format!("key-{number}"), key.clone()),
         };
-        let options = TransportOptions {
+        let transport = TransportOptions {
             timeout: TIMEOUT,
             rate_limit: Some(ClientRate::Shared(limit.clone())),
             exchange: Some(service.clone()),
             ..TransportOptions::default()
         };
-        let base = BaseUrl::parse(BASE).expect("a base");
-        let credentials = credentials.expect("credentials");
-        Some(Client::new(base, Some(credentials), options).expect("a client"))
+        let credentials = Some(credentials.expect("credentials"));
+        Some(Client::new(BASE, ClientOptions { credentials, transport }).expect("a client"))
     };
     (0..count).map(make).collect()
 }

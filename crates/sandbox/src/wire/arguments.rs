@@ -154,7 +154,7 @@ fn typed(kind: ParameterKind, text: &str) -> Argument {
         ParameterKind::Number if text.parse().is_ok_and(f64::is_finite) => {
             Argument::Number(text.to_owned())
         }
-        ParameterKind::Flag if ["true", "false"].contains(&text) => Argument::Flag(text == "true"),
+        ParameterKind::Flag if ["true", "false"].contains(&text) => Argument::flag(text == "true"),
         _ => Argument::Text(text.to_owned()),
     }
 }
@@ -180,8 +180,8 @@ fn json_argument(value: &Value) -> Argument {
             let text = number.to_string();
             integer(&text).map_or(Argument::Number(text), Argument::Integer)
         }
-        Value::Bool(flag) => Argument::Flag(*flag),
-        Value::Null | Value::Array(_) | Value::Object(_) => Argument::Json(value.to_string()),
+        Value::Bool(flag) => Argument::flag(*flag),
+        Value::Null | Value::Array(_) | Value::Object(_) => Argument::json(value.to_string()),
     }
 }
 

@@ -50,13 +50,13 @@ impl Parameter {
             ParameterKind::Number => self.number(argument),
             ParameterKind::Decimal => self.decimal(argument),
             ParameterKind::Flag => match argument {
-                Argument::Flag(_) => Ok(argument.clone().into()),
-                _ => Err(self.refuse(argument, "True or False")),
+                Argument::Flag(..) => Ok(argument.clone().into()),
+                _ => Err(self.refuse(argument, "true or false")),
             },
             ParameterKind::FreeText => self.free_text(argument),
             ParameterKind::Json => match argument {
-                Argument::Json(_) => Ok(argument.clone().into()),
-                _ => Err(self.refuse(argument, "a dict or a list")),
+                Argument::Json(..) => Ok(argument.clone().into()),
+                _ => Err(self.refuse(argument, "an object or a list")),
             },
             ParameterKind::Segment => self.segment(argument),
             ParameterKind::Text => self.text(argument),
@@ -69,8 +69,8 @@ impl Parameter {
     fn refuse(&self, argument: &Argument, expected: &str) -> Error {
         let error = Error::argument(&self.name, &argument.shown(), expected);
         match argument {
-            Argument::Json(_) if self.required => {
-                error.with_advice("For several, call `client.fetch_many(METHOD, LIST)`, such as `fetch_many('dividends', [...])`.".to_owned())
+            Argument::Json(..) if self.required => {
+                error.with_advice("For several, call `fetch_many` with a list of them.".to_owned())
             }
             _ => error,
         }
@@ -245,7 +245,7 @@ impl Parameter {
             Argument::Text(text) if is_decimal(text) => text.clone(),
             _ => {
                 return Err(
-                    self.refuse(argument, "a Decimal, an integer or a string such as '0.10'")
+                    self.refuse(argument, "a decimal, an integer or a string such as '0.10'")
                 );
             }
         };

@@ -1,4 +1,4 @@
-//! The row of an endpoint: request, response, paging, and how it is used.
+//! The row of an endpoint: request, response and paging.
 
 use std::{borrow::Cow, ops::Deref, sync::Arc};
 
@@ -11,7 +11,7 @@ use super::{
 /// One endpoint of the service.
 #[derive(Debug)]
 pub struct Endpoint {
-    /// Its name here and in Python.
+    /// Its name.
     pub name: Cow<'static, str>,
     /// The HTTP method.
     pub method: Method,
@@ -19,13 +19,11 @@ pub struct Endpoint {
     pub path: Cow<'static, str>,
     /// The section of the service document that describes it.
     pub section: &'static str,
-    /// One sentence for docstring, docs and command.
+    /// One sentence about it.
     pub summary: &'static str,
-    /// A further paragraph of the same; may be empty.
+    /// A further paragraph about it; may be empty.
     pub notes: &'static str,
-    /// Sentences of that paragraph which are about the method in Python only; may be empty.
-    pub python_notes: &'static str,
-    /// The parameters in the order of the Python method; those of the path first.
+    /// The parameters in the order in which they are documented; those of the path first.
     pub parameters: Cow<'static, [Parameter]>,
     /// The part of the request that carries arguments without a parameter, in the order given;
     /// `None` to refuse them.
@@ -40,10 +38,6 @@ pub struct Endpoint {
     pub failures: &'static [Failure],
     /// True if sending it twice does the same as sending it once.
     pub idempotent: bool,
-    /// The call in the docstring; `None` for what is not a method of the client.
-    pub example: Option<Example>,
-    /// The command; `None` for what is not a method of the client.
-    pub command: Option<Command>,
 }
 
 impl Endpoint {
@@ -55,7 +49,6 @@ impl Endpoint {
         section: "",
         summary: "",
         notes: "",
-        python_notes: "",
         parameters: Cow::Borrowed(&[]),
         undeclared: None,
         envelope: Envelope::Undocumented,
@@ -63,14 +56,7 @@ impl Endpoint {
         paging: None,
         failures: &[],
         idempotent: true,
-        example: None,
-        command: None,
     };
-
-    /// The notes with those about Python, for its docstring.
-    pub fn notes_for_python(&self) -> String {
-        [self.notes, self.python_notes].join(" ").trim().to_owned()
-    }
 
     /// The parameter with this name.
     pub fn parameter(&self, name: &str) -> Option<&Parameter> {
@@ -160,36 +146,4 @@ impl Method {
             Method::Post => "POST",
         }
     }
-}
-
-/// A call that docstrings show and tests run, against a sandbox with seed 7.
-#[derive(Debug, Clone, Copy)]
-pub struct Example {
-    /// The required arguments, in their order.
-    pub arguments: &'static [ExampleArgument],
-    /// A Python expression; `{}` stands for the call. That of an asynchronous pager is derived from
-    /// `next({})` or `{}.all(...)`.
-    pub expression: &'static str,
-    /// The value of the expression.
-    pub result: &'static str,
-}
-
-/// One argument of an [`Example`].
-#[derive(Debug, Clone, Copy)]
-pub enum ExampleArgument {
-    /// A text.
-    Text(&'static str),
-    /// The first account of this kind in the sandbox.
-    Account(&'static str),
-}
-
-/// The command that calls an endpoint.
-#[derive(Debug, Clone, Copy)]
-pub struct Command {
-    /// Its name: `trading-days`.
-    pub name: &'static str,
-    /// Command lines for its help.
-    pub examples: &'static [&'static str],
-    /// The columns for a terminal that is too narrow for all, the most important first, with spaces between.
-    pub key_columns: &'static str,
 }

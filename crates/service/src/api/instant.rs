@@ -1,5 +1,5 @@
 //! Points in time as ISO 8601 text. They are counted in microseconds since 1970, since jiff's timestamps
-//! end before Python's.
+//! end a day before the year 9999 does.
 
 use jiff::{
     SignedDuration, Timestamp,
@@ -20,7 +20,7 @@ pub fn micros_of_text(text: &str) -> Option<i64> {
     if let Ok(instant) = text.parse::<Timestamp>() {
         return i64::try_from(instant.as_nanosecond().div_euclid(1_000)).ok();
     }
-    // jiff's timestamps end at 9999-12-30, before Python's.
+    // jiff's timestamps end at 9999-12-30.
     let pieces = Pieces::parse(text).ok()?;
     let (time, offset) = (pieces.time()?, pieces.to_numeric_offset()?);
     let seconds =

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    endpoint::{Command, Endpoint, Example, ExampleArgument},
+    endpoint::Endpoint,
     parameter::{Parameter, ParameterKind},
     record::{Field, Record, Schema},
     response::{Envelope, Failure, RecordsLocation, ResponseShape},
@@ -13,6 +13,7 @@ use super::{
     },
 };
 
+/// The IPO list of a market.
 pub static IPO_LIST: Endpoint = Endpoint {
     name: Cow::Borrowed("ipo_list"),
     path: Cow::Borrowed("/api/v1.0/quote/ipo-list/{market}"),
@@ -59,22 +60,6 @@ pub static IPO_LIST: Endpoint = Endpoint {
         ),
         Failure::new(-5, "internal_error", "Backend call failed or timed out", "Retry later"),
     ],
-    example: Some(Example {
-        arguments: &[ExampleArgument::Text("us")],
-        expression: "{}[0][\"stock_status\"] in list(bl.UsIpoStatus)",
-        result: "True",
-    }),
-    command: Some(Command {
-        name: "ipos",
-        examples: &[
-            "boardlot --profile live ipos hk",
-            "boardlot --profile live ipos cn --request-type ballot-announced",
-            "boardlot --profile live ipos us --format json --columns code,name,list_time",
-        ],
-        key_columns: "code name list_time ipo_price offer_price_display ipo_price_min \
-                      ipo_price_max currency winning_ratio stock_status apply_timestamp \
-                      apply_end_timestamp",
-    }),
     ..Endpoint::BASE
 };
 

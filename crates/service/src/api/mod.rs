@@ -1,9 +1,8 @@
 //! The service as data. An [`Endpoint`] is a row: from it come the request, the checks on its
-//! arguments, the envelope, the paging, the typed columns, the Python methods with their
-//! docstrings, the page of the docs, the command and the sandbox's route. `docs/add-an-endpoint.md`
-//! shows how to add one.
+//! arguments, the envelope, the paging, the typed columns, the page of the docs and the sandbox's
+//! route. `docs/add-an-endpoint.md` shows how to add one.
 //!
-//! Nothing here does I/O or knows Python. Section numbers are those of the service document.
+//! Section numbers are those of the service document.
 
 mod check;
 mod endpoint;
@@ -21,8 +20,9 @@ mod trade;
 mod user_defined;
 mod values;
 
-pub use endpoint::{Command, Endpoint, EndpointRef, Example, ExampleArgument, Method};
+pub use endpoint::{Endpoint, EndpointRef, Method};
 pub use instant::{MICROS_PER_DAY, micros_of_text, midnight, time_text};
+pub use ipo::IPO_LIST;
 pub use oauth::{ACCESS_TOKEN, AUTHORIZE, CLIENT_RECORD, OAUTH_ENDPOINTS, REGISTER, SCOPES, TOKEN};
 pub use paging::{
     CursorLocation, CursorPaging, DateRange, FirstPage, NEXT_KEY, NextEnd, PAGE_FLAG, Paging,
@@ -31,15 +31,16 @@ pub use paging::{
 pub use parameter::{
     Argument, EncodedValue, Parameter, ParameterKind, ParameterLocation, SecretText,
 };
-pub use quote::SERVER_TIME;
+pub use quote::{DIVIDENDS, PLATE_STOCKS, REFERENCE_FUTURES, SERVER_TIME, TRADING_DAYS};
 pub use record::{Field, Kind, Record, Schema, TimeUnit, Wire};
 pub use response::{Contract, Envelope, Failure, RecordsLocation, ResponseShape};
 pub use spelling::{MARKETS, suggest_market, suggest_symbol};
+pub use trade::{CRYPTO_ORDERS, FILLS_HISTORY, SIM_ORDERS, SIM_POSITIONS};
 pub use user_defined::{Declaration, DeclarationError, declared_field};
 pub use values::{Member, VALUE_SETS, Value, ValueSet};
 
-/// The REST endpoints, in the order of the service document. Every other list of them, in Rust and
-/// in Python, is derived from this one.
+/// The REST endpoints, in the order of the service document. Every other list of them is derived from
+/// this one, or a test compares it with this one.
 pub const ENDPOINTS: &[&Endpoint] = &[
     &quote::SERVER_TIME,
     &quote::TRADING_DAYS,
@@ -53,7 +54,7 @@ pub const ENDPOINTS: &[&Endpoint] = &[
     &trade::FILLS_HISTORY,
 ];
 
-/// The endpoint with this name, which is also the name of its Python method.
+/// The endpoint with this name.
 pub fn endpoint(name: &str) -> Option<&'static Endpoint> {
     ENDPOINTS.iter().copied().find(|endpoint| endpoint.name == name)
 }
@@ -100,46 +101,9 @@ mod tests {
     }
 
     #[test]
-    fn names_and_commands_are_unique() {
-        let mut commands = std::collections::HashSet::new();
+    fn names_are_unique() {
         for wanted in ENDPOINTS {
             assert_eq!(endpoint(&wanted.name).expect("found").path, wanted.path);
-            let command = wanted.command.expect("a command");
-            assert!(commands.insert(command.name), "{}", command.name);
-        }
-    }
-
-    #[test]
-    fn every_row_has_an_example_of_its_required_arguments() {
-        for endpoint in ENDPOINTS {
-            let required = endpoint.arguments().filter(|parameter| parameter.required).count();
-            let example = endpoint.example.expect("an example");
-            assert_eq!(example.arguments.len(), required, "{}", endpoint.name);
-            assert!(example.expression.contains("{}"), "{}", endpoint.name);
-            let command = endpoint.command.expect("a command");
-            let words = format!(" {} ", command.name);
-            assert!(
-                command.examples.iter().all(|line| format!("{line} ").contains(&words)),
-                "{}",
-                endpoint.name
-            );
-        }
-    }
-
-    #[test]
-    fn key_columns_are_fields_of_a_record() {
-        for endpoint in ENDPOINTS {
-            let ResponseShape::Rows(_, schema) = &endpoint.response else { continue };
-            let fields: Vec<&str> = schema
-                .records()
-                .iter()
-                .flat_map(|record| record.fields())
-                .map(|field| field.name.as_ref())
-                .collect();
-            for column in endpoint.command.expect("a command").key_columns.split_whitespace() {
-                // An undocumented record declares no fields.
-                assert!(fields.is_empty() || fields.contains(&column), "{}", column);
-            }
         }
     }
 

@@ -139,7 +139,7 @@ impl DateRange {
     }
 }
 
-/// Shows it as a user declares it.
+/// Its text, which stays the same: checkpoints have a hash of it.
 impl fmt::Display for DateRange {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "DateRange('{}', ", self.end)?;

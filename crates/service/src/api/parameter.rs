@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use super::{instant::time_text, record::TimeUnit, values::ValueSet};
 
-/// One parameter of an endpoint; its name is the same in Python and on the wire.
+/// One parameter of an endpoint. Callers and requests use the same name.
 #[derive(Debug, Clone)]
 pub struct Parameter {
     /// Its name.
@@ -18,7 +18,7 @@ pub struct Parameter {
     pub kind: ParameterKind,
     /// True if an argument has to be passed.
     pub required: bool,
-    /// A sentence for the docstring.
+    /// A sentence about it.
     pub doc: &'static str,
 }
 
@@ -110,10 +110,10 @@ pub enum Argument {
     Instant(i64, Date),
     /// A number with a fraction or an exponent, as its JSON text.
     Number(String),
-    /// True or false.
-    Flag(bool),
-    /// A JSON object or list, as its text.
-    Json(String),
+    /// True or false, and the caller's word for it, which errors show.
+    Flag(bool, &'static str),
+    /// A JSON object or list as its text, and the caller's word for it, which errors show.
+    Json(String, &'static str),
 }
 
 /// A text that is wiped from memory when it is dropped, and never shown.
@@ -160,9 +160,33 @@ impl From<Argument> for EncodedValue {
             Argument::Integer(number) => EncodedValue::Integer(number),
             Argument::Date(date) => EncodedValue::Text(date.to_string()),
             Argument::Instant(micros, _) => EncodedValue::Text(time_text(micros)),
-            Argument::Number(text) | Argument::Json(text) => EncodedValue::Json(text),
-            Argument::Flag(flag) => EncodedValue::Json(flag.to_string()),
+            Argument::Number(text) | Argument::Json(text, _) => EncodedValue::Json(text),
+            Argument::Flag(flag, _) => EncodedValue::Json(flag.to_string()),
         }
+    }
+}
+
+impl From<&str> for Argument {
+    fn from(text: &str) -> Self {
+        Argument::text(text)
+    }
+}
+
+impl From<String> for Argument {
+    fn from(text: String) -> Self {
+        Argument::Text(text)
+    }
+}
+
+impl From<i64> for Argument {
+    fn from(number: i64) -> Self {
+        Argument::Integer(number.into())
+    }
+}
+
+impl From<Date> for Argument {
+    fn from(date: Date) -> Self {
+        Argument::Date(date)
     }
 }
 
@@ -214,6 +238,17 @@ impl Argument {
         Argument::Secret(SecretText(Zeroizing::new(value.to_owned())))
     }
 
+    /// True or false.
+    pub const fn flag(value: bool) -> Self {
+        Argument::Flag(value, if value { "true" } else { "false" })
+    }
+
+    /// A JSON object or list, of its text.
+    pub fn json(text: String) -> Self {
+        let shown = if text.starts_with('{') { "an object" } else { "a list" };
+        Argument::Json(text, shown)
+    }
+
     /// The text by which an error message shows it: cut, with nothing that could disturb a
     /// terminal.
     pub fn shown(&self) -> String {
@@ -229,10 +264,7 @@ impl Argument {
             Argument::Date(date) => date.to_string(),
             Argument::Instant(micros, _) => time_text(*micros),
             Argument::Number(text) => text.clone(),
-            Argument::Flag(true) => "True".to_owned(),
-            Argument::Flag(false) => "False".to_owned(),
-            Argument::Json(text) if text.starts_with('{') => "a dict".to_owned(),
-            Argument::Json(_) => "a list".to_owned(),
+            Argument::Flag(_, shown) | Argument::Json(_, shown) => (*shown).to_owned(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    endpoint::{Command, Endpoint, Example, ExampleArgument, Method},
+    endpoint::{Endpoint, Method},
     paging::{NEXT_KEY, Paging},
     parameter::{Parameter, ParameterKind, ParameterLocation},
     record::{Field, Record, Schema},
@@ -21,15 +21,10 @@ pub static SERVER_TIME: Endpoint = Endpoint {
             seconds by default; the client then reads this clock and signs again.",
     envelope: Envelope::Field("server_time_ms"),
     response: ResponseShape::ServerTime("server_time_ms"),
-    example: Some(Example { arguments: &[], expression: "str({}.tzinfo)", result: "'UTC'" }),
-    command: Some(Command {
-        name: "time",
-        examples: &["boardlot --base-url https://api.example.com time"],
-        key_columns: "",
-    }),
     ..Endpoint::BASE
 };
 
+/// The trading days of a market.
 pub static TRADING_DAYS: Endpoint = Endpoint {
     name: Cow::Borrowed("trading_days"),
     path: Cow::Borrowed("/api/v1.0/quote/trading-days"),
@@ -44,23 +39,6 @@ pub static TRADING_DAYS: Endpoint = Endpoint {
     ]),
     envelope: Envelope::Unknown,
     response: ResponseShape::Rows(RecordsLocation::OnlyList, Schema::One(&TRADING_DAY)),
-    example: Some(Example {
-        arguments: &[
-            ExampleArgument::Text("HK"),
-            ExampleArgument::Text("2026-01-01"),
-            ExampleArgument::Text("2026-01-05"),
-        ],
-        expression: "[day[\"time\"] for day in {}]",
-        result: "['2026-01-02', '2026-01-05']",
-    }),
-    command: Some(Command {
-        name: "trading-days",
-        examples: &[
-            "boardlot --profile live trading-days HK 2026-01-01 2026-01-31",
-            "boardlot --profile live trading-days US 2026-01-01 2026-12-31 --out days.csv",
-        ],
-        key_columns: "",
-    }),
     ..Endpoint::BASE
 };
 
@@ -71,6 +49,7 @@ const TRADING_DAY: Record = Record {
     groups: &[],
 };
 
+/// The futures related to a continuous contract.
 pub static REFERENCE_FUTURES: Endpoint = Endpoint {
     name: Cow::Borrowed("reference_futures"),
     path: Cow::Borrowed("/api/v1.0/quote/{symbol}/reference-future"),
@@ -103,16 +82,6 @@ pub static REFERENCE_FUTURES: Endpoint = Endpoint {
             "Verify that the code exists",
         ),
     ],
-    example: Some(Example {
-        arguments: &[ExampleArgument::Text("HK.HSImain")],
-        expression: "{}[0][\"stock_type\"]",
-        result: "'FUTURE'",
-    }),
-    command: Some(Command {
-        name: "futures",
-        examples: &["boardlot --profile live futures HK.HSImain"],
-        key_columns: "code stock_name lot_size future_main_contract future_last_trade_time",
-    }),
     ..Endpoint::BASE
 };
 
@@ -140,6 +109,7 @@ const RELATED_FUTURE: Record = Record {
     ]],
 };
 
+/// The dividend history of a security.
 pub static DIVIDENDS: Endpoint = Endpoint {
     name: Cow::Borrowed("dividends"),
     path: Cow::Borrowed("/api/v1.0/quote/{symbol}/corporate-actions/dividends"),
@@ -147,8 +117,6 @@ pub static DIVIDENDS: Endpoint = Endpoint {
     summary: "The dividend history of a security, newest first, at most 100 records.",
     notes: "Supported: HK, US, A-shares (SH, SZ), SG, CA, AU and JP; fields vary by market. \
             ETFs, bonds, warrants, options, futures and indices without dividends return an empty list.",
-    python_notes: "`.meta` has `total_dividend_count` and `total_dividend_money` (reporting \
-                   currency).",
     parameters: Cow::Borrowed(&[Parameter::path(
         "symbol",
         ParameterKind::Symbol { max: None },
@@ -171,19 +139,6 @@ pub static DIVIDENDS: Endpoint = Endpoint {
         Failure::new(-4, "internal_error", "Gateway internal error", "Retry later"),
         Failure::new(-6, "internal_error", "Gateway internal error", "Retry later"),
     ],
-    example: Some(Example {
-        arguments: &[ExampleArgument::Text("HK.00700")],
-        expression: "{}[0][\"currency\"]",
-        result: "'HKD'",
-    }),
-    command: Some(Command {
-        name: "dividends",
-        examples: &[
-            "boardlot --profile live dividends HK.00700",
-            "boardlot --profile live dividends US.AAPL --out apple.parquet",
-        ],
-        key_columns: "fiscal_year dividend_per_share currency ex_date process",
-    }),
     ..Endpoint::BASE
 };
 
@@ -210,6 +165,7 @@ const DIVIDEND: Record = Record {
     ]],
 };
 
+/// The constituent stocks of a plate.
 pub static PLATE_STOCKS: Endpoint = Endpoint {
     name: Cow::Borrowed("plate_stocks"),
     method: Method::Post,
@@ -218,9 +174,6 @@ pub static PLATE_STOCKS: Endpoint = Endpoint {
     summary: "The constituent stocks of a plate.",
     notes: "The service documents neither the fields of a constituent nor the bounds of `limit`: the \
             fields are passed through unchanged, and that a `limit` is at least 1 is boardlot's own rule.",
-    python_notes: "The service's documentation shows a request header `X-Service-Client-Nnid` in its \
-                   examples without saying whether it is required: pass it with \
-                   `Client(headers=...)`.",
     parameters: Cow::Borrowed(&[
         Parameter::path(
             "plate_code",
@@ -237,19 +190,6 @@ pub static PLATE_STOCKS: Endpoint = Endpoint {
     envelope: Envelope::Code,
     response: ResponseShape::Rows(RecordsLocation::OnlyListOf("data"), Schema::One(&PLATE_STOCK)),
     paging: Some(Paging::Cursor(NEXT_KEY)),
-    example: Some(Example {
-        arguments: &[ExampleArgument::Text("HK.BK1001")],
-        expression: "next({})[\"code\"].startswith(\"HK.\")",
-        result: "True",
-    }),
-    command: Some(Command {
-        name: "plate",
-        examples: &[
-            "boardlot --profile live plate HK.BK1001 --format jsonl | head",
-            "boardlot --profile live plate HK.BK1001 --header 'X-Service-Client-Nnid: 123'",
-        ],
-        key_columns: "code stock_name sc_name stock_type lot_size",
-    }),
     ..Endpoint::BASE
 };
 

@@ -7,7 +7,7 @@ use super::values::ValueSet;
 /// The fields of one kind of row.
 #[derive(Debug)]
 pub struct Record {
-    /// Its name, also of the Python `TypedDict`.
+    /// Its name.
     pub name: &'static str,
     /// The section of the service document that describes it.
     pub section: &'static str,
@@ -71,7 +71,7 @@ impl Schema {
 /// One field of a record.
 #[derive(Debug, Clone)]
 pub struct Field {
-    /// Its name on the wire and in Python.
+    /// Its name on the wire.
     pub name: Cow<'static, str>,
     /// The meaning of its values.
     pub kind: Kind,

@@ -21,7 +21,7 @@ pub fn date(argument: &Argument) -> Result<EncodedValue, String> {
     match date {
         Some(date) if date.year() > 0 => Ok(EncodedValue::Text(date.to_string())),
         _ => {
-            let expected = "a calendar date: a datetime.date, an aware datetime or 'yyyy-MM-dd'";
+            let expected = "a calendar date: a date, a datetime with a time zone or 'yyyy-MM-dd'";
             Err(format!("{expected}{}", meant_by_text(argument, TimeUnit::Micros)))
         }
     }
@@ -47,8 +47,8 @@ pub fn time(argument: &Argument, unit: TimeUnit) -> Result<EncodedValue, String>
         Argument::Secret(_)
         | Argument::Texts(_)
         | Argument::Number(_)
-        | Argument::Flag(_)
-        | Argument::Json(_) => None,
+        | Argument::Flag(..)
+        | Argument::Json(..) => None,
     };
     match micros {
         // The first count of 1970 would be 0, which means "omitted".
@@ -59,7 +59,7 @@ pub fn time(argument: &Argument, unit: TimeUnit) -> Result<EncodedValue, String>
         Some(_) => Err("a time since 1970-01-01 UTC".to_owned()),
         None => Err(format!(
             "a date such as '2026-01-05' (midnight UTC), ISO 8601 with an offset such as \
-             '2026-01-05T09:30:00+08:00', an aware datetime, or {name} since 1970{}{}",
+             '2026-01-05T09:30:00+08:00', a datetime with a time zone, or {name} since 1970{}{}",
             meant_by_text(argument, unit),
             offset_missing(argument)
         )),

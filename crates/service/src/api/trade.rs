@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    endpoint::{Command, Endpoint, Example, ExampleArgument},
+    endpoint::Endpoint,
     paging::{CursorPaging, FirstPage, PAGE_FLAG, Paging, TimeRangeSpec},
     parameter::{Parameter, ParameterKind, ParameterLocation},
     record::{Field, Record, Schema, TimeUnit},
@@ -11,6 +11,7 @@ use super::{
     values::{CRYPTO_ORDER_STATUS, POSITION_TYPE, SIM_ORDER_STATUS, SIM_ORDER_TYPE, SIM_SIDE},
 };
 
+/// The open crypto orders of an account.
 pub static CRYPTO_ORDERS: Endpoint = Endpoint {
     name: Cow::Borrowed("crypto_orders"),
     path: Cow::Borrowed("/api/v1/crypto/accounts/{acc_id}/orders"),
@@ -30,16 +31,6 @@ pub static CRYPTO_ORDERS: Endpoint = Endpoint {
     envelope: Envelope::Code,
     response: ResponseShape::Rows(RecordsLocation::at("data.orders"), Schema::One(&CRYPTO_ORDER)),
     paging: Some(Paging::Cursor(PAGE_FLAG)),
-    example: Some(Example {
-        arguments: &[ExampleArgument::Account("crypto")],
-        expression: "next({})[\"ord_status\"] in list(bl.CryptoOrderStatus)",
-        result: "True",
-    }),
-    command: Some(Command {
-        name: "crypto-orders",
-        examples: &["boardlot --profile live crypto-orders 1001001 --format jsonl"],
-        key_columns: "symbol_pair side order_qty price cum_qty ord_type ord_status order_id",
-    }),
     ..Endpoint::BASE
 };
 
@@ -74,6 +65,7 @@ const CRYPTO_ORDER: Record = Record {
     ]],
 };
 
+/// Today's simulated orders of an account.
 pub static SIM_ORDERS: Endpoint = Endpoint {
     name: Cow::Borrowed("sim_orders"),
     path: Cow::Borrowed("/api/v1.0/sim-trade/{acc_id}/orders"),
@@ -86,16 +78,6 @@ pub static SIM_ORDERS: Endpoint = Endpoint {
     )]),
     envelope: Envelope::RetCode,
     response: ResponseShape::Rows(RecordsLocation::at("data.orders"), Schema::One(&SIM_ORDER)),
-    example: Some(Example {
-        arguments: &[ExampleArgument::Account("sim")],
-        expression: "{}[0][\"side\"] in list(bl.SimSide)",
-        result: "True",
-    }),
-    command: Some(Command {
-        name: "sim-orders",
-        examples: &["boardlot --profile live sim-orders 5001"],
-        key_columns: "symbol side order_type status qty cum_qty price create_time",
-    }),
     ..Endpoint::BASE
 };
 
@@ -121,6 +103,7 @@ const SIM_ORDER: Record = Record {
     ]],
 };
 
+/// The simulated positions of an account.
 pub static SIM_POSITIONS: Endpoint = Endpoint {
     name: Cow::Borrowed("sim_positions"),
     path: Cow::Borrowed("/api/v1.0/sim-trade/{acc_id}/positions"),
@@ -140,18 +123,6 @@ pub static SIM_POSITIONS: Endpoint = Endpoint {
         RecordsLocation::at("data.positions"),
         Schema::One(&SIM_POSITION),
     ),
-    example: Some(Example {
-        arguments: &[ExampleArgument::Account("sim")],
-        expression: "{}[0][\"pstn_type\"] in list(bl.PositionType)",
-        result: "True",
-    }),
-    command: Some(Command {
-        name: "sim-positions",
-        examples: &[
-            "boardlot --profile live sim-positions 5001 --columns symbol,qty,cost_price,profit",
-        ],
-        key_columns: "symbol pstn_type qty cost_price cur_price mv profit_ratio stock_name",
-    }),
     ..Endpoint::BASE
 };
 
@@ -176,6 +147,7 @@ const SIM_POSITION: Record = Record {
     ]],
 };
 
+/// The executed trades of an account.
 pub static FILLS_HISTORY: Endpoint = Endpoint {
     name: Cow::Borrowed("fills_history"),
     path: Cow::Borrowed("/api/v1.0/accounts/{acc_id}/fills_history"),
@@ -184,7 +156,6 @@ pub static FILLS_HISTORY: Endpoint = Endpoint {
     notes: "Without `start`, only the last 90 days are read: the time range begins 90 days before its \
             end. Without `end`, it reaches until now, by the service's clock. Times are update times. The allowed values of \
             `trd_market` are not shown in the service's documentation.",
-    python_notes: "The time range is fixed before the first page; the pager's `.range` returns it.",
     parameters: Cow::Borrowed(&[
         Parameter::path("acc_id", ParameterKind::AccountId, "Trading business account id."),
         Parameter::query("trd_market", ParameterKind::Text, "Trading market.").required(),
@@ -218,21 +189,6 @@ pub static FILLS_HISTORY: Endpoint = Endpoint {
         time_range: Some(TimeRangeSpec { default_days: 90, time_field: "updated_time" }),
         ..PAGE_FLAG
     })),
-    example: Some(Example {
-        arguments: &[ExampleArgument::Account("trade"), ExampleArgument::Text("HK")],
-        expression: "len({}.all(max_items=75))",
-        result: "75",
-    }),
-    command: Some(Command {
-        name: "fills",
-        examples: &[
-            "boardlot --profile live fills 281756 HK | head",
-            "boardlot --profile live fills 281756 HK --start 2026-01-01 --out fills.parquet",
-            "boardlot --profile live fills 281756 HK --windows 8 --out fills.jsonl",
-            "boardlot --profile live fills 281756 HK --out fills.csv --resume fills.checkpoint",
-        ],
-        key_columns: "create_time code trd_side qty price status counter_broker_name",
-    }),
     ..Endpoint::BASE
 };
 

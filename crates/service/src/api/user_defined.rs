@@ -150,7 +150,7 @@ impl Declaration {
             Some(_) => Err(DeclarationError::new(
                 &["paging"],
                 format!(
-                    "has before='{}', which is not a date; expected a 'date' field, or pass next=",
+                    "has before '{}', which is not a date; expected a 'date' field, or next instead",
                     name.escape_debug()
                 ),
             )),
@@ -344,7 +344,7 @@ fn check_name(key: &str, name: &str) -> Result<(), DeclarationError> {
     Err(DeclarationError::new(&[key], message))
 }
 
-/// An argument is a keyword of a Python call.
+/// An argument is passed by its name, so that is an identifier in most languages.
 fn check_argument_name(key: &str, name: &str) -> Result<(), DeclarationError> {
     if is_valid_name(name) {
         return Ok(());

@@ -1,5 +1,4 @@
-//! Closed sets of values that the service documents (sections 2, 3 and 4.2): each is an enum in
-//! Python, whose members equal the service's own values.
+//! Closed sets of values that the service documents (sections 2, 3 and 4.2).
 
 /// Every set, in the order of the service document.
 pub const VALUE_SETS: &[&ValueSet] = &[
@@ -20,7 +19,7 @@ pub const VALUE_SETS: &[&ValueSet] = &[
 /// A documented set of values.
 #[derive(Debug)]
 pub struct ValueSet {
-    /// Its name, also of the Python enum.
+    /// Its name.
     pub name: &'static str,
     /// The section of the service document that lists it.
     pub section: &'static str,
@@ -33,7 +32,7 @@ pub struct ValueSet {
 /// One value of a set.
 #[derive(Debug)]
 pub struct Member {
-    /// Its name in Python.
+    /// Its name.
     pub name: &'static str,
     /// The value on the wire.
     pub value: Value,

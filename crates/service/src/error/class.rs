@@ -2,7 +2,7 @@
 
 use super::rejection::says_token_rejected;
 
-/// The class of an API failure: one exception each in Python.
+/// The class of an API failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureClass {
     /// The service rejected an argument.

@@ -1,8 +1,8 @@
 //! The error type: what went wrong, for which endpoint, and what to do about it.
 
 mod class;
+mod error_class;
 mod escapes;
-mod exception;
 mod nearest;
 mod printable;
 mod redact;
@@ -12,8 +12,8 @@ mod unredacted;
 use std::{fmt, time::Duration};
 
 pub use class::{CLOCK_OFFSET_CODE, Evidence, FailureClass, THROTTLED_CODE, is_temporary_status};
-pub use exception::ExceptionClass;
-pub use nearest::{did_you_mean, meant};
+pub use error_class::ErrorClass;
+pub use nearest::{did_you_mean, nearest};
 pub use printable::{excerpt, is_unprintable, printable, record_value};
 pub use redact::{HELD_BYTES, Redactor, SHOWN_BYTES, Shown, held};
 pub use rejection::says_token_rejected;
@@ -35,6 +35,8 @@ pub struct Error {
     pub checkpoint: Option<String>,
     /// Advice that is more specific than that of the kind, if there is any.
     pub advice: Option<String>,
+    /// The login that is needed, if one is; the hint ends with it.
+    pub login: Option<Box<Login>>,
     /// True if the secrets of its call are redacted. They are not in an error about a value of an
     /// earlier response.
     pub is_redacted: bool,
@@ -51,16 +53,31 @@ pub enum Delivery {
     Unknown,
 }
 
-/// The owner of the login that is needed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The login that is needed.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Login {
-    /// That of the person who runs the program.
-    Own,
+    /// That of the profile with this name.
+    Profile(String),
+    /// One at the service with this base URL.
+    Service(String),
     /// That of a user of a web application.
     OfUser,
 }
 
-/// The kinds of error: one exception each in Python, by one exhaustive conversion.
+/// A sentence that asks for it.
+impl fmt::Display for Login {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Login::Profile(name) => write!(out, "Log in again with the profile '{name}'."),
+            Login::Service(url) => write!(out, "Log in again at {url}."),
+            Login::OfUser => {
+                out.write_str("Start a new login: send the user to the authorization URL.")
+            }
+        }
+    }
+}
+
+/// The kinds of error.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ErrorKind {
     /// An invalid argument or setting; nothing was sent.
@@ -118,10 +135,6 @@ pub enum ErrorKind {
         error: String,
         /// The reason.
         message: String,
-        /// The service to log in to, if known.
-        origin: Option<String>,
-        /// The owner of the login.
-        login: Login,
     },
     /// A token store, or the file of a shared rate limit, failed.
     #[error("{0}")]
@@ -268,6 +281,13 @@ impl Error {
         self
     }
 
+    /// The same error, with the login that is needed.
+    #[must_use]
+    pub fn with_login(mut self, login: Option<Login>) -> Self {
+        self.login = login.map(Box::new);
+        self
+    }
+
     /// The rejection by the service, if it is one.
     pub fn api_failure(&self) -> Option<&ApiFailure> {
         match self.kind.as_ref() {
@@ -308,12 +328,25 @@ impl Error {
         }
     }
 
-    /// Advice for the caller, in a sentence; empty if there is none.
+    /// Advice for the caller, in sentences; empty if there is none.
     pub fn hint(&self) -> String {
-        if let Some(advice) = &self.advice {
-            return advice.clone();
+        self.own_hint(Login::to_string).unwrap_or_else(|| self.class().hint().to_owned())
+    }
+
+    /// Advice that is more specific than that of the class, if there is any. `log_in` says how a login is
+    /// begun: that differs between programs.
+    pub fn own_hint(&self, log_in: impl FnOnce(&Login) -> String) -> Option<String> {
+        let login = self.login.as_deref().map(log_in);
+        match (&self.advice, login) {
+            (Some(advice), Some(login)) => Some(format!("{advice} {login}")),
+            (Some(advice), None) => Some(advice.clone()),
+            (None, Some(login)) => Some(login),
+            (None, None) => self.hint_of_kind(),
         }
-        match self.kind.as_ref() {
+    }
+
+    fn hint_of_kind(&self) -> Option<String> {
+        Some(match self.kind.as_ref() {
             ErrorKind::Api(ApiFailure {
                 class: FailureClass::RateLimited,
                 retry_after: Some(wait),
@@ -334,15 +367,8 @@ impl Error {
             ErrorKind::OAuth { error, .. } if is_temporary(error) => {
                 "Call again later; the login is still stored.".into()
             }
-            ErrorKind::LoginRequired { login: Login::OfUser, .. } => {
-                "Start a new login: send the user to the URL of `authorization_url()`.".into()
-            }
-            ErrorKind::LoginRequired { origin: Some(url), .. } => format!(
-                "Log in again: run `boardlot login --base-url {url}`, or call \
-                 `boardlot.login(base_url)`."
-            ),
-            _ => self.exception_class().hint().into(),
-        }
+            _ => return None,
+        })
     }
 }
 
@@ -368,6 +394,7 @@ impl From<ErrorKind> for Error {
             key: None,
             checkpoint: None,
             advice: None,
+            login: None,
             is_redacted: false,
         }
     }

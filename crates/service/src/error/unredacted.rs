@@ -1,6 +1,6 @@
 //! Errors whose texts may repeat secrets, and the redaction that makes them fit to be shown.
 
-use super::{ApiFailure, Error, ErrorKind, ExceptionClass, Redactor, Shown};
+use super::{ApiFailure, Error, ErrorClass, ErrorKind, Redactor, Shown};
 
 /// An error that arose inside an exchange with a service, whose texts may repeat what was sent or
 /// received. It cannot be shown: only a redactor makes an [`Error`] of it.
@@ -14,8 +14,8 @@ impl Unredacted {
     }
 
     /// Its class.
-    pub fn exception_class(&self) -> ExceptionClass {
-        self.0.exception_class()
+    pub fn class(&self) -> ErrorClass {
+        self.0.class()
     }
 
     /// Its text without these secrets, and without the endpoint.
@@ -24,7 +24,7 @@ impl Unredacted {
     }
 }
 
-crate::shown_as!(Unredacted, |this| "Unredacted({})", this.exception_class().name());
+crate::shown_as!(Unredacted, |this| "Unredacted({})", this.class().name());
 
 impl From<Error> for Unredacted {
     fn from(error: Error) -> Self {

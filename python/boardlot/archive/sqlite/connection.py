@@ -10,20 +10,17 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any
 
-from boardlot._core import _authorize_reading, _SqliteGate
+from boardlot._core import _authorize_reading
 from boardlot.archive.database import Row, Transaction
 from boardlot.archive.locks import WAIT
 from boardlot.errors import ConfigError
 
-# SQLite has locks of the whole process, such as that of its memory and one for each open file. A
-# child that was forked while another thread had one would wait for it forever.
-GATE = _SqliteGate()
 # How many rows are inserted by one statement. Between two, other threads of Python run.
 ROWS = 100
 
 
 class SqliteConnection(Transaction):
-    """A connection that can only be used while no thread forks; it has one transaction at a time.
+    """A connection, which has one transaction at a time.
 
     Args:
         address: A path, or a URI.
@@ -32,10 +29,9 @@ class SqliteConnection(Transaction):
 
     def __init__(self, address: str, *, uri: bool = False) -> None:
         # Waiting for a lock in C would delay Ctrl-C, so that is done by the caller, in short steps.
-        with GATE:
-            self._driver = sqlite3.connect(
-                address, timeout=WAIT, isolation_level=None, check_same_thread=False, uri=uri
-            )
+        self._driver = sqlite3.connect(
+            address, timeout=WAIT, isolation_level=None, check_same_thread=False, uri=uri
+        )
 
     def __del__(self) -> None:
         if hasattr(self, "_driver"):
@@ -43,12 +39,10 @@ class SqliteConnection(Transaction):
                 self.close()
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
-        with GATE:
-            return self._driver.execute(sql, parameters).fetchall()
+        return self._driver.execute(sql, parameters).fetchall()
 
     def execute_many(self, sql: str, rows: Sequence[Row]) -> None:
-        with GATE:
-            self._driver.executemany(sql, rows)
+        self._driver.executemany(sql, rows)
 
     def insert(self, into: str, rows: Sequence[Row]) -> int:
         row = f"({', '.join('?' * (into.count(',') + 1))})"
@@ -57,8 +51,7 @@ class SqliteConnection(Transaction):
             some = rows[start : start + ROWS]
             values = ", ".join([row] * len(some))
             sql = f"insert into {into} values {values} on conflict do nothing"
-            with GATE:
-                inserted += self._driver.execute(sql, [*chain.from_iterable(some)]).rowcount
+            inserted += self._driver.execute(sql, [*chain.from_iterable(some)]).rowcount
         return inserted
 
     def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
@@ -66,15 +59,14 @@ class SqliteConnection(Transaction):
 
     def begin(self, how: str = "begin") -> None:
         """Begin a transaction."""
-        with GATE:
-            # A query is restricted within a transaction alone: an interrupt left both or neither.
-            if self._driver.in_transaction:
-                self.reset()
-            self._driver.execute(how)
+        # A query is restricted within a transaction alone: an interrupt left both or neither.
+        if self._driver.in_transaction:
+            self.reset()
+        self._driver.execute(how)
 
     def reset(self) -> None:
         """End a transaction or a user's query, if there is one: perhaps an interrupt left it."""
-        with GATE, suppress(sqlite3.Error):
+        with suppress(sqlite3.Error):
             self._driver.set_progress_handler(None, 0)
             self._driver.set_authorizer(NO_AUTHORIZER)
             self._driver.execute("pragma query_only = off")
@@ -83,8 +75,7 @@ class SqliteConnection(Transaction):
 
     def close(self) -> None:
         """Close it, once or more often."""
-        with GATE:
-            self._driver.close()
+        self._driver.close()
 
 
 # Instructions between two looks for Ctrl-C.
@@ -108,16 +99,14 @@ def run_query(
         next(watch)
         # Within a transaction, nothing can be vacuumed into a file.
         connection.begin()
-        # Its cursors have to end within the `with` statement too.
-        with GATE:
-            driver = connection._driver
-            driver.execute("pragma query_only = on")
-            driver.set_authorizer(_authorize_reading)
-            driver.set_progress_handler(watch.__next__, STEPS)
-            cursor = driver.execute(sql, parameters)
-            if cursor.description is None:
-                raise ConfigError("the query failed: it returns nothing; expected a SELECT")
-            found = [column[0] for column in cursor.description], cursor.fetchall()
+        driver = connection._driver
+        driver.execute("pragma query_only = on")
+        driver.set_authorizer(_authorize_reading)
+        driver.set_progress_handler(watch.__next__, STEPS)
+        cursor = driver.execute(sql, parameters)
+        if cursor.description is None:
+            raise ConfigError("the query failed: it returns nothing; expected a SELECT")
+        found = [column[0] for column in cursor.description], cursor.fetchall()
     except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError, ValueError) as error:
         if interrupts:
             raise interrupts[0] from None
@@ -141,8 +130,6 @@ def _watch(interrupts: list[BaseException]) -> Generator[int, None, None]:
     """
     while True:
         try:
-            # Another thread may be about to fork.
-            GATE.pause()
             yield 0
         except GeneratorExit:
             return

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import click
 
 from boardlot._support.cell_format import escaped
-from boardlot._support.clients import did_you_mean
+from boardlot._support.nearest import did_you_mean
 from boardlot.archive import Archive, Finding
 from boardlot.archive.arguments import EVERY_MIN, SECONDS_MAX, server_address
 from boardlot.archive.lists import LISTS, ListName

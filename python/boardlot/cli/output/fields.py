@@ -15,7 +15,7 @@ import click
 
 from boardlot._core import Endpoint, Records, _stored_records
 from boardlot._support.cell_format import clean
-from boardlot._support.clients import did_you_mean
+from boardlot._support.nearest import did_you_mean
 from boardlot.cli.output.terminal import note
 from boardlot.cli.settings import Settings
 

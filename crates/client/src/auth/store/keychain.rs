@@ -103,40 +103,25 @@ fn unavailable(error: &dyn std::fmt::Display) -> Error {
 /// The Secret Service over D-Bus.
 #[cfg(all(unix, not(target_os = "macos")))]
 mod platform {
-    use std::time::Duration;
-
-    use boardlot_secret_service::{Call, Entry};
-    use tokio::time::timeout;
+    use boardlot_secret_service::Entry;
 
     use super::{SERVICE, Secret, unavailable};
-    use crate::{error::Result, os::process::runtime};
-
-    /// Long enough for a person to type the keychain's password.
-    const TIMEOUT: Duration = Duration::from_secs(120);
+    use crate::error::Result;
 
     pub fn load(key: &str) -> Result<Option<Secret>> {
-        wait(entry(key).load())
+        entry(key).load().map_err(|error| unavailable(&error))
     }
 
     pub fn save(key: &str, value: &[u8]) -> Result<()> {
-        wait(entry(key).save(value))
+        entry(key).save(value).map_err(|error| unavailable(&error))
     }
 
     pub fn delete(key: &str) -> Result<()> {
-        wait(entry(key).delete())
+        entry(key).delete().map_err(|error| unavailable(&error))
     }
 
     fn entry(key: &str) -> Entry<'_> {
         Entry { application: SERVICE, key }
-    }
-
-    /// Runs on this process's own runtime, which a forked child creates again.
-    fn wait<T>(call: Call<'_, T>) -> Result<T> {
-        let outcome = runtime()?.block_on(async { timeout(TIMEOUT, call).await });
-        match outcome {
-            Ok(outcome) => outcome.map_err(|error| unavailable(&error)),
-            Err(_) => Err(unavailable(&format!("no response within {} s", TIMEOUT.as_secs()))),
-        }
     }
 }
 
@@ -172,7 +157,7 @@ mod platform {
     }
 }
 
-/// With the keychain of the user who runs the tests; that of Linux is tested from Python.
+/// With the keychain of the user who runs the tests; that of Linux is tested in `tests/security/test_keyring.py`.
 #[cfg(all(test, any(target_os = "macos", windows)))]
 mod tests {
     use super::*;

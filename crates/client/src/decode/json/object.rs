@@ -63,7 +63,7 @@ pub(in crate::decode) fn is_too_deep(json: &str) -> bool {
 struct Object<'a>(Members<'a>);
 
 /// Members as they are read. The one rule for repeated names: each has the position of the first
-/// and the value of the last, as in a Python dict.
+/// and the value of the last.
 pub(super) struct UniqueMembers<'a, V> {
     pub list: Vec<(Cow<'a, str>, V)>,
     /// The index of each name in the list, once there are many.

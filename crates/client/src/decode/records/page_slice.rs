@@ -2,6 +2,8 @@
 
 use std::{fmt, ops::Range, sync::Arc};
 
+use serde::Deserialize;
+
 use super::page::Page;
 use crate::{
     decode::json::Members,
@@ -17,6 +19,18 @@ pub struct PageSlice {
     pub range: Range<usize>,
     /// The key of `fetch_many` that the records belong to.
     pub key: Option<Arc<str>>,
+}
+
+impl PageSlice {
+    /// The records.
+    pub fn iter(&self) -> impl Iterator<Item = RecordRef<'_>> {
+        self.range.clone().map(|index| RecordRef {
+            page: &self.page,
+            index,
+            key: self.key.as_deref(),
+            number: RecordNumber::InPage(index),
+        })
+    }
 }
 
 impl From<Page> for PageSlice {
@@ -84,6 +98,13 @@ impl<'a> RecordRef<'a> {
     /// The members of the record, each value as its own JSON text.
     pub fn members(&self) -> Result<Members<'a>> {
         self.page.row(self.index)
+    }
+
+    /// The record as a value of a type, which may borrow texts without escapes from the page.
+    pub fn deserialize<T: Deserialize<'a>>(&self) -> Result<T> {
+        serde_json::from_str(self.text()).map_err(|error| {
+            Error::conversion(format!("{} does not fit the type: {error}", self.number))
+        })
     }
 
     /// The error for a record that is not valid JSON.

@@ -19,7 +19,7 @@ pub fn days_since_1970(date: Date) -> Option<i32> {
 
 /// The year, month and day of a number of days since 1970-01-01, in the Gregorian calendar.
 ///
-/// jiff's timestamps end at 9999-12-30, before Python's. The algorithm is `civil_from_days` of
+/// jiff's timestamps end at 9999-12-30. The algorithm is `civil_from_days` of
 /// <https://howardhinnant.github.io/date_algorithms.html>: years begin in March, so that a leap day is
 /// the last of its year, and repeat after 400 years.
 pub fn date_of_days(days: i64) -> (i64, u8, u8) {
@@ -40,7 +40,7 @@ fn parse_day(text: &[u8; 10]) -> Option<Date> {
         return None;
     }
     let year = i16::from(two_digits(*y3, *y2)?) * 100 + i16::from(two_digits(*y1, *y0)?);
-    // Python's dates begin at year 1.
+    // Few libraries for dates know a year 0.
     let year = Some(year).filter(|year| *year > 0)?;
     Date::new(year, two_digits(*m1, *m0)?.cast_signed(), two_digits(*d1, *d0)?.cast_signed()).ok()
 }

@@ -28,8 +28,8 @@ pub enum PushError {
 
 /// The most digits in the exponent of a decimal; no reader of decimals accepts more.
 const EXPONENT_DIGITS: usize = 4;
-/// The seconds from 1970 to the first moment of years 1 and 10000: neither Python's `datetime` nor
-/// the display of a frame supports times outside this range.
+/// The seconds from 1970 to the first moment of years 1 and 10000: few libraries for dates, and no display of a
+/// frame, support times outside this range.
 const YEAR_1: i64 = -62_135_596_800;
 const YEAR_10000: i64 = 253_402_300_800;
 

@@ -1,12 +1,14 @@
 //! The options of a client: the constructors of `Client` and `AsyncClient` read them by this table, and
-//! their generated signatures and docstrings come from it. An option that the core uses sets a field of
-//! `http::TransportOptions`, whose default is that of the option.
+//! their generated signatures and docstrings come from it (`tools/generate` includes this file). An option that
+//! the core uses sets a field of `http::TransportOptions`, whose default is that of the option.
+
+#![allow(dead_code, reason = "the extension and the generator each read their own part")]
 
 use std::time::Duration;
 
-use ::http::HeaderMap;
+use http::HeaderMap;
 
-use crate::http::{ClientRate, ConnectOptions, TransportOptions};
+use boardlot_client::http::{ClientRate, ConnectOptions, TransportOptions};
 
 /// One option of a client: a keyword argument of its constructor.
 #[derive(Debug, Clone, Copy)]

@@ -1,0 +1,107 @@
+//! The classes of errors: a name for each, and what to do about it.
+
+use super::{Error, ErrorKind, FailureClass};
+
+macro_rules! error_classes {
+    ($($name:ident => $hint:literal;)+) => {
+        /// The class of an error.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum ErrorClass {
+            $(#[doc = concat!("`", stringify!($name), "`.")] $name,)+
+        }
+
+        impl ErrorClass {
+            /// Every class.
+            pub const ALL: &[ErrorClass] = &[$(ErrorClass::$name),+];
+
+            /// The name of the class.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(ErrorClass::$name => stringify!($name),)+
+                }
+            }
+
+            /// Advice for an error of this class, unless it has a hint of its own; empty if the class alone
+            /// tells nothing to do.
+            pub const fn hint(self) -> &'static str {
+                match self {
+                    $(ErrorClass::$name => $hint,)+
+                }
+            }
+        }
+    };
+}
+
+error_classes! {
+    ConfigError => "";
+    InternalError =>
+        "Report this as a bug, with the message and the call that raised it.";
+    TransportError =>
+        "Check the base URL, the network and the proxy, then call again.";
+    RequestTimeout =>
+        "Call again, or set a larger `timeout`.";
+    ProtocolError =>
+        "Check that the base URL is the API's own and that no proxy or login page responds in \
+         its place.";
+    PaginationError =>
+        "Resume from `.checkpoint` later; report the error if it repeats.";
+    ApiError =>
+        "Ask the service about the code or status, which its documentation does not explain; \
+         `.body` is its response.";
+    InvalidParameter =>
+        "Check the arguments: the documentation of the endpoint says what each of them accepts.";
+    InvalidSymbol =>
+        "Verify that the code exists and is written as {market}.{code}.";
+    ServiceError =>
+        "Call again later; report the error if it persists.";
+    AuthenticationError =>
+        "Check the key id and that its public key was uploaded, or check the token.";
+    ClockSkewError =>
+        "Check this machine's clock, that the uploaded key is the one that signs, and that \
+         you do not send too many requests.";
+    PermissionDenied =>
+        "Log in again and allow what is missing on the consent page, or use another account or key.";
+    RateLimited =>
+        "Send fewer requests: set `rate_limit`.";
+    OAuthError =>
+        "Start the login again.";
+    LoginRequired =>
+        "Log in again.";
+    StoreError =>
+        "Check the owner and permissions of the file; for a token store, also the passphrase, \
+         or that the keychain is unlocked. Stored tokens are unchanged.";
+}
+
+impl Error {
+    /// The class of this error.
+    pub fn class(&self) -> ErrorClass {
+        match self.kind.as_ref() {
+            ErrorKind::Config(_) => ErrorClass::ConfigError,
+            ErrorKind::Internal(_) => ErrorClass::InternalError,
+            ErrorKind::Transport { .. } => ErrorClass::TransportError,
+            ErrorKind::Timeout(_) => ErrorClass::RequestTimeout,
+            ErrorKind::Protocol { .. } => ErrorClass::ProtocolError,
+            ErrorKind::Pagination(_) => ErrorClass::PaginationError,
+            ErrorKind::Api(failure) => failure.class.error_class(),
+            ErrorKind::OAuth { .. } | ErrorKind::GrantRejected { .. } => ErrorClass::OAuthError,
+            ErrorKind::LoginRequired { .. } => ErrorClass::LoginRequired,
+            ErrorKind::Store(_) => ErrorClass::StoreError,
+        }
+    }
+}
+
+impl FailureClass {
+    /// The class of the error for a failure of this class.
+    pub const fn error_class(self) -> ErrorClass {
+        match self {
+            FailureClass::InvalidParameter => ErrorClass::InvalidParameter,
+            FailureClass::InvalidSymbol => ErrorClass::InvalidSymbol,
+            FailureClass::Service => ErrorClass::ServiceError,
+            FailureClass::Authentication => ErrorClass::AuthenticationError,
+            FailureClass::ClockSkew => ErrorClass::ClockSkewError,
+            FailureClass::PermissionDenied => ErrorClass::PermissionDenied,
+            FailureClass::RateLimited => ErrorClass::RateLimited,
+            FailureClass::Other => ErrorClass::ApiError,
+        }
+    }
+}

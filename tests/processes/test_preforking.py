@@ -1,0 +1,166 @@
+"""Promise 32: programs that create a client and then fork, with the real programs: workers of gunicorn, of
+loky and of multiprocessing, and a process that becomes a daemon."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import boardlot as bl
+import pytest
+
+from ..support.keys import uploaded_key
+from ..support.processes import ROOT, run_python
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks of POSIX")
+QUIET = {"PYTHONWARNINGS": "ignore"}
+
+# Loaded once, in the process that forks; the client has been used there.
+APPLICATION = """
+import asyncio, json, os
+import boardlot as bl
+auth = bl.ApiKey({key_id!r}, {path!r})
+client = bl.Client({url!r}, auth=auth)
+awaited = bl.AsyncClient({url!r}, auth=auth)
+LOADED_BY = os.getpid()
+EXPECTED = [fill["deal_id"] for fill in client.fills_history("281756", "HK")]
+
+def app(environ, start_response):
+    assert [fill["deal_id"] for fill in client.fills_history("281756", "HK")] == EXPECTED
+    assert asyncio.run(awaited.server_time()).tzinfo is not None
+    start_response("200 OK", [("content-type", "application/json")])
+    return [json.dumps([LOADED_BY, os.getpid(), len(EXPECTED)]).encode()]
+"""
+
+
+@pytest.mark.parametrize("algorithm", ["Ed25519", "RSA-SHA256"])
+def test_workers_of_gunicorn_use_the_client_of_a_preloaded_application(
+    sandbox, tmp_path, algorithm
+):
+    pytest.importorskip("gunicorn")
+    key_id, path = uploaded_key(sandbox, tmp_path, algorithm)
+    code = APPLICATION.format(key_id=key_id, path=path, url=sandbox.base_url)
+    (tmp_path / "preloaded.py").write_text(code)
+    words = ["-m", "gunicorn", "--preload", "--workers", "2", "--bind", "127.0.0.1:0"]
+    words += ["--no-control-socket"] if has_control_socket() else []
+    command = [sys.executable, *words, "preloaded:app"]
+    environment = {**os.environ, **QUIET, "PYTHONPATH": os.pathsep.join(map(str, [ROOT / "python"]))}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+    ) as server:
+        try:
+            port = next(int(m[1]) for line in server.stderr if (m := LISTENING.search(line)))
+            answers = [get(port) for _ in range(6)]
+            assert {fills for _, _, fills in answers} == {120}
+            assert all(loaded_by == server.pid != worker for loaded_by, worker, _ in answers)
+        finally:
+            server.send_signal(signal.SIGTERM)
+        server.communicate()
+    assert server.returncode == 0
+
+
+LISTENING = re.compile(r"Listening at: http://127\.0\.0\.1:(\d+)")
+
+
+def has_control_socket():
+    from gunicorn.config import make_settings
+
+    return "control_socket_disable" in make_settings()
+
+
+def get(port):
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.request("GET", "/")
+    response = connection.getresponse()
+    assert response.status == 200, response.read()
+    body = json.loads(response.read())
+    connection.close()
+    return body
+
+
+def deal_ids(client):
+    return [fill["deal_id"] for fill in client.fills_history("281756", "HK")]
+
+
+def test_workers_of_loky_are_given_a_client_and_use_it(sandbox, tmp_path):
+    loky = pytest.importorskip("loky")
+    with bl.Client(sandbox.base_url, auth=bl.ApiKey(*uploaded_key(sandbox, tmp_path))) as client:
+        expected = deal_ids(client)
+        pool = loky.ProcessPoolExecutor(2)
+        try:
+            assert list(pool.map(deal_ids, [client] * 4)) == [expected] * 4
+        finally:
+            pool.shutdown(wait=True)
+
+
+DAEMON = """
+    import asyncio, os, resource, sys
+    import boardlot as bl
+
+    auth = bl.ApiKey(*sys.argv[2:4])
+    client, awaited = bl.Client(sys.argv[1], auth=auth), bl.AsyncClient(sys.argv[1], auth=auth)
+    limited = bl.Client(sys.argv[1], auth=auth, rate_limit=bl.RateLimit(500, name=sys.argv[4]))
+
+    def use(*clients):
+        for one in clients:
+            assert len([*one.fills_history("281756", "HK")]) == 120
+        asyncio.run(awaited.server_time())
+
+    use(client, limited)
+    result, out = os.pipe()
+    # As python-daemon does: two forks, a session of its own, no file of the parent.
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            for file in range(resource.getrlimit(resource.RLIMIT_NOFILE)[0]):
+                if file != out:
+                    try:
+                        os.close(file)
+                    except OSError:
+                        pass
+            null = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null, 1), os.dup2(null, 2)
+            try:
+                use(client, limited, bl.Client(sys.argv[1], auth=auth))
+                with bl.Archive(":memory:") as archive:
+                    said = f"{archive.update(client, ipos=['hk']).errors}"
+            except BaseException as error:
+                said = f"{type(error).__name__} {error}"
+            os.write(out, said.encode())
+        os._exit(0)
+    os.close(out)
+    print(os.read(result, 4096).decode())
+    """
+
+
+@pytest.mark.parametrize("algorithm", ["Ed25519", "RSA-SHA256"])
+def test_a_daemon_needs_no_file_of_the_process_that_it_was(sandbox, tmp_path, algorithm):
+    key = uploaded_key(sandbox, tmp_path, algorithm)
+    out, _ = run_python(DAEMON, sandbox.base_url, *key, tmp_path.name, env=QUIET)
+    assert out == "{}\n"
+
+
+BETWEEN_PAGES = """
+    import asyncio, os, sys
+    import boardlot as bl
+    from tests.support.processes import forked
+    client = bl.Client(sys.argv[1], auth=bl.ApiKey(*sys.argv[2:4]))
+    fills = client.fills_history("281756", "HK", page_size=5)
+    statuses = set()
+    for number, _ in enumerate(fills):
+        # The next page is being fetched, and its request signed, on a thread of ours.
+        if number % 5 == 0:
+            statuses.add(os.waitpid(forked(client.server_time), 0)[1])
+    print(number + 1, statuses)
+    """
+
+
+@pytest.mark.parametrize("algorithm", ["Ed25519", "RSA-SHA256"])
+def test_security_32_a_fork_while_a_page_is_fetched_ahead(sandbox, tmp_path, algorithm):
+    """The cryptographic library locks an RSA key for each signature."""
+    key = uploaded_key(sandbox, tmp_path, algorithm)
+    out, _ = run_python(BETWEEN_PAGES, sandbox.base_url, *key, env=QUIET, seconds=300.0)
+    assert out == "120 {0}\n"
