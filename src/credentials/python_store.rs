@@ -16,7 +16,7 @@ use crate::interpreter::{
 use crate::prelude::*;
 use boardlot_client::{
     auth::{
-        LoginSlots, SharedStore,
+        SharedStore, StoreId,
         store::{Guard, Secret, TokenStore},
     },
     error::ErrorKind,
@@ -33,7 +33,7 @@ pub struct PythonStore {
     class: String,
     /// True if it has a lock of its own, which may work across processes.
     has_lock: bool,
-    slots: Arc<LoginSlots>,
+    id: StoreId,
 }
 
 impl PythonStore {
@@ -45,11 +45,11 @@ impl PythonStore {
             object: weak,
             class: object.get_type().name()?.to_string(),
             has_lock: object.getattr_opt("lock")?.is_some_and(|method| method.is_callable()),
-            slots: Arc::default(),
+            id: StoreId::new(),
         });
         let (store, strong) = Self::known_or(created, strong, object);
-        let slots = store.slots.clone();
-        Ok((SharedStore::new(store, slots), strong))
+        let id = store.id;
+        Ok((SharedStore::new(store, id), strong))
     }
 
     /// The store that the object already has in this process, or the one just created for it.

@@ -2,28 +2,31 @@
 //! tokens, its refresh and its remembered refusal.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     ops::Deref,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use super::{
     login_slot::LoginSlot,
     store::{TokenStore, is_token_key, refusal_key},
 };
-use crate::{error::Result, os::process::PerProcess};
+use crate::{error::Result, os::process::shared};
 
 /// A token store, as all credentials share it that are created for the same one.
 #[derive(Clone)]
 pub struct SharedStore {
     store: Arc<dyn TokenStore>,
-    slots: Arc<LoginSlots>,
+    id: StoreId,
 }
 
 impl SharedStore {
-    /// A store with its slots.
-    pub fn new(store: Arc<dyn TokenStore>, slots: Arc<LoginSlots>) -> Self {
-        SharedStore { store, slots }
+    /// A store with its id.
+    pub fn new(store: Arc<dyn TokenStore>, id: StoreId) -> Self {
+        SharedStore { store, id }
     }
 
     /// The store itself.
@@ -56,88 +59,142 @@ impl Deref for SharedStore {
 
 impl<T: TokenStore + 'static> From<Arc<T>> for SharedStore {
     fn from(store: Arc<T>) -> Self {
-        SharedStore { store, slots: Arc::default() }
+        SharedStore { store, id: StoreId::new() }
     }
 }
 
 boardlot_service::shown_as!(SharedStore, "SharedStore(..)");
 
-/// The slot of one login: found when it is first used in a process, as its key has the service in it.
+/// Identifies a store among those of this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct StoreId(u64);
+
+impl StoreId {
+    /// The id of a store that has none yet.
+    pub fn new() -> Self {
+        StoreId(next_number())
+    }
+}
+
+impl Default for StoreId {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn next_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// The slots that are in use in this process, each with the credentials that use it.
 #[derive(Default)]
-pub struct OwnSlot(PerProcess<Arc<LoginSlot>>);
+struct InUse(Mutex<HashMap<Arc<SlotKey>, Users>>);
+
+/// The store, and the key in it.
+type SlotKey = (StoreId, String);
+type Users = (Arc<LoginSlot>, HashSet<u64>);
+
+/// The slot of one login: found when it is first used in a process, as its key has the service in it.
+pub struct OwnSlot {
+    /// Identifies the credentials that have it.
+    user: u64,
+    key: OnceLock<Arc<SlotKey>>,
+}
 
 impl OwnSlot {
+    /// A slot that has not been used.
+    pub fn new() -> Self {
+        OwnSlot { user: next_number(), key: OnceLock::new() }
+    }
+
     /// The slot, which is that of this key in the store.
     pub fn get(
         &self,
         store: &SharedStore,
         key: impl FnOnce() -> Result<String>,
     ) -> Result<Arc<LoginSlot>> {
-        let slot = self.0.get_or_make(|| store.slots.get(&key()?))?;
-        Ok(Arc::clone(&*slot))
+        let key = match self.key.get() {
+            Some(key) => key,
+            None => {
+                let found = Arc::new((store.id, key()?));
+                self.key.get_or_init(|| found)
+            }
+        };
+        let in_use = shared::<InUse>()?;
+        let mut in_use = in_use.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (slot, users) = in_use
+            .entry(key.clone())
+            .or_insert_with(|| (Arc::new(LoginSlot::new()), HashSet::new()));
+        users.insert(self.user);
+        Ok(slot.clone())
     }
 }
 
-/// The slots that are in use, by the key in the store.
-#[derive(Default)]
-pub struct LoginSlots(PerProcess<Mutex<HashMap<String, Weak<LoginSlot>>>>);
-
-impl LoginSlots {
-    fn get(&self, key: &str) -> Result<Arc<LoginSlot>> {
-        let in_use = self.0.get_or_make(|| Ok(Mutex::default()))?;
-        let mut in_use = in_use.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(slot) = in_use.get(key).and_then(Weak::upgrade) {
-            return Ok(slot);
-        }
-        // Before it would grow: to twice as many as have a user, so that few calls look at all of them.
-        if in_use.len() == in_use.capacity() {
-            in_use.retain(|_, slot| slot.strong_count() > 0);
-            let users = in_use.len();
-            in_use.reserve(users);
-        }
-        let slot = Arc::new(LoginSlot::new());
-        in_use.insert(key.to_owned(), Arc::downgrade(&slot));
-        Ok(slot)
+impl Drop for OwnSlot {
+    /// Removes the slot with its last user.
+    fn drop(&mut self) {
+        let (Some(key), Ok(in_use)) = (self.key.get(), shared::<InUse>()) else { return };
+        let mut in_use = in_use.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_last = in_use.get_mut(key).is_some_and(|(_, users)| {
+            users.remove(&self.user);
+            users.is_empty()
+        });
+        let removed = is_last.then(|| in_use.remove(key));
+        drop(in_use);
+        drop(removed);
     }
 }
-
-boardlot_service::shown_as!(LoginSlots, "LoginSlots(..)");
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::store::Memory;
+
+    fn store() -> SharedStore {
+        Arc::new(Memory::default()).into()
+    }
+
+    fn slot(store: &SharedStore, key: &str) -> (OwnSlot, Arc<LoginSlot>) {
+        let own = OwnSlot::new();
+        let slot = own.get(store, || Ok(key.to_owned())).expect("a slot");
+        (own, slot)
+    }
 
     #[test]
     fn security_43_a_slot_is_shared_by_one_user_only() {
-        let slots = LoginSlots::default();
-        let get = |key: &str| slots.get(key).expect("a slot");
-        let alice = get("alice");
-        assert!(Arc::ptr_eq(&alice, &get("alice")));
-        assert!(!Arc::ptr_eq(&alice, &get("bob")));
+        let store = store();
+        let (_own, alice) = slot(&store, "alice");
+        assert!(Arc::ptr_eq(&alice, &slot(&store, "alice").1));
+        assert!(!Arc::ptr_eq(&alice, &slot(&store, "bob").1));
+        assert!(!Arc::ptr_eq(&alice, &slot(&self::store(), "alice").1));
     }
 
     #[tokio::test(start_paused = true)]
     async fn security_51_one_caller_at_a_time_changes_the_tokens_of_a_key() {
-        let slots = LoginSlots::default();
-        let get = |key: &str| slots.get(key).expect("a slot");
-        let (one, other) = (get("alice"), get("alice"));
+        let store = store();
+        let ((_a, one), (_b, other)) = (slot(&store, "alice"), slot(&store, "alice"));
         let turn = one.turn().await.expect("a turn");
         assert!(other.turn().await.is_err());
-        assert!(get("bob").turn().await.is_ok());
-        drop((turn, one));
+        assert!(slot(&store, "bob").1.turn().await.is_ok());
+        drop(turn);
         assert!(other.turn().await.is_ok());
     }
 
     #[test]
     fn only_active_users_occupy_memory() {
-        let slots = LoginSlots::default();
-        let active = slots.get("active").expect("a slot");
-        for n in 0..10_000 {
-            drop(slots.get(&format!("user-{n}")).expect("a slot"));
+        let store = store();
+        let entries = || {
+            let in_use = shared::<InUse>().expect("slots");
+            let in_use = in_use.0.lock().expect("a lock");
+            in_use.keys().filter(|key| key.0 == store.id).count()
+        };
+        let (_own, active) = slot(&store, "active");
+        for n in 0..1_000 {
+            drop(slot(&store, &format!("user-{n}")));
         }
-        let in_use = slots.0.get().expect("made");
-        let entries = in_use.lock().expect("a lock").len();
-        assert!(entries < 64, "{entries}");
-        assert!(Arc::ptr_eq(&active, &slots.get("active").expect("a slot")));
+        assert_eq!(entries(), 1);
+        assert!(Arc::ptr_eq(&active, &slot(&store, "active").1));
+        assert_eq!(entries(), 1);
     }
 }

@@ -23,7 +23,7 @@ use zeroize::Zeroizing;
 pub use crate::canonical_request::{body_hash, payload};
 pub use key::{Algorithm, KeyPair, encrypted, generate};
 pub use login_slot::TokenEndpoint;
-pub use login_slots::{LoginSlots, SharedStore};
+pub use login_slots::{SharedStore, StoreId};
 pub use oauth::{OAuth, blocking, check_client_secret};
 pub use origin::Origin;
 pub use pkce::{Attempt, CHALLENGE_METHOD, challenge};

@@ -52,7 +52,7 @@ impl OAuth {
             client_secret,
             store: store.into(),
             origin: Origin::default(),
-            slot: OwnSlot::default(),
+            slot: OwnSlot::new(),
         }
     }
 

@@ -18,7 +18,7 @@ use crate::{
     auth::{Attempt, OAuth, SharedStore, TokenSet, check_client_secret},
     error::{Error, ErrorKind, Login, Result},
     http::Transport,
-    os::process::PerProcess,
+    os::process::shared,
 };
 
 /// A registered client, and where it stores the tokens of its users.
@@ -26,12 +26,12 @@ use crate::{
 pub struct App {
     grant: Arc<CodeGrant>,
     store: SharedStore,
-    /// The states whose code was exchanged by this process.
-    used: PerProcess<Mutex<UsedStates>>,
 }
 
-/// The hashes of the last states, old to new. The service itself rejects the second use of a code.
-type UsedStates = VecDeque<[u8; 32]>;
+/// The states whose code was exchanged by this process: the hashes of the last ones, old to new. The service
+/// itself rejects the second use of a code.
+#[derive(Default)]
+struct UsedStates(Mutex<VecDeque<[u8; 32]>>);
 
 const USED_STATES_MAX: usize = 4_096;
 
@@ -60,7 +60,7 @@ impl App {
         check_redirect_uri("redirect_uri", &redirect_uri)?;
         let login = Login::OfUser;
         let grant = CodeGrant { transport, client_id, client_secret, redirect_uri, login };
-        Ok(App { grant: Arc::new(grant), store, used: PerProcess::new() })
+        Ok(App { grant: Arc::new(grant), store })
     }
 
     /// The id of the client.
@@ -116,7 +116,7 @@ impl App {
             }
             Verdict::Unrelated(why) => return Err(callback::invalid(why)),
         };
-        self.use_once(&attempt)?;
+        Self::use_once(&attempt)?;
         let grant = self.grant.clone();
         complete(async move {
             let (response, requested_at_ms) = grant.exchange(&code, &attempt).await?;
@@ -143,10 +143,10 @@ impl App {
     }
 
     /// A second exchange would make the service revoke what the first one returned.
-    fn use_once(&self, attempt: &Attempt) -> Result<()> {
+    fn use_once(attempt: &Attempt) -> Result<()> {
         let state = Sha256::digest(attempt.state.as_bytes()).into();
-        let used = self.used.get_or_make(|| Ok(Mutex::default()))?;
-        let mut used = used.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = shared::<UsedStates>()?;
+        let mut used = used.0.lock().unwrap_or_else(PoisonError::into_inner);
         if used.contains(&state) {
             return Err(callback::invalid("this callback was used before: start over"));
         }

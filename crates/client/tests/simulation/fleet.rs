@@ -10,8 +10,8 @@ use std::{
 use boardlot_client::{
     api::{Argument, endpoint},
     auth::{
-        Algorithm, Credentials, KeyPair, LoginSlots, OAuth, Registration, SharedStore,
-        TokenResponse, TokenSet, generate,
+        Algorithm, Credentials, KeyPair, OAuth, Registration, SharedStore, StoreId, TokenResponse,
+        TokenSet, generate,
         store::{Memory, TokenStore, user_key},
     },
     client::{Client, ClientOptions},
@@ -259,6 +259,6 @@ fn login(memory: &Arc<Memory>, service: &Service, number: usize) -> OAuth {
     set.user = Some(user.clone());
     let key = user_key(BASE, "client", &user);
     memory.save(&key, &set.write().expect("written")).expect("saved");
-    let store = SharedStore::new(memory.clone(), Arc::new(LoginSlots::default()));
+    let store = SharedStore::new(memory.clone(), StoreId::new());
     OAuth::new("client".to_owned(), None, store).of_user(Some(user)).expect("a login")
 }
