@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use super::{
     cassette::cassette,
+    connect_options::connect_option,
     options::{CLIENT_OPTIONS, OptionKind},
     rate_limit::{client_rate, profile_rate},
 };
 use crate::prelude::*;
 use crate::{
-    arguments::{
-        caller_arguments, connect_options::connect_option, request_arguments::headers, wrong_call,
-    },
+    arguments::{caller_arguments, request_arguments::headers, wrong_call},
     credentials::auth::Auth,
     hooks::observer::{Hooks, PythonObserver},
     interpreter::{caller_context::load_contextvars, errors::cannot_pickle_secret},

@@ -3,6 +3,7 @@
 pub mod cassette;
 pub mod client_base;
 pub mod client_options;
+pub mod connect_options;
 pub mod endpoint;
 pub mod endpoint_arguments;
 mod limit_database;

@@ -3,11 +3,9 @@
 use super::oauth_app::transport_options;
 use crate::prelude::*;
 use crate::{
-    arguments::{
-        caller_arguments::{number, optional_text, read},
-        connect_options::read_connect_options,
-    },
+    arguments::caller_arguments::{number, optional_text, read},
     calls::blocking::block,
+    client::connect_options::read_connect_options,
     interpreter::errors::cannot_pickle,
     values::dates::DateClasses,
 };

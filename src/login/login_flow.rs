@@ -9,14 +9,12 @@ use super::{
 };
 use crate::prelude::*;
 use crate::{
-    arguments::{
-        caller_arguments::{number, seconds},
-        connect_options::read_connect_options,
-    },
+    arguments::caller_arguments::{number, seconds},
     calls::{
         blocking::{block, block_in},
         call::{Call, CallMode},
     },
+    client::connect_options::read_connect_options,
     credentials::{oauth::OAuth, store_argument::StoreObject},
 };
 use boardlot_client::{

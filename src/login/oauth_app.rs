@@ -7,11 +7,9 @@ use zeroize::Zeroizing;
 
 use crate::prelude::*;
 use crate::{
-    arguments::{
-        caller_arguments::{number, seconds, secret_text, text},
-        connect_options::read_connect_options,
-    },
+    arguments::caller_arguments::{number, seconds, secret_text, text},
     calls::call::{Call, CallMode},
+    client::connect_options::read_connect_options,
     credentials::{oauth::OAuth, store_argument::StoreObject},
     hooks::observer::PythonObserver,
     interpreter::errors::{cannot_pickle, cannot_pickle_secret},

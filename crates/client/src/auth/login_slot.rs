@@ -343,6 +343,8 @@ mod tests {
         }
     }
 
+    type Change<'a> = &'a dyn Fn(&LoginSlot);
+
     /// Ends when a test says so.
     fn refreshing(slot: &Arc<LoginSlot>) -> tokio::sync::oneshot::Sender<RefreshResult> {
         let (end, outcome) = tokio::sync::oneshot::channel();
@@ -355,7 +357,7 @@ mod tests {
     #[tokio::test]
     async fn every_change_is_possible_in_every_state_and_outlasts_a_refresh() {
         let (a, b) = (tokens("a", 3600), tokens("b", 3600));
-        let changes: [(&str, &dyn Fn(&LoginSlot)); 4] = [
+        let changes: [(&str, Change<'_>); 4] = [
             ("nothing", &|slot| slot.clear()),
             ("a", &|slot| drop(slot.set_tokens(Arc::new(a.clone())))),
             ("b", &|slot| drop(slot.set_tokens(Arc::new(b.clone())))),

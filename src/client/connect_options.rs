@@ -1,7 +1,7 @@
 //! The options for connecting, as keyword arguments: of clients, logins, registrations and applications.
 
-use super::{caller_arguments, wrong_call};
-use crate::client::options::{ConnectKind, connect_options};
+use super::options::{ConnectKind, connect_options};
+use crate::arguments::{caller_arguments, wrong_call};
 use crate::prelude::*;
 use boardlot_client::http::ConnectOptions;
 
