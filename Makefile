@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help setup demo test test-rust test-python test-long durations delivery \
 	archive-histories free-threaded-test asan coverage mutants faults soak check format msrv \
 	api-check audit docs package-docs recipes notebooks generate pictures stubs lock simulate \
-	notices test-engines \
+	notices test-engines test-celery \
 	fuzz bench bench-quick bench-free-threaded bench-bare-loop bench-inner instructions weights wheel \
 	wheel-test clean system-packages
 
@@ -171,6 +171,15 @@ $(ENGINES)/.installed: requirements/engines.txt
 	$(PYTHON) -m venv $(ENGINES)
 	$(ENGINES)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
 	touch $@
+
+# Celery holds python-dateutil back, so it has an environment of its own.
+CELERY := target/celery
+
+test-celery: $(BIN)/.extension ## Celery's workers, which are forked, use a client.
+	test -x $(CELERY)/bin/python || $(PYTHON) -m venv $(CELERY)
+	$(CELERY)/bin/python -m pip install --quiet --disable-pip-version-check -r tests/processes/celery.txt
+	PYTHONPATH="$(CURDIR)/python" $(CELERY)/bin/python -m pytest -p no:cacheprovider tests/processes/test_preforking.py \
+		-k celery -W "ignore:Unknown config option:pytest.PytestConfigWarning"
 
 coverage: $(BIN)/.built system-packages ## Lines and branches that the tests reach, into target/coverage.
 	$(BIN)/python tools/coverage.py $(TESTS)

@@ -35,7 +35,7 @@ STANDARD_LIBRARY = {
 }
 LICENCE_FILE = re.compile(r"(licen[cs]e|copying|copyright|notice|unlicense)", re.IGNORECASE)
 # Sources of other projects in a crate, which have files of their own.
-BUNDLED = ("aws-lc/", "c_src/")
+BUNDLED = ("aws-lc/", "c_src/", "vendor/dbus/")
 RULE = "\n" + "-" * 100 + "\n"
 
 

@@ -1,8 +1,8 @@
 """Section 4.3: the service's own time bounds a range, whatever this machine's clock says.
 
 A client reads fills up to the service's now: each once, with every credential and however the range
-is given or resumed. `crates/client/tests/core/moving_service.rs` does this in simulated time, for lists that
-change while they are read.
+is given or resumed. `crates/client/tests/core/moving_service.rs` does this in simulated time, for
+lists that change while they are read.
 """
 
 from datetime import timedelta

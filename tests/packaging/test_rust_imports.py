@@ -1,4 +1,4 @@
-"""What Cargo does not say of imports: modules and files in no circle, libraries in one module each."""
+"""What Cargo does not say of imports: modules and files in no circle, libraries in one module."""
 
 import re
 from graphlib import TopologicalSorter

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PYTHON = sorted((ROOT / "tests").rglob("*.py"))
-RUST = sorted({*(ROOT / "tests").rglob("*.rs"), *(ROOT / "src").rglob("tests/*.rs")})
+RUST = sorted((ROOT / "crates").rglob("tests/**/*.rs"))
 CLOCKS = {"monotonic", "perf_counter", "time", "process_time", "thread_time", "monotonic_ns"}
 # Calls that wait for an event, and the index of the deadline among their arguments.
 WAITS = dict.fromkeys(("join", "wait", "result", "settimeout", "fail_after"), 0)

@@ -1,5 +1,5 @@
-"""Promise 32: programs that create a client and then fork, with the real programs: workers of gunicorn, of
-loky and of multiprocessing, and a process that becomes a daemon."""
+"""Promise 32: programs that create a client and then fork: workers of gunicorn, loky and Celery, and
+a daemon."""
 
 import http.client
 import json
@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 
-import boardlot as bl
 import pytest
 
 from ..support.keys import uploaded_key
@@ -17,6 +16,7 @@ from ..support.processes import ROOT, run_python
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks of POSIX")
 QUIET = {"PYTHONWARNINGS": "ignore"}
+SANDBOX = {"fills": 120}
 
 # Loaded once, in the process that forks; the client has been used there.
 APPLICATION = """
@@ -47,7 +47,11 @@ def test_workers_of_gunicorn_use_the_client_of_a_preloaded_application(
     words = ["-m", "gunicorn", "--preload", "--workers", "2", "--bind", "127.0.0.1:0"]
     words += ["--no-control-socket"] if has_control_socket() else []
     command = [sys.executable, *words, "preloaded:app"]
-    environment = {**os.environ, **QUIET, "PYTHONPATH": os.pathsep.join(map(str, [ROOT / "python"]))}
+    environment = {
+        **os.environ,
+        **QUIET,
+        "PYTHONPATH": os.pathsep.join(map(str, [ROOT / "python"])),
+    }
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
     ) as server:
@@ -81,19 +85,87 @@ def get(port):
     return body
 
 
+LOKY = """
+    import sys
+    import boardlot as bl
+    from loky import ProcessPoolExecutor
+    from tests.processes.test_preforking import deal_ids
+    client = bl.Client(sys.argv[1], auth=bl.ApiKey(*sys.argv[2:4]))
+    expected = deal_ids(client)
+    with ProcessPoolExecutor(2) as pool:
+        print([rows == expected for rows in pool.map(deal_ids, [client] * 4)])
+    """
+
+
 def deal_ids(client):
     return [fill["deal_id"] for fill in client.fills_history("281756", "HK")]
 
 
 def test_workers_of_loky_are_given_a_client_and_use_it(sandbox, tmp_path):
-    loky = pytest.importorskip("loky")
-    with bl.Client(sandbox.base_url, auth=bl.ApiKey(*uploaded_key(sandbox, tmp_path))) as client:
-        expected = deal_ids(client)
-        pool = loky.ProcessPoolExecutor(2)
+    pytest.importorskip("loky")
+    key = uploaded_key(sandbox, tmp_path)
+    out, _ = run_python(LOKY, sandbox.base_url, *key, env=QUIET, seconds=300.0)
+    assert out == "[True, True, True, True]\n"
+
+
+# `make test-celery` runs this in an environment of its own: celery holds python-dateutil back.
+TASKS = """
+import asyncio, os
+import boardlot as bl
+from celery import Celery
+
+folder = {folder!r}
+app = Celery("tasks", broker="filesystem://", backend="file://" + folder)
+app.conf.broker_transport_options = {{
+    "data_folder_in": folder + "/queue", "data_folder_out": folder + "/queue",
+    "control_folder": folder + "/control",
+}}
+client = bl.Client({url!r}, auth=bl.ApiKey({key_id!r}, {path!r}))
+awaited = bl.AsyncClient({url!r}, auth=bl.ApiKey({key_id!r}, {path!r}))
+LOADED_BY = os.getpid()
+EXPECTED = [fill["deal_id"] for fill in client.fills_history("281756", "HK")]
+
+@app.task
+def read():
+    assert [fill["deal_id"] for fill in client.fills_history("281756", "HK")] == EXPECTED
+    assert asyncio.run(awaited.server_time()).tzinfo is not None
+    return [LOADED_BY, os.getpid(), len(EXPECTED)]
+"""
+SEND = """
+import json
+from tasks import read
+print(json.dumps([result.get(timeout=240) for result in [read.delay() for _ in range(6)]]))
+"""
+
+
+@pytest.mark.parametrize("algorithm", ["Ed25519", "RSA-SHA256"])
+def test_workers_of_celery_use_the_client_of_the_process_that_forked_them(
+    sandbox, tmp_path, algorithm
+):
+    pytest.importorskip("celery")
+    key_id, path = uploaded_key(sandbox, tmp_path, algorithm)
+    for name in ("queue", "control"):
+        (tmp_path / name).mkdir()
+    code = TASKS.format(folder=str(tmp_path), key_id=key_id, path=path, url=sandbox.base_url)
+    (tmp_path / "tasks.py").write_text(code)
+    environment = {**os.environ, **QUIET, "PYTHONPATH": str(ROOT / "python"), "C_FORCE_ROOT": "1"}
+    options = {"cwd": tmp_path, "env": environment, "text": True}
+    words = ["-m", "celery", "-A", "tasks", "worker", "--pool", "prefork", "--concurrency", "2"]
+    words += ["--loglevel", "INFO"]
+    with subprocess.Popen(
+        [sys.executable, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **options
+    ) as worker:
         try:
-            assert list(pool.map(deal_ids, [client] * 4)) == [expected] * 4
+            assert any("ready." in line for line in worker.stderr)
+            sent = subprocess.run(
+                [sys.executable, "-c", SEND], capture_output=True, check=True, **options
+            )
         finally:
-            pool.shutdown(wait=True)
+            worker.send_signal(signal.SIGTERM)
+        worker.communicate()
+    answers = json.loads(sent.stdout)
+    assert {fills for _, _, fills in answers} == {120}
+    assert all(loaded_by == worker.pid != child for loaded_by, child, _ in answers)
 
 
 DAEMON = """
@@ -148,11 +220,11 @@ BETWEEN_PAGES = """
     import boardlot as bl
     from tests.support.processes import forked
     client = bl.Client(sys.argv[1], auth=bl.ApiKey(*sys.argv[2:4]))
-    fills = client.fills_history("281756", "HK", page_size=5)
+    fills = client.fills_history("281756", "HK", page_size=10)
     statuses = set()
     for number, _ in enumerate(fills):
         # The next page is being fetched, and its request signed, on a thread of ours.
-        if number % 5 == 0:
+        if number % 10 == 0:
             statuses.add(os.waitpid(forked(client.server_time), 0)[1])
     print(number + 1, statuses)
     """

@@ -18,7 +18,6 @@ use crate::{
     auth::{Attempt, OAuth, SharedStore, TokenSet, check_client_secret},
     error::{Error, ErrorKind, Login, Result},
     http::Transport,
-    os::process::shared,
 };
 
 /// A registered client, and where it stores the tokens of its users.
@@ -26,12 +25,10 @@ use crate::{
 pub struct App {
     grant: Arc<CodeGrant>,
     store: SharedStore,
+    /// The states whose code was exchanged: the hashes of the last ones, old to new. The service itself rejects
+    /// the second use of a code.
+    used: Mutex<VecDeque<[u8; 32]>>,
 }
-
-/// The states whose code was exchanged by this process: the hashes of the last ones, old to new. The service
-/// itself rejects the second use of a code.
-#[derive(Default)]
-struct UsedStates(Mutex<VecDeque<[u8; 32]>>);
 
 const USED_STATES_MAX: usize = 4_096;
 
@@ -60,7 +57,7 @@ impl App {
         check_redirect_uri("redirect_uri", &redirect_uri)?;
         let login = Login::OfUser;
         let grant = CodeGrant { transport, client_id, client_secret, redirect_uri, login };
-        Ok(App { grant: Arc::new(grant), store })
+        Ok(App { grant: Arc::new(grant), store, used: Mutex::default() })
     }
 
     /// The id of the client.
@@ -116,7 +113,7 @@ impl App {
             }
             Verdict::Unrelated(why) => return Err(callback::invalid(why)),
         };
-        Self::use_once(&attempt)?;
+        self.use_once(&attempt)?;
         let grant = self.grant.clone();
         complete(async move {
             let (response, requested_at_ms) = grant.exchange(&code, &attempt).await?;
@@ -143,10 +140,9 @@ impl App {
     }
 
     /// A second exchange would make the service revoke what the first one returned.
-    fn use_once(attempt: &Attempt) -> Result<()> {
+    fn use_once(&self, attempt: &Attempt) -> Result<()> {
         let state = Sha256::digest(attempt.state.as_bytes()).into();
-        let used = shared::<UsedStates>()?;
-        let mut used = used.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         if used.contains(&state) {
             return Err(callback::invalid("this callback was used before: start over"));
         }

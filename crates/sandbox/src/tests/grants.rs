@@ -308,6 +308,7 @@ fn tokens_end_by_time_by_revocation_and_by_reset() {
     let code_ = code(&rig, &client_id, ALL);
     let response = ask_token(&rig, &exchange(&client_id, &code_)).json();
     assert_eq!(response["expires_in"], 0);
+    // time: the life of a token, of 0.4 seconds, ends
     std::thread::sleep(Duration::from_millis(500));
     let got = get(&rig, &text(&response["access_token"]), FILLS);
     assert_eq!((got.status, &got.json()["errcode"]), (401, &(-1).into()));

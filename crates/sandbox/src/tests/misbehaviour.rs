@@ -47,6 +47,7 @@ fn throttling_html_and_latency() {
     rig.sandbox.set_faults(Faults { latency: 0.2, ..Faults::default() }).expect("set");
     let start = Instant::now();
     assert_eq!(rig.get(TIME).status, 200);
+    // time: what is set is a time
     assert!(start.elapsed() >= Duration::from_millis(200));
 }
 
@@ -85,6 +86,7 @@ fn a_client_that_sends_on_for_ever_does_not_keep_a_sandbox_from_stopping() {
         let _ = try_write(&mut stream, "POST", TIME, "", &vec![b'x'; LARGE]);
         let start = Instant::now();
         rig.sandbox.stop();
+        // time: that the sandbox stops by itself, before it would give up
         start.elapsed() < Duration::from_secs(2)
     };
     // It gives up the wait for its own end after two seconds; a busy machine can make it late.
