@@ -82,9 +82,7 @@ fn limits(criterion: &mut Criterion) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.expect("a runtime");
     let allowance = Allowance { rate: 1e9, burst: 1 };
-    let name = format!("bench {}", std::process::id());
-    let file = SharedLimit::on_machine(allowance, &name).expect("a limit");
-    let path = file.place().map(std::path::Path::to_owned);
+    let file = SharedLimit::on_machine(allowance, "bench").expect("a limit");
     let mut group = criterion.benchmark_group("a request's wait for a shared limit");
     for (name, limit) in [("of a process", SharedLimit::in_process(allowance)), ("of a machine", file)] {
         group.bench_function(name, |bencher| {
@@ -92,7 +90,6 @@ fn limits(criterion: &mut Criterion) {
         });
     }
     group.finish();
-    drop(path.map(std::fs::remove_file));
 }
 
 criterion_group!(inner, signing, requests, decoding, limits);

@@ -3,17 +3,14 @@
 //! A time differs from run to run and from machine to machine. A count hardly does, so that CI can
 //! compare the counts of a change with those of the commit before it.
 
-use std::{
-    hint::black_box,
-    sync::{Arc, atomic::AtomicU64},
-};
+use std::{hint::black_box, sync::Arc};
 
 use boardlot_client::{
     api::{Argument, ResponseShape, Schema, endpoint},
     auth::{Algorithm, Credentials, KeyPair, generate, signed_headers},
     client::{Client, ClientOptions},
     decode::{BatchBuilder, ColumnOptions, Columns, Page, PageSlice},
-    http::{BaseUrl, RequestPlan, TransportOptions},
+    http::{BaseUrl, RequestPlan},
     pages::{Limits, Pages},
 };
 use boardlot_inner_benches::{
@@ -114,7 +111,7 @@ impl Connected {
             ("end", Argument::Integer(1_787_000_001_000_000)),
         ];
         let pages: Pages = self.client.pages(fills, &arguments, None, None).expect("a list");
-        let progress = AtomicU64::default();
+        let progress = Arc::default();
         let sink = || BatchBuilder::new(columns);
         let gathered = self.runtime.block_on(async {
             let mut fetcher = pages.lock().await.expect("a fetcher");

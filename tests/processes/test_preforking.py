@@ -1,5 +1,5 @@
-"""Promise 32: programs that create a client and then fork: workers of gunicorn, loky and Celery, and
-a daemon."""
+"""Promise 32: programs that create a client and then fork: workers of gunicorn, loky, Celery,
+and a daemon."""
 
 import http.client
 import json
