@@ -4,6 +4,38 @@
 //! The endpoints are data: a row of [`api::ENDPOINTS`] declares an endpoint's path, parameters,
 //! envelope, records and paging, and all requests and checks are derived from it.
 //!
+//! ```no_run
+//! use std::sync::Arc;
+//!
+//! use boardlot_client::{
+//!     Client, ClientOptions,
+//!     api::FILLS_HISTORY,
+//!     auth::{Credentials, KeyPair},
+//!     error::Result,
+//! };
+//!
+//! #[derive(serde::Deserialize)]
+//! struct Fill {
+//!     code: String,
+//!     qty: String,
+//!     price: String,
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<()> {
+//!     let key = KeyPair::read(&std::fs::read("key.pem").expect("a key file"), None)?;
+//!     let credentials = Some(Credentials::api_key("my-app-key".to_owned(), Arc::new(key))?);
+//!     let options = ClientOptions { credentials, ..ClientOptions::default() };
+//!     let client = Client::new("https://api.example.com", options)?;
+//!     let arguments = [("acc_id", "281756".into()), ("trd_market", "HK".into())];
+//!     for record in client.call(&FILLS_HISTORY, &arguments).await?.iter() {
+//!         let Fill { code, qty, price } = record.deserialize()?;
+//!         println!("{code}: {qty} at {price}");
+//!     }
+//!     Ok(())
+//! }
+//! ```
+//!
 //! | Module | Content |
 //! |---|---|
 //! | [`client`] | the client: calls, lists, custom requests, and one endpoint for many keys |
@@ -42,6 +74,7 @@ pub mod profile;
 pub mod shared_limit;
 
 use boardlot_service::canonical_request;
+pub use client::{Client, ClientOptions};
 #[doc(hidden)]
 pub use boardlot_service::shown_as;
 pub use boardlot_service::{api, endpoint_file, error};
