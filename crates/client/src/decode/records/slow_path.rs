@@ -12,7 +12,7 @@ use super::{
 use crate::{
     api::RecordsLocation,
     decode::{
-        json::{Members, find_member, parse_members},
+        json::{Members, Raw, find_member, parse_members},
         rules::{self, list_in_envelope, list_in_member},
     },
     error::{Error, Result, excerpt},
@@ -122,12 +122,11 @@ fn find_by_path<'a>(top: &Members<'a>, path: &str) -> Option<(&'a RawValue, Memb
 /// The name of the only field of a record that is not an object; none if it cannot be a record: a text that is
 /// not a day may be the words of an error.
 fn name_of_item(at: &RecordsLocation, item: &RawValue) -> Option<&'static str> {
-    match (at, item.get().strip_prefix('"')) {
-        (RecordsLocation::OnlyList, Some(text)) => {
-            text.starts_with(|first: char| first.is_ascii_digit()).then_some("date")
-        }
-        _ => Some("value"),
+    if *at != RecordsLocation::OnlyList || !item.get().starts_with('"') {
+        return Some("value");
     }
+    let text = Raw::new(item.get()).text()?;
+    text.starts_with(|first: char| first.is_ascii_digit()).then_some("date")
 }
 
 /// The members of the objects that contain a list, from the top.

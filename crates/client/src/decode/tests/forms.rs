@@ -238,7 +238,7 @@ fn no_trading_day_is_made_of_the_words_of_an_error() {
     }
     for (body, count) in [
         ("[]", 0),
-        (r#"["2026-01-02",{"time":"x"},20260102]"#, 3),
+        (r#"["2026-01-02","\u0032026-01-03",{"time":"x"},20260102]"#, 4),
         (r#"{"ret_code":0,"data":[]}"#, 0),
         (r#"{"ret_code":0,"data":null,"ret_msg":"success"}"#, 0),
         (r#"{"ret_code":0,"data":{"days":null,"n":0}}"#, 0),
