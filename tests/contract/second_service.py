@@ -1,8 +1,9 @@
 """The service once more, written from the service document and from nothing else.
 
-Whatever the document leaves open is drawn by a seed: the order of members, white space, escapes, the spellings
-of numbers, further members, HTTP statuses and headers, the sizes of pages, cursors, the forms that are not
-shown. It knows which rows it has, and notes every request that is not as the document says.
+Whatever the document leaves open is drawn by a seed: the order of members, white space, escapes,
+the spellings of numbers, further members, HTTP statuses and headers, the sizes of pages, cursors,
+the forms that are not shown. It knows which rows it has, and notes every request that is not as the
+document says.
 """
 
 import base64
@@ -24,16 +25,16 @@ import boardlot as bl
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519, padding, rsa
 
-# Sections 2.5 to 2.11: the fields of each record with their kinds. `us text` is a text of microseconds.
+# Sections 2.5 to 2.11: the fields of each record with their kinds; a `us-text` has microseconds.
 FIELDS = {
     "crypto_orders": """order_id text, version int, symbol_pair pair, side text, order_qty decimal,
         price decimal, order_amount decimal, cum_qty decimal, avg_px decimal, fill_amount decimal,
         ord_type text, time_in_force text, create_time int, update_time int, ord_status text,
         order_show_id text, is_close bool, trigger_price decimal?, trigger_time int0,
         cash_order_qty decimal?""",
-    "sim_orders": """order_id text, side int, symbol text, stock_name text, order_type int, status int,
-        qty decimal, cum_qty decimal, price decimal, avg_fill_price decimal, aux_price decimal-null,
-        create_time us-text, update_time us-text, text text""",
+    "sim_orders": """order_id text, side int, symbol text, stock_name text, order_type int,
+        status int, qty decimal, cum_qty decimal, price decimal, avg_fill_price decimal,
+        aux_price decimal-null, create_time us-text, update_time us-text, text text""",
     "sim_positions": """pstn_id text, pstn_type int, market int, symbol text, stock_name text,
         qty decimal, qty_avbl decimal, cost_price decimal, buy_avg_price decimal, cur_price decimal,
         mv decimal, profit decimal, profit_ratio decimal""",
@@ -46,20 +47,41 @@ FIELDS = {
     "dividends": """fiscal_year text, statement text, dividend_per_share number, currency text,
         payout_ratio number, dividend_type text, process text, ex_date slashed, record_date free,
         dividend_payable_date free, pub_date free""",
-    "ipo_list hk": """code text, name text, sc_name text, tc_name text, list_time day--, list_timestamp ms0,
-        ipo_price_min number, ipo_price_max number, lot_size int, apply_end_time day,
-        apply_end_timestamp ms, apply_countdown_secs int, is_apply_started bool, lucky_ratio text,
-        lucky_time day, margin_fee_ratio number, dark_trade_date free, dark_trade_timestamp ms0,
-        offer_type text, security_type text, apply_status text""",
-    "ipo_list us": """code text, name text, list_time day, list_timestamp ms0, ipo_price_min number,
-        issue_size int, apply_limit number, lucky_timestamp ms, stock_status text, is_user_applied bool""",
-    "ipo_list cn": """code text, name text, list_time day--, list_timestamp ms0, apply_code text,
-        apply_upper_limit int, winning_ratio number, winning_time day, winning_timestamp ms,
-        is_has_won bool""",
-    "ipo_list sg": """code text, name text, list_time day, list_timestamp ms0, offer_price_display text,
-        apply_limit number, ipo_book_link text, apply_start_timestamp ms, is_user_applied bool""",
-    "ipo_list my": """code text, name text, list_time day, list_timestamp ms0, ipo_price number,
-        market_cap int, currency text, draw_timestamp ms, support_leverage bool""",
+    "ipo_list hk": """code text, name text, sc_name text, tc_name text, list_time day--,
+        list_timestamp ms0, ipo_price_min number, ipo_price_max number, list_price number,
+        lot_size int, entrance_price number, apply_start_timestamp ms, apply_end_time day,
+        apply_end_timestamp ms, apply_countdown_secs int, is_apply_started bool,
+        is_support_apply bool, is_subscribe_status bool, apply_multiple text, lucky_ratio text,
+        win_ratio_msg text, lucky_time day, lucky_timestamp ms, margin_fee_ratio number,
+        margin_fee_ratio_min number, margin_fee_ratio_max number, margin_lever_ratio number,
+        real_margin_lever_ratio number, margin_rate number, dark_trade_date free,
+        dark_trade_timestamp ms0, dark_trade_period text, dark_trade_start_timestamp ms0,
+        dark_trade_end_timestamp ms0, is_support_dark_trade bool, is_support_intl_placing bool,
+        show_intl_placing_info bool, intl_placing_apply_start_timestamp ms0,
+        intl_placing_apply_end_timestamp ms0, intl_placing_apply_limit number,
+        intl_placing_apply_limit_str text, placing_countdown_secs int, offer_type text,
+        security_type text, etf_distributors text, etf_ipo_price_display text, apply_status text,
+        placing_apply_status text, etf_apply_status text""",
+    "ipo_list us": """code text, name text, sc_name text, tc_name text, list_time day,
+        list_timestamp ms0, ipo_price_min number, ipo_price_max number, issue_size int,
+        apply_limit number, apply_start_timestamp ms, apply_end_timestamp ms, lucky_timestamp ms,
+        stock_status text, is_user_applied bool, offer_type text""",
+    "ipo_list cn": """code text, name text, sc_name text, tc_name text, list_time day--,
+        list_timestamp ms0, apply_code text, apply_upper_limit int, ipo_price number,
+        winning_ratio number, issue_pe_rate number, apply_timestamp ms, winning_time day,
+        winning_timestamp ms, is_has_won bool""",
+    "ipo_list sg": """code text, name text, sc_name text, tc_name text, list_time day,
+        list_timestamp ms0, ipo_price_min number, ipo_price_max number, offer_price_display text,
+        issue_size_display text, apply_limit_display text, market_cap_display text,
+        fund_amount_display text, industry_display text, managers_display text, apply_limit number,
+        ipo_book_link text, security_type text, apply_start_timestamp ms, apply_end_timestamp ms,
+        is_subscribe_status bool, is_user_applied bool""",
+    "ipo_list my": """code text, name text, sc_name text, tc_name text, list_time day,
+        list_timestamp ms0, ipo_price number, issue_size int, fund_amount number, market_cap int,
+        currency text, manager text, industry_plate text, business text, ipo_book_link text,
+        security_type text, apply_start_timestamp ms, apply_end_timestamp ms, draw_timestamp ms,
+        lucky_timestamp ms, apply_limit number, is_subscribe_status bool, is_user_applied bool,
+        support_leverage bool""",
 }
 FIELDS = {
     name: dict(pair.rsplit(" ", 1) for pair in re.split(r",\s*", " ".join(text.split())))
@@ -110,7 +132,7 @@ class Writer:
         self.escapes = dice.choice([0.0, 0.1, 0.5])
 
     def text(self, value):
-        """Some texts with every character escaped, some with one, most with none but those that must be."""
+        """Some texts are escaped wholly, some in one character, most only where they must be."""
         draw = self.dice.random()
         if draw < self.escapes / 8:
             return f'"{"".join(map(escaped, value)).upper().replace("U", "u")}"'
@@ -157,7 +179,7 @@ class Writer:
 
 
 class Literal:
-    """A part of a response that is JSON already: a row as it was written, and what Python reads of it."""
+    """A part of a response that is JSON already, such as a row, and what Python reads of it."""
 
     def __init__(self, text):
         self.json, self.value = text, json.loads(text)
@@ -231,7 +253,7 @@ OTHERS = (
     [[1, {"a": None}], []],
     [{"b": [2]}, {"b": [], "c": "x"}],
 )
-WORDS = ("HK.00700", "", "腾讯控股", 'a"b\\c', "😀 é\n", "BUY", "x" * 70, "</script>", "null", "0")
+WORDS = ("HK.00700", "", "腾讯控股", 'a"b\\c', "😀 é\n", "x" * 70, "</script>", "null", "0")
 
 
 def value(dice, kind):
@@ -276,7 +298,7 @@ def typed(kind, sent):
 
 
 class Service:
-    """A service of one seed: its rows, its forms, and the requests that were not as they should be."""
+    """A service of one seed: its rows, its forms, and what was wrong with requests."""
 
     def __init__(self, seed, *, signed=None):
         self.seed, self.dice = seed, random.Random(f"service {seed}")
@@ -475,7 +497,7 @@ class Service:
         return form if isinstance(form, list) else {**form, **extra}
 
     def _page(self, kind, rows, cursor, most, dice, asked):
-        """The rows after a cursor, whether there are more, and the next cursor. Pages may be empty."""
+        """The rows after a cursor, if there are more, and the next cursor. Pages may be empty."""
         at = 0
         if cursor:
             at, known = self.cursors[cursor]

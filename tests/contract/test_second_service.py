@@ -1,7 +1,7 @@
 """A second service, written from the document alone, with what that leaves open drawn by a seed.
 
-Every way to read returns the service's rows, every failure is the error that the document says, and every
-request is as the document says. What is planted in the rows or in a request is noticed.
+Every way to read returns the service's rows, every failure is the error that the document says, and
+every request is as the document says. What is planted in the rows or in a request is noticed.
 """
 
 import asyncio
@@ -154,20 +154,44 @@ async def read_asynchronously(server, service):
 def fail_everywhere(server, seed):
     """Every failure, with every form that the document leaves open."""
     service = server.service = Service(seed)
-    by_method = {method: (arguments, named) for method, _, arguments, named in calls(service)}
+    asyncio.run(fail_asynchronously(server, service))
     with bl.Client(server.base_url, auth=service.credential(), max_retries=0) as client:
-        for method, status, body, wanted, code in service.failures():
-            arguments, named = by_method[method]
-            service.failure = (status, {}, service.written(body))
-            with pytest.raises(wanted) as caught:
+        for method, (arguments, named), failure in planned(service):
+            with pytest.raises(failure.wanted) as caught:
                 list(getattr(client, method)(*arguments, **named))
-            error = caught.value
-            assert type(error) is wanted, (method, status, body, error)
-            assert method in error.endpoint and error.hint.strip()
-            if isinstance(error, bl.ApiError):
-                assert error.http_status == status
-                assert code is None or error.code == code
+            failure.check(method, caught.value)
     assert not service.problems, service.problems
+
+
+async def fail_asynchronously(server, service):
+    async with bl.AsyncClient(server.base_url, auth=service.credential(), max_retries=0) as client:
+        for method, (arguments, named), failure in planned(service):
+            call = getattr(client, method)(*arguments, **named)
+            with pytest.raises(failure.wanted) as caught:
+                await (call.all() if method in PAGED else call)
+            failure.check(method, caught.value)
+
+
+@dataclasses.dataclass
+class Failure:
+    status: int
+    wanted: type
+    code: int | None
+
+    def check(self, method, error):
+        assert type(error) is self.wanted, (method, self, error)
+        assert method in error.endpoint and error.hint.strip()
+        if isinstance(error, bl.ApiError):
+            assert error.http_status == self.status
+            assert self.code is None or error.code == self.code
+
+
+def planned(service):
+    """Each failure of each method, which the service responds with next."""
+    by_method = {method: (arguments, named) for method, _, arguments, named in calls(service)}
+    for method, status, body, wanted, code in service.failures():
+        service.failure = (status, {}, service.written(body))
+        yield method, by_method[method], Failure(status, wanted, code)
 
 
 @pytest.mark.parametrize("first", range(0, SHORT, 10))

@@ -223,8 +223,9 @@ def test_a_response_that_says_that_there_is_more_is_never_the_whole_list(method,
             lambda client: client.fetch_many(THINGS, ["HK.1", "HK.2"]),
         ]
     for call in calls:
-        with StandInService(lambda _: response(body)) as server:
-            with bl.Client(server.base_url) as client, pytest.raises(bl.PaginationError) as caught:
-                call(client)
+        refused = pytest.raises(bl.PaginationError)
+        served = StandInService(lambda _, body=body: response(body))
+        with served as server, bl.Client(server.base_url) as client, refused as caught:
+            call(client)
         assert "client.paginate" in str(caught.value) and "client.paginate(" in caught.value.hint
         assert not caught.value.retryable

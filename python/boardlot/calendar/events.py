@@ -106,8 +106,8 @@ class _Ipo:
         return self._fields.get(field)
 
     def date(self, field: str) -> date | None:
-        """The stated date. One whose form the service document does not state is a text: if it is
-        written like the others it is a date, and otherwise there is none, such as "to be announced"."""
+        """The stated date. One whose form the service document does not state is a text: it is read
+        if it is written like the others, and otherwise, such as "to be announced", there is none."""
         value = self._fields.get(field)
         if not isinstance(value, str):
             return value
