@@ -50,7 +50,8 @@ pub fn service() -> String {
     });
     let page = include_str!("../../docs/service.md");
     let page = replaced(page, "| Data | Method |\n|---|---|\n", &rows.collect::<String>(), "");
-    let head = "| Response to | HTTP | Body | Is | The service's documentation |\n|---|---|---|---|---|\n";
+    let head =
+        "| Response to | HTTP | Body | Is | The service's documentation |\n|---|---|---|---|---|\n";
     replaced(&page, head, &FORMS.iter().map(form).collect::<String>(), "")
 }
 

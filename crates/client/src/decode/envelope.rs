@@ -36,7 +36,9 @@ pub fn success_members(
     let report = report(response, top);
     match (verdict(contract.envelope, response.status(), top, &report), parsed) {
         (Verdict::Success, Ok(top)) => Ok(top),
-        (Verdict::Rejection, parsed) => Err(api_failure(&contract, response, parsed.ok().as_ref(), report)),
+        (Verdict::Rejection, parsed) => {
+            Err(api_failure(&contract, response, parsed.ok().as_ref(), report))
+        }
         (Verdict::Success | Verdict::Neither, Err(error)) => Err(error),
         (Verdict::Neither, Ok(_)) => {
             Err(Error::protocol("the response has no success mark", response.body()))

@@ -33,8 +33,8 @@ pub(super) fn verdict(
     let value = |name: &str| find_member(top?, name).map(RawValue::get);
     let is_failure = report.is_failure(envelope);
     // Nothing says which of the two counts.
-    let is_contradictory = envelope == Envelope::Unknown
-        && (is_failure || top.is_some_and(|top| contradicts(top)));
+    let is_contradictory =
+        envelope == Envelope::Unknown && (is_failure || top.is_some_and(|top| contradicts(top)));
     if status.is_client_error() || status.is_server_error() {
         Verdict::Rejection
     } else if status.is_success() && is_success(envelope, &value) && !is_contradictory {
@@ -142,7 +142,9 @@ pub(super) fn list_in_envelope<'a>(top: &Members<'a>) -> OnlyList<'a> {
             let members = parse_members(data.get()).unwrap_or_default();
             match contradicts(&members) {
                 true => Ok(None),
-                false => or_null(only_list(&members, &format!("{name}."), Depth::Members), &members),
+                false => {
+                    or_null(only_list(&members, &format!("{name}."), Depth::Members), &members)
+                }
             }
         }
         _ => Ok(None),

@@ -7,9 +7,7 @@ use super::{
     records_call::RecordsCall,
 };
 use crate::{
-    api::{
-        Argument, CursorLocation, CursorPaging, Endpoint, FirstPage, Paging, ParameterLocation,
-    },
+    api::{Argument, CursorLocation, CursorPaging, Endpoint, FirstPage, Paging, ParameterLocation},
     auth::body_hash,
     decode::{Page, Value, is_last_page},
     error::{Error, Result},

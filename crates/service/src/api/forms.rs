@@ -45,13 +45,7 @@ const DAYS: Of = Of::Named(&["trading_days"]);
 const CLOCK: Of = Of::Named(&["server_time"]);
 const OAUTH: Of = Of::Named(&["register", "token"]);
 
-const fn form(
-    of: Of,
-    status: u16,
-    body: &'static str,
-    is: Outcome,
-    source: &'static str,
-) -> Form {
+const fn form(of: Of, status: u16, body: &'static str, is: Outcome, source: &'static str) -> Form {
     Form { of, status, body, is, source }
 }
 
@@ -91,7 +85,13 @@ pub const FORMS: &[Form] = &[
         REJECTION,
         "7: \"`ret_code` non-zero\"; codes that are not in its table are not shown",
     ),
-    form(SIM, 200, r#"{"ret_code":0,"data":{"…":[{}]}}"#, Outcome::Success(1), "4.3: `{ret_code, data:{…}}`"),
+    form(
+        SIM,
+        200,
+        r#"{"ret_code":0,"data":{"…":[{}]}}"#,
+        Outcome::Success(1),
+        "4.3: `{ret_code, data:{…}}`",
+    ),
     form(
         SIM,
         200,
@@ -135,7 +135,13 @@ pub const FORMS: &[Form] = &[
         "7: `{code:0, data, pagination}`; the shape of `data` is not shown",
     ),
     form(PLATE, 200, r#"{"code":5,"msg":"no"}"#, REJECTION, "7: \"form not stated beyond code\""),
-    form(DAYS, 200, r#"["2026-01-02"]"#, Outcome::Success(1), "4.2: \"Response fields: not shown\""),
+    form(
+        DAYS,
+        200,
+        r#"["2026-01-02"]"#,
+        Outcome::Success(1),
+        "4.2: \"Response fields: not shown\"",
+    ),
     form(DAYS, 200, r#"{"ret_code":0,"data":{"days":[{}]}}"#, Outcome::Success(1), NOT_SHOWN),
     form(DAYS, 200, r#"{"code":0,"data":["2026-01-02"]}"#, Outcome::Success(1), NOT_SHOWN),
     form(DAYS, 200, r#"{"s":"ok","d":{"days":[{}]}}"#, Outcome::Success(1), NOT_SHOWN),

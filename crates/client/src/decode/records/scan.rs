@@ -178,8 +178,7 @@ impl<'a> Scanner<'a> {
     fn nested_list(&mut self, target: Target<'_>, depth: usize) -> Option<List<'a>> {
         let object = self.object(target, depth)?;
         let list = object.list?;
-        let says_more =
-            list.says_more.or_else(|| says_more(self.reader.text(), &object.members));
+        let says_more = list.says_more.or_else(|| says_more(self.reader.text(), &object.members));
         let siblings = list.siblings.unwrap_or_else(|| {
             object.members.into_iter().filter(|(_, range)| *range != list.range).collect()
         });

@@ -184,7 +184,10 @@ fn a_signal_that_says_more_is_never_ignored_wherever_it_is() {
         (r#"{"ret_code":0,"data":{"orders":[{}]},"pagination":{"has_more":true}}"#, "sim_orders"),
         (r#"{"ret_code":0,"data":{"orders":[],"pagination":{"has_more":true}}}"#, "sim_orders"),
         (r#"{"ret_code":0,"data":{"orders":[],"has_more":true}}"#, "sim_orders"),
-        (r#"{"completed":false,"ret_code":0,"data":{"orders":[{"completed":true}]}}"#, "sim_orders"),
+        (
+            r#"{"completed":false,"ret_code":0,"data":{"orders":[{"completed":true}]}}"#,
+            "sim_orders",
+        ),
         (r#"{"ret_code":0,"data":{"orders":null,"\u0063ompleted":false}}"#, "sim_orders"),
         (r#"{"ret_code":0,"data":["2026-01-02"],"has_more":true}"#, "trading_days"),
         (r#"{"s":"ok","d":{"x":[{}],"completed":false}}"#, "trading_days"),
