@@ -269,8 +269,10 @@ class Client(_core.ClientBase):
     ) -> Records[records.TradingDay]:
         """The trading days of a market, from `start` to `end`.
 
-        The service does not document the response: the records are the only list in it,
-        unchanged. What is not an object becomes one with the field `value`.
+        The service does not document the response: a success is a JSON list, or one of the
+        documented envelopes with its success mark. The records are that list, or the only one in
+        `data` or `d`; a day that is a text becomes an object with the field `date`. Of anything
+        else, no records are made.
 
         - `market`: Market prefix such as `HK`.
         - `start`: Start date. A `date`, an aware `datetime` (the date that it shows) or
@@ -456,7 +458,8 @@ class Client(_core.ClientBase):
         update_time, ord_status, order_show_id, is_close, trigger_price, trigger_time,
         cash_order_qty; `.schema` has kinds and units.
 
-        Raises `ConfigError` for an invalid argument; see `boardlot.errors` for the others.
+        Raises `ConfigError` for an invalid argument, `ApiError` (shown in an example of an error:
+        1); see `boardlot.errors` for the others.
 
         >>> next(client.crypto_orders(sandbox.accounts["crypto"][0]))["ord_status"] in list(bl.CryptoOrderStatus)
         True
@@ -544,7 +547,8 @@ class Client(_core.ClientBase):
         create_time, updated_time, counter_broker_id, counter_broker_name, status; `.schema` has
         kinds and units.
 
-        Raises `ConfigError` for an invalid argument; see `boardlot.errors` for the others.
+        Raises `ConfigError` for an invalid argument, `ApiError` (shown in an example of an error:
+        -1200); see `boardlot.errors` for the others.
 
         >>> len(client.fills_history(sandbox.accounts["trade"][0], "HK").all(max_items=75))
         75
@@ -969,8 +973,10 @@ class AsyncClient(_core.ClientBase):
     ) -> Records[records.TradingDay]:
         """The trading days of a market, from `start` to `end`.
 
-        The service does not document the response: the records are the only list in it,
-        unchanged. What is not an object becomes one with the field `value`.
+        The service does not document the response: a success is a JSON list, or one of the
+        documented envelopes with its success mark. The records are that list, or the only one in
+        `data` or `d`; a day that is a text becomes an object with the field `date`. Of anything
+        else, no records are made.
 
         - `market`: Market prefix such as `HK`.
         - `start`: Start date. A `date`, an aware `datetime` (the date that it shows) or
@@ -1156,7 +1162,8 @@ class AsyncClient(_core.ClientBase):
         update_time, ord_status, order_show_id, is_close, trigger_price, trigger_time,
         cash_order_qty; `.schema` has kinds and units.
 
-        Raises `ConfigError` for an invalid argument; see `boardlot.errors` for the others.
+        Raises `ConfigError` for an invalid argument, `ApiError` (shown in an example of an error:
+        1); see `boardlot.errors` for the others.
 
         >>> (await anext(client.crypto_orders(sandbox.accounts["crypto"][0])))["ord_status"] in list(bl.CryptoOrderStatus)
         True
@@ -1244,7 +1251,8 @@ class AsyncClient(_core.ClientBase):
         create_time, updated_time, counter_broker_id, counter_broker_name, status; `.schema` has
         kinds and units.
 
-        Raises `ConfigError` for an invalid argument; see `boardlot.errors` for the others.
+        Raises `ConfigError` for an invalid argument, `ApiError` (shown in an example of an error:
+        -1200); see `boardlot.errors` for the others.
 
         >>> len(await client.fills_history(sandbox.accounts["trade"][0], "HK").all(max_items=75))
         75

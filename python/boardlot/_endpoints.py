@@ -77,7 +77,7 @@ ENDPOINTS = (
         ),
         command="trading-days",
         summary="The trading days of a market, from start to end.",
-        notes="The service does not document the response: the records are the only list in it, unchanged. What is not an object becomes one with the field value.",
+        notes="The service does not document the response: a success is a JSON list, or one of the documented envelopes with its success mark. The records are that list, or the only one in data or d; a day that is a text becomes an object with the field date. Of anything else, no records are made.",
         parameters=(
             Parameter("market", "market", "Market prefix such as HK.", required=True),
             Parameter("start", "day", "Start date. As yyyy-MM-dd.", required=True),

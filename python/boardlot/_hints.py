@@ -17,7 +17,7 @@ HINTS = {
     "InvalidSymbol": "Verify that the code exists and is written as {market}.{code}.",
     "ServiceError": "Call again later; report the error if it persists.",
     "AuthenticationError": "Check the key id and that its public key was uploaded, or check the token.",
-    "ClockSkewError": "Check this machine's clock, that the uploaded key is the one that signs, and that you do not send too many requests.",
+    "ClockSkewError": "Check this machine's clock. Elsewhere, the code has also been seen for a signature by another key than the uploaded one, and for too many requests.",
     "PermissionDenied": "Log in again and allow what is missing on the consent page, or use another account or key.",
     "RateLimited": "Send fewer requests: set `rate_limit`.",
     "OAuthError": "Start the login again.",

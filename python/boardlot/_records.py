@@ -274,7 +274,7 @@ class _HkIpoRequired(TypedDict):
     margin_rate: float
     """Margin ratio, 4 decimal places"""
     dark_trade_date: str
-    """Grey market trading date; default empty string (date)"""
+    """Grey market trading date; default empty string; its form is not shown"""
     dark_trade_timestamp: int
     """Grey market date; default 0 (ms since 1970)"""
     dark_trade_period: str
@@ -491,11 +491,11 @@ class _DividendRequired(TypedDict):
     ex_date: str
     """Ex-dividend date (date)"""
     record_date: str
-    """Record date (date)"""
+    """Record date; its form is not shown"""
     dividend_payable_date: str
-    """Payment date (date)"""
+    """Payment date; its form is not shown"""
     pub_date: str
-    """Announcement date (date)"""
+    """Announcement date; its form is not shown"""
 
 
 class Dividend(_DividendRequired, total=False):

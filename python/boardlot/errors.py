@@ -100,7 +100,7 @@ class ProtocolError(BoardlotError):
 
 
 class PaginationError(ProtocolError):
-    """A page that cannot be followed, such as one with a cursor that was already used."""
+    """A page that cannot be followed, or a single response that says that there is more."""
 
 
 class ApiError(BoardlotError):
@@ -174,7 +174,7 @@ class PermissionDenied(ApiError):
 
 
 class RateLimited(ApiError):
-    """Too many requests: HTTP 429.
+    """Too many requests: HTTP 429, or the error code `rate_limited`.
 
     Attributes:
         retry_after: Seconds to wait, as the service asked; `None` if it did not say.

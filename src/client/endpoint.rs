@@ -36,9 +36,10 @@ use boardlot_client::{
 /// ...     "GET",
 /// ...     "/api/v1.0/quote/{symbol}/capital-flow/history",
 /// ...     rows="data.capital_flow_list",
+/// ...     paging=bl.DateRange("end", before="data_date"),
 /// ...     record={"data_date": "date", "in_flow": "number"},
 /// ... )
-/// >>> client.call(flow, symbol="HK.00700", limit=3).to_polars().columns[:2]
+/// >>> client.call(flow, symbol="HK.00700").to_polars().columns[:2]
 /// ['data_date', 'in_flow']
 #[pyclass(frozen, generic, module = "boardlot._core")]
 pub struct Endpoint {

@@ -49,7 +49,7 @@ impl ResponseParser {
     /// The records of a response with this body.
     fn __call__(&self, py: Python<'_>, body: PyBackedBytes) -> PyResult<Py<PyAny>> {
         let response = HttpResponse::new(Bytes::from_owner(body));
-        let page = self.plan.parse(&response).or_raise(py)?;
+        let page = self.plan.parse_whole(&response).or_raise(py)?;
         let rows = Rows::new(vec![page.into()], self.plan.fields.clone());
         Records::from_rows(&self.builders)(py, rows)
     }

@@ -128,21 +128,21 @@ OBJECTS = [{"time": day, "type": 1} for day in DATES]
     "form",
     [
         lambda days: days,
-        lambda days: {"data": days},
         lambda days: {"ret_code": 0, "ret_msg": "success", "data": days},
+        lambda days: {"ret_code": 0, "data": {"days": days}, "warnings": ["x"]},
         lambda days: {"code": 0, "data": {"trading_day_list": days, "count": 2}},
         lambda days: {"s": "ok", "d": {"days": days}},
-        lambda days: {"HK": days},
-        lambda days: {"result": {"HK": {"list": days}}, "message": "fine"},
+        lambda days: {"ret_code": 0, "HK": days, "message": "fine"},
     ],
 )
-def test_any_json_with_one_list_has_the_trading_days(form, days):
+def test_a_list_or_an_envelope_with_its_mark_has_the_trading_days(form, days):
     records = read(form(days), *DAYS)
-    expected = [day if isinstance(day, dict) else {"value": day} for day in days]
+    names = {str: "date", int: "value", type(None): "value"}
+    expected = [day if isinstance(day, dict) else {names[type(day)]: day} for day in days]
     assert records == expected and list(records) == expected
     assert records.to_arrow().num_rows == len(days)
     if days == DATES:
-        assert records.to_arrow()["value"].to_pylist() == DATES
+        assert records.to_arrow()["date"].to_pylist() == DATES
 
 
 @pytest.mark.parametrize(
@@ -151,8 +151,16 @@ def test_any_json_with_one_list_has_the_trading_days(form, days):
         ({"ret_code": -3, "ret_msg": "no", "error": {"code": "invalid_parameter"}}, bl.ApiError),
         ({"code": 5, "msg": "no", "data": DATES}, bl.ApiError),
         ({"s": "error", "errcode": -1200, "errmsg": "no"}, bl.ApiError),
-        ({"a": DATES, "b": DATES}, bl.ProtocolError),
-        ({"data": {}}, bl.ProtocolError),
+        ({"data": DATES}, bl.ProtocolError),
+        ({"HK": DATES}, bl.ProtocolError),
+        ({"ret_code": 0, "a": DATES, "b": DATES}, bl.ProtocolError),
+        ({"ret_code": 0, "data": {}}, bl.ProtocolError),
+        ({"ret_code": 0, "data": {"HK": {"list": DATES}}}, bl.ProtocolError),
+        ({"errors": [{"message": "boom"}]}, bl.ProtocolError),
+        ({"message": "bad market", "path": ["trading-days"]}, bl.ProtocolError),
+        ({"ret_code": 0, "data": None, "warnings": ["x"]}, bl.ProtocolError),
+        ({"ret_code": 0, "data": [], "error_code": "E1"}, bl.ProtocolError),
+        (["no such market"], bl.ProtocolError),
         ("2026-01-02", bl.ProtocolError),
         (b"<html>", bl.ProtocolError),
         (b'["2026-01-02"', bl.ProtocolError),
@@ -161,8 +169,10 @@ def test_any_json_with_one_list_has_the_trading_days(form, days):
 )
 def test_a_failure_and_what_has_not_one_list_are_no_trading_days(wrong, error):
     raw = wrong if isinstance(wrong, bytes) else json.dumps(wrong).encode()
-    with pytest.raises(error):
+    with pytest.raises(error) as caught:
         read(raw, *DAYS)
+    if error is bl.ProtocolError:
+        assert "client.request" in caught.value.hint
 
 
 def test_the_constituents_of_a_plate_may_be_codes():
@@ -185,3 +195,37 @@ def test_pagination_is_read_at_the_top_of_a_response_alone():
     with StandInService(lambda _: response(page)) as server, bl.Client(server.base_url) as client:
         (records,) = client.plate_stocks("HK.BK1").pages()
         assert (len(records), records.meta["pagination"]) == (1, page["pagination"])
+
+
+MORE = [
+    {"pagination": {"has_more": True, "next_key": "k"}},
+    {"completed": False, "page_flag": "f"},
+    {"data": {"completed": False}},
+    {"data": {"pagination": {"has_more": True}}},
+]
+THINGS = bl.Endpoint("things", "GET", "/api/v1.0/{symbol}/things", rows="data.list")
+
+
+@pytest.mark.parametrize("more", MORE)
+@pytest.mark.parametrize(
+    "method", [*(name for name in LISTS if "ret_code" in LISTS[name][0]), "call"]
+)
+def test_a_response_that_says_that_there_is_more_is_never_the_whole_list(method, more):
+    place = "data.list" if method == "call" else LISTS[method][1]
+    if method == "trading_days":
+        place = "data.days"
+    inner = {place.split(".")[1]: [{"code": "1"}], **more.get("data", {})}
+    body = {"ret_code": 0, **{name: more[name] for name in more if name != "data"}, "data": inner}
+    calls = [lambda client: getattr(client, method)(*LISTS[method][2])]
+    if method == "call":
+        calls = [
+            lambda client: client.call(THINGS, symbol="HK.1"),
+            lambda client: client.fetch_many(THINGS, ["HK.1", "HK.2"]),
+        ]
+    for call in calls:
+        refused = pytest.raises(bl.PaginationError)
+        served = StandInService(lambda _, body=body: response(body))
+        with served as server, bl.Client(server.base_url) as client, refused as caught:
+            call(client)
+        assert "client.paginate" in str(caught.value) and "client.paginate(" in caught.value.hint
+        assert not caught.value.retryable

@@ -130,7 +130,6 @@ def too_many(exchange):
     forms = [
         response(refusal(exchange, -11), 429, after),
         response({"ret_code": -11, "error": {"code": "rate_limited"}}, 200, after),
-        response(refusal(exchange, -12006, "request frequency is too high"), 403, after),
     ]
     first = exchange.request.path.startswith(("/api/v1/crypto", "/api/v1.0/accounts"))
     return exchange.mutated(forms[0] if first else exchange.dice.choice(forms))

@@ -257,7 +257,7 @@ def test_security_17_a_new_login_may_have_the_same_refresh_token(server):
 @pytest.mark.parametrize("status", [400, 404, 422])
 def test_a_success_mark_beside_an_error_status_is_reported_as_it_is(status):
     body = {"ret_code": 0, "ret_msg": "success", "data": {"reference_list": []}}
-    refused = pytest.raises(bl.ProtocolError, match=f"status {status}")
+    refused = pytest.raises(bl.ApiError, match=f"HTTP {status}")
     with StandInService([response(body, status)]) as service, refused as caught:
         quotes(client_of(service))
-    assert "no success mark" not in str(caught.value)
+    assert caught.value.http_status == status

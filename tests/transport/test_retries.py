@@ -22,7 +22,7 @@ FAILING = {
     "a reset": response(drop=True),
     "a short body": response({"ret_code": 0}, truncate=3),
     "throttled": response(b"", 429),
-    "throttled with -12006": response({"ret_code": -12006, "ret_msg": "frequency too high"}, 403),
+    "throttled with 200": response({"ret_code": 5, "error": {"code": "rate_limited"}}),
 }
 failing = pytest.mark.parametrize("name", FAILING)
 

@@ -74,14 +74,10 @@ def test_security_29_beyond_a_minute_it_is_left_to_the_caller(seconds, way):
     assert error.retryable is True and error.hint
 
 
-@pytest.mark.parametrize(
-    ("status", "body"),
-    [
-        (200, {"ret_code": -11, "ret_msg": "slow down", "error": {"code": "rate_limited"}}),
-        (403, {"ret_code": -12006, "ret_msg": "request frequency is too high"}),
-    ],
-)
-def test_security_29_the_other_forms_of_throttling_have_it_too(status, body):
+@pytest.mark.parametrize("status", [200, 400, 403])
+@pytest.mark.parametrize("code", [-11, -3, 5])
+def test_security_29_the_error_code_of_throttling_has_it_too(status, code):
+    body = {"ret_code": code, "ret_msg": "slow down", "error": {"code": "rate_limited"}}
     throttled = response(body, status, {"Retry-After": "100"})
     with StandInService(lambda _: throttled) as server:
         with pytest.raises(bl.RateLimited) as caught:
@@ -89,6 +85,16 @@ def test_security_29_the_other_forms_of_throttling_have_it_too(status, body):
         # The clock is not read: it is not what is wrong.
         assert len(server.received) == 1
     assert caught.value.retry_after == 100
+
+
+@pytest.mark.parametrize("body", [{"ret_code": -11}, {"code": -11}, {"ret_code": -11, "error": {}}])
+def test_no_number_and_no_words_mean_throttling(body):
+    body = {**body, "ret_msg": "too many requests", "msg": "too many requests"}
+    with StandInService(lambda _: response(body, 200, {"Retry-After": "1"})) as server:
+        with pytest.raises(bl.ApiError) as caught:
+            client_of(server, max_retries=2).sim_orders("1")
+        assert type(caught.value) is bl.ApiError and not caught.value.retryable
+        assert len(server.received) == 1
 
 
 @pytest.mark.slow

@@ -1,8 +1,8 @@
 //! `docs/endpoints.md`: the table of endpoints for reading.
 
 use boardlot_client::api::{
-    ENDPOINTS, Endpoint, Envelope, OAUTH_ENDPOINTS, Paging, Parameter, ParameterKind,
-    ParameterLocation, Record, ResponseShape,
+    ENDPOINTS, Endpoint, Envelope, FORMS, Form, OAUTH_ENDPOINTS, Of, Outcome, Paging, Parameter,
+    ParameterKind, ParameterLocation, Record, ResponseShape,
 };
 
 use super::methods::{METHODS, notes};
@@ -42,14 +42,39 @@ pub fn text() -> String {
     out
 }
 
-/// `docs/service.md`, with a row for each method of the client.
+/// `docs/service.md`, with a row for each method of the client and for each form of a response.
 pub fn service() -> String {
     let rows = ENDPOINTS.iter().map(|endpoint| {
         let summary = endpoint.summary.trim_end_matches('.');
         format!("| {summary} | [`{0}`][boardlot.Client.{0}] |\n", endpoint.name)
     });
     let page = include_str!("../../docs/service.md");
-    replaced(page, "| Data | Method |\n|---|---|\n", &rows.collect::<String>(), "")
+    let page = replaced(page, "| Data | Method |\n|---|---|\n", &rows.collect::<String>(), "");
+    let head =
+        "| Response to | HTTP | Body | Is | The service's documentation |\n|---|---|---|---|---|\n";
+    replaced(&page, head, &FORMS.iter().map(form).collect::<String>(), "")
+}
+
+/// A row of the table of forms.
+fn form(form: &Form) -> String {
+    let of = match form.of {
+        Of::Named(names) => {
+            let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            names.join(", ")
+        }
+        Of::Lists => "all that read one response".to_owned(),
+        Of::Records => "all that return records".to_owned(),
+    };
+    let body = match form.body {
+        "" => "empty".to_owned(),
+        body => format!("`{body}`"),
+    };
+    let is = match form.is {
+        Outcome::Success(0) => "a success".to_owned(),
+        Outcome::Success(count) => format!("a success: {count} record"),
+        Outcome::Error(class) => format!("`{class}`"),
+    };
+    format!("| {of} | {} | {body} | {is} | {} |\n", form.status, form.source)
 }
 
 /// `docs/command-line.md`, with an example of each command.
@@ -134,10 +159,12 @@ fn section(endpoint: &Endpoint) -> String {
     if !endpoint.failures.is_empty() {
         out += "\n| Code | error.code | Condition | Handling |\n|---|---|---|---|\n";
         for failure in endpoint.failures {
-            out += &format!(
-                "| {} | `{}` | {} | {} |\n",
-                failure.code, failure.error_code, failure.condition, failure.handling
-            );
+            let name = match failure.error_code {
+                "" => String::new(),
+                name => format!("`{name}`"),
+            };
+            let (condition, handling) = (failure.condition, failure.handling);
+            out += &format!("| {} | {name} | {condition} | {handling} |\n", failure.code);
         }
     }
     if let ResponseShape::Rows(_, schema) = &endpoint.response {

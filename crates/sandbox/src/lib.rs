@@ -32,7 +32,7 @@
 //!   comes with `WWW-Authenticate: Bearer`.
 //! - Business errors have HTTP 200. Invalid arguments have the code -3, 1 for crypto orders and -1200
 //!   for fills; an unknown plate -7. A repeated argument is rejected.
-//! - Throttling: HTTP 429, `Retry-After` and code -11. Unknown paths and other methods: 404.
+//! - Throttling: HTTP 429 with `Retry-After`, and a code of the sandbox's own, -11. Unknown paths and other methods: 404.
 //! - Markets trade from Monday to Friday, but on 1 January. Trading days: `data.trading_days[]` with `time`,
 //!   `trade_date_type`, `trade_second`; ranges of at most 3,660 days.
 //! - Plates: `data.stock_list[]`; `limit` is 50 by default and at most 1,000. The header

@@ -76,9 +76,10 @@ class Endpoint(Generic[_Row_co]):
     ...     "GET",
     ...     "/api/v1.0/quote/{symbol}/capital-flow/history",
     ...     rows="data.capital_flow_list",
+    ...     paging=bl.DateRange("end", before="data_date"),
     ...     record={"data_date": "date", "in_flow": "number"},
     ... )
-    >>> client.call(flow, symbol="HK.00700", limit=3).to_polars().columns[:2]
+    >>> client.call(flow, symbol="HK.00700").to_polars().columns[:2]
     ['data_date', 'in_flow']
     """
 

@@ -183,7 +183,8 @@ class Archive(Reader):
             crypto_orders: Accounts.
             sim_orders: Accounts.
             sim_positions: Accounts.
-            ipos: Markets: `hk`, `us`, `cn`, `sg` or `my`.
+            ipos: Markets: `hk`, `us`, `cn`, `sg` or `my`. For `cn`, all A-shares are requested
+                (`CnIpoRequest.ALL`), otherwise the service's default.
             dividends: Symbols, such as `HK.00700`.
             futures: Symbols of continuous futures contracts, such as `HK.HSImain`.
             plates: Codes of plates, such as `HK.BK1001`.

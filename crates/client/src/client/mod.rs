@@ -64,7 +64,7 @@ impl Client {
             return Ok(Rows::new(pages.rest().await?, pages.call.plan.fields.clone()));
         }
         let plan = RecordsCall::new(endpoint, arguments)?;
-        let page = self.send(&plan.request, |response| plan.parse(response)).await?;
+        let page = self.send(&plan.request, |response| plan.parse_whole(response)).await?;
         let slices = vec![PageSlice { range: 0..page.len(), page: Arc::new(page), key: None }];
         Ok(Rows::new(slices, plan.fields))
     }

@@ -1,5 +1,4 @@
-//! The one classification of responses: the success mark, the documented forms of failure, and
-//! anything else.
+//! Applies the rules to a response: its members if it is a success, otherwise the error that it is.
 
 use std::time::{Duration, SystemTime};
 
@@ -13,45 +12,38 @@ use serde_json::value::RawValue;
 use super::{
     json::{Members, Value, find_member, is_too_deep, parse_members},
     records::check_utf8,
+    rules::{Report, Verdict, is_failure_code, is_text, verdict},
 };
 use crate::{
     api::{Contract, Envelope},
     error::{
-        ApiFailure, Error, ErrorKind, Evidence, FailureClass, HELD_BYTES, Result, body_preview,
-        held, is_temporary_status, says_token_rejected,
+        ApiFailure, Error, ErrorClass, ErrorKind, Evidence, FailureClass, HELD_BYTES, Result,
+        body_preview, held, says_token_rejected,
     },
 };
 
-/// The members of a successful response.
+/// The members of a successful response; those of a bare list are none.
 pub fn success_members(
     contract: impl Into<Contract>,
     response: &Response<Bytes>,
 ) -> Result<Members<'_>> {
     let contract = contract.into();
-    let top = match parse(response) {
-        Ok(top) => top,
-        Err(error) => return Err(api_failure(&contract, response, None).unwrap_or(error)),
-    };
-    let marked = match contract.envelope {
-        // A failure is known by what it says.
-        Envelope::Unknown => api_failure(&contract, response, Some(&top)).is_none(),
-        envelope => has_success_mark(envelope, &top),
-    };
-    if marked && response.status().is_success() {
-        return Ok(top);
+    if is_redirect(response.status()) {
+        return Err(redirect(response));
     }
-    Err(api_failure(&contract, response, Some(&top)).unwrap_or_else(|| {
-        let status = response.status().as_u16();
-        let what = if marked {
-            format!(
-                "the response has a success mark and the HTTP status {status}; expected them to \
-                 agree"
-            )
-        } else {
-            "the response has no success mark".to_owned()
-        };
-        Error::protocol(what, response.body())
-    }))
+    let parsed = parse(response);
+    let top = parsed.as_ref().ok();
+    let report = report(response, top);
+    match (verdict(contract.envelope, response.status(), top, &report), parsed) {
+        (Verdict::Success, Ok(top)) => Ok(top),
+        (Verdict::Rejection, parsed) => {
+            Err(api_failure(&contract, response, parsed.ok().as_ref(), report))
+        }
+        (Verdict::Success | Verdict::Neither, Err(error)) => Err(error),
+        (Verdict::Neither, Ok(_)) => {
+            Err(Error::protocol("the response has no success mark", response.body()))
+        }
+    }
 }
 
 /// Checks a response whose envelope is left to the caller for rejected credentials, a wrong clock and
@@ -62,24 +54,19 @@ pub fn check_credentials(response: &Response<Bytes>) -> Result<()> {
         return Err(redirect(response));
     }
     let top = parse(response).ok();
-    let succeeded = status.is_success()
-        && top.as_ref().is_some_and(|top| {
-            // The other members of a success are for the caller.
-            [Envelope::RetCode, Envelope::Code, Envelope::Status]
-                .into_iter()
-                .any(|envelope| has_success_mark(envelope, top))
-        });
-    if succeeded {
+    let report = report(response, top.as_ref());
+    let is_success = |envelope| {
+        // The other members of a success are for the caller.
+        verdict(envelope, status, top.as_ref(), &report) == Verdict::Success
+    };
+    if [Envelope::RetCode, Envelope::Code, Envelope::Status].into_iter().any(is_success) {
         return Ok(());
     }
-    match api_failure(&Envelope::Undocumented.into(), response, top.as_ref()) {
-        Some(error) if error.rejects_credentials() => Err(error),
-        _ => Ok(()),
+    if verdict(Envelope::Undocumented, status, top.as_ref(), &report) != Verdict::Rejection {
+        return Ok(());
     }
-}
-
-fn has_success_mark(envelope: Envelope, top: &Members<'_>) -> bool {
-    is_success(envelope, &|name| find_member(top, name).map(RawValue::get))
+    let error = api_failure(&Envelope::Undocumented.into(), response, top.as_ref(), report);
+    if error.rejects_credentials() { Err(error) } else { Ok(()) }
 }
 
 /// The members of a JSON object.
@@ -97,74 +84,60 @@ pub(super) fn parse(response: &Response<Bytes>) -> Result<Members<'_>> {
     })
 }
 
-/// Returns true if a response is a success; `value` returns the JSON of a top-level member.
-pub(super) fn is_success<'a>(envelope: Envelope, value: &dyn Fn(&str) -> Option<&'a str>) -> bool {
-    let zero = |name| value(name) == Some("0");
-    let ok = || value("s") == Some("\"ok\"");
-    match envelope {
-        Envelope::RetCode => zero("ret_code"),
-        Envelope::Code => zero("code"),
-        Envelope::Status => ok(),
-        Envelope::Field(name) => value(name).is_some(),
-        // What else the response says decides.
-        Envelope::Unknown => false,
-        Envelope::Undocumented => match (value("s"), value("ret_code")) {
-            (Some(_), _) => ok(),
-            (None, Some(_)) => zero("ret_code"),
-            (None, None) => zero("code"),
-        },
+/// The failure that a response reports, in any of the documented forms: the form of rejected credentials is
+/// not documented.
+fn report(response: &Response<Bytes>, top: Option<&Members<'_>>) -> Report {
+    let value = |name: &str| find_member(top?, name);
+    let text = |name: &str| beginning_of_text(value(name)?);
+    let error = value("error").and_then(|error| parse_members(error.get()).ok());
+    let inner = |name: &str| beginning_of_text(find_member(error.as_ref()?, name)?);
+    let is_failure = |name: &&str| value(name).is_some_and(|raw| is_failure_code(raw.get()));
+    let code = CODE_MEMBERS.into_iter().find(is_failure);
+    let mut messages: Vec<String> = MESSAGE_MEMBERS.into_iter().filter_map(text).collect();
+    messages.extend(["message", "description"].into_iter().filter_map(inner));
+    // Of a service in front of this one: RFC 9457, and lists of errors.
+    messages.extend(text("title").or_else(|| value("errors").and_then(first_message)));
+    let message = messages.first().cloned().or_else(|| text_of_body(response, top.is_some()));
+    let mut texts = messages;
+    if !response.status().is_success() {
+        texts.extend(message.clone());
+        texts.extend(challenges(response.headers()));
+    }
+    Report {
+        code: code.and_then(|name| Value::parse(value(name)?.get()).ok()?.as_integer()),
+        has_failure_mark: code.is_some()
+            || value("s").is_some_and(|raw| is_text(raw.get(), "error")),
+        error_code: inner("code"),
+        other_code: inner("type").or_else(|| text("error")).or_else(
+            // No documented form has a text here, so any other text does not make it a failure.
+            || CODE_MEMBERS.into_iter().filter_map(text).find(|text| says_token_rejected(text)),
+        ),
+        message: message.unwrap_or_default(),
+        texts,
     }
 }
 
-/// The failure that a response reports, in any of the documented forms (the form of rejected
-/// credentials is not documented) or by its HTTP status alone.
+/// The error for a response that rejects a request.
 fn api_failure(
     contract: &Contract,
     response: &Response<Bytes>,
     top: Option<&Members<'_>>,
-) -> Option<Error> {
-    let status = response.status();
-    if is_redirect(status) {
-        return Some(redirect(response));
-    }
-    let text = |name: &str| beginning_of_text(find_member(top?, name)?);
-    let error = top.and_then(|top| parse_members(find_member(top, "error")?.get()).ok());
-    let inner = |name: &str| beginning_of_text(find_member(error.as_ref()?, name)?);
-
-    let integer = |name| find_member(top?, name)?.get().parse::<i64>().ok();
-    let code = CODE_MEMBERS.into_iter().filter_map(integer).find(|code| *code != 0);
-    let error_code =
-        ["code", "type"].into_iter().find_map(inner).or_else(|| text("error")).or_else(
-            // No documented form has a text here, so any other text does not make it a failure.
-            || CODE_MEMBERS.into_iter().filter_map(text).find(|text| says_token_rejected(text)),
-        );
-    let mut messages: Vec<String> = MESSAGE_MEMBERS.into_iter().filter_map(text).collect();
-    messages.extend(["message", "description"].into_iter().filter_map(inner));
-    let message = messages.first().cloned().unwrap_or_default();
-    if !status.is_success() {
-        messages.extend(messages_outside_json(response, top.is_some()));
-    }
-    let is_failure = code.is_some()
-        || error_code.is_some()
-        || text("s").as_deref() == Some("error")
-        || FailureClass::of_status(status.as_u16()).is_some()
-        || (is_temporary_status(status.as_u16())
-            && !top.is_some_and(|top| has_success_mark(contract.envelope, top)))
-        || messages.iter().any(|text| says_token_rejected(text));
-    if !is_failure {
-        return None;
-    }
+    report: Report,
+) -> Error {
+    let status = response.status().as_u16();
+    let Report { code, message, texts, .. } = report;
+    let error_code = report.error_code.or(report.other_code);
     let documented = code.and_then(|code| contract.failure(code));
     let class = FailureClass::of(&Evidence {
-        status: status.as_u16(),
+        status,
         code,
         documented: documented.map(|failure| failure.error_code),
         error_code: error_code.as_deref(),
-        messages: &messages,
+        messages: &texts,
     });
     let error = Error::from(ErrorKind::Api(ApiFailure {
         class,
-        http_status: status.as_u16(),
+        http_status: status,
         code,
         error_code,
         message,
@@ -172,10 +145,25 @@ fn api_failure(
         body: body_preview(response.body()),
         retry_after: retry_after(response.headers(), SystemTime::now()),
     }));
-    Some(match documented.filter(|_| class == FailureClass::InvalidParameter) {
-        Some(failure) => error.with_advice(format!("{}.", failure.handling)),
-        None => error,
-    })
+    match documented {
+        Some(failure) if class == FailureClass::InvalidParameter => {
+            error.with_advice(format!("{}.", failure.handling))
+        }
+        // What is not JSON is not from the service.
+        None if class == FailureClass::Other && top.is_none() => {
+            error.with_advice(ErrorClass::ProtocolError.hint().to_owned())
+        }
+        _ => error,
+    }
+}
+
+/// The first message in a list of errors.
+fn first_message(errors: &RawValue) -> Option<String> {
+    let errors: Vec<&RawValue> = serde_json::from_str(errors.get()).ok()?;
+    let first = errors.first()?;
+    let members = parse_members(first.get()).unwrap_or_default();
+    let text = |name: &str| beginning_of_text(find_member(&members, name)?);
+    beginning_of_text(first).or_else(|| ["message", "detail", "title"].into_iter().find_map(text))
 }
 
 /// The beginning of a string's text: no more of it is unescaped than is held.
@@ -199,21 +187,24 @@ const ESCAPE_LONGEST: usize = 6;
 
 /// The members that hold a code, in the documented forms.
 const CODE_MEMBERS: [&str; 3] = ["ret_code", "code", "errcode"];
-/// The members that hold a message, in the documented forms and in common ones.
+/// The members that hold a message, in the documented forms and in common ones; `detail` is that of RFC 9457.
 const MESSAGE_MEMBERS: [&str; 7] =
     ["ret_msg", "msg", "errmsg", "message", "error_description", "error_message", "detail"];
 
-/// The messages of an HTTP error outside a JSON object: its challenges (RFC 6750, section 3), and a
-/// body that is not an HTML page.
-fn messages_outside_json(
-    response: &Response<Bytes>,
-    is_object: bool,
-) -> impl Iterator<Item = String> {
-    let challenges = response.headers().get_all(WWW_AUTHENTICATE).into_iter();
-    let challenges = challenges.filter_map(|value| value.to_str().ok()).map(str::to_owned);
-    let body =
-        std::str::from_utf8(response.body()).ok().filter(|text| !is_object && !is_html(text));
-    challenges.chain(body.map(|text| held(text).to_owned())).collect::<Vec<_>>().into_iter()
+/// The message of a body that is plain text or a JSON string.
+fn text_of_body(response: &Response<Bytes>, is_object: bool) -> Option<String> {
+    let text = std::str::from_utf8(response.body()).ok().filter(|_| !is_object)?.trim();
+    match text.as_bytes().first()? {
+        b'"' => serde_json::from_str(text).ok().and_then(beginning_of_text),
+        b'<' | b'{' | b'[' => None,
+        _ => Some(held(text).to_owned()),
+    }
+}
+
+/// The challenges of an HTTP error (RFC 6750, section 3).
+fn challenges(headers: &HeaderMap) -> impl Iterator<Item = String> {
+    let challenges = headers.get_all(WWW_AUTHENTICATE).into_iter();
+    challenges.filter_map(|value| value.to_str().ok()).map(str::to_owned)
 }
 
 /// Returns true if this is an HTML page: not from the service, but from a proxy or a login page
@@ -284,7 +275,7 @@ mod tests {
         assert_eq!(rows(Envelope::Undocumented, 200, ret_code).expect("rows"), 1);
         assert!(rows(Envelope::Code, 200, ret_code).is_err());
         assert!(rows(Envelope::RetCode, 200, code).is_err());
-        for mark in ["\"0\"", "false", "null", "0.0", "-0", "{}", "00"] {
+        for mark in ["\"0\"", "false", "null", "{}", "00"] {
             let body = format!("{{\"ret_code\":{mark},\"data\":[]}}");
             let error = rows(Envelope::RetCode, 200, &body).expect_err(mark);
             assert!(matches!(*error.kind, ErrorKind::Protocol { .. }), "{mark}: {error}");

@@ -4,13 +4,14 @@ use ::http::Response;
 use bytes::Bytes;
 
 use super::{
-    envelope::{is_success, success_members},
+    envelope::success_members,
     json::is_too_deep,
     records::{Page, check_utf8, find_page, scan},
+    rules::{is_success, may_be_bare_list},
 };
 use crate::{
     api::{Contract, Envelope, RecordsLocation},
-    error::Result,
+    error::{Error, ErrorKind, Result},
 };
 
 /// The records of a successful response, or the error that it reports.
@@ -50,9 +51,25 @@ pub fn parse_slow_path(
     response: &Response<Bytes>,
 ) -> Result<Page> {
     let contract = contract.into();
-    let is_list = *at == RecordsLocation::OnlyList
+    let is_list = may_be_bare_list(contract.envelope)
         && response.status().is_success()
         && is_list(response.body());
-    let top = if is_list { Vec::new() } else { success_members(contract, response)? };
-    find_page(response.body(), &top, at)
+    let top = if is_list { Ok(Vec::new()) } else { success_members(contract, response) };
+    let page = top.and_then(|top| find_page(response.body(), &top, at));
+    page.map_err(|error| match contract.envelope {
+        Envelope::Unknown => undocumented(error),
+        _ => error,
+    })
 }
+
+/// The error of a response that has none of the forms that are read, if nothing of it is documented.
+fn undocumented(error: Error) -> Error {
+    match error.kind.as_ref() {
+        ErrorKind::Protocol { .. } => error.with_advice(UNDOCUMENTED.to_owned()),
+        _ => error,
+    }
+}
+
+const UNDOCUMENTED: &str = "The service's documentation does not show this response: `client.request` returns \
+                            it as it is. If it is not the service's, check the base URL, and that no proxy or \
+                            login page responds in its place.";

@@ -241,8 +241,8 @@ fn advised(error: Error, authorization: &CallAuthorization<'_>, request: &Reques
     }
 }
 
-const ACCOUNTS: &str = "Check acc_id: an account is of one kind, and crypto_orders needs one for crypto, \
-                        sim_orders and sim_positions one for simulated trading, and fills_history a \
+const ACCOUNTS: &str = "Check acc_id: as the service's documentation names them, crypto_orders reads a crypto \
+                        account, sim_orders and sim_positions one of simulated trading, and fills_history a \
                         trading account.";
 
 /// Returns true if the service's message is about the account of the request.

@@ -7,12 +7,9 @@ use super::{
     records_call::RecordsCall,
 };
 use crate::{
-    api::{
-        Argument, CursorLocation, CursorPaging, Endpoint, FirstPage, NEXT_KEY, Paging,
-        ParameterLocation,
-    },
+    api::{Argument, CursorLocation, CursorPaging, Endpoint, FirstPage, Paging, ParameterLocation},
     auth::body_hash,
-    decode::{Page, Value},
+    decode::{Page, Value, is_last_page},
     error::{Error, Result},
     http::{Body, Cursor, RequestPlan, TimeRange},
 };
@@ -133,12 +130,8 @@ impl PagedCall {
     }
 
     fn is_last(&self, page: &Page) -> Result<bool> {
-        let ((name, at_end), location) = match &self.paging {
-            Paging::Cursor(cursor) => (cursor.end, cursor.location),
-            Paging::DateRange(_) => (NEXT_KEY.end, NEXT_KEY.location),
-        };
-        let flag = metadata(page, location, name).and_then(|value| value.as_bool());
-        flag.map(|flag| flag == at_end).ok_or_else(|| {
+        let value = |location, name: &str| metadata(page, location, name);
+        is_last_page(&self.paging, value).map_err(|name| {
             Error::protocol(format!("the page has no {name}; expected true or false"), page.body())
         })
     }

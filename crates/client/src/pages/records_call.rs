@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use crate::{
-    api::{Argument, Contract, Endpoint, Envelope, Field, RecordsLocation, ResponseShape},
+    api::{
+        Argument, Contract, Endpoint, Envelope, Field, NEXT_KEY, PAGE_FLAG, RecordsLocation,
+        ResponseShape,
+    },
     decode::{Page, parse_page},
     error::{Error, Result},
     http::{HttpResponse, RequestPlan},
@@ -49,8 +52,40 @@ impl RecordsCall {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn of_location(
+        request: RequestPlan,
+        contract: Contract,
+        location: RecordsLocation,
+    ) -> Self {
+        RecordsCall { request, fields: Arc::default(), contract, location }
+    }
+
     /// The records of a response.
     pub fn parse(&self, response: &HttpResponse) -> Result<Page> {
         parse_page(self.contract, &self.location, response)
+    }
+
+    /// The records of the only response of a call. A list of which the response has only the beginning is never
+    /// returned as if it were the whole.
+    pub fn parse_whole(&self, response: &HttpResponse) -> Result<Page> {
+        let page = self.parse(response)?;
+        let Some(signal) = page.says_more() else { return Ok(page) };
+        let (method, path) = (&self.request.method, &self.request.path);
+        let is_flag = signal == PAGE_FLAG.end.0;
+        let paging = if is_flag { PAGE_FLAG.name } else { NEXT_KEY.name };
+        let rows = match &self.location {
+            RecordsLocation::At(path) => path,
+            RecordsLocation::OnlyListOf(_) | RecordsLocation::OnlyList => "...",
+        };
+        let advice = format!(
+            "Read every page with `client.paginate(\"{method}\", \"{path}\", paging=\"{paging}\", \
+             rows=\"{rows}\")`, or declare the paging of the endpoint."
+        );
+        let message = format!(
+            "{signal} says that there are more records than those of this response, and this call reads one \
+             response; client.paginate reads all"
+        );
+        Err(Error::pagination(message).with_advice(advice))
     }
 }

@@ -51,7 +51,8 @@ impl PlannedFailure {
             return Some(HttpResponse::plain(status, message));
         };
         let documented = endpoint.failures.iter().find(|failure| failure.code == code);
-        let error_code = documented.map_or("planned", |failure| failure.error_code);
+        let named = documented.map(|failure| failure.error_code).filter(|name| !name.is_empty());
+        let error_code = named.unwrap_or("planned");
         let rejection = Rejection::new(code, error_code, message);
         Some(HttpResponse::json(status, rejection.body(endpoint.envelope)))
     }

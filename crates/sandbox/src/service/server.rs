@@ -8,7 +8,7 @@ use std::{
 
 use boardlot_service::{
     api::{EndpointRef, ResponseShape, midnight},
-    error::{CLOCK_OFFSET_CODE, THROTTLED_CODE},
+    error::CLOCK_OFFSET_CODE,
 };
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
@@ -175,6 +175,9 @@ async fn handle(shared: &Shared, request: Request<Incoming>) -> io::Result<Respo
     });
     response.map(HttpResponse::into_response).ok_or(io::ErrorKind::ConnectionAborted.into())
 }
+
+/// The code beside `rate_limited`: the service document shows none.
+const THROTTLED_CODE: i64 = -11;
 
 /// The response of a known endpoint.
 fn respond(

@@ -109,7 +109,10 @@ const HK_IPO: Record = Record {
             Field::number("margin_lever_ratio", "Margin leverage multiple"),
             Field::number("real_margin_lever_ratio", "Actual available leverage; default 0"),
             Field::number("margin_rate", "Margin ratio, 4 decimal places"),
-            Field::date("dark_trade_date", "Grey market trading date; default empty string"),
+            Field::text(
+                "dark_trade_date",
+                "Grey market trading date; default empty string; its form is not shown",
+            ),
             Field::millis("dark_trade_timestamp", "Grey market date; default 0"),
             Field::text("dark_trade_period", "Grey market period text"),
             Field::millis("dark_trade_start_timestamp", "Grey market start; default 0"),

@@ -6,6 +6,7 @@
 
 mod check;
 mod endpoint;
+mod forms;
 mod instant;
 mod ipo;
 mod oauth;
@@ -21,6 +22,7 @@ mod user_defined;
 mod values;
 
 pub use endpoint::{Endpoint, EndpointRef, Method};
+pub use forms::{FORMS, Form, Of, Outcome};
 pub use instant::{MICROS_PER_DAY, micros_of_text, midnight, time_text};
 pub use ipo::IPO_LIST;
 pub use oauth::{ACCESS_TOKEN, AUTHORIZE, CLIENT_RECORD, OAUTH_ENDPOINTS, REGISTER, SCOPES, TOKEN};

@@ -30,8 +30,10 @@ pub static TRADING_DAYS: Endpoint = Endpoint {
     path: Cow::Borrowed("/api/v1.0/quote/trading-days"),
     section: "4.2",
     summary: "The trading days of a market, from `start` to `end`.",
-    notes: "The service does not document the response: the records are the only list in it, unchanged. \
-            What is not an object becomes one with the field `value`.",
+    notes: "The service does not document the response: a success is a JSON list, or one of the documented \
+            envelopes with its success mark. The records are that list, or the only one in `data` or `d`; \
+            a day that is a text becomes an object with the field `date`. Of anything else, no records are \
+            made.",
     parameters: Cow::Borrowed(&[
         Parameter::query("market", ParameterKind::Market, "Market prefix such as `HK`.").required(),
         Parameter::query("start", ParameterKind::Date, "Start date.").required(),
@@ -159,9 +161,9 @@ const DIVIDEND: Record = Record {
         .optional(),
         Field::text("process", "`Implementation` or `Plan`").one_of(&DIVIDEND_PROCESS),
         Field::date("ex_date", "Ex-dividend date"),
-        Field::date("record_date", "Record date"),
-        Field::date("dividend_payable_date", "Payment date"),
-        Field::date("pub_date", "Announcement date"),
+        Field::text("record_date", "Record date; its form is not shown"),
+        Field::text("dividend_payable_date", "Payment date; its form is not shown"),
+        Field::text("pub_date", "Announcement date; its form is not shown"),
     ]],
 };
 

@@ -18,7 +18,7 @@ pub enum Envelope {
     Field(&'static str),
     /// Undocumented: whichever of the first three marks the response carries decides.
     Undocumented,
-    /// Nothing of the response is documented, not even a mark: any JSON that reports no failure is a success.
+    /// Nothing of the response is documented: the first three marks, or a JSON list without an envelope.
     Unknown,
 }
 
@@ -42,7 +42,7 @@ pub enum RecordsLocation {
     At(Cow<'static, str>),
     /// The shape below this member is undocumented: the only list in it, or the member itself.
     OnlyListOf(&'static str),
-    /// The shape of the whole response is undocumented: the only list in it.
+    /// The shape of the whole response is undocumented: it is the list, or an envelope with the only list in it.
     OnlyList,
 }
 
@@ -68,7 +68,7 @@ impl fmt::Display for RecordsLocation {
 pub struct Failure {
     /// The number in the envelope.
     pub code: i64,
-    /// The word in `error.code`.
+    /// The word in `error.code`; empty if none is documented.
     pub error_code: &'static str,
     /// Its cause.
     pub condition: &'static str,
@@ -85,6 +85,11 @@ impl Failure {
         handling: &'static str,
     ) -> Self {
         Failure { code, error_code, condition, handling }
+    }
+
+    /// A failure of which the document shows an example, with a message of any words.
+    pub const fn example(code: i64) -> Self {
+        Failure::new(code, "", "shown in an example of an error", "not shown")
     }
 }
 

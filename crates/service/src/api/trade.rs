@@ -7,7 +7,7 @@ use super::{
     paging::{CursorPaging, FirstPage, PAGE_FLAG, Paging, TimeRangeSpec},
     parameter::{Parameter, ParameterKind, ParameterLocation},
     record::{Field, Record, Schema, TimeUnit},
-    response::{Envelope, RecordsLocation, ResponseShape},
+    response::{Envelope, Failure, RecordsLocation, ResponseShape},
     values::{CRYPTO_ORDER_STATUS, POSITION_TYPE, SIM_ORDER_STATUS, SIM_ORDER_TYPE, SIM_SIDE},
 };
 
@@ -31,6 +31,7 @@ pub static CRYPTO_ORDERS: Endpoint = Endpoint {
     envelope: Envelope::Code,
     response: ResponseShape::Rows(RecordsLocation::at("data.orders"), Schema::One(&CRYPTO_ORDER)),
     paging: Some(Paging::Cursor(PAGE_FLAG)),
+    failures: &[Failure::example(1)],
     ..Endpoint::BASE
 };
 
@@ -189,6 +190,7 @@ pub static FILLS_HISTORY: Endpoint = Endpoint {
         time_range: Some(TimeRangeSpec { default_days: 90, time_field: "updated_time" }),
         ..PAGE_FLAG
     })),
+    failures: &[Failure::example(-1200)],
     ..Endpoint::BASE
 };
 

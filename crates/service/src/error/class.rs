@@ -26,9 +26,6 @@ pub enum FailureClass {
 /// Clock offset beyond the threshold, on the signed-request scheme (section 5.2).
 pub const CLOCK_OFFSET_CODE: i64 = -12006;
 
-/// Seen as a throttling code beside `error.code: rate_limited`; not in the service document.
-pub const THROTTLED_CODE: i64 = -11;
-
 /// The parts of a response that tell why a request was rejected.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Evidence<'a> {
@@ -36,7 +33,7 @@ pub struct Evidence<'a> {
     pub status: u16,
     /// `ret_code` or `code`.
     pub code: Option<i64>,
-    /// The name of that code in the endpoint's table of errors, if it is listed.
+    /// The name of that code in the endpoint's documented errors, if it is one of them; empty if it has none.
     pub documented: Option<&'a str>,
     /// `error.code`.
     pub error_code: Option<&'a str>,
@@ -45,20 +42,16 @@ pub struct Evidence<'a> {
 }
 
 impl FailureClass {
-    /// Classifies a failure. Codes take precedence over HTTP statuses, which are undocumented, and signs
-    /// of throttling over codes, since -12006 has been seen for it.
+    /// Classifies a failure. Codes take precedence over HTTP statuses, which are undocumented. A documented
+    /// failure is that failure, whatever its message says.
     pub fn of(evidence: &Evidence<'_>) -> Self {
         let Evidence { status, code, documented, error_code, messages } = *evidence;
-        let says = |rejected: fn(&str) -> bool| messages.iter().any(|text| rejected(text));
         let by_status = FailureClass::of_status(status);
         if error_code.is_some_and(says_token_rejected) {
             return FailureClass::Authentication;
         }
-        if by_status == Some(FailureClass::RateLimited)
-            || code == Some(THROTTLED_CODE)
-            || error_code == Some("rate_limited")
-            || (status == 403 && code == Some(CLOCK_OFFSET_CODE) && says(mentions_frequency))
-        {
+        // The document shows neither, so no number and no sentence means it.
+        if by_status == Some(FailureClass::RateLimited) || error_code == Some("rate_limited") {
             return FailureClass::RateLimited;
         }
         if code == Some(CLOCK_OFFSET_CODE) {
@@ -67,7 +60,7 @@ impl FailureClass {
         if let Some(class) = [documented, error_code].into_iter().flatten().find_map(named) {
             return class;
         }
-        if says(says_token_rejected) {
+        if documented.is_none() && messages.iter().any(|text| says_token_rejected(text)) {
             return FailureClass::Authentication;
         }
         by_status.unwrap_or(FailureClass::Other)
@@ -101,11 +94,6 @@ fn named(error_code: &str) -> Option<FailureClass> {
     })
 }
 
-fn mentions_frequency(message: &str) -> bool {
-    let message = message.to_ascii_lowercase();
-    ["frequen", "too many", "rate limit", "频"].iter().any(|word| message.contains(word))
-}
-
 #[cfg(test)]
 mod tests {
     use super::{
@@ -132,9 +120,13 @@ mod tests {
             ((503, None, None, None, ""), Service),
             ((401, Some(-12006), None, None, ""), ClockSkew),
             ((403, Some(-12006), None, None, "clock offset"), ClockSkew),
-            ((403, Some(-12006), None, None, "request frequency too high"), RateLimited),
+            ((403, Some(-12006), None, None, "request frequency too high"), ClockSkew),
             ((429, None, None, None, ""), RateLimited),
-            ((200, Some(-11), None, Some("rate_limited"), ""), RateLimited),
+            ((429, Some(-3), Some("invalid_parameter"), None, ""), RateLimited),
+            ((200, Some(5), None, Some("rate_limited"), ""), RateLimited),
+            ((200, Some(-11), None, None, "too many requests"), Other),
+            ((503, Some(-11), None, None, "too many requests"), Service),
+            ((200, Some(-11), None, Some("invalid_parameter"), ""), InvalidParameter),
             ((401, Some(1), None, None, ""), Authentication),
             ((403, Some(1), None, None, ""), PermissionDenied),
             ((200, Some(1), None, None, "no such account"), Other),
@@ -165,6 +157,9 @@ mod tests {
                 class((status, Some(-3), Some("invalid_parameter"), None, message)),
                 InvalidParameter
             );
+            // Documented without a name: an example.
+            let example = class((status, Some(1), Some(""), None, message));
+            assert_eq!(example, FailureClass::of_status(status).unwrap_or(Other));
             assert_eq!(
                 class((status, None, None, Some("invalid_parameter"), message)),
                 InvalidParameter

@@ -57,8 +57,8 @@ error_classes! {
     AuthenticationError =>
         "Check the key id and that its public key was uploaded, or check the token.";
     ClockSkewError =>
-        "Check this machine's clock, that the uploaded key is the one that signs, and that \
-         you do not send too many requests.";
+        "Check this machine's clock. Elsewhere, the code has also been seen for a signature by another \
+         key than the uploaded one, and for too many requests.";
     PermissionDenied =>
         "Log in again and allow what is missing on the consent page, or use another account or key.";
     RateLimited =>

@@ -11,7 +11,7 @@ mod unredacted;
 
 use std::{fmt, time::Duration};
 
-pub use class::{CLOCK_OFFSET_CODE, Evidence, FailureClass, THROTTLED_CODE, is_temporary_status};
+pub use class::{CLOCK_OFFSET_CODE, Evidence, FailureClass, is_temporary_status};
 pub use error_class::ErrorClass;
 pub use nearest::{did_you_mean, nearest};
 pub use printable::{excerpt, is_unprintable, printable, record_value};
@@ -158,7 +158,7 @@ impl ErrorKind {
             ErrorKind::Transport { .. } => "no response",
             ErrorKind::Timeout(_) => "no response in time",
             ErrorKind::Protocol { .. } => "undocumented response format",
-            ErrorKind::Pagination(_) => "repeated cursor",
+            ErrorKind::Pagination(_) => "pages that cannot be followed",
             ErrorKind::OAuth { .. } | ErrorKind::GrantRejected { .. } => {
                 "rejected by the authorization server"
             }

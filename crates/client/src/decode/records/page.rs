@@ -28,6 +28,7 @@ pub struct Page {
     meta: MemberRanges,
     /// True if there is a `pagination` object, which is at the top.
     has_pagination: bool,
+    says_more: Option<&'static str>,
     is_window: bool,
 }
 
@@ -38,6 +39,8 @@ pub(super) struct PageMetadata {
     pub siblings: MemberRanges,
     /// The top-level `pagination` object, and its members.
     pub pagination: Option<(Range<usize>, MemberRanges)>,
+    /// The member that says that there are more records than these, if one does.
+    pub says_more: Option<&'static str>,
 }
 
 /// The positions of members by their names, each name once.
@@ -51,7 +54,7 @@ impl Page {
         metadata: PageMetadata,
     ) -> Page {
         static NEXT_ID: AtomicU64 = AtomicU64::new(0);
-        let mut meta = metadata.siblings;
+        let (mut meta, says_more) = (metadata.siblings, metadata.says_more);
         // The cursor of section 2.4 is at the top, outside the data. Both the object itself and its
         // members are listed with the members next to the list.
         let has_pagination = metadata.pagination.is_some();
@@ -61,7 +64,7 @@ impl Page {
             meta.push(("pagination".to_owned(), range));
         }
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-        Page { id, body, rows, grid, meta, has_pagination, is_window: false }
+        Page { id, body, rows, grid, meta, has_pagination, says_more, is_window: false }
     }
 
     /// The number of records.
@@ -96,6 +99,11 @@ impl Page {
             (Some(first), Some(last)) => last.end.saturating_sub(first.start),
             _ => 0,
         }
+    }
+
+    /// The member of the response that says that there are more records than these, if one does.
+    pub fn says_more(&self) -> Option<&'static str> {
+        self.says_more
     }
 
     /// Returns true if the page has only the records of one window of a time range.

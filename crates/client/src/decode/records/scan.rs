@@ -15,7 +15,10 @@ use super::{
     page::{MemberRanges, Page, PageMetadata},
     utf8::Utf8Bytes,
 };
-use crate::{api::RecordsLocation, decode::json::JsonReader};
+use crate::{
+    api::RecordsLocation,
+    decode::{json::JsonReader, rules},
+};
 
 /// More members next to a list are left to the slow path: each is compared with all others.
 const MAX_MEMBERS: usize = 64;
@@ -48,6 +51,7 @@ pub(in crate::decode) fn scan(
     if !is_success(&value) {
         return None;
     }
+    let says_more = list.says_more.or_else(|| says_more(text, &top.members));
     let siblings = match list.siblings {
         Some(siblings) => siblings,
         None => top.members.iter().filter(|(_, range)| *range != list.range).cloned().collect(),
@@ -57,7 +61,7 @@ pub(in crate::decode) fn scan(
         .into_iter()
         .find(|(key, _)| key == "pagination")
         .map(|(_, range)| (range, to_owned(scanner.pagination.unwrap_or_default())));
-    let metadata = PageMetadata { siblings: to_owned(siblings), pagination };
+    let metadata = PageMetadata { siblings: to_owned(siblings), pagination, says_more };
     Some(Page::new(body.clone(), list.rows, list.grid, metadata))
 }
 
@@ -65,6 +69,11 @@ type Member<'a> = (Cow<'a, str>, Range<usize>);
 
 fn to_owned(members: Vec<Member<'_>>) -> MemberRanges {
     members.into_iter().map(|(name, range)| (name.into_owned(), range)).collect()
+}
+
+fn says_more(text: &str, members: &[Member<'_>]) -> Option<&'static str> {
+    let value = |range: &Range<usize>| text.get(range.clone()).unwrap_or_default();
+    rules::says_more(members.iter().map(|(name, range)| (&**name, value(range))))
 }
 
 struct Scanner<'a> {
@@ -96,6 +105,8 @@ struct List<'a> {
     range: Range<usize>,
     /// The other members of the object that has the list; not set until that object is complete.
     siblings: Option<Vec<Member<'a>>>,
+    /// The member of an object that contains the list, but the top, which says that there are more records.
+    says_more: Option<&'static str>,
 }
 
 impl<'a> Scanner<'a> {
@@ -167,10 +178,11 @@ impl<'a> Scanner<'a> {
     fn nested_list(&mut self, target: Target<'_>, depth: usize) -> Option<List<'a>> {
         let object = self.object(target, depth)?;
         let list = object.list?;
+        let says_more = list.says_more.or_else(|| says_more(self.reader.text(), &object.members));
         let siblings = list.siblings.unwrap_or_else(|| {
             object.members.into_iter().filter(|(_, range)| *range != list.range).collect()
         });
-        Some(List { siblings: Some(siblings), ..list })
+        Some(List { siblings: Some(siblings), says_more, ..list })
     }
 
     /// A list of objects: with a grid if all have one of a few layouts.
@@ -202,6 +214,7 @@ impl<'a> Scanner<'a> {
             }
             grid = has_grid.then(|| records.finish());
         }
-        Some(List { rows, grid, range: list_start..self.reader.position(), siblings: None })
+        let range = list_start..self.reader.position();
+        Some(List { rows, grid, range, siblings: None, says_more: None })
     }
 }

@@ -1,6 +1,6 @@
 //! The slow path: finds the records of a response through serde, or says what is wrong with it.
 
-use std::ops::Range;
+use std::{iter::successors, ops::Range};
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
@@ -11,7 +11,10 @@ use super::{
 };
 use crate::{
     api::RecordsLocation,
-    decode::json::{Members, find_member, parse_members},
+    decode::{
+        json::{Members, Raw, find_member, parse_members},
+        rules::{self, list_in_envelope, list_in_member},
+    },
     error::{Error, Result, excerpt},
 };
 
@@ -29,10 +32,10 @@ pub(in crate::decode) fn find_page(
     let (text, bytes) = (body.as_str(), body.bytes());
     let found = match at {
         RecordsLocation::At(path) => Ok(find_by_path(top, path)),
-        RecordsLocation::OnlyListOf(name) => find_only_list_of(top, name),
+        RecordsLocation::OnlyListOf(name) => list_in_member(top, name),
         RecordsLocation::OnlyList => match text.trim_start().starts_with('[') {
             true => Ok(serde_json::from_str(text).ok().map(|list| (list, Members::new()))),
-            false => only_list(top, true, ""),
+            false => list_in_envelope(top),
         },
     };
     let found = found.map_err(|lists| {
@@ -70,8 +73,12 @@ pub(in crate::decode) fn find_page(
             let text = format!("record {index} is not a JSON object");
             return Err(Error::protocol(text, bytes).with_advice(advice.to_owned()));
         } else {
+            let name = name_of_item(at, item).ok_or_else(|| {
+                let shown = excerpt(item.get());
+                Error::protocol(format!("record {index} is {shown}; expected a day"), bytes)
+            })?;
             let start = text.len() + wrapped.len();
-            wrapped += &format!("{{\"value\":{}}}", item.get());
+            wrapped += &format!("{{\"{name}\":{}}}", item.get());
             rows.push(start..text.len() + wrapped.len());
         }
     }
@@ -83,7 +90,10 @@ pub(in crate::decode) fn find_page(
         let members = parse_members(value.get()).unwrap_or_default();
         (range_of(text, value.get()), ranges(members))
     });
-    let metadata = PageMetadata { siblings: ranges(siblings), pagination };
+    let says_more = chain_to(list, top).find_map(|members| {
+        rules::says_more(members.iter().map(|(name, value)| (&**name, value.get())))
+    });
+    let metadata = PageMetadata { siblings: ranges(siblings), pagination, says_more };
     let body = match wrapped.is_empty() {
         true => body,
         false => Utf8Bytes::new(&Bytes::from(format!("{text}{wrapped}")))?,
@@ -109,45 +119,25 @@ fn find_by_path<'a>(top: &Members<'a>, path: &str) -> Option<(&'a RawValue, Memb
     Some((list, members))
 }
 
-/// A list with the members of its object; or the places of the lists if there are several.
-type OnlyList<'a> = Result<Option<(&'a RawValue, Members<'a>)>, Vec<String>>;
-
-/// The only list in a member, or the member itself.
-fn find_only_list_of<'a>(top: &Members<'a>, name: &str) -> OnlyList<'a> {
-    let Some(data) = find_member(top, name) else { return Ok(None) };
-    if data.get().starts_with('[') || data.get() == "null" {
-        return Ok(Some((data, Members::new())));
+/// The name of the only field of a record that is not an object; none if it cannot be a record: a text that is
+/// not a day may be the words of an error.
+fn name_of_item(at: &RecordsLocation, item: &RawValue) -> Option<&'static str> {
+    if *at != RecordsLocation::OnlyList || !item.get().starts_with('"') {
+        return Some("value");
     }
-    let Ok(members) = parse_members(data.get()) else { return Ok(None) };
-    let prefix = format!("{name}.");
-    match only_list(&members, false, &prefix)? {
-        Some(found) => Ok(Some(found)),
-        None => only_list(&members, true, &prefix),
-    }
+    let text = Raw::new(item.get()).text()?;
+    text.starts_with(|first: char| first.is_ascii_digit()).then_some("date")
 }
 
-/// The only list among the members, or with `deep` in the objects within them, too. A null is an empty list
-/// if it is the only one and there is no list.
-fn only_list<'a>(members: &Members<'a>, deep: bool, prefix: &str) -> OnlyList<'a> {
-    let (mut lists, mut nulls) = (Vec::new(), Vec::new());
-    let mut pending = vec![(prefix.to_owned(), members.clone())];
-    while let Some((prefix, members)) = pending.pop() {
-        for (name, value) in &members {
-            match value.get().as_bytes().first() {
-                Some(b'[') => lists.push((format!("{prefix}{name}"), *value, members.clone())),
-                Some(b'n') => nulls.push((String::new(), *value, members.clone())),
-                Some(b'{') if deep => {
-                    let inner = parse_members(value.get()).unwrap_or_default();
-                    pending.push((format!("{prefix}{name}."), inner));
-                }
-                _ => {}
-            }
-        }
-    }
-    let found = if lists.is_empty() && nulls.len() == 1 { nulls } else { lists };
-    match <[_; 1]>::try_from(found) {
-        Ok([(_, list, siblings)]) => Ok(Some((list, siblings))),
-        Err(none) if none.is_empty() => Ok(None),
-        Err(several) => Err(several.into_iter().map(|(place, ..)| place).collect()),
-    }
+/// The members of the objects that contain a list, from the top.
+fn chain_to<'a>(list: &'a RawValue, top: &Members<'a>) -> impl Iterator<Item = Members<'a>> {
+    let list = list.get().as_bytes().as_ptr_range();
+    successors(Some(top.clone()), move |members| {
+        let contains = |value: &RawValue| {
+            let range = value.get().as_bytes().as_ptr_range();
+            range.start < list.start && list.end < range.end
+        };
+        let (_, inner) = members.iter().find(|(_, value)| contains(value))?;
+        parse_members(inner.get()).ok()
+    })
 }

@@ -1,5 +1,7 @@
-//! The fast implementations compared with the simple ones, on generated responses.
+//! The fast implementations compared with the simple ones, on generated responses; and the rules by which
+//! responses are read.
 
 mod columns;
+mod forms;
 mod pages;
 mod responses;
