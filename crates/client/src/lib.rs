@@ -74,7 +74,7 @@ pub mod profile;
 pub mod shared_limit;
 
 use boardlot_service::canonical_request;
-pub use client::{Client, ClientOptions};
 #[doc(hidden)]
 pub use boardlot_service::shown_as;
 pub use boardlot_service::{api, endpoint_file, error};
+pub use client::{Client, ClientOptions};

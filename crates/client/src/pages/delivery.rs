@@ -110,6 +110,13 @@ impl<T> Delivery<T> {
         self.state().position().clone()
     }
 
+    /// The same, with the page that it is in, if a record of that was received.
+    pub fn place(&self) -> (Position, Option<Arc<Page>>) {
+        let state = self.state();
+        let entered = state.front.as_ref().filter(|front| front.is_entered);
+        (state.position().clone(), entered.map(|front| front.fetched.page.clone()))
+    }
+
     /// The time range that is being read, in microseconds since 1970; none until it is known, or if the
     /// list has none.
     pub fn range(&self) -> Option<(i64, i64)> {
@@ -240,13 +247,21 @@ impl<T> Delivery<T> {
     }
 
     /// The position to start a fetcher at. None if the pages of this run follow already.
-    pub(super) fn start(&self, run: Run) -> Option<(u64, Position)> {
+    /// The page in memory is left: `marked` notes its last record that was received.
+    pub(super) fn start(
+        &self,
+        run: Run,
+        marked: impl FnOnce(Position, &Page) -> Position,
+    ) -> Option<(u64, Position)> {
         self.change(|state| {
             if state.run == Some(run) {
                 return (None, None);
             }
             state.run = None;
-            state.position = state.position().clone();
+            state.position = match state.front.as_ref().filter(|front| front.is_entered) {
+                Some(front) => marked(front.fetched.at.clone(), &front.fetched.page),
+                None => state.position.clone(),
+            };
             let unused = (state.front.take(), std::mem::take(&mut state.ready));
             (Some((state.receipts, state.position.clone())), Some(unused))
         })

@@ -89,7 +89,10 @@ impl<T> Pages<T> {
 
     /// The position as a small JSON string without secrets; an error if the service's cursor has one.
     pub fn checkpoint(&self) -> Result<String> {
-        let position = self.delivery.position();
+        let position = match self.delivery.place() {
+            (position, Some(page)) => self.call.marked(position, &page),
+            (position, None) => position,
+        };
         if let Some(cursor) = &position.cursor
             && self.source.redactor().is_in(cursor)
         {
@@ -173,7 +176,9 @@ impl<T> Pages<T> {
     /// Makes the fetcher continue after the position, unless it already does.
     async fn start(&self, fetcher: &mut Fetcher) -> Result<()> {
         self.delivery.wait_for_gathering().await;
-        while let Some((receipts, position)) = self.delivery.start(fetcher.run) {
+        while let Some((receipts, position)) =
+            self.delivery.start(fetcher.run, |at, page| self.call.marked(at, page))
+        {
             let range = match (position.range, &self.call.time_range) {
                 (Some(range), _) => Some(range),
                 (None, None) => None,

@@ -1,6 +1,7 @@
 //! A chain of pages: each page has the cursor of the next one, which is fetched ahead.
 
 use std::{
+    collections::VecDeque,
     future::Future,
     pin::Pin,
     sync::{
@@ -73,6 +74,9 @@ impl Source for AuthorizedTransport {
     }
 }
 
+/// A service that answers with so many pages without records in turn has no more to tell.
+const EMPTY_PAGES_MAX: usize = 1_000;
+
 /// The pages of a list, or of one window of it, one after another.
 #[derive(Debug)]
 pub struct PageStream {
@@ -89,6 +93,21 @@ pub struct PageStream {
     history: CursorHistory,
     prefetch: Option<AbortOnDrop<Page>>,
     requests: Arc<AtomicU64>,
+    /// The number of pages without records in turn.
+    empty_pages: usize,
+    /// The search for the row after which the iteration resumes, until it is found.
+    search: Option<Search>,
+    /// The pages that the search has fetched beyond that row.
+    found: VecDeque<FetchedPage>,
+}
+
+/// The search for the last row that was received before a checkpoint: the service may cut its pages otherwise
+/// now.
+#[derive(Debug)]
+struct Search {
+    start: Position,
+    /// The pages from the cursor of the checkpoint on, each with the number of records before it.
+    pages: Vec<(usize, FetchedPage)>,
 }
 
 /// A page that has been fetched.
@@ -117,9 +136,13 @@ impl PageStream {
             window,
             ended: position.done,
             history: CursorHistory::of(position.used_cursors.clone()),
-            position,
+            search: (position.row > 0)
+                .then(|| Search { start: position.clone(), pages: Vec::new() }),
+            position: Position { row: 0, last: None, length: None, ..position },
             prefetch: None,
             requests,
+            empty_pages: 0,
+            found: VecDeque::new(),
         }
     }
 
@@ -138,17 +161,24 @@ impl PageStream {
 
     /// The next page; none at the end. If this is cancelled, it can be called again.
     pub async fn fetch(&mut self) -> Result<Option<FetchedPage>> {
-        self.prefetch();
-        let Some(prefetch) = &mut self.prefetch else { return Ok(None) };
-        let outcome = prefetch.join().await;
-        self.prefetch = None;
-        self.accept(outcome?).map(Some)
+        loop {
+            if let Some(page) = self.found.pop_front() {
+                return Ok(Some(page));
+            }
+            self.prefetch();
+            let Some(prefetch) = &mut self.prefetch else { return Ok(None) };
+            let outcome = prefetch.join().await;
+            self.prefetch = None;
+            let page = self.accept(outcome?)?;
+            self.resume(page)?;
+        }
     }
 
     /// The same for all that follows. The page is fetched by this task: waking another one for each page
     /// would cost as much as the page.
     pub async fn fetch_inline(&mut self) -> Result<Option<FetchedPage>> {
-        if self.ended || self.prefetch.as_ref().is_some_and(AbortOnDrop::runs_here) {
+        let is_waiting = self.prefetch.as_ref().is_some_and(AbortOnDrop::runs_here);
+        if self.ended || is_waiting || self.search.is_some() || !self.found.is_empty() {
             return self.fetch().await;
         }
         self.requests.fetch_add(1, Ordering::Relaxed);
@@ -157,17 +187,66 @@ impl PageStream {
         self.accept(page).map(Some)
     }
 
+    /// Notes a page that was fetched, once the row is found after which the iteration resumes. Where that row is
+    /// at its number, or the page has as many records as before, it is there; else it is looked for among as many
+    /// rows from the last of them backward: of equal rows, the right one is found.
+    fn resume(&mut self, mut page: FetchedPage) -> Result<()> {
+        let Some(mut search) = self.search.take() else {
+            self.found.push_back(page);
+            return Ok(());
+        };
+        let Position { row, last, length, .. } = search.start.clone();
+        let digest = |page: &FetchedPage, index| Some(self.call.digest(&page.page, index)) == last;
+        let count = page.page.len();
+        let is_as_before = last.is_none() || length == Some(count) || digest(&page, row - 1);
+        if search.pages.is_empty() && row <= count && is_as_before {
+            page.at.row = row;
+            self.found.push_back(page);
+            return Ok(());
+        }
+        let before = search.pages.last().map_or(0, |(before, page)| before + page.page.len());
+        search.pages.push((before, page));
+        if before + count < row && !self.ended && last.is_some() {
+            self.search = Some(search);
+            return Ok(());
+        }
+        let in_page = |(before, page): &(usize, FetchedPage)| {
+            let count = page.page.len().min(row.saturating_sub(*before));
+            (0..count).rev().find(|index| digest(page, *index))
+        };
+        let mut pages = search.pages.iter().enumerate().rev();
+        let found = pages.find_map(|(number, page)| Some((number, in_page(page)?)));
+        if let Some((number, index)) = found {
+            self.found = search.pages.drain(number..).map(|(_, page)| page).collect();
+            if let Some(first) = self.found.front_mut() {
+                first.at.row = index + 1;
+            }
+            return Ok(());
+        }
+        // The next call searches from the beginning.
+        let Search { start, .. } = search;
+        let error = match last {
+            None => format!("the checkpoint is after record {row} of a page that now has {count}"),
+            Some(_) => format!(
+                "the last row that was received before the checkpoint is not among the {row} rows after its cursor"
+            ),
+        };
+        let (source, call, window) = (self.source.clone(), self.call.clone(), self.window);
+        *self = PageStream::new(source, call, window, start, self.requests.clone());
+        Err(Error::pagination(error))
+    }
+
     /// Moves past a page that was fetched.
     fn accept(&mut self, mut page: Page) -> Result<FetchedPage> {
-        let Position { range, window, cursor, row, previous_rows, .. } = &self.position;
+        let Position { range, window, cursor, previous_rows, .. } = &self.position;
         if let (Some((own, _)), Some(range)) = (&self.window, &self.call.time_range) {
             own.retain_own(&mut page, range.time_field)?;
         }
         let (next, rows) = self.call.advance(&mut page, cursor.as_deref(), previous_rows)?;
-        if *row > page.len() {
+        let empty_pages = if page.is_empty() { self.empty_pages + 1 } else { 0 };
+        if empty_pages > EMPTY_PAGES_MAX {
             return Err(Error::pagination(format!(
-                "the checkpoint is after record {row} of a page that now has {}",
-                page.len()
+                "{EMPTY_PAGES_MAX} pages in turn had no row, and the service says that there are more"
             )));
         }
         if let Some(cursor) = cursor {
@@ -183,6 +262,7 @@ impl PageStream {
             )));
         }
         let here = Position { range: *range, window: *window, ..Position::default() };
+        self.empty_pages = empty_pages;
         self.ended = next.is_none();
         let after = match next {
             Some(_) => Position {

@@ -3,6 +3,7 @@
 use ::http::Method;
 
 use super::{
+    Position,
     date_range::{PreviousRows, advance_range, drop_repeated},
     records_call::RecordsCall,
 };
@@ -33,6 +34,8 @@ pub struct PagedCall {
     pub windows: usize,
     /// The only one of them that is read, if it is one; the latest is 0.
     pub part: Option<usize>,
+    /// The field that identifies a record, if the endpoint declares one.
+    pub record_id: Option<String>,
 }
 
 impl PagedCall {
@@ -58,7 +61,8 @@ impl PagedCall {
             .map_err(|error| error.with_endpoint(&endpoint.name))?;
         let time_range = plan.request.time_range;
         let time_range = time_range.filter(|range| !range.is_given() || windows > 1);
-        Ok(PagedCall { plan, paging, place, time_range, windows, part: None })
+        let record_id = record_id(&paging).or_else(|| endpoint.record_id.map(str::to_owned));
+        Ok(PagedCall { plan, paging, place, time_range, windows, part: None, record_id })
     }
 
     /// The same, restricted to one of `parts` windows of the time range, the latest of which is 0.
@@ -89,7 +93,8 @@ impl PagedCall {
         let place = if is_get { ParameterLocation::Query } else { ParameterLocation::Body };
         // Reading a list changes nothing at the service.
         let plan = RecordsCall::custom(request.idempotent(), rows);
-        PagedCall { plan, paging, place, time_range: None, windows: 1, part: None }
+        let record_id = record_id(&paging);
+        PagedCall { plan, paging, place, time_range: None, windows: 1, part: None, record_id }
     }
 
     /// The cursor to send; none for the first page of some lists. The caller's own is sent unchanged.
@@ -136,6 +141,23 @@ impl PagedCall {
         })
     }
 
+    /// A position in this page, with the digest of the last record before it.
+    pub(super) fn marked(&self, position: Position, page: &Page) -> Position {
+        let last = position.row.checked_sub(1).map(|last| self.digest(page, last));
+        let length = last.as_ref().map(|_| page.len());
+        Position { last, length, ..position }
+    }
+
+    /// A short digest of a record: of the field that identifies it, or of the whole record as it was sent.
+    pub fn digest(&self, page: &Page, index: usize) -> String {
+        let id = self.record_id.as_deref().and_then(|name| {
+            let mut members = page.row(index).ok()?.into_iter();
+            members.find(|(key, _)| key == name).map(|(_, value)| value.get())
+        });
+        let text = id.unwrap_or_else(|| page.row_text(index));
+        body_hash(text.as_bytes()).chars().take(8).collect()
+    }
+
     /// Identifies the call: the same method, path and arguments have the same digest.
     pub fn identity(&self) -> String {
         let request = &self.plan.request;
@@ -159,6 +181,14 @@ impl PagedCall {
         };
         let text = format!("{method}\n{path}\n{query:?}\n{windows}\n{paging}{body}");
         body_hash(text.as_bytes()).chars().take(32).collect()
+    }
+}
+
+/// The field that the caller named as the one that identifies a record.
+fn record_id(paging: &Paging) -> Option<String> {
+    match paging {
+        Paging::DateRange(range) => range.unique.clone(),
+        Paging::Cursor(_) => None,
     }
 }
 

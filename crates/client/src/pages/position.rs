@@ -21,6 +21,12 @@ pub struct Position {
     /// The number of records of that page that were received.
     #[serde(skip_serializing_if = "is_default")]
     pub row: usize,
+    /// The digest of the last of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<String>,
+    /// The number of records that the page had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length: Option<usize>,
     /// True if it is the end of the list.
     #[serde(skip_serializing_if = "is_default")]
     pub done: bool,

@@ -116,6 +116,70 @@ async fn a_checkpoint_is_after_no_more_records_than_its_page_has() {
     }
 }
 
+/// The ids that are read after a checkpoint behind so many of the records 1 to 9, which one page had, if the pages
+/// after its cursor are these now.
+async fn resumed(received: usize, now: &[&[i64]]) -> Result<Vec<i64>> {
+    let more = |next: &str| format!("\"pagination\":{{\"has_more\":true,\"next_key\":\"{next}\"}}");
+    let first = vec![body(1..=9, &more("a"))];
+    let pages_before = pages(listing(next_key(), &[]), None, in_turn(first, Arc::default()));
+    let pages_before = pages_before.expect("pages");
+    for _ in 0..received {
+        pages_before.next_row().await.expect("a page").expect("a row");
+    }
+    let checkpoint = pages_before.checkpoint().expect("a checkpoint");
+    let last = now.len() - 1;
+    let bodies = now.iter().enumerate().map(|(number, ids)| {
+        let end = "\"pagination\":{\"has_more\":false}".to_owned();
+        body(ids.iter().copied(), &if number == last { end } else { more(&number.to_string()) })
+    });
+    let asked: Arc<Mutex<Vec<Query>>> = Arc::default();
+    let respond = in_turn(bodies.collect(), asked.clone());
+    let pages = pages(listing(next_key(), &[]), Some(&checkpoint), respond).expect("resumed");
+    let ids = rest(&pages).await;
+    if ids.is_err() {
+        let again = rest(&pages).await.expect_err("the same error");
+        assert!(again.to_string().contains("is not among"), "{again}");
+    }
+    ids
+}
+
+#[tokio::test]
+async fn a_row_is_found_again_where_the_pages_are_cut_otherwise() {
+    for (received, now, expected) in [
+        (5, &[&[1, 2, 3][..], &[4, 5, 6, 7], &[8, 9]][..], &[6, 7, 8, 9][..]),
+        (4, &[&[1, 2], &[3, 4], &[5, 6, 7, 8, 9]], &[5, 6, 7, 8, 9]),
+        // As many records as before: it was corrected meanwhile.
+        (2, &[&[1, 20, 3, 4, 5, 6, 7, 8, 9]], &[3, 4, 5, 6, 7, 8, 9]),
+        // Records before it are gone, or there are more.
+        (5, &[&[3, 4, 5, 6]], &[6]),
+        (3, &[&[1], &[2], &[], &[3], &[], &[4]], &[4]),
+        // Of equal records, the last one within the number.
+        (3, &[&[3, 3], &[3, 3, 4]], &[3, 4]),
+    ] {
+        assert_eq!(resumed(received, now).await.expect("found"), expected, "{received} {now:?}");
+    }
+    let error = resumed(5, &[&[1, 2], &[3, 4], &[6, 7]]).await.expect_err("not found");
+    assert!(matches!(*error.kind, ErrorKind::Pagination(_)), "{error}");
+    assert!(error.checkpoint.is_some());
+}
+
+#[tokio::test]
+async fn pages_without_records_end_after_a_thousand_in_turn() {
+    let asked = Arc::new(AtomicU64::new(0));
+    let count = asked.clone();
+    let respond = move |_: &Query| {
+        let number = count.fetch_add(1, Ordering::Relaxed);
+        let more = format!("\"pagination\":{{\"has_more\":true,\"next_key\":\"{number}\"}}");
+        body((number == 600).then_some(7), &more)
+    };
+    let pages = pages(listing(next_key(), &[]), None, respond).expect("pages");
+    assert!(pages.next_row().await.expect("a page").is_some());
+    let error = pages.next_row().await.expect_err("no end");
+    assert!(matches!(*error.kind, ErrorKind::Pagination(_)), "{error}");
+    assert!(error.checkpoint.is_some());
+    assert_eq!(asked.load(Ordering::Relaxed), 601 + 1_001);
+}
+
 #[tokio::test]
 async fn limits_request_no_page_that_is_not_needed() {
     let page = |first: i64| {

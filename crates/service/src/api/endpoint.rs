@@ -34,6 +34,8 @@ pub struct Endpoint {
     pub response: ResponseShape,
     /// The paging of a list: how it continues on the next page.
     pub paging: Option<Paging>,
+    /// The field that identifies a record of a list.
+    pub record_id: Option<&'static str>,
     /// The documented failures.
     pub failures: &'static [Failure],
     /// True if sending it twice does the same as sending it once.
@@ -54,6 +56,7 @@ impl Endpoint {
         envelope: Envelope::Undocumented,
         response: ResponseShape::Page,
         paging: None,
+        record_id: None,
         failures: &[],
         idempotent: true,
     };

@@ -31,6 +31,7 @@ pub static CRYPTO_ORDERS: Endpoint = Endpoint {
     envelope: Envelope::Code,
     response: ResponseShape::Rows(RecordsLocation::at("data.orders"), Schema::One(&CRYPTO_ORDER)),
     paging: Some(Paging::Cursor(PAGE_FLAG)),
+    record_id: Some("order_id"),
     failures: &[Failure::example(1)],
     ..Endpoint::BASE
 };
@@ -190,6 +191,7 @@ pub static FILLS_HISTORY: Endpoint = Endpoint {
         time_range: Some(TimeRangeSpec { default_days: 90, time_field: "updated_time" }),
         ..PAGE_FLAG
     })),
+    record_id: Some("deal_id"),
     failures: &[Failure::example(-1200)],
     ..Endpoint::BASE
 };
