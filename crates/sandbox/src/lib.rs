@@ -13,7 +13,7 @@
 //!   with code -10 in the endpoint's own envelope. A signature may do everything.
 //! - OAuth: a registration returns HTTP 201. `registration_client_uri` does not exist, and
 //!   `registration_access_token` is not accepted anywhere. A confidential client also gets a
-//!   `client_secret`. Redirect URIs are https, or http to 127.0.0.1 or [::1], without a fragment. A member
+//!   `client_secret`. Redirect URIs are https, or http to 127.0.0.1 or `[::1]`, without a fragment. A member
 //!   that is not sent has the default of RFC 7591, but `client_secret_post`: the service has no HTTP Basic,
 //!   which the token endpoint rejects as `invalid_client`.
 //! - Errors of the registration and token endpoints have the form of RFC 6749, section 5.2: `error`

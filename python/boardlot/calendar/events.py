@@ -84,7 +84,7 @@ def events(market: str, records: Any) -> Iterator[tuple[Any, ...]]:
 def _day(ipo: _Ipo, date_field: str | None, time_field: str) -> tuple[date | None, Any, str]:
     """An event's day, its time, and the field of the day: the one that the service states, and
     otherwise that of its time. A time of another day than the stated one is not the event's."""
-    stated, time = ipo.date(date_field) if date_field else None, ipo.value(time_field)
+    stated, time = ipo.stated_date(date_field) if date_field else None, ipo.value(time_field)
     # Also where a day is stated: `local` must work for every time of a calendar.
     derived = None if time is None else ipo.day(time_field)
     if date_field is None or stated is None:
@@ -105,9 +105,10 @@ class _Ipo:
     def value(self, field: str) -> Any:
         return self._fields.get(field)
 
-    def date(self, field: str) -> date | None:
+    def stated_date(self, field: str) -> date | None:
         """The stated date. One whose form the service document does not state is a text: it is read
-        if it is written like the others, and otherwise, such as "to be announced", there is none."""
+        if it is written like the others, and otherwise, such as "to be announced", there is none.
+        """
         value = self._fields.get(field)
         if not isinstance(value, str):
             return value
