@@ -273,7 +273,9 @@ pub fn checkpoint(data: &[u8]) {
     let (Some(fills), Ok(text)) = (FILLS.as_ref(), std::str::from_utf8(data)) else { return };
     const ORIGIN: &str = "https://api.example.com";
     if let Ok(position) = checkpoint::read(text, fills, ORIGIN) {
-        let again = checkpoint::read(&checkpoint::write(&position, fills, ORIGIN), fills, ORIGIN);
-        assert_eq!(again.ok().as_ref(), Some(&position), "unchanged");
+        let written = checkpoint::write(&position, fills, ORIGIN);
+        let again = checkpoint::read(&written, fills, ORIGIN);
+        let again = again.ok().map(|position| checkpoint::write(&position, fills, ORIGIN));
+        assert_eq!(again, Some(written), "unchanged");
     }
 }
