@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-/// The gate of the cryptographic library, and of whatever else takes milliseconds at most.
+/// The gate of the cryptographic library.
 pub static GATE: ForkGate = ForkGate::new();
 
 /// The number of threads inside, with `CLOSED` if a thread is forking; and which thread that is.
@@ -50,7 +50,7 @@ impl ForkGate {
     }
 
     /// Enters, unless another thread is forking.
-    pub fn try_enter(&self) -> bool {
+    fn try_enter(&self) -> bool {
         let enter = |state| {
             // What the thread that forks runs meanwhile does not wait for itself.
             let open = state & CLOSED == 0 || self.forking.load(Relaxed) == thread_address();
@@ -70,9 +70,7 @@ impl ForkGate {
     pub fn leave(&self) {
         self.state.fetch_sub(1, Release);
     }
-}
 
-impl ForkGate {
     /// Closes the gate, and waits for the threads inside, but no longer than `timeout`: to fork beside one
     /// is better than never to fork. The calling thread is about to fork, and is not inside.
     pub fn close(&self, timeout: Duration) {
@@ -100,9 +98,7 @@ impl ForkGate {
             self.state.fetch_and(!CLOSED, Release);
         }
     }
-}
 
-impl ForkGate {
     /// Opens it in a forked child, in which no other thread exists.
     pub fn reset(&self) {
         self.forking.store(0, Relaxed);
