@@ -3,7 +3,7 @@
 - `_core._response_parser(name, arguments)(body) -> Records`: what the method of that name makes of
   one response; as a client does, it keeps what builds the records from one response to the next.
   `arguments` is the list of pairs that `ClientBase._call` takes.
-- `_core._pager_from_bodies(name, arguments, bodies, copied=False) -> Pager`: a pager of these
+- `_core._pages_of_bodies(name, arguments, bodies, copied=False) -> Pages`: what a pager of these
   responses, one after another, in place of requests. With `copied`, each page has a copy of its
   own, as if it came from the network: where memory is measured and the pages are kept.
 """
@@ -35,9 +35,11 @@ def reader_of(name: str, arguments: list[tuple[str, Any]]) -> Callable[[bytes], 
 
 def pager_of(bodies: Sequence[bytes], copied: bool = False) -> Any:
     """A pager over pages of fills."""
-    return _hook("_pager_from_bodies")("fills_history", FILLS, bodies, copied)
+    import boardlot as bl
+
+    return bl.Pager(_hook("_pages_of_bodies")("fills_history", FILLS, bodies, copied))
 
 
 def require() -> None:
     _hook("_response_parser")
-    _hook("_pager_from_bodies")
+    _hook("_pages_of_bodies")

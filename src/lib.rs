@@ -53,15 +53,18 @@ mod _core {
         login::client_registration::{Registration, register_client},
         login::login_flow::{LoginFlow, begin_login, login},
         login::oauth_app::{AsyncOAuthApp, AuthorizationRequest, OAuthApp, OAuthAppBase},
-        pager::item_iterator::{AsyncItemIterator, ItemIterator, ItemIteratorBase},
-        pager::pager_base::{AsyncPager, Pager, PagerBase},
+        pager::page::Page,
+        pager::page_stream::{Batch, PageStream},
+        pager::pages::Pages,
+        pager::record_batches::RecordBatches,
+        pager::row_view::RowView,
         rows::arrow::ArrowStream,
         rows::frame::{import_frame_library, to_frame},
         rows::pickles::records_of_pickle,
         rows::records::Records,
         rows::records_iterator::RecordsIterator,
         rows::schema_field::SchemaField,
-        testing::response_bodies::{pager_from_bodies, response_parser},
+        testing::response_bodies::{pages_of_bodies, response_parser},
     };
 
     #[pymodule_export]

@@ -34,6 +34,7 @@ GUIDES = {
     "crypto_orders": "paging",
     "fills_history": "paging",
     "fetch_many": "many-symbols",
+    "pages_many": "many-symbols",
     "ipo_calendar": "ipo-calendar",
     "call": "custom-endpoints",
     "pages": "custom-endpoints",
@@ -51,7 +52,8 @@ PAGES = {
     "LoginFlow": "login",
     "OAuth": "login",
     "OAuthAppBase": "web-applications",
-    "PagerBase": "paging",
+    "AsyncPager": "paging",
+    "Pager": "paging",
     "RateLimit": "rate-limits",
     "Records": "frames",
     "Recorder": "testing",
@@ -102,6 +104,8 @@ class Documented(griffe.Extension):
             for kind in _kinds_of(name, stub):
                 _take_from_base(core[kind], core[name])
         _take_from_base(pkg["archive.archive.Archive"], pkg["archive.reader.Reader"])
+        for kind in ("Pager", "AsyncPager"):
+            _take_from_base(pkg[f"pager.{kind}"], pkg["pager._View"])
         self._complete(pkg)
         for thing in _within(pkg):
             thing.labels -= IDLE_LABELS

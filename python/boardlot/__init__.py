@@ -18,7 +18,6 @@ from ._api import AsyncClient, Client
 from ._core import (
     ApiKey,
     AsyncOAuthApp,
-    AsyncPager,
     AuthorizationRequest,
     BearerToken,
     DateRange,
@@ -29,7 +28,6 @@ from ._core import (
     LoginFlow,
     OAuth,
     OAuthApp,
-    Pager,
     RateLimit,
     Recorder,
     Records,
@@ -48,6 +46,7 @@ from ._core import (
     signature_payload,
 )
 from .errors import *  # noqa: F403
+from .pager import AsyncPager, Pager
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

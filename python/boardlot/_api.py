@@ -8,13 +8,11 @@ from __future__ import annotations
 from . import _core
 from ._core import (
     ApiKey,
-    AsyncPager,
     BearerToken,
     DateRange,
     Endpoint,
     Explanation,
     OAuth,
-    Pager,
     RateLimit,
     Recorder,
     Records,
@@ -24,6 +22,7 @@ from ._core import (
     ResponseEvent,
 )
 from ._calls import explained
+from .pager import AsyncPager, Pager
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -435,7 +434,7 @@ class Client(_core.ClientBase):
         >>> next(client.plate_stocks("HK.BK1001"))["code"].startswith("HK.")
         True
         """
-        return self._pages("plate_stocks", [("plate_code", plate_code), ("limit", limit)], None, resume)
+        return Pager(self._pages("plate_stocks", [("plate_code", plate_code), ("limit", limit)], None, resume))
 
     def crypto_orders(
         self,
@@ -464,7 +463,7 @@ class Client(_core.ClientBase):
         >>> next(client.crypto_orders(sandbox.accounts["crypto"][0]))["ord_status"] in list(bl.CryptoOrderStatus)
         True
         """
-        return self._pages("crypto_orders", [("acc_id", acc_id), ("page_size", page_size)], None, resume)
+        return Pager(self._pages("crypto_orders", [("acc_id", acc_id), ("page_size", page_size)], None, resume))
 
     def sim_orders(self, acc_id: str | int) -> Records[records.SimOrder]:
         """Today's simulated-trading orders.
@@ -553,14 +552,14 @@ class Client(_core.ClientBase):
         >>> len(client.fills_history(sandbox.accounts["trade"][0], "HK").all(max_items=75))
         75
         """
-        return self._pages("fills_history", [
+        return Pager(self._pages("fills_history", [
             ("acc_id", acc_id),
             ("trd_market", trd_market),
             ("code", code),
             ("start", start),
             ("end", end),
             ("page_size", page_size),
-        ], windows, resume)
+        ], windows, resume))
 
     def call(
         self,
@@ -604,7 +603,7 @@ class Client(_core.ClientBase):
         >>> client.pages(bl.Endpoint("list", "GET", "/any/list", paging="next_key")).requests
         0
         """
-        return self._pages(endpoint, list(arguments.items()), None, resume)
+        return Pager(self._pages(endpoint, list(arguments.items()), None, resume))
 
     if TYPE_CHECKING:
 
@@ -756,6 +755,87 @@ class Client(_core.ClientBase):
         """
         return self._fetch_many(method, keys, concurrency, on_error, progress, list(arguments.items()))
 
+    if TYPE_CHECKING:
+
+        @typing.overload
+        def pages_many(
+            self,
+            method: typing.Literal["plate_stocks"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            resume: str | None = None,
+            **arguments: typing.Any,
+        ) -> Pager[records.PlateStock]: ...
+
+        @typing.overload
+        def pages_many(
+            self,
+            method: typing.Literal["crypto_orders"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            resume: str | None = None,
+            **arguments: typing.Any,
+        ) -> Pager[CryptoOrderByAccount]: ...
+
+        @typing.overload
+        def pages_many(
+            self,
+            method: typing.Literal["fills_history"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            resume: str | None = None,
+            **arguments: typing.Any,
+        ) -> Pager[FillByAccount]: ...
+
+        @typing.overload
+        def pages_many(
+            self,
+            method: Endpoint[arguments.Row],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            resume: str | None = None,
+            **arguments: typing.Any,
+        ) -> Pager[arguments.Row]: ...
+
+    def pages_many(
+        self,
+        method: typing.Literal["plate_stocks", "crypto_orders", "fills_history"] | Endpoint[typing.Any],
+        keys: abc.Iterable[str | int],
+        *,
+        concurrency: int = 8,
+        on_error: typing.Literal["raise", "collect"] = "raise",
+        resume: str | None = None,
+        **arguments: typing.Any,
+    ) -> Pager[typing.Any]:
+        """A pager over the rows of one method for many keys, in the order of the keys.
+
+        For millions of rows: its frames are made of the pages without a dict, and an iteration has a
+        page of each of `concurrency` keys in memory, which are read side by side.
+
+        `method` is the name of a method that returns pages, such as `"fills_history"`, or an
+        `Endpoint` with `paging`. `keys` are the values of its only required argument; pass the others
+        by name, and optional ones too. The first column is the key, as for `fetch_many`. There is one
+        checkpoint for all keys, `resume`, and one time range, which is fixed by the service's clock
+        before the first page if it is open. With `on_error="collect"`, the rows of a key that fails
+        midway stay, `.errors` has the key with its error, and a resume tries it again from where it
+        failed; otherwise the first failure is raised.
+
+        Raises `ConfigError` for an invalid key or argument, before anything is sent, and for a `resume`
+        of other keys.
+
+        >>> next(client.pages_many("fills_history", sandbox.accounts["trade"], trd_market="HK"))["acc_id"] == sandbox.accounts["trade"][0]
+        True
+        """
+        return Pager(self._pages_many(method, keys, concurrency, on_error, resume, list(arguments.items())))
+
     def ipo_calendar(
         self,
         markets: abc.Iterable[typing.Literal["hk", "us", "cn", "sg", "my"]] = ("hk", "us", "cn", "sg", "my"),
@@ -828,7 +908,7 @@ class Client(_core.ClientBase):
         >>> client.paginate("GET", "/any/list", paging="next_key", rows="data.list").requests
         0
         """
-        return self._paginate(method, path, paging, rows, query, body, resume)
+        return Pager(self._paginate(method, path, paging, rows, query, body, resume))
 
     def explain(
         self,
@@ -1139,7 +1219,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await anext(client.plate_stocks("HK.BK1001")))["code"].startswith("HK.")
         True
         """
-        return self._pages("plate_stocks", [("plate_code", plate_code), ("limit", limit)], None, resume)
+        return AsyncPager(self._pages("plate_stocks", [("plate_code", plate_code), ("limit", limit)], None, resume))
 
     def crypto_orders(
         self,
@@ -1168,7 +1248,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await anext(client.crypto_orders(sandbox.accounts["crypto"][0])))["ord_status"] in list(bl.CryptoOrderStatus)
         True
         """
-        return self._pages("crypto_orders", [("acc_id", acc_id), ("page_size", page_size)], None, resume)
+        return AsyncPager(self._pages("crypto_orders", [("acc_id", acc_id), ("page_size", page_size)], None, resume))
 
     async def sim_orders(self, acc_id: str | int) -> Records[records.SimOrder]:
         """Today's simulated-trading orders.
@@ -1257,14 +1337,14 @@ class AsyncClient(_core.ClientBase):
         >>> len(await client.fills_history(sandbox.accounts["trade"][0], "HK").all(max_items=75))
         75
         """
-        return self._pages("fills_history", [
+        return AsyncPager(self._pages("fills_history", [
             ("acc_id", acc_id),
             ("trd_market", trd_market),
             ("code", code),
             ("start", start),
             ("end", end),
             ("page_size", page_size),
-        ], windows, resume)
+        ], windows, resume))
 
     async def call(
         self,
@@ -1308,7 +1388,7 @@ class AsyncClient(_core.ClientBase):
         >>> client.pages(bl.Endpoint("list", "GET", "/any/list", paging="next_key")).requests
         0
         """
-        return self._pages(endpoint, list(arguments.items()), None, resume)
+        return AsyncPager(self._pages(endpoint, list(arguments.items()), None, resume))
 
     if TYPE_CHECKING:
 
@@ -1460,6 +1540,87 @@ class AsyncClient(_core.ClientBase):
         """
         return await self._fetch_many(method, keys, concurrency, on_error, progress, list(arguments.items()))
 
+    if TYPE_CHECKING:
+
+        @typing.overload
+        def pages_many(
+            self,
+            method: typing.Literal["plate_stocks"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            resume: str | None = None,
+            **arguments: typing.Any,
+        ) -> AsyncPager[records.PlateStock]: ...
+
+        @typing.overload
+        def pages_many(
+            self,
+            method: typing.Literal["crypto_orders"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            resume: str | None = None,
+            **arguments: typing.Any,
+        ) -> AsyncPager[CryptoOrderByAccount]: ...
+
+        @typing.overload
+        def pages_many(
+            self,
+            method: typing.Literal["fills_history"],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            resume: str | None = None,
+            **arguments: typing.Any,
+        ) -> AsyncPager[FillByAccount]: ...
+
+        @typing.overload
+        def pages_many(
+            self,
+            method: Endpoint[arguments.Row],
+            keys: abc.Iterable[str | int],
+            *,
+            concurrency: int = 8,
+            on_error: typing.Literal["raise", "collect"] = "raise",
+            resume: str | None = None,
+            **arguments: typing.Any,
+        ) -> AsyncPager[arguments.Row]: ...
+
+    def pages_many(
+        self,
+        method: typing.Literal["plate_stocks", "crypto_orders", "fills_history"] | Endpoint[typing.Any],
+        keys: abc.Iterable[str | int],
+        *,
+        concurrency: int = 8,
+        on_error: typing.Literal["raise", "collect"] = "raise",
+        resume: str | None = None,
+        **arguments: typing.Any,
+    ) -> AsyncPager[typing.Any]:
+        """A pager over the rows of one method for many keys, in the order of the keys.
+
+        For millions of rows: its frames are made of the pages without a dict, and an iteration has a
+        page of each of `concurrency` keys in memory, which are read side by side.
+
+        `method` is the name of a method that returns pages, such as `"fills_history"`, or an
+        `Endpoint` with `paging`. `keys` are the values of its only required argument; pass the others
+        by name, and optional ones too. The first column is the key, as for `fetch_many`. There is one
+        checkpoint for all keys, `resume`, and one time range, which is fixed by the service's clock
+        before the first page if it is open. With `on_error="collect"`, the rows of a key that fails
+        midway stay, `.errors` has the key with its error, and a resume tries it again from where it
+        failed; otherwise the first failure is raised.
+
+        Raises `ConfigError` for an invalid key or argument, before anything is sent, and for a `resume`
+        of other keys.
+
+        >>> (await anext(client.pages_many("fills_history", sandbox.accounts["trade"], trd_market="HK")))["acc_id"] == sandbox.accounts["trade"][0]
+        True
+        """
+        return AsyncPager(self._pages_many(method, keys, concurrency, on_error, resume, list(arguments.items())))
+
     async def ipo_calendar(
         self,
         markets: abc.Iterable[typing.Literal["hk", "us", "cn", "sg", "my"]] = ("hk", "us", "cn", "sg", "my"),
@@ -1532,7 +1693,7 @@ class AsyncClient(_core.ClientBase):
         >>> client.paginate("GET", "/any/list", paging="next_key", rows="data.list").requests
         0
         """
-        return self._paginate(method, path, paging, rows, query, body, resume)
+        return AsyncPager(self._paginate(method, path, paging, rows, query, body, resume))
 
     def explain(
         self,

@@ -21,7 +21,7 @@ use crate::{
     calls::call::{Call, CallMode},
     hooks::observer::{Hooks, PythonObserver},
     interpreter::weak_ref::StrongRef,
-    pager::pager_base::PagerBase,
+    pager::pages::Pages,
     rows::{records::Records, row_builder_pool::RowBuilderPool},
     values::dates::DateClasses,
 };
@@ -216,36 +216,36 @@ impl ClientBase {
         base.mode.run_shared(py, call.owned_by(Some(this.clone().into_any().unbind())))
     }
 
-    /// A pager over the rows of one part of a time range, of so many parts; 0 is the latest.
+    /// The pages of one part of a time range, of so many parts; 0 is the latest.
     fn _part_of_pages<'py>(
         this: &Bound<'py, Self>,
         endpoint: &Bound<'py, PyAny>,
         arguments: Arguments<'py>,
         part: (usize, usize),
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> PyResult<Pages> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
         let (endpoint, arguments) = endpoint_arguments(endpoint, &arguments)?;
         let pages = core.part_of_pages(&endpoint, &arguments, part);
         let pages = pages.or_raise(py)?;
-        PagerBase::new_pager(py, base.mode, pages, Some(this.as_any()))
+        Ok(Pages::new(base.mode, pages, Some(this.as_any())))
     }
 
-    /// A pager over the rows of an endpoint.
+    /// The pages of an endpoint.
     fn _pages<'py>(
         this: &Bound<'py, Self>,
         endpoint: &Bound<'py, PyAny>,
         arguments: Arguments<'py>,
         #[pyo3(from_py_with = number)] windows: Option<i64>,
         resume: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> PyResult<Pages> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
         let resume = optional_text("resume", resume)?;
         let (endpoint, checked) = endpoint_arguments(endpoint, &arguments)?;
         let pages = core.pages(&endpoint, &checked, windows, resume.as_deref()).or_raise(py)?;
         warn_of_end_date(&endpoint, &arguments)?;
-        PagerBase::new_pager(py, base.mode, pages, Some(this.as_any()))
+        Ok(Pages::new(base.mode, pages, Some(this.as_any())))
     }
 
     fn _request<'py>(
@@ -278,7 +278,7 @@ impl ClientBase {
         query: Option<&Bound<'py, PyAny>>,
         body: Option<&Bound<'py, PyAny>>,
         resume: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> PyResult<Pages> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
         let body = request_arguments::body_members(body)?;
@@ -293,7 +293,7 @@ impl ClientBase {
         let paging = paging.map_err(|what| raise(py, Error::config(format!("paging {what}"))))?;
         let listing = PagedCall::custom(plan, &rows, paging);
         let pages = core.list(listing, resume.as_deref()).or_raise(py)?;
-        PagerBase::new_pager(py, base.mode, pages, Some(this.as_any()))
+        Ok(Pages::new(base.mode, pages, Some(this.as_any())))
     }
 
     fn _explain<'py>(
@@ -345,8 +345,27 @@ impl ClientBase {
         let base = this.get();
         let core = base.core(this.py())?;
         let fixed = arguments;
-        let many = ManyKeys { endpoint, keys, fixed, concurrency, on_error, progress };
-        many.fetch(core, base.mode, this.as_any())
+        let many = ManyKeys { endpoint, keys, fixed, concurrency, on_error };
+        many.fetch(core, base.mode, progress, this.as_any())
+    }
+
+    /// The pages of an endpoint for many keys.
+    fn _pages_many<'py>(
+        this: &Bound<'py, Self>,
+        endpoint: &Bound<'py, PyAny>,
+        keys: &Bound<'py, PyAny>,
+        #[pyo3(from_py_with = number)] concurrency: i64,
+        #[pyo3(from_py_with = text_of::on_error)] on_error: &str,
+        resume: Option<&Bound<'py, PyAny>>,
+        arguments: Arguments<'py>,
+    ) -> PyResult<Pages> {
+        let (py, base) = (this.py(), this.get());
+        let core = base.core(py)?;
+        let resume = optional_text("resume", resume)?;
+        let fixed = arguments;
+        let many = ManyKeys { endpoint, keys, fixed, concurrency, on_error };
+        let pages = many.pages(py, &core, resume.as_deref())?;
+        Ok(Pages::new(base.mode, pages, Some(this.as_any())))
     }
 
     fn _ipo_calendar<'py>(

@@ -1,4 +1,4 @@
-//! `fetch_many`: its arguments, and its result.
+//! `fetch_many` and `pages_many`: their arguments, and their results.
 
 use std::{
     collections::HashSet,
@@ -17,11 +17,12 @@ use crate::{
     rows::records::Records,
 };
 use boardlot_client::{
-    api::EncodedValue,
+    api::{Argument, EncodedValue, EndpointRef},
     client::{BatchOutcome, Client},
+    pages::Pages,
 };
 
-/// The arguments of `fetch_many`, unchecked.
+/// The arguments of `fetch_many` and `pages_many`, unchecked.
 pub struct ManyKeys<'a, 'py> {
     pub endpoint: &'a Bound<'py, PyAny>,
     pub keys: &'a Bound<'py, PyAny>,
@@ -29,7 +30,15 @@ pub struct ManyKeys<'a, 'py> {
     pub fixed: Arguments<'py>,
     pub concurrency: i64,
     pub on_error: &'a str,
-    pub progress: bool,
+}
+
+/// The same, checked.
+struct CheckedKeys {
+    endpoint: EndpointRef,
+    keys: Vec<Argument>,
+    fixed: Vec<(String, Argument)>,
+    concurrency: usize,
+    collect: bool,
 }
 
 impl<'py> ManyKeys<'_, 'py> {
@@ -38,23 +47,59 @@ impl<'py> ManyKeys<'_, 'py> {
         self,
         core: Client,
         mode: CallMode,
+        progress: bool,
         owner: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = owner.py();
+        let own = ["concurrency", "on_error", "progress"];
+        let CheckedKeys { endpoint, keys, fixed, concurrency, collect } =
+            self.checked(py, "fetch_many", &own)?;
+        let name = endpoint.name.clone();
+        let count = Arc::new(AtomicU64::new(0));
+        let (total, counted) = (keys.len() as u64, count.clone());
+        let future = async move {
+            core.fetch_many(endpoint, keys, fixed, concurrency, collect, count).await
+        };
+        let finish = |py: Python<'_>, many: BatchOutcome| {
+            let errors = PyDict::new(py);
+            for (key, error) in &many.errors {
+                errors.set_item(key, exception(py, error)?)?;
+            }
+            let records = Records::with_errors(py, many.rows, errors.unbind())?;
+            Ok(Py::new(py, records)?.into_any())
+        };
+        let owner = Some(owner.clone().unbind());
+        let call = Call::new("fetch_many", future, Box::new(finish)).owned_by(owner);
+        if !progress {
+            return mode.run_shared(py, call);
+        }
+        let total: CountFn = Box::new(move || Some(total));
+        Progress { label: &name, unit: "keys", total, count: counted }.run(py, mode, call)
+    }
+
+    /// The pages of all keys.
+    pub fn pages(self, py: Python<'_>, core: &Client, resume: Option<&str>) -> PyResult<Pages> {
+        let own = ["concurrency", "on_error", "resume"];
+        let CheckedKeys { endpoint, keys, fixed, concurrency, collect } =
+            self.checked(py, "pages_many", &own)?;
+        core.pages_many(&endpoint, &keys, &fixed, (concurrency, collect), resume).or_raise(py)
+    }
+
+    /// Checks the arguments of a method that has `own` ones, too.
+    fn checked(&self, py: Python<'_>, method: &str, own: &[&str]) -> PyResult<CheckedKeys> {
         let collect = self.collect(py)?;
         let concurrency = self.concurrency(py)?;
         let (endpoint, fixed) = endpoint_arguments(self.endpoint, &self.fixed)?;
-        let name = endpoint.name.clone();
         if endpoint.undeclared.is_none() {
             let unknown = fixed.iter().find(|(given, _)| endpoint.parameter(given).is_none());
             if let Some((given, _)) = unknown {
-                let own = ["concurrency", "on_error", "progress"].into_iter();
+                let own = own.iter().copied();
                 let known: Vec<&str> = own.chain(endpoint.arguments().map(|p| &*p.name)).collect();
                 let nearest: String = import(py, "boardlot._support.nearest")?
                     .invoke_method("did_you_mean", (given, known))?
                     .extract()?;
                 if !nearest.is_empty() {
-                    let text = format!("fetch_many has no argument '{given}'{nearest}");
+                    let text = format!("{method} has no argument '{given}'{nearest}");
                     return Err(raise(py, Error::config(text)));
                 }
             }
@@ -75,26 +120,7 @@ impl<'py> ManyKeys<'_, 'py> {
         let mut texts = HashSet::new();
         keys.retain(|key| texts.insert(EncodedValue::from(key.clone()).into_text()));
         warn_of_end_date(&endpoint, &self.fixed)?;
-        let count = Arc::new(AtomicU64::new(0));
-        let (total, counted) = (keys.len() as u64, count.clone());
-        let future = async move {
-            core.fetch_many(endpoint, keys, fixed, concurrency, collect, count).await
-        };
-        let finish = |py: Python<'_>, many: BatchOutcome| {
-            let errors = PyDict::new(py);
-            for (key, error) in &many.errors {
-                errors.set_item(key, exception(py, error)?)?;
-            }
-            let records = Records::with_errors(py, many.rows, errors.unbind())?;
-            Ok(Py::new(py, records)?.into_any())
-        };
-        let owner = Some(owner.clone().unbind());
-        let call = Call::new("fetch_many", future, Box::new(finish)).owned_by(owner);
-        if !self.progress {
-            return mode.run_shared(py, call);
-        }
-        let total: CountFn = Box::new(move || Some(total));
-        Progress { label: &name, unit: "keys", total, count: counted }.run(py, mode, call)
+        Ok(CheckedKeys { endpoint, keys, fixed, concurrency, collect })
     }
 
     fn collect(&self, py: Python<'_>) -> PyResult<bool> {

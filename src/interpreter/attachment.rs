@@ -62,12 +62,6 @@ pub fn in_interrupted_call<T>(work: impl FnOnce() -> T) -> T {
     outcome
 }
 
-/// Returns true if this thread runs Python code that the core called and waits for: a hook or a
-/// store. Such code must not wait for a lock that the core holds.
-pub fn is_in_callback() -> bool {
-    IN_CALLBACK.get()
-}
-
 /// Returns true if a call of the core waits for the Python code that this thread runs: a hook or a
 /// store, or a signal handler or finalizer that has interrupted the call.
 pub fn is_nested() -> bool {

@@ -1,8 +1,8 @@
-//! Iterations over pages.
+//! What `Pager` and `AsyncPager` need of the core: pages, their rows as objects, and what is collected from them.
 
-pub mod item_iterator;
-pub mod missing_attribute;
-pub mod page_reader;
-pub mod pager_base;
-pub mod pager_state;
+pub mod collecting;
+pub mod page;
+pub mod page_stream;
+pub mod pages;
+pub mod record_batches;
 pub mod row_view;

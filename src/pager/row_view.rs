@@ -1,59 +1,49 @@
-//! The rows of a pager as objects, made a few at a time.
+//! A view of a list's rows: as dicts of some of their fields, or as instances of a class.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    vec,
-};
+use std::sync::Arc;
 
+use super::page::Page;
 use crate::prelude::*;
 use crate::{
     arguments::caller_arguments::field_names,
     interpreter::errors::is_own,
     rows::{
+        records::Records,
         row_builder_pool::RowBuilderPool,
         row_class::row_class,
+        row_errors::unreadable,
         row_spec::{RowSpec, Target},
     },
 };
 use boardlot_client::{
-    decode::{Page, RecordNumber, RecordRef, Selection, UndeclaredNames},
-    pages::{PagedCall, View},
+    api::Field,
+    decode::{
+        ColumnOptions, Columns, PageSlice, RecordNumber, RecordRef, Rows, Selection,
+        UndeclaredNames, field_name,
+    },
+    pages::{ListedPage, Listing},
 };
 
-/// The number of rows that are converted at once. More save hardly any time.
-const ROWS_AHEAD: usize = 64;
-/// Large rows are converted one by one.
-const BYTES_AHEAD: usize = 1 << 16;
-
-/// The form of a pager's rows.
+/// A view of a list's rows, of which pagers make what they return. Each method returns a list of what the rows of a
+/// page from an index on become.
+#[pyclass(frozen, module = "boardlot._core")]
 pub struct RowView {
-    pub builders: RowBuilderPool,
+    builders: RowBuilderPool,
+    fields: Arc<[Field]>,
+    /// The name of the column of keys, if the list is that of many.
+    key_name: Option<Arc<str>>,
     /// Selected fields that have not been seen in any record yet.
     undeclared: Option<Arc<UndeclaredNames>>,
-    /// Its own number, by which rows that were converted for it are known.
-    pub number: View,
 }
 
 impl RowView {
-    pub fn new(builders: RowBuilderPool) -> Arc<Self> {
-        Self::with_undeclared(builders, None)
-    }
-
-    fn with_undeclared(
-        builders: RowBuilderPool,
-        undeclared: Option<Arc<UndeclaredNames>>,
-    ) -> Arc<Self> {
-        // 0 is not a view.
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        let number = View(NEXT.fetch_add(1, Ordering::Relaxed));
-        Arc::new(RowView { builders, undeclared, number })
+    pub fn new(listing: &Listing, builders: RowBuilderPool) -> Self {
+        let key_name = listing.key_name().map(Arc::from);
+        RowView { builders, fields: listing.fields.clone(), key_name, undeclared: None }
     }
 
     /// The fields that the rows are restricted to.
-    pub fn selection(&self) -> Option<&Selection> {
+    fn selection(&self) -> Option<&Selection> {
         self.builders.spec().selection.as_ref()
     }
 
@@ -62,72 +52,116 @@ impl RowView {
         self.undeclared.as_ref()
     }
 
-    /// Checks that the records of a page have the selected fields.
-    pub fn check_names(&self, py: Python<'_>, page: &Arc<Page>) -> PyResult<()> {
-        let checked = self.undeclared.as_ref().map_or(Ok(()), |names| names.check(page));
-        checked.or_raise(py)
+    pub fn builders(&self) -> &RowBuilderPool {
+        &self.builders
     }
 
+    /// Empty columns of the rows.
+    pub fn columns(&self, options: ColumnOptions) -> Columns {
+        Columns::new(self.fields.iter(), self.key_name.as_deref(), self.selection(), options)
+    }
+
+    /// Records of this view.
+    pub fn rows_of(&self, slices: Vec<PageSlice>) -> Rows {
+        let rows = Rows::new(slices, self.fields.clone());
+        let rows = match &self.key_name {
+            Some(name) => rows.with_key(name),
+            None => rows,
+        };
+        rows.restricted_to(self.selection().cloned())
+    }
+
+    /// The rows of a page from an index on, once it is checked that they have the selected fields.
+    pub fn slice(&self, py: Python<'_>, page: &ListedPage, start: usize) -> PyResult<PageSlice> {
+        let checked = self.undeclared.as_ref().map_or(Ok(()), |names| names.check(page.records()));
+        checked.or_raise(py)?;
+        Ok(page.rest(start))
+    }
+}
+
+#[gated]
+impl RowView {
     /// Dicts restricted to these fields of this view.
-    pub fn select(
-        &self,
-        listing: &PagedCall,
-        names: &Bound<'_, PyTuple>,
-        undeclared: bool,
-    ) -> PyResult<Arc<Self>> {
+    fn select(&self, names: &Bound<'_, PyTuple>, undeclared: bool) -> PyResult<Self> {
         let (py, names) = (names.py(), field_names(names)?);
-        let fields = &listing.plan.fields;
-        let unseen = UndeclaredNames::of(&names, fields);
+        let key_name = self.key_name.as_deref();
+        let declared: Vec<String> = key_name
+            .map(str::to_owned)
+            .into_iter()
+            .chain(self.fields.iter().map(|field| field_name(key_name, &field.name).into_owned()))
+            .collect();
+        let is_declared = |name: &&String| declared.contains(name);
+        let unknown: Vec<_> = names.iter().filter(|name| !is_declared(name)).cloned().collect();
+        let unseen = UndeclaredNames::of(&unknown, &self.fields);
         let selection = match self.selection() {
             Some(selection) => Selection::new(names, selection.names()),
-            None if undeclared => Selection::new(names, []),
-            None => Selection::of_declared(names, fields.iter().map(|field| field.name.as_ref())),
+            None if undeclared || self.fields.is_empty() => Selection::new(names, []),
+            None => Selection::of_declared(names, declared.iter().map(String::as_str)),
         };
         let selection = selection.or_raise(py)?;
-        // Names from a selection without undeclared names need no check.
-        let unseen = unseen.filter(|_| self.selection().is_none() || self.undeclared.is_some());
-        Ok(Self::with_undeclared(RowBuilderPool::new(RowSpec::dicts(Some(&selection))), unseen))
+        Ok(RowView {
+            builders: RowBuilderPool::new(RowSpec::dicts(Some(&selection))),
+            fields: self.fields.clone(),
+            key_name: self.key_name.clone(),
+            // Names from a selection without undeclared names need no check.
+            undeclared: unseen.filter(|_| self.selection().is_none() || self.undeclared.is_some()),
+        })
     }
 
     /// Instances of a class made of the fields of this view.
-    pub fn as_type(&self, listing: &PagedCall, class: &Bound<'_, PyAny>) -> PyResult<Arc<Self>> {
-        let fields = listing.plan.fields.clone();
-        let target = Target::Class(row_class(class, &fields, None)?);
-        let spec = RowSpec { target, fields, selection: self.selection().cloned() };
-        Ok(Self::with_undeclared(RowBuilderPool::new(spec), self.undeclared.clone()))
+    fn as_type(&self, class: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let target = Target::Class(row_class(class, &self.fields, self.key_name.as_deref())?);
+        let selection = self.selection().cloned();
+        let spec = RowSpec { target, fields: self.fields.clone(), selection };
+        Ok(RowView {
+            builders: RowBuilderPool::new(spec),
+            fields: self.fields.clone(),
+            key_name: self.key_name.clone(),
+            undeclared: self.undeclared.clone(),
+        })
     }
 
-    /// The objects of a row of a page and of some rows after it.
-    #[inline(never)]
-    pub fn objects(
-        &self,
-        py: Python<'_>,
-        page: &Arc<Page>,
-        index: usize,
-    ) -> PyResult<vec::IntoIter<Py<PyAny>>> {
-        self.check_names(py, page)?;
-        // Code of the caller's class runs when its row is requested, not before.
+    /// The objects of the rows, up to the first one that cannot be made. If making one runs code of the caller's
+    /// class, it is the only one: that code runs when its row is asked for, not before.
+    #[pyo3(signature = (page, start, /))]
+    fn rows<'py>(&self, page: &Bound<'py, Page>, start: usize) -> PyResult<Bound<'py, PyList>> {
+        let py = page.py();
+        let slice = self.slice(py, &page.get().0, start)?;
         let is_inert = match &self.builders.spec().target {
             Target::Class(class) => class.is_inert(),
             Target::Dict | Target::TypedDict => true,
         };
-        let end = page.len().min(index + ROWS_AHEAD);
-        let is_small = page.byte_length(&(index..end)) <= BYTES_AHEAD;
-        let end = if is_inert && is_small { end } else { index + 1 };
-        let first = row_at(page, index);
-        let (objects, error) = self.builders.objects_until_error(py, first, end - index);
+        let count = if is_inert { slice.range.len() } else { 1 };
+        let first = || RecordRef {
+            page: &slice.page,
+            index: start,
+            key: slice.key.as_deref(),
+            number: RecordNumber::InPage(start),
+        };
+        let key_name = self.key_name.as_deref();
+        let (objects, error) = self.builders.objects_until_error(py, key_name, first(), count);
         match error {
-            // The row that cannot be converted raises its error again when it is requested. Any other
+            // The row that cannot be converted raises its error again when it is asked for. Any other
             // error, such as that of a signal handler, is raised now.
             Some(error) if objects.is_empty() || !is_own(py, &error) => Err(error),
-            None if objects.is_empty() => {
-                Err(crate::rows::row_errors::unreadable(py, row_at(page, index)))
-            }
-            _ => Ok(objects.into_iter()),
+            None if objects.is_empty() => Err(unreadable(py, first())),
+            _ => PyList::new(py, objects),
         }
     }
-}
 
-fn row_at(page: &Page, index: usize) -> RecordRef<'_> {
-    RecordRef { page, index, key: None, number: RecordNumber::InPage(index) }
+    /// The rows as one `Records`.
+    #[pyo3(signature = (page, start, /))]
+    fn pages<'py>(&self, page: &Bound<'py, Page>, start: usize) -> PyResult<Bound<'py, PyList>> {
+        let py = page.py();
+        let slice = self.slice(py, &page.get().0, start)?;
+        let records = Records::from_rows(&self.builders)(py, self.rows_of(vec![slice]))?;
+        PyList::new(py, [records])
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match &self.builders.spec().target {
+            Target::Class(class) => class.traverse(&visit),
+            Target::Dict | Target::TypedDict => Ok(()),
+        }
+    }
 }

@@ -137,7 +137,8 @@ pub fn import_frame_library(
     library(py, method)?.import(py)
 }
 
-fn library(py: Python<'_>, method: &str) -> PyResult<&'static FrameLibrary> {
+/// The library of a conversion.
+pub fn library(py: Python<'_>, method: &str) -> PyResult<&'static FrameLibrary> {
     let found = [&PANDAS, &POLARS, &ARROW].into_iter().find(|library| library.method == method);
     found.ok_or_else(|| {
         let shown = format!("'{}'", method.escape_debug());

@@ -84,12 +84,14 @@ impl RowBuilderPool {
     pub fn objects_until_error(
         &self,
         py: Python<'_>,
+        key_name: Option<&str>,
         first: RecordRef<'_>,
         count: usize,
     ) -> (Vec<Py<PyAny>>, Option<PyErr>) {
         let mut objects = Vec::with_capacity(count);
         let receive = &mut |object: Bound<'_, PyAny>| objects.push(object.unbind());
-        let outcome = self.with_builder(|builder| builder.objects(py, None, first, count, receive));
+        let outcome =
+            self.with_builder(|builder| builder.objects(py, key_name, first, count, receive));
         (objects, outcome.err())
     }
 

@@ -1,4 +1,4 @@
-//! Records and pagers made from response bodies without HTTP, for benchmarks and tests.
+//! Records and pages made from response bodies without HTTP, for benchmarks and tests.
 
 use std::{
     pin::Pin,
@@ -15,13 +15,13 @@ use crate::prelude::*;
 use crate::{
     calls::call::CallMode,
     client::endpoint_arguments::{Arguments, endpoint_arguments},
-    pager::pager_base::PagerBase,
+    pager::pages::Pages,
     rows::{records::Records, row_builder_pool::RowBuilderPool},
 };
 use boardlot_client::{
     decode::{Page, Rows},
     http::HttpResponse,
-    pages::{PagedCall, Pages, RecordsCall, Source},
+    pages::{PagedCall, Pages as Core, RecordsCall, Source},
 };
 
 /// Parses the responses to a call.
@@ -55,24 +55,24 @@ impl ResponseParser {
     }
 }
 
-/// A pager whose pages have these bodies; copies of them with `copied`, as a body from the network has
+/// Pages that have these bodies; copies of them with `copied`, as a body from the network has
 /// memory of its own.
 #[gated]
-#[pyo3(name = "_pager_from_bodies", signature = (name, arguments, bodies, copied = false))]
-pub fn pager_from_bodies<'py>(
-    py: Python<'py>,
-    name: &Bound<'py, PyAny>,
-    arguments: Arguments<'py>,
+#[pyo3(name = "_pages_of_bodies", signature = (name, arguments, bodies, copied = false))]
+pub fn pages_of_bodies(
+    py: Python<'_>,
+    name: &Bound<'_, PyAny>,
+    arguments: Arguments<'_>,
     bodies: Vec<PyBackedBytes>,
     copied: bool,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<Pages> {
     let (endpoint, given) = endpoint_arguments(name, &arguments)?;
     let bodies = bodies.into_iter().map(Bytes::from_owner).collect();
     let source = Arc::new(Bodies { bodies, copied, next: AtomicUsize::new(0) });
     let pages = PagedCall::new(&endpoint, &given, None)
-        .and_then(|listing| Pages::new(source, listing, None))
+        .and_then(|call| Core::new(source, call, None))
         .or_raise(py)?;
-    PagerBase::new_pager(py, CallMode::Sync, pages, None)
+    Ok(Pages::new(CallMode::Sync, pages, None))
 }
 
 #[derive(Debug)]

@@ -93,7 +93,7 @@ def test_an_exhausted_pager_raises_instead_of_returning_nothing(mode):
                 await settled(again())
             assert json.loads(caught.value.checkpoint)["at"]["done"]
         with pytest.raises(bl.ConfigError, match="exhausted"):
-            await settled(pager.to_arrow(batches=True))
+            await settled(pager.record_batches())
 
     with StandInService(PagedList("fills_history", LENGTHS)) as server:
         run(mode, server, use)
@@ -179,4 +179,4 @@ def test_a_forgotten_await_is_warned_of():
         asyncio.run(main(server))
         gc.collect()
         assert server.received == []
-    assert [str(one.message) for one in warned] == ["crypto_orders was never awaited"]
+    assert [str(one.message) for one in warned] == ["coroutine 'AsyncPager.all' was never awaited"]

@@ -39,7 +39,7 @@ PAGER = {
     "next": next,
     "next_page": lambda pager: next(pager.pages()),
     "all_some": lambda pager: pager.all(max_items=1),
-    "batches": lambda pager: next(pager.to_arrow(batches=True)),
+    "batches": lambda pager: next(pager.record_batches()),
 }
 CLIENT = {
     **{name: methodcaller(name) for name in ("server_time", "close")},

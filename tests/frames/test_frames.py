@@ -124,9 +124,8 @@ def long_pager(last):
 
     many = [{"deal_id": str(n), "price": f"{n}.5", "updated_time": n + 1} for n in range(70_000)]
     arguments = [("acc_id", "1"), ("trd_market", "HK"), ("end", 1_790_000_000_000_000)]
-    return many, _core._pager_from_bodies(
-        "fills_history", arguments, [page(many, "more", False), page(last, "", True)]
-    )
+    bodies = [page(many, "more", False), page(last, "", True)]
+    return many, bl.Pager(_core._pages_of_bodies("fills_history", arguments, bodies))
 
 
 def test_columns_that_grow_in_parts_are_one_frame():
@@ -183,7 +182,7 @@ def test_the_metadata_are_those_of_the_schema(client, read, decimals):
 def test_a_stream_of_pages_has_the_same_metadata(client):
     expected = described(client.fills_history("281756", "HK").all())
     stream = pa.RecordBatchReader.from_stream(client.fills_history("281756", "HK"))
-    batches = client.fills_history("281756", "HK").to_arrow(batches=True)
+    batches = client.fills_history("281756", "HK").record_batches()
     for each in (stream, *stream, *batches):
         assert of_schema(each.schema) == expected
 

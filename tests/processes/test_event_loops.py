@@ -89,7 +89,9 @@ def test_a_loop_that_ends_while_a_task_waits_is_collected_and_the_login_is_cance
     assert closed(port)
 
 
-@pytest.mark.filterwarnings("ignore:the next page of plate_stocks was never:RuntimeWarning")
+@pytest.mark.filterwarnings(
+    "ignore:coroutine 'AsyncView.__anext__' was never awaited:RuntimeWarning"
+)
 def test_what_is_never_awaited_does_no_harm(sandbox):
     async def main():
         pages = sandbox.async_client().plate_stocks("HK.BK1001").pages()

@@ -52,7 +52,7 @@ def test_security_32_children_of_every_kind_get_the_client_and_use_it(sandbox, k
 
 
 FORKED_PAGERS = """
-    import asyncio, os
+    import asyncio, os, pytest
     import boardlot as bl
     from tests.support.processes import forked
     sandbox = bl.Sandbox(seed=7, fills=120)
@@ -63,7 +63,8 @@ FORKED_PAGERS = """
         return [fill["deal_id"] async for fill in pager]
 
     async def main():
-        make = lambda: client.fills_history("281756", "HK", page_size=50)
+        def make(resume=None):
+            return client.fills_history("281756", "HK", page_size=50, resume=resume)
         whole, statuses = await rest(make()), []
         for taken in (0, 50, 100):
             pager = make()
@@ -72,7 +73,9 @@ FORKED_PAGERS = """
             waiting = asyncio.ensure_future(pager.__anext__())
             await asyncio.sleep(0)
             def go_on():
-                assert asyncio.run(rest(pager)) == whole[taken:]
+                with pytest.raises(bl.ConfigError, match="another one from its checkpoint"):
+                    asyncio.run(rest(pager))
+                assert asyncio.run(rest(make(pager.checkpoint()))) == whole[taken:]
             child = forked(go_on)
             statuses.append(os.waitpid(child, 0)[1])
             assert [(await waiting)["deal_id"], *await rest(pager)] == whole[taken:]
@@ -83,7 +86,7 @@ FORKED_PAGERS = """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_security_32_a_child_goes_on_with_a_pager_that_its_parent_waits_for():
+def test_security_32_a_child_goes_on_from_the_checkpoint_of_a_pager_that_its_parent_waits_for():
     out, _ = run_python(FORKED_PAGERS, env=QUIET, seconds=300.0)
     assert out.split(maxsplit=1) == ["120", "[0, 0, 0]\n"]
 

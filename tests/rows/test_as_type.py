@@ -213,7 +213,9 @@ def side_is(annotation):
     ],
 )
 def test_a_class_that_rows_cannot_become_is_rejected_before_anything_is_sent(cls, reason):
-    pager = _core._pager_from_bodies("fills_history", [("acc_id", "1"), ("trd_market", "HK")], [])
+    pager = bl.Pager(
+        _core._pages_of_bodies("fills_history", [("acc_id", "1"), ("trd_market", "HK")], [])
+    )
     for rows in (orders(ORDER), pager):
         with pytest.raises(bl.ConfigError, match=reason):
             rows.as_type(cls)

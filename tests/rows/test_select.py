@@ -81,7 +81,9 @@ def test_an_unselected_value_is_never_created():
     ],
 )
 def test_a_selection_that_cannot_be_meant_is_rejected(names, reason):
-    pager = _core._pager_from_bodies("fills_history", [("acc_id", "1"), ("trd_market", "HK")], [])
+    pager = bl.Pager(
+        _core._pages_of_bodies("fills_history", [("acc_id", "1"), ("trd_market", "HK")], [])
+    )
     with pytest.raises(bl.ConfigError, match=reason):
         orders(*ORDERS).select(*names)
     with pytest.raises(bl.ConfigError, match=reason.replace("order_id", "trd_side")):

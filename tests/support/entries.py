@@ -26,8 +26,6 @@ NOT_OWN = set(dir(type("Plain", (), {}))) - {
     "__lt__",
 } | {"__class_getitem__", "__match_args__"}
 
-# Methods that only say what to call instead.
-ONLY_RAISE = {"PagerBase.__getitem__"}
 # One of two parts of a range.
 PART = (
     "fills_history",
@@ -66,7 +64,7 @@ def entries():
             continue
         found.append(f"{name}()")
         found += [f"{name}.{own}" for own in vars(thing) if own not in NOT_OWN]
-    return sorted({*found} - ONLY_RAISE)
+    return sorted({*found})
 
 
 class Workplace:
@@ -120,15 +118,27 @@ class Workplace:
             client.server_time()
         return bl.Replay(path)
 
+    def pages(self):
+        given = [("acc_id", ACCOUNT), ("trd_market", "HK")]
+        return self.client._pages("fills_history", given, None, None)
+
+    def page(self):
+        return self.pages().after(None)
+
+    def view(self):
+        return self.pages().view()
+
+    def stream(self):
+        return core.PageStream(self.view(), self.page(), 0)
+
     def instance(self, name):
         """A new object of a class."""
         return {
             "ApiKey": lambda: bl.ApiKey("key", self.key.private_pem),
             "ArrowStream": lambda: self.records._arrow("float64", "raise", "utf8"),
             "AsyncOAuthApp": lambda: self.app(bl.AsyncOAuthApp),
-            "AsyncItemIterator": lambda: self.fills(self.async_client).as_type(Row),
-            "AsyncPager": lambda: self.fills(self.async_client),
             "AuthorizationRequest": lambda: self.app(bl.OAuthApp).authorization_url(),
+            "Batch": lambda: self.stream().pages(self.page(), 0)[0],
             "BearerToken": lambda: bl.BearerToken("token"),
             "ClientBase": self.sandbox.client,
             "DateRange": lambda: bl.DateRange("end", before="time"),
@@ -144,11 +154,11 @@ class Workplace:
             "OAuth": lambda: bl.OAuth("client", store=bl.MemoryStore()),
             "OAuthApp": lambda: self.app(bl.OAuthApp),
             "OAuthAppBase": lambda: self.app(bl.OAuthApp),
-            "ItemIterator": lambda: self.fills().as_type(Row),
-            "ItemIteratorBase": lambda: self.fills().pages(),
-            "Pager": self.fills,
-            "PagerBase": self.fills,
+            "Page": self.page,
+            "Pages": self.pages,
+            "PageStream": self.stream,
             "RateLimit": lambda: bl.RateLimit(1_000),
+            "RecordBatches": lambda: core.RecordBatches(self.view(), "float64", "raise"),
             "RecordedRequest": lambda: self.sandbox.requests[0],
             "Recorder": lambda: bl.Recorder(self.path()),
             "Records": lambda: self.records[:],
@@ -158,6 +168,7 @@ class Workplace:
             "RequestEvent": lambda: self.event("on_request"),
             "Response": lambda: self.client.request("GET", TIME),
             "ResponseEvent": lambda: self.event("on_response"),
+            "RowView": self.view,
             "Sandbox": lambda: bl.Sandbox(fills=50, orders=5, plate_stocks=5),
             "SchemaField": lambda: self.records.schema[0],
             "_FileLock": lambda: core._FileLock(self.path()),
@@ -193,12 +204,25 @@ class Workplace:
             "ClientBase._paginate": (("GET", TIME, "next_key", "data", None, None, None), {}),
             "ClientBase._explain": (("GET", TIME, None, None, []), {}),
             "ClientBase._fetch_many": (("dividends", ["HK.00700"], 2, "raise", False, []), {}),
+            "ClientBase._pages_many": (
+                ("fills_history", [281756], 2, "raise", None, [("trd_market", "HK")]),
+                {},
+            ),
             "ClientBase._part_of_pages": (PART, {}),
             "ClientBase._ipo_calendar": ((["hk"], "collect"), {}),
             "LoginFlow.finish": ((f"{CALLBACK}?code=1&state=1",), {}),
-            "PagerBase.as_type": ((Row,), {}),
-            "PagerBase.select": (("code",), {}),
+            "PageStream.capsule": ((iter(()),), {}),
+            "PageStream.pages": ((self.page(), 0), {}),
+            "Pages.after": ((None,), {}),
+            "Pages.all": ((self.view(), None, 0, None, None, False), {}),
+            "Pages.checkpoint": ((None, 0), {}),
+            "Pages.frame": ((self.view(), None, 0, "to_arrow", "float64", "raise", False), {}),
+            "RecordBatches.pages": ((self.page(), 0), {}),
             "Records.__add__": (([row],), {}),
+            "RowView.as_type": ((Row,), {}),
+            "RowView.pages": ((self.page(), 0), {}),
+            "RowView.rows": ((self.page(), 0), {}),
+            "RowView.select": ((("code",), False), {}),
             "Records.__contains__": ((row,), {}),
             "Records.__deepcopy__": (({},), {}),
             "Records.__get_pydantic_core_schema__": ((bl.Records, PydanticHandler()), {}),

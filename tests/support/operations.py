@@ -69,6 +69,12 @@ def operations(accounts):
         Operation("ipo_calendar", (("hk", "cn"),)),
         Operation("request", ("GET", "/api/v1.0/quote/HK.00700/corporate-actions/dividends")),
         Operation("fetch_many", ("dividends", tuple(SYMBOLS)), (("concurrency", 2),)),
+        Operation(
+            "pages_many",
+            ("fills_history", tuple(accounts["trade"])),
+            (("trd_market", "HK"), ("page_size", PAGE_SIZE), ("concurrency", 2), *RANGE.items()),
+            pages=True,
+        ),
         Operation("paginate", ("POST", PLATE), (*paginate, *body), pages=True),
         Operation("paginate", ("GET", CANDLES), CANDLES_PAGED, pages=True),
         Operation("call", (OWN_DIVIDENDS,), (("symbol", "HK.00700"),)),

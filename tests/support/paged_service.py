@@ -3,7 +3,8 @@
 import json
 from urllib.parse import parse_qsl
 
-from boardlot._core import _pager_from_bodies
+from boardlot._core import _pages_of_bodies
+from boardlot.pager import Pager
 
 from .service import response
 
@@ -73,4 +74,4 @@ def pager_over(*pages):
         pagination = {"has_more": number + 1 < len(pages), "next_key": f"after {number}"}
         page = {"code": 0, "data": {"stock_list": list(rows)}, "pagination": pagination}
         bodies.append(json.dumps(page).encode())
-    return _pager_from_bodies("plate_stocks", [("plate_code", "HK.BK1001")], bodies)
+    return Pager(_pages_of_bodies("plate_stocks", [("plate_code", "HK.BK1001")], bodies))

@@ -137,7 +137,7 @@ def pages(owner, sandbox):
 
 
 def batches(owner, sandbox):
-    owner.batches = fills(hooked(owner, sandbox)).to_arrow(batches=True)
+    owner.batches = fills(hooked(owner, sandbox)).record_batches()
     next(owner.batches)
 
 

@@ -1,7 +1,7 @@
 """Shares one object of each class among eight threads that call its entries in random order.
 
 Run in a child by `test_sharing`: a crash ends the child, a hang too, and both are reported with all
-stacks. `python -m tests.threads.sharing --shared=Pager --seconds=60` runs one class by hand.
+stacks. `python -m tests.threads.sharing --shared=Records --seconds=60` runs one class by hand.
 """
 
 import asyncio
@@ -80,7 +80,7 @@ def share(kind, seconds, seed):
     with Workplace() as workplace:
         found = calls_of(workplace, kind)
         # An outcome that is the same before and after all others is the same beside them.
-        is_used_up = kind == "FirstUse" or "Iterator" in kind or "Pager" in kind
+        is_used_up = kind == "FirstUse" or "Iterator" in kind
         expected = {} if is_used_up else {each: outcome_of(each) for each in found}
         for each in [*found[::-1], *found] if expected else []:
             if not is_equal(outcome_of(each), expected.get(each)):

@@ -6,6 +6,8 @@ On a CPython without the interpreter lock this finds races, on one with it what 
 
 import asyncio
 import json
+import sys
+import threading
 from collections import Counter
 from itertools import cycle
 from typing import NamedTuple
@@ -43,35 +45,95 @@ class Fill(NamedTuple):
 
 
 SANDBOX = {"fills": 120}
+HAS_LOCK = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
-ITERATORS = {
+RECORDS = {"records": iter, "records from the end": reversed}
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_security_39_threads_receive_each_record_once(sandbox, kind):
+    with sandbox.client() as client:
+        fills = client.fills_history("281756", "HK").all()
+        taken, iterator = [], RECORDS[kind](fills)
+        assert outcomes_of_threads(8, lambda: taken.extend(iterator)) == {None: 8}
+    assert Counter(ids_of(taken)) == Counter(ids_of(fills))
+
+
+VIEWS = {
     "rows": lambda pager: pager,
     "pages": lambda pager: pager.pages(),
     "typed rows": lambda pager: pager.as_type(Fill),
-    "records": lambda pager: iter(pager.all()),
-    "records from the end": lambda pager: reversed(pager.all()),
-    "rows in event loops": lambda pager: pager,
 }
 
 
-@pytest.mark.parametrize("kind", ITERATORS)
-def test_security_39_threads_receive_each_row_once(sandbox, kind):
-    asynchronous, taken = kind == "rows in event loops", []
+def ids_of(items):
+    rows = (row for item in items for row in (item if isinstance(item, bl.Records) else [item]))
+    return [row.deal_id if isinstance(row, Fill) else row["deal_id"] for row in rows]
 
-    async def read():
-        async for row in iterator:
-            taken.append(row)
+
+@pytest.mark.parametrize("kind", VIEWS)
+def test_security_39_a_pager_that_is_handed_from_thread_to_thread_returns_each_row_once(
+    sandbox, kind
+):
+    taken, turn = [], threading.Lock()
+
+    def work():
+        while True:
+            with turn:
+                items = [item for _ in range(3) if (item := next(view, None)) is not None]
+                taken.extend(items)
+            if not items:
+                return
 
     with sandbox.client() as client:
-        fills = [fill["deal_id"] for fill in client.fills_history("281756", "HK")]
-        source = sandbox.async_client() if asynchronous else client
-        iterator = ITERATORS[kind](source.fills_history("281756", "HK", page_size=10))
-        work = (lambda: asyncio.run(read())) if asynchronous else lambda: taken.extend(iterator)
+        fills = ids_of(client.fills_history("281756", "HK").all())
+        view = VIEWS[kind](client.fills_history("281756", "HK", page_size=10))
         assert outcomes_of_threads(8, work) == {None: 8}
-    rows = [row for each in taken for row in (each if kind == "pages" else [each])]
-    ids = [row.deal_id if kind == "typed rows" else row["deal_id"] for row in rows]
-    assert Counter(ids) == Counter(fills)
+    assert ids_of(taken) == fills
+
+
+def test_security_39_an_async_pager_that_is_handed_from_loop_to_loop_returns_each_row_once(sandbox):
+    taken, turn = [], threading.Lock()
+
+    async def some():
+        return [row for _ in range(7) if (row := await anext(pager, None)) is not None]
+
+    def work():
+        while True:
+            with turn:
+                rows = asyncio.run(some())
+                taken.extend(rows)
+            if not rows:
+                return
+
+    with sandbox.client() as client:
+        fills = ids_of(client.fills_history("281756", "HK").all())
+    pager = sandbox.async_client().fills_history("281756", "HK", page_size=10)
+    assert outcomes_of_threads(8, work) == {None: 8}
+    assert ids_of(taken) == fills
+
+
+@pytest.mark.skipif(not HAS_LOCK, reason="without the interpreter lock, one thread at a time")
+@pytest.mark.parametrize("kind", VIEWS)
+def test_security_38_threads_that_ask_at_once_are_refused_or_receive_each_row_once(sandbox, kind):
+    taken, refused = [], []
+
+    def work():
+        while True:
+            try:
+                taken.append(next(view))
+            except StopIteration:
+                return
+            except bl.ConfigError as error:
+                refused.append(str(error))
+
+    with sandbox.client() as client:
+        fills = ids_of(client.fills_history("281756", "HK").all())
+        view = VIEWS[kind](client.fills_history("281756", "HK", page_size=10))
+        assert outcomes_of_threads(8, work) == {None: 8}
+    assert Counter(ids_of(taken)) == Counter(fills)
+    assert all("is being read by another thread or task" in text for text in refused)
 
 
 def test_security_39_a_client_that_is_closed_responds_or_says_so(sandbox):

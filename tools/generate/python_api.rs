@@ -91,7 +91,8 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
         (ResponseShape::ServerTime(_), _) => "self._server_time()".to_owned(),
         (_, true) => {
             let windows = if endpoint.time_range().is_some() { "windows" } else { "None" };
-            format!("self._pages(\"{}\", {passed}, {windows}, resume)", endpoint.name)
+            let pager = python_common::pager(face);
+            format!("{pager}(self._pages(\"{}\", {passed}, {windows}, resume))", endpoint.name)
         }
         (_, false) => format!("self._call(\"{}\", {passed})", endpoint.name),
     };
@@ -134,10 +135,9 @@ fn signature(endpoint: &Endpoint, annotation: impl Fn(&Parameter) -> String) -> 
 
 /// The return type of a method whose rows have one of these records.
 fn results(endpoint: &Endpoint, face: Face, records: &[&Record]) -> String {
-    let class = match (&endpoint.paging, face) {
-        (None, _) => "Records",
-        (Some(_), Face::Sync) => "Pager",
-        (Some(_), Face::Async) => "AsyncPager",
+    let class = match endpoint.paging {
+        None => "Records",
+        Some(_) => python_common::pager(face),
     };
     let names: Vec<String> =
         records.iter().map(|record| format!("records.{}", record.name)).collect();

@@ -101,6 +101,37 @@ const COMMON: &[Common] = &[
         passed: "method, keys, concurrency, on_error, progress, list(arguments.items())",
     },
     Common {
+        name: "pages_many",
+        parameters: &[
+            "method: METHODS | Endpoint[typing.Any]",
+            "keys: abc.Iterable[str | int]",
+            "*",
+            "concurrency: int = 8",
+            "on_error: typing.Literal[\"raise\", \"collect\"] = \"raise\"",
+            "resume: str | None = None",
+            "**arguments: typing.Any",
+        ],
+        returns: Returns::Pager("typing.Any"),
+        doc: "A pager over the rows of one method for many keys, in the order of the keys.\n\n\
+              For millions of rows: its frames are made of the pages without a dict, and an iteration has a\n\
+              page of each of `concurrency` keys in memory, which are read side by side.\n\n\
+              `method` is the name of a method that returns pages, such as `\"fills_history\"`, or an\n\
+              `Endpoint` with `paging`. `keys` are the values of its only required argument; pass the others\n\
+              by name, and optional ones too. The first column is the key, as for `fetch_many`. There is one\n\
+              checkpoint for all keys, `resume`, and one time range, which is fixed by the service's clock\n\
+              before the first page if it is open. With `on_error=\"collect\"`, the rows of a key that fails\n\
+              midway stay, `.errors` has the key with its error, and a resume tries it again from where it\n\
+              failed; otherwise the first failure is raised.\n\n\
+              Raises `ConfigError` for an invalid key or argument, before anything is sent, and for a `resume`\n\
+              of other keys.",
+        example: CommonExample(
+            "client.pages_many(\"fills_history\", sandbox.accounts[\"trade\"], trd_market=\"HK\")",
+            "next({})[\"acc_id\"] == sandbox.accounts[\"trade\"][0]",
+            "True",
+        ),
+        passed: "method, keys, concurrency, on_error, resume, list(arguments.items())",
+    },
+    Common {
         name: "ipo_calendar",
         parameters: &[
             "markets: abc.Iterable[MARKETS] = (\"hk\", \"us\", \"cn\", \"sg\", \"my\")",
@@ -207,11 +238,10 @@ fn method(face: Face, common: &Common) -> String {
     let (is_async, returns) = match (common.returns, face) {
         (Returns::Value(kind), face) => (face == Face::Async, kind.to_owned()),
         (Returns::Plain(kind), _) => (false, kind.to_owned()),
-        (Returns::Pager(row), Face::Sync) => (false, format!("Pager[{row}]")),
-        (Returns::Pager(row), Face::Async) => (false, format!("AsyncPager[{row}]")),
+        (Returns::Pager(row), face) => (false, format!("{}[{row}]", pager(face))),
     };
     let mut signature = vec!["self".to_owned()];
-    let methods = batch_methods();
+    let methods = batch_methods(matches!(common.returns, Returns::Pager(_)));
     signature.extend(
         common
             .parameters
@@ -220,28 +250,48 @@ fn method(face: Face, common: &Common) -> String {
     );
     let CommonExample(call, expression, result) = common.example;
     let call = if is_async { format!("(await {call})") } else { call.to_owned() };
-    let doc = format!("{}\n\n{}", common.doc, doctest(&call, expression, result));
+    let expression = match (common.returns, face) {
+        (Returns::Pager(_), Face::Async) => expression.replace("next({})", "(await anext({}))"),
+        _ => expression.to_owned(),
+    };
+    let doc = format!("{}\n\n{}", common.doc, doctest(&call, &expression, result));
     let call = format!("self._{}({})", common.name, common.passed);
+    let call = match common.returns {
+        Returns::Pager(_) => format!("{}({call})", pager(face)),
+        Returns::Value(_) | Returns::Plain(_) => call,
+    };
     let overloads = match common.name {
-        "fetch_many" => overloads_by_method(is_async, &signature),
+        "fetch_many" => overloads_by_method(is_async, &signature, common.name, "Records"),
+        "pages_many" => overloads_by_method(false, &signature, common.name, pager(face)),
         _ => String::new(),
     };
     overloads + &definition(is_async, common.name, &signature, &returns, &doc, &call)
 }
 
-/// The signatures of `fetch_many` for type checkers: one for each method, and one for a custom endpoint.
-fn overloads_by_method(is_async: bool, signature: &[String]) -> String {
+/// The class of a pager.
+pub fn pager(face: Face) -> &'static str {
+    match face {
+        Face::Sync => "Pager",
+        Face::Async => "AsyncPager",
+    }
+}
+
+/// The signatures of a method for many keys for type checkers: one for each method whose results it can have, and one
+/// for a custom endpoint.
+fn overloads_by_method(is_async: bool, signature: &[String], name: &str, class: &str) -> String {
     let mut out = String::from("\n    if TYPE_CHECKING:\n");
     let mut add = |method: &str, row: &str| {
         let mut signature = signature.to_vec();
         if let Some(parameter) = signature.get_mut(1) {
             *parameter = format!("method: {method}");
         }
-        let head = head(is_async, "fetch_many", &signature, &format!("Records[{row}]"), "        ");
+        let head = head(is_async, name, &signature, &format!("{class}[{row}]"), "        ");
         out += &format!("\n        @typing.overload\n{head} ...\n");
     };
     for endpoint in ENDPOINTS {
-        if let ResponseShape::Rows(_, schema) = &endpoint.response {
+        if let ResponseShape::Rows(_, schema) = &endpoint.response
+            && (class == "Records" || endpoint.paging.is_some())
+        {
             let rows: Vec<String> = schema
                 .records()
                 .into_iter()
@@ -291,11 +341,12 @@ fn key(endpoint: &Endpoint) -> &'static str {
     }
 }
 
-/// The methods whose results `fetch_many` can collect, as a type.
-fn batch_methods() -> String {
+/// The methods whose results `fetch_many` can collect, as a type; those of `pages_many` return pages.
+fn batch_methods(of_pages: bool) -> String {
     let names: Vec<String> = ENDPOINTS
         .iter()
         .filter(|endpoint| matches!(endpoint.response, ResponseShape::Rows(..)))
+        .filter(|endpoint| !of_pages || endpoint.paging.is_some())
         .map(|endpoint| format!("\"{}\"", endpoint.name))
         .collect();
     format!("typing.Literal[{}]", names.join(", "))

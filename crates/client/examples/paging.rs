@@ -5,14 +5,16 @@
 //! ```
 #![expect(clippy::print_stdout, reason = "it shows what it received")]
 
+use std::pin::pin;
+
 use boardlot_client::{
     api::PLATE_STOCKS,
     auth::Credentials,
     client::{Client, ClientOptions},
     error::{Error, Result},
-    pages::Pages,
 };
 use boardlot_sandbox::{Options, Sandbox};
+use futures_util::TryStreamExt;
 use zeroize::Zeroizing;
 
 #[tokio::main]
@@ -24,19 +26,18 @@ async fn main() -> Result<()> {
     let client = Client::new(sandbox.base_url(), options)?;
 
     let arguments = [("plate_code", "HK.BK1001".into())];
-    let pages: Pages = client.pages(&PLATE_STOCKS, &arguments, None, None)?;
-    let mut received = 0;
-    while received < 120 && pages.next_row().await?.is_some() {
-        received += 1;
-    }
-    let checkpoint = pages.checkpoint()?;
+    let pages = client.pages(&PLATE_STOCKS, &arguments, None, None)?;
+    let first = pages.after(None).await?.ok_or_else(|| Error::pagination("there is no page"))?;
+    let mut received = 40;
+    let checkpoint = first.checkpoint(received)?;
     println!("{received} records, then stopped at {checkpoint}");
 
-    // Another process can resume from there.
-    let pages: Pages = client.pages(&PLATE_STOCKS, &arguments, None, Some(&checkpoint))?;
-    while let Some(slice) = pages.next_page().await? {
-        received += slice.range.len();
-        println!("{} more records", slice.range.len());
+    // Another process can resume from there, within the page.
+    let pages = client.pages(&PLATE_STOCKS, &arguments, None, Some(&checkpoint))?;
+    let mut stream = pin!(pages.stream());
+    while let Some(page) = stream.try_next().await? {
+        received += page.len() - page.first();
+        println!("{} more records", page.len() - page.first());
     }
     println!("{received} records in all");
     if received == Options::default().plate_stocks {

@@ -27,7 +27,7 @@ use crate::{
     error::Result,
     http::HttpResponse,
     login::{Callback, Verdict},
-    pages::{PagedCall, checkpoint},
+    pages::{Listing, PagedCall, checkpoint},
 };
 
 /// A response with one of the four envelopes: the first byte chooses envelope and status.
@@ -264,18 +264,19 @@ pub fn key(data: &[u8]) {
 
 /// The argument `resume=`: an accepted checkpoint survives writing and reading.
 pub fn checkpoint(data: &[u8]) {
-    static FILLS: LazyLock<Option<PagedCall>> = LazyLock::new(|| {
+    static FILLS: LazyLock<Option<Listing>> = LazyLock::new(|| {
         let endpoint = endpoint("fills_history")?;
         let text = |text: &str| Argument::Text(text.to_owned());
         PagedCall::new(endpoint, &[("acc_id", text("281756")), ("trd_market", text("HK"))], None)
             .ok()
+            .map(Listing::from)
     });
     let (Some(fills), Ok(text)) = (FILLS.as_ref(), std::str::from_utf8(data)) else { return };
     const ORIGIN: &str = "https://api.example.com";
     if let Ok(position) = checkpoint::read(text, fills, ORIGIN) {
-        let written = checkpoint::write(&position, fills, ORIGIN);
+        let written = checkpoint::text_of(&position, fills, ORIGIN);
         let again = checkpoint::read(&written, fills, ORIGIN);
-        let again = again.ok().map(|position| checkpoint::write(&position, fills, ORIGIN));
+        let again = again.ok().map(|position| checkpoint::text_of(&position, fills, ORIGIN));
         assert_eq!(again, Some(written), "unchanged");
     }
 }

@@ -7,6 +7,7 @@ from typing_extensions import Self, disjoint_base
 
 from ._endpoint import DateRange, Endpoint
 from ._http import RequestEvent, ResponseEvent
+from ._pages import Pages
 
 @disjoint_base
 class ClientBase:
@@ -44,10 +45,10 @@ class ClientBase:
         arguments: list[tuple[str, Any]],
         windows: int | None,
         resume: str | None,
-    ) -> Any: ...
+    ) -> Pages: ...
     def _part_of_pages(
         self, endpoint: str | Endpoint[Any], arguments: list[tuple[str, Any]], part: tuple[int, int]
-    ) -> Any: ...
+    ) -> Pages: ...
     def _request(
         self,
         method: str,
@@ -65,7 +66,7 @@ class ClientBase:
         query: Mapping[str, Any] | Sequence[tuple[str, Any]] | None,
         body: dict[str, Any] | None,
         resume: str | None,
-    ) -> Any: ...
+    ) -> Pages: ...
     def _explain(
         self,
         method: str | Endpoint[Any],
@@ -75,6 +76,15 @@ class ClientBase:
         arguments: list[tuple[str, Any]],
     ) -> Any: ...
     def _ipo_calendar(self, markets: Iterable[str], on_error: str) -> Any: ...
+    def _pages_many(
+        self,
+        endpoint: str | Endpoint[Any],
+        keys: Iterable[str | int],
+        concurrency: int,
+        on_error: str,
+        resume: str | None,
+        arguments: list[tuple[str, Any]],
+    ) -> Pages: ...
     def _fetch_many(
         self,
         endpoint: str | Endpoint[Any],

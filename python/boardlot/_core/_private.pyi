@@ -8,6 +8,7 @@ from typing_extensions import Self
 
 from ._endpoint import Endpoint
 from ._http import RateLimit
+from ._pages import Pages
 from ._records import Records
 
 @overload
@@ -70,9 +71,9 @@ def _to_frame(method: str, records: Any, decimals: str, invalid: str) -> Any: ..
 def _response_parser(
     name: str | Endpoint[Any], arguments: list[tuple[str, Any]]
 ) -> Callable[[bytes], Any]: ...
-def _pager_from_bodies(
+def _pages_of_bodies(
     name: str | Endpoint[Any],
     arguments: list[tuple[str, Any]],
     bodies: list[bytes],
     copied: bool = False,
-) -> Any: ...
+) -> Pages: ...

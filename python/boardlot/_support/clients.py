@@ -110,7 +110,7 @@ def _instead(rows: object, name: str, known: list[str]) -> str:
     if isinstance(rows, _core.Response):
         other = OF_RESPONSES.get(name)
         return f"; write `.{other}`" if other else did_you_mean(name, known)
-    wait = "await " if isinstance(rows, _core.AsyncPager) else ""
+    wait = "await " if hasattr(type(rows), "__anext__") else ""
     if name in AS_FRAME:
         return f"; call `{wait}to_pandas()`, `{wait}to_polars()` or `{wait}to_arrow()`"
     if name in OF_FRAMES:

@@ -22,6 +22,7 @@ from boardlot._endpoints import ENDPOINTS
 from boardlot._support.cell_format import EPOCH, time_of
 from boardlot._support.per_process import PerProcess
 from boardlot.errors import ConfigError
+from boardlot.pager import Pager
 
 Key = str | int
 K = TypeVar("K")
@@ -225,9 +226,9 @@ class Partition:
         """The rows of one of its keys: a pager, for which nothing is sent yet, if it has pages."""
         method, arguments = self.query.method, list(self.query.arguments_for(key).items())
         if self.query.has_range:
-            return client._part_of_pages(method, arguments, (self.part, self.parts))
+            return Pager(client._part_of_pages(method, arguments, (self.part, self.parts)))
         if self.query.is_paged:
-            return client._pages(method, arguments, None, None)
+            return Pager(client._pages(method, arguments, None, None))
         return client._call(method, arguments)
 
     def read(

@@ -13,6 +13,7 @@ from boardlot import _core
 from boardlot._core import DateRange, Endpoint
 from boardlot._support.nearest import did_you_mean
 from boardlot.errors import ConfigError
+from boardlot.pager import pager_of
 
 ListName = Literal[
     "crypto_orders", "sim_orders", "sim_positions", "ipos", "dividends", "futures", "plates"
@@ -70,7 +71,7 @@ class ListSpec:
 
             arguments.append(("request_type", REQUEST_TYPES.get(key)))
         if self.paged:
-            return client._pages(method, arguments, None, None)
+            return pager_of(client, client._pages(method, arguments, None, None))
         return client._call(method, arguments)
 
     def records(

@@ -1,4 +1,4 @@
-//! One endpoint for many keys, some at a time.
+//! One endpoint for many keys, some at a time: all records as one result, or the pages of all keys as one list.
 
 use std::{
     collections::BTreeMap,
@@ -17,6 +17,7 @@ use crate::{
     error::{Error, Result},
     http::{RequestPlan, TimeRange},
     os::origin::{on_behalf_of, origin},
+    pages::{Listing, ListingOfKeys, PagedCall, Pages},
 };
 
 /// The outcome of a call for many keys: the records of all keys in the order of the keys, and the
@@ -43,25 +44,13 @@ impl Client {
         done: Arc<AtomicU64>,
     ) -> Result<BatchOutcome> {
         let key_name = key_parameter(&endpoint, &fixed)?.to_owned();
-        let arguments_of = |key: &Argument,
-                            fixed: &[(String, Argument)]|
-         -> Vec<(String, Argument)> {
-            std::iter::once((key_name.clone(), key.clone())).chain(fixed.iter().cloned()).collect()
-        };
-        // Invalid arguments are refused before anything is sent: a key unless failures are
-        // collected, and the other arguments always.
-        let (mut range, mut refused) = (None, Vec::new());
-        for key in &keys {
-            match RequestPlan::new(&endpoint, &arguments_of(key, &fixed)) {
-                Ok(plan) => range = range.or(plan.time_range),
-                Err(error) => refused.push(error),
-            }
-        }
-        let is_of_all = refused.len() == keys.len() && !fixed.is_empty();
-        let range = range.filter(|range| refused.is_empty() && range.is_open());
-        if let Some(error) = refused.into_iter().next().filter(|_| !collect || is_of_all) {
-            return Err(error);
-        }
+        let arguments_of =
+            |key: &Argument, fixed: &[(String, Argument)]| with_key(&key_name, key, fixed);
+        let plan = |key| RequestPlan::new(&endpoint, &arguments_of(key, &fixed));
+        let plans = checked(keys.iter().map(plan).collect(), collect, !fixed.is_empty())?;
+        let are_all_valid = plans.iter().all(Result::is_ok);
+        let mut ranges = plans.into_iter().flatten().filter_map(|plan| plan.time_range);
+        let range = ranges.next().filter(|range| are_all_valid && range.is_open());
         let fixed = match range {
             Some(range) => self.with_one_range(range, fixed).await?,
             None => fixed,
@@ -122,6 +111,49 @@ impl Client {
         }
         let rows = Rows::new(slices, fields.into()).with_key(&key_name);
         Ok(BatchOutcome { rows, errors })
+    }
+
+    /// The pages of an endpoint for many keys as one list, in the order of the keys, each with the `fixed`
+    /// arguments; `concurrency` keys are read side by side. An open time range is the same for all of them. With
+    /// `collect`, a key that fails is noted, and the next one is read.
+    pub fn pages_many(
+        &self,
+        endpoint: &Endpoint,
+        keys: &[Argument],
+        fixed: &[(String, Argument)],
+        (concurrency, collects_errors): (usize, bool),
+        resume: Option<&str>,
+    ) -> Result<Pages> {
+        let key_name = key_parameter(endpoint, fixed)?;
+        if endpoint.paging.is_none() {
+            return Err(Error::config(format!(
+                "{} does not return pages; use fetch_many",
+                endpoint.name
+            )));
+        }
+        let call = |key| PagedCall::new(endpoint, &with_key(key_name, key, fixed), None);
+        let calls = checked(keys.iter().map(call).collect(), collects_errors, !fixed.is_empty())?;
+        let fields = calls.iter().flatten().next().map(|call| call.plan.fields.clone());
+        let fields = fields.unwrap_or_else(|| declared_fields(endpoint));
+        let texts = keys.iter().map(|key| EncodedValue::from(key.clone()).into_text().into());
+        let of_keys = ListingOfKeys { key_name: key_name.into(), concurrency, collects_errors };
+        let calls = texts.zip(calls).collect();
+        self.list(Listing::of_keys(of_keys, calls, &endpoint.name, fields), resume)
+    }
+}
+
+fn with_key(name: &str, key: &Argument, fixed: &[(String, Argument)]) -> Vec<(String, Argument)> {
+    std::iter::once((name.to_owned(), key.clone())).chain(fixed.iter().cloned()).collect()
+}
+
+/// The calls of all keys. Invalid arguments are refused before anything is sent: a key unless failures are
+/// collected, and the other arguments always.
+fn checked<T>(calls: Vec<Result<T>>, collect: bool, has_fixed: bool) -> Result<Vec<Result<T>>> {
+    let are_all_refused = calls.iter().all(Result::is_err) && has_fixed;
+    if !collect || are_all_refused {
+        calls.into_iter().map(|call| call.map(Ok)).collect()
+    } else {
+        Ok(calls)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     decode::{PageSlice, Rows, check_credentials, parse_server_time},
     error::Result,
     http::{AuthorizedTransport, BaseUrl, HttpResponse, RequestPlan, TransportOptions},
-    pages::{PagedCall, Pages, RecordsCall},
+    pages::{Listing, PagedCall, Pages, RecordsCall},
 };
 
 /// A client of the service: cheap to clone, safe to share.
@@ -60,8 +60,8 @@ impl Client {
         arguments: &[(N, Argument)],
     ) -> Result<Rows> {
         if endpoint.paging.is_some() {
-            let pages: Pages = self.pages(endpoint, arguments, None, None)?;
-            return Ok(Rows::new(pages.rest().await?, pages.call.plan.fields.clone()));
+            let pages = self.pages(endpoint, arguments, None, None)?;
+            return Ok(Rows::new(pages.rest().await?, pages.listing().fields.clone()));
         }
         let plan = RecordsCall::new(endpoint, arguments)?;
         let page = self.send(&plan.request, |response| plan.parse_whole(response)).await?;
@@ -71,31 +71,31 @@ impl Client {
 
     /// The records of an endpoint that returns pages. With `windows`, its time range is split into so
     /// many parts that are fetched concurrently.
-    pub fn pages<N: AsRef<str>, T>(
+    pub fn pages<N: AsRef<str>>(
         &self,
         endpoint: &Endpoint,
         arguments: &[(N, Argument)],
         windows: Option<i64>,
         resume: Option<&str>,
-    ) -> Result<Pages<T>> {
+    ) -> Result<Pages> {
         self.list(PagedCall::new(endpoint, arguments, windows)?, resume)
     }
 
     /// One of `parts` windows of a time range that has a start and an end, the latest of which is 0: each
     /// record of the range is in exactly one of them.
-    pub fn part_of_pages<N: AsRef<str>, T>(
+    pub fn part_of_pages<N: AsRef<str>>(
         &self,
         endpoint: &Endpoint,
         arguments: &[(N, Argument)],
         (part, parts): (usize, usize),
-    ) -> Result<Pages<T>> {
+    ) -> Result<Pages> {
         let call = PagedCall::new(endpoint, arguments, None)?;
         let call = call.restricted_to_part(endpoint, part, parts);
         self.list(call.map_err(|error| error.with_endpoint(&endpoint.name))?, None)
     }
 
-    /// The pages of any call, from the beginning or from a checkpoint.
-    pub fn list<T>(&self, call: PagedCall, resume: Option<&str>) -> Result<Pages<T>> {
+    /// The pages of any list, from the beginning or from a checkpoint.
+    pub fn list(&self, call: impl Into<Listing>, resume: Option<&str>) -> Result<Pages> {
         Pages::new(self.transport.clone(), call, resume)
     }
 

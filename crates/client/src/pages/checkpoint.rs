@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{PagedCall, Position};
+use super::{Listing, Position, paged_call::short_digest, shared::Core};
 use crate::{
-    auth::body_hash,
     error::{Error, Result},
     os::texts::without_mark,
 };
@@ -26,13 +25,30 @@ struct Checkpoint {
 
 const VERSION: u32 = 2;
 
-/// The checkpoint of a position in this call of the service at `origin`.
-pub fn write(position: &Position, call: &PagedCall, origin: &str) -> String {
+/// The checkpoint of a position; an error if the service's cursor has a secret.
+pub(super) fn write(position: &Position, core: &Core) -> Result<String> {
+    let Core { source, listing, .. } = core;
+    let failed = position.keys.iter().flat_map(|keys| &keys.begun);
+    let mut cursors = failed.chain([position]).filter_map(|position| position.cursor.as_ref());
+    let redactor = source.redactor();
+    if cursors.any(|cursor| redactor.is_in(cursor)) {
+        let text = "the service's cursor repeats a secret of this client, which a checkpoint must not \
+                    contain: this position cannot be saved";
+        let error = Error::pagination(text.to_owned()).with_advice(
+            "Read the list without checkpoints, and report this to the service.".to_owned(),
+        );
+        return Err(error.with_endpoint(listing.label()));
+    }
+    Ok(text_of(position, listing, source.origin()))
+}
+
+/// The checkpoint of a position in this list of the service at `origin`.
+pub fn text_of(position: &Position, listing: &Listing, origin: &str) -> String {
     let mut checkpoint = Checkpoint {
         boardlot: VERSION,
         service: origin.to_owned(),
-        call: call.plan.request.label.clone(),
-        id: call.identity(),
+        call: listing.label().to_owned(),
+        id: listing.identity(),
         at: position.clone(),
         checksum: String::new(),
     };
@@ -40,8 +56,8 @@ pub fn write(position: &Position, call: &PagedCall, origin: &str) -> String {
     checkpoint.to_json()
 }
 
-/// The position in a checkpoint of this call.
-pub fn read(text: &str, call: &PagedCall, origin: &str) -> Result<Position> {
+/// The position in a checkpoint of this list.
+pub fn read(text: &str, listing: &Listing, origin: &str) -> Result<Position> {
     let mut checkpoint: Checkpoint = serde_json::from_slice(without_mark(text.as_bytes()))
         .map_err(|_| {
             Error::config("resume is not a checkpoint; pass what checkpoint() returned")
@@ -66,7 +82,7 @@ pub fn read(text: &str, call: &PagedCall, origin: &str) -> Result<Position> {
             checkpoint.service.escape_debug()
         )));
     }
-    if checkpoint.call != call.plan.request.label || checkpoint.id != call.identity() {
+    if checkpoint.call != listing.label() || checkpoint.id != listing.identity() {
         return Err(Error::config(format!(
             "resume is a checkpoint of another call ({}); pass the same arguments to the same method",
             checkpoint.call.escape_debug()
@@ -74,13 +90,17 @@ pub fn read(text: &str, call: &PagedCall, origin: &str) -> Result<Position> {
     }
     let at = checkpoint.at;
     let started = at.cursor.is_some() || at.row > 0 || at.window > 0;
-    let misplaced = match call.time_range {
-        // The range is fixed by the first record.
+    let misplaced = match listing.time_range() {
+        // The range is fixed by the first page.
         Some(_) => at.range.is_none() && started,
         None => at.range.is_some(),
     };
     if misplaced {
         return Err(Error::config("resume is a checkpoint with another time range"));
+    }
+    let keys = at.keys.iter().flat_map(|left| &left.begun).chain([&at]);
+    if !listing.has_keys(keys.map(|position| position.window)) {
+        return Err(Error::config("resume is a checkpoint with other keys"));
     }
     Ok(at)
 }
@@ -88,7 +108,7 @@ pub fn read(text: &str, call: &PagedCall, origin: &str) -> Result<Position> {
 impl Checkpoint {
     /// A digest of everything but the checksum, which must be empty.
     fn digest(&self) -> String {
-        body_hash(self.to_json().as_bytes()).chars().take(16).collect()
+        short_digest(&self.to_json(), 16)
     }
 
     /// Strings and numbers: serializing them cannot fail.

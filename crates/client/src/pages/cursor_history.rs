@@ -1,19 +1,17 @@
 //! The cursors that an iteration has used: following one a second time would never end.
 
-use std::{collections::HashSet, iter::successors, sync::Arc};
+use std::{collections::HashMap, iter::successors, sync::Arc};
 
 use base64::{DecodeError, Engine, engine::general_purpose::STANDARD_NO_PAD};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// The digest of every cursor so far.
+/// The digest of every cursor so far, with the number of the first page that was requested with it: a page that is
+/// requested again is followed by the same cursor as before.
 #[derive(Debug, Default)]
-pub struct CursorHistory {
-    known: HashSet<CursorDigest>,
-    pub used: UsedCursors,
-}
+pub struct CursorHistory(HashMap<CursorDigest, usize>);
 
-/// The same as a part of a position. Each page adds one, and shares the others with the positions
+/// The cursors of the pages before a position. Each page adds one, and shares the others with the positions
 /// before it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -42,19 +40,22 @@ const MAX_MILESTONES: usize = 100;
 
 impl CursorHistory {
     /// A history that continues after these.
-    pub fn of(used: UsedCursors) -> Self {
-        CursorHistory { known: used.iter().collect(), used }
+    pub fn of(used: &UsedCursors) -> Self {
+        CursorHistory(used.iter().map(|digest| (digest, 0)).collect())
     }
 
-    pub fn insert(&mut self, cursor: &str) {
+    /// Notes the cursor of the page with this number. Returns the cursors of all pages until it, of which those
+    /// before it are given.
+    pub fn insert(&mut self, cursor: &str, page: usize, before: &UsedCursors) -> UsedCursors {
         let digest = digest(cursor);
-        if self.known.insert(digest) {
-            self.used = self.used.clone().with(digest);
-        }
+        let known = self.0.entry(digest).or_insert(page);
+        *known = page.min(*known);
+        before.clone().with(digest)
     }
 
-    pub fn contains(&self, cursor: &str) -> bool {
-        self.known.contains(&digest(cursor))
+    /// Returns true if this page, or one before it, was requested with the cursor.
+    pub fn contains(&self, cursor: &str, page: usize) -> bool {
+        self.0.get(&digest(cursor)).is_some_and(|known| *known <= page)
     }
 }
 
@@ -138,14 +139,38 @@ mod tests {
 
     use super::*;
 
-    fn history(cursors: impl IntoIterator<Item = String>) -> CursorHistory {
-        let mut history = CursorHistory::default();
-        cursors.into_iter().for_each(|cursor| history.insert(&cursor));
-        history
+    /// The pages that were read with these cursors.
+    #[derive(Default)]
+    struct Pages {
+        history: CursorHistory,
+        used: UsedCursors,
+        count: usize,
     }
 
-    fn encode(history: &CursorHistory) -> String {
-        history.used.clone().into()
+    impl Pages {
+        fn of(cursors: impl IntoIterator<Item = String>) -> Self {
+            let mut pages = Pages::default();
+            cursors.into_iter().for_each(|cursor| pages.insert(&cursor));
+            pages
+        }
+
+        fn resumed(&self) -> Self {
+            let used = decode(&self.encode()).expect("its own text");
+            Pages { history: CursorHistory::of(&used), used, count: 0 }
+        }
+
+        fn insert(&mut self, cursor: &str) {
+            self.used = self.history.insert(cursor, self.count, &self.used);
+            self.count += 1;
+        }
+
+        fn contains(&self, cursor: &str) -> bool {
+            self.history.contains(cursor, self.count)
+        }
+
+        fn encode(&self) -> String {
+            self.used.clone().into()
+        }
     }
 
     fn decode(text: &str) -> Result<UsedCursors, DecodeError> {
@@ -158,8 +183,7 @@ mod tests {
             used in proptest::collection::hash_set("[a-z]{1,9}", 0..300),
             other in "[A-Z]{1,9}",
         ) {
-            let text = encode(&history(used.clone()));
-            let read = CursorHistory::of(decode(&text).expect("its own text"));
+            let read = Pages::of(used.clone()).resumed();
             prop_assert!(used.iter().all(|cursor| read.contains(cursor)));
             prop_assert!(!read.contains(&other));
         }
@@ -174,11 +198,11 @@ mod tests {
 
     #[test]
     fn a_million_fills_take_nine_kilobytes_however_often_they_are_resumed() {
-        let mut before = history((0..20_000).map(|page| page.to_string()));
+        let mut before = Pages::of((0..20_000).map(|page| page.to_string()));
         for page in 20_000..20_010 {
-            let text = encode(&before);
+            let text = before.encode();
             assert!(text.len() < 8 * 1_101, "{}", text.len());
-            let mut after = CursorHistory::of(decode(&text).expect("its own text"));
+            let mut after = before.resumed();
             for known in [0, page - 1_000, page - 1] {
                 assert!(after.contains(&known.to_string()), "{known}");
             }
@@ -194,17 +218,24 @@ mod tests {
                 Some(within) => format!("circle {}", within % circle),
                 None => format!("lead {page}"),
             };
-            let mut history = CursorHistory::default();
+            let mut pages = Pages::default();
             let noticed = (0..lead + 2 * circle).find(|number| {
                 if number % 400 == 0 {
-                    history = CursorHistory::of(decode(&encode(&history)).expect("its own"));
+                    pages = pages.resumed();
                 }
-                let is_known = history.contains(&page(*number));
-                history.insert(&page(*number));
+                let is_known = pages.contains(&page(*number));
+                pages.insert(&page(*number));
                 is_known
             });
             assert!(noticed.is_some_and(|at| at >= lead + circle), "{lead} {circle}: {noticed:?}");
         }
+    }
+
+    #[test]
+    fn a_page_that_is_requested_again_is_followed_by_its_own_cursor_and_not_by_an_earlier_one() {
+        let pages = Pages::of(["a", "b", "c"].map(str::to_owned));
+        assert!(!pages.history.contains("c", 1), "the cursor after the page with \"b\"");
+        assert!(pages.history.contains("b", 1) && pages.history.contains("a", 1));
     }
 
     #[test]

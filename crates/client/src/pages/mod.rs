@@ -1,252 +1,252 @@
-//! Iterations over lists that are returned in pages, exact to the record: the only pagination loop.
+//! Lists that are returned in pages: the only pagination loop.
 //!
-//! A `Fetcher` requests pages and knows nothing of what was received; `Delivery` knows that and nothing
-//! else. A record, a page or a result is looked at, converted, and received by a separate call once the
-//! caller's code has it. If the caller is cancelled in between, or another caller is faster, it
-//! retries. Locks are taken in this order: first the fetcher, then the delivery.
+//! A page knows the page that follows it. Nothing here remembers what was received: the position is the caller's,
+//! who has a page and a number of its records.
 
 pub mod checkpoint;
+mod collect;
 mod cursor_history;
 mod date_range;
-mod delivery;
-mod fetcher;
-mod gather;
-mod page_stream;
+mod link;
+mod list;
+mod listed_page;
+mod listing;
 mod paged_call;
+mod part;
 mod position;
 mod records_call;
+mod shared;
 mod sink;
+mod source;
 mod window;
 
 use std::sync::{
-    Arc,
+    Arc, Mutex,
     atomic::{AtomicU64, Ordering},
 };
 
+use futures_util::{FutureExt, Stream, stream::try_unfold};
+
+pub use collect::{Limits, Place};
 pub use date_range::{PreviousRows, advance_range, drop_repeated};
-pub use delivery::{Claim, Delivery, Gathering};
-pub use fetcher::Fetcher;
-pub use gather::{Limits, exhausted};
-pub use page_stream::Source;
+pub use listed_page::{Failure, ListedPage};
+pub use listing::{Listing, ListingOfKeys};
 pub use paged_call::{PagedCall, WINDOWS_MAX, time_range};
-pub use position::{Position, Ticket, Unit, View};
+pub use position::Position;
 pub use records_call::RecordsCall;
 pub use sink::{CheckedSink, Sink};
-use tokio::sync::{Mutex, OwnedMutexGuard};
+pub use source::Source;
 
+use self::{
+    collect::{collect_all, collect_up_to},
+    link::Link,
+    list::List,
+    shared::{Core, Known},
+};
 use crate::{
     decode::PageSlice,
     error::{Error, Result},
-    os::process::PerProcess,
+    os::process,
 };
 
-/// An iteration over a list: one page in memory, and one more being fetched for each window. Rows are
-/// converted to `T`.
+/// The pages of a list: each is asked for by the page before it, and one more is fetched ahead for each part of
+/// the list that is read.
 #[derive(Debug)]
-pub struct Pages<T = ()> {
-    source: Arc<dyn Source>,
-    /// The call whose pages they are.
-    pub call: Arc<PagedCall>,
-    /// A child that is forked has one of its own: a thread of the parent may have had the lock.
-    fetcher: PerProcess<Mutex<Fetcher>>,
-    /// What the caller has received.
-    pub delivery: Arc<Delivery<T>>,
-    requests: Arc<AtomicU64>,
+pub struct Pages {
+    core: Arc<Core>,
+    /// The position at which the iteration begins.
+    start: Position,
+    /// The list, once its time range is fixed.
+    list: Link<Arc<List>>,
+    /// The first page.
+    first: Link<Option<Arc<ListedPage>>>,
+    /// The process that made it: a forked child has none of its requests.
+    process: u32,
 }
 
-impl<T> Pages<T> {
-    /// Starts from the beginning, or from a checkpoint of the same call.
-    pub fn new(source: Arc<dyn Source>, call: PagedCall, resume: Option<&str>) -> Result<Self> {
-        let position = resume
-            .map(|text| checkpoint::read(text, &call, source.origin()))
+impl Pages {
+    /// The pages from the beginning, or from a checkpoint of the same call. Sends nothing.
+    pub fn new(
+        source: Arc<dyn Source>,
+        listing: impl Into<Listing>,
+        resume: Option<&str>,
+    ) -> Result<Self> {
+        let listing = listing.into();
+        let start = resume
+            .map(|text| checkpoint::read(text, &listing, source.origin()))
             .transpose()
-            .map_err(|error| error.with_endpoint(&call.plan.request.label))?;
-        let range = call.plan.request.time_range.and_then(|range| range.known());
-        let (call, requests) = (Arc::new(call), Arc::new(AtomicU64::default()));
+            .map_err(|error| error.with_endpoint(listing.label()))?
+            .unwrap_or_default();
+        let known = Known { range: start.range.or(listing.given_range()), total: None };
+        let core = Core { source, listing, requests: 0.into(), known: Mutex::new(known) };
         Ok(Pages {
-            source,
-            call,
-            fetcher: PerProcess::new(),
-            delivery: Arc::new(Delivery::new(position.unwrap_or_default(), range)),
-            requests,
+            core: Arc::new(core),
+            start,
+            list: Link::default(),
+            first: Link::default(),
+            process: process::id(),
         })
     }
 
-    /// The fetcher; locked while it fetches.
-    pub fn fetcher(&self) -> Result<Arc<Mutex<Fetcher>>> {
-        self.fetcher.get_or_make(|| {
-            // Those of the parent receive nothing here.
-            self.delivery.give_up_claims();
-            let (source, call) = (self.source.clone(), self.call.clone());
-            Ok(Mutex::new(Fetcher::new(source, call, self.requests.clone())))
-        })
+    /// The list that is read.
+    pub fn listing(&self) -> &Listing {
+        &self.core.listing
     }
 
-    /// The number of pages that have been requested: can be read while a page is being fetched.
+    /// The time range that is read, in microseconds since 1970; none until it is known, or if the list has none.
+    pub fn range(&self) -> Option<(i64, i64)> {
+        self.core.known().range
+    }
+
+    /// The total number of records, if the service has returned it.
+    pub fn total(&self) -> Option<i64> {
+        self.core.known().total
+    }
+
+    /// The number of pages that have been requested.
     pub fn requests(&self) -> u64 {
-        self.requests.load(Ordering::Relaxed)
+        self.core.requests.load(Ordering::Relaxed)
     }
 
-    /// The position as a small JSON string without secrets; an error if the service's cursor has one.
-    pub fn checkpoint(&self) -> Result<String> {
-        let position = match self.delivery.place() {
-            (position, Some(page)) => self.call.marked(position, &page),
-            (position, None) => position,
+    /// The page after this one (none: the first page); nothing at the end of the list. Asked again for the same
+    /// page, it returns the same one. A wait that is dropped leaves the request running, and the next wait finds
+    /// its page.
+    ///
+    /// # Errors
+    ///
+    /// The error of the request, with the checkpoint of the end of this page. The next call requests the page again.
+    pub async fn after(&self, page: Option<&ListedPage>) -> Result<Option<Arc<ListedPage>>> {
+        let found = self.next(page, true).await;
+        found.map_err(|error| self.located(error, page, page.map_or(0, ListedPage::len)))
+    }
+
+    /// The pages as a stream, from the first one on.
+    pub fn stream(&self) -> impl Stream<Item = Result<Arc<ListedPage>>> + '_ {
+        try_unfold(None, move |before: Option<Arc<ListedPage>>| async move {
+            let next = self.after(before.as_deref()).await?;
+            Ok(next.map(|page| (page.clone(), Some(page))))
+        })
+    }
+
+    /// All records, from the first page on.
+    pub async fn rest(&self) -> Result<Vec<PageSlice>> {
+        let from = Place::default();
+        let collected = self.collect(&from, Limits::default(), &Arc::default(), Vec::new).await;
+        collected.map(|(slices, _)| slices.concat())
+    }
+
+    /// The records after a place, up to the limits, in sinks that `sink` creates: one for each part, in the
+    /// order of the list; and the place where they end. Changes nothing: if it fails or is dropped, it can be
+    /// called again. `progress` counts the records.
+    ///
+    /// # Errors
+    ///
+    /// That of a request or of a sink, with the checkpoint of the place.
+    pub async fn collect<S: Sink>(
+        &self,
+        from: &Place,
+        limits: Limits,
+        progress: &Arc<AtomicU64>,
+        sink: impl Fn() -> S,
+    ) -> Result<(Vec<S>, Place)> {
+        let collected = async {
+            self.check_process()?;
+            if limits.items.is_some() || limits.pages.is_some() {
+                let first = async || self.next(None, false).await;
+                let collected = collect_up_to(from, first, limits, progress, sink()).await;
+                return collected.map(|(sink, end)| (vec![sink], end));
+            }
+            match &from.page {
+                Some(page) => collect_all(page, from.row, progress, sink).await,
+                None => match self.next(None, true).await? {
+                    Some(page) => collect_all(&page, page.first(), progress, sink).await,
+                    None => Ok((Vec::new(), Place::default())),
+                },
+            }
         };
-        if let Some(cursor) = &position.cursor
-            && self.source.redactor().is_in(cursor)
-        {
-            let text = "the service's cursor repeats a secret of this client, which a checkpoint must not \
-                        contain: this position cannot be saved";
-            let error = Error::pagination(text.to_owned()).with_advice(
-                "Read the list without checkpoints, and report this to the service.".to_owned(),
-            );
-            return Err(error.with_endpoint(&self.call.plan.request.label));
-        }
-        Ok(checkpoint::write(&position, &self.call, self.source.origin()))
+        let collected = collected.await;
+        collected.map_err(|error| self.located(error, from.page.as_deref(), from.row))
     }
 
-    /// The error with the checkpoint to resume from, if there is one.
-    pub fn with_checkpoint(&self, error: Error) -> Error {
-        match self.checkpoint() {
+    /// The position of a place.
+    pub fn position(&self, place: &Place) -> Position {
+        match &place.page {
+            Some(page) => page.position(place.row),
+            None => self.start.clone(),
+        }
+    }
+
+    /// The exact position of a place, as a small JSON string without secrets; an error if the service's cursor
+    /// has one.
+    pub fn checkpoint(&self, place: &Place) -> Result<String> {
+        checkpoint::write(&self.position(place), &self.core)
+    }
+
+    /// The error with the checkpoint of a place, if there is one.
+    pub fn with_checkpoint(&self, error: Error, place: &Place) -> Error {
+        match self.checkpoint(place) {
             Ok(checkpoint) => error.with_checkpoint(checkpoint),
             Err(_) => error,
         }
     }
 
-    /// Waits for the fetcher.
-    pub async fn lock(&self) -> Result<OwnedMutexGuard<Fetcher>> {
-        Ok(self.fetcher()?.lock_owned().await)
-    }
-
-    /// Makes sure that the next record or page is in memory, and claims it; none at the end of the list.
-    pub async fn fill(&self, fetcher: &mut Fetcher, unit: Unit) -> Result<Option<Claim<T>>> {
-        let filled = async {
-            loop {
-                self.start(fetcher).await?;
-                self.delivery.wait_for_claims(unit).await;
-                if let Some(claim) = self.delivery.claim(unit) {
-                    return Ok(Some(claim));
-                }
-                if self.delivery.follows(fetcher.run) {
-                    match fetcher.next_page(true).await? {
-                        Some(page) => self.delivery.install(fetcher.run, page),
-                        None => return Ok(None),
-                    }
-                }
-            }
-        };
-        filled.await.map_err(|error| self.located(error))
-    }
-
-    /// The remaining records, up to the limits, in sinks that `sink` creates: one for each window, in
-    /// the order of the list. They are received by `Gathering::receive`; the checkpoint of an error is
-    /// the position before.
-    pub async fn gather<S: Sink>(
-        &self,
-        fetcher: &mut Fetcher,
-        limits: Limits,
-        progress: &Arc<AtomicU64>,
-        sink: impl Fn() -> S,
-    ) -> Result<(Gathering<T>, Vec<S>)> {
-        let gathered = async {
-            let mut gathering = loop {
-                if self.delivery.is_exhausted() {
-                    return Err(exhausted());
-                }
-                self.start(fetcher).await?;
-                self.delivery.wait_for_claims(Unit::Page).await;
-                // If it fails midway, fetching starts again at the position.
-                if let Some(gathering) = self.delivery.gather(fetcher.run, fetcher.new_run()) {
-                    break gathering;
-                }
-            };
-            let (all, rows) = (&mut gathering, progress);
-            let sinks = match limits {
-                Limits { items: None, pages: None } => {
-                    gather::gather_all(fetcher, all, rows, sink).await?
-                }
-                limits => vec![gather::gather_up_to(fetcher, all, limits, rows, sink()).await?],
-            };
-            Ok((gathering, sinks))
-        };
-        gathered.await.map_err(|error| self.located(error))
-    }
-
-    /// Makes the fetcher continue after the position, unless it already does.
-    async fn start(&self, fetcher: &mut Fetcher) -> Result<()> {
-        self.delivery.wait_for_gathering().await;
-        while let Some((receipts, position)) =
-            self.delivery.start(fetcher.run, |at, page| self.call.marked(at, page))
-        {
-            let range = match (position.range, &self.call.time_range) {
-                (Some(range), _) => Some(range),
-                (None, None) => None,
-                // An open range ends now, by the service's clock. Until the caller has received something,
-                // each start resolves it again.
-                (None, Some(range)) if range.is_open() => {
-                    Some(range.resolve(self.source.now(&self.call).await?)?)
-                }
-                (None, Some(range)) => range.known(),
-            };
-            let run = fetcher.start(Position { range, ..position });
-            if self.delivery.follow(receipts, run, range) {
-                return Ok(());
-            }
+    /// Refuses a child of the process that made it.
+    pub fn check_process(&self) -> Result<()> {
+        match self.process == process::id() {
+            true => Ok(()),
+            false => Err(Error::misuse(
+                "this pager is of the process that was forked; make another one from its checkpoint()",
+                "Pass the checkpoint as `resume=` to the same call.",
+            )),
         }
-        Ok(())
+    }
+
+    /// The page after this one. If `ahead`, the pages that may be asked for next are requested as well.
+    async fn next(
+        &self,
+        page: Option<&ListedPage>,
+        ahead: bool,
+    ) -> Result<Option<Arc<ListedPage>>> {
+        self.check_process()?;
+        let found = match page {
+            Some(page) => {
+                // Whoever has this page needs no other way to it.
+                self.first.clear();
+                page.next().await?
+            }
+            None => self.first(ahead).await?,
+        };
+        if let (Some(page), true) = (&found, ahead) {
+            page.request_ahead();
+        }
+        Ok(found)
+    }
+
+    async fn first(&self, ahead: bool) -> Result<Option<Arc<ListedPage>>> {
+        let list = self.list().await?;
+        if ahead {
+            list.request_ahead(0);
+        }
+        let first = || ListedPage::first_of(list, 0, Arc::default()).boxed();
+        self.first.wait(self.first.begin(first)).await
+    }
+
+    /// The list, whose time range is fixed now if it was open.
+    async fn list(&self) -> Result<Arc<List>> {
+        let (core, start) = (self.core.clone(), self.start.clone());
+        let opened = || async move { List::open(core, start).await }.boxed();
+        self.list.wait(self.list.begin(opened)).await
     }
 
     /// The error with the call and the checkpoint to resume from. It may be about a page that was received
     /// before, and show the beginning of it.
-    fn located(&self, error: Error) -> Error {
-        let error = error.redacted(&self.source.redactor());
-        self.with_checkpoint(error.with_endpoint(&self.call.plan.request.label))
-    }
-}
-
-/// Methods for callers without conversions: what is returned is received.
-impl Pages {
-    /// The next record; none at the end of the list.
-    pub async fn next_row(&self) -> Result<Option<PageSlice>> {
-        let look = |claim: &Claim<()>| {
-            let (ticket, page, index) = self.delivery.next_row(Some(claim))?;
-            Some((ticket, PageSlice { page, range: index..index + 1, key: None }))
-        };
-        self.next(Unit::Row, look).await
-    }
-
-    /// The remaining records of a page; none at the end of the list.
-    pub async fn next_page(&self) -> Result<Option<PageSlice>> {
-        self.next(Unit::Page, |claim| self.delivery.next_page(Some(claim))).await
-    }
-
-    async fn next(
-        &self,
-        unit: Unit,
-        look: impl Fn(&Claim<()>) -> Option<(Ticket, PageSlice)>,
-    ) -> Result<Option<PageSlice>> {
-        while let Some(claim) = self.fill(&mut *self.lock().await?, unit).await? {
-            if let Some((ticket, slice)) = look(&claim)
-                && self.delivery.receive(ticket, unit)
-            {
-                return Ok(Some(slice));
-            }
-        }
-        self.delivery.receive_end();
-        Ok(None)
-    }
-
-    /// All records that remain.
-    pub async fn rest(&self) -> Result<Vec<PageSlice>> {
-        let (limits, progress) = (Limits::default(), Arc::default());
-        loop {
-            let mut fetcher = self.lock().await?;
-            let gathered = self.gather(&mut fetcher, limits, &progress, Vec::new).await;
-            let (mut gathering, slices) = gathered?;
-            if gathering.receive(true) {
-                return Ok(slices.concat());
-            }
+    fn located(&self, error: Error, page: Option<&ListedPage>, row: usize) -> Error {
+        let error = error.redacted(&self.core.source.redactor());
+        let error = error.with_endpoint(self.core.listing.label());
+        let position = page.map_or_else(|| self.start.clone(), |page| page.position(row));
+        match checkpoint::write(&position, &self.core) {
+            Ok(checkpoint) => error.with_checkpoint(checkpoint),
+            Err(_) => error,
         }
     }
 }

@@ -3,7 +3,6 @@
 use ::http::Method;
 
 use super::{
-    Position,
     date_range::{PreviousRows, advance_range, drop_repeated},
     records_call::RecordsCall,
 };
@@ -141,13 +140,6 @@ impl PagedCall {
         })
     }
 
-    /// A position in this page, with the digest of the last record before it.
-    pub(super) fn marked(&self, position: Position, page: &Page) -> Position {
-        let last = position.row.checked_sub(1).map(|last| self.digest(page, last));
-        let length = last.as_ref().map(|_| page.len());
-        Position { last, length, ..position }
-    }
-
     /// A short digest of a record: of the field that identifies it, or of the whole record as it was sent.
     pub fn digest(&self, page: &Page, index: usize) -> String {
         let id = self.record_id.as_deref().and_then(|name| {
@@ -155,7 +147,7 @@ impl PagedCall {
             members.find(|(key, _)| key == name).map(|(_, value)| value.get())
         });
         let text = id.unwrap_or_else(|| page.row_text(index));
-        body_hash(text.as_bytes()).chars().take(8).collect()
+        short_digest(text, 8)
     }
 
     /// Identifies the call: the same method, path and arguments have the same digest.
@@ -180,8 +172,13 @@ impl PagedCall {
             None => self.windows.to_string(),
         };
         let text = format!("{method}\n{path}\n{query:?}\n{windows}\n{paging}{body}");
-        body_hash(text.as_bytes()).chars().take(32).collect()
+        short_digest(&text, 32)
     }
+}
+
+/// The first digits of the digest of a text.
+pub(super) fn short_digest(text: &str, digits: usize) -> String {
+    body_hash(text.as_bytes()).chars().take(digits).collect()
 }
 
 /// The field that the caller named as the one that identifies a record.

@@ -1,4 +1,4 @@
-//! A position in a list, and what is looked at there.
+//! A position in a list.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,11 +8,11 @@ use super::{PreviousRows, cursor_history::UsedCursors};
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Position {
-    /// The time range of the whole iteration, once a record of it has been received. Until then, an
+    /// The time range of the whole iteration, once a page of it has been received. Until then, an
     /// open range stays open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<(i64, i64)>,
-    /// The window that holds the next record; the latest is 0.
+    /// The part that holds the next record: the number of a window, the latest of which is 0, or of a key.
     #[serde(skip_serializing_if = "is_default")]
     pub window: usize,
     /// The cursor of the page that holds the next record; none for the first page.
@@ -36,29 +36,21 @@ pub struct Position {
     /// The cursors that have been used in this window.
     #[serde(rename = "used", skip_serializing_if = "UsedCursors::is_empty")]
     pub used_cursors: UsedCursors,
+    /// The keys that failed, if any did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keys: Option<Box<KeysLeft>>,
+}
+
+/// What is left of a list of many keys besides the key of a position.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeysLeft {
+    /// The positions at which keys failed.
+    pub begun: Vec<Position>,
+    /// The number of the first key that was not begun.
+    pub next: usize,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
-}
-
-/// A ticket to receive what was looked at, unless something else has been received since.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ticket {
-    pub(super) receipts: u64,
-    /// The id of the page: if fetching has started again, the same records come with another page.
-    pub(super) page: u64,
-}
-
-/// A conversion of an iteration's rows: each view of them has its own number.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct View(pub u64);
-
-/// The amount that is requested at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// One record.
-    Row,
-    /// The remaining records of a page.
-    Page,
 }

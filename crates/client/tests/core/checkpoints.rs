@@ -7,18 +7,24 @@ use boardlot_client::{
 
 use crate::{
     positions::{DAY, NOW_MS, Range, Service, pages},
+    reading::Reader,
     scripted::{ORIGIN, ids_of as times},
 };
 
 /// A position, as another process that was given its checkpoint reads it.
 fn resumed(range: Range, text: &str) -> Result<Position> {
     let pages = pages(&Service::holding(Vec::new()), range, 1, None);
-    checkpoint::read(text, &pages.call, ORIGIN)
+    checkpoint::read(text, pages.listing(), ORIGIN)
+}
+
+fn resumed_within(text: &str, windows: i64) -> Position {
+    let pages = pages(&Service::holding(Vec::new()), Range::Closed, windows, None);
+    checkpoint::read(text, pages.listing(), ORIGIN).expect("its own")
 }
 
 fn written(position: &Position, range: Range) -> String {
     let pages = pages(&Service::holding(Vec::new()), range, 1, None);
-    checkpoint::write(position, &pages.call, ORIGIN)
+    checkpoint::text_of(position, pages.listing(), ORIGIN)
 }
 
 #[test]
@@ -82,14 +88,14 @@ fn a_checkpoint_in_the_middle_needs_the_range_that_it_is_in() {
 async fn windows_are_parts_of_the_range_and_the_end_of_one_is_the_beginning_of_the_next() {
     let day = |age: i64| NOW_MS * 1_000 - age * DAY - 1;
     let service = Service::holding((0..90).step_by(10).map(day).collect());
-    let pages_now = pages(&service, Range::Closed, 3, None);
+    let mut pages_now = Reader::from(pages(&service, Range::Closed, 3, None));
     let (mut windows, mut received) = (Vec::new(), Vec::new());
     while let Some(page) = pages_now.next_page().await.expect("pages") {
         received.extend(times(&[page]));
-        let position = pages_now.delivery.position();
+        let text = pages_now.checkpoint();
+        let position = resumed_within(&text, 3);
         windows.push((position.window, position.done));
         // Resuming here gets the rest.
-        let text = pages_now.checkpoint().expect("a checkpoint");
         let resumed = pages(&service, Range::Closed, 3, Some(&text));
         let rest = resumed.rest().await.expect("rest");
         let all = [received.clone(), times(&rest)].concat();

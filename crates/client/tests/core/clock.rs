@@ -197,8 +197,9 @@ fn a_cancelled_caller_leaves_the_request_to_the_next() {
 fn a_stalled_caller_blocks_no_other() {
     runtime().block_on(async {
         let sandbox = sandbox(0, Faults { latency: 0.1, ..Faults::default() });
+        // So long do others wait for the one that is stalled.
         let options =
-            TransportOptions { timeout: Duration::from_secs(60), ..TransportOptions::default() };
+            TransportOptions { timeout: Duration::from_secs(2), ..TransportOptions::default() };
         let client = client(&sandbox, None, options);
         let mut still = pin!(service_now(&client));
         let first = poll_fn(|context| Poll::Ready(still.as_mut().poll(context))).await;

@@ -91,7 +91,7 @@ async fn rows_of_the_page_before_are_dropped_and_known_after_it() {
     let range = date_range(Some("id"));
     let listing = scripted::listing(Paging::DateRange(range.clone()), &[]);
     let pages = scripted::pages(listing, None, scripted::in_turn(bodies, Default::default()));
-    assert_eq!(scripted::rest(&pages.expect("pages")).await.expect("rows"), [5, 4, 3, 2, 1, 0]);
+    assert_eq!(scripted::rest(pages.expect("pages")).await.expect("rows"), [5, 4, 3, 2, 1, 0]);
     let rows = drop_repeated(&range, &mut page(&[3, 2, 1], "1"), &before(&[3])).expect("rows");
     assert!(!rows.is_empty() && PreviousRows::default().is_empty());
     assert_eq!(rows, before(&[1, 2, 3]), "as they came, the repeated one too");

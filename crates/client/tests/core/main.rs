@@ -9,7 +9,6 @@
 )]
 
 mod checkpoints;
-mod claims;
 mod clock;
 mod date_ranges;
 mod exceptions;

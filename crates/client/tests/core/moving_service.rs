@@ -12,11 +12,10 @@ use std::{
 use boardlot_client::{
     error::Result,
     http::{ClockReading, LocalInstant},
-    pages::Pages,
 };
 
 use super::{
-    reading,
+    reading::Reader,
     scripted::{Query, Script, fills, ids_of, pages_of},
 };
 
@@ -257,22 +256,22 @@ impl Script for Mutex<World> {
 }
 
 /// A pager of a list, which is the same each time for a seed.
-fn pager(source: &Arc<Mutex<World>>, seed: u64, resume: Option<&str>) -> Pages {
+fn pager(source: &Arc<Mutex<World>>, seed: u64, resume: Option<&str>) -> Reader {
     let mut random = Random(!seed);
     let start = random.one_in(3).then(|| EPOCH - random.below(120 * DAY) - 1_000);
     let end = random.one_in(4).then(|| EPOCH - random.below(1_000));
     let windows = (random.below(6) - 2).max(1);
-    pages_of(source, fills(start, end, windows), resume).expect("pages")
+    pages_of(source, fills(start, end, windows), resume).expect("pages").into()
 }
 
 /// Reads a list in one of the ways in which a caller can.
-async fn read(source: &Arc<Mutex<World>>, seed: u64, received: &mut Vec<i64>) -> Result<Pages> {
+async fn read(source: &Arc<Mutex<World>>, seed: u64, received: &mut Vec<i64>) -> Result<Reader> {
     let mut random = Random(seed ^ 0x5555);
-    let (mut pages, count) = (pager(source, seed, None), Arc::default());
+    let mut pages = pager(source, seed, None);
     loop {
         match random.below(6) {
             0 => {
-                let slices = pages.rest().await?;
+                let slices = pages.all(None, None).await?;
                 received.extend(ids_of(&slices));
                 return Ok(pages);
             }
@@ -280,13 +279,10 @@ async fn read(source: &Arc<Mutex<World>>, seed: u64, received: &mut Vec<i64>) ->
                 let limits = [None, Some(0), Some(1), Some(7)];
                 let items = limits[random.below(4) as usize];
                 let most = [Some(0), Some(1), Some(2)][random.below(3) as usize];
-                let (mut gathering, slices) = reading::gather(&pages, items, most, &count).await?;
-                received.extend(ids_of(&slices));
-                assert!(gathering.receive(false));
+                received.extend(ids_of(&pages.all(items, most).await?));
             }
             2 => {
-                let checkpoint = pages.checkpoint().expect("a checkpoint");
-                pages = pager(source, seed, Some(&checkpoint));
+                pages = pager(source, seed, Some(&pages.checkpoint()));
             }
             3 => {
                 let Some(page) = pages.next_page().await? else { break };
@@ -300,7 +296,6 @@ async fn read(source: &Arc<Mutex<World>>, seed: u64, received: &mut Vec<i64>) ->
             }
         }
     }
-    pages.delivery.receive_end();
     Ok(pages)
 }
 
@@ -308,10 +303,10 @@ async fn check(seed: u64) {
     let source = Arc::new(Mutex::new(World::new(seed)));
     let before = source.lock().expect("a lock").fills.clone();
     let mut received = Vec::new();
-    let pages = read(&source, seed, &mut received).await.expect("rows");
-    assert!(pages.delivery.is_exhausted() && pages.delivery.position().done, "{seed}");
+    let mut pages = read(&source, seed, &mut received).await.expect("rows");
+    assert!(pages.next_row().await.expect("a page").is_none(), "{seed}");
     let world = source.lock().expect("a lock");
-    let (start, end) = pages.delivery.range().expect("a range");
+    let (start, end) = pages.pages.range().expect("a range");
     assert!(end < world.now, "{seed}: {end} is in the future at {}", world.now);
     assert!(start < end && end > EPOCH - DAY, "{seed}: {start} to {end}");
     let distinct: HashSet<i64> = received.iter().copied().collect();

@@ -1,45 +1,55 @@
-//! A model of an iteration: whatever is looked at, received, given up, refused or resumed, and in
-//! whatever order, each record is received once and in order.
+//! A model of an iteration: whatever is waited for, given up, collected, refused or resumed, and in whatever order,
+//! each record comes once and in order, and no page is requested twice.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    collections::HashMap,
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::Poll,
 };
 
 use boardlot_client::{
-    decode::PageSlice,
+    api::{Argument, endpoint},
     error::{Error, ErrorKind, Result},
-    pages::{Pages, Unit, View},
+    pages::{Limits, Listing, ListingOfKeys, PagedCall, Pages},
 };
 use proptest::prelude::*;
 
 use crate::{
-    reading,
+    reading::Reader,
     scripted::{Query, Script, fills, ids_of as times, pages_of},
 };
 
 pub const DAY: i64 = 86_400_000_000;
 pub const NOW_MS: i64 = 1_790_000_000_000;
 pub const PAGE: usize = 3;
-/// Two views of the rows.
-const AHEAD: View = View(1);
-const OTHER: View = View(2);
 
 /// A service with fills at these times, latest first; while `failing` is set, the next request fails.
 #[derive(Debug)]
 pub struct Service {
     times: Mutex<Vec<i64>>,
     failing: AtomicBool,
+    /// How often each page was requested.
+    requested: Mutex<HashMap<String, usize>>,
 }
 
 impl Service {
     pub fn holding(mut times: Vec<i64>) -> Arc<Self> {
         times.sort_unstable_by(|one, other| other.cmp(one));
-        Arc::new(Service { times: Mutex::new(times), failing: AtomicBool::default() })
+        let (times, requested) = (Mutex::new(times), Mutex::default());
+        Arc::new(Service { times, failing: AtomicBool::default(), requested })
     }
 
     fn fails(&self) -> bool {
         self.failing.swap(false, Ordering::Relaxed)
+    }
+
+    fn most_requested(&self) -> usize {
+        self.requested.lock().expect("a lock").values().copied().max().unwrap_or_default()
     }
 }
 
@@ -48,10 +58,15 @@ impl Script for Service {
         if self.fails() {
             return Err(ErrorKind::Timeout("made to fail".into()).into());
         }
+        *self.requested.lock().expect("a lock").entry(query.text()).or_default() += 1;
         let bound = |name| query.get(name).expect("a bound").parse::<i64>().expect("a time");
         let asked = bound("start")..=bound("end");
+        // Of several codes, each has the fills whose times have its remainder.
+        let code = query.get("code").and_then(|code| code.split('.').nth(1)?.parse::<i64>().ok());
+        let is_of_code = |time: &i64| code.is_none_or(|code| time % (code % 100) == code / 100);
         let times = self.times.lock().expect("a lock");
-        let found: Vec<i64> = times.iter().copied().filter(|time| asked.contains(time)).collect();
+        let found = times.iter().copied().filter(|time| asked.contains(time));
+        let found: Vec<i64> = found.filter(is_of_code).collect();
         let cursor = query.get("page_flag").unwrap_or_default();
         let number = cursor.strip_prefix("at ").map_or(0, |number| number.parse().expect("at"));
         // Every second page is empty, and ends nothing.
@@ -80,14 +95,30 @@ impl Script for Service {
 }
 
 pub fn pages(service: &Arc<Service>, range: Range, windows: i64, resume: Option<&str>) -> Pages {
-    let now = NOW_MS * 1_000;
-    let start = matches!(range, Range::Closed | Range::FromStart).then_some(now - 90 * DAY);
-    let end = matches!(range, Range::Closed | Range::ToEnd).then_some(now);
+    let (start, end) = range.bounds();
     pages_of(service, fills(start, end, windows), resume).expect("pages")
 }
 
-fn time_of(slice: &PageSlice) -> Vec<i64> {
-    times(std::slice::from_ref(slice))
+/// The fills of so many codes, some of which are read side by side.
+fn pages_of_codes(service: &Arc<Service>, range: Range, keys: i64, resume: Option<&str>) -> Pages {
+    let (start, end) = range.bounds();
+    let endpoint = endpoint("fills_history").expect("an endpoint");
+    let call = |key| {
+        let code = format!("HK.{:05}", key * 100 + keys);
+        let mut arguments = vec![
+            ("acc_id", Argument::text("281756")),
+            ("trd_market", Argument::text("HK")),
+            ("code", Argument::text(&code)),
+        ];
+        for (name, bound) in [("start", start), ("end", end)] {
+            arguments.extend(bound.map(|bound| (name, Argument::Integer(bound.into()))));
+        }
+        (code.into(), PagedCall::new(endpoint, &arguments, None))
+    };
+    let of_keys = ListingOfKeys { key_name: "code".into(), concurrency: 2, collects_errors: false };
+    let calls = (0..keys).map(call).collect();
+    let listing = Listing::of_keys(of_keys, calls, "fills_history", Arc::default());
+    pages_of(service, listing, resume).expect("pages")
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -98,219 +129,287 @@ pub enum Range {
     Closed,
 }
 
-/// An action of a caller; `received` says whether what was looked at reaches its code.
+impl Range {
+    fn bounds(self) -> (Option<i64>, Option<i64>) {
+        let now = NOW_MS * 1_000;
+        let start = matches!(self, Range::Closed | Range::FromStart).then_some(now - 90 * DAY);
+        let end = matches!(self, Range::Closed | Range::ToEnd).then_some(now);
+        (start, end)
+    }
+}
+
+/// The parts that a list is read in.
+#[derive(Debug, Clone, Copy)]
+enum Parts {
+    Windows(i64),
+    Keys(i64),
+}
+
+impl Parts {
+    fn reader(self, service: &Arc<Service>, range: Range, resume: Option<&str>) -> Reader {
+        match self {
+            Parts::Windows(windows) => pages(service, range, windows, resume).into(),
+            Parts::Keys(keys) => pages_of_codes(service, range, keys, resume).into(),
+        }
+    }
+}
+
+/// An action of a caller. A wait is polled `polls` times at most, and dropped then.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    Next {
-        unit: Unit,
-        received: bool,
+    Row {
+        polls: usize,
+    },
+    Page {
+        polls: usize,
     },
     All {
-        most: Option<usize>,
+        items: Option<usize>,
         pages: Option<usize>,
-        received: bool,
-        /// The caller takes it for the rest of the list, whether or not it is.
-        is_rest: bool,
+        polls: usize,
     },
-    /// Converts up to `converted` records of the page in memory, and receives up to `received`.
-    Ahead {
-        converted: usize,
-        received: usize,
+    /// What was collected is not used.
+    Discarded {
+        items: Option<usize>,
     },
-    /// Looks at a record and a page, and receives the record; then tries to receive them again.
-    TooLate,
-    /// Waits for a page and is dropped at once.
-    GiveUp,
+    Checkpoint,
     Fail,
     Resume,
     /// A fill that comes to be after the iteration has begun.
     NewFill,
 }
 
+impl Step {
+    /// Returns true if what is fetched by it may have to be fetched again.
+    fn may_repeat(self) -> bool {
+        matches!(
+            self,
+            Step::All { .. } | Step::Discarded { .. } | Step::Fail | Step::Resume | Step::NewFill
+        )
+    }
+}
+
 fn step() -> impl Strategy<Value = Step> {
     let limits = (proptest::option::of(0_usize..9), proptest::option::of(0_usize..4));
-    let all = (limits, any::<bool>(), any::<bool>());
     prop_oneof![
-        4 => any::<bool>().prop_map(|received| Step::Next { unit: Unit::Row, received }),
-        3 => any::<bool>().prop_map(|received| Step::Next { unit: Unit::Page, received }),
-        3 => all.prop_map(|((most, pages), received, is_rest)| {
-            Step::All { most, pages, received, is_rest }
-        }),
-        3 => (1_usize..4, 0_usize..4)
-            .prop_map(|(converted, received)| Step::Ahead { converted, received }),
-        1 => Just(Step::TooLate),
-        1 => Just(Step::GiveUp),
-        2 => Just(Step::Fail),
-        2 => Just(Step::Resume),
+        5 => (0_usize..12).prop_map(|polls| Step::Row { polls }),
+        4 => (0_usize..12).prop_map(|polls| Step::Page { polls }),
+        3 => (limits, 0_usize..40)
+            .prop_map(|((items, pages), polls)| Step::All { items, pages, polls }),
+        1 => proptest::option::of(0_usize..9).prop_map(|items| Step::Discarded { items }),
+        1 => Just(Step::Checkpoint),
+        1 => Just(Step::Fail),
+        1 => Just(Step::Resume),
         1 => Just(Step::NewFill),
     ]
 }
 
-fn checkpoint(pages: &Pages) -> String {
-    pages.checkpoint().expect("a checkpoint")
-}
-
-fn is_there(pages: &Pages, unit: Unit) -> bool {
-    match unit {
-        Unit::Row => pages.delivery.next_row(None).is_some(),
-        Unit::Page => pages.delivery.next_page(None).is_some(),
+/// Polls a wait so many times at most, and drops it then.
+async fn within<T>(polls: usize, wait: impl Future<Output = T>) -> Option<T> {
+    let mut wait = pin!(wait);
+    for _ in 0..polls {
+        let polled = poll_fn(|context| Poll::Ready(wait.as_mut().poll(context))).await;
+        if let Poll::Ready(value) = polled {
+            return Some(value);
+        }
+        tokio::task::yield_now().await;
     }
-}
-
-fn is_anything_there(pages: &Pages) -> bool {
-    is_there(pages, Unit::Row) || is_there(pages, Unit::Page)
+    None
 }
 
 /// Plays the steps, then reads what is left; the times received, in order.
-async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]) -> Vec<i64> {
-    let mut pages_now = pages(service, range, windows, None);
-    let (mut received_times, count) = (Vec::new(), Arc::<AtomicU64>::default());
-    let mut ended = false;
+async fn play(service: &Arc<Service>, range: Range, parts: Parts, steps: &[Step]) -> Vec<i64> {
+    let mut reader = parts.reader(service, range, None);
+    let mut received = Vec::new();
     for step in steps {
-        let (before, rows_before) = (checkpoint(&pages_now), received_times.len());
-        let ended_before = ended;
+        let before = reader.checkpoint();
         match *step {
-            Step::Next { unit, received } => {
-                let filled = reading::fill(&pages_now, unit).await;
-                if let Ok(more) = filled {
-                    assert_eq!(is_there(&pages_now, unit), more, "it is in memory, or none is");
-                    ended |= !more;
-                }
-                if let Ok(true) = filled
-                    && received
-                {
-                    let item = reading::receive(&pages_now, unit).expect("an item");
-                    received_times.extend(time_of(&item));
-                    if unit == Unit::Page {
-                        assert!(!is_anything_there(&pages_now));
-                    } else {
-                        assert_ne!(checkpoint(&pages_now), before, "it moves with each record");
-                        let fixed = pages_now.delivery.position().range.is_some();
-                        assert_eq!(fixed, pages_now.call.time_range.is_some(), "it is fixed now");
-                    }
-                } else {
-                    assert_eq!(checkpoint(&pages_now), before, "nothing was received");
+            Step::Row { polls } => {
+                if let Some(Ok(Some(row))) = within(polls, reader.next_row()).await {
+                    received.extend(times(&[row]));
                 }
             }
-            Step::All { most, pages, received, is_rest } => {
-                let count_before = count.load(Ordering::Relaxed);
-                let outcome = reading::gather(&pages_now, most, pages, &count).await;
-                let exhausted = pages_now.delivery.is_exhausted();
-                match outcome {
-                    Ok((mut gathering, slices)) if received => {
+            Step::Page { polls } => {
+                if let Some(Ok(Some(page))) = within(polls, reader.next_page()).await {
+                    received.extend(times(&[page]));
+                }
+            }
+            Step::All { items, pages, polls } => {
+                match within(polls, reader.all(items, pages)).await {
+                    Some(Ok(slices)) => {
                         let found = times(&slices);
-                        let counted = count.load(Ordering::Relaxed) - count_before;
-                        assert_eq!(counted, found.len() as u64, "progress is reported");
-                        assert!(found.len() <= most.unwrap_or(usize::MAX));
-                        assert!(found.len() <= pages.unwrap_or(usize::MAX).saturating_mul(PAGE));
-                        received_times.extend(found);
-                        let is_all = most.is_none() && pages.is_none();
-                        assert!(gathering.receive(is_rest || is_all));
+                        assert!(found.len() <= items.unwrap_or(usize::MAX));
+                        received.extend(found);
                     }
-                    Ok((gathering, _)) => {
-                        assert!(!is_anything_there(&pages_now), "nobody else looks");
-                        drop(gathering);
-                        assert_eq!(checkpoint(&pages_now), before, "nothing was received");
+                    Some(Err(error)) => {
+                        assert_eq!(error.checkpoint, Some(before.clone()), "it changes nothing");
+                        assert_eq!(reader.checkpoint(), before);
                     }
-                    Err(error) => {
-                        assert_eq!(error.checkpoint.as_deref(), Some(before.as_str()));
-                        assert_eq!(error.to_string().contains("exhausted"), exhausted);
-                    }
+                    None => assert_eq!(reader.checkpoint(), before),
                 }
             }
-            Step::Ahead { converted, received } => {
-                let delivery = &pages_now.delivery;
-                if let Some((ticket, page, index)) = delivery.next_row(None) {
-                    let end = page.len().min(index + converted);
-                    let objects = vec![(); end - index].into_iter();
-                    let first = delivery.receive_converted(ticket, AHEAD, objects);
-                    assert!(first.is_some(), "nobody else receives");
-                    assert!(
-                        delivery.receive_ready(OTHER, None).is_none(),
-                        "another view has its own"
-                    );
-                    let more =
-                        (1..received).take_while(|_| delivery.receive_ready(AHEAD, None).is_some());
-                    let end = index + 1 + more.count();
-                    assert_eq!(
-                        end,
-                        (index + received.max(1)).min(index + converted).min(page.len())
-                    );
-                    let range = index..end;
-                    received_times.extend(times(&[PageSlice { page, range, key: None }]));
-                    assert_ne!(checkpoint(&pages_now), before, "it moves with each record");
-                }
+            Step::Discarded { items } => {
+                let limits = Limits { items, pages: None };
+                let count = Arc::default();
+                drop(reader.pages.collect(&reader.place, limits, &count, Vec::new).await);
+                assert_eq!(reader.checkpoint(), before, "it changes nothing");
             }
-            Step::TooLate => {
-                let delivery = &pages_now.delivery;
-                let (row, page) = (delivery.next_row(None), delivery.next_page(None));
-                let row_received = reading::receive(&pages_now, Unit::Row);
-                received_times.extend(row_received.iter().flat_map(time_of));
-                let after = checkpoint(&pages_now);
-                if let (Some((of_row, ..)), Some((of_page, _))) = (row, page) {
-                    let again = delivery.receive_converted(of_row, AHEAD, vec![()].into_iter());
-                    assert!(again.is_none(), "it was received before");
-                    assert!(
-                        !delivery.receive(of_page, Unit::Page),
-                        "a part of it was received before"
-                    );
-                    assert_ne!(after, before);
-                }
-                assert_eq!(checkpoint(&pages_now), after);
-            }
-            Step::GiveUp => {
-                let filled = reading::fill(&pages_now, Unit::Row);
-                drop(tokio::time::timeout(std::time::Duration::ZERO, filled).await);
-                assert_eq!(checkpoint(&pages_now), before, "nothing was received");
-            }
+            Step::Checkpoint => assert_eq!(reader.checkpoint(), before),
             Step::Fail => service.failing.store(true, Ordering::Relaxed),
-            Step::Resume => pages_now = pages(service, range, windows, Some(&before)),
-            Step::NewFill if !received_times.is_empty() => {
+            Step::Resume => reader = parts.reader(service, range, Some(&before)),
+            Step::NewFill if !received.is_empty() => {
                 // Later than the range, as far as that is open: it belongs to the next call.
                 service.times.lock().expect("a lock").insert(0, NOW_MS * 1_000 + 1);
             }
             Step::NewFill => {}
         }
-        assert!(!ended_before || received_times.len() == rows_before, "it said that none is left");
     }
     service.failing.store(false, Ordering::Relaxed);
     // A prefetched page may still fail.
     let mut failures = 0;
     loop {
-        match pages_now.next_row().await {
-            Ok(Some(row)) => received_times.extend(times(&[row])),
+        match reader.next_row().await {
+            Ok(Some(row)) => received.extend(times(&[row])),
             Ok(None) => break,
             Err(_) => failures += 1,
         }
         assert!(failures < 9, "it fails again and again");
     }
-    let delivery = &pages_now.delivery;
-    delivery.receive_end();
-    assert!(delivery.is_exhausted() && delivery.position().done);
-    received_times
+    let resumed = parts.reader(service, range, Some(&reader.checkpoint())).next_row().await;
+    assert!(resumed.expect("a page").is_none(), "the checkpoint is the end");
+    received
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
 }
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 1_000,
+        cases: 2_000,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
 
     #[test]
-    fn each_record_is_received_once_and_in_order_whatever_the_caller_does(
+    fn each_record_comes_once_and_in_order_whatever_the_caller_does(
         ages in proptest::collection::hash_set(0_i64..90 * DAY, 0..25),
         range in prop_oneof![
             Just(Range::Open), Just(Range::FromStart), Just(Range::ToEnd), Just(Range::Closed)
         ],
-        windows in 1_i64..6,
+        parts in prop_oneof![
+            (1_i64..6).prop_map(Parts::Windows), (1_i64..6).prop_map(Parts::Keys)
+        ],
         steps in proptest::collection::vec(step(), 0..25),
     ) {
         let mut expected: Vec<i64> = ages.into_iter().map(|age| NOW_MS * 1_000 - age).collect();
         expected.sort_unstable_by(|one, other| other.cmp(one));
         let service = Service::holding(expected.clone());
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let received = runtime.expect("a runtime").block_on(play(&service, range, windows, &steps));
+        let received = runtime().block_on(play(&service, range, parts, &steps));
+        if let Parts::Keys(keys) = parts {
+            expected.sort_by_key(|time| time % keys);
+        }
         prop_assert_eq!(received, expected);
+        // A list that is collected and given up is fetched again, and nothing else is.
+        if !steps.iter().any(|step| step.may_repeat()) {
+            prop_assert!(service.most_requested() <= 1);
+        }
+    }
+
+    #[test]
+    fn what_was_fetched_ahead_is_collected_and_not_requested_again(
+        ages in proptest::collection::hash_set(0_i64..90 * DAY, 0..40),
+        parts in prop_oneof![
+            (1_i64..6).prop_map(Parts::Windows), (1_i64..6).prop_map(Parts::Keys)
+        ],
+        rows in 0_usize..20,
+        waits in proptest::collection::vec(0_usize..5, 0..4),
+        items in proptest::option::of(0_usize..9),
+    ) {
+        let times_of_all: Vec<i64> = ages.iter().map(|age| NOW_MS * 1_000 - age).collect();
+        let service = Service::holding(times_of_all);
+        runtime().block_on(async {
+            let mut reader = parts.reader(&service, Range::Open, None);
+            let mut count = 0;
+            for _ in 0..rows {
+                count += usize::from(reader.next_row().await.expect("a page").is_some());
+            }
+            for polls in waits {
+                // It is not used, but the page that was asked for is there.
+                drop(within(polls, reader.pages.after(reader.place.page.as_deref())).await);
+            }
+            count += times(&reader.all(items, None).await.expect("rows")).len();
+            count += times(&reader.all(None, None).await.expect("rows")).len();
+            assert_eq!(count, ages.len());
+        });
+        prop_assert!(service.most_requested() <= 1);
+    }
+}
+
+#[tokio::test]
+async fn an_open_range_is_fixed_by_the_first_page_and_not_before() {
+    let service = Service::holding((0..5).map(|age| NOW_MS * 1_000 - age).collect());
+    let mut reader = Reader::from(pages(&service, Range::Open, 1, None));
+    assert!(!reader.checkpoint().contains("range"));
+    assert!(reader.next_row().await.expect("a page").is_some());
+    let range = (NOW_MS * 1_000 - 90 * DAY, NOW_MS * 1_000);
+    assert_eq!(reader.pages.range(), Some(range));
+    assert!(reader.checkpoint().contains(&format!("\"range\":[{},{}]", range.0, range.1)));
+}
+
+/// A wait that ends before the service has told the time is no loss: the next wait goes on with it.
+#[tokio::test]
+async fn the_clock_of_an_open_range_is_read_once_however_many_waits_are_given_up() {
+    struct Slow(Mutex<usize>, Arc<Service>);
+    impl Script for Slow {
+        fn respond(&self, query: &Query) -> Result<String> {
+            self.1.respond(query)
+        }
+        fn now(&self) -> Result<i64> {
+            *self.0.lock().expect("a lock") += 1;
+            self.1.now()
+        }
+    }
+    let service = Service::holding((0..5).map(|age| NOW_MS * 1_000 - age).collect());
+    let slow = Arc::new(Slow(Mutex::default(), service));
+    let mut reader = Reader::from(pages_of(&slow, fills(None, None, 1), None).expect("pages"));
+    while within(1, reader.next_row()).await.is_none() {}
+    assert_eq!(*slow.0.lock().expect("a lock"), 1);
+}
+
+#[tokio::test]
+async fn requests_can_be_read_during_the_iteration() {
+    let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());
+    let mut reader = Reader::from(pages(&service, Range::Open, 1, None));
+    assert_eq!(reader.pages.requests(), 0);
+    assert!(reader.next_row().await.expect("a page").is_some());
+    // The page in memory, and a prefetched one.
+    tokio::task::yield_now().await;
+    assert_eq!(reader.pages.requests(), 2);
+}
+
+#[tokio::test]
+async fn an_empty_page_is_a_page() {
+    let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());
+    let mut reader = Reader::from(pages(&service, Range::Open, 1, None));
+    let mut sizes = Vec::new();
+    while let Some(page) = reader.next_page().await.expect("pages") {
+        sizes.push(page.range.len());
+    }
+    assert_eq!(sizes, [3, 0, 3, 0, 1, 0]);
+}
+
+#[tokio::test]
+async fn pages_that_were_read_are_freed() {
+    let service = Service::holding((0..30).map(|age| NOW_MS * 1_000 - age).collect());
+    for parts in [Parts::Windows(1), Parts::Windows(3), Parts::Keys(4)] {
+        let mut reader = parts.reader(&service, Range::Open, None);
+        let mut read = Vec::new();
+        while let Some(page) = reader.next_page().await.expect("pages") {
+            read.push(Arc::downgrade(&page.page));
+            drop(page);
+            let alive = read.iter().filter(|page| page.strong_count() > 0).count();
+            assert_eq!(alive, 1, "the one at which the reader is");
+        }
     }
 }

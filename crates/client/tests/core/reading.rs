@@ -1,40 +1,75 @@
-//! Reading a list as a caller does: what is looked at counts once it is received.
+//! A caller of a list: the position is its own.
 
-use std::sync::{Arc, atomic::AtomicU64};
+use std::sync::Arc;
 
 use boardlot_client::{
     decode::PageSlice,
     error::Result,
-    pages::{Gathering, Limits, Pages, Unit},
+    pages::{Limits, Pages, Place},
 };
 
-/// Returns true if there is a next item; it is left to the first to receive it.
-pub async fn fill(pages: &Pages, unit: Unit) -> Result<bool> {
-    pages.fill(&mut *pages.lock().await?, unit).await.map(|claim| claim.is_some())
+pub struct Reader {
+    pub pages: Pages,
+    pub place: Place,
 }
 
-/// The next record, or the rest of the page, if it is in memory.
-pub fn receive(pages: &Pages, unit: Unit) -> Option<PageSlice> {
-    let delivery = &pages.delivery;
-    let (ticket, slice) = match unit {
-        Unit::Page => delivery.next_page(None)?,
-        Unit::Row => {
-            let (ticket, page, index) = delivery.next_row(None)?;
-            (ticket, PageSlice { page, range: index..index + 1, key: None })
+impl From<Pages> for Reader {
+    fn from(pages: Pages) -> Self {
+        Reader { pages, place: Place::default() }
+    }
+}
+
+impl Reader {
+    /// The next record; none at the end of the list.
+    pub async fn next_row(&mut self) -> Result<Option<PageSlice>> {
+        loop {
+            if let Some(page) = self.place.page.as_ref().filter(|page| self.place.row < page.len())
+            {
+                let mut slice = page.rest(self.place.row);
+                slice.range.end = slice.range.start + 1;
+                self.place.row += 1;
+                return Ok(Some(slice));
+            }
+            if !self.advance().await? {
+                return Ok(None);
+            }
         }
-    };
-    delivery.receive(ticket, unit).then_some(slice)
-}
+    }
 
-/// Gathers what follows, without receiving it.
-pub async fn gather(
-    pages: &Pages,
-    items: Option<usize>,
-    most_pages: Option<usize>,
-    progress: &Arc<AtomicU64>,
-) -> Result<(Gathering<()>, Vec<PageSlice>)> {
-    let limits = Limits { items, pages: most_pages };
-    let mut fetcher = pages.lock().await?;
-    let (gathering, slices) = pages.gather(&mut fetcher, limits, progress, Vec::new).await?;
-    Ok((gathering, slices.concat()))
+    /// The remaining records of a page; none at the end of the list.
+    pub async fn next_page(&mut self) -> Result<Option<PageSlice>> {
+        let is_read = self.place.page.as_ref().is_none_or(|page| self.place.row >= page.len());
+        if is_read && !self.advance().await? {
+            return Ok(None);
+        }
+        let rest = self.place.page.as_ref().map(|page| page.rest(self.place.row));
+        self.place.row = rest.as_ref().map_or(0, |slice| slice.range.end);
+        Ok(rest)
+    }
+
+    /// Goes on to the next page; false at the end of the list.
+    pub async fn advance(&mut self) -> Result<bool> {
+        let next = self.pages.after(self.place.page.as_deref()).await?;
+        let is_there = next.is_some();
+        if let Some(page) = next {
+            self.place = Place { row: page.first(), page: Some(page) };
+        }
+        Ok(is_there)
+    }
+
+    /// The records that follow, up to the limits.
+    pub async fn all(
+        &mut self,
+        items: Option<usize>,
+        pages: Option<usize>,
+    ) -> Result<Vec<PageSlice>> {
+        let (limits, count) = (Limits { items, pages }, Arc::default());
+        let (slices, place) = self.pages.collect(&self.place, limits, &count, Vec::new).await?;
+        self.place = place;
+        Ok(slices.concat())
+    }
+
+    pub fn checkpoint(&self) -> String {
+        self.pages.checkpoint(&self.place).expect("a checkpoint")
+    }
 }

@@ -11,8 +11,10 @@ use boardlot_client::{
     decode::{Page, PageSlice, Value},
     error::{Error, Result},
     http::{BaseUrl, Body, RequestPlan},
-    pages::{PagedCall, Pages, Source},
+    pages::{Listing, PagedCall, Pages, Source},
 };
+
+use crate::reading::Reader;
 
 pub const ORIGIN: &str = "https://api.example.com";
 
@@ -83,7 +85,10 @@ impl<S: Script + 'static> Source for Scripted<S> {
         &'a self,
         _listing: &'a PagedCall,
     ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
-        Box::pin(async { self.0.now() })
+        Box::pin(async {
+            tokio::task::yield_now().await;
+            self.0.now()
+        })
     }
 }
 
@@ -127,7 +132,7 @@ pub fn pages(
 
 pub fn pages_of<S: Script + 'static>(
     script: &Arc<S>,
-    listing: PagedCall,
+    listing: impl Into<Listing>,
     resume: Option<&str>,
 ) -> Result<Pages> {
     Pages::new(Arc::new(Scripted(script.clone())), listing, resume)
@@ -145,10 +150,10 @@ pub fn in_turn(
     }
 }
 
-/// The ids of all rows from here on, one after another.
-pub async fn rest(pages: &Pages) -> Result<Vec<i64>> {
-    let mut ids = Vec::new();
-    while let Some(row) = pages.next_row().await? {
+/// The ids of all rows, one after another.
+pub async fn rest(pages: Pages) -> Result<Vec<i64>> {
+    let (mut reader, mut ids) = (Reader::from(pages), Vec::new());
+    while let Some(row) = reader.next_row().await? {
         ids.extend(ids_of(&[row]));
     }
     Ok(ids)

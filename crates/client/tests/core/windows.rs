@@ -24,7 +24,7 @@ async fn received(times: &'static [i64], keeps_to_ranges: bool) -> Result<Vec<i6
             rows.join(",")
         )
     };
-    scripted::rest(&scripted::pages(scripted::fills(Some(START), Some(END), 2), None, respond)?)
+    scripted::rest(scripted::pages(scripted::fills(Some(START), Some(END), 2), None, respond)?)
         .await
 }
 

@@ -147,29 +147,31 @@ impl Reader {
         let wanted_at = self.fleet.wants(PAGES - rows.len() as u64 / ROWS);
         let account = [("acc_id", Argument::Integer(1))];
         let orders = endpoint("crypto_orders").expect("an endpoint");
-        let pages = client.pages::<_, ()>(orders, &account, None, checkpoint.as_deref());
-        let pages = pages.expect("pages");
+        let pages = client.pages(orders, &account, None, checkpoint.as_deref()).expect("pages");
+        let mut last = None;
         let outcome = loop {
-            match pages.next_page().await {
+            match pages.after(last.as_deref()).await {
                 Ok(Some(page)) => {
                     self.fleet.succeeded(self.number, wanted_at);
-                    for index in page.range.clone() {
-                        let members = page.page.row(index).expect("a row");
+                    for index in page.first()..page.len() {
+                        let members = page.records().row(index).expect("a row");
                         let value = Value::parse(members[0].1.get()).expect("JSON");
                         rows.push(value.as_text().expect("text").parse().expect("a number"));
                     }
+                    last = Some(page);
                 }
-                Ok(None) => break true,
-                Err(_) => break false,
+                Ok(None) => break None,
+                Err(error) => break Some(error.checkpoint.expect("a checkpoint")),
             }
         };
         let mut seen = self.fleet.seen.borrow_mut();
         seen.requests += pages.requests();
-        if outcome {
-            seen.wrong_lists += u64::from(!rows.into_iter().eq(0..PAGES * ROWS));
-        } else {
-            seen.errors += 1;
-            self.interrupted.borrow_mut().push((pages.checkpoint().expect("a checkpoint"), rows));
+        match outcome {
+            None => seen.wrong_lists += u64::from(!rows.into_iter().eq(0..PAGES * ROWS)),
+            Some(checkpoint) => {
+                seen.errors += 1;
+                self.interrupted.borrow_mut().push((checkpoint, rows));
+            }
         }
     }
 

@@ -46,6 +46,13 @@ pub(super) struct PageMetadata {
 /// The positions of members by their names, each name once.
 pub(super) type MemberRanges = Vec<(String, Range<usize>)>;
 
+/// A page without records.
+impl Default for Page {
+    fn default() -> Self {
+        Page::new(Utf8Bytes::default(), Vec::new(), None, PageMetadata::default())
+    }
+}
+
 impl Page {
     pub(super) fn new(
         body: Utf8Bytes,

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// The bytes of a response body, known to be UTF-8.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Utf8Bytes(Bytes);
 
 impl Utf8Bytes {
@@ -19,7 +19,7 @@ impl Utf8Bytes {
 
     #[expect(unsafe_code, reason = "values are cut from the text on every access to a record")]
     pub fn as_str(&self) -> &str {
-        // SAFETY: `new` is the only constructor and has checked these bytes, and the bytes behind a
+        // SAFETY: `new` has checked these bytes, those of `default` are none, and the bytes behind a
         // `Bytes` never change.
         unsafe { std::str::from_utf8_unchecked(&self.0) }
     }

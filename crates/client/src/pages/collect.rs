@@ -1,0 +1,236 @@
+//! The records that follow a place in a list as one result, for `all` and for frames.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use futures_util::{FutureExt, StreamExt, TryStreamExt, future::join, stream};
+
+use super::{
+    Position, Sink,
+    list::List,
+    listed_page::{Failure, ListedPage},
+    part::{FetchedPage, Part},
+};
+use crate::{
+    decode::PageSlice,
+    error::{Error, Result},
+    os::task::AbortOnDrop,
+};
+
+/// A place in a list: after so many records of a page, or before the first page.
+#[derive(Debug, Clone, Default)]
+pub struct Place {
+    /// The page.
+    pub page: Option<Arc<ListedPage>>,
+    /// The number of its records before the place.
+    pub row: usize,
+}
+
+/// The most that is collected.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Limits {
+    /// This many records.
+    pub items: Option<usize>,
+    /// The records of this many pages.
+    pub pages: Option<usize>,
+}
+
+/// All records after a place within a page: the parts that are read side by side concurrently, each by a task of its
+/// own.
+pub async fn collect_all<S: Sink>(
+    page: &Arc<ListedPage>,
+    row: usize,
+    progress: &Arc<AtomicU64>,
+    sink: impl Fn() -> S,
+) -> Result<(Vec<S>, Place)> {
+    let list = page.list().clone();
+    let mut starts = vec![(page.index(), Start::Within(page.clone(), row))];
+    for index in page.index() + 1..list.parts.len() {
+        let is_next = index == page.index() + 1 && page.fetched().after.is_none();
+        let start = if is_next { Start::After(page.clone()) } else { Start::Beginning };
+        starts.push((index, start));
+    }
+    let begin = |(index, start)| {
+        let (list, sink, progress) = (list.clone(), sink(), progress.clone());
+        let mut task = AbortOnDrop::spawn(drain(list, index, start, sink, progress).boxed());
+        async move { task.join().await }
+    };
+    let drained = stream::iter(starts.into_iter().map(begin)).buffered(list.concurrency());
+    let drained: Vec<Drained<S>> = drained.try_collect().await?;
+    let (mut sinks, mut last, mut failures) = (Vec::new(), None, page.failures().to_vec());
+    for drained in drained {
+        sinks.push(drained.sink);
+        let is_new = |failure: &Failure| failures.iter().all(|known| known.key != failure.key);
+        let failure = drained.failure.filter(is_new);
+        failures.extend(failure);
+        last = Some(drained.last);
+    }
+    let end = last.map(|fetched| ListedPage::at_end(&list, fetched, failures));
+    let row = end.as_ref().map_or(0, |page| page.len());
+    Ok((sinks, Place { page: end, row }))
+}
+
+/// One page after another from a place on, the first one of a list by `first`; none is requested that may be beyond the
+/// limits.
+pub async fn collect_up_to<S: Sink>(
+    from: &Place,
+    first: impl AsyncFnOnce() -> Result<Option<Arc<ListedPage>>>,
+    limits: Limits,
+    progress: &AtomicU64,
+    mut sink: S,
+) -> Result<(S, Place)> {
+    let mut items = limits.items.unwrap_or(usize::MAX);
+    let mut pages = limits.pages.unwrap_or(usize::MAX);
+    let (mut place, mut first) = (from.clone(), Some(first));
+    let mut begun = place.page.clone().filter(|page| place.row < page.len());
+    while items > 0 && pages > 0 {
+        let next = match (begun.take(), &place.page, first.take()) {
+            (Some(page), ..) => Some((place.row, page)),
+            (None, Some(page), _) => page.next().await?.map(|page| (page.first(), page)),
+            (None, None, Some(first)) => first().await?.map(|page| (page.first(), page)),
+            (None, None, None) => None,
+        };
+        let Some((row, page)) = next else { break };
+        let mut slice = page.rest(row);
+        slice.range.end = slice.range.end.min(slice.range.start.saturating_add(items));
+        place = Place { row: slice.range.end, page: Some(page) };
+        items -= slice.range.len();
+        pages -= 1;
+        push(&mut sink, slice, progress)?;
+    }
+    Ok((sink, place))
+}
+
+/// Where the collecting of a part begins.
+enum Start {
+    /// At a record of a page.
+    Within(Arc<ListedPage>, usize),
+    /// After a page that is the last one of the part before it.
+    After(Arc<ListedPage>),
+    Beginning,
+}
+
+/// A part of which all records were collected.
+struct Drained<S> {
+    sink: S,
+    /// Its last page.
+    last: FetchedPage,
+    failure: Option<Failure>,
+}
+
+/// A page that is being collected. One that the iteration knows may have requested the page after it.
+enum Collected {
+    Listed(Arc<ListedPage>),
+    Fetched(Box<FetchedPage>),
+}
+
+impl Collected {
+    fn fetched(&self) -> &FetchedPage {
+        match self {
+            Collected::Listed(page) => page.fetched(),
+            Collected::Fetched(page) => page,
+        }
+    }
+
+    /// The page after it in its part.
+    async fn next(&self, part: &Part) -> Result<Option<Self>> {
+        if let Collected::Listed(page) = self
+            && page.fetched().after.is_some()
+            && let Some(next) = page.requested_next().await
+        {
+            return Ok(next?.map(Collected::Listed));
+        }
+        Ok(part.next(self.fetched()).await?.map(|page| Collected::Fetched(Box::new(page))))
+    }
+
+    /// The failure that it stands for, in this part.
+    fn failure(&self, key: Option<&Arc<str>>) -> Option<Failure> {
+        let Collected::Listed(page) = self else { return None };
+        page.failures().last().filter(|failure| Some(&failure.key) == key).cloned()
+    }
+}
+
+/// Collects all that remains of a part.
+async fn drain<S: Sink>(
+    list: Arc<List>,
+    index: usize,
+    start: Start,
+    mut sink: S,
+    progress: Arc<AtomicU64>,
+) -> Result<Drained<S>> {
+    let part = list.parts.get(index).ok_or_else(|| Error::internal("a part is not of its list"))?;
+    let failed = |position: Position, error| -> Result<(FetchedPage, Option<Failure>)> {
+        let failure = Failure::of(&list, index, position.clone(), error)?;
+        let last = FetchedPage::without_records(failure.key.clone(), position);
+        Ok((last, Some(failure)))
+    };
+    let begun = match begin(&list, index, part, start).await {
+        Ok(begun) => begun,
+        Err(error) => {
+            let (last, failure) = failed(part.start.clone(), error)?;
+            return Ok(Drained { sink, last, failure });
+        }
+    };
+    let (mut page, mut row, mut known) = begun;
+    loop {
+        // The next page is requested first, so that this one is collected while it is on its way.
+        let next = async {
+            match known.pop_front() {
+                Some(page) => Ok(Some(Collected::Fetched(Box::new(page)))),
+                None => page.next(part).await,
+            }
+        };
+        let collected = async { push(&mut sink, page.fetched().rest(row), &progress) };
+        let (next, collected) = join(next, collected).await;
+        collected?;
+        let fetched = page.fetched().clone();
+        match next {
+            Ok(Some(next)) => (row, page) = (next.fetched().first, next),
+            Ok(None) => {
+                let failure = page.failure(part.key());
+                return Ok(Drained { sink, last: fetched, failure });
+            }
+            Err(error) => {
+                let position = fetched.after.unwrap_or(fetched.at);
+                let (last, failure) = failed(position, error)?;
+                return Ok(Drained { sink, last, failure });
+            }
+        }
+    }
+}
+
+/// The first page that is collected, the record that it begins at, and the pages after it that are known.
+async fn begin(
+    list: &Arc<List>,
+    index: usize,
+    part: &Part,
+    start: Start,
+) -> Result<(Collected, usize, VecDeque<FetchedPage>)> {
+    let after = match start {
+        Start::Within(page, row) => return Ok((Collected::Listed(page), row, VecDeque::new())),
+        Start::After(before) => before.requested_next().await,
+        Start::Beginning => None,
+    };
+    if let Some(page) = after.transpose()?.flatten() {
+        let row = page.first();
+        return Ok((Collected::Listed(page), row, VecDeque::new()));
+    }
+    let pages = match list.requested_first(index).await {
+        Some(pages) => pages?,
+        None => part.first().await?,
+    };
+    let mut pages = VecDeque::from(pages);
+    let first = pages.pop_front().ok_or_else(|| Error::internal("a part has no first page"))?;
+    let row = first.first;
+    Ok((Collected::Fetched(Box::new(first)), row, pages))
+}
+
+fn push<S: Sink>(sink: &mut S, slice: PageSlice, progress: &AtomicU64) -> Result<()> {
+    progress.fetch_add(slice.range.len() as u64, Ordering::Relaxed);
+    sink.push(slice)
+}

@@ -1,0 +1,212 @@
+//! A page of a list, and the link to the page that follows it.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+
+use super::{
+    Position, checkpoint,
+    link::{Link, Request},
+    list::List,
+    part::FetchedPage,
+};
+use crate::{
+    decode::{Page, PageSlice},
+    error::{Error, Result},
+};
+
+/// A page of a list. It knows the page that follows it.
+#[derive(Debug)]
+pub struct ListedPage {
+    list: Arc<List>,
+    /// The index of its part.
+    index: usize,
+    fetched: FetchedPage,
+    /// The keys that have failed before the end of this page.
+    failures: Arc<[Failure]>,
+    next: Link<Option<Arc<ListedPage>>>,
+}
+
+/// A key that failed.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    /// The key.
+    pub key: Arc<str>,
+    /// The error.
+    pub error: Error,
+    /// The position from which a resume tries it again.
+    pub(super) position: Position,
+}
+
+impl Failure {
+    /// The failure of a key at this position; the error itself, unless errors are collected.
+    pub(super) fn of(list: &List, index: usize, position: Position, error: Error) -> Result<Self> {
+        let collects = list.core.listing.keys.as_ref().is_some_and(|keys| keys.collects_errors);
+        let key = list.parts.get(index).and_then(|part| part.key()).filter(|_| collects);
+        let Some(key) = key.cloned() else { return Err(error) };
+        let error = error.redacted(&list.core.source.redactor());
+        let error = error.with_endpoint(list.core.listing.label());
+        Ok(Failure { key, error, position })
+    }
+}
+
+impl ListedPage {
+    /// The first page of a part, after these failures; nothing if there is no such part.
+    pub(super) async fn first_of(
+        list: Arc<List>,
+        index: usize,
+        failures: Arc<[Failure]>,
+    ) -> Result<Option<Arc<Self>>> {
+        let Some(pages) = list.first_pages(index).await else { return Ok(None) };
+        let start = list.parts.get(index).map(|part| part.start.clone()).unwrap_or_default();
+        ListedPage::of_outcome(&list, index, failures, start, pages).map(Some)
+    }
+
+    /// The page of an outcome, with the pages after it that are known. If the key failed and errors are collected, an
+    /// empty page that carries the failure.
+    pub(super) fn of_outcome(
+        list: &Arc<List>,
+        index: usize,
+        failures: Arc<[Failure]>,
+        at: Position,
+        outcome: Result<Vec<FetchedPage>>,
+    ) -> Result<Arc<Self>> {
+        let pages = match outcome {
+            Ok(pages) => pages,
+            Err(error) => {
+                let failure = Failure::of(list, index, at.clone(), error)?;
+                let fetched = FetchedPage::without_records(failure.key.clone(), at);
+                let failures = failures.iter().cloned().chain([failure]).collect();
+                let (list, next) = (list.clone(), Link::default());
+                return Ok(Arc::new(ListedPage { list, index, fetched, failures, next }));
+            }
+        };
+        let listed = pages.into_iter().rev().fold(None, |next: Option<Arc<Self>>, fetched| {
+            let next = next.map_or_else(Link::default, |next| Link::to(Some(next)));
+            let (list, failures) = (list.clone(), failures.clone());
+            Some(Arc::new(ListedPage { list, index, fetched, failures, next }))
+        });
+        listed.ok_or_else(|| Error::internal("a part has no first page"))
+    }
+
+    /// The page at the end of a list.
+    pub(super) fn at_end(
+        list: &Arc<List>,
+        fetched: FetchedPage,
+        failures: Vec<Failure>,
+    ) -> Arc<Self> {
+        let index = list.parts.len().saturating_sub(1);
+        let (list, failures, next) = (list.clone(), failures.into(), Link::default());
+        Arc::new(ListedPage { list, index, fetched, failures, next })
+    }
+
+    /// The number of records.
+    pub fn len(&self) -> usize {
+        self.fetched.records.len()
+    }
+
+    /// Returns true if there are no records.
+    pub fn is_empty(&self) -> bool {
+        self.fetched.records.is_empty()
+    }
+
+    /// The records.
+    pub fn records(&self) -> &Arc<Page> {
+        &self.fetched.records
+    }
+
+    /// The key that its records belong to, in a list of many keys.
+    pub fn key(&self) -> Option<&Arc<str>> {
+        self.fetched.key.as_ref()
+    }
+
+    /// The number of its records that were received before: not 0 in a page within which an iteration resumes.
+    pub fn first(&self) -> usize {
+        self.fetched.first
+    }
+
+    /// The keys that have failed until the end of this page.
+    pub fn failures(&self) -> &[Failure] {
+        &self.failures
+    }
+
+    /// The records from this index on.
+    pub fn rest(&self, start: usize) -> PageSlice {
+        self.fetched.rest(start)
+    }
+
+    /// The exact position after so many of its records, as a small JSON string without secrets; an error if
+    /// the service's cursor has one.
+    pub fn checkpoint(&self, records: usize) -> Result<String> {
+        checkpoint::write(&self.position(records), &self.list.core)
+    }
+
+    /// The position after so many of its records.
+    pub fn position(&self, records: usize) -> Position {
+        let FetchedPage { records: page, at, after, .. } = &self.fetched;
+        let mut index = self.index;
+        let here = match records.checked_sub(1) {
+            None if !page.is_empty() => Position { keys: None, ..at.clone() },
+            Some(last) if records < page.len() => {
+                let call = self.list.parts.get(index).and_then(|part| part.call().ok());
+                let last = call.map(|call| call.digest(page, last));
+                Position { row: records, last, length: Some(page.len()), keys: None, ..at.clone() }
+            }
+            _ => after.clone().unwrap_or_else(|| {
+                index += 1;
+                self.list.position_after(self.index)
+            }),
+        };
+        let failed = self.failures.iter().map(|failure| failure.position.clone());
+        self.list.with_keys(here, index, failed)
+    }
+
+    pub(super) fn list(&self) -> &Arc<List> {
+        &self.list
+    }
+
+    pub(super) fn index(&self) -> usize {
+        self.index
+    }
+
+    pub(super) fn fetched(&self) -> &FetchedPage {
+        &self.fetched
+    }
+
+    /// The page that follows, once it is there; nothing at the end of the list.
+    pub(super) async fn next(&self) -> Result<Option<Arc<ListedPage>>> {
+        self.next.wait(self.request_next()).await
+    }
+
+    /// The same, if it was requested.
+    pub(super) async fn requested_next(&self) -> Option<Result<Option<Arc<ListedPage>>>> {
+        self.next.wait_if_begun().await
+    }
+
+    /// Requests the page that follows in its part, and the first pages of the next parts.
+    pub(super) fn request_ahead(&self) {
+        self.list.forget_firsts(self.index);
+        self.list.request_ahead(self.index);
+        if self.fetched.after.is_some() {
+            self.request_next();
+        }
+    }
+
+    /// The request does not keep this page: it is aborted with it.
+    fn request_next(&self) -> Arc<Request<Option<Arc<ListedPage>>>> {
+        self.next.begin(|| {
+            let (list, index, failures) = (self.list.clone(), self.index, self.failures.clone());
+            let Some(after) = self.fetched.after.clone() else {
+                return ListedPage::first_of(list, index + 1, failures).boxed();
+            };
+            let counts = self.fetched.counts;
+            async move {
+                let Some(part) = list.parts.get(index) else { return Ok(None) };
+                let fetched = part.fetch_after(after.clone(), counts).await;
+                let pages = fetched.map(|page| vec![page]);
+                ListedPage::of_outcome(&list, index, failures, after, pages).map(Some)
+            }
+            .boxed()
+        })
+    }
+}

@@ -1,0 +1,121 @@
+//! What is read as one list: a call that is returned in pages, or one for each of many keys.
+
+use std::sync::Arc;
+
+use super::{PagedCall, paged_call::short_digest};
+use crate::{
+    api::Field,
+    error::{Error, Result},
+    http::TimeRange,
+};
+
+/// What is read as one list.
+#[derive(Debug)]
+pub struct Listing {
+    /// One, unless the list is that of many keys.
+    pub(super) calls: Vec<KeyedCall>,
+    /// The list of many keys, if it is one.
+    pub(super) keys: Option<ListingOfKeys>,
+    /// The fields that its records can have.
+    pub fields: Arc<[Field]>,
+    label: String,
+}
+
+/// The list of many keys, in their order.
+#[derive(Debug, Clone)]
+pub struct ListingOfKeys {
+    /// The name of the column of keys.
+    pub key_name: Arc<str>,
+    /// The number of keys that are read side by side.
+    pub concurrency: usize,
+    /// True if a key that fails is noted, and the next one is read.
+    pub collects_errors: bool,
+}
+
+/// The call of a key; an error if the key is not valid.
+#[derive(Debug)]
+pub(super) struct KeyedCall {
+    pub key: Option<Arc<str>>,
+    pub call: Result<Arc<PagedCall>>,
+}
+
+impl Listing {
+    /// The list of many keys: the call of each, or the error of a key that is not valid.
+    pub fn of_keys(
+        keys: ListingOfKeys,
+        calls: Vec<(Arc<str>, Result<PagedCall>)>,
+        label: &str,
+        fields: Arc<[Field]>,
+    ) -> Self {
+        let calls = calls
+            .into_iter()
+            .map(|(key, call)| KeyedCall { key: Some(key), call: call.map(Arc::new) });
+        Listing { calls: calls.collect(), keys: Some(keys), fields, label: label.to_owned() }
+    }
+
+    /// The method, for messages.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// The name of the column of keys, if it is the list of many.
+    pub fn key_name(&self) -> Option<&str> {
+        self.keys.as_ref().map(|keys| &*keys.key_name)
+    }
+
+    /// The time range, if the client fixes it.
+    pub(super) fn time_range(&self) -> Option<&TimeRange> {
+        self.valid_call().and_then(|call| call.time_range.as_ref())
+    }
+
+    /// The time range that the caller has given.
+    pub(super) fn given_range(&self) -> Option<(i64, i64)> {
+        self.valid_call()?.plan.request.time_range?.known()
+    }
+
+    /// A call of the list. What is the same for all keys can be read from it.
+    pub(super) fn valid_call(&self) -> Option<&Arc<PagedCall>> {
+        self.calls.iter().find_map(|keyed| keyed.call.as_ref().ok())
+    }
+
+    /// Returns true if these are numbers of its keys, or it has none.
+    pub(super) fn has_keys(&self, mut numbers: impl Iterator<Item = usize>) -> bool {
+        self.keys.is_none() || numbers.all(|number| number < self.calls.len())
+    }
+
+    /// Identifies the list: the same calls of the same keys have the same digest.
+    pub fn identity(&self) -> String {
+        match (&self.keys, self.valid_call()) {
+            (None, Some(call)) => call.identity(),
+            _ => {
+                let identities = self.calls.iter().map(|keyed| match &keyed.call {
+                    Ok(call) => call.identity(),
+                    Err(_) => format!("{:?}", keyed.key),
+                });
+                short_digest(&identities.collect::<Vec<_>>().join("\n"), 32)
+            }
+        }
+    }
+}
+
+impl From<PagedCall> for Listing {
+    fn from(call: PagedCall) -> Self {
+        let (label, fields) = (call.plan.request.label.clone(), call.plan.fields.clone());
+        Listing {
+            calls: vec![KeyedCall { key: None, call: Ok(Arc::new(call)) }],
+            keys: None,
+            fields,
+            label,
+        }
+    }
+}
+
+impl KeyedCall {
+    /// The error with the key that it is about.
+    pub fn located(&self, error: Error) -> Error {
+        match &self.key {
+            Some(key) => error.for_key(key),
+            None => error,
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! A part of a list with cursors of its own: a window of its time range, a key, or all of it.
+
+use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
+
+use super::{
+    PagedCall, Position,
+    cursor_history::{CursorHistory, UsedCursors},
+    shared::Core,
+    window::Window,
+};
+use crate::{
+    decode::{Page, PageSlice},
+    error::{Error, Result},
+};
+
+/// A service that answers with so many pages without records in turn has no more to tell.
+const EMPTY_PAGES_MAX: usize = 1_000;
+
+/// A part of a list.
+#[derive(Debug)]
+pub struct Part {
+    core: Arc<Core>,
+    /// The number of its call among those of the list.
+    number: usize,
+    /// The part of the time range whose records are its own.
+    window: Option<Window>,
+    /// The position of its first page.
+    pub start: Position,
+    history: Mutex<CursorHistory>,
+}
+
+/// A page that was fetched.
+#[derive(Debug, Clone)]
+pub struct FetchedPage {
+    pub records: Arc<Page>,
+    /// The key that its records belong to.
+    pub key: Option<Arc<str>>,
+    /// The number of its records that were received before: not 0 in a page within which an iteration resumes.
+    pub first: usize,
+    /// The position of its first record.
+    pub at: Position,
+    /// The position after its last record; none at the end of its part.
+    pub after: Option<Position>,
+    pub counts: Counts,
+}
+
+/// The numbers of pages before a page, and of pages without records in turn until it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Counts {
+    before: usize,
+    empty: usize,
+}
+
+impl FetchedPage {
+    /// The page that ends a part which failed at this position.
+    pub fn without_records(key: Arc<str>, at: Position) -> Self {
+        let (records, key) = (Arc::new(Page::default()), Some(key));
+        FetchedPage { records, key, first: 0, at, after: None, counts: Counts::default() }
+    }
+
+    /// The records from this index on.
+    pub fn rest(&self, start: usize) -> PageSlice {
+        let end = self.records.len();
+        PageSlice { page: self.records.clone(), range: start.min(end)..end, key: self.key.clone() }
+    }
+}
+
+impl Part {
+    pub fn new(
+        core: Arc<Core>,
+        number: usize,
+        window: Option<Window>,
+        start: Position,
+    ) -> Arc<Self> {
+        let history = Mutex::new(CursorHistory::of(&start.used_cursors));
+        Arc::new(Part { core, number, window, start, history })
+    }
+
+    /// The key that is read.
+    pub fn key(&self) -> Option<&Arc<str>> {
+        self.core.listing.calls.get(self.number).and_then(|keyed| keyed.key.as_ref())
+    }
+
+    pub fn call(&self) -> Result<&Arc<PagedCall>> {
+        let keyed = self.core.listing.calls.get(self.number);
+        let keyed = keyed.ok_or_else(|| Error::internal("a part of a list has no call"))?;
+        keyed.call.as_ref().map_err(Clone::clone)
+    }
+
+    /// The first page. If the part was begun before, the page within which it goes on, and the pages that were
+    /// fetched to find that one.
+    pub async fn first(&self) -> Result<Vec<FetchedPage>> {
+        self.resume().await.map_err(|error| self.located(error))
+    }
+
+    /// The page after this one; none at the end.
+    pub async fn next(&self, page: &FetchedPage) -> Result<Option<FetchedPage>> {
+        let Some(after) = &page.after else { return Ok(None) };
+        self.fetch_after(after.clone(), page.counts).await.map(Some)
+    }
+
+    /// The page at the position after a page with these counts.
+    pub async fn fetch_after(&self, after: Position, counts: Counts) -> Result<FetchedPage> {
+        let counts = Counts { before: counts.before + 1, ..counts };
+        self.fetch(after, counts).await.map_err(|error| self.located(error))
+    }
+
+    fn located(&self, error: Error) -> Error {
+        match self.core.listing.calls.get(self.number) {
+            Some(keyed) => keyed.located(error),
+            None => error,
+        }
+    }
+
+    async fn fetch(&self, at: Position, counts: Counts) -> Result<FetchedPage> {
+        let call = self.call()?;
+        self.core.requests.fetch_add(1, Ordering::Relaxed);
+        let range = self.window.map(|window| (window.start, window.end)).or(self.start.range);
+        let page = self.core.source.page(call, at.cursor.as_deref(), range).await?;
+        self.accept(page, at, counts)
+    }
+
+    /// The page at a position, with the position after it.
+    fn accept(&self, mut page: Page, at: Position, counts: Counts) -> Result<FetchedPage> {
+        let call = self.call()?;
+        if let (Some(own), Some(range)) = (&self.window, &call.time_range) {
+            own.retain_own(&mut page, range.time_field)?;
+        }
+        let (next, rows) = call.advance(&mut page, at.cursor.as_deref(), &at.previous_rows)?;
+        let used_cursors = self.use_cursor(&at, next.as_deref(), counts.before)?;
+        let counts = Counts { empty: if page.is_empty() { counts.empty + 1 } else { 0 }, ..counts };
+        if counts.empty > EMPTY_PAGES_MAX {
+            return Err(Error::pagination(format!(
+                "{EMPTY_PAGES_MAX} pages in turn had no row, and the service says that there are more"
+            )));
+        }
+        let here = Position { range: at.range, window: at.window, ..Position::default() };
+        let after = next.map(|next| Position {
+            cursor: Some(next),
+            previous_rows: rows,
+            used_cursors,
+            ..here
+        });
+        if self.core.listing.keys.is_none() {
+            let total = page.pagination("total").and_then(|value| value.as_integer());
+            self.core.note(|known| known.total = total.or(known.total));
+        }
+        let key = self.key().cloned();
+        Ok(FetchedPage { records: Arc::new(page), key, first: 0, at, after, counts })
+    }
+
+    /// Notes the cursors of a page, and refuses the next one if it was used. Returns all that were used.
+    fn use_cursor(&self, at: &Position, next: Option<&str>, page: usize) -> Result<UsedCursors> {
+        let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = match &at.cursor {
+            Some(cursor) => history.insert(cursor, page, &at.used_cursors),
+            None => at.used_cursors.clone(),
+        };
+        match next {
+            // The first page of these styles is requested with an empty cursor.
+            Some(next) if next.is_empty() || history.contains(next, page) => {
+                Err(Error::pagination(format!(
+                    "the service returned the cursor '{}' a second time",
+                    next.chars().take(64).collect::<String>().escape_debug()
+                )))
+            }
+            _ => Ok(used),
+        }
+    }
+
+    /// The page within which the iteration resumes, and the pages after it that were fetched: the page with the last
+    /// row that was received. Where that row is at its number, or the page has as many records as before, it is
+    /// there; else the service cuts its pages otherwise now, and the row is looked for by its digest.
+    async fn resume(&self) -> Result<Vec<FetchedPage>> {
+        let Position { row, last, length, .. } = self.start.clone();
+        let start = Position { row: 0, last: None, length: None, keys: None, ..self.start.clone() };
+        let mut page = self.fetch(start, Counts::default()).await?;
+        let Some(index) = row.checked_sub(1) else { return Ok(vec![page]) };
+        let call = self.call()?;
+        let has_last = |page: &FetchedPage, index: usize| {
+            last.as_deref() == Some(call.digest(&page.records, index).as_str())
+        };
+        let count = page.records.len();
+        if row <= count && (last.is_none() || length == Some(count) || has_last(&page, index)) {
+            page.first = row;
+            return Ok(vec![page]);
+        }
+        if last.is_none() {
+            return Err(Error::pagination(format!(
+                "the checkpoint is after record {row} of a page that now has {count}"
+            )));
+        }
+        // As far as the number reaches, and from the last of these rows backward: of equal rows, the right one.
+        let (mut end, mut pages) = (count, vec![page]);
+        while end < row
+            && let Some(before) = pages.last()
+            && let Some(after) = &before.after
+        {
+            let next = self.fetch_after(after.clone(), before.counts).await?;
+            end += next.records.len();
+            pages.push(next);
+        }
+        for index in (0..pages.len()).rev() {
+            let Some(page) = pages.get_mut(index) else { break };
+            let length = page.records.len();
+            let before = end - length;
+            let found =
+                (0..length.min(row.saturating_sub(before))).rev().find(|at| has_last(page, *at));
+            if let Some(found) = found {
+                page.first = found + 1;
+                return Ok(pages.split_off(index));
+            }
+            end = before;
+        }
+        Err(Error::pagination(format!(
+            "the last row that was received before the checkpoint is not among the {row} rows after its cursor"
+        )))
+    }
+}

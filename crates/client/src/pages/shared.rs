@@ -1,0 +1,34 @@
+//! What all pages of an iteration share.
+
+use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicU64};
+
+use super::{Listing, Source};
+
+/// What all pages of an iteration share.
+#[derive(Debug)]
+pub struct Core {
+    pub source: Arc<dyn Source>,
+    pub listing: Listing,
+    /// The number of pages that have been requested.
+    pub requests: AtomicU64,
+    pub known: Mutex<Known>,
+}
+
+/// What is known of a list.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Known {
+    /// The time range in microseconds since 1970.
+    pub range: Option<(i64, i64)>,
+    /// The total number of records, if the service has returned it.
+    pub total: Option<i64>,
+}
+
+impl Core {
+    pub fn known(&self) -> Known {
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn note(&self, note: impl FnOnce(&mut Known)) {
+        note(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}

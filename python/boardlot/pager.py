@@ -1,0 +1,657 @@
+"""`Pager` and `AsyncPager`: an iteration over the rows of a list that the service returns in pages.
+
+The core has the pages, and asks for each by the page before it. Where an iteration stands is one
+attribute, `_Shared.position`: a page, and the iterator of the list of what was made of it. The
+last two things that a method does which moves it are to store it and to return. CPython looks for
+signals after calls into C and at the start of loops and functions, never between those two: so an
+interrupt loses no row and doubles none.
+"""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import suppress
+from operator import length_hint
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
+
+from ._calls import explained
+from ._core import PageStream, RecordBatches
+from .errors import BoardlotError, ConfigError
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
+
+    import pandas
+    import polars
+    from typing_extensions import CapsuleType, Self
+
+    from ._core import Page, Pages, Records, RowView
+    from ._core._types import _Decimals, _Invalid, _RecordBatch, _Table
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+_NONE: Iterator[Any] = iter(())
+
+BUSY = "this pager is being read by another thread or task; give each its own, or use fetch_many"
+EXHAUSTED = (
+    "this pager is exhausted: every row has been received; keep the earlier result, or call the "
+    "client's method again for a new pager"
+)
+USED_UP = (
+    "this pager is used up, so the loop has no rows: make a new pager, or keep "
+    "`rows = pager.all()` and loop over that"
+)
+
+
+class _Position:
+    """After some rows of a page, or before the first page.
+
+    The items that were made of its further rows are taken from `unread`, which counts them. Each
+    is one row, or all rows that were left of the page.
+    """
+
+    __slots__ = ("count", "first", "page", "reader", "rows_of_item", "unread")
+
+    def __init__(
+        self,
+        page: Page | None,
+        first: int,
+        items: list[Any] | tuple[()] = (),
+        rows_of_item: int = 1,
+        reader: _View[Any] | None = None,
+    ) -> None:
+        self.page = page
+        self.first = first
+        self.count = len(items)
+        self.rows_of_item = rows_of_item
+        self.unread: Iterator[Any] = iter(items)
+        self.reader = reader
+
+    @property
+    def row(self) -> int:
+        """The number of rows before it."""
+        return self.first + self.rows_of_item * (self.count - length_hint(self.unread))
+
+
+class _Shared:
+    """What a pager and its views share: the pages, and where the iteration stands."""
+
+    __slots__ = ("is_exhausted", "pages", "position", "reading")
+
+    def __init__(self, pages: Pages) -> None:
+        self.pages = pages
+        self.position = _Position(None, 0)
+        # Whether the caller knows that nothing follows.
+        self.is_exhausted = False
+        # Who waits for a page or makes items: an event loop, or any thread; `None` if nobody
+        # does. Set without a call before the `try` that clears it, so that no interrupt comes
+        # between them.
+        self.reading: AbstractEventLoop | bool | None = None
+
+    def refuse(self) -> None:
+        """Raise for a second reader, unless the first one's event loop was closed."""
+        self.pages.check_process()
+        reading = self.reading
+        if reading is None or reading is True or reading is False or not reading.is_closed():
+            endpoint = self.pages.endpoint
+            hint = "Here, use only checkpoint(), total, range or requests; read on after that."
+            raise ConfigError(f"{endpoint}: {BUSY}", endpoint=endpoint, hint=hint)
+        self.reading = None
+
+    def check_not_exhausted(self) -> None:
+        if self.is_exhausted:
+            hint = "A pager reads its list once: make a new one to read it again."
+            text, endpoint = f"{self.pages.endpoint}: {EXHAUSTED}", self.pages.endpoint
+            raise ConfigError(text, endpoint=endpoint, hint=hint, checkpoint=self.checkpoint())
+
+    def checkpoint(self) -> str:
+        position = self.position
+        return self.pages.checkpoint(position.page, position.row)
+
+    def locate(self, error: BoardlotError) -> None:
+        """Give an error the checkpoint, unless it has one: it may be that of another list."""
+        if error.checkpoint is None:
+            with suppress(BoardlotError):  # The service's cursor has a secret.
+                error.checkpoint = self.checkpoint()
+
+
+class _View(Generic[T_co]):
+    """A view of an iteration: what is made of its rows. All views of a pager share its position."""
+
+    __slots__ = ("_is_of_pages", "_least", "_make", "_shared", "_unread")
+
+    def __init__(
+        self,
+        shared: _Shared,
+        make: Callable[[Page, int], list[Any]],
+        *,
+        is_of_pages: bool = False,
+        with_empty_pages: bool = False,
+    ) -> None:
+        self._shared = shared
+        self._make = make
+        self._is_of_pages = is_of_pages
+        self._least = int(with_empty_pages)
+        self._unread: Iterator[T_co] = _NONE
+
+    def checkpoint(self) -> str:
+        """The exact position of the iteration as a small JSON string without secrets. Pass it to
+        the same method with the same arguments as `resume=`, in another process too.
+        """
+        return self._shared.checkpoint()
+
+    @property
+    def total(self) -> int | None:
+        """The total number of rows, or `None` if the service does not report it."""
+        return self._shared.pages.total
+
+    @property
+    def range(self) -> tuple[datetime, datetime] | None:
+        """The time range that is read, as aware UTC datetimes of its start and its end.
+
+        A range that was passed is known at once. One that ends now is fixed by the service's
+        clock when the first page is requested: until then it is `None`, as it is for a list
+        without a time range.
+        """
+        return self._shared.pages.range
+
+    @property
+    def requests(self) -> int:
+        """How many pages were requested."""
+        return self._shared.pages.requests
+
+    @property
+    def errors(self) -> dict[str, Exception]:
+        """The keys of `pages_many` that have failed so far, with their errors."""
+        page = self._shared.position.page
+        return {} if page is None else page.errors
+
+    def _prepare(self) -> bool:
+        """Make items of the page at the position; false if nothing of it is left."""
+        shared = self._shared
+        position = shared.position
+        if position.reader is not None:
+            position.reader._unread = _NONE  # Whoever reads takes over.
+        page, row = position.page, position.row
+        if page is None or row >= max(len(page), self._least):
+            return False
+        if position.reader is not self or not length_hint(position.unread):
+            try:
+                items = self._make(page, row)
+            except BoardlotError as error:
+                shared.locate(error)
+                raise
+            rows_of_item = max(len(page) - row, 1) if self._is_of_pages else 1
+            position = _Position(page, row, items, rows_of_item, self)
+            shared.position = position
+        self._unread = position.unread
+        return True
+
+
+class View(_View[T_co]):
+    """An iterator over a pager's rows in another form, or its pages, which moves its position."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> T_co:
+        for item in self._unread:
+            return item
+        shared = self._shared
+        if shared.reading is not None:
+            shared.refuse()
+        shared.reading = True
+        try:
+            while not self._prepare():
+                page = shared.pages.after(shared.position.page)
+                if page is None:
+                    shared.is_exhausted = True
+                    raise StopIteration
+                shared.position = _Position(page, page.first)
+        finally:
+            shared.reading = None
+        for item in self._unread:
+            return item
+        return next(self)  # Another thread has taken over meanwhile.
+
+
+class AsyncView(_View[T_co]):
+    """An async iterator over a pager's rows in another form, or its pages; see `View`."""
+
+    __slots__ = ()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> T_co:
+        for item in self._unread:
+            return item
+        shared, loop = self._shared, _running_loop()
+        if shared.reading is not None:
+            shared.refuse()
+        shared.reading = loop
+        try:
+            while not self._prepare():
+                page = await shared.pages.after(shared.position.page)
+                if page is None:
+                    shared.is_exhausted = True
+                    raise StopAsyncIteration
+                shared.position = _Position(page, page.first)
+        finally:
+            if shared.reading is loop:
+                shared.reading = None
+        for item in self._unread:
+            return item
+        return await self.__anext__()
+
+
+def _running_loop() -> AbstractEventLoop | bool:
+    """The running event loop; without one, the core says what to do."""
+    from asyncio.events import _get_running_loop
+
+    return _get_running_loop() or True
+
+
+def _is_rest(limits: tuple[int | None, int | None] | None, result: Any) -> bool:
+    """Whether the caller knows by a result that nothing follows.
+
+    A loop of limited calls gets an empty result before it is refused.
+    """
+    return limits in (None, (None, None)) or (0 not in limits and not len(result))
+
+
+@explained
+@final
+class Pager(View[T_co]):
+    """An iterator over the rows of a paged list. It has one page in memory, and fetches at most
+    one page ahead.
+
+    If a page cannot be read, it raises the error of that request, whose `.checkpoint` is the
+    position of the last row that you received. Once everything has been read, `all` and the
+    frames raise `ConfigError`. `progress=True` shows a bar (tqdm, if it is installed).
+
+    A pager has one consumer at a time: whoever asks for a page while another thread or task waits
+    for one gets a `ConfigError`, and disturbs nothing.
+
+    - `pages`: what the core has of the list; a client's method passes it.
+    - `view`: what the rows become; by default dicts of all fields.
+
+    >>> Trade = NamedTuple("Trade", [("code", str), ("qty", float)])
+    >>> pager = client.fills_history(account, "HK")
+    >>> len(next(pager.select("code", "qty"))), next(pager.as_type(Trade)).qty > 0
+    (2, True)
+    >>> len(next(pager.pages())), len(pager.all(max_items=10)), pager.total
+    (48, 10, None)
+    >>> next(pager.record_batches()).num_rows
+    40
+    >>> rest = client.fills_history(account, "HK", resume=pager.checkpoint())
+    >>> len(pager.to_pandas()), len(rest.to_polars())
+    (1900, 1900)
+    >>> client.fills_history(account, "HK").to_arrow().num_rows
+    2000
+    """
+
+    __slots__ = ("_view",)
+
+    def __init__(self, pages: Pages | _Shared, view: RowView | None = None) -> None:
+        shared = pages if isinstance(pages, _Shared) else _Shared(pages)
+        self._view = view or shared.pages.view()
+        super().__init__(shared, self._view.rows)
+
+    def select(self, *names: str, undeclared: bool = False) -> Pager[dict[str, Any]]:
+        """The same iteration restricted to these fields, in this order: rows, pages, `all` and
+        frames contain nothing else. It shares the position with this pager.
+
+        A name that the endpoint does not declare raises `ConfigError`. With `undeclared=True`, or
+        if the endpoint declares no fields, it is looked up in the first page that has records,
+        and rejected then.
+        """
+        return Pager(self._shared, self._view.select(names, undeclared))
+
+    def as_type(self, cls: type[T]) -> View[T]:
+        """An iterator over the rows as instances of `cls`, each field converted to its
+        annotation; see `Records.as_type`, also for the errors. It shares the position with this
+        pager.
+        """
+        return View(self._shared, self._view.as_type(cls).rows)
+
+    def pages(self) -> View[Records[T_co]]:
+        """An iterator over the pages, each as `Records`."""
+        return View(self._shared, self._view.pages, is_of_pages=True, with_empty_pages=True)
+
+    def record_batches(
+        self, *, decimals: _Decimals = "float64", invalid: _Invalid = "raise"
+    ) -> View[_RecordBatch]:
+        """An iterator over the pages, each as a pyarrow RecordBatch as soon as it is fetched; for
+        the options, see `boardlot.frames.to_arrow`.
+
+        A field that the endpoint does not declare is a column of the batches that have it, and
+        there it is text, as nothing is known of later pages. `pyarrow.concat_tables` joins tables
+        of such batches with `promote_options="permissive"`.
+        """
+        self._shared.check_not_exhausted()
+        batches = RecordBatches(self._view, decimals, invalid)
+        return View(self._shared, batches.pages, is_of_pages=True, with_empty_pages=True)
+
+    def all(
+        self, max_items: int | None = None, max_pages: int | None = None, *, progress: bool = False
+    ) -> Records[T_co]:
+        """The remaining rows as `Records`, limited to `max_items` rows and `max_pages` pages. If it
+        fails midway, the pager's position does not change.
+
+        An empty result means the end of the list only if `max_items` (at least 1) is the only
+        limit.
+        """
+        limits = (max_items, max_pages)
+        collect = self._shared.pages.all
+        records: Records[T_co] = self._collect(collect, *limits, progress, limits=limits)
+        return records
+
+    def to_pandas(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+    ) -> pandas.DataFrame:
+        """The remaining rows as a pandas DataFrame; see `boardlot.frames.to_pandas`."""
+        collect = self._shared.pages.frame
+        frame: pandas.DataFrame = self._collect(collect, "to_pandas", decimals, invalid, progress)
+        return frame
+
+    def to_polars(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+    ) -> polars.DataFrame:
+        """The remaining rows as a polars DataFrame; see `boardlot.frames.to_polars`."""
+        collect = self._shared.pages.frame
+        frame: polars.DataFrame = self._collect(collect, "to_polars", decimals, invalid, progress)
+        return frame
+
+    def to_arrow(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+    ) -> _Table:
+        """The remaining rows as a pyarrow Table; see `boardlot.frames.to_arrow`."""
+        collect = self._shared.pages.frame
+        frame: _Table = self._collect(collect, "to_arrow", decimals, invalid, progress)
+        return frame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> CapsuleType:
+        """The remaining pages as an Arrow stream (the PyCapsule interface), one record batch
+        each, fetched as the consumer asks. A batch that the consumer took has been received.
+
+        The columns are those of the first page; a later page that does not fit into them is an
+        error.
+        """
+        shared = self._shared
+        shared.check_not_exhausted()
+        if shared.reading is not None:
+            shared.refuse()
+        shared.reading = True
+        try:
+            page, row = shared.position.page, shared.position.row
+            # The first page that has rows tells the columns, and is still to be received.
+            while page is None or row >= len(page):
+                following = shared.pages.after(page)
+                if following is None:
+                    page = None
+                    break
+                page, row = following, following.first
+                shared.position = _Position(page, row)
+            try:
+                stream = PageStream(self._view, page, row)
+            except BoardlotError as error:
+                shared.locate(error)
+                raise
+        finally:
+            shared.reading = None
+        return stream.capsule(View(shared, stream.pages, is_of_pages=True))
+
+    def _collect(
+        self,
+        collect: Callable[..., Any],
+        *arguments: Any,
+        limits: tuple[int | None, int | None] | None = None,
+    ) -> Any:
+        shared = self._shared
+        shared.check_not_exhausted()
+        if shared.reading is not None:
+            shared.refuse()
+        shared.reading = True
+        try:
+            position = shared.position
+            if position.reader is not None:
+                position.reader._unread = _NONE
+            result, page, row = collect(self._view, position.page, position.row, *arguments)
+            end, is_rest = _Position(page, row), _is_rest(limits, result)
+            shared.is_exhausted = is_rest
+            shared.position = end
+            return result
+        except BoardlotError as error:
+            shared.locate(error)
+            raise
+        finally:
+            shared.reading = None
+
+    def __iter__(self) -> Self:
+        if self._shared.is_exhausted:
+            warnings.warn(USED_UP, stacklevel=2)
+        return self
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._shared.pages.description}>"
+
+    if not TYPE_CHECKING:
+        # They only say what to write instead.
+
+        def __getattr__(self, name):
+            raise _missing_attribute(self, name)
+
+        def __getitem__(self, key):
+            raise TypeError(
+                "a pager has no indices: call `next(pager)` for a row, `pager.all(max_items=5)` "
+                "for some or `pager.all()`"
+            )
+
+        def __reduce__(self):
+            raise _cannot_pickle()
+
+
+@explained
+@final
+class AsyncPager(AsyncView[T_co]):
+    """An async iterator over the rows of a paged list. It has one page in memory, and fetches at
+    most one page ahead. It has one consumer at a time, and raises the errors of `Pager`;
+    `progress=True` is as there.
+
+    - `pages`: what the core has of the list; a client's method passes it.
+    - `view`: what the rows become; by default dicts of all fields.
+
+    >>> Trade = NamedTuple("Trade", [("code", str), ("qty", float)])
+    >>> pager = client.fills_history(account, "HK")
+    >>> len(await anext(pager.select("code", "qty"))), (await anext(pager.as_type(Trade))).qty > 0
+    (2, True)
+    >>> len(await anext(pager.pages())), len(await pager.all(max_items=10)), pager.total
+    (48, 10, None)
+    >>> (await anext(pager.record_batches())).num_rows
+    40
+    >>> rest = client.fills_history(account, "HK", resume=pager.checkpoint())
+    >>> len(await pager.to_pandas()), len(await rest.to_polars())
+    (1900, 1900)
+    >>> (await client.fills_history(account, "HK").to_arrow()).num_rows
+    2000
+    """
+
+    __slots__ = ("_view",)
+
+    def __init__(self, pages: Pages | _Shared, view: RowView | None = None) -> None:
+        shared = pages if isinstance(pages, _Shared) else _Shared(pages)
+        self._view = view or shared.pages.view()
+        super().__init__(shared, self._view.rows)
+
+    def select(self, *names: str, undeclared: bool = False) -> AsyncPager[dict[str, Any]]:
+        """The same iteration restricted to these fields, in this order: rows, pages, `all` and
+        frames contain nothing else. It shares the position with this pager.
+
+        A name that the endpoint does not declare raises `ConfigError`. With `undeclared=True`, or
+        if the endpoint declares no fields, it is looked up in the first page that has records,
+        and rejected then.
+        """
+        return AsyncPager(self._shared, self._view.select(names, undeclared))
+
+    def as_type(self, cls: type[T]) -> AsyncView[T]:
+        """An async iterator over the rows as instances of `cls`, each field converted to its
+        annotation; see `Records.as_type`, also for the errors. It shares the position with this
+        pager.
+        """
+        return AsyncView(self._shared, self._view.as_type(cls).rows)
+
+    def pages(self) -> AsyncView[Records[T_co]]:
+        """An async iterator over the pages, each as `Records`."""
+        return AsyncView(self._shared, self._view.pages, is_of_pages=True, with_empty_pages=True)
+
+    def record_batches(
+        self, *, decimals: _Decimals = "float64", invalid: _Invalid = "raise"
+    ) -> AsyncView[_RecordBatch]:
+        """An async iterator over the pages, each as a pyarrow RecordBatch as soon as it is
+        fetched; for the options, see `boardlot.frames.to_arrow`. Undeclared fields are as in
+        `Pager.record_batches`.
+        """
+        self._shared.check_not_exhausted()
+        batches = RecordBatches(self._view, decimals, invalid)
+        return AsyncView(self._shared, batches.pages, is_of_pages=True, with_empty_pages=True)
+
+    async def all(
+        self, max_items: int | None = None, max_pages: int | None = None, *, progress: bool = False
+    ) -> Records[T_co]:
+        """The remaining rows as `Records`, limited to `max_items` rows and `max_pages` pages. If it
+        fails midway, the pager's position does not change.
+
+        An empty result means the end of the list only if `max_items` (at least 1) is the only
+        limit.
+        """
+        limits = (max_items, max_pages)
+        collect = self._shared.pages.all
+        records: Records[T_co] = await self._collect(collect, *limits, progress, limits=limits)
+        return records
+
+    async def to_pandas(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+    ) -> pandas.DataFrame:
+        """The remaining rows as a pandas DataFrame; see `boardlot.frames.to_pandas`."""
+        collect = self._shared.pages.frame
+        frame: pandas.DataFrame = await self._collect(
+            collect, "to_pandas", decimals, invalid, progress
+        )
+        return frame
+
+    async def to_polars(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+    ) -> polars.DataFrame:
+        """The remaining rows as a polars DataFrame; see `boardlot.frames.to_polars`."""
+        collect = self._shared.pages.frame
+        frame: polars.DataFrame = await self._collect(
+            collect, "to_polars", decimals, invalid, progress
+        )
+        return frame
+
+    async def to_arrow(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+    ) -> _Table:
+        """The remaining rows as a pyarrow Table; see `boardlot.frames.to_arrow`."""
+        collect = self._shared.pages.frame
+        frame: _Table = await self._collect(collect, "to_arrow", decimals, invalid, progress)
+        return frame
+
+    async def _collect(
+        self,
+        collect: Callable[..., Any],
+        *arguments: Any,
+        limits: tuple[int | None, int | None] | None = None,
+    ) -> Any:
+        shared, loop = self._shared, _running_loop()
+        shared.check_not_exhausted()
+        if shared.reading is not None:
+            shared.refuse()
+        shared.reading = loop
+        try:
+            position = shared.position
+            if position.reader is not None:
+                position.reader._unread = _NONE
+            collected = collect(self._view, position.page, position.row, *arguments)
+            result, page, row = await collected
+            end, is_rest = _Position(page, row), _is_rest(limits, result)
+            shared.is_exhausted = is_rest
+            shared.position = end
+            return result
+        except BoardlotError as error:
+            shared.locate(error)
+            raise
+        finally:
+            if shared.reading is loop:
+                shared.reading = None
+
+    def __aiter__(self) -> Self:
+        if self._shared.is_exhausted:
+            warnings.warn(USED_UP, stacklevel=2)
+        return self
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._shared.pages.description}>"
+
+    if not TYPE_CHECKING:
+        # They only say what to write instead.
+
+        def __getattr__(self, name):
+            raise _missing_attribute(self, name)
+
+        def __getitem__(self, key):
+            raise TypeError(
+                "an AsyncPager is asynchronous and has no indices: write `async for`, or "
+                "`await pager.all()`"
+            )
+
+        def __reduce__(self):
+            raise _cannot_pickle()
+
+
+def pager_of(client: Any, pages: Pages) -> Pager[Any] | AsyncPager[Any]:
+    """The pager of a client of either kind."""
+    return AsyncPager(pages) if client._call_mode == "async" else Pager(pages)
+
+
+def _missing_attribute(pager: object, name: str) -> Exception:
+    from ._support.clients import missing_attribute
+
+    return missing_attribute(pager, name)
+
+
+def _cannot_pickle() -> ConfigError:
+    return ConfigError(
+        "cannot pickle a pager; pickle its `checkpoint()`",
+        hint="Pass the checkpoint as `resume=` to the same call.",
+    )

@@ -1,0 +1,31 @@
+//! A page of a list, for `Pager` and `AsyncPager`.
+
+use std::sync::Arc;
+
+use crate::interpreter::errors::exception;
+use crate::prelude::*;
+use boardlot_client::pages::ListedPage;
+
+/// A page, with its number of rows.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct Page(pub(super) Arc<ListedPage>);
+
+#[gated]
+impl Page {
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The number of its rows that were received before a checkpoint.
+    getter!(first: usize = self.0.first());
+
+    /// The keys that have failed until its end, with their errors.
+    #[getter]
+    fn errors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let errors = PyDict::new(py);
+        for failure in self.0.failures() {
+            errors.set_item(&*failure.key, exception(py, &failure.error)?)?;
+        }
+        Ok(errors)
+    }
+}
