@@ -31,14 +31,29 @@ LONGEST = 0.005
 FRAMES = ("arrow", "pandas", "polars")
 
 
+class Raised(Exception):
+    """The error of a constructor."""
+
+
+class Fill:
+    """A row whose constructor raises now and then: its row is tried again."""
+
+    deal_id: str
+
+    def __init__(self, deal_id):
+        if random.random() < 0.2:
+            raise Raised
+        self.deal_id = deal_id
+
+
 def fills_of(client, resume=None):
     return client.fills_history(ACCOUNT, "HK", page_size=PAGE, resume=resume)
 
 
 def values_of(rows, name):
     """The values of a field in anything that a pager returns, or a row."""
-    if isinstance(rows, dict):
-        return [rows[name]]
+    if isinstance(rows, (dict, Fill)):
+        return [rows[name] if isinstance(rows, dict) else getattr(rows, name)]
     if hasattr(rows, "to_pylist"):
         rows = rows.to_pylist()
     elif hasattr(rows, "iloc"):
@@ -89,6 +104,15 @@ def whole(method):
     return step
 
 
+async def by_typed(pager, take):
+    rows = pager.as_type(Fill)
+    while True:
+        with contextlib.suppress(Raised):
+            async for row in rows:
+                take(row)
+            return True
+
+
 async def by_two_tasks(pager, take):
     await asyncio.gather(*(AWAITED["for"](pager, take) for _ in range(2)))
     return True
@@ -100,6 +124,7 @@ AWAITED = {
     "pages": each(methodcaller("pages")),
     "batches": each(methodcaller("record_batches")),
     "parts": by_parts,
+    "typed": by_typed,
     "two_tasks": by_two_tasks,
     "all": whole("all"),
     **{name: whole(f"to_{name}") for name in FRAMES},
@@ -121,6 +146,15 @@ def next_in_turn(pager, take):
         take(row)
 
 
+def typed_in_turn(pager, take):
+    rows = pager.as_type(Fill)
+    while True:
+        with contextlib.suppress(Raised):
+            for row in rows:
+                take(row)
+            return
+
+
 def by(method, *arguments):
     def step(pager, take):
         with contextlib.suppress(bl.ConfigError):
@@ -138,6 +172,7 @@ BLOCKING = {
     "pages": each_in_turn(methodcaller("pages")),
     "batches": each_in_turn(methodcaller("record_batches")),
     "parts": by("all", 23),
+    "typed": typed_in_turn,
     "all": by("all"),
     **{name: by(f"to_{name}") for name in FRAMES},
 }
@@ -228,6 +263,35 @@ async def read_for(seconds, step, ways, is_async):
     return counts
 
 
+def read_in_loops(seconds, step):
+    """One pager by several event loops in turn, each of which is closed while a task waits."""
+    counts = Counter(lists=0, interrupted=0, lost=0, doubled=0, disordered=0)
+    with bl.Sandbox(seed=3, fills=FILLS) as sandbox, sandbox.client() as blocking:
+        fills = ids(fills_of(blocking).all())
+        client, end = sandbox.async_client(), time.monotonic() + seconds
+        # time: many lists, each of which is checked
+        while time.monotonic() < end or not (counts["lists"] and counts["interrupted"]):
+            pager, taken, ended, longest = fills_of(client), [], False, LONGEST
+            while not ended:
+                loop = asyncio.new_event_loop()
+                with contextlib.closing(loop):
+                    coroutine = step(pager, taken.append)
+                    task = loop.create_task(coroutine)
+                    loop.call_later(random.uniform(1e-5, longest), loop.stop)
+                    loop.run_forever()
+                    ended = task.done() and task.result()
+                counts["interrupted"] += not ended
+                longest *= 1.2  # On a loaded machine, a whole list takes its time.
+                if not task.done():
+                    task._log_destroy_pending = False
+                    if random.random() < 0.5:
+                        coroutine.close()  # Else the collector does it, whenever that is.
+            found = Counter(one for result in taken for one in ids(result))
+            counts.update(lists=1, lost=len(fills) - len(found), doubled=found.total() - len(found))
+        asyncio.run(settled(client.close()))
+    return counts
+
+
 async def read_in_modes(modes, seconds, is_async):
     table, ways = (BLOCKING, [until_a_signal])
     if is_async:
@@ -240,6 +304,10 @@ def main():
     options = options_of("modes", "loop")
     modes = options.modes.split(",")
     random.seed(options.seed)
+    if options.loop == "in turn":
+        seconds = options.seconds / len(modes)
+        report(**{mode: read_in_loops(seconds, AWAITED[mode]) for mode in modes})
+        return
     reading = read_in_modes(modes, options.seconds / len(modes), bool(options.loop))
     if options.loop:
         report(**import_module(options.loop).run(reading))

@@ -40,6 +40,12 @@ def test_security_37_deadlines_and_cancellations_lose_and_double_no_row(loop, se
 
 
 @pytest.mark.parametrize("seconds", TIMES)
+def test_security_37_loops_that_are_closed_while_a_task_waits_lose_and_double_no_row(seconds):
+    for mode, found in delivered(["for", "pages", "parts", "all"], seconds, "in turn"):
+        nothing_missing(mode, found)
+
+
+@pytest.mark.parametrize("seconds", TIMES)
 def test_security_37_a_signal_handler_that_raises_loses_and_doubles_no_row(seconds):
     for mode, found in delivered([mode for mode in BLOCKING if mode != "next"], seconds):
         nothing_missing(mode, found)
