@@ -166,6 +166,32 @@ def test_a_closed_client_sends_nothing_through_its_pagers(mode):
         assert run(mode, server, use) == len(server.received)
 
 
+@pytest.mark.parametrize("range_", [{}, RANGE], ids=["open", "closed"])
+def test_a_deadline_that_is_shorter_than_every_response_gets_each_page_in_the_end(range_):
+    """Also the service's time, by which an open range ends."""
+
+    async def main(sandbox):
+        given_up = 0
+        async with sandbox.async_client() as client:
+            pager, rows = client.fills_history("281756", "HK", page_size=10, **range_), 0
+            while True:
+                try:
+                    await asyncio.wait_for(anext(pager), 0.01)
+                    rows += 1
+                except asyncio.TimeoutError:
+                    given_up += 1
+                except StopAsyncIteration:
+                    return rows, given_up, pager.requests
+
+    with bl.Sandbox(seed=3, fills=30) as sandbox:
+        sandbox.faults = bl.Faults(latency=0.1)
+        rows, given_up, requests = asyncio.run(main(sandbox))
+        asked = [one.path for one in sandbox.requests]
+    assert given_up > 3 and requests == sum("fills_history" in path for path in asked)
+    assert sum("server-time" in path for path in asked) == (0 if range_ else 1)
+    assert requests == max(1, rows // 10)
+
+
 def test_a_forgotten_await_is_warned_of():
     async def main(server):
         async with bl.AsyncClient(server.base_url) as client:
