@@ -104,6 +104,9 @@ class Documented(griffe.Extension):
             for kind in _kinds_of(name, stub):
                 _take_from_base(core[kind], core[name])
         _take_from_base(pkg["archive.archive.Archive"], pkg["archive.reader.Reader"])
+        constructor = copy(core["AsyncOAuthApp"].members["__init__"])
+        pkg["oauth_app.AsyncOAuthApp"].set_member("__init__", constructor)
+        _take_from_base(pkg["oauth_app.AsyncOAuthApp"], core["OAuthAppBase"])
         for kind in ("Pager", "AsyncPager"):
             _take_from_base(pkg[f"pager.{kind}"], pkg["pager._View"])
         self._complete(pkg)

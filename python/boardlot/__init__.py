@@ -17,7 +17,6 @@ from ._api import RECORDS as _RECORDS
 from ._api import AsyncClient, Client
 from ._core import (
     ApiKey,
-    AsyncOAuthApp,
     AuthorizationRequest,
     BearerToken,
     DateRange,
@@ -46,6 +45,7 @@ from ._core import (
     signature_payload,
 )
 from .errors import *  # noqa: F403
+from .oauth_app import AsyncOAuthApp
 from .pager import AsyncPager, Pager
 
 TYPE_CHECKING = False

@@ -5,9 +5,8 @@ use std::future::Future;
 use futures_util::{FutureExt, future::BoxFuture};
 
 use super::{
+    awaited_call::{AwaitedCall, PythonResult},
     blocking::block_in,
-    completion::{Completed, Finished, Startable},
-    operation::Operation,
 };
 use crate::prelude::*;
 use boardlot_client::http::{PoolSlot, Transport};
@@ -21,16 +20,11 @@ pub enum CallMode {
 
 /// A call that has not started.
 pub struct Call<T> {
-    /// The method, for messages.
-    name: String,
-    start: Start<T>,
-    finish: Finish<T>,
+    pub(super) future: BoxFuture<'static, Result<T>>,
+    pub(super) finish: Finish<T>,
     /// The Python object that keeps alive what the core has weak references to.
     owner: Option<Py<PyAny>>,
 }
-
-/// Starts a call: at once, or at the first `await`.
-pub type Start<T> = Box<dyn FnOnce(Python<'_>) -> PyResult<BoxFuture<'static, Result<T>>> + Send>;
 
 /// Converts the result of a call, on the thread that receives it.
 pub type Finish<T> = Box<dyn FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send>;
@@ -63,27 +57,21 @@ impl CallMode {
     ) -> PyResult<Bound<'py, PyAny>> {
         match self {
             CallMode::Sync => {
-                let (future, finish) = call.start(py)?;
+                let Call { future, finish, .. } = call;
                 let value = block_in(py, slot, future, |_| Ok(()))?;
                 finish(py, value).map(|object| object.into_bound(py))
             }
-            CallMode::Async => Operation::awaitable(py, Box::new(call)),
+            CallMode::Async => call.awaited(py),
         }
     }
 }
 
 impl<T: Send + 'static> Call<T> {
     pub fn new(
-        name: impl Into<String>,
         future: impl Future<Output = Result<T>> + Send + 'static,
         finish: Finish<T>,
     ) -> Self {
-        Call::deferred(name, Box::new(move |_| Ok(future.boxed())), finish)
-    }
-
-    /// A call whose future can only be made when it starts.
-    pub fn deferred(name: impl Into<String>, start: Start<T>, finish: Finish<T>) -> Self {
-        Call { name: name.into(), start, finish, owner: None }
+        Call { future: future.boxed(), finish, owner: None }
     }
 
     #[must_use]
@@ -92,24 +80,12 @@ impl<T: Send + 'static> Call<T> {
         self
     }
 
-    /// Starts it for a thread that waits.
-    pub fn start(self, py: Python<'_>) -> PyResult<(BoxFuture<'static, Result<T>>, Finish<T>)> {
-        Ok(((self.start)(py)?, self.finish))
-    }
-}
-
-impl<T: Send + 'static> Startable for Call<T> {
-    fn start(self: Box<Self>, py: Python<'_>) -> PyResult<BoxFuture<'static, Finished>> {
-        let (future, finish) = (*self).start(py)?;
-        let finish = move |py: Python<'_>, value| finish(py, value).map(Completed::With);
-        Ok(future.map(|result| Finished::new(result, finish)).boxed())
-    }
-
-    fn name(&self) -> String {
-        self.name.clone()
-    }
-
-    fn owner(&self) -> Option<&Py<PyAny>> {
-        self.owner.as_ref()
+    /// The call, to be awaited.
+    fn awaited(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        let Call { future, finish, owner } = self;
+        let work = future.map(|result| -> PythonResult {
+            Box::new(move |py| result.or_raise(py).and_then(|value| finish(py, value)))
+        });
+        AwaitedCall::new(py, work.boxed(), owner)
     }
 }

@@ -39,7 +39,7 @@ impl Progress<'_> {
                 progress_module(py)?.invoke_method("watched", (awaitable, bar))
             }
             CallMode::Sync => {
-                let (future, finish) = call.start(py)?;
+                let Call { future, finish, .. } = call;
                 let bar = self.bar(py)?.unbind();
                 let draw = |py: Python<'_>| {
                     bar.bind(py).invoke_method(intern!(py, "draw"), ()).map(|_| ())

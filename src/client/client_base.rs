@@ -182,7 +182,7 @@ impl ClientBase {
             })
         };
         let future = async move { core.server_time().await };
-        Self::run(this, Call::new("server_time", future, Box::new(finish)))
+        Self::run(this, Call::new(future, Box::new(finish)))
     }
 
     /// The service's time in microseconds since 1970 at which an open range ends: it is past when this
@@ -192,7 +192,7 @@ impl ClientBase {
         let finish =
             |py: Python<'_>, micros: i64| Ok(micros.into_pyobject(py)?.into_any().unbind());
         let future = async move { core.service_now().await };
-        Self::run(this, Call::new("service_now", future, Box::new(finish)))
+        Self::run(this, Call::new(future, Box::new(finish)))
     }
 
     /// The records of an endpoint.
@@ -206,9 +206,9 @@ impl ClientBase {
         let given = endpoint;
         let (endpoint, arguments) = endpoint_arguments(given, &arguments)?;
         let records = Records::from_rows(&base.builders_of(given, &endpoint));
-        let (name, is_paged) = (endpoint.name.clone(), endpoint.paging.is_some());
+        let is_paged = endpoint.paging.is_some();
         let future = async move { core.call(&endpoint, &arguments).await };
-        let call = Call::new(name.as_ref(), future, records);
+        let call = Call::new(future, records);
         if !is_paged {
             return Self::run(this, call);
         }
@@ -266,7 +266,7 @@ impl ClientBase {
             Ok(Py::new(py, Response(received))?.into_any())
         };
         let future = async move { core.request(&plan).await };
-        Self::run(this, Call::new("request", future, Box::new(finish)))
+        Self::run(this, Call::new(future, Box::new(finish)))
     }
 
     fn _paginate<'py>(

@@ -69,7 +69,7 @@ impl<'py> ManyKeys<'_, 'py> {
             Ok(Py::new(py, records)?.into_any())
         };
         let owner = Some(owner.clone().unbind());
-        let call = Call::new("fetch_many", future, Box::new(finish)).owned_by(owner);
+        let call = Call::new(future, Box::new(finish)).owned_by(owner);
         if !progress {
             return mode.run_shared(py, call);
         }

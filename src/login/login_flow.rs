@@ -73,7 +73,7 @@ impl LoginFlow {
         let finish = move |py: Python<'_>, core| {
             Ok(Py::new(py, OAuth::new_logged_in(core, store))?.into_any())
         };
-        let call = Call::new("the login", wait(base.flow.clone()), Box::new(finish));
+        let call = Call::new(wait(base.flow.clone()), Box::new(finish));
         let waiter = CallMode::Async
             .run_shared(py, call.owned_by(Some(this.clone().into_any().unbind())))?;
         waiter.invoke_method("__await__", ())

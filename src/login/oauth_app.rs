@@ -47,7 +47,7 @@ impl OAuthAppBase {
         let (app, callback_url) = (this.get().app.clone(), Zeroizing::new(callback_url.to_owned()));
         let user = text("user", user)?;
         let future = async move { app.fetch_token(&callback_url, attempt, Some(user)).await };
-        Self::credentials(this, mode, "fetch_token", future)
+        Self::credentials(this, mode, future)
     }
 
     /// The credentials of a user who has logged in, from the store.
@@ -57,20 +57,19 @@ impl OAuthAppBase {
         user: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (app, user) = (this.get().app.clone(), text("user", user)?);
-        Self::credentials(this, mode, "auth", async move { app.auth(Some(user)).await })
+        Self::credentials(this, mode, async move { app.auth(Some(user)).await })
     }
 
     fn credentials<'py>(
         this: &Bound<'py, Self>,
         mode: CallMode,
-        name: &'static str,
         future: impl Future<Output = Result<Arc<auth::OAuth>, Error>> + Send + 'static,
     ) -> PyResult<Bound<'py, PyAny>> {
         let store = this.get().store.clone_ref(this.py());
         let finish = move |py: Python<'_>, core| {
             Ok(Py::new(py, OAuth::new_logged_in(core, store))?.into_any())
         };
-        let call = Call::new(name, future, Box::new(finish));
+        let call = Call::new(future, Box::new(finish));
         mode.run_shared(this.py(), call.owned_by(Some(this.clone().into_any().unbind())))
     }
 }
@@ -173,7 +172,7 @@ pub fn transport_options(
 macro_rules! app_class {
     ($(#[$doc:meta])* $name:ident, $mode:expr) => {
         $(#[$doc])*
-        #[pyclass(frozen, extends = OAuthAppBase, module = "boardlot._core")]
+        #[pyclass(frozen, subclass, extends = OAuthAppBase, module = "boardlot._core")]
         pub struct $name;
 
         #[gated]
@@ -265,18 +264,7 @@ app_class! {
 }
 
 app_class! {
-    /// Like `OAuthApp`, with `fetch_token` and `auth` awaited; for the arguments, see `OAuthApp`.
-    ///
-    /// >>> callback = "https://app.example.com/callback"
-    /// >>> client_id = bl.register_client(sandbox.base_url, redirect_uris=[callback]).client_id
-    /// >>> store = bl.MemoryStore()
-    /// >>> app = bl.AsyncOAuthApp(sandbox.base_url, client_id, redirect_uri=callback, store=store)
-    /// >>> request = app.authorization_url()
-    /// >>> returned = sandbox.authorize_demo_user(request.url)  # what the user does in a browser
-    /// >>> session = {"state": request.state, "code_verifier": request.code_verifier}
-    /// >>> auth = await app.fetch_token(returned, **session, user="alice")
-    /// >>> (await app.auth(user="alice")).user
-    /// 'alice'
+    /// Like `OAuthApp`, with `fetch_token` and `auth` awaited: the base class of `boardlot.AsyncOAuthApp`.
     AsyncOAuthApp, CallMode::Async
 }
 

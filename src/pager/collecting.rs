@@ -62,7 +62,7 @@ impl Collecting {
             Ok((object, end.page.map(Page), row).into_pyobject(py)?.unbind().into_any())
         };
         let label = core.listing().label();
-        let call = Call::new(label, collected, Box::new(finish)).owned_by(owner);
+        let call = Call::new(collected, Box::new(finish)).owned_by(owner);
         match total {
             Some(total) => {
                 Progress { label, unit: "rows", total, count: counted }.run(py, mode, call)

@@ -69,12 +69,11 @@ impl Pages {
         page: Option<&Bound<'py, Page>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (core, page) = (self.core.clone(), page.map(|page| page.get().0.clone()));
-        let name = format!("the next page of {}", core.listing().label());
         let next = async move { core.after(page.as_deref()).await };
         let finish = |py: Python<'_>, page: Option<Arc<ListedPage>>| {
             Ok(page.map(Page).into_pyobject(py)?.unbind().into_any())
         };
-        let call = Call::new(name, next, Box::new(finish)).owned_by(self.owner(py));
+        let call = Call::new(next, Box::new(finish)).owned_by(self.owner(py));
         self.mode.run_shared(py, call)
     }
 

@@ -121,7 +121,6 @@ class OAuthAppBase:
         """
     def __getnewargs_ex__(self) -> Any: ...
 
-@final
 class OAuthApp(OAuthAppBase):
     """A web application with its own users: it sends them to the service's page, receives the callback at
     its own address, and calls the service for each of them.
@@ -179,21 +178,8 @@ class OAuthApp(OAuthAppBase):
         read.
         """
 
-@final
 class AsyncOAuthApp(OAuthAppBase):
-    """Like `OAuthApp`, with `fetch_token` and `auth` awaited; for the arguments, see `OAuthApp`.
-
-    >>> callback = "https://app.example.com/callback"
-    >>> client_id = bl.register_client(sandbox.base_url, redirect_uris=[callback]).client_id
-    >>> store = bl.MemoryStore()
-    >>> app = bl.AsyncOAuthApp(sandbox.base_url, client_id, redirect_uri=callback, store=store)
-    >>> request = app.authorization_url()
-    >>> returned = sandbox.authorize_demo_user(request.url)  # what the user does in a browser
-    >>> session = {"state": request.state, "code_verifier": request.code_verifier}
-    >>> auth = await app.fetch_token(returned, **session, user="alice")
-    >>> (await app.auth(user="alice")).user
-    'alice'
-    """
+    """Like `OAuthApp`, with `fetch_token` and `auth` awaited: the base class of `boardlot.AsyncOAuthApp`."""
 
     def __new__(
         cls,

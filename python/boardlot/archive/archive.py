@@ -235,7 +235,7 @@ class Archive(Reader):
                 report._raise()
             return report
 
-        return run_async("update", run) if isinstance(client, AsyncClient) else run(HERE)
+        return run_async(run) if isinstance(client, AsyncClient) else run(HERE)
 
     def _update(
         self,
@@ -316,7 +316,7 @@ class Archive(Reader):
             found: Records[Any] = read_through(work, runner)
             return found
 
-        return run_async("get", run) if isinstance(client, AsyncClient) else run(HERE)
+        return run_async(run) if isinstance(client, AsyncClient) else run(HERE)
 
     @overload
     def follow(

@@ -16,8 +16,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from boardlot._calls import Unawaited
-
 if TYPE_CHECKING:
     import asyncio
     import concurrent.futures
@@ -67,12 +65,8 @@ def pause(seconds: float, event: threading.Event | None = None) -> bool:
             return event is not None and event.is_set()
 
 
-def run_async(name: str, work: Callable[[Runner], Any]) -> Any:
-    """The awaitable of the method with this name, whose work has the calls of an `AsyncClient`."""
-    return Unawaited(_run_async(work), name)
-
-
-async def _run_async(work: Callable[[Runner], Any]) -> Any:
+async def run_async(work: Callable[[Runner], Any]) -> Any:
+    """The result of work with the calls of an `AsyncClient`."""
     worker = _Worker()
     try:
         return await worker.run(lambda: work(worker))
