@@ -1,4 +1,4 @@
-"""What to write instead of a call with wrong arguments, for every Python function that users call."""
+"""What to write instead of a call with wrong arguments, of every function that users call."""
 
 from __future__ import annotations
 

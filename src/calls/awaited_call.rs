@@ -45,13 +45,8 @@ enum State {
 }
 
 impl AwaitedCall {
-    pub fn new<'py>(
-        py: Python<'py>,
-        work: BoxFuture<'static, PythonResult>,
-        owner: Option<Py<PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let state = Mutex::new(State::Created(work));
-        Ok(Bound::new(py, AwaitedCall { state, owner })?.into_any())
+    pub fn new(work: BoxFuture<'static, PythonResult>, owner: Option<Py<PyAny>>) -> Self {
+        AwaitedCall { state: Mutex::new(State::Created(work)), owner }
     }
 
     /// Python code never runs under this lock.

@@ -86,6 +86,6 @@ impl<T: Send + 'static> Call<T> {
         let work = future.map(|result| -> PythonResult {
             Box::new(move |py| result.or_raise(py).and_then(|value| finish(py, value)))
         });
-        AwaitedCall::new(py, work.boxed(), owner)
+        Ok(Bound::new(py, AwaitedCall::new(work.boxed(), owner))?.into_any())
     }
 }
