@@ -8,10 +8,7 @@ Every error is built as `Class(text, *, endpoint=..., retryable=..., hint=..., c
 `str(error)` is the text. All of them pickle and copy with every attribute.
 """
 
-# Imported by `import boardlot`: nothing that takes time may be imported here.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from typing import Any
 
 __all__ = [
     "ApiError",
@@ -136,7 +133,7 @@ class ApiError(BoardlotError):
         message: str | None = None,
         headers: dict[str, str] | None = None,
         body: str = "",
-        **more: "Any",
+        **more: Any,
     ) -> None:
         super().__init__(text, **more)
         self.http_status = http_status
@@ -182,9 +179,7 @@ class RateLimited(ApiError):
 
     retry_after: float | None
 
-    def __init__(
-        self, text: str = "", /, *, retry_after: float | None = None, **more: "Any"
-    ) -> None:
+    def __init__(self, text: str = "", /, *, retry_after: float | None = None, **more: Any) -> None:
         super().__init__(text, **more)
         self.retry_after = retry_after
 
@@ -201,7 +196,7 @@ class OAuthError(BoardlotError):
     description: str
 
     def __init__(
-        self, text: str = "", /, *, error: str = "", description: str = "", **more: "Any"
+        self, text: str = "", /, *, error: str = "", description: str = "", **more: Any
     ) -> None:
         super().__init__(text, **more)
         self.error = error
@@ -225,7 +220,7 @@ class ArchiveUpdateError(BoardlotError):
 
     report: "Any"
 
-    def __init__(self, text: str = "", /, *, report: "Any" = None, **more: "Any") -> None:
+    def __init__(self, text: str = "", /, *, report: "Any" = None, **more: Any) -> None:
         super().__init__(text, **more)
         self.report = report
 

@@ -6,20 +6,15 @@ nothing here looks at single values.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from boardlot import _core
 from boardlot._calls import explained
+from boardlot._core import Records
+from boardlot._support.third_party import pandas, polars, pyarrow
 
-if TYPE_CHECKING:
-    import pandas
-    import polars
-    import pyarrow
-
-    from boardlot import Records
-
-    Decimals = Literal["float64", "decimal", "string"]
-    Invalid = Literal["raise", "null"]
+Decimals = Literal["float64", "decimal", "string"]
+Invalid = Literal["raise", "null"]
 
 __all__ = ["to_arrow", "to_pandas", "to_polars"]
 

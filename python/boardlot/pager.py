@@ -10,28 +10,24 @@ interrupt loses no row and doubles none.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import datetime
 from operator import length_hint
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, final
 
 from ._calls import explained
-from ._core import PageStream, RecordBatches
+from ._core import Page, Pages, PageStream, RecordBatches, Records, RowView
+from ._support.third_party import ArrowTable, CapsuleType, RecordBatch, Self, pandas, polars
 from .errors import BoardlotError, ConfigError
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
-    from collections.abc import Callable, Iterator
-    from datetime import datetime
-
-    import pandas
-    import polars
-    from typing_extensions import CapsuleType, Self
-
-    from ._core import Page, Pages, Records, RowView
-    from ._core._types import _Decimals, _Invalid, _RecordBatch, _Table
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+Decimals = Literal["float64", "decimal", "string"]
+Invalid = Literal["raise", "null"]
 
 _NONE: Iterator[Any] = iter(())
 
@@ -325,8 +321,8 @@ class Pager(View[T_co]):
         return View(self._shared, self._view.pages, is_of_pages=True, with_empty_pages=True)
 
     def record_batches(
-        self, *, decimals: _Decimals = "float64", invalid: _Invalid = "raise"
-    ) -> View[_RecordBatch]:
+        self, *, decimals: Decimals = "float64", invalid: Invalid = "raise"
+    ) -> View[RecordBatch]:
         """An iterator over the pages, each as a pyarrow RecordBatch as soon as it is fetched; for
         the options, see `boardlot.frames.to_arrow`.
 
@@ -355,8 +351,8 @@ class Pager(View[T_co]):
     def to_pandas(
         self,
         *,
-        decimals: _Decimals = "float64",
-        invalid: _Invalid = "raise",
+        decimals: Decimals = "float64",
+        invalid: Invalid = "raise",
         progress: bool = False,
     ) -> pandas.DataFrame:
         """The remaining rows as a pandas DataFrame; see `boardlot.frames.to_pandas`."""
@@ -367,8 +363,8 @@ class Pager(View[T_co]):
     def to_polars(
         self,
         *,
-        decimals: _Decimals = "float64",
-        invalid: _Invalid = "raise",
+        decimals: Decimals = "float64",
+        invalid: Invalid = "raise",
         progress: bool = False,
     ) -> polars.DataFrame:
         """The remaining rows as a polars DataFrame; see `boardlot.frames.to_polars`."""
@@ -379,13 +375,13 @@ class Pager(View[T_co]):
     def to_arrow(
         self,
         *,
-        decimals: _Decimals = "float64",
-        invalid: _Invalid = "raise",
+        decimals: Decimals = "float64",
+        invalid: Invalid = "raise",
         progress: bool = False,
-    ) -> _Table:
+    ) -> ArrowTable:
         """The remaining rows as a pyarrow Table; see `boardlot.frames.to_arrow`."""
         collect = self._shared.pages.frame
-        frame: _Table = self._collect(collect, "to_arrow", decimals, invalid, progress)
+        frame: ArrowTable = self._collect(collect, "to_arrow", decimals, invalid, progress)
         return frame
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> CapsuleType:
@@ -523,8 +519,8 @@ class AsyncPager(AsyncView[T_co]):
         return AsyncView(self._shared, self._view.pages, is_of_pages=True, with_empty_pages=True)
 
     def record_batches(
-        self, *, decimals: _Decimals = "float64", invalid: _Invalid = "raise"
-    ) -> AsyncView[_RecordBatch]:
+        self, *, decimals: Decimals = "float64", invalid: Invalid = "raise"
+    ) -> AsyncView[RecordBatch]:
         """An async iterator over the pages, each as a pyarrow RecordBatch as soon as it is
         fetched; for the options, see `boardlot.frames.to_arrow`. Undeclared fields are as in
         `Pager.record_batches`.
@@ -550,8 +546,8 @@ class AsyncPager(AsyncView[T_co]):
     async def to_pandas(
         self,
         *,
-        decimals: _Decimals = "float64",
-        invalid: _Invalid = "raise",
+        decimals: Decimals = "float64",
+        invalid: Invalid = "raise",
         progress: bool = False,
     ) -> pandas.DataFrame:
         """The remaining rows as a pandas DataFrame; see `boardlot.frames.to_pandas`."""
@@ -564,8 +560,8 @@ class AsyncPager(AsyncView[T_co]):
     async def to_polars(
         self,
         *,
-        decimals: _Decimals = "float64",
-        invalid: _Invalid = "raise",
+        decimals: Decimals = "float64",
+        invalid: Invalid = "raise",
         progress: bool = False,
     ) -> polars.DataFrame:
         """The remaining rows as a polars DataFrame; see `boardlot.frames.to_polars`."""
@@ -578,13 +574,13 @@ class AsyncPager(AsyncView[T_co]):
     async def to_arrow(
         self,
         *,
-        decimals: _Decimals = "float64",
-        invalid: _Invalid = "raise",
+        decimals: Decimals = "float64",
+        invalid: Invalid = "raise",
         progress: bool = False,
-    ) -> _Table:
+    ) -> ArrowTable:
         """The remaining rows as a pyarrow Table; see `boardlot.frames.to_arrow`."""
         collect = self._shared.pages.frame
-        frame: _Table = await self._collect(collect, "to_arrow", decimals, invalid, progress)
+        frame: ArrowTable = await self._collect(collect, "to_arrow", decimals, invalid, progress)
         return frame
 
     async def _collect(

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from boardlot import AsyncClient, Client, Endpoint, Records, _core
 from boardlot._calls import explained
+from boardlot._records import Fill
 from boardlot._support.clients import Time
 from boardlot._support.nearest import did_you_mean
 from boardlot._support.progress import Bar
+from boardlot._support.third_party import Self
 from boardlot.archive.arguments import (
     EVERY_MIN,
     custom_lists,
@@ -30,16 +32,14 @@ from boardlot.archive.running import HERE, Runner, iterate_async, run_async
 from boardlot.archive.update import Update, read_through, update
 from boardlot.errors import ConfigError
 
+Keys = Iterable[str | int]
+Account = tuple[str | int, str]
+Custom = Iterable[tuple[Endpoint, Mapping[str, Any]]]
+
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    from typing_extensions import Required, Self, Unpack
-
-    from boardlot._records import Fill
-
-    Keys = Iterable[str | int]
-    Account = tuple[str | int, str]
-    Custom = Iterable[tuple[Endpoint, Mapping[str, Any]]]
+    from typing_extensions import Required, Unpack
 
     class UpdateOptions(TypedDict, total=False):
         """The arguments of `Archive.update` besides the client."""

@@ -7,10 +7,11 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from boardlot import Endpoint, Records, _core
 from boardlot._calls import explained
+from boardlot._records import Fill
 from boardlot._support.cell_format import time_of
 from boardlot._support.clients import Time
 from boardlot.archive import observations
@@ -22,9 +23,6 @@ from boardlot.archive.freshness import Place, row_of, service_now
 from boardlot.archive.lists import AnyListName, ListName, Series, list_named
 from boardlot.archive.tables import QueryResult, export
 from boardlot.errors import ConfigError
-
-if TYPE_CHECKING:
-    from boardlot._records import Fill
 
 # After this long without a complete read, `check` reports a list.
 UNREAD = timedelta(days=7)

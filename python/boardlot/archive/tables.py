@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from boardlot import _core
 from boardlot._calls import explained
 from boardlot._core import Endpoint
 from boardlot._support.crash_safe import replacing
+from boardlot._support.third_party import pandas, polars, pyarrow
 from boardlot.archive import observations
 from boardlot.archive.arguments import path_of
 from boardlot.archive.database import Database, Row
@@ -22,11 +23,6 @@ from boardlot.archive.fills import FillStore
 from boardlot.archive.lists import LISTS, ListSpec, Series, list_named
 from boardlot.errors import ConfigError, StoreError
 from boardlot.frames import file_columns
-
-if TYPE_CHECKING:
-    import pandas
-    import polars
-    import pyarrow
 
 # As the views of a SQLite archive write them.
 TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}\+00:00", re.ASCII)

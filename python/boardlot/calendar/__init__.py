@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
+from boardlot import AsyncClient, Client
 from boardlot._support.nearest import did_you_mean
 from boardlot.calendar.events import DATES, Market, events, in_order
 from boardlot.calendar.table import IpoCalendar
 from boardlot.errors import BoardlotError, ConfigError
-
-if TYPE_CHECKING:
-    from boardlot import AsyncClient, Client
 
 __all__ = ["IpoCalendar", "ipo_calendar", "ipo_calendar_async"]
 

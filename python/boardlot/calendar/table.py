@@ -6,20 +6,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from boardlot import _core, frames
 from boardlot._calls import explained
 from boardlot._support import tables
 from boardlot._support.cell_format import EPOCH, Column
 from boardlot._support.extras import needs
+from boardlot._support.third_party import pandas, polars, pyarrow
 from boardlot.calendar.events import EVENTS, events, in_order, local
 from boardlot.errors import BoardlotError, ConfigError
-
-if TYPE_CHECKING:
-    import pandas
-    import polars
-    import pyarrow
 
 
 @explained

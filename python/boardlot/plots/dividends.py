@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from boardlot._calls import explained
+from boardlot._support.third_party import Axes
 from boardlot.plots import style
 from boardlot.plots.style import day, number, rows, text
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 PLAN = "Plan"
 # The colours repeat with the next marker.

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from boardlot._calls import explained
 from boardlot._support.cell_format import counted
+from boardlot._support.third_party import Axes
 from boardlot.plots import style
 from boardlot.plots.style import number, rows, text, time_of, units
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 # In print, the markers distinguish the sides.
 SIDES = {"BUY": (style.BLUE, "^"), "SELL": (style.ORANGE, "v")}

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from boardlot._calls import explained
 from boardlot._support.cell_format import counted
+from boardlot._support.third_party import Axes
 from boardlot.plots import style
 from boardlot.plots.style import day, rows, text, units
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 # Colour, marker and name in the legend; in print, the markers distinguish them.
 MARKERS = {

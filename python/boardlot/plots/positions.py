@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from boardlot._calls import explained
+from boardlot._support.third_party import Axes
 from boardlot.errors import ConfigError
 from boardlot.plots import style
 from boardlot.plots.style import number, rows, text
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 NAMES = {"profit_ratio": "P&L ratio", "profit": "P&L", "mv": "Market value"}
 FORMS = {"profit_ratio": "{:+,.2f} %", "profit": "{:+,.2f}", "mv": "{:,.2f}"}
