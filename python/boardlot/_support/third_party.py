@@ -18,7 +18,8 @@ else:
     Axes = GridSpecBase = CapsuleType = Self = Any
 
 # pyarrow has no types.
-ArrowTable = RecordBatch = Any
+ArrowTable = Any
+RecordBatch = Any
 
 __all__ = [
     "ArrowTable",
