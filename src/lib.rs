@@ -45,7 +45,7 @@ mod _core {
         },
         credentials::signing::{GeneratedKey, generate_key, signature_payload},
         credentials::static_credentials::{ApiKey, BearerToken},
-        credentials::stores::TokenStoreBase,
+        credentials::stores::{EncryptedFileStore, KeyringStore, MemoryStore, TokenStoreBase},
         hooks::request_events::{RequestEvent, ResponseEvent},
         interpreter::files::{
             FileLock, authorize_reading, expand_user, remove_file, replace_file, shown_path,
@@ -84,7 +84,6 @@ mod _core {
         #[cfg(unix)]
         crate::interpreter::forks::register();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        crate::credentials::stores::add_to(module)?;
         module.add("_CLIENT_OPTIONS", CLIENT_OPTIONS.iter().map(|x| x.name).collect::<Vec<_>>())?;
         module
             .add("_CONNECT_OPTIONS", connect_options().map(|(name, _)| name).collect::<Vec<_>>())?;

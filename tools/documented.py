@@ -87,11 +87,9 @@ class Documented(griffe.Extension):
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         core = pkg["_core"]
-        folder = pkg.filepath.parent / "_core"
-        stub = _stub(folder)
-        griffe.merge_stubs(core, _stub(folder))
-        for path in folder.glob("_[a-z]*.pyi"):
-            core.del_member(path.stem)
+        path = pkg.filepath.parent / "_core.pyi"
+        stub = _stub(path)
+        griffe.merge_stubs(core, _stub(path))
         for name, kind in list(core.members.items()):
             own = stub.members.get(name)
             if isinstance(kind, griffe.Alias) and isinstance(own, griffe.Class):
@@ -186,18 +184,13 @@ def _base(expression: Any) -> str:
     return str(expression).partition("[")[0].rpartition(".")[2]
 
 
-def _stub(folder: Path) -> griffe.Module:
-    """The files of the stub as one module, as the compiled one is."""
-    files = {path.stem: ast.parse(path.read_text("utf-8")) for path in sorted(folder.glob("*.pyi"))}
-    body: list[ast.stmt] = []
-    for node in (node for tree in files.values() for node in tree.body):
+def _stub(path: Path) -> griffe.Module:
+    """The stub, whose relative imports are those of the package."""
+    tree = ast.parse(path.read_text("utf-8"))
+    for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.level:
-            if node.level == 1:  # From another file of the stub.
-                continue
-            node.level, node.module = 0, f"{folder.parent.name}.{node.module}"
-        body.append(node)
-    code = ast.unparse(ast.Module(body, []))
-    return griffe.visit("boardlot._core", filepath=folder.with_suffix(".pyi"), code=code)
+            node.level, node.module = 0, f"{path.parent.name}.{node.module}"
+    return griffe.visit("boardlot._core", filepath=path, code=ast.unparse(tree))
 
 
 def _take_constructor(kind: griffe.Class, stub: griffe.Class) -> None:

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from boardlot import _core
 
-# The files of the stub.
-STUB = sorted((Path(__file__).parents[1] / "python" / "boardlot" / "_core").glob("*.pyi"))
+STUB = Path(__file__).parents[1] / "python" / "boardlot" / "_core.pyi"
 Documented = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 # The end of a definition without a body.
 NO_BODY = re.compile(r"\s*\.\.\.\s*$")
@@ -76,5 +75,4 @@ def _write(lines: list[str], node: Documented, docstring: str) -> None:
 
 
 if __name__ == "__main__":
-    for file in STUB:
-        file.write_text(completed(file.read_text("utf-8")), "utf-8")
+    STUB.write_text(completed(STUB.read_text("utf-8")), "utf-8")

@@ -11,7 +11,21 @@ with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
 
 from __future__ import annotations
 
-from . import _core
+try:
+    from . import _core as _core
+except ImportError as error:
+    if error.name != __name__:
+        raise
+    from platform import platform, python_version
+
+    raise ImportError(
+        "boardlot._core, the compiled module of boardlot, is not in the package: it was left out, "
+        "or is that of another system; install boardlot on the system where it runs, or with "
+        "`pip install --platform ... --only-binary :all:` "
+        f"(this is {platform()}, CPython {python_version()})",
+        name="boardlot._core",
+    ) from error
+
 from . import errors as _errors
 from ._api import RECORDS as _RECORDS
 from ._api import AsyncClient, Client
@@ -20,11 +34,14 @@ from ._core import (
     AuthorizationRequest,
     BearerToken,
     DateRange,
+    EncryptedFileStore,
     Endpoint,
     Explanation,
     Faults,
     GeneratedKey,
+    KeyringStore,
     LoginFlow,
+    MemoryStore,
     OAuth,
     OAuthApp,
     RateLimit,
@@ -51,8 +68,6 @@ from .pager import AsyncPager, Pager
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import _records
-    from ._core import _stores
-    from ._core._stores import *  # noqa: F403
     from ._records import *  # noqa: F403
     from .archive import Archive
 
@@ -66,11 +81,14 @@ __all__ = [
     "BearerToken",
     "Client",
     "DateRange",
+    "EncryptedFileStore",
     "Endpoint",
     "Explanation",
     "Faults",
     "GeneratedKey",
+    "KeyringStore",
     "LoginFlow",
+    "MemoryStore",
     "OAuth",
     "OAuthApp",
     "Pager",
@@ -95,11 +113,8 @@ __all__ += _errors.__all__
 
 
 if TYPE_CHECKING:
-    __all__ += _stores.__all__
     __all__ += _records.__all__
 else:
-    globals().update(_core._STORES)
-    __all__ += list(_core._STORES)
     __all__ += list(_RECORDS)
 
     # Hidden from type checkers, which would believe that every name exists.

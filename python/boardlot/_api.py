@@ -183,7 +183,6 @@ class Client(_core.ClientBase):
       responds from such a file without a network
     """
 
-    __slots__ = ("_sandbox",)
     _call_mode = "sync"
 
     def __init__(
@@ -968,7 +967,6 @@ class AsyncClient(_core.ClientBase):
       responds from such a file without a network
     """
 
-    __slots__ = ("_sandbox",)
     _call_mode = "async"
 
     def __init__(

@@ -61,12 +61,12 @@ impl AwaitedCall {
 
 #[gated]
 impl AwaitedCall {
-    /// Waits as a coroutine does.
+    /// An iterator of the future that `await` waits for.
     fn __await__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         static AWAITED: ReentrantOnce<Py<PyAny>> = ReentrantOnce::new();
         let py = this.py();
         let awaited = AWAITED.import(py, "boardlot._support.awaiting", "awaited")?;
-        awaited.invoke((this,))?.invoke_method(intern!(py, "__await__"), ())
+        awaited.invoke((this,))
     }
 
     /// Starts the work. Returns a future of the running loop, which is resolved once the work has ended.

@@ -20,20 +20,6 @@ use boardlot_client::auth::{
     store::{EncryptedFile, Keychain, Memory, Passphrase, Secret, TokenStore},
 };
 
-/// Adds the stores to the module, from which `boardlot` exports those in `_STORES`.
-pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let (py, stores) = (module.py(), PyDict::new(module.py()));
-    for class in [
-        py.get_type::<KeyringStore>(),
-        py.get_type::<EncryptedFileStore>(),
-        py.get_type::<MemoryStore>(),
-    ] {
-        module.add(class.name()?, &class)?;
-        stores.set_item(class.name()?, class)?;
-    }
-    module.add("_STORES", stores)
-}
-
 /// The base class of the token stores.
 #[pyclass(frozen, subclass, module = "boardlot._core")]
 pub struct TokenStoreBase {

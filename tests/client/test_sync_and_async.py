@@ -3,6 +3,7 @@
 import inspect
 import pickle
 import typing
+import weakref
 
 import boardlot as bl
 import pytest
@@ -59,3 +60,31 @@ def test_the_annotations_of_every_method_can_be_evaluated_and_it_is_pickled_by_n
     for name, method in inspect.getmembers(client, inspect.isfunction):
         assert pickle.loads(pickle.dumps(method)) is method
         assert set(typing.get_type_hints(method)) == set(method.__annotations__), name
+
+
+@pytest.mark.parametrize("kind", [bl.Client, bl.AsyncClient])
+def test_a_method_of_one_client_can_be_replaced(kind, monkeypatch):
+    client, other = kind("https://api.example.com"), kind("https://api.example.com")
+    monkeypatch.setattr(client, "dividends", lambda symbol: [symbol])
+    assert client.dividends("HK.00700") == ["HK.00700"]
+    assert other.dividends.__func__ is kind.dividends and weakref.ref(client)() is client
+
+
+def test_the_annotations_of_everything_public_can_be_evaluated():
+    modules = ["archive", "calendar", "plots", "frames", "notebook", "polars", "doctor", "errors"]
+    found = [bl, *(pytest.importorskip(f"boardlot.{name}") for name in modules)]
+    public = {id(thing): thing for module in found for thing in public_functions(module)}
+    for function in public.values():
+        typing.get_type_hints(function)
+    assert len(public) > 100
+
+
+def public_functions(module):
+    for name in getattr(module, "__all__", ()):
+        thing = getattr(module, name)
+        if inspect.isclass(thing):
+            members = (inspect.getattr_static(thing, one) for one in dir(thing) if one[0] != "_")
+            members = (one.fget if isinstance(one, property) else one for one in members)
+            yield from (one for one in members if inspect.isfunction(one))
+        elif inspect.isfunction(thing):
+            yield thing

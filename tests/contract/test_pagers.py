@@ -176,6 +176,7 @@ def test_a_deadline_that_is_shorter_than_every_response_gets_each_page_in_the_en
             pager, rows = client.fills_history("281756", "HK", page_size=10, **range_), 0
             while True:
                 try:
+                    # time: a deadline is what is tried
                     await asyncio.wait_for(anext(pager), 0.01)
                     rows += 1
                 except asyncio.TimeoutError:

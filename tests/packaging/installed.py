@@ -44,7 +44,7 @@ def expect(holds, otherwise):
 
 # Each costs more than all of `import boardlot` may.
 NOT_LOADED = {"asyncio", "dataclasses", "pandas", "polars", "pyarrow", "tqdm", "click", "dask"}
-NOT_LOADED |= {"decimal", "datetime", "sqlite3", "psycopg", "boardlot.archive"}
+NOT_LOADED |= {"decimal", "sqlite3", "psycopg", "boardlot.archive"}
 
 
 def import_boardlot():

@@ -24,8 +24,8 @@ BY_NAME = {
 
 
 def short(path):
-    """A path in the package; all stubs of the compiled module are one."""
-    return re.sub(r"^_core/.*", "_core", path.removeprefix(PACKAGE))
+    """A path in the package; the stub is the compiled module."""
+    return re.sub(r"^_core.pyi$", "_core", path.removeprefix(PACKAGE))
 
 
 SOURCES = {
@@ -44,7 +44,8 @@ def imports(typing, of_package):
     for file, found in json.loads(done.stdout).items():
         names = {*map(short, found)}
         names = (names | of_package if "__init__.py" in names else names) - {"__init__.py"}
-        graph.setdefault(short(file), set()).update(names - {short(file)})
+        # The types of the compiled module's arguments are no imports.
+        graph[short(file)] = set() if short(file) == "_core" else names - {short(file)}
     assert len(graph) > 90
     return graph
 

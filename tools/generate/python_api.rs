@@ -45,7 +45,7 @@ fn class(face: Face) -> String {
     let tag = if face == Face::Sync { "sync" } else { "async" };
     let mut out = format!(
         "\n\n@explained\nclass {name}(_core.ClientBase):\n    \"\"\"{opening}\n\n{}    \"\"\"\n\n    \
-         __slots__ = (\"_sandbox\",)\n    _call_mode = \"{tag}\"\n\n{}\n{}",
+         _call_mode = \"{tag}\"\n\n{}\n{}",
         constructor_doc(),
         constructor(name),
         context(face),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Any
 
 
-async def awaited(call: Any) -> Any:
-    """The result of a call of the core, an `AwaitedCall`."""
+def awaited(call: Any) -> Generator[Any, None, Any]:
+    """What `await` does with a call of the core, an `AwaitedCall`."""
     wake_up = call.start()
     try:
-        await wake_up
+        yield from wake_up
         return call.result()
     finally:
         call.abort()
