@@ -104,14 +104,14 @@ fn formats() -> String {
 
 /// The token stores with the first paragraph of their docstrings, in the order of the stub.
 fn token_stores() -> Vec<(&'static str, String)> {
-    let classes = include_str!("../../python/boardlot/_core/_stores.pyi").split("\nclass ").skip(2);
+    let classes = include_str!("../../python/boardlot/_core.pyi").split("\nclass ");
     let store = |class: &'static str| {
         let doc = class.split("\"\"\"").nth(1).unwrap_or_default();
         let paragraph = doc.split("\n\n").next().unwrap_or_default();
         let words: Vec<&str> = paragraph.split_whitespace().collect();
         (class.split('(').next().unwrap_or_default(), words.join(" "))
     };
-    classes.map(store).collect()
+    classes.filter(|class| class.contains("(TokenStoreBase):")).map(store).collect()
 }
 
 /// `docs/login.md`, with a row for each token store.
