@@ -452,9 +452,6 @@ class Pager(View[T_co]):
     if not TYPE_CHECKING:
         # They only say what to write instead.
 
-        def __getattr__(self, name):
-            raise _missing_attribute(self, name)
-
         def __getitem__(self, key):
             raise TypeError(
                 "a pager has no indices: call `next(pager)` for a row, `pager.all(max_items=5)` "
@@ -622,9 +619,6 @@ class AsyncPager(AsyncView[T_co]):
     if not TYPE_CHECKING:
         # They only say what to write instead.
 
-        def __getattr__(self, name):
-            raise _missing_attribute(self, name)
-
         def __getitem__(self, key):
             raise TypeError(
                 "an AsyncPager is asynchronous and has no indices: write `async for`, or "
@@ -638,12 +632,6 @@ class AsyncPager(AsyncView[T_co]):
 def pager_of(client: Any, pages: Pages) -> Pager[Any] | AsyncPager[Any]:
     """The pager of a client of either kind."""
     return AsyncPager(pages) if client._call_mode == "async" else Pager(pages)
-
-
-def _missing_attribute(pager: object, name: str) -> Exception:
-    from ._support.clients import missing_attribute
-
-    return missing_attribute(pager, name)
 
 
 def _cannot_pickle() -> ConfigError:

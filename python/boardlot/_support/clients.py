@@ -52,7 +52,6 @@ OF_FRAMES = frozenset(
      "plot", "apply", "map", "sum", "mean", "to_csv", "to_json", "to_parquet", "to_excel",
      "write_csv", "write_parquet"}
 )  # fmt: skip
-ALL_ROWS = frozenset({"collect", "fetchall", "read", "to_dicts", "to_list", "tolist"})
 OF_LISTS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "reverse", "update"})
 
 
@@ -110,14 +109,13 @@ def _instead(rows: object, name: str, known: list[str]) -> str:
     if isinstance(rows, _core.Response):
         other = OF_RESPONSES.get(name)
         return f"; write `.{other}`" if other else did_you_mean(name, known)
-    wait = "await " if hasattr(type(rows), "__anext__") else ""
     if name in AS_FRAME:
-        return f"; call `{wait}to_pandas()`, `{wait}to_polars()` or `{wait}to_arrow()`"
+        return "; call `to_pandas()`, `to_polars()` or `to_arrow()`"
     if name in OF_FRAMES:
-        return f"; frames have it: call `{wait}to_pandas()` or `{wait}to_polars()` first"
+        return "; frames have it: call `to_pandas()` or `to_polars()` first"
     if isinstance(rows, _core.Records):
         return _of_records(rows, name) or did_you_mean(name, known)
-    return f"; call `{wait}all()`" if name in ALL_ROWS else did_you_mean(name, known)
+    return did_you_mean(name, known)
 
 
 def _of_records(records: _core.Records[Any], name: str) -> str:
