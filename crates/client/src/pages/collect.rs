@@ -62,6 +62,7 @@ pub async fn collect_all<S: Sink>(
     };
     let drained = stream::iter(starts.into_iter().map(begin)).buffered(list.concurrency());
     let drained: Vec<Drained<S>> = drained.try_collect().await?;
+    (page.index()..list.parts.len()).for_each(|index| list.forget_first(index));
     let (mut sinks, mut last, mut failures) = (Vec::new(), None, page.failures().to_vec());
     for drained in drained {
         sinks.push(drained.sink);

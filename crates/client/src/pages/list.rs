@@ -131,9 +131,11 @@ impl List {
         }
     }
 
-    /// Forgets the first pages of the parts up to this one, of which a page was received.
-    pub fn forget_firsts(&self, index: usize) {
-        self.firsts.iter().take(index + 1).for_each(Link::clear);
+    /// Forgets the first pages of a part, of which one was received.
+    pub fn forget_first(&self, index: usize) {
+        if let Some(link) = self.firsts.get(index) {
+            link.clear();
+        }
     }
 
     /// The number of parts that are read side by side.

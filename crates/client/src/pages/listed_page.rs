@@ -185,7 +185,7 @@ impl ListedPage {
 
     /// Requests the page that follows in its part, and the first pages of the next parts.
     pub(super) fn request_ahead(&self) {
-        self.list.forget_firsts(self.index);
+        self.list.forget_first(self.index);
         self.list.request_ahead(self.index);
         if self.fetched.after.is_some() {
             self.request_next();
