@@ -165,6 +165,13 @@ class _View(Generic[T_co]):
         page = self._shared.position.page
         return {} if page is None else page.errors
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._shared.pages.description}>"
+
+    def __reduce__(self) -> Any:
+        text = "cannot pickle a pager; pickle its `checkpoint()`"
+        raise ConfigError(text, hint="Pass the checkpoint as `resume=` to the same call.")
+
     def _prepare(self) -> bool:
         """Make items of the page at the position; false if nothing of it is left."""
         shared = self._shared
@@ -446,20 +453,14 @@ class Pager(View[T_co]):
             warnings.warn(USED_UP, stacklevel=2)
         return self
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self._shared.pages.description}>"
-
     if not TYPE_CHECKING:
-        # They only say what to write instead.
+        # It only says what to write instead.
 
         def __getitem__(self, key):
             raise TypeError(
                 "a pager has no indices: call `next(pager)` for a row, `pager.all(max_items=5)` "
                 "for some or `pager.all()`"
             )
-
-        def __reduce__(self):
-            raise _cannot_pickle()
 
 
 @explained
@@ -613,11 +614,8 @@ class AsyncPager(AsyncView[T_co]):
             warnings.warn(USED_UP, stacklevel=2)
         return self
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self._shared.pages.description}>"
-
     if not TYPE_CHECKING:
-        # They only say what to write instead.
+        # It only says what to write instead.
 
         def __getitem__(self, key):
             raise TypeError(
@@ -625,17 +623,7 @@ class AsyncPager(AsyncView[T_co]):
                 "`await pager.all()`"
             )
 
-        def __reduce__(self):
-            raise _cannot_pickle()
-
 
 def pager_of(client: Any, pages: Pages) -> Pager[Any] | AsyncPager[Any]:
     """The pager of a client of either kind."""
     return AsyncPager(pages) if client._call_mode == "async" else Pager(pages)
-
-
-def _cannot_pickle() -> ConfigError:
-    return ConfigError(
-        "cannot pickle a pager; pickle its `checkpoint()`",
-        hint="Pass the checkpoint as `resume=` to the same call.",
-    )
