@@ -136,7 +136,7 @@ class Workplace:
         return {
             "ApiKey": lambda: bl.ApiKey("key", self.key.private_pem),
             "ArrowStream": lambda: self.records._arrow("float64", "raise", "utf8"),
-            "AsyncOAuthApp": lambda: self.app(bl.AsyncOAuthApp),
+            "AsyncOAuthApp": lambda: self.app(core.AsyncOAuthApp),
             "AuthorizationRequest": lambda: self.app(bl.OAuthApp).authorization_url(),
             "Batch": lambda: self.stream().pages(self.page(), 0)[0],
             "BearerToken": lambda: bl.BearerToken("token"),
