@@ -49,7 +49,7 @@ class _Position:
     is one row, or all rows that were left of the page.
     """
 
-    __slots__ = ("count", "first", "page", "reader", "rows_of_item", "unread")
+    __slots__ = ("count", "first", "is_end", "page", "reader", "rows_of_item", "unread")
 
     def __init__(
         self,
@@ -58,8 +58,11 @@ class _Position:
         items: list[Any] | tuple[()] = (),
         rows_of_item: int = 1,
         reader: _View[Any] | None = None,
+        is_end: bool = False,
     ) -> None:
         self.page = page
+        # Whether the caller knows that nothing follows.
+        self.is_end = is_end
         self.first = first
         self.count = len(items)
         self.rows_of_item = rows_of_item
@@ -75,13 +78,11 @@ class _Position:
 class _Shared:
     """What a pager and its views share: the pages, and where the iteration stands."""
 
-    __slots__ = ("is_exhausted", "pages", "position", "reading")
+    __slots__ = ("pages", "position", "reading")
 
     def __init__(self, pages: Pages) -> None:
         self.pages = pages
         self.position = _Position(None, 0)
-        # Whether the caller knows that nothing follows.
-        self.is_exhausted = False
         # Who waits for a page or makes items: an event loop, or any thread; `None` if nobody
         # does. Set without a call before the `try` that clears it, so that no interrupt comes
         # between them.
@@ -98,7 +99,7 @@ class _Shared:
         self.reading = None
 
     def check_not_exhausted(self) -> None:
-        if self.is_exhausted:
+        if self.position.is_end:
             hint = "A pager reads its list once: make a new one to read it again."
             text, endpoint = f"{self.pages.endpoint}: {EXHAUSTED}", self.pages.endpoint
             raise ConfigError(text, endpoint=endpoint, hint=hint, checkpoint=self.checkpoint())
@@ -213,7 +214,7 @@ class View(_View[T_co]):
             while not self._prepare():
                 page = shared.pages.after(shared.position.page)
                 if page is None:
-                    shared.is_exhausted = True
+                    shared.position.is_end = True
                     raise StopIteration
                 shared.position = _Position(page, page.first)
         finally:
@@ -242,7 +243,7 @@ class AsyncView(_View[T_co]):
             while not self._prepare():
                 page = await shared.pages.after(shared.position.page)
                 if page is None:
-                    shared.is_exhausted = True
+                    shared.position.is_end = True
                     raise StopAsyncIteration
                 shared.position = _Position(page, page.first)
         finally:
@@ -268,7 +269,7 @@ def _is_rest(limits: tuple[int | None, int | None] | None, result: Any) -> bool:
     return limits in (None, (None, None)) or (0 not in limits and not len(result))
 
 
-@explained
+# Not `explained`: a signal may be handled where a wrapper takes the result of what it wraps.
 @final
 class Pager(View[T_co]):
     """An iterator over the rows of a paged list. It has one page in memory, and fetches at most
@@ -350,10 +351,10 @@ class Pager(View[T_co]):
         An empty result means the end of the list only if `max_items` (at least 1) is the only
         limit.
         """
-        limits = (max_items, max_pages)
-        collect = self._shared.pages.all
-        records: Records[T_co] = self._collect(collect, *limits, progress, limits=limits)
-        return records
+        arguments = (max_items, max_pages, progress)
+        records, end = self._collected(self._shared.pages.all, arguments, (max_items, max_pages))
+        self._shared.position = end
+        return records  # type: ignore[no-any-return]
 
     def to_pandas(
         self,
@@ -363,9 +364,10 @@ class Pager(View[T_co]):
         progress: bool = False,
     ) -> pandas.DataFrame:
         """The remaining rows as a pandas DataFrame; see `boardlot.frames.to_pandas`."""
-        collect = self._shared.pages.frame
-        frame: pandas.DataFrame = self._collect(collect, "to_pandas", decimals, invalid, progress)
-        return frame
+        arguments = ("to_pandas", decimals, invalid, progress)
+        frame, end = self._collected(self._shared.pages.frame, arguments, None)
+        self._shared.position = end
+        return frame  # type: ignore[no-any-return]
 
     def to_polars(
         self,
@@ -375,9 +377,10 @@ class Pager(View[T_co]):
         progress: bool = False,
     ) -> polars.DataFrame:
         """The remaining rows as a polars DataFrame; see `boardlot.frames.to_polars`."""
-        collect = self._shared.pages.frame
-        frame: polars.DataFrame = self._collect(collect, "to_polars", decimals, invalid, progress)
-        return frame
+        arguments = ("to_polars", decimals, invalid, progress)
+        frame, end = self._collected(self._shared.pages.frame, arguments, None)
+        self._shared.position = end
+        return frame  # type: ignore[no-any-return]
 
     def to_arrow(
         self,
@@ -387,8 +390,9 @@ class Pager(View[T_co]):
         progress: bool = False,
     ) -> ArrowTable:
         """The remaining rows as a pyarrow Table; see `boardlot.frames.to_arrow`."""
-        collect = self._shared.pages.frame
-        frame: ArrowTable = self._collect(collect, "to_arrow", decimals, invalid, progress)
+        arguments = ("to_arrow", decimals, invalid, progress)
+        frame, end = self._collected(self._shared.pages.frame, arguments, None)
+        self._shared.position = end
         return frame
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> CapsuleType:
@@ -422,12 +426,13 @@ class Pager(View[T_co]):
             shared.reading = None
         return stream.capsule(View(shared, stream.pages, is_of_pages=True))
 
-    def _collect(
+    def _collected(
         self,
         collect: Callable[..., Any],
-        *arguments: Any,
-        limits: tuple[int | None, int | None] | None = None,
-    ) -> Any:
+        arguments: tuple[Any, ...],
+        limits: tuple[int | None, int | None] | None,
+    ) -> tuple[Any, _Position]:
+        """What is collected, and the position behind it, which is still to be stored."""
         shared = self._shared
         shared.check_not_exhausted()
         if shared.reading is not None:
@@ -438,10 +443,7 @@ class Pager(View[T_co]):
             if position.reader is not None:
                 position.reader._unread = _NONE
             result, page, row = collect(self._view, position.page, position.row, *arguments)
-            end, is_rest = _Position(page, row), _is_rest(limits, result)
-            shared.is_exhausted = is_rest
-            shared.position = end
-            return result
+            return result, _Position(page, row, is_end=_is_rest(limits, result))
         except BoardlotError as error:
             shared.locate(error)
             raise
@@ -449,7 +451,7 @@ class Pager(View[T_co]):
             shared.reading = None
 
     def __iter__(self) -> Self:
-        if self._shared.is_exhausted:
+        if self._shared.position.is_end:
             warnings.warn(USED_UP, stacklevel=2)
         return self
 
@@ -598,8 +600,7 @@ class AsyncPager(AsyncView[T_co]):
                 position.reader._unread = _NONE
             collected = collect(self._view, position.page, position.row, *arguments)
             result, page, row = await collected
-            end, is_rest = _Position(page, row), _is_rest(limits, result)
-            shared.is_exhausted = is_rest
+            end = _Position(page, row, is_end=_is_rest(limits, result))
             shared.position = end
             return result
         except BoardlotError as error:
@@ -610,7 +611,7 @@ class AsyncPager(AsyncView[T_co]):
                 shared.reading = None
 
     def __aiter__(self) -> Self:
-        if self._shared.is_exhausted:
+        if self._shared.position.is_end:
             warnings.warn(USED_UP, stacklevel=2)
         return self
 
