@@ -32,6 +32,19 @@ def _explained(function: FunctionType, is_method: bool) -> Callable[..., Any]:
 
         return better_error(function, args[is_method:], kwargs)
 
+    if function.__code__.co_flags & CO_COROUTINE:
+
+        @wraps(function)
+        async def awaited(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return await function(*args, **kwargs)
+            except TypeError as error:
+                if (said := better(error, args, kwargs)) is None:
+                    raise
+                raise said from None
+
+        return awaited
+
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -41,13 +54,4 @@ def _explained(function: FunctionType, is_method: bool) -> Callable[..., Any]:
                 raise
             raise said from None
 
-    @wraps(function)
-    async def awaited(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return await function(*args, **kwargs)
-        except TypeError as error:
-            if (said := better(error, args, kwargs)) is None:
-                raise
-            raise said from None
-
-    return awaited if function.__code__.co_flags & CO_COROUTINE else call
+    return call

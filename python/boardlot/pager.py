@@ -88,6 +88,13 @@ class _Shared:
         # between them.
         self.reading: AbstractEventLoop | bool | None = None
 
+    def taken_over(self) -> _Position:
+        """The position, from which no earlier reader takes items any more."""
+        position = self.position
+        if position.reader is not None:
+            position.reader._unread = _NONE
+        return position
+
     def refuse(self) -> None:
         """Raise for a second reader, unless the first one's event loop was closed."""
         self.pages.check_process()
@@ -176,9 +183,7 @@ class _View(Generic[T_co]):
     def _prepare(self) -> bool:
         """Make items of the page at the position; false if nothing of it is left."""
         shared = self._shared
-        position = shared.position
-        if position.reader is not None:
-            position.reader._unread = _NONE  # Whoever reads takes over.
+        position = shared.taken_over()
         page, row = position.page, position.row
         if page is None or row >= max(len(page), self._least):
             return False
@@ -439,9 +444,7 @@ class Pager(View[T_co]):
             shared.refuse()
         shared.reading = True
         try:
-            position = shared.position
-            if position.reader is not None:
-                position.reader._unread = _NONE
+            position = shared.taken_over()
             result, page, row = collect(self._view, position.page, position.row, *arguments)
             return result, _Position(page, row, is_end=_is_rest(limits, result))
         except BoardlotError as error:
@@ -595,9 +598,7 @@ class AsyncPager(AsyncView[T_co]):
             shared.refuse()
         shared.reading = loop
         try:
-            position = shared.position
-            if position.reader is not None:
-                position.reader._unread = _NONE
+            position = shared.taken_over()
             collected = collect(self._view, position.page, position.row, *arguments)
             result, page, row = await collected
             end = _Position(page, row, is_end=_is_rest(limits, result))

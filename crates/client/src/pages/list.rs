@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 
 use super::{
     Position,
-    link::Link,
+    link::{Link, Request},
     part::{FetchedPage, Part},
     position::KeysLeft,
     shared::Core,
@@ -109,8 +109,8 @@ impl List {
 
     /// The first pages of a part; nothing if there is no such part.
     pub async fn first_pages(&self, index: usize) -> Option<Result<Vec<FetchedPage>>> {
-        let (part, link) = (self.parts.get(index)?.clone(), self.firsts.get(index)?);
-        Some(link.wait(link.begin(|| async move { part.first().await }.boxed())).await)
+        let (part, link) = (self.parts.get(index)?, self.firsts.get(index)?);
+        Some(link.wait(request_first(part, link)).await)
     }
 
     /// The first pages of a part, if they were requested ahead.
@@ -124,10 +124,7 @@ impl List {
         let most = self.concurrency().saturating_sub(1);
         let parts = self.parts.iter().zip(&self.firsts);
         for (part, link) in parts.skip(index + 1).take(most) {
-            let _begun = link.begin(|| {
-                let part = part.clone();
-                async move { part.first().await }.boxed()
-            });
+            let _begun = request_first(part, link);
         }
     }
 
@@ -174,4 +171,15 @@ impl List {
         let keys = (!is_told).then(|| Box::new(KeysLeft { begun, next }));
         Position { keys, ..position }
     }
+}
+
+/// The request for the first pages of a part.
+fn request_first(
+    part: &Arc<Part>,
+    link: &Link<Vec<FetchedPage>>,
+) -> Arc<Request<Vec<FetchedPage>>> {
+    link.begin(|| {
+        let part = part.clone();
+        async move { part.first().await }.boxed()
+    })
 }

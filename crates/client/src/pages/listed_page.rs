@@ -44,9 +44,7 @@ impl Failure {
         let collects = list.core.listing.keys.as_ref().is_some_and(|keys| keys.collects_errors);
         let key = list.parts.get(index).and_then(|part| part.key()).filter(|_| collects);
         let Some(key) = key.cloned() else { return Err(error) };
-        let error = error.redacted(&list.core.source.redactor());
-        let error = error.with_endpoint(list.core.listing.label());
-        Ok(Failure { key, error, position })
+        Ok(Failure { key, error: list.core.located(error), position })
     }
 }
 

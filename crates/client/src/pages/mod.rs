@@ -241,8 +241,7 @@ impl Pages {
     /// The error with the call and the checkpoint to resume from. It may be about a page that was received
     /// before, and show the beginning of it.
     fn located(&self, error: Error, page: Option<&ListedPage>, row: usize) -> Error {
-        let error = error.redacted(&self.core.source.redactor());
-        let error = error.with_endpoint(self.core.listing.label());
+        let error = self.core.located(error);
         let position = page.map_or_else(|| self.start.clone(), |page| page.position(row));
         match checkpoint::write(&position, &self.core) {
             Ok(checkpoint) => error.with_checkpoint(checkpoint),

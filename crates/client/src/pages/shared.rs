@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicU64};
 
 use super::{Listing, Source};
+use crate::error::Error;
 
 /// What all pages of an iteration share.
 #[derive(Debug)]
@@ -24,6 +25,11 @@ pub struct Known {
 }
 
 impl Core {
+    /// The error with the call, without the secrets that a page may repeat.
+    pub fn located(&self, error: Error) -> Error {
+        error.redacted(&self.source.redactor()).with_endpoint(self.listing.label())
+    }
+
     pub fn known(&self) -> Known {
         *self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
