@@ -402,7 +402,7 @@ async fn an_empty_page_is_a_page() {
 #[tokio::test]
 async fn pages_that_were_read_are_freed() {
     let service = Service::holding((0..30).map(|age| NOW_MS * 1_000 - age).collect());
-    for parts in [Parts::Windows(1), Parts::Windows(3), Parts::Keys(4)] {
+    for parts in [Parts::Windows(1), Parts::Windows(3), Parts::Keys(4), Parts::Keys(50)] {
         let mut reader = parts.reader(&service, Range::Open, None);
         let mut read = Vec::new();
         while let Some(page) = reader.next_page().await.expect("pages") {
