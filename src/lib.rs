@@ -29,6 +29,7 @@ mod _core {
     #[pymodule_export]
     use crate::{
         arguments::request_arguments::python_number,
+        calls::blocking::polled,
         client::cassette::{Recorder, Replay},
         client::client_base::ClientBase,
         client::endpoint::{Endpoint, load_endpoints},

@@ -67,6 +67,7 @@ __all__ = [
     "_nearest",
     "_pages_of_bodies",
     "_plain_number",
+    "_polled",
     "_profile",
     "_profiles",
     "_record_texts",
@@ -1480,6 +1481,7 @@ class ClientBase:
         signed requests are corrected. It is 0.0 until the service rejects a timestamp.
         """
     # Each returns its result, or an awaitable of it in `AsyncClient`: typed in `_api.py`.
+    def _blocking(self) -> ClientBase: ...
     def _close(self) -> None: ...
     def _instrument(
         self,
@@ -1558,6 +1560,7 @@ def _remove_file(path: str | PathLike[str]) -> None: ...
 def _replace_file(
     new: str | PathLike[str], path: str | PathLike[str], force: bool = True
 ) -> None: ...
+def _polled(function: Callable[[], _T], poll: Callable[[], object]) -> _T: ...
 def _authorize_reading(action: int, _first: Any, second: Any, *_others: Any) -> int: ...
 
 @final

@@ -1,6 +1,6 @@
 //! Waiting for a future on the calling thread, detached from the interpreter.
 
-use std::{future::Future, pin::Pin, time::Duration};
+use std::{cell::RefCell, future::Future, pin::Pin, time::Duration};
 
 use crate::prelude::*;
 use crate::{
@@ -11,6 +11,29 @@ use boardlot_client::{error::ErrorKind, http::PoolSlot, os::origin::on_behalf_of
 
 /// The interval at which a thread that waits checks for signals such as Ctrl-C.
 pub const SIGNAL_POLL: Duration = Duration::from_millis(50);
+
+thread_local! {
+    /// The function that calls which block on this thread call each time that signals were checked.
+    static POLL: RefCell<Option<Py<PyAny>>> = const { RefCell::new(None) };
+}
+
+/// Calls a function. Calls of a client that block in it call `poll` meanwhile, and end with its exception.
+#[gated]
+#[pyo3(name = "_polled")]
+pub fn polled<'py>(
+    function: &Bound<'py, PyAny>,
+    poll: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let before = POLL.replace(Some(poll.unbind()));
+    let returned = function.invoke(());
+    POLL.set(before);
+    returned
+}
+
+fn poll(py: Python<'_>) -> PyResult<()> {
+    let poll = POLL.with_borrow(|poll| poll.as_ref().map(|poll| poll.clone_ref(py)));
+    poll.map_or(Ok(()), |poll| poll.bind(py).invoke(()).map(drop))
+}
 
 /// Waits for a future on the shared runtime. Signals are handled meanwhile.
 pub fn block<T: Send>(
@@ -70,7 +93,7 @@ fn wait(
         Err(error) => return Ok(Err(error)),
     };
     while !is_ready {
-        let polled = || py.check_signals().and_then(|()| on_poll(py));
+        let polled = || py.check_signals().and_then(|()| poll(py)).and_then(|()| on_poll(py));
         if let Err(error) = attachment::in_interrupted_call(polled) {
             slot.release(false);
             return Err(error);

@@ -147,6 +147,20 @@ impl ClientBase {
         self.core.transport.clock.offset_ms() as f64 / 1e3
     }
 
+    /// A client over the same core whose calls block. It keeps this one alive.
+    fn _blocking(this: &Bound<'_, Self>) -> Self {
+        let base = this.get();
+        ClientBase {
+            core: base.core.clone(),
+            mode: CallMode::Sync,
+            given: base.given.clone_ref(this.py()),
+            referents: vec![this.clone().into_any().unbind()],
+            observer: base.observer.clone(),
+            instrumentation: Mutex::default(),
+            builders: base.builders.clone(),
+        }
+    }
+
     /// Closes the idle connections and refuses later calls.
     fn _close(&self) {
         self.core.transport.close();

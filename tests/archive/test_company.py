@@ -6,14 +6,12 @@ import os
 import tempfile
 import threading
 from contextlib import ExitStack
-from operator import attrgetter
 from pathlib import Path
 
 import boardlot as bl
 import pytest
 
 from ..support.processes import python
-from ..support.threads import wait_until
 from .service import HK, fill, followed
 
 POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks and users of POSIX")
@@ -74,13 +72,15 @@ def test_a_loop_that_is_closed_ends_what_an_archive_does_on_it(file, book, clien
         loop, on_loop = asyncio.new_event_loop(), bl.AsyncClient(service.base_url)
         follower = archive.follow(on_loop, fills=HK)
         loop.run_until_complete(anext(follower))
+        asked, answer = threading.Event(), threading.Event()
+        book.before_page = lambda _: asked.set() or answer.wait()
         update = asyncio.ensure_future(archive.update(on_loop, fills=[HK]), loop=loop)
-        loop.run_until_complete(asyncio.sleep(0))
-        wait_until(lambda: loop._ready, "a request that the loop has not begun")
+        loop.run_until_complete(asyncio.to_thread(asked.wait))
+        book.before_page = None
         loop.close()
-        wait_until(lambda: "boardlot-archive" not in map(attrgetter("name"), threading.enumerate()))
         assert not update.done() and archive.update(client, fills=[HK]).unchanged == 3
         assert followed(archive, client, 2) == ["1", "2"]
+        answer.set()
 
 
 @POSIX

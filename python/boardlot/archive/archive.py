@@ -28,8 +28,8 @@ from boardlot.archive.follow import follow
 from boardlot.archive.lists import LISTS, AnyListName, Series, custom_list, list_named
 from boardlot.archive.reader import Reader
 from boardlot.archive.report import UpdateReport
-from boardlot.archive.running import HERE, Runner, iterate_async, run_async
 from boardlot.archive.update import Update, read_through, update
+from boardlot.archive.waiting import blocking, each, each_async, in_thread
 from boardlot.errors import ConfigError
 
 Keys = Iterable[str | int]
@@ -228,14 +228,14 @@ class Archive(Reader):
         bar = Bar("archive", "rows", None, shown=progress)
         work = self._update(client, series_of(fills), checked, since, overlap, bar.add, max_age)
 
-        def run(runner: Runner) -> UpdateReport:
+        def run() -> UpdateReport:
             with bar:
-                report = update(work, runner)
+                report = update(work)
             if on_error == "raise":
                 report._raise()
             return report
 
-        return run_async(run) if isinstance(client, AsyncClient) else run(HERE)
+        return in_thread(run) if isinstance(client, AsyncClient) else run()
 
     def _update(
         self,
@@ -251,7 +251,7 @@ class Archive(Reader):
             raise ConfigError(f"client is of type {type(client).__name__}; expected a Client")
         return Update(
             self._database,
-            client,
+            blocking(client),
             fills,
             lists,
             since=None if since is None else _core._micros("since", since),
@@ -312,11 +312,11 @@ class Archive(Reader):
         lists = [] if spec is None else [(spec, checked)]
         work = self._update(client, series, lists, max_age=max_age)
 
-        def run(runner: Runner) -> Records[Any]:
-            found: Records[Any] = read_through(work, runner)
+        def run() -> Records[Any]:
+            found: Records[Any] = read_through(work)
             return found
 
-        return run_async(run) if isinstance(client, AsyncClient) else run(HERE)
+        return in_thread(run) if isinstance(client, AsyncClient) else run()
 
     @overload
     def follow(
@@ -370,7 +370,5 @@ class Archive(Reader):
         every = seconds("every", every, EVERY_MIN)
         update = self._update(client, [series], [], since, overlap)
 
-        def run(runner: Runner) -> Generator[Fill, None, None]:
-            return follow(update, series, every, name, runner)
-
-        return iterate_async(run) if isinstance(client, AsyncClient) else run(HERE)
+        items = follow(update, series, every, name)
+        return each_async(items) if isinstance(client, AsyncClient) else each(items)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from boardlot import _core
-from boardlot.archive.database import Database, Row, Transaction, canonical, digest
+from boardlot.archive.database import (
+    Database,
+    Row,
+    Transaction,
+    canonical,
+    digest,
+    store_error,
+)
 from boardlot.archive.freshness import Fetch, row_made, row_of
 from boardlot.archive.lists import Series
 from boardlot.archive.locks import Lock
 from boardlot.archive.report import Counts
+from boardlot.errors import StoreError
 
 # The versions that readers see: those of complete runs that none of a complete run has replaced.
 # The sign keeps SQLite from using the index of the runs, which nearly all versions match.
@@ -47,13 +55,29 @@ class State:
     overlap_read_at: int | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Position:
     """The progress of a follower: everything up to this version is delivered."""
 
     run: int = 0
     updated: int = 0
     version: int = 0
+
+
+@dataclass(frozen=True)
+class Follower:
+    """A follower as the archive has it: how far it is, and which one of its name that was."""
+
+    position: Position
+    holder: str | None
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """The text of a fill, and where a follower is that has received it."""
+
+    position: Position
+    text: str
 
 
 class FillStore:
@@ -74,7 +98,8 @@ class FillStore:
         self._database = database
         self._series = series
         self._names = (series.account, series.market)
-        self._id: int | None = None
+        # The progress of the read that this writer has begun.
+        self._progress: Row | None = None
         self._lock, self._service = lock, service
         # The fills that the last `store` counted: a page may begin with the end of the one before.
         self._counted: Fills = {}
@@ -147,12 +172,44 @@ class FillStore:
                 "update series set position = null, run_start = ?, run_end = ? where id = ?",
                 (start, end, series),
             )
+            self._progress = _progress(transaction, series)
+
+    def resume(self, position: str) -> None:
+        """Continue to read a range from a position that an earlier read has stored."""
+        with self._writing() as (transaction, series):
+            self._progress = _progress(transaction, series)
+            if self._progress[1] != position:
+                raise self._went_back()
+
+    @contextmanager
+    def _progressing(self) -> Iterator[tuple[Transaction, int]]:
+        """A transaction in which the read goes on from where this writer left it.
+
+        Raises:
+            StoreError: What it has stored is no longer there.
+        """
+        with self._writing() as (transaction, series):
+            if _progress(transaction, series) != self._progress:
+                raise self._went_back()
+            yield transaction, series
+            progress = _progress(transaction, series)
+        self._progress = progress
+
+    def _went_back(self) -> StoreError:
+        return store_error(
+            self._database.name,
+            f"went back to an earlier state while fills {self._series} were read, such as that of "
+            "a backup",
+            retryable=True,
+            hint="Run the same update again: it continues from what the archive has now.",
+        )
 
     @contextmanager
     def _writing(self) -> Iterator[tuple[Transaction, int]]:
         """A transaction, and the id of the series."""
         with self._database.transaction(self._lock) as transaction:
-            series = self._row(transaction)
+            # It may have another id since a backup was restored.
+            (series,) = row_made(transaction, self._series.place, "id")
             if self._service is not None:
                 transaction.execute(
                     "update series set service = ? where id = ? and service is null",
@@ -165,7 +222,7 @@ class FillStore:
 
         A fill that the `store` before has counted is not counted again.
         """
-        with self._writing() as (transaction, series):
+        with self._progressing() as (transaction, series):
             ((published,),) = transaction.execute(
                 "select published from series where id = ?", (series,)
             )
@@ -226,7 +283,7 @@ class FillStore:
 
     def publish(self, start: int, end: int, now: int, whole_overlap: bool) -> None:
         """Show readers what was stored since the last time: the range was read completely."""
-        with self._writing() as (transaction, series):
+        with self._progressing() as (transaction, series):
             transaction.execute(
                 "update series set position = null, run_start = null, run_end = null, read_at = ?, "
                 "overlap_read_at = case when ? then ? else overlap_read_at end, "
@@ -249,15 +306,9 @@ class FillStore:
                 (series, first, last),
             )
 
-    def _row(self, transaction: Transaction) -> int:
-        """The id of the series, which is created if it does not exist."""
-        if self._id is None:
-            (self._id,) = row_made(transaction, self._series.place, "id")
-        return self._id
-
     def read_completely(self, fetch: Fetch) -> None:
         """Record that everything up to this time was read."""
-        with self._writing() as (transaction, series):
+        with self._progressing() as (transaction, series):
             fetch.store(transaction, "series", series)
 
     # Followers.
@@ -267,48 +318,84 @@ class FillStore:
         if not self._database.read("select 1 from followers limit 1"):
             self._database.define(RUN_INDEX)
 
-    def position_of(self, follower: str) -> Position:
-        """The progress of a follower."""
-        rows = self._database.read(
-            "select w.run, w.updated, w.version from followers w join series s on s.id = w.series "
+    def follower_named(self, name: str) -> Follower | None:
+        """The follower of this name, if there has been one."""
+        return self._follower_named(self._database.read, name)
+
+    def _follower_named(self, rows: Callable[[str, Row], list[Row]], name: str) -> Follower | None:
+        found = rows(
+            "select w.run, w.updated, w.version, w.holder from followers w "
+            "join series s on s.id = w.series "
             "where s.account = ? and s.market = ? and w.name = ?",
-            (*self._names, follower),
+            (*self._names, name),
         )
-        return Position(*rows[0]) if rows else Position()
+        return Follower(Position(*found[0][:3]), found[0][3]) if found else None
 
-    def undelivered(self, after: Position, limit: int) -> list[tuple[Position, str]]:
-        """The fills after a position: those of earlier reads first, then in the order of time."""
-        rows = self._database.read(
-            "select f.run, f.updated, f.id, f.record "
-            "from fill_versions f join series s on s.id = f.series "
-            f"where s.account = ? and s.market = ? and {CURRENT} "
-            "and f.run >= ? and (f.run, f.updated, f.id) > (?, ?, ?) "
-            f"order by f.run, f.updated, f.id limit {limit}",
-            (*self._names, after.run, after.run, after.updated, after.version),
-        )
-        return [(Position(run, updated, version), text) for run, updated, version, text in rows]
+    def undelivered(self, name: str, limit: int) -> tuple[Follower | None, list[Delivery]]:
+        """The follower of this name, and the fills after its position: those of earlier reads
+        first, then in the order of time."""
+        with self._database.snapshot() as snapshot:
+            follower = self._follower_named(snapshot.execute, name)
+            after = Position() if follower is None else follower.position
+            rows = snapshot.execute(
+                "select f.run, f.updated, f.id, f.record "
+                "from fill_versions f join series s on s.id = f.series "
+                f"where s.account = ? and s.market = ? and {CURRENT} "
+                "and f.run >= ? and (f.run, f.updated, f.id) > (?, ?, ?) "
+                f"order by f.run, f.updated, f.id limit {limit}",
+                (*self._names, after.run, after.run, after.updated, after.version),
+            )
+        return follower, [Delivery(Position(*row), text) for *row, text in rows]
 
-    def take_over(self, follower: str, holder: str) -> Position:
-        """From now on this holder is the follower; returns how far it has come."""
+    def take_over(self, name: str, holder: str) -> tuple[str | None, Follower]:
+        """From now on this holder is the follower; returns the one before, and the new one."""
         with self._writing() as (transaction, series):
+            found = self._follower_named(transaction.execute, name)
             transaction.execute(
                 "insert into followers (series, name, run, updated, version, holder) "
                 "values (?, ?, 0, 0, 0, ?) on conflict (series, name) do update set holder = ?",
-                (series, follower, holder, holder),
+                (series, name, holder, holder),
             )
-        return self.position_of(follower)
+        before = found or Follower(Position(), None)
+        return before.holder, Follower(before.position, holder)
 
-    def delivered(self, follower: str, position: Position, holder: str) -> bool:
-        """A follower has received everything up to this position; `False` if another one of its
-        name has taken over."""
+    def delivered(self, name: str, follower: Follower, received: Delivery) -> bool:
+        """Record that a follower, which is the archive's own, has received the next fill.
+
+        `False`, and nothing is stored, if the archive has another follower of this name, or another
+        fill is the next one for it: it went back to an earlier state.
+        """
+        before, after = follower.position, received.position
         with self._writing() as (transaction, series):
-            mine = "where series = ? and name = ? and holder = ?"
-            who = (series, follower, holder)
-            transaction.execute(
-                f"update followers set run = ?, updated = ?, version = ? {mine}",
-                (position.run, position.updated, position.version, *who),
+            up_to_it = transaction.execute(
+                # The fill itself may have been replaced since it was read.
+                "select f.id from fill_versions f join series s on s.id = f.series "
+                "where f.series = ? and (f.run, f.updated, f.id) > (?, ?, ?) "
+                "and (f.run, f.updated, f.id) <= (?, ?, ?) "
+                f"and ({CURRENT} or (f.id = ? and f.run <= s.published)) "
+                "and (f.id <> ? or f.record = ?) limit 2",
+                (
+                    *(series, before.run, before.updated, before.version),
+                    *(after.run, after.updated, after.version, after.version),
+                    *(after.version, received.text),
+                ),
             )
-            return bool(transaction.execute(f"select 1 from followers {mine}", who))
+            if up_to_it != [(after.version,)]:
+                return False
+            if self._follower_named(transaction.execute, name) != follower:
+                return False
+            transaction.execute(
+                "update followers set run = ?, updated = ?, version = ? "
+                "where series = ? and name = ?",
+                (after.run, after.updated, after.version, series, name),
+            )
+        return True
+
+
+def _progress(transaction: Transaction, series: int) -> Row:
+    """Identifies the progress of a read: a range that is read twice has other ends."""
+    columns = "published, position, run_start, run_end"
+    return transaction.execute(f"select {columns} from series where id = ?", (series,))[0]
 
 
 def add(fills: Fills, page: Any) -> None:

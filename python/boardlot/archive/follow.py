@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
-from boardlot.archive.fills import FillStore, Position
+from boardlot.archive.fills import Delivery, FillStore, Follower
 from boardlot.archive.freshness import ServiceClock, check_service
 from boardlot.archive.lists import Series
 from boardlot.archive.locks import Lock
 from boardlot.archive.report import Counts
-from boardlot.archive.running import Runner, pause
 from boardlot.archive.update import FillReader, Update
+from boardlot.archive.waiting import Pause
 from boardlot.errors import BoardlotError, StoreError
 
 # Fills that are read from the archive at a time.
@@ -35,27 +36,35 @@ LOST_LOCK_WAIT_S = 60.0
 # The longest wait after errors, in seconds.
 BACKOFF = 60.0
 
+# A fill, or a `Pause` until the next one is looked for.
 Fills = Generator[Any, None, None]
 
+LOG = logging.getLogger("boardlot.archive")
 
-def follow(update: Update, series: Series, every: float, name: str, runner: Runner) -> Fills:
+
+def follow(update: Update, series: Series, every: float, name: str) -> Fills:
     """Deliver each fill, oldest first, and look for new ones every so many seconds."""
     check_service(update.database, series.place, f"fills {series}", update.client)
     lock = update.database.lock(f"follow:{series} {name}")
-    follower = _Follower(update, series, every, name, lock, runner)
+    follower = _Follower(update, series, every, name, lock)
     try:
-        follower.connect(LOCK_WAIT_S)
+        yield from follower.connect(LOCK_WAIT_S)
         while True:
             try:
                 yield from follower.ticks()
-            except _Lost:
-                follower.connect(LOST_LOCK_WAIT_S)
+            except _Lost as lost:
+                yield from follower.wait_after(lost.error)
+                yield from follower.connect(LOST_LOCK_WAIT_S)
     finally:
         lock.release()
 
 
 class _Lost(Exception):
     """The database cannot be reached, or the lock was lost with the connection."""
+
+    def __init__(self, error: StoreError) -> None:
+        super().__init__()
+        self.error = error
 
 
 @contextmanager
@@ -65,64 +74,102 @@ def _noticing_loss() -> Iterator[None]:
     except StoreError as error:
         if not error.retryable:
             raise
-        raise _Lost from error
+        raise _Lost(error) from error
 
 
 class _Follower:
-    def __init__(
-        self, update: Update, series: Series, every: float, name: str, lock: Lock, runner: Runner
-    ) -> None:
-        self._update, self._runner = update, runner
+    def __init__(self, update: Update, series: Series, every: float, name: str, lock: Lock) -> None:
+        self._update = update
         self._series, self._every, self._name = series, every, name
         self._lock = lock
         # Distinguishes this follower from another one of its name, which may have taken over.
         self._holder = uuid4().hex
         self._store = FillStore(update.database, series, lock)
-        # The position of what the caller has received; the archive learns it a moment later.
-        self._position: Position | None = None
+        # What the archive has of this follower, and what the caller has received since.
+        self._stored: Follower | None = None
+        self._received: Delivery | None = None
+        # Who it was before this one: an archive that has that again went back.
+        self._before: str | None = None
         # Fills may have arrived late while nobody was following.
         self._read_overlap = False
-        self._failures = 0
+        self._failures, self._failing_since = 0, 0.0
 
     def ticks(self) -> Fills:
         """Deliver, look for new fills and wait, until the database is lost."""
-        if self._position is None:
+        if self._stored is None:
             with _noticing_loss():
-                self._store.prepare_following()
-                self._position = self._store.take_over(self._name, self._holder)
+                self._take_over()
         while True:
             yield from self._deliver()
-            tick = time.monotonic()
+            tick, wait = time.monotonic(), self._every
             try:
                 self._look()
-                self._failures, wait = 0, self._every
+                self._succeeded()
             except BoardlotError as error:
                 if not error.retryable:
                     raise
-                self._failures += 1
-                wait = max(self._every, _backoff(error, self._failures))
+                wait = max(wait, self._failed(error))
             yield from self._deliver()
-            pause(max(0.0, tick + wait - time.monotonic()))
+            yield from self._pause(max(0.0, tick + wait - time.monotonic()))
+
+    def _pause(self, seconds: float) -> Fills:
+        """Wait, while nobody else gets the lock."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > (step := self._lock.keep_every):
+            yield Pause(step)
+            with _noticing_loss():
+                self._lock.keep()
+        yield Pause(max(0.0, left))
+
+    def _take_over(self) -> None:
+        self._store.prepare_following()
+        self._before, self._stored = self._store.take_over(self._name, self._holder)
 
     def _deliver(self) -> Fills:
         while True:
             with _noticing_loss():
-                found = self._store.undelivered(self._position or Position(), BATCH)
+                follower, found = self._store.undelivered(self._name, BATCH)
                 # It was held while that was read.
                 self._lock.check()
+                if follower != self._stored:
+                    self._went_back()
+                    continue
             if not found:
                 return
-            records = self._series.records([",".join([text for _, text in found]).encode()])
-            for (reached, _), fill in zip(found, records, strict=True):
+            records = self._series.records([",".join([one.text for one in found]).encode()])
+            for delivery, fill in zip(found, records, strict=True):
                 yield fill
                 # The next one was requested.
-                self._position = reached
+                self._received = delivery
                 with _noticing_loss():
-                    mine = self._store.delivered(self._name, reached, self._holder)
-                if not mine:
-                    raise self._lock.in_use()
+                    if not self._store_received():
+                        self._went_back()
+                        break
 
-    def connect(self, wait: float) -> None:
+    def _store_received(self) -> bool:
+        """Record what the caller has received; `False` if the archive is not as it was."""
+        stored, received = self._stored, self._received
+        if stored is None or received is None:
+            return True
+        if not self._store.delivered(self._name, stored, received):
+            return False
+        self._stored, self._received = Follower(received.position, self._holder), None
+        return True
+
+    def _went_back(self) -> None:
+        """Believe the archive, in which this follower has received less."""
+        self._received, self._read_overlap = None, False
+        self._take_over()
+        LOG.warning(
+            "the archive %s went back to an earlier state, such as a backup that was restored: the "
+            "follower %r of fills %s resumes where it was then, and what came since is delivered "
+            "again",
+            self._update.database.name,
+            self._name,
+            self._series,
+        )
+
+    def connect(self, wait: float) -> Fills:
         """Have the lock, once the database can be reached.
 
         Raises:
@@ -131,23 +178,67 @@ class _Follower:
         while True:
             self._lock.release()
             try:
-                mine = self._lock.try_for(wait)
-                if mine and self._position is not None:
-                    mine = self._store.delivered(self._name, self._position, self._holder)
+                # One that was killed has it for so long.
+                mine = self._lock.try_for(max(wait, self._lock.kept_for))
+                if mine and self._stored is not None:
+                    mine = self._goes_on(self._stored)
             except StoreError as error:
                 if not error.retryable:
                     raise
-                self._failures += 1
                 wait = LOST_LOCK_WAIT_S
-                pause(_backoff(error, self._failures))
+                yield from self.wait_after(error)
                 continue
             if not mine:
                 raise self._lock.in_use()
             return
 
+    def _goes_on(self, stored: Follower) -> bool:
+        """Go on from what the archive has; `False` if another one of its name has taken over."""
+        found, received = self._store.follower_named(self._name), self._received
+        if received is not None and found == Follower(received.position, self._holder):
+            # It was stored before the connection was lost.
+            self._stored, self._received = found, None
+        elif found == stored:
+            if not self._store_received():
+                self._went_back()
+        elif (
+            found is None
+            or found.holder in (self._holder, self._before)
+            or found.position < stored.position
+        ):
+            self._went_back()
+        else:
+            return False
+        return True
+
+    def wait_after(self, error: BoardlotError) -> Fills:
+        """Wait after an error, unless it is the first one."""
+        seconds = self._failed(error)
+        if self._failures > 1:
+            yield Pause(seconds)
+
+    def _failed(self, error: BoardlotError) -> float:
+        """Count an error that may pass, and return how long to wait after it."""
+        self._failures += 1
+        if self._failures == 1:
+            self._failing_since = time.monotonic()
+            LOG.warning(
+                "following fills %s is interrupted, and is tried again until it works: %s",
+                self._series,
+                error,
+                extra=described(error),
+            )
+        return _backoff(error, self._failures)
+
+    def _succeeded(self) -> None:
+        if self._failures:
+            self._failures = 0
+            seconds = time.monotonic() - self._failing_since
+            LOG.warning("following fills %s works again after %.0f s", self._series, seconds)
+
     def _look(self) -> None:
         """Read what is new: one request, unless there is more than a page of it."""
-        clock = ServiceClock(self._update.client, self._runner)
+        clock = ServiceClock(self._update.client)
         now = clock.reading()
         state = self._store.state()
         read_at = state.overlap_read_at if self._read_overlap else None
@@ -160,9 +251,16 @@ class _Follower:
         else:
             recent = self._store.time_of_recent(RECENT)
             recent = recent and min(recent, min(state.newest, now) - LATE_WINDOW_US)
-        reader = FillReader(self._update, self._series, clock, self._runner)
+        reader = FillReader(self._update, self._series, clock)
         reader.look(Counts(), now, now + AHEAD_US, recent)
         self._read_overlap = True
+
+
+def described(error: BoardlotError) -> dict[str, Any]:
+    """The attributes of a log record about an error."""
+    code, hint = getattr(error, "code", None), error.hint
+    found = {"error": type(error).__name__, "code": code, "retryable": error.retryable}
+    return {**found, "hint": hint}
 
 
 def _backoff(error: BoardlotError, failures: int) -> float:

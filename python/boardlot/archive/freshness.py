@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from boardlot.archive.database import Database, Row, Transaction
-from boardlot.archive.running import Runner
 from boardlot.errors import BoardlotError, ConfigError
 
 
@@ -38,8 +37,8 @@ class Fetch:
 class ServiceClock:
     """The service's time during one update; it is requested at most once."""
 
-    def __init__(self, client: Any, runner: Runner) -> None:
-        self._client, self._runner = client, runner
+    def __init__(self, client: Any) -> None:
+        self._client = client
         self._reading: int | None = None
         self._read_at = 0.0
         self._error: BoardlotError | None = None
@@ -55,7 +54,7 @@ class ServiceClock:
             raise self._error
         if self._reading is None:
             try:
-                self._reading = self._runner.request(self._client._service_now)
+                self._reading = self._client._service_now()
             except BoardlotError as error:
                 self._error = error
                 raise

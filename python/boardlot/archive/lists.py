@@ -13,7 +13,7 @@ from boardlot import _core
 from boardlot._core import DateRange, Endpoint
 from boardlot._support.nearest import did_you_mean
 from boardlot.errors import ConfigError
-from boardlot.pager import pager_of
+from boardlot.pager import Pager
 
 ListName = Literal[
     "crypto_orders", "sim_orders", "sim_positions", "ipos", "dividends", "futures", "plates"
@@ -64,14 +64,14 @@ class ListSpec:
         return [(self.key, key)] if self.endpoint is None else list(json.loads(key).items())
 
     def request(self, client: Any, key: str) -> Any:
-        """The records or pager of a client's method."""
+        """The records or pager of a method of a client whose calls block."""
         method, arguments = self.endpoint or self.method, self.arguments(key)
         if self.name == "ipos":
             from boardlot.calendar import REQUEST_TYPES
 
             arguments.append(("request_type", REQUEST_TYPES.get(key)))
         if self.paged:
-            return pager_of(client, client._pages(method, arguments, None, None))
+            return Pager(client._pages(method, arguments, None, None))
         return client._call(method, arguments)
 
     def records(

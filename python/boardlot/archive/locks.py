@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from weakref import ref
 
 from boardlot._support.per_process import PerProcess
-from boardlot.archive.running import pause
+from boardlot.archive.waiting import Owner, owner, pause
 from boardlot.errors import StoreError
 
 # How often a lock that another process has is tried again, in seconds.
@@ -27,6 +28,11 @@ class _Queues:
 
     def acquire(self, name: str, lock: Lock, wait: float) -> bool:
         turn = threading.Event()
+        with self._guard:
+            others = [one() for one, _ in self._by_name.get(name, [])]
+        for loop, end in [one.owner for one in others if one is not None and one.owner]:
+            if loop.is_closed():
+                end()
         with self._guard:
             queue = self._by_name.setdefault(name, [])
             queue[:] = [one for one in queue if one[0]() is not None]
@@ -62,6 +68,7 @@ class Lock(ABC):
         self._name, self._held_by = name, held_by
         # Those in which it is.
         self._queues: _Queues | None = None
+        self.owner: Owner | None = None
 
     @abstractmethod
     def try_acquire(self) -> bool:
@@ -79,10 +86,23 @@ class Lock(ABC):
             StoreError: It was lost.
         """
 
+    # How long it is kept by one that does nothing more, such as one that was killed, and how often
+    # one that has it keeps it: seconds.
+    kept_for, keep_every = 0.0, math.inf
+
+    def keep(self) -> None:
+        """Keep it.
+
+        Raises:
+            StoreError: It was lost.
+        """
+        self.check()
+
     def try_for(self, wait: float) -> bool:
         """Wait this many seconds for the lock, and return whether it was acquired."""
         end = time.monotonic() + wait
         queues = self._queues = _QUEUES.value
+        self.owner = owner()
         acquired = False
         try:
             if queues.acquire(self._name, self, wait):

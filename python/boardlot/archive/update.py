@@ -17,9 +17,9 @@ from boardlot.archive.fills import Fills, FillStore, State, add
 from boardlot.archive.freshness import Place, ServiceClock, check_service, is_fresh, service_of
 from boardlot.archive.lists import ListSpec, Series
 from boardlot.archive.report import Counts, UpdateReport
-from boardlot.archive.running import Runner
 from boardlot.archive.views import check_name
 from boardlot.errors import ApiError, BoardlotError, ConfigError, PaginationError, StoreError
+from boardlot.pager import Pager
 
 # How many fills are read before they are stored, and for how long: a transaction for each page
 # would take longer than its request. An update that is killed reads these pages again.
@@ -32,6 +32,7 @@ class Update:
     """The checked arguments of an update."""
 
     database: Database
+    # Its calls block.
     client: Any
     fills: list[Series]
     lists: list[tuple[ListSpec, str]]
@@ -50,10 +51,10 @@ class Update:
         return age is not None and is_fresh(self.database, place, age, clock.now)
 
 
-def update(work: Update, runner: Runner) -> UpdateReport:
+def update(work: Update) -> UpdateReport:
     """Update each list."""
     report = UpdateReport()
-    clock = ServiceClock(work.client, runner)
+    clock = ServiceClock(work.client)
     for series in work.fills:
         check_service(work.database, series.place, f"fills {series}", work.client)
     for spec, key in work.lists:
@@ -73,16 +74,14 @@ def update(work: Update, runner: Runner) -> UpdateReport:
         report.lists[name] = counts
 
     for series in work.fills:
-        reader = FillReader(work, series, clock, runner)
+        reader = FillReader(work, series, clock)
         read(("fills", (series.account, series.market)), reader.update)
     for spec, key in work.lists:
-        read((spec.name, key), partial(read_list, work, spec, key, clock, runner))
+        read((spec.name, key), partial(read_list, work, spec, key, clock))
     return report
 
 
-def read_list(
-    work: Update, spec: ListSpec, key: str, clock: ServiceClock, runner: Runner, counts: Counts
-) -> bool:
+def read_list(work: Update, spec: ListSpec, key: str, clock: ServiceClock, counts: Counts) -> bool:
     """Read a list as a whole, and store it; `False` if that was not due."""
     place, name = spec.place(key), f"{spec.name} {key}"
     if work.is_fresh(place, clock):
@@ -94,10 +93,9 @@ def read_list(
         check_service(work.database, place, name, work.client)
         fetch = clock.fetch()
         if spec.paged:
-            pager = spec.request(work.client, key).pages()
-            pages = list(iter(lambda: runner.next_page(pager), None))
+            pages = list(spec.request(work.client, key).pages())
         else:
-            pages = [runner.request(lambda: spec.request(work.client, key))]
+            pages = [spec.request(work.client, key)]
         # A list is complete, or nothing is stored: an error midway has ended this.
         read = observations.Read(
             observations.stored(spec, pages),
@@ -117,7 +115,6 @@ class FillReader:
     work: Update
     series: Series
     clock: ServiceClock
-    runner: Runner
 
     def update(self, counts: Counts) -> bool:
         """Read and store what is new; `False` if that was not due."""
@@ -222,10 +219,14 @@ class FillReader:
         start, end = span
         # Not as numbers, which the client takes for times since 1990 only.
         times = {"start": time_of(start), "end": time_of(end)}
-        arguments = {**dict(self.series.arguments), **times}
-        pager = self.work.client.fills_history(**arguments, resume=position)
+        arguments = [*self.series.arguments, *times.items()]
+        pager: Pager[Any] = Pager(
+            self.work.client._pages("fills_history", arguments, None, position)
+        )
         if position is None:
             store.begin(start, end)
+        else:
+            store.resume(position)
         pages = pager.pages()
         unstored: Fills = {}
         stored_at = time.monotonic()
@@ -239,7 +240,7 @@ class FillReader:
 
         while True:
             try:
-                page = self.runner.next_page(pages)
+                page = next(pages, None)
             except BoardlotError:
                 store_fills()
                 raise
@@ -255,13 +256,13 @@ class FillReader:
         store.publish(start, max(start, min(end, now)), now, whole_overlap)
 
 
-def read_through(work: Update, runner: Runner) -> Any:
+def read_through(work: Update) -> Any:
     """The `Records` of the one list of an update, which is read first if it is older.
 
     Raises:
         BoardlotError: It could not be read.
     """
-    report = update(work, runner)
+    report = update(work)
     for error in report.errors.values():
         raise error
     for series in work.fills:

@@ -20,7 +20,6 @@ from boardlot.archive.database import (
     store_error,
 )
 from boardlot.archive.locks import WAIT, Lock, held_by
-from boardlot.archive.running import pause
 from boardlot.archive.sqlite import types as sqlite_types
 from boardlot.archive.sqlite.connection import SqliteConnection, run_query
 from boardlot.archive.sqlite.files import (
@@ -30,6 +29,7 @@ from boardlot.archive.sqlite.files import (
     files_of,
     identity_of,
 )
+from boardlot.archive.waiting import pause
 from boardlot.errors import StoreError
 
 MEMORY = ":memory:"

@@ -1,0 +1,151 @@
+"""Waiting: that of blocking work for its next step, and that of an event loop's task for such work.
+
+The work of an archive blocks. For an `AsyncClient` it runs on a thread of the event loop's
+executor, with the blocking face of the client, and ends soon after the caller's task was cancelled
+or the loop closed.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextvars import ContextVar, copy_context
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from boardlot import AsyncClient, _core
+
+if TYPE_CHECKING:
+    import asyncio
+
+T = TypeVar("T")
+Owner = tuple[Any, Callable[[], None]]
+
+# How often work for an event loop looks whether it is to end, in seconds.
+STEP = 0.05
+# Raises `Cancelled` if it is.
+_CHECK: ContextVar[Callable[[], None] | None] = ContextVar("boardlot_archive_check", default=None)
+# The event loop that the work is for, and what ends the work if that loop was closed.
+_OWNER: ContextVar[Owner | None] = ContextVar("boardlot_archive_owner", default=None)
+
+
+class Cancelled(BaseException):
+    """The caller's task was cancelled: the work ends, and releases what it has."""
+
+
+class Pause(float):
+    """Seconds to wait before the next item: an event loop waits without a thread."""
+
+
+def owner() -> Owner | None:
+    """The event loop of the work that calls this, and a function that ends the work: nothing else
+    does if the loop is closed while the work waits for its next step there."""
+    return _OWNER.get()
+
+
+def blocking(client: Any) -> Any:
+    """The client whose calls block: that of an `AsyncClient` shares its connections and hooks."""
+    return client._blocking() if isinstance(client, AsyncClient) else client
+
+
+def pause(seconds: float, event: threading.Event | None = None) -> bool:
+    """Wait so long, or for an event if there is one, and return whether it is set.
+
+    Raises:
+        Cancelled: The work is to end.
+    """
+    event, check = event or threading.Event(), _CHECK.get()
+    if check is None:
+        return event.wait(seconds)
+    end = time.monotonic() + seconds
+    while True:
+        check()
+        left = end - time.monotonic()
+        if event.wait(max(0.0, min(STEP, left))) or left <= 0:
+            return event.is_set()
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """The result of work on a thread, with the caller's context.
+
+    Once the task is cancelled, the work ends, and releases what it has locked, before this ends. A
+    second cancellation does not wait for that.
+    """
+    # Loaded with the `AsyncClient`.
+    import asyncio
+
+    loop, begun, cancelled = asyncio.get_running_loop(), threading.Event(), threading.Event()
+
+    def check() -> None:
+        if cancelled.is_set() or loop.is_closed():
+            raise Cancelled
+
+    def run() -> T:
+        begun.set()
+        check()
+        _CHECK.set(check)
+        return _core._polled(work, check)
+
+    # Like `asyncio.to_thread`, whose coroutine could be cancelled while the thread continues.
+    done = loop.run_in_executor(None, copy_context().run, run)
+    done.add_done_callback(_observed)
+    try:
+        await asyncio.wait([done])
+    except asyncio.CancelledError:
+        cancelled.set()
+        # What has not begun never will.
+        if begun.is_set():
+            await asyncio.wait([done])
+        raise
+    finally:
+        cancelled.set()
+    return done.result()
+
+
+def _observed(done: asyncio.Future[Any]) -> None:
+    """Python warns of an exception that nobody has looked at."""
+    if not done.cancelled():
+        done.exception()
+
+
+def each(items: Generator[Any, None, None]) -> Generator[Any, None, None]:
+    """The items of work that blocks."""
+    try:
+        for item in items:
+            if isinstance(item, Pause):
+                pause(item)
+            else:
+                yield item
+    finally:
+        items.close()
+
+
+async def each_async(items: Generator[Any, None, None]) -> AsyncGenerator[Any]:
+    """The same on threads, none of which waits during a pause."""
+    import asyncio
+
+    loop, guard, end = asyncio.get_running_loop(), threading.Lock(), object()
+
+    def following() -> Any:
+        _OWNER.set((loop, close))
+        with guard:
+            return next(items, end)
+
+    def close() -> None:
+        with guard:
+            items.close()
+
+    try:
+        while (item := await in_thread(following)) is not end:
+            if isinstance(item, Pause):
+                await asyncio.sleep(item)
+            else:
+                yield item
+    finally:
+        try:
+            running = asyncio.get_running_loop()
+        except RuntimeError:  # Garbage after the end of the loop.
+            close()
+        else:
+            # Whatever is cancelled meanwhile.
+            await asyncio.wait([running.run_in_executor(None, close)])
