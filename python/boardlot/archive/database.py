@@ -8,6 +8,7 @@ import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from boardlot._support.per_process import PerProcess
@@ -79,6 +80,14 @@ class Database(Protocol):
 
     def lock(self, name: str) -> Lock:
         """The lock of this name, shared by all processes with this database."""
+
+    def back_up(self, path: Path) -> None:
+        """Copy the archive into a new file.
+
+        Raises:
+            ConfigError: The path exists, or another program makes backups of this database.
+            StoreError: The file cannot be written.
+        """
 
     def close(self) -> None:
         """Close the database; may be called again."""

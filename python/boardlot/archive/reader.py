@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from boardlot import Endpoint, Records, _core
@@ -15,7 +16,7 @@ from boardlot._records import Fill
 from boardlot._support.cell_format import time_of
 from boardlot._support.clients import Time
 from boardlot.archive import observations
-from boardlot.archive.arguments import micros
+from boardlot.archive.arguments import micros, path_of
 from boardlot.archive.check import Finding, check
 from boardlot.archive.database import Database
 from boardlot.archive.fills import FillStore, gaps
@@ -202,6 +203,16 @@ class Reader:
             for name, key, count, read_at, position in rows
         ]
 
+    def _followers(self) -> list[tuple[str, str]]:
+        """The fills that are followed, and the name of each follower."""
+        return [
+            (series, name)
+            for series, name in self._database.read(
+                "select s.account || ' ' || s.market, w.name from followers w "
+                "join series s on s.id = w.series order by s.id, w.name"
+            )
+        ]
+
     def sql(self, query: str, parameters: Sequence[Any] = ()) -> QueryResult:
         """The result of a query over typed views.
 
@@ -235,6 +246,32 @@ class Reader:
         if not result and not self._database.read("select 1 from series union select 1 from lists"):
             warnings.warn(f"the archive {self._database.name} has no update", stacklevel=3)
         return result
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the archive, which may be in use, into a new file, which is an archive too.
+
+        The copy has everything that was committed when it began. Its owner alone can read it (mode
+        0600). `boardlot archive restore` puts it back.
+
+        Args:
+            path: The new file.
+
+        Raises:
+            ConfigError: `path` exists or is not valid, or the archive is in PostgreSQL: `pg_dump`
+                copies that.
+            StoreError: The archive cannot be read, or the file cannot be written; then there is no
+                file.
+
+        Example:
+            >>> archive = bl.Archive(folder / "trades.db")
+            >>> _ = archive.update(client, dividends=["HK.00700"])
+            >>> archive.backup(folder / "backup.db")
+            >>> with bl.Archive(folder / "backup.db") as copy:
+            ...     len(copy.seen("dividends", "HK.00700"))
+            21
+            >>> archive.close()
+        """
+        self._database.back_up(Path(os.path.abspath(path_of("path", path))))  # noqa: PTH100
 
     def export(self, list: AnyListName | Endpoint, path: str | os.PathLike[str]) -> int:
         """Write a list with all of its keys to a Parquet file (extra `arrow`).

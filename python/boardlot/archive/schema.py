@@ -106,12 +106,21 @@ def is_ready(database: Database, transaction: Transaction, tables: set[str]) -> 
     Raises:
         StoreError: It is not an archive, or one of another format.
     """
-    name = database.name
-    if "archive_format" not in tables:
-        if tables:
-            hint = "Choose another one; this one is unchanged."
-            raise store_error(name, "is a database, but not an archive", hint=hint)
+    if not tables:
         return False
+    check_format(database.name, transaction, tables)
+    return are_current(database, transaction)
+
+
+def check_format(name: str, transaction: Transaction, tables: set[str]) -> None:
+    """Refuse a database with these tables that is not an archive of this format.
+
+    Raises:
+        StoreError: It is not an archive, or one of another format.
+    """
+    if "archive_format" not in tables:
+        hint = "Choose another one; this one is unchanged."
+        raise store_error(name, "is a database, but not an archive", hint=hint)
     rows = transaction.execute("select version from archive_format")
     found = rows[0][0] if len(rows) == 1 else None
     if not isinstance(found, int):
@@ -122,7 +131,6 @@ def is_ready(database: Database, transaction: Transaction, tables: set[str]) -> 
             f"has format {found}; this version of boardlot supports format {FORMAT}",
             hint="Update boardlot; the archive is unchanged.",
         )
-    return are_current(database, transaction)
 
 
 def prepare(database: Database, transaction: Transaction, tables: set[str]) -> None:

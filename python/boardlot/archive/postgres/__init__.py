@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -187,6 +188,13 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
         superuser = connection.info.parameter_status("is_superuser") == "on"
         if superuser and connection.info.server_version >= READER_SINCE:
             connection.execute(f"set local role {READER}")
+
+    def back_up(self, path: Path) -> None:
+        raise ConfigError(
+            f"the archive {self.name} is in PostgreSQL, whose own program copies it",
+            hint=f"Run `umask 077; pg_dump --schema {SCHEMA} --format custom --file {path.name} "
+            "ADDRESS`: with the umask, the file has mode 0600.",
+        )
 
     def lock(self, name: str) -> Lock:
         return _AdvisoryLock(self, self._key(name), name)

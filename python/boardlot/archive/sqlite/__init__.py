@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from boardlot.archive.database import (
 )
 from boardlot.archive.locks import WAIT, Lock, held_by
 from boardlot.archive.sqlite import types as sqlite_types
+from boardlot.archive.sqlite.backup import back_up
 from boardlot.archive.sqlite.connection import SqliteConnection, run_query
 from boardlot.archive.sqlite.files import (
     FileLock,
@@ -199,6 +200,20 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
             slots = self._own if self.path is None else self._for_queries
         with self._reading(slots, self._open_for_queries) as connection:
             return run_query(connection, sql, parameters)
+
+    def back_up(self, path: Path) -> None:
+        with self._reading() as own:
+            # It exists and is up to date.
+            is_in_memory = self.path is None
+            if is_in_memory:
+                try:
+                    back_up(own, path, self._wait)
+                finally:
+                    own.reset()
+        if not is_in_memory:
+            # Not the connection of updates, which need not wait for this.
+            with closing(self._open_for_queries()) as connection:
+                back_up(connection, path, self._wait)
 
     def lock(self, name: str) -> Lock:
         kind, _, rest = name.partition(":")

@@ -50,6 +50,8 @@ def _account(text: str) -> tuple[str, str]:
 
 
 UPDATE = "boardlot --profile live archive update trades.db"
+# For how many seconds a restored archive may be written by another process.
+WAIT = 30.0
 # The most that `--overlap-days` may be: a century.
 DAYS_MAX = 36_525
 # The option of each list: what its keys are, and what it stores.
@@ -253,6 +255,65 @@ def check(settings: Settings, file: str, unread_days: float) -> int:
     columns = [field.name for field in dataclasses.fields(Finding)]
     emit(settings, as_records([dataclasses.asdict(one) for one in found], columns))
     return 1 if found else 0
+
+
+@archive.command(
+    "backup",
+    cls=DataCommand,
+    output="nothing",
+    params=[
+        _file(),
+        Argument("to", "The new file, which you alone can read.", metavar="TO", type=UserPath()),
+    ],
+    examples=[f"{UPDATE} --ipos hk && boardlot archive backup trades.db backup.db"],
+)
+@click.pass_obj
+def backup(settings: Settings, file: str, to: Path) -> None:
+    """Copy an archive, which may be in use, into a new file.
+
+    An archive in PostgreSQL is copied by `pg_dump`.
+    """
+    with _existing(settings, file) as archive:
+        archive.backup(to)
+    note(f"wrote {to}, which you alone can read")
+
+
+@archive.command(
+    "restore",
+    cls=DataCommand,
+    output="nothing",
+    params=[
+        Argument("backup", "The backup, which is not changed.", metavar="BACKUP", type=UserPath()),
+        Argument("file", "The archive, or a new file.", metavar="FILE", type=_File()),
+    ],
+    examples=[
+        f"{UPDATE} --ipos hk && boardlot archive backup trades.db backup.db && "
+        "boardlot archive restore backup.db trades.db",
+    ],
+)
+@click.pass_obj
+def restore(settings: Settings, backup: Path, file: str) -> None:
+    """Make an archive what it was when it was backed up, whatever a crash has left of it.
+
+    It may be in use: followers resume where they were then, so that what came since is delivered
+    again. An archive in PostgreSQL is restored by `pg_restore`.
+    """
+    if server_address(file) is not None:
+        raise click.UsageError(
+            "FILE is an address: `pg_restore --clean --if-exists` restores an archive in PostgreSQL"
+        )
+    from boardlot.archive.sqlite.backup import restore as restore_file
+
+    restore_file(backup, Path(file), WAIT)
+    note(f"restored {file} as it was in {backup}")
+    with Archive(file) as archive:
+        followed = archive._followers()
+    for series, name in followed:
+        note(
+            f"the follower {name!r} of fills {series} resumes where it was then: what came since "
+            "is delivered again",
+            "warning",
+        )
 
 
 @archive.command(

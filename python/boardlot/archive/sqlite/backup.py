@@ -1,0 +1,175 @@
+"""Copies of a SQLite archive: made while it is in use, and put back, also over a damaged file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from boardlot import _core
+from boardlot.archive import schema
+from boardlot.archive.database import store_error
+from boardlot.archive.sqlite.connection import SqliteConnection
+from boardlot.archive.sqlite.files import ReadOnlyFile, create_private, files_of
+from boardlot.errors import ConfigError, StoreError
+
+# Pages that are copied between two looks for Ctrl-C: 4 MB.
+PAGES = 1_000
+MAGIC = b"SQLite format 3\0"
+
+
+def back_up(source: SqliteConnection, target: Path, wait: float) -> None:
+    """Copy an archive, as of one moment, into a new file that its owner alone can read.
+
+    Raises:
+        ConfigError: The file exists.
+        StoreError: It cannot be written; there is no file then.
+    """
+    if os.path.lexists(target):
+        raise ConfigError(
+            f"path is {str(target)!r}, which already exists; expected the path of a new file",
+            hint="A backup is never written over: name it after its day, or remove the old one.",
+        )
+    try:
+        with _private_copy(source, target, wait) as copied:
+            _core._replace_file(copied, target, False)
+    except OSError as error:
+        raise _not_written(target, error.strerror or str(error)) from error
+
+
+def restore(backup: Path, target: Path, wait: float) -> None:
+    """Make an archive what it was when it was backed up, in one transaction.
+
+    Other processes may use it meanwhile. What a crash left beside it is part of it, unless it is
+    damaged: then the file is replaced, with what is beside it.
+
+    Raises:
+        ConfigError: Both are the same file.
+        StoreError: The backup is not that of an archive, or damaged; the target is not an archive,
+            is being written, or cannot be written; it is unchanged.
+    """
+    target = Path(os.path.realpath(target))
+    backup = Path(os.path.realpath(backup))
+    if backup in files_of(target):
+        raise ConfigError(f"the backup {str(backup)!r} is the archive itself; expected another one")
+    with closing(_opened(backup)) as source:
+        try:
+            if not target.exists() or not _put_into(source, target, wait):
+                _put_in_place_of(source, target, wait)
+        except OSError as error:
+            raise _not_written(target, error.strerror or str(error)) from error
+
+
+def _opened(backup: Path) -> SqliteConnection:
+    """A connection to a backup, which is not written, and was found whole."""
+    if not backup.is_file():
+        raise store_error(str(backup), "does not exist", hint="Name the file of a backup.")
+    connection = None
+    try:
+        connection = ReadOnlyFile(backup, str(backup)).connect()
+        connection.begin()
+        tables = {name for (name,) in connection.execute("select name from sqlite_master")}
+        schema.check_format(str(backup), connection, tables)
+        ((found,),) = connection.execute("pragma quick_check(1)")
+        if found != "ok":
+            raise sqlite3.DatabaseError(found)
+        return connection
+    except BaseException as error:
+        if connection is not None:
+            connection.close()
+        if isinstance(error, sqlite3.Error):
+            hint = "It was damaged: use another backup. The archive is unchanged."
+            raise store_error(str(backup), f"cannot be restored: {error}", hint=hint) from error
+        raise
+
+
+def _put_into(source: SqliteConnection, target: Path, wait: float) -> bool:
+    """Copy into a file that others may have open; `False` if it is too damaged for that."""
+    with target.open("rb") as file:
+        start = file.read(len(MAGIC))
+    if not os.access(target, os.W_OK):
+        raise _not_written(target, "it is read-only")
+    if start not in (MAGIC, b""):
+        hint = "Choose the path of an archive, or move this file away."
+        raise store_error(str(target), "is not a SQLite file, and is left as it is", hint=hint)
+    try:
+        with closing(SqliteConnection(str(target))) as connection:
+            tables = {name for (name,) in connection.execute("select name from sqlite_master")}
+            if tables and "archive_format" not in tables:
+                hint = "Choose the path of an archive, or a new one."
+                raise store_error(str(target), "is a database, but not an archive", hint=hint)
+            # What was restored survives a loss of power.
+            connection.execute("pragma synchronous = full")
+            _copy(source, connection, target, wait)
+            connection.execute("pragma journal_mode = wal")
+            with suppress(sqlite3.Error):
+                connection.execute("pragma wal_checkpoint(truncate)")
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError) and not _is_damage(error):
+            raise _not_written(target, str(error)) from error
+        return False
+    return True
+
+
+def _is_damage(error: sqlite3.Error) -> bool:
+    # The last one: of a log that belongs to another file, or a file with pages of another size.
+    return any(part in str(error) for part in ("malformed", "disk I/O", "readonly"))
+
+
+def _put_in_place_of(source: SqliteConnection, target: Path, wait: float) -> None:
+    mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
+    with _private_copy(source, target, wait) as copied:
+        copied.chmod(mode)
+        # A log of the old file would be taken for one of the new file.
+        for beside in files_of(target)[1:]:
+            beside.unlink(missing_ok=True)
+        _core._replace_file(copied, target, True)
+
+
+@contextmanager
+def _private_copy(source: SqliteConnection, target: Path, wait: float) -> Iterator[Path]:
+    """A copy in a folder beside the target that nobody else can enter, removed afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix=f".{target.name[:100]}.", dir=target.parent))
+    try:
+        path = folder / "copy"
+        create_private(path)
+        try:
+            with closing(SqliteConnection(str(path))) as connection:
+                _copy(source, connection, target, wait)
+        except sqlite3.Error as error:
+            raise _not_written(target, str(error)) from error
+        yield path
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _copy(source: SqliteConnection, into: SqliteConnection, target: Path, wait: float) -> None:
+    end = time.monotonic() + wait
+
+    def progress(status: int, *_: int) -> None:
+        # Also a look for Ctrl-C.
+        if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() >= end:
+            raise store_error(
+                str(target),
+                "is being written by another process",
+                retryable=True,
+                hint="Wait until it has finished, or end it.",
+            )
+
+    if not source._driver.in_transaction:
+        source.begin()
+    # Now it is of one moment, and need not begin again after each commit of others.
+    source.execute("select name from sqlite_master")
+    source._driver.backup(into._driver, pages=PAGES, progress=progress, sleep=0.05)
+
+
+def _not_written(path: Path, reason: str) -> StoreError:
+    return StoreError(
+        f"{path} cannot be written: {reason}",
+        hint="Free some space, or choose another path; an existing file is unchanged.",
+    )

@@ -1,0 +1,348 @@
+"""Backup and restore, under followers and updates that live on: nothing is lost or silent."""
+
+import logging
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+from contextlib import closing
+
+import boardlot as bl
+import pytest
+from boardlot.archive import update as updating
+from boardlot.cli import main
+
+from ..support.processes import full_disk, python
+from .service import HK, PLATE, fill, followed, ids, path_of, take
+
+POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="modes and limits of POSIX")
+
+
+@pytest.fixture
+def backup(tmp_path):
+    return tmp_path / "backup.db"
+
+
+def restore(backup, file, status=0):
+    assert main(["archive", "restore", str(backup), str(file)]) == status
+
+
+def new(book, number):
+    one = fill(number, book.now() - 1)
+    book.fills[HK].append(one)
+    return one
+
+
+@POSIX
+@pytest.mark.parametrize("mask", [0o000, 0o077])
+def test_a_backup_is_an_archive_that_only_its_owner_can_read(mask, kept, backup, book):
+    before = os.umask(mask)
+    try:
+        kept.backup(backup)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
+    with bl.Archive(backup) as copy:
+        assert copy.fills(*HK) == book.expected() and copy.check() == kept.check()
+
+
+def test_a_backup_of_memory_is_one_too(backup, book, client):
+    book.put_fills(3)
+    with bl.Archive(":memory:") as archive:
+        archive.update(client, fills=[HK])
+        archive.backup(backup)
+        assert archive.update(client, fills=[HK]).unchanged == 3
+    with bl.Archive(backup) as copy:
+        assert copy.fills(*HK) == book.expected()
+
+
+def test_a_backup_is_of_one_moment_while_updates_go_on(kept, file, backup, book, client):
+    """It is made within an update, which has stored some of its pages."""
+    book.put_fills(300, first=10)
+    made = []
+
+    def back_up(page):
+        if page == 3:
+            with bl.Archive(file) as other:
+                other.backup(backup)
+            made.append(page)
+
+    book.before_page = back_up
+    kept.update(client, fills=[HK])
+    assert made == [3]
+    with bl.Archive(backup) as copy:
+        assert len(copy.fills(*HK)) == 3
+        book.before_page = None
+        assert copy.update(client, fills=[HK])
+        assert copy.fills(*HK) == kept.fills(*HK) == book.expected()
+
+
+def test_a_backup_is_never_written_over(kept, backup, tmp_path, capfd):
+    backup.write_text("precious")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for path in (backup, tmp_path / "link", kept._database.path):
+        with pytest.raises(bl.ConfigError, match="already exists"):
+            kept.backup(path)
+    assert main(["archive", "backup", str(kept._database.path), str(backup)]) == 2
+    assert "already exists" in capfd.readouterr().err
+    assert backup.read_text() == "precious"
+
+
+@POSIX
+def test_a_full_disk_leaves_no_backup_and_no_half_restored_archive(
+    kept, file, backup, book, client
+):
+    kept.backup(backup)
+    book.put_fills(3_000, first=10)
+    kept.update(client, fills=[HK])
+    with full_disk(100_000), pytest.raises(bl.StoreError, match=r"other\.db cannot be written"):
+        kept.backup(file.with_name("other.db"))
+    names = {one.name for one in file.parent.iterdir()}
+    assert names == {backup.name, file.name, f"{file.name}-wal", f"{file.name}-shm"}
+    larger = file.with_name("larger.db")
+    kept.backup(larger)
+    restore(backup, file)
+    with full_disk(100_000):
+        restore(larger, file, status=1)
+    assert len(kept.fills(*HK)) == 3
+
+
+def test_a_backup_in_postgresql_names_the_program_that_makes_it(address, backup):
+    with bl.Archive(address) as archive, pytest.raises(bl.ConfigError, match="PostgreSQL") as error:
+        archive.backup(backup)
+    assert "umask 077; pg_dump --schema boardlot_archive" in error.value.hint
+    assert "backup.db" in error.value.hint and "0600" in error.value.hint
+
+
+def test_the_commands_say_what_they_did_and_who_resumes(kept, file, backup, client, capfd):
+    followed(kept, client, 2, name="alerts")
+    assert main(["archive", "backup", str(file), str(backup)]) == 0
+    assert f"wrote {backup}" in capfd.readouterr().err
+    restore(backup, file)
+    said = capfd.readouterr().err
+    assert f"restored {file} as it was in {backup}" in said
+    assert "the follower 'alerts' of fills 281756 HK resumes where it was then" in said
+    assert main(["archive", "restore", str(backup), "postgresql://h/d"]) == 2
+    assert "pg_restore --clean" in capfd.readouterr().err
+
+
+CRASH = """
+import os, sys
+import boardlot as bl
+with bl.Client(sys.argv[2]) as client, bl.Archive(sys.argv[1]) as archive:
+    archive.update(client, fills=[("281756", "HK")])
+    os.kill(os.getpid(), 9)
+"""
+
+
+@POSIX
+@pytest.mark.parametrize("left", ["its own log", "a log of another file", "damage", "only a log"])
+def test_a_restore_after_a_crash_is_the_backup_whatever_was_left(
+    left, file, backup, book, client, service
+):
+    book.put_fills(100)
+    with bl.Archive(file) as archive:
+        archive.update(client, fills=[HK])
+        archive.backup(backup)
+    expected, content = book.expected(), backup.read_bytes()
+    book.put_fills(2_000, first=1_000)
+    with python(CRASH, file, service.base_url) as child:
+        assert child.wait() == -9
+    log = file.with_name(f"{file.name}-wal")
+    assert log.stat().st_size > 100_000
+    if left == "a log of another file":
+        # What `cp backup.db archive.db` makes.
+        shutil.copyfile(backup, file)
+    elif left == "damage":
+        file.write_bytes(content[:4096] + bytes(255 - byte for byte in content[4096:]))
+    elif left == "only a log":
+        file.unlink()
+    restore(backup, file)
+    assert backup.read_bytes() == content
+    with bl.Archive(file) as archive:
+        assert archive.fills(*HK) == expected
+        assert archive._database._own.value.connection.execute("pragma integrity_check") == [
+            ("ok",)
+        ]
+        assert archive.update(client, fills=[HK]).new == 2_000
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert sorted(one.name for one in file.parent.iterdir()) == [file.name, backup.name]
+
+
+@pytest.mark.parametrize("wrong", ["cut", "text", "other", "missing", "same"])
+def test_what_is_no_backup_changes_nothing(wrong, kept, file, backup, book, capfd):
+    kept.backup(backup)
+    if wrong == "cut":
+        backup.write_bytes(backup.read_bytes()[:9_000])
+    elif wrong == "text":
+        backup.write_text("not a backup")
+    elif wrong == "missing":
+        backup.unlink()
+    elif wrong == "other":
+        backup.unlink()
+        with closing(sqlite3.connect(backup)) as connection:
+            connection.execute("create table mine (a)")
+    restore(file if wrong == "same" else backup, file, status=2 if wrong == "same" else 1)
+    assert "boardlot: " in capfd.readouterr().err
+    assert kept.fills(*HK) == book.expected()
+
+
+def test_a_file_of_something_else_is_not_restored_over(kept, backup, tmp_path, capfd):
+    kept.backup(backup)
+    notes, other = tmp_path / "notes.txt", tmp_path / "other.db"
+    notes.write_text("precious")
+    with closing(sqlite3.connect(other)) as connection:
+        connection.execute("create table mine (a)")
+    for file, said in ((notes, "is not a SQLite file"), (other, "but not an archive")):
+        before = file.read_bytes()
+        restore(backup, file, status=1)
+        assert said in capfd.readouterr().err and file.read_bytes() == before
+
+
+class Store:
+    """A SQLite archive that goes back to an earlier state as by `restore`."""
+
+    def __init__(self, target, tmp_path):
+        self.target, self._copy = target, tmp_path / "copy.db"
+
+    def save(self):
+        self._copy.unlink(missing_ok=True)
+        with bl.Archive(self.target) as archive:
+            archive.backup(self._copy)
+
+    def go_back(self):
+        restore(self._copy, self.target)
+
+
+class PostgresStore:
+    """The same of PostgreSQL's own programs."""
+
+    def __init__(self, target, tmp_path):
+        self.target, self._copy = target, tmp_path / "copy.dump"
+
+    def save(self):
+        self._run("pg_dump", "--schema=boardlot_archive", "--format=custom", f"--file={self._copy}")
+
+    def go_back(self):
+        self._run("pg_restore", "--clean", "--if-exists", self._copy)
+
+    def _run(self, program, *arguments):
+        subprocess.run([program, f"--dbname={self.target}", *arguments], check=True)
+
+
+@pytest.fixture
+def store(target, tmp_path):
+    return (PostgresStore if "://" in target else Store)(target, tmp_path)
+
+
+def test_a_follower_delivers_again_what_came_since_the_backup(store, book, client, caplog):
+    caplog.set_level(logging.WARNING)
+    book.put_fills(5)
+    with (
+        bl.Archive(store.target) as archive,
+        closing(archive.follow(client, fills=HK, every=0.01)) as follower,
+    ):
+        assert ids(take(follower, 5)) == ["1", "2", "3", "4", "5"]
+        store.save()
+        for number in (6, 7, 8):
+            new(book, number)
+            assert ids(take(follower, 1)) == [str(number)]
+        assert caplog.messages == []
+        store.go_back()
+        new(book, 9)
+        # The fifth was being handled when the backup was made.
+        assert ids(take(follower, 5)) == ["5", "6", "7", "8", "9"]
+        (said,) = caplog.messages
+        assert "went back to an earlier state" in said and "'default' of fills 281756 HK" in said
+        assert archive.fills(*HK) == book.expected()
+
+
+def test_a_restore_while_a_fill_of_many_is_handled_loses_none_of_them(store, book, client):
+    """Fills that were read together, of which the backup has none, and late ones among them."""
+    book.put_fills(3)
+    with bl.Archive(store.target) as archive, bl.Archive(store.target) as other:
+        follower = archive.follow(client, fills=HK, every=0.01)
+        assert ids(take(follower, 3)) == ["1", "2", "3"]
+        # Everything is delivered; the row of the follower stays as it is in the backup.
+        new(book, 4)
+        assert ids(take(follower, 1)) == ["4"]
+        store.save()
+        made = [new(book, number) for number in (5, 6, 7)]
+        assert ids(take(follower, 1)) == ["5"]
+        store.go_back()
+        # Another one reads them again first, with one that comes before them.
+        late = fill(8, made[0]["updated_time"] - 10)
+        book.fills[HK].append(late)
+        other.update(client, fills=[HK])
+        received = ids(take(follower, 5))
+        assert received[-4:] == ["8", "5", "6", "7"]
+        follower.close()
+        assert followed(archive, client, 1) == ["7"]
+
+
+def test_a_backup_from_before_a_follower_makes_it_a_new_one(store, book, client):
+    book.put_fills(3)
+    with bl.Archive(store.target) as archive:
+        archive.update(client, dividends=["HK.00700"])
+        store.save()
+        follower = archive.follow(client, fills=HK, every=0.01)
+        assert ids(take(follower, 3)) == ["1", "2", "3"]
+        store.go_back()
+        new(book, 4)
+        assert ids(take(follower, 4)) == ["1", "2", "3", "4"]
+        follower.close()
+
+
+def test_a_backup_of_days_ago_is_caught_up_with(store, book, client):
+    book.put_fills(60, step=20 * 3600 * 10**6)
+    served = book.fills[HK]
+    book.fills[HK] = served[:10]
+    with bl.Archive(store.target) as archive:
+        archive.update(client, fills=[HK])
+        store.save()
+        book.fills[HK] = served
+        archive.update(client, fills=[HK])
+        assert archive.fills(*HK) == book.expected()
+        store.go_back()
+        archive.update(client, fills=[HK])
+        assert archive.fills(*HK) == book.expected() and archive.gaps(*HK) == []
+
+
+def test_an_update_that_is_met_by_a_restore_says_so_and_the_next_one_reads_all(
+    store, book, client, monkeypatch
+):
+    """Otherwise it would count pages as read that the backup does not have."""
+    monkeypatch.setattr(updating, "FILLS", 20)
+    book.page = 10
+    book.put_fills(20)
+    plate = path_of("plates", PLATE)
+    book.lists[plate] = [{"code": "HK.00001"}]
+    with bl.Archive(store.target) as archive:
+        archive.update(client, fills=[HK], plates=[PLATE])
+        store.save()
+        book.put_fills(100, first=100)
+        book.before_page = lambda page: page == 7 and store.go_back()
+        with pytest.raises(bl.StoreError, match="went back to an earlier state") as error:
+            archive.update(client, fills=[HK])
+        assert error.value.retryable and "Run the same update again" in error.value.hint
+        book.before_page = None
+        assert archive.update(client, fills=[HK], plates=[PLATE])
+        assert archive.fills(*HK) == book.expected() and archive.gaps(*HK) == []
+
+
+def test_a_backup_from_before_a_series_got_its_id_mixes_nothing_up(store, book, client):
+    """The ids of the database are given again, to other fills."""
+    book.put_fills(3)
+    book.put_fills(3, "99", "US")
+    with bl.Archive(store.target) as archive, bl.Archive(store.target) as other:
+        archive.update(client, dividends=["HK.00700"])
+        store.save()
+        follower = archive.follow(client, fills=HK, every=0.01)
+        assert ids(take(follower, 3)) == ["1", "2", "3"]
+        store.go_back()
+        other.update(client, fills=[("99", "US")])
+        assert ids(take(follower, 3)) == ["1", "2", "3"]
+        follower.close()
+        assert archive.fills(*HK) == book.expected()
+        assert archive.fills("99", "US") == book.expected("99", "US")
