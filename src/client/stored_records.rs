@@ -114,7 +114,7 @@ pub fn micros(
     #[pyo3(from_py_with = text_of::name)] name: &str,
     value: &Bound<'_, PyAny>,
 ) -> PyResult<i128> {
-    const NAMES: [&str; 4] = ["at", "since", "start", "end"];
+    const NAMES: [&str; 3] = ["at", "start", "end"];
     let given = argument(name, value)?;
     let known = NAMES.into_iter().find(|known| *known == name).unwrap_or("time");
     match Parameter::query(known, ParameterKind::Time(TimeUnit::Micros), "").check(&given, |_| None)

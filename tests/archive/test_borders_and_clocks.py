@@ -33,7 +33,7 @@ def test_no_border_of_two_reads_loses_a_fill(picky, book, client):
     since = book.now() - DAY
     book.fills[HK] = [fill(n, since - DAY * day + by) for n, (day, by) in enumerate(AROUND)]
     for day in (0, 1, 3, 4):
-        picky.update(client, fills=[HK], since=since - day * DAY, overlap=timedelta(0))
+        picky.update(client, fills=[HK], start=since - day * DAY, overlap=timedelta(0))
     assert picky.gaps(*HK) == []
     assert len(picky.fills(*HK)) == len(AROUND)
 
@@ -53,13 +53,13 @@ def test_a_gap_is_filled_with_both_of_its_borders(picky, book, client, service):
     start = book.now() + HOUR
     book.ahead = 2 * 3600.0
     with bl.Client(service.base_url, max_retries=0) as later:
-        picky.update(later, fills=[HK], since=start)
+        picky.update(later, fills=[HK], start=start)
         ((start, end),) = picky.gaps(*HK)
         assert timedelta(minutes=59) < end - start < timedelta(minutes=61)
         first, last = ((at - EPOCH) // timedelta(microseconds=1) for at in (start, end))
         times = (first, first + 1, last - 1, last)
         book.fills[HK] = [fill(n, at) for n, at in enumerate(times)]
-        picky.update(later, fills=[HK], since=first - DAY, overlap=timedelta(0))
+        picky.update(later, fills=[HK], start=first - DAY, overlap=timedelta(0))
     assert picky.gaps(*HK) == []
     assert len(picky.fills(*HK)) == 4
 

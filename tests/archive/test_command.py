@@ -71,7 +71,7 @@ def test_every_type_of_postgresql_can_be_written(address, tmp_path, capfd):
 
 def test_wrong_usage_ends_with_2_and_creates_nothing(run, service, capfd):
     assert "pass one or more of --fills" in run("update", status=2).err
-    assert "expected ACCOUNT:MARKET" in run("update", "--fills", "281756", status=2).err
+    assert "expected ACC_ID:MARKET" in run("update", "--fills", "281756", status=2).err
     assert "does not exist" in run("status", status=2).err
     assert "does not exist" in run("sql", "select 1", status=2).err
     assert "--format" in run("follow", "--fills", "1:HK", "--format", "csv", status=2).err

@@ -89,13 +89,13 @@ def test_a_reader_sees_the_fills_as_before_until_the_update_is_complete(target, 
 
 def test_since_reaches_back_and_gaps_list_what_was_not_read(archive, book, client, service):
     book.put_fills(200, step=DAY)
-    archive.update(client, fills=[HK], since=book.now() - 10 * DAY)
+    archive.update(client, fills=[HK], start=book.now() - 10 * DAY)
     assert len(archive.fills(*HK)) in (9, 10)
-    archive.update(client, fills=[HK], since=book.now() - 150 * DAY)
+    archive.update(client, fills=[HK], start=book.now() - 150 * DAY)
     assert len(archive.fills(*HK)) in (149, 150)
     assert archive.gaps(*HK) == []
     before = len(fill_requests(service))
-    archive.update(client, fills=[HK], since=book.now() - 149 * DAY)
+    archive.update(client, fills=[HK], start=book.now() - 149 * DAY)
     # Pages that were read before are not read again.
     assert len(fill_requests(service)) - before == 1
 
@@ -105,7 +105,7 @@ def test_since_reaches_back_and_gaps_list_what_was_not_read(archive, book, clien
     [
         *({"fills": ["281756"]}, {"fills": HK}, {"fills": "281756"}, {"ipos": "hk"}),
         *({"ipos": ["xx"]}, {"dividends": ["../secret"]}, {"sim_orders": [None]}),
-        *({"since": datetime(2026, 1, 1)}, {"overlap": timedelta(days=-1)}, {"overlap": 7}),
+        *({"start": datetime(2026, 1, 1)}, {"overlap": timedelta(days=-1)}, {"overlap": 7}),
     ],
 )
 def test_invalid_arguments_are_rejected_before_anything_is_sent(arguments, file, client, service):
@@ -119,7 +119,7 @@ def test_invalid_arguments_are_rejected_before_anything_is_sent(arguments, file,
 
 def test_a_start_in_the_future_is_rejected_and_hides_nothing(archive, book, client):
     with pytest.raises(bl.ConfigError, match="in the future"):
-        archive.update(client, fills=[HK], since=book.now() + DAY)
+        archive.update(client, fills=[HK], start=book.now() + DAY)
     book.put_fills(3)
     assert archive.update(client, fills=[HK]).new == 3
     assert archive.gaps(*HK) == []

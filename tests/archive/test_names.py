@@ -89,7 +89,7 @@ def test_undeclared_fields_with_the_archive_s_own_names_keep_their_values(
     assert changed == {name: row[name] for name in row if name not in ("change", "seen_at")}
     book.lists[PATH] = [{"key": "k", "change": 5}]
     archive.update(client, lists=[(flow, {"page": 2})])
-    archive.export(flow, tmp_path / "flow.parquet")
+    archive.export(flow, tmp_path / "flow.parquet", history=True)
     found = parquet.read_table(tmp_path / "flow.parquet").to_pylist()
     assert {(one["key"], one["key_2"], one["change"]) for one in found} == {
         ("{}", "k", "new"), ('{"page": 2}', "k", "new"),
@@ -108,7 +108,7 @@ def test_a_list_that_was_never_read_is_exported_with_its_columns(archive, tmp_pa
         endpoint("other"): ["key", "seen_at", "change"],
     }.items():
         with pytest.warns(UserWarning, match=f"has no update of {name.name}"):
-            assert archive.export(name, tmp_path / "x.parquet") == 0
+            assert archive.export(name, tmp_path / "x.parquet", history=True) == 0
         assert parquet.read_table(tmp_path / "x.parquet").column_names == columns
     with pytest.warns(UserWarning, match="has no update of fills"):
         assert archive.export("fills", tmp_path / "x.parquet") == 0

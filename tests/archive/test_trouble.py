@@ -9,6 +9,7 @@ import re
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date, datetime, timezone
 from pathlib import Path
 
 import boardlot as bl
@@ -18,7 +19,7 @@ from boardlot.cli import main
 from ..support.processes import full_disk
 from ..support.service import response
 from ..support.system import need_postgres
-from .service import HK, HOUR, PLATE, fills_path, path_of, unavailable
+from .service import HK, HOUR, PLATE, fills_path, followed, path_of, unavailable
 
 POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks and limits of POSIX")
 
@@ -181,7 +182,9 @@ def test_a_file_may_be_named_as_a_connection_string_is(tmp_path):
         assert (tmp_path / "user=me.db").is_file()
 
 
-def test_exports_have_all_keys_and_all_changes(archive, book, client, tmp_path):
+def test_exports_have_all_keys_as_they_are_now_and_all_versions_if_asked(
+    archive, book, client, tmp_path
+):
     parquet = pytest.importorskip("pyarrow.parquet")
     book.put_fills(3)
     book.put_fills(2, "99", "US")
@@ -193,11 +196,45 @@ def test_exports_have_all_keys_and_all_changes(archive, book, client, tmp_path):
     assert archive.export("fills", tmp_path / "fills.parquet") == 5
     fills = parquet.read_table(tmp_path / "fills.parquet").to_pylist()
     assert {(one["account"], one["market"]) for one in fills} == {HK, ("99", "US")}
-    archive.export("plates", tmp_path / "plates.parquet")
+    assert archive.export("plates", tmp_path / "plates.parquet") == 0
+    assert archive.export("plates", tmp_path / "plates.parquet", history=True) == 2
     plates = parquet.read_table(tmp_path / "plates.parquet").to_pylist()
     found = [(one["plate"], one["code"], one["change"]) for one in plates]
     assert found == [(PLATE, "HK.00001", "new"), (PLATE, "HK.00001", "gone")]
-    assert len(list(tmp_path.glob("*parquet*"))) == 2
+    seen_at = plates[0]["seen_at"]
+    assert archive.export("plates", tmp_path / "then.parquet", PLATE, seen_at) == 1
+    (then,) = parquet.read_table(tmp_path / "then.parquet").to_pylist()
+    assert then == {"plate": PLATE, "code": "HK.00001"}
+    assert archive.export("fills", tmp_path / "fills.parquet", ("99", "US")) == 2
+    assert archive.export("plates", tmp_path / "then.parquet", "HK.BK9") == 0
+    assert len(list(tmp_path.glob("*parquet*"))) == 3
+
+
+def test_a_restated_dividend_counts_once_in_an_export(archive, book, client, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path, file = path_of("dividends", "HK.00700"), tmp_path / "dividends.parquet"
+    of = {"ex_date": "2026-05-15", "pub_date": "2026-03-18"}
+    for amount in ("4.5", "5.3"):
+        book.lists[path] = [{**of, "dividend_per_share": amount}]
+        archive.update(client, dividends=["HK.00700"])
+    archive.export("dividends", file)
+    (now,) = parquet.read_table(file).to_pylist()
+    assert (now["symbol"], now["dividend_per_share"]) == ("HK.00700", 5.3)
+    archive.export("dividends", file, history=True)
+    versions = parquet.read_table(file).to_pylist()
+    found = [(one["dividend_per_share"], one["change"]) for one in versions]
+    assert found == [(4.5, "new"), (5.3, "changed")]
+
+
+@pytest.mark.parametrize("wrong", [{"history": True}, {"at": "2026-01-31"}])
+def test_what_an_export_cannot_know_is_refused(wrong, kept, tmp_path):
+    with pytest.raises(bl.ConfigError, match="is not known of fills"):
+        kept.export("fills", tmp_path / "fills.parquet", **wrong)
+    with pytest.raises(bl.ConfigError, match="pass one of them"):
+        kept.export("ipos", tmp_path / "x.parquet", at="2026-01-31", history=True)
+    with pytest.raises(bl.ConfigError, match="at is 'yesterday'"):
+        kept.export("ipos", tmp_path / "x.parquet", at="yesterday")
+    assert not list(tmp_path.glob("*parquet*"))
 
 
 def test_security_45_a_server_that_disappears_is_a_clear_error_and_the_next_update_continues(
@@ -259,16 +296,56 @@ def test_an_address_is_shown_as_host_port_and_database():
         bl.Archive("PostgreSQL://user:s3cret@127.0.0.1:1/db")
 
 
-@pytest.mark.filterwarnings("ignore:the archive .* has no update")
-def test_the_columns_of_an_empty_view_have_their_declared_types(archive):
-    found = archive.sql("select deal_id, code, price, updated_time, 1 as n from fills")
+QUERIES = [
+    "select * from fills where code {no}",
+    "select account, create_time, updated_time as t, qty, f.status as s from fills f "
+    "where code {no}",
+    "select code, count(*) as n, sum(qty) as q, max(updated_time) as last, min(price), 'x' as c, "
+    "1 as one from fills where code {no} group by 1",
+    # Of the same names with other types in other lists.
+    "select market, seen_at, list_time, i.code from ipos i where code {no}",
+    "select ex_date as day, sum(dividend_per_share) as paid, symbol from dividends "
+    "where symbol {no} group by 1, 3",
+    "select * from plates_history where plate {no}",
+]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_result_without_rows_has_the_types_of_one_with_rows(query, archive, book, client):
     pytest.importorskip("pyarrow")
-    assert [str(field.type) for field in found.to_arrow().schema] == [
-        "string", "string", "double", "timestamp[us, tz=UTC]", "null",
-    ]  # fmt: skip
-    assert str(found.to_polars().schema["price"]) == "Float64"
-    assert str(found.to_pandas()["price"].dtype) == "float64"
-    assert list(found.to_pandas().columns) == found.columns
+    book.put_fills(3)
+    book.lists[path_of("ipos", "hk")] = [{"code": "HK.02799", "list_time": "1790000000"}]
+    book.lists[path_of("plates", PLATE)] = [{"code": "HK.00001"}]
+    book.lists[path_of("dividends", "HK.00700")] = [
+        {"ex_date": "2026-05-15", "pub_date": "2026-03-18", "dividend_per_share": "4.5"}
+    ]
+    archive.update(client, fills=[HK], ipos=["hk"], plates=[PLATE], dividends=["HK.00700"])
+    full = archive.sql(query.format(no="<> ''"))
+    empty = archive.sql(query.format(no="= ''"))
+    assert len(full) == 1 + 2 * ("group" not in query and "fills" in query) and len(empty) == 0
+
+    def types(named):
+        # A column of nulls has no type of its own in SQLite.
+        return {name: str(one) for name, one in named if str(one) not in ("null", "Null")}
+
+    kinds = types((field.name, field.type) for field in full.to_arrow().schema)
+    found = types((field.name, field.type) for field in empty.to_arrow().schema)
+    assert kinds and {name: found[name] for name in kinds} == kinds
+    kinds, found = types(full.to_polars().schema.items()), types(empty.to_polars().schema.items())
+    assert {name: found[name] for name in kinds} == kinds
+    frame, nothing = full.to_pandas(), empty.to_pandas()
+    known = [name for name in frame if frame[name].notna().any()]
+    assert list(nothing.columns) == empty.columns and len(nothing) == 0
+    assert list(nothing[known].dtypes) == list(frame[known].dtypes)
+
+
+@pytest.mark.filterwarnings("ignore:the archive .* has no update")
+def test_a_column_whose_type_nobody_knows_is_one_of_nulls(file):
+    pytest.importorskip("pyarrow")
+    with bl.Archive(file) as archive:
+        found = archive.sql("select record ->> '$.x' as x, a.qty * 2 as y from fills a")
+    assert [str(field.type) for field in found.to_arrow().schema] == ["null", "null"]
+    assert list(found.to_pandas().columns) == ["x", "y"] == found.to_polars().columns
 
 
 LISTS = {"fills": [HK, ("99", "HK")], "ipos": ["hk", "us"], "plates": [PLATE]}
@@ -319,6 +396,64 @@ def test_collected_errors_make_the_report_false(archive, book, client):
     assert archive.update(client, **LISTS, on_error="collect")
     with pytest.raises(bl.ConfigError, match="on_error is 'ignore'; expected 'raise' or 'collect'"):
         archive.update(client, **LISTS, on_error="ignore")
+
+
+WRONG = {
+    "fills": [HK, "HK", ("x y", "HK")],
+    "dividends": ["HK.00005", "not a symbol"],
+    "plates": [PLATE, 5],
+    "lists": [("kline", {})],
+}
+
+
+def test_keys_that_are_not_valid_are_collected_as_those_of_fetch_many_are(archive, book, client):
+    book.put_fills(3)
+    book.lists[path_of("plates", PLATE)] = [{"code": "HK.1"}]
+    report = archive.update(client, **WRONG, on_error="collect")
+    assert not report and report.new == 4 and len(archive.fills(*HK)) == 3
+    assert {name: type(error) for name, error in report.errors.items()} == dict.fromkeys(
+        [
+            ("fills", "HK"),
+            ("fills", ("x y", "HK")),
+            ("dividends", "not a symbol"),
+            ("plates", "5"),
+            ("lists", "('kline', {})"),
+        ],
+        bl.ConfigError,
+    )
+    assert "not a symbol" in str(report) and len(list(report.rows())) == 8
+
+
+def test_keys_that_are_not_valid_are_an_error_before_anything_is_sent(kept, client, service):
+    sent = len(service.received)
+    for name, keys in WRONG.items():
+        with pytest.raises(bl.ConfigError):
+            kept.update(client, **{name: keys})
+    with pytest.raises(bl.ConfigError, match=r"plates is 'HK\.BK1'; expected a list"):
+        kept.update(client, plates="HK.BK1", on_error="collect")
+    assert len(service.received) == sent
+
+
+TIMES = [
+    "2026-01-31",
+    "2026-01-31T00:00:00Z",
+    date(2026, 1, 31),
+    datetime(2026, 1, 31, tzinfo=timezone.utc),
+    1_769_817_600_000_000,
+]
+
+
+@pytest.mark.parametrize("time", TIMES)
+def test_a_time_is_text_a_date_a_datetime_or_microseconds(time, kept, client, service, tmp_path):
+    pytest.importorskip("pyarrow")
+    assert kept.fills(*HK, start=time) and not kept.fills(*HK, end=time)
+    with pytest.warns(UserWarning, match="no update"):
+        assert kept.seen("ipos", "hk", at=time) == []
+        assert kept.export("ipos", tmp_path / "ipos.parquet", at=time) == 0
+    kept.update(client, fills=[HK], start=time)
+    asked = {"start=1769817600000000" in one.query for one in service.received}
+    assert True in asked
+    assert followed(kept, client, 3, start=time) == ["1", "2", "3"]
 
 
 def test_an_update_whose_lists_all_failed_is_an_error_that_may_pass(archive, book, client):

@@ -163,7 +163,10 @@ def test_a_week_is_the_events_of_its_days(client):
     week = calendar.between(first, last)
     assert list(week) == [event for event in calendar if first <= event["date"] <= last]
     assert isinstance(week, IpoCalendar) and 0 < len(week) < len(calendar)
-    for wrong in ((last, first), (str(first), last), (first, datetime(2026, 1, 1))):
+    midnight = datetime(last.year, last.month, last.day)
+    for one in (str(last), f"{last}T00:00:00Z", midnight):
+        assert calendar.between(str(first), one) == week
+    for wrong in ((last, first), ("yesterday", last), (first, 20260101), (f"{first}x", last)):
         with pytest.raises(bl.ConfigError, match="expected"):
             calendar.between(*wrong)
 

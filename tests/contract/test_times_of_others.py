@@ -91,7 +91,7 @@ def test_an_archive_takes_times_and_durations_of_any_class(tmp_path, at, span):
     ):
         account = sandbox.accounts["trade"][0]
         lists = {"fills": [(account, "HK")], "dividends": ["HK.00700"]}
-        archive.update(client, **lists, since=time, overlap=length)
+        archive.update(client, **lists, start=time, overlap=length)
         report = archive.update(client, **lists, max_age=length)
         assert len(report.fresh) == 2
         archive.get(client, "dividends", "HK.00700", max_age=length)

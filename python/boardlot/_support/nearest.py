@@ -21,7 +21,6 @@ ELSEWHERE = {
     "query": "params",
     "body": "json data payload",
     "start": f"since {_SINCE}",
-    "since": f"start {_SINCE}",
     "end": "until to to_ stop end_date end_time date_to to_date",
     "code": f"symbol {_INSTRUMENT}",
     "symbol": f"code {_INSTRUMENT}",

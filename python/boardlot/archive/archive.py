@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -16,8 +17,10 @@ from boardlot._support.progress import Bar
 from boardlot._support.third_party import Self
 from boardlot.archive.arguments import (
     EVERY_MIN,
+    Refused,
     custom_lists,
     follower_name,
+    lists_of,
     micros,
     open_database,
     path_of,
@@ -53,7 +56,7 @@ if TYPE_CHECKING:
         futures: Keys
         plates: Keys
         lists: Custom
-        since: Time | None
+        start: Time | None
         overlap: timedelta
         max_age: timedelta | None
         on_error: Literal["raise", "collect"]
@@ -66,7 +69,7 @@ if TYPE_CHECKING:
         every: float
         name: str
         overlap: timedelta
-        since: Time | None
+        start: Time | None
 
 
 OVERLAP = timedelta(days=7)
@@ -165,7 +168,7 @@ class Archive(Reader):
         futures: Keys = (),
         plates: Keys = (),
         lists: Custom = (),
-        since: Time | None = None,
+        start: Time | None = None,
         overlap: timedelta = OVERLAP,
         max_age: timedelta | None = None,
         on_error: Literal["raise", "collect"] = "raise",
@@ -179,7 +182,7 @@ class Archive(Reader):
 
         Args:
             client: A client; it is not closed.
-            fills: Pairs of an account and a trading market, such as `[("281756", "HK")]`.
+            fills: Pairs of an `acc_id` and a `trd_market`, such as `[("281756", "HK")]`.
             crypto_orders: Accounts.
             sim_orders: Accounts.
             sim_positions: Accounts.
@@ -191,14 +194,15 @@ class Archive(Reader):
             lists: Custom endpoints with their arguments, such as
                 `[(KLINE, {"symbol": "HK.00700"})]`. A record is identified by the field that the
                 endpoint's paging names as `unique`, otherwise by all of its values.
-            since: How far back to read fills, like `start` of `fills_history`; by default
+            start: How far back to read fills, like `start` of `fills_history`; by default
                 the first update reads the last 90 days. Not in the future.
             overlap: How long before the newest stored fill an update starts, to find fills that
                 arrived late.
             max_age: Nothing is sent for a list that was read completely less than this ago, by the
                 service's clock. By default, all lists are read.
             on_error: `"raise"` an `ArchiveUpdateError` with the report, once all lists were tried,
-                or `"collect"` the errors in the report, which is then false.
+                or `"collect"` the errors in the report, which is then false: also those of keys
+                that are not valid.
             progress: Whether a bar is shown (tqdm, if it is installed).
 
         Returns:
@@ -223,10 +227,13 @@ class Archive(Reader):
             "futures": futures,
             "plates": plates,
         }
-        checked = [(spec, key) for name, spec in LISTS.items() for key in spec.keys(keys[name])]
-        checked += custom_lists(lists)
+        refused = Refused(on_error == "collect")
+        series = series_of(fills, refused)
+        checked = [one for name, given in keys.items() for one in lists_of(name, given, refused)]
+        checked += custom_lists(lists, refused)
         bar = Bar("archive", "rows", None, shown=progress)
-        work = self._update(client, series_of(fills), checked, since, overlap, bar.add, max_age)
+        work = self._update(client, series, checked, start, overlap, bar.add, max_age)
+        work = replace(work, refused=refused.errors)
 
         def run() -> UpdateReport:
             with bar:
@@ -242,7 +249,7 @@ class Archive(Reader):
         client: Client | AsyncClient,
         fills: list[Series],
         lists: list[Any],
-        since: Time | None = None,
+        start: Time | None = None,
         overlap: timedelta = OVERLAP,
         on_rows: Callable[[int], None] = lambda _: None,
         max_age: timedelta | None = None,
@@ -254,7 +261,7 @@ class Archive(Reader):
             blocking(client),
             fills,
             lists,
-            since=None if since is None else _core._micros("since", since),
+            start=None if start is None else _core._micros("start", start),
             overlap=micros("overlap", overlap),
             wait=self._wait,
             max_age=None if max_age is None else micros("max_age", max_age),
@@ -336,7 +343,7 @@ class Archive(Reader):
         every: float = 5.0,
         name: str = "default",
         overlap: timedelta = OVERLAP,
-        since: Time | None = None,
+        start: Time | None = None,
     ) -> Generator[Fill, None, None] | AsyncGenerator[Fill, None]:
         """Each new or changed fill exactly once, also across restarts; never ends by itself.
 
@@ -351,12 +358,12 @@ class Archive(Reader):
 
         Args:
             client: A client, for `for`; an `AsyncClient`, for `async for`. It is not closed.
-            fills: An account and a trading market, such as `("281756", "HK")`.
+            fills: An `acc_id` and a `trd_market`, such as `("281756", "HK")`.
             every: Seconds between two requests.
             name: The name of this follower; each name has its own position. Only one follower of
                 a name may run at a time.
             overlap: As for `update`.
-            since: As for `update`.
+            start: As for `update`.
 
         Raises:
             ConfigError: An argument is not valid, or the fills in the archive are of another
@@ -368,7 +375,7 @@ class Archive(Reader):
         name = follower_name(name)
         series = Series.checked(fills)
         every = seconds("every", every, EVERY_MIN)
-        update = self._update(client, [series], [], since, overlap)
+        update = self._update(client, [series], [], start, overlap)
 
         items = follow(update, series, every, name)
         return each_async(items) if isinstance(client, AsyncClient) else each(items)

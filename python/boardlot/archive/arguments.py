@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from boardlot._core import _expand_user, _plain_number
 from boardlot._support.extras import needs
 from boardlot.archive.database import Database
-from boardlot.archive.lists import ListSpec, Series, custom_list, listed
-from boardlot.errors import ConfigError
+from boardlot.archive.lists import LISTS, ListSpec, Series, custom_list, is_pair, listed
+from boardlot.archive.report import Name
+from boardlot.errors import BoardlotError, ConfigError
+
+T = TypeVar("T")
 
 # The least time between two ticks, in seconds.
 EVERY_MIN = 0.01
@@ -22,17 +25,53 @@ EVERY_MIN = 0.01
 SECONDS_MAX = 86_400
 
 
-def series_of(given: Iterable[Any]) -> list[Series]:
+class Refused:
+    """Keys that are not valid: an error each, or collected.
+
+    Attributes:
+        errors: The errors by the names of lists, as in a report.
+    """
+
+    def __init__(self, collect: bool) -> None:
+        self._collect = collect
+        self.errors: dict[Name, BoardlotError] = {}
+
+    def valid(self, name: str, check: Callable[[Any], T], keys: Iterable[Any]) -> Iterator[T]:
+        """The keys that are valid, checked.
+
+        Raises:
+            ConfigError: One is not, and they are not collected.
+        """
+        for key in keys:
+            try:
+                checked = check(key)
+            except ConfigError as error:
+                if not self._collect:
+                    raise
+                pair = (str(key[0]), str(key[1])) if name == "fills" and is_pair(key) else None
+                self.errors[name, pair or str(key)] = error
+            else:
+                yield checked
+
+
+def series_of(given: Iterable[Any], refused: Refused) -> list[Series]:
     """The series that a caller passed; each once."""
-    return list(dict.fromkeys(map(Series.checked, listed("fills", given, "[('281756', 'HK')]"))))
+    keys = listed("fills", given, "[('281756', 'HK')]")
+    return list(dict.fromkeys(refused.valid("fills", Series.checked, keys)))
 
 
-def custom_lists(given: Iterable[Any]) -> list[tuple[ListSpec, str]]:
+def lists_of(name: str, given: Iterable[Any], refused: Refused) -> list[tuple[ListSpec, str]]:
+    """The lists of this name that a caller passed by their keys; each once."""
+    spec, keys = LISTS[name], listed(name, given, f"[{given!r}]")
+    return [(spec, key) for key in dict.fromkeys(refused.valid(name, spec.key_of, keys))]
+
+
+def custom_lists(given: Iterable[Any], refused: Refused) -> list[tuple[ListSpec, str]]:
     """The lists of custom endpoints that a caller passed; each once."""
     example = "[(KLINE, {'symbol': 'HK.00700'})]"
     found: dict[tuple[str, str], tuple[ListSpec, str]] = {}
     named: dict[str, ListSpec] = {}
-    for spec, key in map(custom_list, listed("lists", given, example)):
+    for spec, key in refused.valid("lists", custom_list, listed("lists", given, example)):
         # Databases distinguish no upper and lower case.
         if named.setdefault(spec.name.lower(), spec) != spec:
             raise ConfigError(f"lists has two different endpoints with the name {spec.name!r}")

@@ -58,7 +58,7 @@ def _gaps(database: Database, now: int) -> Iterator[Finding]:
                 "fills",
                 str(series),
                 f"from {_shown(start)} to {_shown(end)} nothing was read; update it with "
-                f"since={_shown(start)!r}",
+                f"start={_shown(start)!r}",
             )
 
 

@@ -71,8 +71,9 @@ class Database(Protocol):
     def concat_sql(self, column: str) -> str:
         """The aggregate of a column of texts: its values in UTF-8, separated by commas."""
 
-    def query(self, sql: str, parameters: Sequence[Any]) -> tuple[list[str], list[Row]]:
-        """The columns and rows of a user's query, which can change nothing.
+    def query(self, sql: str, parameters: Sequence[Any]) -> tuple[list[str], list[Row], list[Any]]:
+        """The columns and rows of a user's query, which can change nothing; of one without rows,
+        also a value of each column's type, or `None` if that is not known.
 
         Raises:
             ConfigError: The query is not valid.

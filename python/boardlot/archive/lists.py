@@ -87,14 +87,6 @@ class ListSpec:
             seen_at,
         )
 
-    def keys(self, given: Iterable[Any]) -> list[str]:
-        """The keys that a caller passed, checked; each once.
-
-        Raises:
-            ConfigError: One is not valid.
-        """
-        return list(dict.fromkeys(map(self.key_of, listed(self.name, given, f"[{given!r}]"))))
-
     def key_of(self, given: Any) -> str:
         """The key that a caller passed, checked: of a custom endpoint, its arguments.
 
@@ -127,6 +119,11 @@ def listed(name: str, given: Any, example: str) -> Iterable[Any]:
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise ConfigError(f"{name} is {given!r}; expected a list, such as {example}")
     return given
+
+
+def is_pair(given: Any) -> bool:
+    """True if a caller passed two values."""
+    return isinstance(given, (list, tuple)) and len(given) == 2
 
 
 def _plain(value: Any) -> Any:
@@ -168,14 +165,13 @@ class Series:
         """
         if isinstance(given, Series):
             return given
-        pair = tuple(given) if isinstance(given, (list, tuple)) else ()
-        if len(pair) != 2:
+        if not is_pair(given):
             raise ConfigError(
-                f"fills is {given!r}; expected an account and a market, such as ('281756', 'HK')"
+                f"fills is {given!r}; expected an acc_id and a trd_market, such as ('281756', 'HK')"
             )
-        account, market = pair
+        account, market = given
         if "\0" in str(market):
-            raise ConfigError(f"market is {market!r}; expected a string without U+0000")
+            raise ConfigError(f"trd_market is {market!r}; expected a string without U+0000")
         _core._stored_records("fills_history", [("acc_id", account), ("trd_market", market)], [])
         return cls(str(account), str(market))
 
@@ -222,8 +218,8 @@ def custom_list(given: Any) -> tuple[ListSpec, str]:
     Raises:
         ConfigError: It is not a pair of these, or one of the two is not valid.
     """
-    pair = tuple(given) if isinstance(given, (list, tuple)) else ()
-    if len(pair) != 2 or not isinstance(pair[0], Endpoint) or not isinstance(pair[1], Mapping):
+    pair = given if is_pair(given) else (None, None)
+    if not isinstance(pair[0], Endpoint) or not isinstance(pair[1], Mapping):
         raise ConfigError(
             f"lists has {given!r}; expected an Endpoint and its arguments, such as "
             "(KLINE, {'symbol': 'HK.00700'})"

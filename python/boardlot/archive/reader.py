@@ -37,8 +37,8 @@ class Reader:
 
     def fills(
         self,
-        account: str | int,
-        market: str,
+        acc_id: str | int,
+        trd_market: str,
         *,
         code: str | None = None,
         start: Time | None = None,
@@ -47,8 +47,8 @@ class Reader:
         """The stored fills of an account in a market, latest update first.
 
         Args:
-            account: An account id.
-            market: Its trading market, such as `"HK"`.
+            acc_id: An account id.
+            trd_market: Its trading market, such as `"HK"`.
             code: Only fills of this security.
             start: Start of the update time, as for `fills_history`.
             end: End of the update time; both ends are included.
@@ -60,7 +60,7 @@ class Reader:
         Raises:
             ConfigError: An argument is not valid.
         """
-        series = Series.checked((account, market))
+        series = Series.checked((acc_id, trd_market))
         if code is not None:
             _core._stored_records("fills_history", [*series.arguments, ("code", code)], [])
         first, last = (
@@ -135,20 +135,20 @@ class Reader:
         self._warn(records, spec.place(checked), f"{spec.name} {checked}")
         return records
 
-    def gaps(self, account: str | int, market: str) -> list[tuple[datetime, datetime]]:
+    def gaps(self, acc_id: str | int, trd_market: str) -> list[tuple[datetime, datetime]]:
         """The spans of time between the first and the last stored read that no read has covered.
 
         These are what an unfinished update has not reached, and the time between reads that do not
-        adjoin: `update(since=...)` fills them.
+        adjoin: `update(start=...)` fills them.
 
         Args:
-            account: The account id.
-            market: The trading market, such as `HK`.
+            acc_id: The account id.
+            trd_market: The trading market, such as `HK`.
 
         Raises:
             ConfigError: An argument is not valid.
         """
-        series = Series.checked((account, market))
+        series = Series.checked((acc_id, trd_market))
         state = FillStore(self._database, series).state()
         found = list(gaps(state, service_now(self._database)))
         self._warn(found, series.place, f"fills {series}")
@@ -273,25 +273,38 @@ class Reader:
         """
         self._database.back_up(Path(os.path.abspath(path_of("path", path))))  # noqa: PTH100
 
-    def export(self, list: AnyListName | Endpoint, path: str | os.PathLike[str]) -> int:
-        """Write a list with all of its keys to a Parquet file (extra `arrow`).
+    def export(
+        self,
+        list: AnyListName | Endpoint,
+        path: str | os.PathLike[str],
+        key: Any = None,
+        at: Time | None = None,
+        *,
+        history: bool = False,
+    ) -> int:
+        """Write a list as it is now to a Parquet file (extra `arrow`).
 
-        Fills have leading columns `account` and `market`. Other lists are written with all of their
-        changes, as `changes` returns them, and a leading column for the key.
+        Fills have leading columns `account` and `market`, other lists one for their key.
 
         Args:
             list: `fills`, one of the other lists by its name, or a custom endpoint.
             path: The file to write.
+            key: Only this one, as for `seen`; of `fills`, an `acc_id` and a `trd_market`. By
+                default, all of the archive's.
+            at: The list as it was seen at this time, as for `seen`.
+            history: Write every version, as `changes` returns them, with `seen_at` and `change`.
 
         Returns:
             The number of rows.
 
         Raises:
-            ConfigError: `path` is something other than a regular file, such as a device, or it is
-                the archive itself.
+            ConfigError: An argument is not valid, such as `history` or `at` of fills, which have
+                no time at which they were seen, or a `path` to something other than a regular
+                file, or to the archive itself.
             StoreError: The file cannot be written; an existing one is unchanged.
         """
-        rows = export(self._database, list, path)
+        at_micros = None if at is None else _core._micros("at", at)
+        rows = export(self._database, list, path, key, at_micros, history)
         name = list if isinstance(list, str) else list.name
         place: Place = ("series", {}) if name == "fills" else ("lists", {"list": name})
         self._warn(range(rows), place, name)

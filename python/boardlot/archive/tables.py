@@ -20,7 +20,7 @@ from boardlot.archive import observations
 from boardlot.archive.arguments import path_of
 from boardlot.archive.database import Database, Row
 from boardlot.archive.fills import FillStore
-from boardlot.archive.lists import LISTS, ListSpec, Series, list_named
+from boardlot.archive.lists import ListSpec, Series, list_named
 from boardlot.errors import ConfigError, StoreError
 from boardlot.frames import file_columns
 
@@ -48,9 +48,11 @@ class QueryResult:
         >>> archive.close()
     """
 
-    def __init__(self, columns: list[str], rows: list[Row]) -> None:
+    def __init__(self, columns: list[str], rows: list[Row], samples: list[Any]) -> None:
         self.columns: list[str] = _unique(columns)
         self._rows = rows
+        # Without rows, a value of each column's type.
+        self._samples = samples
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -70,18 +72,15 @@ class QueryResult:
         _core._import_frame_library("to_pandas")
         import pandas as pd
 
-        frame = pd.DataFrame(self._typed_columns())
-        return frame if self._rows else frame.astype(self._declared("to_pandas"))
+        return pd.DataFrame(self._typed_columns()).iloc[: len(self)]
 
     def to_polars(self) -> polars.DataFrame:
         """The rows as a polars DataFrame (extra `polars`). Raises `ImportError` without it."""
         _core._import_frame_library("to_polars")
         import polars as pl
 
-        types = None if self._rows else self._declared("to_polars")
-        return pl.DataFrame(
-            self._typed_columns(), strict=False, infer_schema_length=None, schema_overrides=types
-        )
+        frame = pl.DataFrame(self._typed_columns(), strict=False, infer_schema_length=None)
+        return frame.head(len(self))
 
     def to_arrow(self) -> pyarrow.Table:
         """The rows as a pyarrow Table (extra `arrow`). Values without a common type become text.
@@ -92,35 +91,14 @@ class QueryResult:
         _core._import_frame_library("to_arrow")
         import pyarrow as pa
 
-        table = pa.table(
-            {name: _array(pa, values) for name, values in self._typed_columns().items()}
-        )
-        for name, of_type in ({} if self._rows else self._declared("to_arrow")).items():
-            place = table.column_names.index(name)
-            table = table.set_column(place, name, pa.array([], of_type))
-        return table
-
-    def _declared(self, method: str) -> dict[str, Any]:
-        """The types of those columns that have the same type in all views with a column so named.
-
-        Rows show their types; a result without rows has the declared ones.
-        """
-        found: dict[str, list[Any]] = {}
-        for records in _declaring():
-            frame = getattr(records, method)()
-            names = frame.column_names if method == "to_arrow" else list(frame.columns)
-            types = frame.schema.types if method == "to_arrow" else list(frame.dtypes)
-            for name, of_type in zip(names, types, strict=True):
-                found.setdefault(name, []).append(of_type)
-        return {
-            name: types[0]
-            for name, types in found.items()
-            if name in self.columns and all(one == types[0] for one in types)
-        }
+        columns = self._typed_columns().items()
+        return pa.table({name: _array(pa, values) for name, values in columns}).slice(0, len(self))
 
     def _typed_columns(self) -> dict[str, list[Any]]:
-        columns = [_typed(list(column)) for column in zip(*self._rows, strict=True)]
-        return dict(zip(self.columns, columns or [[] for _ in self.columns], strict=True))
+        """The values of each column; without rows, one that has its type."""
+        rows = self._rows or [tuple(self._samples)]
+        columns = [_typed(list(column)) for column in zip(*rows, strict=True)]
+        return dict(zip(self.columns, columns, strict=True))
 
 
 def _unique(names: list[str]) -> list[str]:
@@ -154,18 +132,18 @@ def _typed(values: list[Any]) -> list[Any]:
     return values
 
 
-def _declaring() -> Iterator[Any]:
-    """Empty records that have, between them, the columns of all views."""
-    yield Series("0", "-").records([])
-    for spec in LISTS.values():
-        yield from spec.samples(observed=True)
-
-
 # Users who open such a file do not expect Parquet in it.
 OTHER_FORMATS = {".csv", ".json", ".jsonl", ".tsv", ".txt", ".xls", ".xlsx"}
 
 
-def export(database: Database, name: str | Endpoint, path: str | os.PathLike[str]) -> int:
+def export(
+    database: Database,
+    name: str | Endpoint,
+    path: str | os.PathLike[str],
+    key: Any = None,
+    at: int | None = None,
+    history: bool = False,
+) -> int:
     """Write a list to a file, and return the number of rows; see `Archive.export`."""
     target = Path(os.path.realpath(path_of("path", path)))
     if target.suffix.lower() in OTHER_FORMATS:
@@ -181,7 +159,7 @@ def export(database: Database, name: str | Endpoint, path: str | os.PathLike[str
         )
     if database.reads(str(target)):
         raise ConfigError(f"path is {os.fspath(path)!r}, which is the archive itself")
-    table = arrow_table(database, name)
+    table = arrow_table(database, name, key, at, history)
     from pyarrow import parquet
 
     try:
@@ -197,19 +175,34 @@ def export(database: Database, name: str | Endpoint, path: str | os.PathLike[str
     return int(table.num_rows)
 
 
-def arrow_table(database: Database, name: str | Endpoint) -> Any:
-    """A list with all of its keys as a pyarrow Table."""
+def arrow_table(
+    database: Database,
+    name: str | Endpoint,
+    key: Any = None,
+    at: int | None = None,
+    history: bool = False,
+) -> Any:
+    """A list with its keys as a pyarrow Table."""
+    if history and at is not None:
+        raise ConfigError("history has all times, and at is one; pass one of them")
+    if name == "fills" and (history or at is not None):
+        raise ConfigError(
+            f"{'history' if history else 'at'} is not known of fills, which are stored without the "
+            "time at which they were seen; export them as they are now"
+        )
     _core._import_frame_library("to_arrow")
     import pyarrow as pa
 
     # Without a key, the declared columns are shown by empty records.
     if name == "fills":
-        parts = list(_fills(database))
+        parts = list(_fills(database, None if key is None else Series.checked(key)))
         parts = parts or [({"account": "", "market": ""}, Series("0", "-").records([]))]
     else:
         spec = list_named(name, "fills")
-        parts = list(_changes(database, spec))
-        parts = parts or [({spec.column: ""}, records) for records in spec.samples(observed=True)]
+        keys = _keys(database, spec) if key is None else [spec.key_of(key)]
+        parts = [({spec.column: one}, _part(database, spec, one, at, history)) for one in keys]
+        samples = spec.samples(observed=history)
+        parts = parts or [({spec.column: ""}, records) for records in samples]
     columns = [_with_keys(pa, file_columns(records, "null"), keys) for keys, records in parts]
     return pa.concat_tables(columns, promote_options="permissive")
 
@@ -222,16 +215,20 @@ def _with_keys(pa: Any, table: Any, keys: dict[str, str]) -> Any:
     return table.rename_columns(names)
 
 
-def _fills(database: Database) -> Iterator[tuple[dict[str, str], Any]]:
-    for account, market in database.read("select account, market from series order by id"):
-        series = Series(account, market)
+def _fills(database: Database, only: Series | None) -> Iterator[tuple[dict[str, str], Any]]:
+    rows = database.read("select account, market from series order by id")
+    for series in [Series(*row) for row in rows] if only is None else [only]:
         with closing(FillStore(database, series).texts()) as texts:
             records = series.records(texts)
-        yield {"account": account, "market": market}, records
+        yield {"account": series.account, "market": series.market}, records
 
 
-def _changes(database: Database, spec: ListSpec) -> Iterator[tuple[dict[str, str], Any]]:
+def _keys(database: Database, spec: ListSpec) -> list[str]:
     rows = database.read("select key from lists where list = ? order by id", (spec.name,))
-    for (key,) in rows:
-        texts = observations.changes(database, spec, key)
-        yield {spec.column: key}, spec.records(key, texts, observed=True)
+    return [key for (key,) in rows]
+
+
+def _part(database: Database, spec: ListSpec, key: str, at: int | None, history: bool) -> Any:
+    if history:
+        return spec.records(key, observations.changes(database, spec, key), observed=True)
+    return spec.records(key, observations.seen(database, spec, key, at))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +16,7 @@ from boardlot.archive.database import Database
 from boardlot.archive.fills import Fills, FillStore, State, add
 from boardlot.archive.freshness import Place, ServiceClock, check_service, is_fresh, service_of
 from boardlot.archive.lists import ListSpec, Series
-from boardlot.archive.report import Counts, UpdateReport
+from boardlot.archive.report import Counts, Name, UpdateReport
 from boardlot.archive.views import check_name
 from boardlot.errors import ApiError, BoardlotError, ConfigError, PaginationError, StoreError
 from boardlot.pager import Pager
@@ -37,12 +37,14 @@ class Update:
     fills: list[Series]
     lists: list[tuple[ListSpec, str]]
     # Microseconds.
-    since: int | None
+    start: int | None
     overlap: int
     # For how many seconds another writer is waited for.
     wait: float
     # Lists that were read more recently are not read.
     max_age: int | None = None
+    # The errors of keys that are not valid, which are collected.
+    refused: Mapping[Name, BoardlotError] = field(default_factory=dict)
     on_rows: Callable[[int], None] = field(default=lambda rows: None)
 
     def is_fresh(self, place: Place, clock: ServiceClock) -> bool:
@@ -53,7 +55,7 @@ class Update:
 
 def update(work: Update) -> UpdateReport:
     """Update each list."""
-    report = UpdateReport()
+    report = UpdateReport({name: Counts() for name in work.refused}, dict(work.refused))
     clock = ServiceClock(work.client)
     for series in work.fills:
         check_service(work.database, series.place, f"fills {series}", work.client)
@@ -155,10 +157,10 @@ class FillReader:
         not_before: int | None = None,
     ) -> None:
         """Read from `overlap` before the newest stored fill, and finish what was interrupted."""
-        since = self.work.since
-        if since is not None and since > now:
+        start = self.work.start
+        if start is not None and start > now:
             raise ConfigError(
-                f"since is {since} (microseconds since 1970), which is in the future; "
+                f"start is {start} (microseconds since 1970), which is in the future; "
                 f"expected at most {now}, the service's time"
             )
         state = store.state()
@@ -178,13 +180,13 @@ class FillReader:
             self._read_span(store, span, now, counts, whole_overlap=not_before is None)
 
     def _spans(self, state: State, now: int, not_before: int | None) -> Iterator[tuple[int, int]]:
-        """The ranges to read: what is new, and what `since` requests and was never read.
+        """The ranges to read: what is new, and what `start` requests and was never read.
 
         The service's documentation does not say whether a range includes its bounds: one that
         adjoins what was read reaches a microsecond into it.
         """
         ends = {end for _, end in state.covered}
-        since = self.work.since
+        since = self.work.start
         newest = state.newest or (state.covered[-1][1] if state.covered else None)
         if newest is None:
             # As the service does without a start.

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from boardlot.archive import samples
 from boardlot.archive.database import Database, Row, Transaction, digest
 from boardlot.archive.fills import CURRENT
 from boardlot.archive.lists import LISTS, Series, columns_of
@@ -89,6 +90,26 @@ def _statements(database: Database, custom: Iterable[Row]) -> dict[str, str]:
     for name, text in custom:
         statements |= _of_list(database, name, "key", [tuple(field) for field in json.loads(text)])
     return statements
+
+
+def samples_of_views(custom: Iterable[Row]) -> dict[str, dict[str, Any]]:
+    """A value of the type of each column of each view in SQLite, by their names in lower case."""
+    keys = {"account": "", "market": "", "record": ""}
+    found = {"fills": _samples(columns_of(Series("0", "-").records([]))) | keys}
+    lists = {
+        spec.name: (spec.column, [one for records in spec.samples() for one in columns_of(records)])
+        for spec in LISTS.values()
+    }
+    lists |= {name: ("key", [tuple(field) for field in json.loads(text)]) for name, text in custom}
+    for name, (key, fields) in lists.items():
+        columns = _samples(fields) | {key: "", "seen_at": samples.TIME, "record": ""}
+        found[name.lower()] = columns
+        found[f"{name.lower()}_history"] = columns | {"change": ""}
+    return found
+
+
+def _samples(fields: list[Column]) -> dict[str, Any]:
+    return {name.lower(): samples.of_kind(kind) for name, kind, _ in fields}
 
 
 def _of_list(database: Database, name: str, key: str, fields: list[Column]) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any, overload
@@ -12,6 +13,7 @@ from boardlot import _core, frames
 from boardlot._calls import explained
 from boardlot._support import tables
 from boardlot._support.cell_format import EPOCH, Column
+from boardlot._support.clients import Day
 from boardlot._support.extras import needs
 from boardlot._support.third_party import pandas, polars, pyarrow
 from boardlot.calendar.events import EVENTS, events, in_order, local
@@ -70,22 +72,24 @@ class IpoCalendar(Sequence[dict[str, Any]]):
         """
         return cls(in_order(events(market, records)))
 
-    def between(self, first: date, last: date) -> IpoCalendar:
+    def between(self, first: Day, last: Day) -> IpoCalendar:
         """The events of these days, each with the whole subscription of its IPO.
 
-        Args:
-            first: The first day, in each market's own time zone.
-            last: The last day, which is included.
+                Args:
+                    first: The first day, in each market's own time zone: a `date`, the date of a
+                        `datetime`, or ISO 8601 text.
+                    last: The last day, which is included.
 
-        Raises:
-            ConfigError: One is not a `date`, or `last` is before `first`.
+                Raises:
+                    ConfigError: One is not a day, or `last` is before `first`.
 
-        Example:
-            >>> from datetime import date, timedelta
-            >>> monday = date.today() - timedelta(days=date.today().weekday())
-            >>> week = client.ipo_calendar().between(monday, monday + timedelta(days=6))
-            >>> all(monday <= event["date"] for event in week)
-            True
+                Example:
+                    >>> from contextlib import suppress
+        from datetime import date, timedelta
+                    >>> monday = date.today() - timedelta(days=date.today().weekday())
+                    >>> week = client.ipo_calendar().between(monday, monday + timedelta(days=6))
+                    >>> all(monday <= event["date"] for event in week)
+                    True
         """
         first, last = _day("first", first), _day("last", last)
         if last < first:
@@ -224,10 +228,18 @@ def ical(events: Iterable[tuple[Mapping[str, Any], str]], stamp: datetime | None
 # Subclasses such as pendulum's have another arithmetic, and other comparisons.
 
 
-def _day(name: str, day: date) -> date:
-    if not isinstance(day, date) or isinstance(day, datetime):
-        raise ConfigError(f"{name} is {day!r}; expected a date such as date(2026, 1, 31)")
-    return date(day.year, day.month, day.day)
+def _day(name: str, day: Day) -> date:
+    if isinstance(day, str):
+        # Python 3.10 reads no other form.
+        with suppress(ValueError):
+            return date.fromisoformat(day[:10]) if len(day) == 10 else _day(name, _time(day))
+    elif isinstance(day, date):
+        return date(day.year, day.month, day.day)
+    raise ConfigError(f"{name} is {day!r}; expected a date such as '2026-01-31'")
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text.removesuffix("Z"))
 
 
 def _aware(stamp: datetime) -> datetime:

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import psycopg
 from psycopg import conninfo
 from psycopg.pq import TransactionStatus
 
-from boardlot.archive import schema
+from boardlot.archive import samples, schema
 from boardlot.archive.database import RESTORE, DatabaseConnection, Row, Transaction, store_error
 from boardlot.archive.locks import Lock, held_by
 from boardlot.archive.postgres import types as postgres_types
@@ -37,6 +38,18 @@ SETTINGS = {
 READER = "pg_read_all_data"
 READER_SINCE = 140_000
 
+
+# Values of the types of columns, by their numbers.
+SAMPLES: dict[int, Any] = {
+    16: True,
+    **dict.fromkeys((20, 21, 23), 0),
+    **dict.fromkeys((700, 701), 0.5),
+    1700: Decimal("0.5"),
+    **dict.fromkeys((18, 19, 25, 1042, 1043), ""),
+    1082: samples.DAY,
+    1114: samples.TIME.replace(tzinfo=None),
+    1184: samples.TIME,
+}
 
 # What to do, by the beginning of the server's code.
 AGAIN = "run the same update again: nothing that was stored is lost."
@@ -155,7 +168,7 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     def concat_sql(self, column: str) -> str:
         return f"convert_to(string_agg({column}, ','), 'UTF8')"
 
-    def query(self, sql: str, parameters: Sequence[Any]) -> tuple[list[str], list[Row]]:
+    def query(self, sql: str, parameters: Sequence[Any]) -> tuple[list[str], list[Row], list[Any]]:
         with self._using(self._for_queries, self._connected) as connection:
             try:
                 with connection.transaction(force_rollback=True):
@@ -165,11 +178,12 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
                     declared = f"declare found no scroll cursor for {sql}\n"
                     connection.execute(declared.encode(), parameters or None, prepare=True)
                     cursor = connection.execute("fetch all from found")
-                    columns = [column.name for column in cursor.description or ()]
+                    described = cursor.description or ()
                     rows = cursor.fetchall()
                 # A lock of the session would outlive the transaction.
                 connection.execute("select pg_advisory_unlock_all()")
-                return columns, rows
+                columns = [column.name for column in described]
+                return columns, rows, [SAMPLES.get(column.type_code) for column in described]
             except (psycopg.Error, UnicodeError, ValueError) as error:
                 if isinstance(error, psycopg.OperationalError) and not _is_of_query(error):
                     raise

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from boardlot.archive import schema
+from boardlot.archive import samples, schema, views
 from boardlot.archive.database import (
     RESTORE,
     DatabaseConnection,
@@ -194,12 +194,16 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         # As bytes, which Python does not decode.
         return f"cast(group_concat({column}, ',') as blob)"
 
-    def query(self, sql: str, parameters: Sequence[Any]) -> tuple[list[str], list[Row]]:
+    def query(self, sql: str, parameters: Sequence[Any]) -> tuple[list[str], list[Row], list[Any]]:
         with self._reading():
             # It exists and is up to date.
             slots = self._own if self.path is None else self._for_queries
         with self._reading(slots, self._open_for_queries) as connection:
-            return run_query(connection, sql, parameters)
+            columns, rows = run_query(connection, sql, parameters)
+        if rows:
+            return columns, rows, []
+        custom = self.read("select name, fields from endpoints")
+        return columns, rows, samples.of_query(sql, columns, views.samples_of_views(custom))
 
     def back_up(self, path: Path) -> None:
         with self._reading() as own:

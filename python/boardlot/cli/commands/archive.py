@@ -15,7 +15,7 @@ import click
 
 from boardlot._support.cell_format import escaped
 from boardlot._support.nearest import did_you_mean
-from boardlot.archive import Archive, Finding
+from boardlot.archive import Archive, Finding, UpdateReport
 from boardlot.archive.arguments import EVERY_MIN, SECONDS_MAX, server_address
 from boardlot.archive.lists import LISTS, ListName
 from boardlot.cli.click_classes import Argument, CommandGroup, DataCommand
@@ -26,6 +26,7 @@ from boardlot.cli.output.emit import check_destination, emit
 from boardlot.cli.output.fields import as_records
 from boardlot.cli.output.terminal import note, write
 from boardlot.cli.settings import Settings
+from boardlot.errors import ArchiveUpdateError
 
 
 class _File(click.types.StringParamType):
@@ -41,12 +42,12 @@ class _File(click.types.StringParamType):
         return str(UserPath().convert(value, param, ctx))
 
 
-def _account(text: str) -> tuple[str, str]:
+def _account(text: str, option: str = "--fills") -> tuple[str, str]:
     """An account and a trading market, such as 281756:HK."""
-    account, colon, market = text.rpartition(":")
+    acc_id, colon, trd_market = text.rpartition(":")
     if not colon:
-        raise click.UsageError(f"--fills is {text!r}; expected ACCOUNT:MARKET, such as 281756:HK")
-    return account, market
+        raise click.UsageError(f"{option} is {text!r}; expected ACC_ID:MARKET, such as 281756:HK")
+    return acc_id, trd_market
 
 
 UPDATE = "boardlot --profile live archive update trades.db"
@@ -56,9 +57,9 @@ WAIT = 30.0
 DAYS_MAX = 36_525
 # The option of each list: what its keys are, and what it stores.
 LIST_OPTIONS = {
-    "crypto_orders": ("ACCOUNT", "Open crypto orders of an account"),
-    "sim_orders": ("ACCOUNT", "Simulated orders of an account"),
-    "sim_positions": ("ACCOUNT", "Simulated positions of an account"),
+    "crypto_orders": ("ACC_ID", "Open crypto orders of an account"),
+    "sim_orders": ("ACC_ID", "Simulated orders of an account"),
+    "sim_positions": ("ACC_ID", "Simulated positions of an account"),
     "ipos": ("MARKET", "IPOs of a market"),
     "dividends": ("SYMBOL", "Dividends of a stock"),
     "futures": ("SYMBOL", "Related futures of a symbol"),
@@ -72,13 +73,13 @@ def _file() -> Argument:
 
 
 def _fills(**more: Any) -> click.Option:
-    return click.Option(["--fills"], type=_account, metavar="ACCOUNT:MARKET", **more)
+    return click.Option(["--fills"], type=_account, metavar="ACC_ID:MARKET", **more)
 
 
 def _ranges() -> list[click.Parameter]:
     return [
         click.Option(
-            ["--since"],
+            ["--start"],
             type=parse_time,
             metavar="TIME",
             help="How far back to read fills; the first update reads 90 days.",
@@ -134,7 +135,7 @@ def update(
     /,
     file: str,
     fills: Sequence[tuple[str, str]],
-    since: str | int | None,
+    start: str | int | None,
     overlap_days: float,
     max_age_minutes: float | None,
     **keys: Any,
@@ -149,13 +150,13 @@ def update(
         raise click.UsageError(f"nothing to update: pass one or more of {options}")
     check_destination(settings, _files_of(file))
     with settings.client() as client, Archive(file) as archive:
-        report = archive.update(
+        report = _updated(
+            archive,
             client,
             fills=fills,
-            since=since,
+            start=start,
             overlap=timedelta(days=overlap_days),
             max_age=None if max_age_minutes is None else timedelta(minutes=max_age_minutes),
-            on_error="collect",
             progress=settings.out is not None and not settings.quiet,
             **keys,
         )
@@ -171,6 +172,16 @@ def update(
         for hint in dict.fromkeys(filter(None, advice)):
             note(f"hint: {escaped(hint)}", "error")
     return 0 if report else 1
+
+
+def _updated(archive: Archive, client: Any, **options: Any) -> UpdateReport:
+    """The report of an update, also of one in which lists failed; keys that are not valid raise."""
+    report: UpdateReport
+    try:
+        report = archive.update(client, **options)
+    except ArchiveUpdateError as error:
+        report = error.report
+    return report
 
 
 @archive.command(
@@ -200,16 +211,34 @@ def status(settings: Settings, file: str) -> None:
             type=click.Choice(["fills", *LISTS]),
         ),
         Argument("path", "The Parquet file.", metavar="PATH", type=UserPath()),
+        click.Option(["--key"], metavar="KEY", help="Only this key; of fills, ACC_ID:MARKET."),
+        click.Option(
+            ["--at"], type=parse_time, metavar="TIME", help="The list as it was seen at this time."
+        ),
+        click.Option(
+            ["--history"],
+            is_flag=True,
+            help="Every version of a record, with the time at which it was seen.",
+        ),
     ],
     examples=[f"{UPDATE} --ipos hk && boardlot archive export trades.db ipos ipos.parquet"],
 )
 @click.pass_obj
-def export(settings: Settings, file: str, name: ListName | Literal["fills"], path: Path) -> None:
-    """Write a list to a Parquet file: fills, or all changes of another list."""
+def export(
+    settings: Settings,
+    file: str,
+    name: ListName | Literal["fills"],
+    path: Path,
+    key: str | None,
+    at: str | int | None,
+    history: bool,
+) -> None:
+    """Write a list as it is now to a Parquet file."""
     if path.exists() and not settings.force:
         raise click.UsageError(f"{path} already exists: choose another, or add --force")
     with _existing(settings, file) as archive:
-        rows = archive.export(name, path)
+        of_key = _account(key, "--key") if name == "fills" and key is not None else key
+        rows = archive.export(name, path, of_key, at, history=history)
     note(f"wrote {rows:,} rows to {path}")
 
 
@@ -347,7 +376,7 @@ def follow(
     fills: tuple[str, str],
     every: float,
     name: str,
-    since: str | int | None,
+    start: str | int | None,
     overlap_days: float,
 ) -> None:
     """Print each new or changed fill as a line of JSON, exactly once, until Ctrl-C.
@@ -361,7 +390,7 @@ def follow(
             fills=fills,
             every=every,
             name=name,
-            since=since,
+            start=start,
             overlap=timedelta(days=overlap_days),
         ):
             out.write(json.dumps(fill).encode() + b"\n")
