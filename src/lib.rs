@@ -24,7 +24,6 @@ mod _core {
     use pyo3::{exceptions::PyImportError, ffi, prelude::*};
 
     use crate::client::options::{CLIENT_OPTIONS, connect_options};
-    use crate::interpreter::callback::{Invoke, import};
 
     #[pymodule_export]
     use crate::{
@@ -61,10 +60,9 @@ mod _core {
         pager::row_view::RowView,
         rows::arrow::ArrowStream,
         rows::frame::{import_frame_library, to_frame},
-        rows::pickles::records_of_pickle,
-        rows::records::Records,
-        rows::records_iterator::RecordsIterator,
+        rows::rows::Rows,
         rows::schema_field::SchemaField,
+        rows::shape::Shape,
         testing::response_bodies::{pages_of_bodies, response_parser},
     };
 
@@ -87,10 +85,7 @@ mod _core {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("_CLIENT_OPTIONS", CLIENT_OPTIONS.iter().map(|x| x.name).collect::<Vec<_>>())?;
         module
-            .add("_CONNECT_OPTIONS", connect_options().map(|(name, _)| name).collect::<Vec<_>>())?;
-        // Importing `collections.abc` would load more of the standard library.
-        let sequence = import(py, "_collections_abc")?.getattr("Sequence")?;
-        sequence.invoke_method("register", (module.getattr("Records")?,)).map(drop)
+            .add("_CONNECT_OPTIONS", connect_options().map(|(name, _)| name).collect::<Vec<_>>())
     }
 
     /// Returns true if this is the interpreter that the process began with. What exists once per

@@ -46,7 +46,6 @@ from ._core import (
     OAuthApp,
     RateLimit,
     Recorder,
-    Records,
     Registration,
     Replay,
     RequestEvent,
@@ -64,6 +63,7 @@ from ._core import (
 from .errors import *  # noqa: F403
 from .oauth_app import AsyncOAuthApp
 from .pager import AsyncPager, Pager
+from .records import Records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

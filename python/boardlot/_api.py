@@ -15,7 +15,6 @@ from ._core import (
     OAuth,
     RateLimit,
     Recorder,
-    Records,
     Replay,
     RequestEvent,
     Response,
@@ -23,6 +22,7 @@ from ._core import (
 )
 from ._calls import explained
 from .pager import AsyncPager, Pager
+from .records import Records, records_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -285,7 +285,7 @@ class Client(_core.ClientBase):
         >>> [day["time"] for day in client.trading_days("HK", "2026-01-01", "2026-01-05")]
         ['2026-01-02', '2026-01-05']
         """
-        return self._call("trading_days", [("market", market), ("start", start), ("end", end)])
+        return records_of(self._call("trading_days", [("market", market), ("start", start), ("end", end)]))
 
     def reference_futures(self, symbol: str) -> Records[records.RelatedFuture]:
         """The futures contracts related to a continuous futures contract.
@@ -307,7 +307,7 @@ class Client(_core.ClientBase):
         >>> client.reference_futures("HK.HSImain")[0]["stock_type"]
         'FUTURE'
         """
-        return self._call("reference_futures", [("symbol", symbol)])
+        return records_of(self._call("reference_futures", [("symbol", symbol)]))
 
     if TYPE_CHECKING:
 
@@ -364,7 +364,7 @@ class Client(_core.ClientBase):
         market: typing.Literal["hk", "us", "cn", "sg", "my"],
         *,
         request_type: int | None = None,
-    ) -> Records[records.HkIpo | records.UsIpo | records.CnIpo | records.SgIpo | records.MyIpo]:
+    ) -> Records[typing.Any]:
         """Recent subscribable and upcoming IPOs of a market, without historical ones.
 
         The data depends on the user's primary broker: without one for the market the list may be
@@ -384,7 +384,7 @@ class Client(_core.ClientBase):
         >>> client.ipo_list("us")[0]["stock_status"] in list(bl.UsIpoStatus)
         True
         """
-        return self._call("ipo_list", [("market", market), ("request_type", request_type)])
+        return records_of(self._call("ipo_list", [("market", market), ("request_type", request_type)]))
 
     def dividends(self, symbol: str) -> Records[records.Dividend]:
         """The dividend history of a security, newest first, at most 100 records.
@@ -406,7 +406,7 @@ class Client(_core.ClientBase):
         >>> client.dividends("HK.00700")[0]["currency"]
         'HKD'
         """
-        return self._call("dividends", [("symbol", symbol)])
+        return records_of(self._call("dividends", [("symbol", symbol)]))
 
     def plate_stocks(
         self,
@@ -478,7 +478,7 @@ class Client(_core.ClientBase):
         >>> client.sim_orders(sandbox.accounts["sim"][0])[0]["side"] in list(bl.SimSide)
         True
         """
-        return self._call("sim_orders", [("acc_id", acc_id)])
+        return records_of(self._call("sim_orders", [("acc_id", acc_id)]))
 
     def sim_positions(
         self,
@@ -502,7 +502,7 @@ class Client(_core.ClientBase):
         >>> client.sim_positions(sandbox.accounts["sim"][0])[0]["pstn_type"] in list(bl.PositionType)
         True
         """
-        return self._call("sim_positions", [("acc_id", acc_id), ("market", market)])
+        return records_of(self._call("sim_positions", [("acc_id", acc_id), ("market", market)]))
 
     def fills_history(
         self,
@@ -580,7 +580,7 @@ class Client(_core.ClientBase):
         >>> client.call(bl.Endpoint("orders", "GET", "/api/v1.0/sim-trade/5001/orders"))[0]["side"] in list(bl.SimSide)
         True
         """
-        return self._call(endpoint, list(arguments.items()))
+        return records_of(self._call(endpoint, list(arguments.items())))
 
     def pages(
         self,
@@ -752,7 +752,7 @@ class Client(_core.ClientBase):
         >>> client.fetch_many("dividends", ["HK.00700", "US.AAPL"])[0]["symbol"]
         'HK.00700'
         """
-        return self._fetch_many(method, keys, concurrency, on_error, progress, list(arguments.items()))
+        return records_of(*self._fetch_many(method, keys, concurrency, on_error, progress, list(arguments.items())))
 
     if TYPE_CHECKING:
 
@@ -1069,7 +1069,7 @@ class AsyncClient(_core.ClientBase):
         >>> [day["time"] for day in (await client.trading_days("HK", "2026-01-01", "2026-01-05"))]
         ['2026-01-02', '2026-01-05']
         """
-        return await self._call("trading_days", [("market", market), ("start", start), ("end", end)])
+        return records_of(await self._call("trading_days", [("market", market), ("start", start), ("end", end)]))
 
     async def reference_futures(self, symbol: str) -> Records[records.RelatedFuture]:
         """The futures contracts related to a continuous futures contract.
@@ -1091,7 +1091,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await client.reference_futures("HK.HSImain"))[0]["stock_type"]
         'FUTURE'
         """
-        return await self._call("reference_futures", [("symbol", symbol)])
+        return records_of(await self._call("reference_futures", [("symbol", symbol)]))
 
     if TYPE_CHECKING:
 
@@ -1148,7 +1148,7 @@ class AsyncClient(_core.ClientBase):
         market: typing.Literal["hk", "us", "cn", "sg", "my"],
         *,
         request_type: int | None = None,
-    ) -> Records[records.HkIpo | records.UsIpo | records.CnIpo | records.SgIpo | records.MyIpo]:
+    ) -> Records[typing.Any]:
         """Recent subscribable and upcoming IPOs of a market, without historical ones.
 
         The data depends on the user's primary broker: without one for the market the list may be
@@ -1168,7 +1168,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await client.ipo_list("us"))[0]["stock_status"] in list(bl.UsIpoStatus)
         True
         """
-        return await self._call("ipo_list", [("market", market), ("request_type", request_type)])
+        return records_of(await self._call("ipo_list", [("market", market), ("request_type", request_type)]))
 
     async def dividends(self, symbol: str) -> Records[records.Dividend]:
         """The dividend history of a security, newest first, at most 100 records.
@@ -1190,7 +1190,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await client.dividends("HK.00700"))[0]["currency"]
         'HKD'
         """
-        return await self._call("dividends", [("symbol", symbol)])
+        return records_of(await self._call("dividends", [("symbol", symbol)]))
 
     def plate_stocks(
         self,
@@ -1262,7 +1262,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await client.sim_orders(sandbox.accounts["sim"][0]))[0]["side"] in list(bl.SimSide)
         True
         """
-        return await self._call("sim_orders", [("acc_id", acc_id)])
+        return records_of(await self._call("sim_orders", [("acc_id", acc_id)]))
 
     async def sim_positions(
         self,
@@ -1286,7 +1286,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await client.sim_positions(sandbox.accounts["sim"][0]))[0]["pstn_type"] in list(bl.PositionType)
         True
         """
-        return await self._call("sim_positions", [("acc_id", acc_id), ("market", market)])
+        return records_of(await self._call("sim_positions", [("acc_id", acc_id), ("market", market)]))
 
     def fills_history(
         self,
@@ -1364,7 +1364,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await client.call(bl.Endpoint("orders", "GET", "/api/v1.0/sim-trade/5001/orders")))[0]["side"] in list(bl.SimSide)
         True
         """
-        return await self._call(endpoint, list(arguments.items()))
+        return records_of(await self._call(endpoint, list(arguments.items())))
 
     def pages(
         self,
@@ -1536,7 +1536,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await client.fetch_many("dividends", ["HK.00700", "US.AAPL"]))[0]["symbol"]
         'HK.00700'
         """
-        return await self._fetch_many(method, keys, concurrency, on_error, progress, list(arguments.items()))
+        return records_of(*await self._fetch_many(method, keys, concurrency, on_error, progress, list(arguments.items())))
 
     if TYPE_CHECKING:
 

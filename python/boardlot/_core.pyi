@@ -4,14 +4,11 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, 
 from datetime import date, datetime
 from os import PathLike
 from types import TracebackType
-from typing import Any, Generic, Literal, Protocol, SupportsIndex, final, overload
+from typing import Any, Generic, Literal, Protocol, final, overload
 
-import pandas
-import polars
 from typing_extensions import CapsuleType, Self, TypeVar, Unpack, disjoint_base
 
 from ._api import AsyncClient, Client, ClientOptions
-from .errors import BoardlotError
 
 __all__ = [
     "_CLIENT_OPTIONS",
@@ -42,16 +39,16 @@ __all__ = [
     "RecordBatches",
     "RecordedRequest",
     "Recorder",
-    "Records",
-    "RecordsIterator",
     "Registration",
     "Replay",
     "RequestEvent",
     "Response",
     "ResponseEvent",
     "RowView",
+    "Rows",
     "Sandbox",
     "SchemaField",
+    "Shape",
     "TokenStoreBase",
     "_FileLock",
     "__version__",
@@ -71,7 +68,6 @@ __all__ = [
     "_profile",
     "_profiles",
     "_record_texts",
-    "_records_of_pickle",
     "_remove_file",
     "_remove_profile",
     "_replace_file",
@@ -724,143 +720,63 @@ class ArrowStream:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> CapsuleType: ...
 
-# A `Sequence` by registration: it inherits nothing.
 @final
-class Records(Sequence[_Row_co]):
-    """A sequence of records, whose length is fixed.
-
-    `records[i]` and iteration return dicts with the service's own values, unchanged. Slices are
-    `Records`. It equals a list of the same dicts. `to_pandas()`, `to_polars()`, `to_arrow()` and
-    the Arrow PyCapsule interface return typed columns of the declared schema.
-
-    Each dict is made when it is first asked for, and kept: `records[i] is records[i]`. It is yours to
-    change. Every later access has the change: indices, slices, iteration, `==`, `to_dicts()` and
-    pickles. Columns, `select`, `as_type`, `to_dicts(typed=True)` and `to_json` are always the service's
-    own values. `+` and `*` return lists.
-
-    >>> records = client.dividends("HK.00700")
-    >>> len(records), records[0]["process"], records.meta["total_dividend_count"]
-    (21, 'Implementation', 21)
-    >>> records.index(records[1]), records.count(records[1])
-    (1, 1)
-    >>> for record in records[:2]:
-    ...     record["seen"] = True
-    >>> [record.pop("seen", False) for record in records[:3]]
-    [True, True, False]
-    >>> type(records + records).__name__, len(sum([records, records], []))
-    ('list', 42)
-    >>> records[:1].select("currency").to_json()
-    '[{"currency":"HKD"}]'
-    >>> list(records.select("currency", "ex_date")[0])
-    ['currency', 'ex_date']
-    >>> class Paid(NamedTuple):
-    ...     ex_date: str
-    ...     dividend_per_share: Decimal
-    >>> records.as_type(Paid)[0].dividend_per_share > 0
-    True
-    >>> type(records.to_dicts(typed=True)[0]["ex_date"]).__name__
-    'date'
-    >>> records.to_pandas().shape, records.to_polars().shape, records.to_arrow().num_rows
-    ((21, 11), (21, 11), 21)
+class Rows:
+    """Rows of pages, with the fields that are declared for them. `boardlot.Records` is made of them; the archive, the
+    command line and the engines read them, as they have every number as the service sent it.
     """
 
-    @classmethod
-    def __class_getitem__(cls, key: Any) -> Any: ...
     def __len__(self) -> int: ...
-    @overload
-    def __getitem__(self, key: int, /) -> _Row_co: ...
-    @overload
-    def __getitem__(self, key: slice, /) -> Records[_Row_co]: ...
-    def __iter__(self) -> RecordsIterator[_Row_co]: ...
-    def __reversed__(self) -> RecordsIterator[_Row_co]: ...
-    def __contains__(self, key: object, /) -> bool: ...
-    def __eq__(self, value: object, /) -> bool: ...
-    def __ne__(self, value: object, /) -> bool: ...
-    def __lt__(self, value: object, /) -> bool: ...
-    def __le__(self, value: object, /) -> bool: ...
-    def __gt__(self, value: object, /) -> bool: ...
-    def __ge__(self, value: object, /) -> bool: ...
-    __hash__: None  # type: ignore[assignment]
-    def __add__(self, value: Records[_T] | list[_T], /) -> list[_Row_co | _T]: ...
-    def __radd__(self, value: list[_T], /) -> list[_Row_co | _T]: ...
-    def __mul__(self, value: SupportsIndex, /) -> list[_Row_co]: ...
-    def __rmul__(self, value: SupportsIndex, /) -> list[_Row_co]: ...
-    def count(self, value: Any) -> int:
-        """The number of records that equal `value`."""
-    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
-        """The index of the first record from `start` to `stop` that equals `value`. Raises `ValueError` if
-        there is none.
-        """
     @property
-    def meta(self) -> dict[str, Any]:
-        """The members next to the list and in the `pagination` object; for `fetch_many`, by key."""
-    @property
-    def errors(self) -> dict[str, BoardlotError]:
-        """The keys that failed in `fetch_many(on_error="collect")`, each with its error."""
+    def shape(self) -> Shape:
+        """What is known of the rows besides their values."""
     @property
     def schema(self) -> tuple[SchemaField, ...]:
         """Name, kind, unit and description of each declared field."""
-    def select(self, *names: str, undeclared: bool = False) -> Records[dict[str, Any]]:
-        """The records restricted to these fields, in this order: dicts, frames, `schema` and iteration
-        contain nothing else. The dicts are new, with the service's own values. A name is unknown if it
-        is neither declared nor in any record; while there are no records, `undeclared=True` permits any
-        names. Raises `ConfigError` for an unknown name.
-        """
-    def as_type(self, cls: type[_T]) -> list[_T]:
-        """The records as a list of instances of `cls`: a dataclass, a `NamedTuple`, a
-        `msgspec.Struct` or another class with annotated fields that accepts them as keywords.
-
-        Each field is converted to its annotation: `str` (as sent), `int`, `float`, `bool`, `Decimal`,
-        `datetime` (aware, UTC), `date`, an `Enum`, `dict`, `list`, `Any`, or one of these with `| None`.
-        Fields that the class lacks are skipped; a field that a record lacks takes its default.
-
-        Raises a `ConfigError` if an annotation is not supported or a required field is unknown, and a
-        `ProtocolError` that names record, field, value and type if a value cannot be converted.
-        """
-    def to_dicts(self, *, typed: bool = False) -> list[dict[str, Any]]:
-        """The records as a list of their dicts; with `typed=True`, of new ones with `Decimal`, `datetime`
-        (UTC), `date` and `None` as the schema declares, of the service's own values. Then raises
-        `ProtocolError` for a value that is not of its kind.
-        """
-    def to_json(self) -> str:
-        """The service's JSON text of the list: its own values, whatever became of the dicts. `json.dumps` and
-        orjson write lists alone: pass them `list(records)`.
-        """
-    def to_pandas(
-        self, *, decimals: _Decimals = "float64", invalid: _Invalid = "raise"
-    ) -> pandas.DataFrame:
-        """The records as a pandas DataFrame; see `boardlot.frames.to_pandas`.
-        Its values are the service's own, whatever became of the dicts.
-        """
-    def to_polars(
-        self, *, decimals: _Decimals = "float64", invalid: _Invalid = "raise"
-    ) -> polars.DataFrame:
-        """The records as a polars DataFrame; see `boardlot.frames.to_polars`.
-        Its values are the service's own, whatever became of the dicts.
-        """
-    def to_arrow(self, *, decimals: _Decimals = "float64", invalid: _Invalid = "raise") -> _Table:
-        """The records as a pyarrow Table; see `boardlot.frames.to_arrow`.
-        Its values are the service's own, whatever became of the dicts.
-        """
-    def __arrow_c_stream__(self, requested_schema: object = None) -> CapsuleType: ...
-    @classmethod
-    def __get_pydantic_core_schema__(cls, _source: Any, handler: Any) -> Any: ...
-    def __copy__(self) -> Self: ...
-    def __deepcopy__(self, _memo: dict[int, Any]) -> Self: ...
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The members next to the list and in the `pagination` object; of many keys, by key."""
+    def dicts(self) -> list[Any]:
+        """A new list of dicts with the service's own values."""
+    def typed_dicts(self) -> list[dict[str, Any]]:
+        """A new list of dicts of `Decimal`, `datetime` (UTC), `date` and `None`, as the fields are declared."""
+    def instances(self, cls: type[_T]) -> list[_T]:
+        """A new list of instances of a class."""
+    def select(self, *names: str, undeclared: bool = False) -> Rows:
+        """The rows restricted to these fields, in this order."""
+    def take(self, indices: list[int]) -> Rows:
+        """The rows at these indices, in this order."""
+    def first(self, count: int) -> Rows:
+        """The first rows, at most so many."""
+    def slice(self, start: int, stop: int) -> Rows:
+        """The rows from `start` to before `stop`."""
+    def names(self) -> list[str]:
+        """The names of the declared fields, then of all others in the order of their first appearance."""
+    def json(self, names: list[str] | None = None) -> list[str]:
+        """Each row as compact JSON, every number as the service sent it: all fields, or those with these names."""
+    def texts(self, names: list[str]) -> list[list[str | None]]:
+        """The fields with these names of each row, as text; None for null and missing ones."""
     def _arrow(self, decimals: str, invalid: str, strings: str) -> ArrowStream: ...
-    def _json(self, names: list[str] | None = None) -> list[str]: ...
-    def _names(self) -> list[str]: ...
-    def _take(self, indices: list[int]) -> Records[_Row_co]: ...
-    def _texts(self, names: list[str]) -> list[list[str | None]]: ...
-    def _repr_html_(self) -> str: ...
 
 @final
-class RecordsIterator(Iterator[_Row_co]):
-    """An iterator over records, which creates each dict on demand."""
+class Shape:
+    """The declared fields of the rows of a list; none of a list of the caller's own."""
 
-    def __iter__(self) -> Self: ...
-    def __next__(self) -> _Row_co: ...
-    def __length_hint__(self) -> int: ...
+    def __new__(
+        cls,
+        fields: list[tuple[str, str, str, str]] = ...,
+        names: list[str] | None = None,
+    ) -> Self: ...
+    def __getnewargs__(self) -> tuple[list[tuple[str, str, str, str]], list[str] | None]: ...
+    @property
+    def schema(self) -> tuple[SchemaField, ...]:
+        """Name, kind, unit and description of each declared field."""
+    def rows(self, dicts: list[Any]) -> Rows:
+        """The rows that the dicts of a list are now."""
+    def select(self, names: tuple[str, ...], found: list[str] | None, undeclared: bool) -> Shape:
+        """The shape restricted to these fields, in this order; `found` are the names in the dicts, of which there
+        are none if the list is empty. Raises `ConfigError` for a name that is neither declared nor found.
+        """
 
 @final
 class Page:
@@ -891,7 +807,7 @@ class Pages:
         progress: bool,
         /,
     ) -> Any:
-        """The rows after a place as `Records` of this view, within the limits; and the place where they end. Awaited in
+        """The rows of this view after a place, within the limits; and the place where they end. Awaited in
         `AsyncPager`.
         """
     def frame(
@@ -943,7 +859,7 @@ class RowView:
         class, it is the only one: that code runs when its row is asked for, not before.
         """
     def pages(self, page: Page, start: int, /) -> list[Any]:
-        """The rows as one `Records`."""
+        """The rows as one object."""
 
 @final
 class RecordBatches:
@@ -1585,22 +1501,16 @@ def _time_range(
     method: str | Endpoint[Any], arguments: list[tuple[str, Any]], now_micros: int
 ) -> tuple[int, int]: ...
 def _record_texts(
-    records: Records[Any], identity: list[str], ignored: list[str]
+    rows: Rows, identity: list[str], ignored: list[str]
 ) -> list[tuple[str, str, str]]: ...
-def _records_of_pickle(
-    pages: list[tuple[str, str | None]],
-    fields: list[tuple[str, str, str, str]],
-    names: tuple[str | None, list[str] | None],
-    errors: dict[str, Any] | None,
-) -> Records[Any]: ...
-def _fill_rows(records: Records[Any]) -> list[tuple[str, int, str | None, str]]: ...
+def _fill_rows(rows: Rows) -> list[tuple[str, int, str | None, str]]: ...
 def _stored_records(
     method: str | Endpoint[Any],
     arguments: list[tuple[str, Any]],
     texts: Iterable[bytes],
     observed: bool = False,
     seen_at: int | None = None,
-) -> Records[Any]: ...
+) -> Rows: ...
 def _nearest(word: str, known: list[str]) -> str | None: ...
 def _micros(name: str, value: Any) -> int: ...
 def _import_frame_library(method: str) -> None: ...

@@ -5,8 +5,18 @@ Generated from the table of endpoints by `make generate`: change that, not this.
 
 # Without `from __future__ import annotations`: libraries read these types at run time.
 
+import sys
 from enum import Enum, IntEnum
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING or sys.version_info >= (3, 12):
+    from typing import TypedDict
+else:
+    try:
+        # Before CPython 3.12, pydantic takes no other.
+        from typing_extensions import TypedDict
+    except ImportError:
+        from typing import TypedDict
 
 __all__ = [
     "CnIpo",

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 from boardlot import _core
 from boardlot._calls import explained
-from boardlot._core import Records
+from boardlot._core import Rows
 from boardlot._support.third_party import pandas, polars, pyarrow
 
 Decimals = Literal["float64", "decimal", "string"]
@@ -20,7 +20,7 @@ __all__ = ["to_arrow", "to_pandas", "to_polars"]
 
 
 class ArrowSource(Protocol):
-    """The part of `Records` that this module uses."""
+    """The part of `Records`, and of other rows, that this module uses."""
 
     def _arrow(self, decimals: str, invalid: str, strings: str, /) -> Any:
         """An object with `__arrow_c_stream__`.
@@ -57,8 +57,7 @@ def to_pandas(
             `"null"` to make it null.
 
     Returns:
-        A DataFrame with every declared column, even without rows. Its values are the service's
-        own: a dict of the records that was changed does not change it, nor the other way round.
+        A DataFrame with every declared column, even without rows, then one for each other field.
 
     Raises:
         ImportError: pandas or pyarrow is not installed.
@@ -82,8 +81,7 @@ def to_polars(
 
     Text becomes `String`, integers `Int64`, numbers `Float64`, flags `Boolean`, dates `Date`,
     timestamps `Datetime` in UTC with the field's own unit (polars has no seconds: these become
-    milliseconds), objects `Struct`. The values are the service's own, whatever became of the
-    dicts. For the arguments and errors, see `frames.to_pandas`;
+    milliseconds), objects `Struct`. For the arguments and errors, see `frames.to_pandas`;
     `decimals="decimal"` returns exact `Decimal` columns.
 
     Example:
@@ -103,8 +101,7 @@ def to_arrow(
 
     Text becomes `string`, integers `int64`, numbers `double`, flags `bool`, dates `date32`,
     timestamps `timestamp[s|ms|us, tz=UTC]` of the field's own unit, objects `struct`. The fields
-    carry their unit, kind and description as metadata. The values are the service's own,
-    whatever became of the dicts. For the
+    carry their unit, kind and description as metadata. For the
     arguments and errors, see `frames.to_pandas`; `decimals="decimal"` returns exact decimals.
 
     Example:
@@ -116,14 +113,14 @@ def to_arrow(
     return table
 
 
-def file_columns(records: Records[Any], invalid: Invalid = "raise") -> pyarrow.Table:
+def file_columns(rows: Rows, invalid: Invalid = "raise") -> pyarrow.Table:
     """Typed columns for a file, in which a column has one type: undeclared fields are text."""
     import pyarrow as pa
 
-    declared = [field.name for field in records.schema]
-    others = [name for name in records._names() if name not in declared]
-    table = records.select(*declared).to_arrow(invalid=invalid) if declared else pa.table({})
-    texts = list(zip(*records._texts(others), strict=True)) or [()] * len(others)
+    declared = [field.name for field in rows.schema]
+    others = [name for name in rows.names() if name not in declared]
+    table = to_arrow(rows.select(*declared), invalid=invalid) if declared else pa.table({})
+    texts = list(zip(*rows.texts(others), strict=True)) or [()] * len(others)
     schema = pa.schema([*table.schema, *(pa.field(name, pa.string()) for name in others)])
     columns = [*table.columns, *(pa.array(values, pa.string()) for values in texts)]
     return pa.Table.from_arrays(columns, schema=schema)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from boardlot._calls import explained
-from boardlot._core import Records
 from boardlot._support.cell_format import value_names
 from boardlot._support.extras import needs
 from boardlot.pager import Pager
+from boardlot.records import Records
 
 __all__ = ["show", "table_html"]
 

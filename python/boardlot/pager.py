@@ -14,20 +14,19 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from operator import length_hint
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, final
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
 from ._calls import explained
-from ._core import Page, Pages, PageStream, RecordBatches, Records, RowView
+from ._core import Page, Pages, PageStream, RecordBatches, Rows, RowView
 from ._support.third_party import ArrowTable, CapsuleType, RecordBatch, Self, pandas, polars
 from .errors import BoardlotError, ConfigError
+from .records import Decimals, Invalid, Records, records_of
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-Decimals = Literal["float64", "decimal", "string"]
-Invalid = Literal["raise", "null"]
 
 _NONE: Iterator[Any] = iter(())
 
@@ -266,6 +265,11 @@ def _running_loop() -> AbstractEventLoop | bool:
     return _get_running_loop() or True
 
 
+def _records(view: RowView) -> Callable[[Page, int], list[Records[Any]]]:
+    """Makes `Records` of pages."""
+    return lambda page, row: [records_of(rows) for rows in view.pages(page, row)]
+
+
 def _is_rest(limits: tuple[int | None, int | None] | None, result: Any) -> bool:
     """Whether the caller knows by a result that nothing follows.
 
@@ -331,7 +335,7 @@ class Pager(View[T_co]):
 
     def pages(self) -> View[Records[T_co]]:
         """An iterator over the pages, each as `Records`."""
-        return View(self._shared, self._view.pages, is_of_pages=True, with_empty_pages=True)
+        return View(self._shared, _records(self._view), is_of_pages=True, with_empty_pages=True)
 
     def record_batches(
         self, *, decimals: Decimals = "float64", invalid: Invalid = "raise"
@@ -357,7 +361,8 @@ class Pager(View[T_co]):
         limit.
         """
         arguments = (max_items, max_pages, progress)
-        records, end = self._collected(self._shared.pages.all, arguments, (max_items, max_pages))
+        limits = (max_items, max_pages)
+        records, end = self._collected(self._shared.pages.all, arguments, limits, records_of)
         self._shared.position = end
         return records  # type: ignore[no-any-return]
 
@@ -431,11 +436,25 @@ class Pager(View[T_co]):
             shared.reading = None
         return stream.capsule(View(shared, stream.pages, is_of_pages=True))
 
+    # For the archive, the command line and the engines, which need no dicts.
+
+    def _row_pages(self) -> View[Rows]:
+        """The same as `pages`, without dicts."""
+        return View(self._shared, self._view.pages, is_of_pages=True, with_empty_pages=True)
+
+    def _all_rows(self, max_items: int | None = None) -> Rows:
+        """The same as `all`, without dicts."""
+        arguments = (max_items, None, False)
+        rows, end = self._collected(self._shared.pages.all, arguments, (max_items, None))
+        self._shared.position = end
+        return rows  # type: ignore[no-any-return]
+
     def _collected(
         self,
         collect: Callable[..., Any],
         arguments: tuple[Any, ...],
         limits: tuple[int | None, int | None] | None,
+        finish: Callable[[Any], Any] | None = None,
     ) -> tuple[Any, _Position]:
         """What is collected, and the position behind it, which is still to be stored."""
         shared = self._shared
@@ -446,6 +465,8 @@ class Pager(View[T_co]):
         try:
             position = shared.taken_over()
             result, page, row = collect(self._view, position.page, position.row, *arguments)
+            if finish is not None:
+                result = finish(result)
             return result, _Position(page, row, is_end=_is_rest(limits, result))
         except BoardlotError as error:
             shared.locate(error)
@@ -519,7 +540,9 @@ class AsyncPager(AsyncView[T_co]):
 
     def pages(self) -> AsyncView[Records[T_co]]:
         """An async iterator over the pages, each as `Records`."""
-        return AsyncView(self._shared, self._view.pages, is_of_pages=True, with_empty_pages=True)
+        return AsyncView(
+            self._shared, _records(self._view), is_of_pages=True, with_empty_pages=True
+        )
 
     def record_batches(
         self, *, decimals: Decimals = "float64", invalid: Invalid = "raise"
@@ -543,7 +566,9 @@ class AsyncPager(AsyncView[T_co]):
         """
         limits = (max_items, max_pages)
         collect = self._shared.pages.all
-        records: Records[T_co] = await self._collect(collect, *limits, progress, limits=limits)
+        records: Records[T_co] = await self._collect(
+            collect, *limits, progress, limits=limits, finish=records_of
+        )
         return records
 
     async def to_pandas(
@@ -591,6 +616,7 @@ class AsyncPager(AsyncView[T_co]):
         collect: Callable[..., Any],
         *arguments: Any,
         limits: tuple[int | None, int | None] | None = None,
+        finish: Callable[[Any], Any] | None = None,
     ) -> Any:
         shared, loop = self._shared, _running_loop()
         shared.check_not_exhausted()
@@ -601,6 +627,8 @@ class AsyncPager(AsyncView[T_co]):
             position = shared.taken_over()
             collected = collect(self._view, position.page, position.row, *arguments)
             result, page, row = await collected
+            if finish is not None:
+                result = finish(result)
             end = _Position(page, row, is_end=_is_rest(limits, result))
             shared.position = end
             return result

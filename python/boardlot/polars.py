@@ -18,11 +18,14 @@ with needs("polars 1.22 or newer", "polars", "boardlot.polars"):
 
 import json
 
-from boardlot import Client, Endpoint, Records
+from boardlot import Client, Endpoint
 from boardlot._calls import explained
+from boardlot._core import Rows
 from boardlot._support import partitions as parts
 from boardlot._support.partitions import Decimals
 from boardlot.errors import ConfigError
+from boardlot.frames import to_polars
+from boardlot.pager import Pager
 
 __all__ = ["scan"]
 
@@ -81,7 +84,7 @@ def scan(
         raise ConfigError(f"client is of type {type(client).__name__}; expected a Client")
     query = parts.Query.of(method, arguments)
     names = query.columns()
-    schema = dict(query.sample().to_polars(decimals=decimals).schema)
+    schema = dict(to_polars(query.sample(), decimals=decimals).schema)
     if query.key is not None:
         schema = {query.key: pl.String(), **schema}
     source = _Source(client, query, {name: schema[name] for name in names}, decimals)
@@ -135,21 +138,21 @@ class _Source:
     ) -> pl.DataFrame:
         """Without fetching ahead."""
         key, rows = partition.read(self.client, columns)
-        if self.query.is_paged and len(partition.keys) == 1:
-            rows = rows.all(max_items=n_rows)
-        return self.frame(rows[:n_rows], columns, key)
+        if isinstance(rows, Pager):
+            rows = rows._all_rows(n_rows)
+        return self.frame(rows.first(n_rows), columns, key)
 
     def partition(
         self, partition: parts.Partition, columns: list[str], batch_rows: int
     ) -> Iterator[pl.DataFrame]:
         """Pages, joined into ever larger frames: the first ones come soon, the others are few."""
         key, rows = partition.read(self.client, columns, concurrency=CONCURRENCY)
-        if not self.query.is_paged or len(partition.keys) != 1:
+        if not isinstance(rows, Pager):
             yield self.frame(rows, columns, key)
             return
         frames: list[pl.DataFrame] = []
         held, wanted = 0, 1
-        for page in rows.pages():
+        for page in rows._row_pages():
             frames.append(self.frame(page, columns, key))
             held += len(page)
             if held >= wanted:
@@ -158,8 +161,8 @@ class _Source:
         if frames:
             yield pl.concat(frames)
 
-    def frame(self, records: Records[Any], columns: list[str], key: object) -> pl.DataFrame:
-        frame = records.to_polars(decimals=self.decimals)
+    def frame(self, rows: Rows, columns: list[str], key: object) -> pl.DataFrame:
+        frame = to_polars(rows, decimals=self.decimals)
         if key is not None:
             frame = frame.with_columns(pl.lit(str(key)).alias(str(self.query.key)))
         return frame.select(columns)

@@ -22,7 +22,7 @@ use crate::{
     hooks::observer::{Hooks, PythonObserver},
     interpreter::weak_ref::StrongRef,
     pager::pages::Pages,
-    rows::{records::Records, row_builder_pool::RowBuilderPool},
+    rows::{row_builder_pool::RowBuilderPool, rows::Rows},
     values::dates::DateClasses,
 };
 use boardlot_client::{
@@ -209,7 +209,7 @@ impl ClientBase {
         Self::run(this, Call::new(future, Box::new(finish)))
     }
 
-    /// The records of an endpoint.
+    /// The rows of an endpoint.
     fn _call<'py>(
         this: &Bound<'py, Self>,
         endpoint: &Bound<'py, PyAny>,
@@ -219,10 +219,10 @@ impl ClientBase {
         let core = base.core(py)?;
         let given = endpoint;
         let (endpoint, arguments) = endpoint_arguments(given, &arguments)?;
-        let records = Records::from_rows(&base.builders_of(given, &endpoint));
+        let rows = Rows::from_core(&base.builders_of(given, &endpoint));
         let is_paged = endpoint.paging.is_some();
         let future = async move { core.call(&endpoint, &arguments).await };
-        let call = Call::new(future, records);
+        let call = Call::new(future, rows);
         if !is_paged {
             return Self::run(this, call);
         }
@@ -347,6 +347,7 @@ impl ClientBase {
         Ok(Explanation(explained.or_raise(py)?))
     }
 
+    /// The rows of an endpoint for many keys, and the errors of the keys that failed.
     fn _fetch_many<'py>(
         this: &Bound<'py, Self>,
         endpoint: &Bound<'py, PyAny>,

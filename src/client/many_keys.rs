@@ -14,7 +14,7 @@ use crate::{
         progress::{CountFn, Progress},
     },
     interpreter::errors::{exception, is_error},
-    rows::records::Records,
+    rows::{row_builder_pool::RowBuilderPool, rows::Rows},
 };
 use boardlot_client::{
     api::{Argument, EncodedValue, EndpointRef},
@@ -42,7 +42,8 @@ struct CheckedKeys {
 }
 
 impl<'py> ManyKeys<'_, 'py> {
-    /// Calls the endpoint for each key; `owner` is the Python client.
+    /// Calls the endpoint for each key: the rows, and the errors of the keys that failed. `owner` is the Python
+    /// client.
     pub fn fetch(
         self,
         core: Client,
@@ -65,8 +66,8 @@ impl<'py> ManyKeys<'_, 'py> {
             for (key, error) in &many.errors {
                 errors.set_item(key, exception(py, error)?)?;
             }
-            let records = Records::with_errors(py, many.rows, errors.unbind())?;
-            Ok(Py::new(py, records)?.into_any())
+            let rows = Rows::new(many.rows, RowBuilderPool::default());
+            Ok((rows, errors).into_pyobject(py)?.into_any().unbind())
         };
         let owner = Some(owner.clone().unbind());
         let call = Call::new(future, Box::new(finish)).owned_by(owner);

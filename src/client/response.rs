@@ -1,7 +1,7 @@
 //! The results of `request` and `explain`.
 
 use super::rate_limit::description;
-use crate::{prelude::*, rows::missing_attribute::no_attribute};
+use crate::prelude::*;
 use boardlot_client::http::{HttpResponse, is_public_header};
 
 /// A response as it was received; the envelope is not checked.
@@ -115,4 +115,11 @@ impl Explanation {
         }
         text.trim_end().to_owned()
     }
+}
+
+/// The error for an attribute that a response does not have, such as `text`, with what to call instead.
+fn no_attribute(response: &Bound<'_, PyAny>, name: &str) -> PyErr {
+    let made = import(response.py(), "boardlot._support.clients")
+        .and_then(|module| module.invoke_method("missing_attribute", (response, name)));
+    made.map_or_else(|error| error, PyErr::from_value)
 }

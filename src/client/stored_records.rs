@@ -7,11 +7,11 @@ use super::endpoint_arguments::{Arguments, endpoint_arguments};
 use crate::prelude::*;
 use crate::{
     arguments::caller_arguments::argument,
-    rows::{records::Records, row_builder_pool::RowBuilderPool},
+    rows::{row_builder_pool::RowBuilderPool, rows::Rows},
 };
 use boardlot_client::{
     api::{EncodedValue, Field, Parameter, ParameterKind, TimeUnit},
-    decode::{PageSlice, Rows, StoredFill, StoredRecord, page_of_texts},
+    decode::{PageSlice, Rows as Core, StoredFill, StoredRecord, page_of_texts},
     os::runtime::runtime,
     pages::RecordsCall,
 };
@@ -28,23 +28,23 @@ static OBSERVED: [Field; 2] = [
 #[pyo3(name = "_record_texts")]
 pub fn record_texts(
     py: Python<'_>,
-    records: &Bound<'_, Records>,
+    rows: &Bound<'_, Rows>,
     identity: Vec<String>,
     ignored: Vec<String>,
 ) -> PyResult<Vec<StoredRecord>> {
-    let rows = records.get().rows();
+    let rows = rows.get().core();
     py.detach(|| rows.to_stored(&identity, &ignored)).or_raise(py)
 }
 
 /// Each fill as an archive stores it.
 #[gated]
 #[pyo3(name = "_fill_rows")]
-pub fn fill_rows(py: Python<'_>, records: &Bound<'_, Records>) -> PyResult<Vec<StoredFill>> {
-    let rows = records.get().rows();
+pub fn fill_rows(py: Python<'_>, rows: &Bound<'_, Rows>) -> PyResult<Vec<StoredFill>> {
+    let rows = rows.get().core();
     py.detach(|| rows.to_stored_fills()).or_raise(py)
 }
 
-/// The records of a call to the method with this name, made of stored texts. Checks the arguments as
+/// The rows of a call to the method with this name, made of stored texts. Checks the arguments as
 /// the method does. `texts` is iterated over; each is any number of records, separated by commas, and is
 /// scanned while the next ones are read. With `observed`, the schema has what an archive adds to a change.
 /// `seen_at` is when they were seen, in microseconds: a member of their metadata.
@@ -60,13 +60,13 @@ pub fn stored_records<'py>(
     texts: &Bound<'py, PyAny>,
     observed: bool,
     seen_at: Option<i64>,
-) -> PyResult<Py<PyAny>> {
+) -> PyResult<Rows> {
     let (endpoint, given) = endpoint_arguments(method, &arguments)?;
     let plan = RecordsCall::new(&endpoint, &given).or_raise(py)?;
     let added: &[Field] = if observed { &OBSERVED } else { &[] };
     let fields = plan.fields.iter().chain(added).cloned().collect();
-    let rows = Rows::new(scanned_pages(py, texts, seen_at)?, fields);
-    Records::from_rows(&RowBuilderPool::default())(py, rows)
+    let rows = Core::new(scanned_pages(py, texts, seen_at)?, fields);
+    Ok(Rows::new(rows, RowBuilderPool::default()))
 }
 
 fn scanned_pages(

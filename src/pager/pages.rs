@@ -11,8 +11,8 @@ use crate::{
     rows::{
         arrow::ArrowStream,
         frame::{FrameTarget, library},
-        records::Records,
         row_builder_pool::RowBuilderPool,
+        rows::Rows,
     },
     values::dates::{Datetimes, datetimes},
 };
@@ -122,7 +122,7 @@ impl Pages {
         RowView::new(self.core.listing(), RowBuilderPool::default())
     }
 
-    /// The rows after a place as `Records` of this view, within the limits; and the place where they end. Awaited in
+    /// The rows of this view after a place, within the limits; and the place where they end. Awaited in
     /// `AsyncPager`.
     #[pyo3(signature = (view, page, row, max_items, max_pages, progress, /))]
     fn all<'py>(
@@ -138,9 +138,9 @@ impl Pages {
         let items = limit(py, "max_items", max_items)?;
         let limits = Limits { items, pages: limit(py, "max_pages", max_pages)? };
         let of_view = view.clone().unbind();
-        let records = Records::from_rows(view.get().builders());
+        let rows = Rows::from_core(view.get().builders());
         let finish = move |py: Python<'_>, slices: Vec<Vec<PageSlice>>| {
-            records(py, of_view.get().rows_of(slices.concat()))
+            rows(py, of_view.get().rows_of(slices.concat()))
         };
         let convert = |slices| async { Ok(slices) };
         let collecting = self.collecting(py, place(page, row), limits, progress);

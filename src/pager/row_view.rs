@@ -8,17 +8,17 @@ use crate::{
     arguments::caller_arguments::field_names,
     interpreter::errors::is_own,
     rows::{
-        records::Records,
         row_builder_pool::RowBuilderPool,
         row_class::row_class,
         row_errors::unreadable,
         row_spec::{RowSpec, Target},
+        rows::Rows,
     },
 };
 use boardlot_client::{
     api::Field,
     decode::{
-        ColumnOptions, Columns, PageSlice, RecordNumber, RecordRef, Rows, Selection,
+        ColumnOptions, Columns, PageSlice, RecordNumber, RecordRef, Rows as Core, Selection,
         UndeclaredNames, field_name,
     },
     pages::{ListedPage, Listing},
@@ -62,8 +62,8 @@ impl RowView {
     }
 
     /// Records of this view.
-    pub fn rows_of(&self, slices: Vec<PageSlice>) -> Rows {
-        let rows = Rows::new(slices, self.fields.clone());
+    pub fn rows_of(&self, slices: Vec<PageSlice>) -> Core {
+        let rows = Core::new(slices, self.fields.clone());
         let rows = match &self.key_name {
             Some(name) => rows.with_key(name),
             None => rows,
@@ -149,13 +149,12 @@ impl RowView {
         }
     }
 
-    /// The rows as one `Records`.
+    /// The rows as one object.
     #[pyo3(signature = (page, start, /))]
     fn pages<'py>(&self, page: &Bound<'py, Page>, start: usize) -> PyResult<Bound<'py, PyList>> {
         let py = page.py();
         let slice = self.slice(py, &page.get().0, start)?;
-        let records = Records::from_rows(&self.builders)(py, self.rows_of(vec![slice]))?;
-        PyList::new(py, [records])
+        PyList::new(py, [Rows::new(self.rows_of(vec![slice]), self.builders.clone())])
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

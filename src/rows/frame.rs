@@ -77,11 +77,6 @@ impl FrameTarget {
         import(py, module)?.getattr(*function)?.invoke((stream,)).map(Bound::unbind)
     }
 
-    /// The frame of records in memory.
-    pub fn of_rows(self, py: Python<'_>, rows: &Rows) -> PyResult<Py<PyAny>> {
-        self.convert(py, ArrowStream::of_rows(py, rows, self.options)?)
-    }
-
     /// The pyarrow RecordBatch of one page.
     pub fn batch(self, py: Python<'_>, rows: &Rows) -> PyResult<Py<PyAny>> {
         let stream = ArrowStream::of_rows(py, rows, self.options)?;

@@ -26,7 +26,7 @@ pub struct SchemaField {
 
 impl SchemaField {
     /// The fields of these rows, with the column of keys first.
-    pub fn all(rows: &Rows) -> Vec<Self> {
+    pub fn of_rows(rows: &Rows) -> Vec<Self> {
         let key_name = rows.key_name();
         let fields = rows.fields().iter().map(|field| Self::new(field, key_name));
         let mut fields: Vec<Self> = key_name.map(Self::key).into_iter().chain(fields).collect();

@@ -16,12 +16,12 @@ use crate::{
     calls::call::CallMode,
     client::endpoint_arguments::{Arguments, endpoint_arguments},
     pager::pages::Pages,
-    rows::{records::Records, row_builder_pool::RowBuilderPool},
+    rows::{row_builder_pool::RowBuilderPool, rows::Rows},
 };
 use boardlot_client::{
-    decode::{Page, Rows},
+    decode::{Page, Rows as Core},
     http::HttpResponse,
-    pages::{PagedCall, Pages as Core, RecordsCall, Source},
+    pages::{PagedCall, Pages as CorePages, RecordsCall, Source},
 };
 
 /// Parses the responses to a call.
@@ -46,12 +46,12 @@ pub fn response_parser<'py>(
 
 #[gated]
 impl ResponseParser {
-    /// The records of a response with this body.
+    /// The rows of a response with this body.
     fn __call__(&self, py: Python<'_>, body: PyBackedBytes) -> PyResult<Py<PyAny>> {
         let response = HttpResponse::new(Bytes::from_owner(body));
         let page = self.plan.parse_whole(&response).or_raise(py)?;
-        let rows = Rows::new(vec![page.into()], self.plan.fields.clone());
-        Records::from_rows(&self.builders)(py, rows)
+        let rows = Core::new(vec![page.into()], self.plan.fields.clone());
+        Rows::from_core(&self.builders)(py, rows)
     }
 }
 
@@ -70,7 +70,7 @@ pub fn pages_of_bodies(
     let bodies = bodies.into_iter().map(Bytes::from_owner).collect();
     let source = Arc::new(Bodies { bodies, copied, next: AtomicUsize::new(0) });
     let pages = PagedCall::new(&endpoint, &given, None)
-        .and_then(|call| Core::new(source, call, None))
+        .and_then(|call| CorePages::new(source, call, None))
         .or_raise(py)?;
     Ok(Pages::new(CallMode::Sync, pages, None))
 }

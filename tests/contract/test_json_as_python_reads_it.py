@@ -5,7 +5,8 @@ import random
 
 import boardlot as bl
 import pytest
-from boardlot._core import _response_parser
+
+from ..support.parsed import parser
 
 NAMES = ["code", "stock_name", "lot_size", "x", "x", "é", "a b", ""]
 TEXTS = ["", "a", "é", "\u2028", "\x7f", "𝄞", "\\", '"', "/", "null", "</script>", "\n\t\b\0", "中"]
@@ -95,7 +96,7 @@ def expected(body):
 @pytest.mark.parametrize("seed", [1, 2, pytest.param(0, marks=pytest.mark.slow)])
 def test_the_same_rows_or_an_error(seed):
     texts = Texts(seed)
-    read = _response_parser("plate_stocks", [("plate_code", "HK.BK1001")])
+    read = parser("plate_stocks", [("plate_code", "HK.BK1001")])
     tried = {"rows": 0, "errors": 0}
     for _ in range(2_000 if seed else 1_000_000):
         body = texts.body()

@@ -38,15 +38,6 @@ def test_records_equal_a_list_of_the_same_dicts(records):
     assert records != "rows" and records != 5 and records is not None
 
 
-def test_records_cannot_be_changed(records):
-    with pytest.raises(TypeError):
-        records[0] = {}
-    with pytest.raises(TypeError):
-        del records[0]
-    for name in ("append", "extend", "insert", "pop", "clear", "sort"):
-        assert not hasattr(records, name)
-
-
 def test_empty_records_are_a_sequence_and_a_table():
     records = run(
         "sync",

@@ -5,9 +5,9 @@ import json
 
 import boardlot as bl
 import pytest
-from boardlot import _core
 
 from ..support.paged_service import page
+from ..support.parsed import parser
 from ..support.service import StandInService, response
 from ..support.vectors import table
 
@@ -178,9 +178,9 @@ def test_a_failure_and_what_has_not_one_list_are_no_trading_days(wrong, error):
 def test_the_constituents_of_a_plate_may_be_codes():
     body = body_of("plate_stocks", {"page": {"codes": ["HK.00700", "HK.00005"]}})
     assert read(body, "plate_stocks", "HK.BK1") == [{"value": "HK.00700"}, {"value": "HK.00005"}]
-    parser = _core._response_parser("sim_orders", [("acc_id", "1")])
+    parse = parser("sim_orders", [("acc_id", "1")])
     with pytest.raises(bl.ProtocolError, match="record 0 is not a JSON object"):
-        parser(json.dumps(body_of("sim_orders", [1])).encode())
+        parse(json.dumps(body_of("sim_orders", [1])).encode())
 
 
 def test_pagination_is_read_at_the_top_of_a_response_alone():

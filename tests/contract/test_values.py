@@ -11,10 +11,11 @@ from pathlib import Path
 import boardlot as bl
 import polars as pl
 import pytest
-from boardlot import _core, _records
+from boardlot import _records, frames
 
 from ..support.clients import client_of
 from ..support.paged_service import page
+from ..support.parsed import parsed_rows, parser
 from ..support.service import StandInService, response
 from ..support.vectors import table
 from .test_undocumented_forms import body_of
@@ -46,7 +47,7 @@ def body(rows, endpoint):
 def records(kind, values):
     (endpoint, arguments), field = FIELDS[kind]
     rows = [f'{{"{field}":{value}}}' for value in values]
-    return _core._response_parser(endpoint, arguments)(body(rows, endpoint)), field
+    return parser(endpoint, arguments)(body(rows, endpoint)), field
 
 
 @pytest.mark.parametrize(
@@ -87,18 +88,21 @@ def test_a_value_is_what_the_service_means_by_it(kind, value, expected):
     + [("object", "5"), ("integer", "9" * 5000), ("number", "1e400")],
 )  # fmt: skip
 def test_what_is_not_of_the_kind_is_rejected_with_record_and_field(kind, value):
-    result, field = records(kind, ["null", value])
+    # As pagers read them: a list has what Python's reader makes of a value.
+    (endpoint, arguments), field = FIELDS[kind]
+    text = body([f'{{"{field}":{one}}}' for one in ("null", value)], endpoint)
+    result = parsed_rows(endpoint, arguments, text)
     reads = [
-        lambda: result.to_dicts(typed=True),
-        result.to_arrow,
-        result.to_pandas,
-        result.to_polars,
-        lambda: result.to_arrow(decimals="decimal"),
+        result.typed_dicts,
+        lambda: frames.to_arrow(result),
+        lambda: frames.to_pandas(result),
+        lambda: frames.to_polars(result),
+        lambda: frames.to_arrow(result, decimals="decimal"),
     ]
     for read in reads:
         with pytest.raises(bl.ProtocolError, match=f"^{field} of record 1 is"):
             read()
-    assert result.to_arrow(invalid="null")[field].null_count == 2
+    assert frames.to_arrow(result, invalid="null")[field].null_count == 2
 
 
 def test_times_to_the_end_of_the_year_9999_can_be_shown_and_later_ones_are_rejected():
@@ -118,18 +122,16 @@ def test_times_to_the_end_of_the_year_9999_can_be_shown_and_later_ones_are_rejec
 @pytest.mark.parametrize("field", ["counter_broker_id", "of_no_schema"])
 def test_an_integer_that_python_does_not_read_is_an_error_with_record_and_field(field, value):
     rows = [f'{{"{field}":1}}', f'{{"{field}":{value}}}']
-    result = _core._response_parser(*FILLS)(body(rows, "fills_history"))
-    assert result[0] == {field: 1}
-    for read in (lambda: result[1], lambda: list(result), result.to_dicts):
-        with pytest.raises(bl.ProtocolError, match=f"^{field} of record 1 is an integer of 5000"):
-            read()
+    with pytest.raises(bl.ProtocolError, match=f"^{field} of record 1 is an integer of 5000"):
+        parser(*FILLS)(body(rows, "fills_history"))
+    result = parsed_rows(*FILLS, body(rows, "fills_history"))
     with pytest.raises(bl.ProtocolError, match=f"^{field} of record 1 is"):
-        result.to_dicts(typed=True)
+        result.typed_dicts()
     if field == "of_no_schema":
-        assert result.to_arrow()[field].to_pylist() == ["1", value]
+        assert frames.to_arrow(result)[field].to_pylist() == ["1", value]
     else:
         with pytest.raises(bl.ProtocolError, match=f"^{field} of record 1 is"):
-            result.to_arrow()
+            frames.to_arrow(result)
 
 
 def dividends(*rows):
@@ -188,7 +190,7 @@ def test_no_keys_of_an_endpoint_with_several_schemas_have_every_column_of_each()
 def test_members_of_an_object_that_the_document_does_not_name_are_in_the_columns_too():
     pairs = [{"base": "BTC", "quote": "USD", "step": "0.1"}, None, {"base": "ETH", "tick": 5}, {}]
     rows = [json.dumps({"symbol_pair": pair}) for pair in pairs]
-    result = _core._response_parser(*ORDERS)(body(rows, "crypto_orders"))
+    result = parser(*ORDERS)(body(rows, "crypto_orders"))
     assert [row["symbol_pair"] for row in result] == pairs
     column = result.to_arrow()["symbol_pair"]
     assert [field.name for field in column.type][-2:] == ["step", "tick"]

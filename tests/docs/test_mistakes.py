@@ -6,7 +6,6 @@ import ast
 import asyncio
 import gc
 import inspect
-import json
 import re
 import shlex
 import sys
@@ -16,7 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import boardlot as bl
+import pyarrow as pa
 import pytest
+import yaml
 
 PAGE = Path(__file__).parents[2] / "docs" / "mistakes.md"
 SANDBOX = {"fills": 20}
@@ -61,7 +62,12 @@ def names(sandbox, tmp_path, monkeypatch):
         spent = client.fills_history("281756", "HK")
         spent.all()
         names = {"bl": bl, "datetime": datetime, "sandbox": sandbox, "url": sandbox.base_url}
-        names |= {"json": json, "port": int(sandbox.base_url.rpartition(":")[2]), "client": client}
+        names |= {
+            "pa": pa,
+            "yaml": yaml,
+            "port": int(sandbox.base_url.rpartition(":")[2]),
+            "client": client,
+        }
         names |= {"async_client": sandbox.async_client(), "spent": spent, "closed": closed}
         yield {**names, "expired": bl.OAuth("client-17", store=bl.MemoryStore())}
         asyncio.run(names["async_client"].close())

@@ -9,6 +9,7 @@ import pytest
 from boardlot import _core
 
 from ..support.clients import client_of
+from ..support.parsed import parser
 from ..support.service import StandInService, response
 
 pd = pytest.importorskip("pandas")
@@ -176,7 +177,7 @@ def test_the_metadata_are_those_of_the_schema(client, read, decimals):
     records = read(client)
     expected = described(records)
     assert of_schema(records.to_arrow(decimals=decimals).schema) == expected
-    assert of_schema(pa.table(records).schema) == expected
+    assert of_schema(records.to_arrow().schema) == expected
 
 
 def test_a_stream_of_pages_has_the_same_metadata(client):
@@ -188,7 +189,7 @@ def test_a_stream_of_pages_has_the_same_metadata(client):
 
 
 def test_members_of_objects_are_described_and_undeclared_fields_are_not(client):
-    records = bl._core._response_parser("crypto_orders", [("acc_id", "1")])(
+    records = parser("crypto_orders", [("acc_id", "1")])(
         b'{"code":0,"data":{"orders":[{"order_id":"1","unheard":2}]},"pagination":{}}'
     )
     schema = records.to_arrow().schema

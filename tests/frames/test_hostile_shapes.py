@@ -9,9 +9,10 @@ import sys
 import time
 
 import pytest
-from boardlot import _core, errors
+from boardlot import errors
 
 from ..support.interrupts import interrupted
+from ..support.parsed import parser, rows_of
 
 READ = ("sim_orders", [("acc_id", "1")])
 
@@ -94,9 +95,9 @@ def columns(records):
 
 
 READINGS = {
-    "dicts": lambda records: records.to_dicts(),
+    "dicts": lambda records: rows_of(records).dicts(),
     "typed dicts": lambda records: records.to_dicts(typed=True),
-    "every second": lambda records: records[::2].to_dicts(),
+    "every second": lambda records: records[::2].to_dicts(typed=True),
     "columns": columns,
     "text": repr,
     "html": lambda records: records._repr_html_(),
@@ -120,9 +121,9 @@ def seconds(work, times=3, longest=0.0):
 
 def readings(text):
     """The readings of a response, to be timed."""
-    records = _core._response_parser(*READ)(text)
+    records = parser(*READ)(text)
     reads = {name: lambda read=read: read(records) for name, read in READINGS.items()}
-    return {"response": lambda: _core._response_parser(*READ)(text), **reads}
+    return {"response": lambda: parser(*READ)(text), **reads}
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -158,7 +159,7 @@ def table(rows):
 
 
 def test_security_40_wide_records_are_frames_with_every_field():
-    records = _core._response_parser(*READ)(two_wide(60_000))
+    records = parser(*READ)(two_wide(60_000))
     names = [field.name for field in records.schema]
     names += [f"{mark}{n}" for mark in "ab" for n in range(2000)]
     assert records.to_arrow().column_names == records.to_polars().columns == names
@@ -169,7 +170,7 @@ def test_security_40_wide_records_are_frames_with_every_field():
 
 def test_security_40_fields_without_end_are_rejected_before_they_are_columns():
     text = other_keys_each(3_000_000)
-    records = _core._response_parser(*READ)(text)
+    records = parser(*READ)(text)
     with pytest.raises(
         errors.ProtocolError, match="too sparse for columns\nhint: Read the records as"
     ):
@@ -186,7 +187,7 @@ ROWS = [{"code": "HK.00700", "price": "1.5"}] * 300_000
     [(ROWS, "dicts"), ([{"x": [[n] for n in range(300_000)]}], "dicts"), (ROWS, "columns")],
 )
 def test_security_40_ctrl_c_ends_what_the_core_computes(rows, reading):
-    records, read = _core._response_parser(*READ)(body(rows)), READINGS[reading]
+    records, read = parser(*READ)(body(rows)), READINGS[reading]
     full = seconds(lambda: read(records), times=1)
 
     def work():

@@ -7,9 +7,9 @@ show in the next ones, whatever they look like and whatever became of the dicts 
 import contextlib
 
 import pytest
-from boardlot import _core
 
 from ..contract.test_json_as_python_reads_it import Texts, expected
+from ..support.parsed import parser
 
 WAYS = [
     lambda ours: ours.to_dicts(),
@@ -52,7 +52,7 @@ def same(ours, theirs):
 def test_any_records_and_selections_are_the_dicts_that_json_makes(seed):
     texts = Texts(seed)
     draw = texts.random
-    read = _core._response_parser("plate_stocks", [("plate_code", "HK.BK1001")])
+    read = parser("plate_stocks", [("plate_code", "HK.BK1001")])
     for body, right in responses(texts, 100):
         for way in draw.sample(WAYS, len(WAYS)):
             rows = way(read(body))
@@ -64,4 +64,3 @@ def test_any_records_and_selections_are_the_dicts_that_json_makes(seed):
             part = [{name: row[name] for name in names if name in row} for row in right]
             selected = read(body).select(*names)
             assert same(selected.to_dicts(), part) and same(list(selected), part), (names, body)
-            assert selected._names() == names

@@ -93,7 +93,7 @@ def test_keys_are_split_before_ranges(sandbox, client):
             (key or row["acc_id"], row["deal_id"])
             for partition in partitions
             for key, rows in [partition.read(client, ["acc_id", "deal_id"])]
-            for row in rows
+            for row in (rows.dicts() if hasattr(rows, "dicts") else rows)
         ]
         assert keyed == [(account, each) for account in accounts for each in ("0", "1")]
 

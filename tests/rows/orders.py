@@ -4,7 +4,7 @@ import json
 from datetime import datetime, timezone
 from enum import Enum
 
-from boardlot import _core
+from ..support.parsed import parser
 
 TIME = datetime(2026, 9, 21, 14, 13, 20, 123456, tzinfo=timezone.utc)
 ORDER = {
@@ -28,4 +28,4 @@ def orders(*rows, indent=None):
     separators = (",", ":") if indent is None else None
     data = {"ret_code": 0, "data": {"orders": rows}}
     body = json.dumps(data, indent=indent, separators=separators)
-    return _core._response_parser("sim_orders", [("acc_id", "1")])(body.encode())
+    return parser("sim_orders", [("acc_id", "1")])(body.encode())

@@ -50,7 +50,7 @@ def many(client: bl.Client, endpoint: bl.Endpoint) -> None:
     dividends = client.fetch_many("dividends", ["HK.00700"])
     print(first, dividends[0]["symbol"].upper(), dividends[0]["ex_date"])
     print(dividends[0]["ex_dat"])  # error
-    same: bl.Records[bl.Dividend] = dividends
+    same: Sequence[bl.Dividend] = dividends
     other: bl.Records[bl.Fill] = dividends  # error
     print(same, other)
 

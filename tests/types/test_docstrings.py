@@ -29,5 +29,5 @@ def test_modules_have_docstrings():
 
 def test_the_docstring_that_help_shows_is_that_of_the_stub():
     shown = {node.name: docstring for node, docstring in documented()}
-    assert shown["Records"] == inspect.getdoc(bl.Records)
+    assert shown["Sandbox"] == inspect.getdoc(bl.Sandbox)
     assert shown["login"] == inspect.getdoc(bl.login)

@@ -5,6 +5,7 @@ import typing
 import boardlot as bl
 import pytest
 from boardlot import _endpoints
+from typing_extensions import is_typeddict
 
 # Of these records some fields are not promised by the document, or may be null.
 EXCEPTIONS = {
@@ -49,7 +50,7 @@ ROWS = {
 def test_a_record_requires_what_the_document_promises(name):
     record = getattr(bl, name)
     optional, nullable = EXCEPTIONS.get(name, (set(), set()))
-    assert typing.is_typeddict(record)
+    assert is_typeddict(record)
     assert record.__optional_keys__ == optional
     assert record.__required_keys__ == set(record.__annotations__) - optional
     hints = typing.get_type_hints(record)
@@ -69,7 +70,7 @@ def test_a_record_whose_fields_are_not_shown_is_any_dict(name):
 
 
 def conforms(value: object, hint: object) -> bool:
-    if typing.is_typeddict(hint):
+    if is_typeddict(hint):
         hints = typing.get_type_hints(hint)
         return hint.__required_keys__ <= value.keys() <= hints.keys() and all(
             conforms(value[field], hints[field]) for field in value

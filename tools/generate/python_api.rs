@@ -87,17 +87,22 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
         line if line.len() <= 60 => format!("[{line}]"),
         _ => format!("[\n            {},\n        ]", pairs.join(",\n            ")),
     };
+    let awaited = if is_async { "await " } else { "" };
     let call = match (&endpoint.response, paged) {
-        (ResponseShape::ServerTime(_), _) => "self._server_time()".to_owned(),
+        (ResponseShape::ServerTime(_), _) => format!("{awaited}self._server_time()"),
         (_, true) => {
             let windows = if endpoint.time_range().is_some() { "windows" } else { "None" };
             let pager = python_common::pager(face);
             format!("{pager}(self._pages(\"{}\", {passed}, {windows}, resume))", endpoint.name)
         }
-        (_, false) => format!("self._call(\"{}\", {passed})", endpoint.name),
+        (_, false) => {
+            format!("records_of({awaited}self._call(\"{}\", {passed}))", endpoint.name)
+        }
     };
     let signature = signature(endpoint, annotation);
     let returns = match &endpoint.response {
+        // The overloads say which one; a list of several is none of each.
+        ResponseShape::Rows(_, Schema::By(..)) => "Records[typing.Any]".to_owned(),
         ResponseShape::Rows(_, schema) => results(endpoint, face, &schema.records()),
         _ => "datetime.datetime".to_owned(),
     };

@@ -258,7 +258,15 @@ fn method(face: Face, common: &Common) -> String {
     let call = format!("self._{}({})", common.name, common.passed);
     let call = match common.returns {
         Returns::Pager(_) => format!("{}({call})", pager(face)),
-        Returns::Value(_) | Returns::Plain(_) => call,
+        Returns::Plain(_) => call,
+        Returns::Value(_) => {
+            let awaited = if is_async { "await " } else { "" };
+            match common.name {
+                "call" => format!("records_of({awaited}{call})"),
+                "fetch_many" => format!("records_of(*{awaited}{call})"),
+                _ => format!("{awaited}{call}"),
+            }
+        }
     };
     let overloads = match common.name {
         "fetch_many" => overloads_by_method(is_async, &signature, common.name, "Records"),

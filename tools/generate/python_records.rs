@@ -12,8 +12,13 @@ pub fn text() -> String {
          Generated from the table of endpoints by `make generate`: change that, not this.\n\
          \"\"\"\n\n\
          # Without `from __future__ import annotations`: libraries read these types at run time.\n\n\
-         from enum import Enum, IntEnum\n\
-         from typing import Any, TypedDict\n",
+         import sys\nfrom enum import Enum, IntEnum\n\
+         from typing import TYPE_CHECKING, Any\n\n\
+         if TYPE_CHECKING or sys.version_info >= (3, 12):\n    from typing import TypedDict\n\
+         else:\n    try:\n        \
+         # Before CPython 3.12, pydantic takes no other.\n        \
+         from typing_extensions import TypedDict\n    \
+         except ImportError:\n        from typing import TypedDict\n",
     );
     let names = names().iter().map(|name| format!("    \"{name}\",\n")).collect::<String>();
     out += &format!("\n__all__ = [\n{names}]\n");

@@ -34,16 +34,15 @@ pub fn definition(
     signature: &[String],
     returns: &str,
     doc: &str,
-    call: &str,
+    result: &str,
 ) -> String {
-    let awaited = if is_async { "await " } else { "" };
     let head = head(is_async, name, signature, returns, "    ");
     let doc: Vec<String> = doc
         .lines()
         .map(|line| if line.is_empty() { String::new() } else { format!("        {line}") })
         .collect();
     format!(
-        "\n{head}\n        \"\"\"{}\n        \"\"\"\n        return {awaited}{call}\n",
+        "\n{head}\n        \"\"\"{}\n        \"\"\"\n        return {result}\n",
         doc.join("\n").trim_start()
     )
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from functools import cache
 from typing import Any, NamedTuple
@@ -62,12 +62,12 @@ class Column(NamedTuple):
 
 
 def columns_of(
-    records: object, rows: Sequence[Mapping[str, Any]], most: int | None = None
+    schema: Iterable[Any], rows: Sequence[Mapping[str, Any]], most: int | None = None
 ) -> tuple[list[Column], int]:
     """The declared columns, then the unknown fields of the rows shown.
 
     Args:
-        records: `Records`, or any sequence of dicts.
+        schema: The declared fields.
         rows: The rows shown.
         most: At most this many unknown fields become columns; `None` for all.
 
@@ -76,7 +76,7 @@ def columns_of(
     """
     columns = [
         Column(field.name, field.kind, field.unit or "", field.doc or "", field.values)
-        for field in getattr(records, "schema", None) or ()
+        for field in schema
     ]
     known = {column.name for column in columns}
     unknown = list(dict.fromkeys(key for row in rows for key in row if key not in known))

@@ -42,7 +42,7 @@ ABSENT = frozenset(
 
 OWN = "; if you know a path for it, call `client.request(...)`, or declare a `bl.Endpoint`"
 
-# Other libraries' names for a frame, attributes of frames, and methods of mutable lists.
+# Other libraries' names for a frame, and attributes of frames.
 AS_FRAME = frozenset(
     {"to_df", "to_frame", "to_dataframe", "as_df", "df", "frame", "dataframe", "data"}
 )
@@ -52,7 +52,6 @@ OF_FRAMES = frozenset(
      "plot", "apply", "map", "sum", "mean", "to_csv", "to_json", "to_parquet", "to_excel",
      "write_csv", "write_parquet"}
 )  # fmt: skip
-OF_LISTS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "reverse", "update"})
 
 
 # Names of other libraries' responses.
@@ -113,14 +112,12 @@ def _instead(rows: object, name: str, known: list[str]) -> str:
         return "; call `to_pandas()`, `to_polars()` or `to_arrow()`"
     if name in OF_FRAMES:
         return "; frames have it: call `to_pandas()` or `to_polars()` first"
-    if isinstance(rows, _core.Records):
+    if isinstance(rows, list):
         return _of_records(rows, name) or did_you_mean(name, known)
     return did_you_mean(name, known)
 
 
-def _of_records(records: _core.Records[Any], name: str) -> str:
-    if name in OF_LISTS:
-        return "; records cannot be changed: `to_dicts()` returns a list that can"
+def _of_records(records: Any, name: str) -> str:
     if name in {field.name for field in records.schema}:
         return f"; it is a field: write `records[0][{name!r}]`, or `to_pandas()[{name!r}]`"
     return ""

@@ -9,13 +9,15 @@ import pyarrow as pa
 
 from boardlot import Client
 from boardlot._support.partitions import Decimals, Partition, Query
+from boardlot.frames import to_arrow
+from boardlot.pager import Pager
 
 
 def schema(query: Query, decimals: Decimals) -> pa.Schema:
     """The columns of a query, after that of its key."""
     # Checks that there are any.
     query.columns()
-    found = query.sample().to_arrow(decimals=decimals).schema
+    found = to_arrow(query.sample(), decimals=decimals).schema
     return found if query.key is None else found.insert(0, pa.field(query.key, pa.string()))
 
 
@@ -24,7 +26,9 @@ def table(
 ) -> pa.Table:
     """All rows of a partition, with these columns in this order."""
     key, rows = partition.read(client, columns)
-    return _arranged(rows.to_arrow(decimals=decimals), partition.query, key, columns)
+    is_pager = isinstance(rows, Pager)
+    table = rows.to_arrow(decimals=decimals) if is_pager else to_arrow(rows, decimals=decimals)
+    return _arranged(table, partition.query, key, columns)
 
 
 def batches(
@@ -32,9 +36,8 @@ def batches(
 ) -> Iterator[pa.RecordBatch]:
     """The same in batches, page by page where the service returns pages."""
     key, rows = partition.read(client, columns)
-    is_paged = len(partition.keys) == 1 and partition.query.is_paged
-    for part in rows.pages() if is_paged else [rows]:
-        table = part.to_arrow(decimals=decimals)
+    for part in rows._row_pages() if isinstance(rows, Pager) else [rows]:
+        table = to_arrow(part, decimals=decimals)
         yield from _arranged(table, partition.query, key, columns).to_batches()
 
 

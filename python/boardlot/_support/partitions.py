@@ -16,8 +16,8 @@ from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
-from boardlot import AsyncClient, Client, Endpoint, RateLimit, Records
-from boardlot._core import _plain_number, _stored_records, _time_range
+from boardlot import AsyncClient, Client, Endpoint, RateLimit
+from boardlot._core import Rows, _plain_number, _stored_records, _time_range
 from boardlot._endpoints import ENDPOINTS
 from boardlot._support.cell_format import EPOCH, time_of
 from boardlot._support.per_process import PerProcess
@@ -59,7 +59,7 @@ class Query:
         query = cls(method, tuple(given.items()), lists[0] if lists else None, keys)
         query.sample()
         for key in keys[1:]:
-            query.empty_records(key)
+            query.no_rows(key)
         return query
 
     @property
@@ -84,8 +84,8 @@ class Query:
             arguments = {self.key: key, **arguments}
         return arguments
 
-    def empty_records(self, key: Key | None = None) -> Records[dict[str, Any]]:
-        """Records of one call without rows. Sends nothing, but checks the arguments."""
+    def no_rows(self, key: Key | None = None) -> Rows:
+        """The rows of one call that has none. Sends nothing, but checks the arguments."""
         return _stored_records(self.method, list(self.arguments_for(key).items()), [])
 
     def columns(self) -> list[str]:
@@ -106,15 +106,15 @@ class Query:
             )
         return fields if self.key is None else [self.key, *fields]
 
-    def sample(self) -> Records[dict[str, Any]]:
-        """Records without rows, for the schema that all calls of the query have."""
+    def sample(self) -> Rows:
+        """No rows, for the schema that all calls of the query have."""
         if self.key is None or self.keys:
-            return self.empty_records(self.keys[0] if self.keys else None)
+            return self.no_rows(self.keys[0] if self.keys else None)
         # No keys: any that is valid has the schema.
         for example in ("HK.00700", "hk", "2026-01-01"):
             with suppress(ConfigError):
-                return self.empty_records(example)
-        return self.empty_records("1")
+                return self.no_rows(example)
+        return self.no_rows("1")
 
     def within(self, start: int, end: int) -> Query:
         """The same with these bounds of its time range, in microseconds since 1970."""
@@ -234,7 +234,7 @@ class Partition:
     def read(
         self, client: Client, columns: Sequence[str], *, concurrency: int = 8, whole: bool = False
     ) -> tuple[Key | None, Any]:
-        """The key that its rows lack, and the rows, a pager or records, with these columns.
+        """The key that its rows lack, and a pager or rows with these columns.
 
         Several keys are fetched concurrently, and the rows have their key. With one key, the rows
         are fetched as they are read, if the service returns pages and not the whole is asked for.
@@ -242,14 +242,16 @@ class Partition:
         if whole or len(self.keys) != 1:
             fixed = dict(self.query.arguments)
             keys = [key for key in self.keys if key is not None]
-            called: Any = client
-            records = called.fetch_many(self.query.method, keys, concurrency=concurrency, **fixed)
-            known = set(records._names())
-            return None, records.select(*(name for name in columns if name in known))
+            fetched = client._fetch_many(
+                self.query.method, keys, concurrency, "raise", False, list(fixed.items())
+            )
+            rows, _errors = fetched
+            known = set(rows.names())
+            return None, rows.select(*(name for name in columns if name in known))
         fields = [name for name in columns if name != self.query.key]
         # Without any column, the number of rows would be lost.
-        rows = self.call(client, self.keys[0]).select(*(fields or self.query.columns()[-1:]))
-        return (self.keys[0] if self.query.key in columns else None), rows
+        source = self.call(client, self.keys[0]).select(*(fields or self.query.columns()[-1:]))
+        return (self.keys[0] if self.query.key in columns else None), source
 
     def __dask_tokenize__(self) -> object:
         """Identifies the rows, however they are requested."""

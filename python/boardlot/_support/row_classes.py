@@ -20,6 +20,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, NamedTuple
 
+from boardlot._support.typed_dict import is_typeddict
 from boardlot.errors import ConfigError
 
 _TYPES = {"str": str, "int": int, "float": float, "bool": bool, "dict": dict, "list": list}
@@ -170,7 +171,7 @@ def _conversion(hint: Any) -> str | None:
     """How a value becomes one of this type; `None` if it is not supported."""
     if hint in (Any, object):
         return "any"
-    if typing.is_typeddict(hint):
+    if is_typeddict(hint):
         return "dict"
     # Not by identity: a library that freezes the time replaces `datetime`, here or in the caller's
     # module, by a class of the same instances.

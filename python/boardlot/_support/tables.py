@@ -68,7 +68,8 @@ def text(
     Returns:
         Lines joined by line feeds, with none at the end.
     """
-    grid = _Grid.of(records, max_rows, columns, MOST_UNDECLARED)
+    schema = getattr(records, "schema", ())
+    grid = _Grid.of(records, max_rows, columns, MOST_UNDECLARED, schema)
     width = width or shutil.get_terminal_size().columns
     failed = [line for text in failures(records) for line in wrapped(text, width)]
     if not grid.columns:
@@ -135,16 +136,19 @@ class Layout:
         width: int | None,
         columns: Sequence[str] | None = None,
         key_columns: Sequence[str] = (),
+        schema: Iterable[Any] = (),
     ) -> Layout | None:
-        """The layout for these records; `None` if they have no columns.
+        """The layout for these rows; `None` if they have no columns.
 
         Args:
-            records: `Records`, or any sequence of dicts: the widths are theirs.
+            records: The rows: the widths are theirs.
             width: Width of the terminal; `None` to truncate nothing.
             columns: Names of the columns to show; `None` for all.
             key_columns: Names of the columns to show if not all fit, the most important first.
+            schema: The declared fields.
         """
-        grid = _Grid.of(records, len(records), columns, MOST_UNDECLARED if width else None)
+        most = MOST_UNDECLARED if width else None
+        grid = _Grid.of(records, len(records), columns, most, schema)
         if not grid.columns:
             return None
         layout = cls(grid.columns, grid.rows, width, key_columns)
@@ -186,7 +190,8 @@ def html(
     The tooltip of a header cell shows kind, unit and meaning of the field, that of a truncated
     cell its whole text. `max_rows` and `columns` are those of `text`.
     """
-    grid = _Grid.of(records, max_rows, columns, MOST_UNDECLARED)
+    schema = getattr(records, "schema", ())
+    grid = _Grid.of(records, max_rows, columns, MOST_UNDECLARED, schema)
     heads, cells = [], []
     for column in grid.columns:
         align = f"text-align:{'right' if column.numeric else 'left'}"
@@ -232,6 +237,7 @@ class _Grid(NamedTuple):
         max_rows: int,
         names: Sequence[str] | None,
         most: int | None,
+        schema: Iterable[Any],
     ) -> _Grid:
         count = len(records)
         if count <= max_rows:
@@ -240,7 +246,7 @@ class _Grid(NamedTuple):
             head, tail = max_rows - max_rows // 2, max_rows // 2
             rows = list(records[:head])
             rows += list(records[count - tail :])
-        columns, left_out = columns_of(records, rows, most if names is None else None)
+        columns, left_out = columns_of(schema, rows, most if names is None else None)
         if names is not None:
             known = {column.name: column for column in columns}
             columns = [known.get(name) or undeclared(name, rows) for name in names]

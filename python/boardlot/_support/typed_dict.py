@@ -23,9 +23,14 @@ _KINDS = (
 _TIME = "Annotated[int, 'seconds'], 'millis' or 'micros'"
 
 
+def is_typeddict(hint: object) -> bool:
+    """Whether this is a `TypedDict` of `typing` or of `typing_extensions`."""
+    return isinstance(getattr(hint, "__total__", None), bool)
+
+
 def kinds_of(record: type) -> list[tuple[str, str]]:
     """The names and kinds; fields of any type, and lists, are left to be inferred."""
-    if not isinstance(getattr(record, "__total__", None), bool):
+    if not is_typeddict(record):
         raise ConfigError(f"record is the class {record.__name__}; expected a dict or a TypedDict")
     hints = typing.get_type_hints(record, include_extras=True)
     pairs = ((name, _kind(record, name, hint)) for name, hint in hints.items())

@@ -34,6 +34,7 @@ from boardlot.archive.report import UpdateReport
 from boardlot.archive.update import Update, read_through, update
 from boardlot.archive.waiting import blocking, each, each_async, in_thread
 from boardlot.errors import ConfigError
+from boardlot.records import records_of
 
 Keys = Iterable[str | int]
 Account = tuple[str | int, str]
@@ -320,8 +321,7 @@ class Archive(Reader):
         work = self._update(client, series, lists, max_age=max_age)
 
         def run() -> Records[Any]:
-            found: Records[Any] = read_through(work)
-            return found
+            return records_of(read_through(work))
 
         return in_thread(run) if isinstance(client, AsyncClient) else run()
 

@@ -136,8 +136,8 @@ class _Follower:
                     continue
             if not found:
                 return
-            records = self._series.records([",".join([one.text for one in found]).encode()])
-            for delivery, fill in zip(found, records, strict=True):
+            rows = self._series.rows([",".join([one.text for one in found]).encode()])
+            for delivery, fill in zip(found, rows.dicts(), strict=True):
                 yield fill
                 # The next one was requested.
                 self._received = delivery

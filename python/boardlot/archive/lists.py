@@ -10,7 +10,7 @@ from datetime import date
 from typing import Any, Literal
 
 from boardlot import _core
-from boardlot._core import DateRange, Endpoint
+from boardlot._core import DateRange, Endpoint, Rows
 from boardlot._support.nearest import did_you_mean
 from boardlot.errors import ConfigError
 from boardlot.pager import Pager
@@ -45,8 +45,8 @@ class ListSpec:
     endpoint: Endpoint | None = None
     fields: list[tuple[str, str, str]] | None = None
 
-    def samples(self, observed: bool = False) -> list[Any]:
-        """Records without rows that have, between them, all declared fields."""
+    def samples(self, observed: bool = False) -> list[Rows]:
+        """No rows, which have, between them, all declared fields."""
         if self.endpoint is not None:
             # Without the arguments, for which there are no values to choose.
             declared: Any = self.endpoint.record
@@ -54,7 +54,7 @@ class ListSpec:
             return [_core._stored_records(record, [], [], observed)]
         examples = {"account": "0", "symbol": "HK.00700", "plate": "HK.BK1"}
         keys = ("hk", "us", "cn", "sg", "my") if self.name == "ipos" else (examples[self.column],)
-        return [self.records(key, [], observed) for key in keys]
+        return [self.rows(key, [], observed) for key in keys]
 
     def place(self, key: str) -> tuple[str, dict[str, str]]:
         """The location of the list in the database."""
@@ -64,7 +64,7 @@ class ListSpec:
         return [(self.key, key)] if self.endpoint is None else list(json.loads(key).items())
 
     def request(self, client: Any, key: str) -> Any:
-        """The records or pager of a method of a client whose calls block."""
+        """The rows or the pager of a method of a client whose calls block."""
         method, arguments = self.endpoint or self.method, self.arguments(key)
         if self.name == "ipos":
             from boardlot.calendar import REQUEST_TYPES
@@ -74,10 +74,10 @@ class ListSpec:
             return Pager(client._pages(method, arguments, None, None))
         return client._call(method, arguments)
 
-    def records(
+    def rows(
         self, key: str, texts: Iterable[str], observed: bool = False, seen_at: int | None = None
-    ) -> Any:
-        """`Records` of the text of each; see `_core._stored_records`. Checks the key."""
+    ) -> Rows:
+        """The rows of these texts; see `_core._stored_records`. Checks the key."""
         whole = ",".join(texts).encode()
         return _core._stored_records(
             self.endpoint or self.method,
@@ -152,8 +152,8 @@ class Series:
     def arguments(self) -> list[tuple[str, Any]]:
         return [("acc_id", self.account), ("trd_market", self.market)]
 
-    def records(self, texts: Iterable[bytes], seen_at: int | None = None) -> Any:
-        """`Records` of texts of many fills each; see `_core._stored_records`."""
+    def rows(self, texts: Iterable[bytes], seen_at: int | None = None) -> Rows:
+        """The rows of texts of many fills each; see `_core._stored_records`."""
         return _core._stored_records("fills_history", self.arguments, texts, seen_at=seen_at)
 
     @classmethod
@@ -228,8 +228,8 @@ def custom_list(given: Any) -> tuple[ListSpec, str]:
     return spec, spec.key_of(pair[1])
 
 
-def columns_of(records: Any) -> list[tuple[str, str, str]]:
-    """The name, kind and unit of each field that records declare.
+def columns_of(rows: Rows) -> list[tuple[str, str, str]]:
+    """The name, kind and unit of each field that is declared for rows.
 
     The kind `integer not zero` has 0 for null.
     """
@@ -239,7 +239,7 @@ def columns_of(records: Any) -> list[tuple[str, str, str]]:
             "integer not zero" if field.zero_is_null and field.kind == "integer" else field.kind,
             field.unit or "",
         )
-        for field in records.schema
+        for field in rows.schema
     ]
 
 

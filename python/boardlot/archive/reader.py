@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Any
 
 from boardlot import Endpoint, Records, _core
 from boardlot._calls import explained
-from boardlot._records import Fill
 from boardlot._support.cell_format import time_of
 from boardlot._support.clients import Time
 from boardlot.archive import observations
@@ -22,8 +21,10 @@ from boardlot.archive.database import Database
 from boardlot.archive.fills import FillStore, gaps
 from boardlot.archive.freshness import Place, row_of, service_now
 from boardlot.archive.lists import AnyListName, ListName, Series, list_named
+from boardlot.archive.stored_fills import StoredFills
 from boardlot.archive.tables import QueryResult, export
 from boardlot.errors import ConfigError
+from boardlot.records import records_of
 
 # After this long without a complete read, `check` reports a list.
 UNREAD = timedelta(days=7)
@@ -43,7 +44,7 @@ class Reader:
         code: str | None = None,
         start: Time | None = None,
         end: Time | None = None,
-    ) -> Records[Fill]:
+    ) -> StoredFills:
         """The stored fills of an account in a market, latest update first.
 
         Args:
@@ -71,12 +72,12 @@ class Reader:
             raise ConfigError(f"end is {end!r}; expected a time not before start: {start!r}")
         # Closed even if a text cannot be read: the exception would keep the transaction open.
         with closing(FillStore(self._database, series).texts(code, first, last)) as texts:
-            records: Records[Fill] = series.records(texts)
-        self._warn(records, series.place, f"fills {series}")
-        return records
+            rows = series.rows(texts)
+        self._warn(rows, series.place, f"fills {series}")
+        return StoredFills(rows)
 
-    def _warn(self, found: Sequence[Any], place: Place, what: str) -> None:
-        if not found and row_of(self._database, place, "id") is None:
+    def _warn(self, found: Sized, place: Place, what: str) -> None:
+        if not len(found) and row_of(self._database, place, "id") is None:
             text = f"the archive {self._database.name} has no update of {what}"
             # For the line of the caller, behind the method and its `explained`.
             warnings.warn(text, stacklevel=4)
@@ -108,9 +109,9 @@ class Reader:
         checked = spec.key_of(key)
         at_micros = None if at is None else _core._micros("at", at)
         texts = observations.seen(self._database, spec, checked, at_micros)
-        records: Records[Any] = spec.records(checked, texts)
-        self._warn(records, spec.place(checked), f"{spec.name} {checked}")
-        return records
+        rows = spec.rows(checked, texts)
+        self._warn(rows, spec.place(checked), f"{spec.name} {checked}")
+        return records_of(rows)
 
     def changes(
         self, list: ListName | Endpoint, key: str | int | Mapping[str, Any]
@@ -131,9 +132,9 @@ class Reader:
         spec = list_named(list)
         checked = spec.key_of(key)
         texts = observations.changes(self._database, spec, checked)
-        records: Records[Any] = spec.records(checked, texts, observed=True)
-        self._warn(records, spec.place(checked), f"{spec.name} {checked}")
-        return records
+        rows = spec.rows(checked, texts, observed=True)
+        self._warn(rows, spec.place(checked), f"{spec.name} {checked}")
+        return records_of(rows)
 
     def gaps(self, acc_id: str | int, trd_market: str) -> list[tuple[datetime, datetime]]:
         """The spans of time between the first and the last stored read that no read has covered.

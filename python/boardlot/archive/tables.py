@@ -193,17 +193,17 @@ def arrow_table(
     _core._import_frame_library("to_arrow")
     import pyarrow as pa
 
-    # Without a key, the declared columns are shown by empty records.
+    # Without a key, the declared columns are those of no rows.
     if name == "fills":
         parts = list(_fills(database, None if key is None else Series.checked(key)))
-        parts = parts or [({"account": "", "market": ""}, Series("0", "-").records([]))]
+        parts = parts or [({"account": "", "market": ""}, Series("0", "-").rows([]))]
     else:
         spec = list_named(name, "fills")
         keys = _keys(database, spec) if key is None else [spec.key_of(key)]
         parts = [({spec.column: one}, _part(database, spec, one, at, history)) for one in keys]
         samples = spec.samples(observed=history)
-        parts = parts or [({spec.column: ""}, records) for records in samples]
-    columns = [_with_keys(pa, file_columns(records, "null"), keys) for keys, records in parts]
+        parts = parts or [({spec.column: ""}, rows) for rows in samples]
+    columns = [_with_keys(pa, file_columns(rows, "null"), keys) for keys, rows in parts]
     return pa.concat_tables(columns, promote_options="permissive")
 
 
@@ -216,11 +216,11 @@ def _with_keys(pa: Any, table: Any, keys: dict[str, str]) -> Any:
 
 
 def _fills(database: Database, only: Series | None) -> Iterator[tuple[dict[str, str], Any]]:
-    rows = database.read("select account, market from series order by id")
-    for series in [Series(*row) for row in rows] if only is None else [only]:
+    stored = database.read("select account, market from series order by id")
+    for series in [Series(*row) for row in stored] if only is None else [only]:
         with closing(FillStore(database, series).texts()) as texts:
-            records = series.records(texts)
-        yield {"account": series.account, "market": series.market}, records
+            rows = series.rows(texts)
+        yield {"account": series.account, "market": series.market}, rows
 
 
 def _keys(database: Database, spec: ListSpec) -> list[str]:
@@ -230,5 +230,5 @@ def _keys(database: Database, spec: ListSpec) -> list[str]:
 
 def _part(database: Database, spec: ListSpec, key: str, at: int | None, history: bool) -> Any:
     if history:
-        return spec.records(key, observations.changes(database, spec, key), observed=True)
-    return spec.records(key, observations.seen(database, spec, key, at))
+        return spec.rows(key, observations.changes(database, spec, key), observed=True)
+    return spec.rows(key, observations.seen(database, spec, key, at))

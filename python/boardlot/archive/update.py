@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from boardlot import _core
+from boardlot._core import Rows
 from boardlot._support.cell_format import time_of
 from boardlot.archive import observations
 from boardlot.archive.database import Database
@@ -95,7 +96,7 @@ def read_list(work: Update, spec: ListSpec, key: str, clock: ServiceClock, count
         check_service(work.database, place, name, work.client)
         fetch = clock.fetch()
         if spec.paged:
-            pages = list(spec.request(work.client, key).pages())
+            pages = list(spec.request(work.client, key)._row_pages())
         else:
             pages = [spec.request(work.client, key)]
         # A list is complete, or nothing is stored: an error midway has ended this.
@@ -229,7 +230,7 @@ class FillReader:
             store.begin(start, end)
         else:
             store.resume(position)
-        pages = pager.pages()
+        pages = pager._row_pages()
         unstored: Fills = {}
         stored_at = time.monotonic()
 
@@ -258,8 +259,8 @@ class FillReader:
         store.publish(start, max(start, min(end, now)), now, whole_overlap)
 
 
-def read_through(work: Update) -> Any:
-    """The `Records` of the one list of an update, which is read first if it is older.
+def read_through(work: Update) -> Rows:
+    """The rows of the one list of an update, which is read first if it is older.
 
     Raises:
         BoardlotError: It could not be read.
@@ -272,7 +273,7 @@ def read_through(work: Update) -> Any:
         seen_at = store.fetched_at()
         with closing(store.texts()) as texts:
             # An empty text has the time as well.
-            return series.records(list(texts) or [b""] * (seen_at is not None), seen_at)
+            return series.rows(list(texts) or [b""] * (seen_at is not None), seen_at)
     ((spec, key),) = work.lists
     texts_of_list, seen_at = observations.seen_with_time(work.database, spec, key)
-    return spec.records(key, texts_of_list, seen_at=seen_at)
+    return spec.rows(key, texts_of_list, seen_at=seen_at)

@@ -77,14 +77,14 @@ def _statements(database: Database, custom: Iterable[Row]) -> dict[str, str]:
     Their columns are the declared fields, as in a frame; null for a value that is not of its type.
     `record` is the service's own text.
     """
-    fields = columns_of(Series("0", "-").records([]))
+    fields = columns_of(Series("0", "-").rows([]))
     statements = {
         "fills": f"select s.account as account, s.market as market"
         f"{_columns(database, fields, {'account', 'market'})}, record "
         f"from fill_versions f join series s on s.id = f.series where {CURRENT}"
     }
     for spec in LISTS.values():
-        schemas = [columns_of(records) for records in spec.samples()]
+        schemas = [columns_of(rows) for rows in spec.samples()]
         by_name = {field[0]: field for schema in reversed(schemas) for field in schema}
         statements |= _of_list(database, spec.name, spec.column, list(by_name.values()))
     for name, text in custom:
@@ -95,9 +95,9 @@ def _statements(database: Database, custom: Iterable[Row]) -> dict[str, str]:
 def samples_of_views(custom: Iterable[Row]) -> dict[str, dict[str, Any]]:
     """A value of the type of each column of each view in SQLite, by their names in lower case."""
     keys = {"account": "", "market": "", "record": ""}
-    found = {"fills": _samples(columns_of(Series("0", "-").records([]))) | keys}
+    found = {"fills": _samples(columns_of(Series("0", "-").rows([]))) | keys}
     lists = {
-        spec.name: (spec.column, [one for records in spec.samples() for one in columns_of(records)])
+        spec.name: (spec.column, [one for rows in spec.samples() for one in columns_of(rows)])
         for spec in LISTS.values()
     }
     lists |= {name: ("key", [tuple(field) for field in json.loads(text)]) for name, text in custom}

@@ -22,10 +22,22 @@ import pandas as pd
 
 from boardlot import AsyncClient, Client, Endpoint, RateLimit
 from boardlot._calls import explained
+from boardlot._core import Rows
 from boardlot._support.clients import Time
-from boardlot._support.partitions import Partition, Query, Reference, by_keys, count, plan, refer
+from boardlot._support.partitions import (
+    Decimals,
+    Partition,
+    Query,
+    Reference,
+    by_keys,
+    count,
+    plan,
+    refer,
+)
 from boardlot.dask.writing import write_missing
 from boardlot.errors import ConfigError
+from boardlot.frames import to_pandas
+from boardlot.pager import Pager
 
 __all__ = ["from_keys", "from_range", "write_missing"]
 
@@ -142,7 +154,10 @@ class _Fetch:
         client = self.clients.client(self.partitions)
         names = list(wanted.columns)
         key, rows = partition.read(client, names, concurrency=self.concurrency, whole=self.whole)
-        frame = rows.to_pandas(decimals=self.decimals)
+        if isinstance(rows, Pager):
+            frame = rows.to_pandas(decimals=self.decimals)
+        else:
+            frame = to_pandas(rows, decimals=self.decimals)
         if (name := partition.query.key) is not None and key is not None:
             frame.insert(names.index(name), name, str(key))
         return conformed(frame, wanted)
@@ -218,10 +233,10 @@ def from_keys(
     invalid = keys if isinstance(keys, str) else []
     with clients.reference.open() as local:
         # Without keys nothing is sent, but the method is checked.
-        called: Any = local
-        no_records = called.fetch_many(method, invalid, concurrency=concurrency, **arguments)
-    key = no_records.schema[0].name
-    columns = empty(no_records, decimals, meta, key)
+        fixed = list(arguments.items())
+        no_rows, _ = local._fetch_many(method, invalid, concurrency, "raise", False, fixed)
+    key = no_rows.schema[0].name
+    columns = empty(no_rows, decimals, meta, key)
     query = Query(method, tuple(arguments.items()), key, tuple(keys))
     partitions = by_keys(query, query.keys, count(npartitions, "npartitions"))
     fetch = _Fetch(clients, decimals, columns, concurrency, len(partitions), whole=True)
@@ -232,11 +247,13 @@ def from_keys(
 NULLABLE = {"integer": "Int64", "flag": "boolean"}
 
 
-def empty(records: Any, decimals: str, meta: pd.DataFrame | None, key: str | None) -> pd.DataFrame:
+def empty(
+    rows: Rows, decimals: Decimals, meta: pd.DataFrame | None, key: str | None
+) -> pd.DataFrame:
     """A frame without rows that has the columns of every partition.
 
     Args:
-        records: `Records` without rows, for their schema.
+        rows: No rows, for their schema.
         decimals: As for `to_pandas`, except `"decimal"`.
         meta: The caller's own columns, which replace the declared ones.
         key: The name of the key column, which is not a field.
@@ -249,18 +266,17 @@ def empty(records: Any, decimals: str, meta: pd.DataFrame | None, key: str | Non
         raise ConfigError(f'decimals is {decimals!r}; expected "float64" or "string"')
     if meta is not None:
         return meta.iloc[:0]
-    if all(field.name == key for field in records.schema):
+    if all(field.name == key for field in rows.schema):
         raise ConfigError(
             "the service's documentation does not show the fields of this record: pass meta=, an "
             "empty frame with the columns to keep, such as that of one key: "
             "client.fetch_many(method, [key]).to_pandas().iloc[:0]"
         )
-    fields = [(field.name, field.kind) for field in records.schema]
+    fields = [(field.name, field.kind) for field in rows.schema]
     texts = {"text", "decimal"} if decimals == "string" else {"text"}
     types = {name: "string[pyarrow]" for name, kind in fields if kind in texts}
     types |= {name: NULLABLE[kind] for name, kind in fields if kind in NULLABLE}
-    frame: pd.DataFrame = records.to_pandas(decimals=decimals)
-    return frame.astype(types)
+    return to_pandas(rows, decimals=decimals).astype(types)
 
 
 def conformed(frame: pd.DataFrame, meta: pd.DataFrame) -> pd.DataFrame:

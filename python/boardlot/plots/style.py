@@ -11,11 +11,11 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any, Literal
 
-from boardlot._core import Records
 from boardlot._support.cell_format import EPOCH, MICROSECONDS, counted
 from boardlot._support.extras import needs
 from boardlot._support.third_party import Axes, GridSpecBase
 from boardlot.errors import ConfigError
+from boardlot.records import Records
 
 # The palette of Okabe and Ito without its yellow, which is too pale for lines.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")

@@ -7,7 +7,6 @@ mod envelope;
 mod json;
 mod oauth;
 mod parse_page;
-mod portable;
 mod records;
 mod rows;
 mod rules;
@@ -22,14 +21,14 @@ mod undeclared_names;
 
 pub use arrow::{
     BatchBuilder, ColumnOptions, Columns, Decimals, InvalidValues, StreamColumns, Strings,
-    type_mismatch,
+    loses_digits, type_mismatch,
 };
-pub use json::{Members, Raw, Value, parse_members, short_eq, split_members};
+pub use json::{Members, Raw, Value, parse_members, short_eq, split_members, write_text};
 pub use parse_page::parse_page;
-pub use portable::portable_page;
 pub use records::{KEY_DOC, Page, PageSlice, RecordNumber, RecordRef, RowValues, field_name};
 pub use rows::Rows;
 pub use rules::is_last_page;
+pub use scalars::NOT_A_NUMBER;
 pub use selection::Selection;
 pub use stored::{StoredFill, StoredRecord, page_of_texts};
 pub use undeclared_names::UndeclaredNames;

@@ -23,7 +23,7 @@ from boardlot.cli.commands.endpoints import parse_time
 from boardlot.cli.files import UserPath
 from boardlot.cli.numbers import Number
 from boardlot.cli.output.emit import check_destination, emit
-from boardlot.cli.output.fields import as_records
+from boardlot.cli.output.plain_rows import PlainRows
 from boardlot.cli.output.terminal import note, write
 from boardlot.cli.settings import Settings
 from boardlot.errors import ArchiveUpdateError
@@ -259,7 +259,7 @@ def sql(settings: Settings, file: str, query: str) -> None:
     """
     with _existing(settings, file) as archive:
         result = archive.sql(query)
-    emit(settings, as_records(result.to_dicts(), result.columns))
+    emit(settings, PlainRows(result.to_dicts(), result.columns))
 
 
 @archive.command(
@@ -282,7 +282,7 @@ def check(settings: Settings, file: str, unread_days: float) -> int:
     with _existing(settings, file) as archive:
         found = archive.check(unread=timedelta(days=unread_days))
     columns = [field.name for field in dataclasses.fields(Finding)]
-    emit(settings, as_records([dataclasses.asdict(one) for one in found], columns))
+    emit(settings, PlainRows([dataclasses.asdict(one) for one in found], columns))
     return 1 if found else 0
 
 

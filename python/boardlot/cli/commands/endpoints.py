@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from boardlot import _endpoints
+from boardlot import Client, _endpoints
 from boardlot.cli.click_classes import Argument, DataCommand
 from boardlot.cli.files import UserPath
 from boardlot.cli.numbers import Whole, complete_markets
@@ -63,7 +63,7 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
             arguments["request_type"] = request_number(**arguments)
         # The service tells everybody its time: no credentials are sent for it.
         with settings.client(identified=endpoint.method != "server_time") as client:
-            result = getattr(client, endpoint.method)(**arguments)
+            result = _result(client, endpoint, arguments)
             if not isinstance(result, datetime):
                 if endpoint.resumable and not settings.chooses_rows:
                     fits = settings.out is not None and settings.data_format in RESUMABLE_FORMATS
@@ -80,6 +80,13 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
                 emit(settings, [{endpoint.method: time}])
 
     return call
+
+
+def _result(client: Client, endpoint: _endpoints.Endpoint, arguments: dict[str, Any]) -> Any:
+    """A time, rows or a pager; rows have every number as the service sent it."""
+    if endpoint.paged or endpoint.method == "server_time":
+        return getattr(client, endpoint.method)(**arguments)
+    return client._call(endpoint.method, list(arguments.items()))
 
 
 def _typed(endpoint: _endpoints.Endpoint, arguments: dict[str, Any]) -> dict[str, str]:

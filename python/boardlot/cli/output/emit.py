@@ -17,41 +17,45 @@ from boardlot._support.cell_format import counted, escaped
 from boardlot._support.crash_safe import replacing
 from boardlot._support.progress import Bar
 from boardlot.cli.files import check_writable, same_file
-from boardlot.cli.output.fields import Fields, as_records, check_choice, chosen_pages
+from boardlot.cli.output.fields import Fields, Page, check_choice, chosen_pages
 from boardlot.cli.output.formats import Writer
+from boardlot.cli.output.plain_rows import PlainRows
 from boardlot.cli.output.terminal import note
 from boardlot.cli.settings import FORMATS, Settings
+from boardlot.pager import Pager
 
 # The suffix of a file that is not complete yet.
 PART = ".part"
 
 
-def emit(settings: Settings, records: Any, key_columns: Any = ()) -> None:
-    """Write records as `--format` and `--out` say.
+def emit(
+    settings: Settings, rows: Page | Pager[Any] | list[dict[str, Any]], key_columns: Any = ()
+) -> None:
+    """Write rows as `--format` and `--out` say.
 
     Args:
         settings: The global options.
-        records: `Records`, a list of dicts, or a pager, whose pages are written as they come.
+        rows: Rows, or a pager, whose pages are written as they come.
         key_columns: The fields that a terminal shows if it is too narrow for all.
 
     `json`, `jsonl` and `csv` contain the service's own values, `parquet` typed columns. A file
     appears under its name only when it is complete.
     """
     check_out(settings)
-    if isinstance(records, list):
-        records = as_records(records)
+    if isinstance(rows, list):
+        rows = PlainRows(rows)
     with _destination(settings) as file:
         table = {"key_columns": key_columns, "stdout": settings.out is None}
         more = table if settings.data_format == "table" else {}
         writer: Writer = FORMATS[settings.data_format].open(file, Fields(settings.columns), **more)
-        with progress_bar(settings, records) as progress:
-            for page in chosen_pages(settings, records):
+        with progress_bar(settings, rows) as progress:
+            for page in chosen_pages(settings, rows):
                 writer.write(page)
                 file.flush()
                 progress.add(len(page))
         writer.end()
         file.flush()
-    show_range(records)
+    show_range(rows)
     if settings.out is not None:
         note(f"wrote {counted(progress.done, 'row')} to {settings.out}")
 
@@ -78,9 +82,9 @@ def warn_of_table(settings: Settings, name: str) -> None:
         note(text, "error")
 
 
-def show_range(records: Any) -> None:
+def show_range(rows: Any) -> None:
     """Say which range of time a pager has read, if it is one of a range."""
-    if (span := getattr(records, "range", None)) is not None:
+    if (span := getattr(rows, "range", None)) is not None:
         start, end = (time.isoformat().replace("+00:00", "Z") for time in span)
         note(f"time range: {start} to {end}")
 
@@ -171,16 +175,16 @@ def naming(destination: Path | str) -> Iterator[None]:
         raise
 
 
-def progress_bar(settings: Settings, records: Any, rows: int = 0) -> Bar:
+def progress_bar(settings: Settings, source: Any, rows: int = 0) -> Bar:
     """A bar on stderr while pages arrive, if it is a terminal and no rows are shown.
 
     Args:
         settings: The global options.
-        records: A pager, for which there is a bar, or records.
+        source: A pager, for which there is a bar, or rows.
         rows: How many have arrived before.
     """
     rows_hidden = settings.out is not None or not sys.stdout.isatty()
     hidden = settings.quiet or settings.log_format == "json"
-    shown = rows_hidden and hasattr(records, "pages") and sys.stderr.isatty() and not hidden
-    total = (lambda: records.total) if shown else None
+    shown = rows_hidden and isinstance(source, Pager) and sys.stderr.isatty() and not hidden
+    total = (lambda: source.total) if shown else None
     return Bar("fetched", "rows", total, leave=False, done=rows, shown=shown)

@@ -3,51 +3,24 @@
 from __future__ import annotations
 
 import json
-import math
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, timezone
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
 import click
 
-from boardlot._core import Endpoint, Records, _stored_records
+from boardlot._core import Rows
 from boardlot._support.cell_format import clean
 from boardlot._support.nearest import did_you_mean
+from boardlot.cli.output.plain_rows import PlainRows
 from boardlot.cli.output.terminal import note
 from boardlot.cli.settings import Settings
+from boardlot.pager import Pager
 
-# The kind of a column whose values all have these types.
-KINDS: dict[str, set[type]] = {"flag": {bool}, "integer": {int}, "number": {int, float}}
-
-
-def as_records(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> Records[Any]:
-    """Rows as `Records`: columns of flags or numbers alone have their kind, others have none.
-
-    Args:
-        rows: The rows.
-        columns: The names of their columns, if these are known even without rows.
-    """
-    rows = [plain(row) for row in rows]
-    # Of no rows, a column without a name is nothing.
-    known = (name for name in columns if name or rows)
-    names = list(dict.fromkeys([*known, *(name for row in rows for name in row)]))
-    kinds = ((name, _kind([row.get(name) for row in rows])) for name in names)
-    record: Any = {name: kind for name, kind in kinds if name and kind}
-    endpoint = Endpoint("rows", "GET", "/rows", rows="rows", record=record)
-    text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))[1:-1]
-    chunks = [text.encode("utf-8", "backslashreplace")] if rows else []
-    records = _stored_records(endpoint, [], chunks)
-    return records.select(*names) if names else records
-
-
-def _kind(values: list[Any]) -> str | None:
-    types = {type(value) for value in values if value is not None}
-    if not values:
-        return "text"
-    return next((kind for kind, known in KINDS.items() if types and types <= known), None)
+Page = Rows | PlainRows
 
 
 class Fields:
@@ -58,10 +31,10 @@ class Fields:
         self.names = list(names) if names is not None else None
         self._reported: set[str] = set()
 
-    def names_for(self, page: Records[Any]) -> list[str]:
+    def names_for(self, page: Page) -> list[str]:
         """The names, fixed by the first page that has some: a page without rows may have none."""
         if self.names is None:
-            known = page._names()
+            known = page.names()
             names = self.checked(page) or known
             if not known:
                 return names
@@ -70,13 +43,13 @@ class Fields:
             self._report_new(page, self.names)
         return self.names
 
-    def checked(self, page: Records[Any]) -> list[str] | None:
+    def checked(self, page: Page) -> list[str] | None:
         """The selected names.
 
         Raises:
             click.UsageError: The first page has no such field.
         """
-        known = page._names()
+        known = page.names()
         wrong = [name for name in self.selected or () if known and name not in known]
         if wrong:
             nearest = did_you_mean(wrong[0], known)
@@ -86,10 +59,10 @@ class Fields:
             )
         return self.selected
 
-    def _report_new(self, page: Records[Any], names: list[str]) -> None:
+    def _report_new(self, page: Page, names: list[str]) -> None:
         """Report fields that are left out because the header is already written."""
         known = {*names, *self._reported}
-        new = [name for name in page._names() if name not in known]
+        new = [name for name in page.names() if name not in known]
         for name in new:
             note(
                 f"boardlot: the field {clean(name)} first appeared after the header was written "
@@ -128,8 +101,8 @@ def check_choice(settings: Settings) -> None:
     _order(settings)
 
 
-def chosen_pages(settings: Settings, records: Any) -> Iterator[Records[Any]]:
-    """The pages of records or of a pager, with the rows that the options choose.
+def chosen_pages(settings: Settings, rows: Page | Pager[Any]) -> Iterator[Page]:
+    """The pages of a pager, or rows as one page, with the rows that the options choose.
 
     Rows are sorted once all of them have arrived; otherwise each page passes through, and the
     download ends with the last row that is wanted.
@@ -137,9 +110,9 @@ def chosen_pages(settings: Settings, records: Any) -> Iterator[Records[Any]]:
     conditions, order, left = _conditions(settings), _order(settings), settings.limit
     if order:
         # One page, so that the options mean the same as for a list.
-        pages = iter([records.all() if hasattr(records, "all") else records])
+        pages: Iterator[Page] = iter([rows._all_rows() if isinstance(rows, Pager) else rows])
     else:
-        pages = records.pages() if hasattr(records, "pages") else iter([records])
+        pages = rows._row_pages() if isinstance(rows, Pager) else iter([rows])
     checked = False
     for page in pages:
         if not checked and len(page):
@@ -149,9 +122,9 @@ def chosen_pages(settings: Settings, records: Any) -> Iterator[Records[Any]]:
         if order:
             found = _sorted(found, order)
         if left is not None:
-            # A slice does not know its columns, which matter if no row is left.
+            # A part does not know its columns, which matter if no row is left.
             if len(found) > left:
-                found = found[:left]
+                found = found.first(left)
             left -= len(found)
         yield found
         if left == 0:
@@ -249,8 +222,8 @@ def _order(settings: Settings) -> list[tuple[str, bool]]:
     return [(name.removeprefix("-"), name.startswith("-")) for name in names]
 
 
-def _check_names(page: Records[Any], names: Sequence[str]) -> None:
-    known = page._names()
+def _check_names(page: Page, names: Sequence[str]) -> None:
+    known = page.names()
     for name in names:
         if name not in known:
             advice = did_you_mean(name, known)
@@ -262,13 +235,13 @@ def _check_names(page: Records[Any], names: Sequence[str]) -> None:
             )
 
 
-def _matching(page: Records[Any], conditions: Sequence[_Condition]) -> Records[Any]:
-    rows = enumerate(page.to_dicts(typed=True))
-    return page._take([i for i, row in rows if all(x.holds(row.get(x.field)) for x in conditions)])
+def _matching(page: Page, conditions: Sequence[_Condition]) -> Page:
+    rows = enumerate(page.typed_dicts())
+    return page.take([i for i, row in rows if all(x.holds(row.get(x.field)) for x in conditions)])
 
 
-def _sorted(page: Records[Any], order: Sequence[tuple[str, bool]]) -> Records[Any]:
-    rows = page.to_dicts(typed=True)
+def _sorted(page: Page, order: Sequence[tuple[str, bool]]) -> Page:
+    rows = page.typed_dicts()
     indices = list(range(len(rows)))
     # The last field first: each sort keeps the order of equal rows.
     for name, descending in reversed(order):
@@ -280,20 +253,4 @@ def _sorted(page: Records[Any], order: Sequence[tuple[str, bool]]) -> Records[An
             # Values of several types, or objects.
             present.sort(key=lambda index: str(rows[index][name]), reverse=descending)
         indices = present + absent
-    return page._take(indices)
-
-
-def plain(value: Any) -> Any:
-    """A value for JSON: bytes as hexadecimal digits; times, decimals and all others as text; null
-    for an infinity, which JSON does not have, but a database may."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if value is None or isinstance(value, (str, int, float, bool)):
-        return value
-    if isinstance(value, dict):
-        return {str(name): plain(member) for name, member in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(member) for member in value]
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return bytes(value).hex()
-    return str(value)
+    return page.take(indices)

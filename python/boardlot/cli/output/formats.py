@@ -6,14 +6,13 @@ import csv
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import click
 
-from boardlot._core import Records
 from boardlot._support import tables
 from boardlot._support.cell_format import counted, escaped
-from boardlot.cli.output.fields import Fields
+from boardlot.cli.output.fields import Fields, Page
 from boardlot.cli.output.terminal import coloured, coloured_json, note
 
 
@@ -23,7 +22,7 @@ class Writer:
     def __init__(self, file: BinaryIO, fields: Fields) -> None:
         self._file, self._fields = file, fields
 
-    def write(self, page: Records[Any]) -> None:
+    def write(self, page: Page) -> None:
         """Write a page of rows; it may have no rows, nor names."""
         raise NotImplementedError
 
@@ -48,12 +47,12 @@ class Table(Writer):
         self._rows = 0
         self._started = False
 
-    def write(self, page: Records[Any]) -> None:
-        if not self._started and (len(page) or page._names()):
+    def write(self, page: Page) -> None:
+        if not self._started and (len(page) or page.names()):
             self._start(page)
         self._rows += len(page)
         if self._layout is not None:
-            self._put(self._layout.lines(page))
+            self._put(self._layout.lines(page.dicts()))
 
     def end(self) -> None:
         hidden = self._layout.hidden if self._layout is not None else 0
@@ -64,14 +63,14 @@ class Table(Writer):
             width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
             note("\n".join(tables.wrapped(line, width)))
 
-    def _start(self, page: Records[Any]) -> None:
+    def _start(self, page: Page) -> None:
         self._started = True
         asked = self._fields.checked(page)
-        # Records have their order, which is not that of the declared fields if it was selected.
-        if asked is None and len(own := page._names()) <= tables.MOST_UNDECLARED:
+        # Rows have their order, which is not that of the declared fields if it was selected.
+        if asked is None and len(own := page.names()) <= tables.MOST_UNDECLARED:
             asked = own
         width = shutil.get_terminal_size().columns if self._terminal else None
-        self._layout = tables.Layout.of(page, width, asked, self._key_columns)
+        self._layout = tables.Layout.of(page.dicts(), width, asked, self._key_columns, page.schema)
         if self._layout is not None:
             names, *rest = self._layout.heading()
             self._put([self._styled(names, bold=True), *(self._styled(x, dim=True) for x in rest)])
@@ -89,13 +88,16 @@ class Table(Writer):
 class JsonLines(Writer):
     """One JSON object per line, in colours on a terminal."""
 
-    def _rows(self, page: Records[Any]) -> Iterator[bytes]:
+    def _rows(self, page: Page) -> Iterator[bytes]:
         """Each row, with the selected fields or unchanged, its numbers as sent."""
         names = None if self._fields.selected is None else self._fields.names_for(page)
         is_coloured = self._file.isatty() and coloured()
-        return ((coloured_json(x) if is_coloured else x).encode() for x in page._json(names))
+        rows = page.json(names)
+        texts = map(coloured_json, rows) if is_coloured else rows
+        # In JSON, a lone surrogate can only be escaped.
+        return (text.encode("utf-8", "backslashreplace") for text in texts)
 
-    def write(self, page: Records[Any]) -> None:
+    def write(self, page: Page) -> None:
         self._file.write(b"".join(row + b"\n" for row in self._rows(page)))
 
 
@@ -104,7 +106,7 @@ class Json(JsonLines):
 
     _before = b"[\n "
 
-    def write(self, page: Records[Any]) -> None:
+    def write(self, page: Page) -> None:
         for row in self._rows(page):
             self._file.write(self._before + row)
             self._before = b",\n "
@@ -126,7 +128,7 @@ class Csv(Writer):
         self._started = fields.names is not None
         self._shown = file.isatty()
 
-    def write(self, page: Records[Any]) -> None:
+    def write(self, page: Page) -> None:
         names = self._fields.names_for(page)
         lines = _Lines()
         # Before Python 3.13, a cell is quoted for the characters of the line's end alone.
@@ -134,7 +136,7 @@ class Csv(Writer):
         if names and not self._started:
             rows.writerow(self._visible(names))
             self._started = True
-        rows.writerows(map(self._visible, page._texts(names)))
+        rows.writerows(map(self._visible, page.texts(names)))
         text = "".join(line[:-2] + "\n" for line in lines)
         self._file.write(text.encode("utf-8", "backslashreplace"))
 

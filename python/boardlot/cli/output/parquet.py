@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, BinaryIO
 
-from boardlot._core import Records
 from boardlot._support import hints
 from boardlot._support.extras import needs
-from boardlot.cli.output.fields import Fields
+from boardlot.cli.output.fields import Fields, Page
+from boardlot.cli.output.plain_rows import PlainRows
 from boardlot.errors import ProtocolError
 from boardlot.frames import file_columns
 
@@ -31,7 +31,7 @@ class Parquet:
         self._writer: Any = None
         self._tables: list[Any] = []
 
-    def write(self, page: Records[Any]) -> None:
+    def write(self, page: Page) -> None:
         if self._writer is None and not self._tables:
             self._fields.checked(page)
         self._tables.append(self._table(page))
@@ -45,9 +45,11 @@ class Parquet:
             self._write_group()
         self._writer.close()
 
-    def _table(self, page: Records[Any]) -> Any:
+    def _table(self, page: Page) -> Any:
+        if isinstance(page, PlainRows):
+            return page.table()
         try:
-            return file_columns(page).select(page._names())
+            return file_columns(page).select(page.names())
         except ProtocolError as error:
             # The error's own hint is about arguments that the command line does not have.
             raise ProtocolError(

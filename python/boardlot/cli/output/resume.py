@@ -201,7 +201,7 @@ def _write(settings: Settings, state: State, file: Path, pager: Any, part: Binar
     fields = Fields(settings.columns, state.columns)
     writer = FORMATS[settings.data_format].open(part, fields)
     with progress_bar(settings, pager, state.rows) as progress:
-        for page in pager.pages():
+        for page in pager._row_pages():
             writer.write(page)
             progress.add(len(page))
             _record(state, file, part, pager, fields, progress.done)

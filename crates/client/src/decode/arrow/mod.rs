@@ -16,3 +16,4 @@ pub use columns::Columns;
 pub use errors::type_mismatch;
 pub use options::{ColumnOptions, Decimals, InvalidValues, Strings};
 pub use stream_columns::StreamColumns;
+pub use undeclared::loses_digits;

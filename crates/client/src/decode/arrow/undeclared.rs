@@ -81,7 +81,7 @@ pub(super) fn infer_kind<'a, V: Iterator<Item = &'a str>>(values: impl Fn() -> V
 }
 
 /// Returns true if this is an integer whose last digits a float would lose.
-pub(super) fn loses_digits(json: &str) -> bool {
+pub fn loses_digits(json: &str) -> bool {
     let digits = json.strip_prefix('-').unwrap_or(json);
     let is_float = |integer: i64| i128::from(integer) == integer as f64 as i128;
     digits.bytes().all(|byte| byte.is_ascii_digit()) && !parse_integer(json).is_some_and(is_float)

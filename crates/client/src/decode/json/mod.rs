@@ -24,4 +24,5 @@ pub use raw::Raw;
 pub(super) use reader::JsonReader;
 pub(super) use special_bytes::SpecialBytes;
 pub use value::Value;
+pub use writer::write_text;
 pub(super) use writer::{write_object, write_value};

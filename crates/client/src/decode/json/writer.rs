@@ -11,7 +11,7 @@ pub(in crate::decode) fn write_value(value: &Value<'_>, out: &mut String) {
         Value::Null => out.push_str("null"),
         Value::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
         Value::Number(text) => out.push_str(text),
-        Value::Text(text) => write_string(text, out),
+        Value::Text(text) => write_text(text, out),
         Value::List(items) => {
             out.push('[');
             for (index, item) in items.iter().enumerate() {
@@ -38,15 +38,21 @@ pub(in crate::decode) fn write_object<'v>(
         if index > 0 {
             out.push(',');
         }
-        write_string(name, out);
+        write_text(name, out);
         out.push(':');
         write_value(value, out);
     }
     out.push('}');
 }
 
-fn write_string(text: &str, out: &mut String) {
+/// Appends a text as a JSON string.
+pub fn write_text(text: &str, out: &mut String) {
     out.push('"');
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\') {
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     for character in text.chars() {
         match character {
             '"' => out.push_str("\\\""),

@@ -26,6 +26,19 @@ pub enum PushError {
     TooManyFields,
 }
 
+/// What stands for a float that JSON lacks (NaN, infinity and minus infinity) where the records of a caller are
+/// written as JSON. No service sends such a text.
+pub const NOT_A_NUMBER: [&str; 3] = [r#""\u0000NaN""#, r#""\u0000Infinity""#, r#""\u0000-Infinity""#];
+const FLOATS: [(f64, &str); 3] =
+    [(f64::NAN, "NaN"), (f64::INFINITY, "Infinity"), (f64::NEG_INFINITY, "-Infinity")];
+
+/// The float that a text stands for, with its name.
+#[inline(never)]
+fn not_a_number(raw: Raw<'_>) -> Result<(f64, &'static str), PushError> {
+    let index = NOT_A_NUMBER.iter().position(|token| *token == raw.json);
+    index.and_then(|index| FLOATS.get(index)).copied().ok_or(PushError::Invalid)
+}
+
 /// The most digits in the exponent of a decimal; no reader of decimals accepts more.
 const EXPONENT_DIGITS: usize = 4;
 /// The seconds from 1970 to the first moment of years 1 and 10000: few libraries for dates, and no display of a
@@ -65,7 +78,10 @@ pub fn integer(raw: Raw<'_>) -> Result<i64, PushError> {
 #[inline(always)]
 /// A number.
 pub fn number(raw: Raw<'_>) -> Result<f64, PushError> {
-    parse_float(&non_empty_text(raw)?).ok_or(PushError::Invalid)
+    match parse_float(&non_empty_text(raw)?) {
+        Some(number) => Ok(number),
+        None => not_a_number(raw).map(|(number, _)| number),
+    }
 }
 
 #[inline(always)]
@@ -86,7 +102,7 @@ pub fn decimal_text(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
     if parse_float(&text).is_some() && has_short_exponent(&text) {
         Ok(text)
     } else {
-        Err(PushError::Invalid)
+        not_a_number(raw).map(|(_, name)| Cow::Borrowed(name))
     }
 }
 
@@ -94,7 +110,10 @@ pub fn decimal_text(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
 #[inline(always)]
 pub fn decimal_float(raw: Raw<'_>) -> Result<f64, PushError> {
     let text = non_empty_text(raw)?;
-    parse_float(&text).filter(|_| has_short_exponent(&text)).ok_or(PushError::Invalid)
+    match parse_float(&text).filter(|_| has_short_exponent(&text)) {
+        Some(number) => Ok(number),
+        None => not_a_number(raw).map(|(number, _)| number),
+    }
 }
 
 #[inline(always)]

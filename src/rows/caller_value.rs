@@ -1,0 +1,313 @@
+//! The values that a caller may put into the dicts of `Records`, and what they are in JSON.
+
+use std::{borrow::Cow, fmt::Write};
+
+use pyo3::types::{PyBool, PyFloat, PyInt};
+
+use crate::interpreter::reentrant_once::ReentrantOnce;
+use crate::prelude::*;
+use crate::values::dates::DateClasses;
+use boardlot_client::decode::{NOT_A_NUMBER, write_text};
+
+/// Deeper lists and dicts are refused, as JSON readers do.
+const MAX_DEPTH: usize = 100;
+
+/// A value of a dict, by its type.
+pub enum CallerValue<'py> {
+    Null,
+    Flag(bool),
+    Text(Bound<'py, PyString>),
+    Integer(i64),
+    /// An integer of more than 64 bits, as its digits.
+    LongInteger(String),
+    Float(f64),
+    Object(Bound<'py, PyDict>),
+    List(Bound<'py, PyList>),
+    Decimal(Bound<'py, PyAny>),
+    /// An aware datetime, and its microseconds since 1970.
+    Time(Bound<'py, PyAny>, i64),
+    Date(Bound<'py, PyAny>),
+}
+
+/// The reason why a value is not one of a column.
+pub enum Refused {
+    /// The value is this, where `EXPECTED` was.
+    Value(String),
+    Python(PyErr),
+}
+
+impl From<PyErr> for Refused {
+    fn from(error: PyErr) -> Self {
+        Refused::Python(error)
+    }
+}
+
+/// The values that a column can have, for errors.
+pub const EXPECTED: &str = "None, a bool, an int, a float, a str, a Decimal, an aware datetime, a date, \
+                            an Enum of these, a dict or a list";
+
+impl<'py> CallerValue<'py> {
+    /// A value that JSON has, of exactly the type that a JSON reader makes; `None` for any other. It runs no
+    /// Python code.
+    #[inline(always)]
+    pub fn plain(value: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
+        Ok(Some(if let Ok(text) = value.cast_exact::<PyString>() {
+            CallerValue::Text(text.clone())
+        } else if let Ok(number) = value.cast_exact::<PyInt>() {
+            match number.extract::<i64>() {
+                Ok(number) => CallerValue::Integer(number),
+                Err(_) => return Ok(None),
+            }
+        } else if value.is_none() {
+            CallerValue::Null
+        } else if let Ok(number) = value.cast_exact::<PyFloat>() {
+            match number.value() {
+                number if number.is_finite() => CallerValue::Float(number),
+                _ => return Ok(None),
+            }
+        } else if let Ok(flag) = value.cast_exact::<PyBool>() {
+            CallerValue::Flag(flag.is_true())
+        } else if let Ok(dict) = value.cast_exact::<PyDict>() {
+            CallerValue::Object(dict.clone())
+        } else if let Ok(list) = value.cast_exact::<PyList>() {
+            CallerValue::List(list.clone())
+        } else {
+            return Ok(None);
+        }))
+    }
+
+    /// Any value that a column can have.
+    pub fn read(value: &Bound<'py, PyAny>) -> Result<Self, Refused> {
+        let py = value.py();
+        if let Some(plain) = Self::plain(value)? {
+            return Ok(plain);
+        }
+        if let Ok(text) = value.cast::<PyString>() {
+            return Ok(CallerValue::Text(text.clone()));
+        }
+        if let Ok(number) = value.cast::<PyInt>() {
+            return Ok(match number.extract::<i64>() {
+                Ok(number) => CallerValue::Integer(number),
+                Err(_) => CallerValue::LongInteger(digits(number)?),
+            });
+        }
+        if let Ok(number) = value.cast::<PyFloat>() {
+            return Ok(CallerValue::Float(number.value()));
+        }
+        if let Ok(dict) = value.cast::<PyDict>() {
+            return Ok(CallerValue::Object(dict.clone()));
+        }
+        if let Ok(list) = value.cast::<PyList>() {
+            return Ok(CallerValue::List(list.clone()));
+        }
+        let dates = DateClasses::get(py)?;
+        if value.is_instance(dates.datetime.bind(py))? {
+            return match dates.micros_of(value) {
+                Ok(Some(micros)) => Ok(CallerValue::Time(value.clone(), micros)),
+                Ok(None) => Err(Refused::Value(
+                    "a naive datetime; expected an aware one: datetime(..., tzinfo=timezone.utc)"
+                        .to_owned(),
+                )),
+                Err(error) => Err(error.into()),
+            };
+        }
+        if value.is_instance(dates.date.bind(py))? {
+            return Ok(CallerValue::Date(value.clone()));
+        }
+        if is_instance(value, &DECIMAL, "decimal", "Decimal")? {
+            return Ok(CallerValue::Decimal(value.clone()));
+        }
+        if is_instance(value, &ENUM, "enum", "Enum")? {
+            return Self::read(&value.getattr(intern!(py, "value"))?);
+        }
+        let class = value.get_type().name()?.to_string();
+        Err(Refused::Value(format!("of type {class}; expected {EXPECTED}")))
+    }
+
+    /// Writes the value as JSON. `is_number` says that the column is one of numbers, in which a float may be
+    /// none that JSON has.
+    pub fn write(&self, is_number: bool, depth: usize, out: &mut String) -> Result<(), Refused> {
+        match self {
+            CallerValue::Null => out.push_str("null"),
+            CallerValue::Flag(flag) => out.push_str(if *flag { "true" } else { "false" }),
+            CallerValue::Text(text) => write_text(&text_of(text)?, out),
+            CallerValue::Integer(number) => write_integer(*number, out),
+            CallerValue::LongInteger(digits) => out.push_str(digits),
+            CallerValue::Float(number) if number.is_finite() => write_float(*number, out),
+            CallerValue::Float(number) if is_number => {
+                let token = match number {
+                    number if number.is_nan() => NOT_A_NUMBER[0],
+                    number if *number > 0.0 => NOT_A_NUMBER[1],
+                    _ => NOT_A_NUMBER[2],
+                };
+                out.push_str(token);
+            }
+            CallerValue::Float(number) => write_text(&python_text(*number), out),
+            CallerValue::Object(dict) => write_object(dict, depth, out)?,
+            CallerValue::List(list) => write_list(list, depth, out)?,
+            CallerValue::Decimal(decimal) => {
+                let text = decimal.str()?;
+                let text = text_of(&text)?;
+                let float = match text.trim_start_matches(['-', 's']) {
+                    "Infinity" if text.starts_with('-') => f64::NEG_INFINITY,
+                    "Infinity" => f64::INFINITY,
+                    name if name.starts_with("NaN") => f64::NAN,
+                    _ => 0.0,
+                };
+                match is_number && !float.is_finite() {
+                    true => CallerValue::Float(float).write(true, depth, out)?,
+                    false => write_text(&text, out),
+                }
+            }
+            CallerValue::Time(value, _) | CallerValue::Date(value) => {
+                let text = value.invoke_method(intern!(value.py(), "isoformat"), ())?;
+                write_text(&text_of(text.cast::<PyString>().map_err(PyErr::from)?)?, out);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes a value that JSON has. Returns false, with a part written, if there is any other in it. It runs no
+/// Python code, so that nothing changes meanwhile.
+pub fn write_plain(value: &Bound<'_, PyAny>, depth: usize, out: &mut String) -> PyResult<bool> {
+    let Some(plain) = CallerValue::plain(value)? else { return Ok(false) };
+    match plain {
+        CallerValue::Text(text) => {
+            let Ok(text) = text.to_str() else { return Ok(false) };
+            write_text(text, out);
+        }
+        CallerValue::Object(dict) => {
+            let Ok(depth) = deeper(depth) else { return Ok(false) };
+            let mut separator = '{';
+            for (name, value) in &dict {
+                let Ok(name) = name.cast_exact::<PyString>() else { return Ok(false) };
+                let Ok(name) = name.to_str() else { return Ok(false) };
+                out.push(separator);
+                write_text(name, out);
+                out.push(':');
+                if !write_plain(&value, depth, out)? {
+                    return Ok(false);
+                }
+                separator = ',';
+            }
+            out.push_str(if separator == '{' { "{}" } else { "}" });
+        }
+        CallerValue::List(list) => {
+            let Ok(depth) = deeper(depth) else { return Ok(false) };
+            let mut separator = '[';
+            for value in &list {
+                out.push(separator);
+                if !write_plain(&value, depth, out)? {
+                    return Ok(false);
+                }
+                separator = ',';
+            }
+            out.push_str(if separator == '[' { "[]" } else { "]" });
+        }
+        CallerValue::Float(number) => write_float(number, out),
+        CallerValue::Integer(number) => write_integer(number, out),
+        CallerValue::Flag(flag) => out.push_str(if flag { "true" } else { "false" }),
+        // Nothing else is plain.
+        _ => out.push_str("null"),
+    }
+    Ok(true)
+}
+
+static DECIMAL: ReentrantOnce<Py<PyAny>> = ReentrantOnce::new();
+static ENUM: ReentrantOnce<Py<PyAny>> = ReentrantOnce::new();
+
+fn is_instance(
+    value: &Bound<'_, PyAny>,
+    class: &ReentrantOnce<Py<PyAny>>,
+    module: &str,
+    name: &str,
+) -> PyResult<bool> {
+    value.is_instance(class.import(value.py(), module, name)?)
+}
+
+/// The digits of an integer of any size.
+fn digits(number: &Bound<'_, PyInt>) -> Result<String, Refused> {
+    let plain = number.py().get_type::<PyInt>().invoke((number,))?;
+    let text = plain.str().map_err(|_| {
+        // Python itself writes no integers of thousands of digits.
+        Refused::Value("an integer of more than sys.get_int_max_str_digits() digits".to_owned())
+    });
+    Ok(text_of(&text?)?.into_owned())
+}
+
+fn text_of<'a>(text: &'a Bound<'_, PyString>) -> Result<Cow<'a, str>, Refused> {
+    text.to_cow().map_err(|_| Refused::Value("not Unicode text: it has a lone surrogate".to_owned()))
+}
+
+/// Writes a finite float as Python does.
+fn write_float(number: f64, out: &mut String) {
+    let size = number.abs();
+    if number == 0.0 || (1e-4..1e16).contains(&size) {
+        let _ = write!(out, "{number:?}");
+        return;
+    }
+    out.push_str(&python_text(number));
+}
+
+/// The text that Python shows for a float.
+fn python_text(number: f64) -> String {
+    if number.is_nan() {
+        return "nan".to_owned();
+    }
+    if number.is_infinite() {
+        return if number > 0.0 { "inf" } else { "-inf" }.to_owned();
+    }
+    let text = format!("{number:e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (sign, exponent) = match exponent.strip_prefix('-') {
+        Some(exponent) => ('-', exponent),
+        None => ('+', exponent),
+    };
+    format!("{digits}e{sign}{exponent:0>2}")
+}
+
+fn write_integer(number: i64, out: &mut String) {
+    // Writing to a `String` never fails.
+    let _ = write!(out, "{number}");
+}
+
+fn write_object(dict: &Bound<'_, PyDict>, depth: usize, out: &mut String) -> Result<(), Refused> {
+    let depth = deeper(depth)?;
+    out.push('{');
+    // A copy of its items: to read one may run code of the caller's, which may change the dict.
+    for (index, item) in dict.items().iter().enumerate() {
+        let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        if index > 0 {
+            out.push(',');
+        }
+        let name = name
+            .cast::<PyString>()
+            .map_err(|_| Refused::Value("a dict with a key that is not a str".to_owned()))?;
+        write_text(&text_of(name)?, out);
+        out.push(':');
+        CallerValue::read(&value)?.write(false, depth, out)?;
+    }
+    out.push('}');
+    Ok(())
+}
+
+fn write_list(list: &Bound<'_, PyList>, depth: usize, out: &mut String) -> Result<(), Refused> {
+    let depth = deeper(depth)?;
+    out.push('[');
+    for (index, value) in list.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        CallerValue::read(&value)?.write(false, depth, out)?;
+    }
+    out.push(']');
+    Ok(())
+}
+
+fn deeper(depth: usize) -> Result<usize, Refused> {
+    if depth < MAX_DEPTH {
+        return Ok(depth + 1);
+    }
+    Err(Refused::Value(format!("nested more than {MAX_DEPTH} deep")))
+}

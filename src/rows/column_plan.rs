@@ -1,0 +1,211 @@
+//! What the columns of a list of dicts are, where some of its values are ones that JSON lacks.
+//!
+//! A field that is declared keeps its kind as long as all of its values fit: a `Decimal` fits a decimal, an
+//! aware datetime a timestamp. A field that does not, or that the caller added, is a column by its values.
+
+use std::{collections::HashMap, ops::BitOrAssign, sync::Arc};
+
+use super::caller_value::{CallerValue, Refused};
+use crate::prelude::*;
+use boardlot_client::{
+    api::{Field, Kind, TimeUnit, declared_field},
+    decode::loses_digits,
+};
+
+/// The columns of a list, as far as its values were seen.
+pub struct ColumnPlan<'a> {
+    declared: &'a [Field],
+    /// The names in the order of their first appearance, and what was seen of each.
+    seen: Vec<(String, Seen)>,
+    indices: HashMap<String, usize>,
+}
+
+/// The types of a column's values.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Seen {
+    flag: bool,
+    text: bool,
+    integer: bool,
+    /// An integer whose last digits a float would lose.
+    long: bool,
+    /// An integer of more than 64 bits.
+    longest: bool,
+    float: bool,
+    not_finite: bool,
+    nested: bool,
+    decimal: bool,
+    time: bool,
+    date: bool,
+    /// The finest unit of its times.
+    unit: Option<Unit>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Unit {
+    Seconds,
+    Millis,
+    Micros,
+}
+
+impl Unit {
+    fn of_time(micros: i64) -> Self {
+        match micros {
+            micros if micros % 1_000_000 == 0 => Unit::Seconds,
+            micros if micros % 1000 == 0 => Unit::Millis,
+            _ => Unit::Micros,
+        }
+    }
+
+    fn of(unit: TimeUnit) -> Self {
+        match unit {
+            TimeUnit::Seconds => Unit::Seconds,
+            TimeUnit::Millis => Unit::Millis,
+            TimeUnit::Micros => Unit::Micros,
+        }
+    }
+}
+
+impl<'a> ColumnPlan<'a> {
+    pub fn new(declared: &'a [Field]) -> Self {
+        ColumnPlan { declared, seen: Vec::new(), indices: HashMap::new() }
+    }
+
+    /// Takes note of a value.
+    pub fn see(&mut self, name: &str, value: &CallerValue<'_>) {
+        let index = match self.indices.get(name) {
+            Some(index) => *index,
+            None => {
+                self.seen.push((name.to_owned(), Seen::default()));
+                self.indices.insert(name.to_owned(), self.seen.len() - 1);
+                self.seen.len() - 1
+            }
+        };
+        if let Some((_, seen)) = self.seen.get_mut(index) {
+            *seen |= value;
+        }
+    }
+
+    /// The fields of the list, and the kind of each column; `None` for one that nothing is decided about.
+    pub fn finish(self) -> (Arc<[Field]>, Vec<(String, Option<Kind>)>) {
+        let mut fields = self.declared.to_vec();
+        let is_declared = |name: &str| self.declared.iter().any(|field| field.name == name);
+        // Without one, the kinds of added columns are found where the kinds of undeclared fields are.
+        let is_planned = self.seen.iter().any(|(name, seen)| !is_declared(name) && !seen.is_plain());
+        for (name, seen) in &self.seen {
+            match fields.iter_mut().find(|field| field.name == name.as_str()) {
+                Some(field) if !seen.fits(field.kind) => {
+                    *field = Field { kind: seen.kind(), unit: "", values: None, ..field.clone() };
+                }
+                Some(_) => {}
+                // A name that no column can have is left to the columns, which say so.
+                None if is_planned => {
+                    fields.extend(declared_field(name, "text").ok().map(|field| Field {
+                        kind: seen.kind(),
+                        ..field
+                    }));
+                }
+                None => {}
+            }
+        }
+        let kind = |name: &str| {
+            fields.iter().find(|field| field.name == name).map(|field| field.kind)
+        };
+        let kinds = self.seen.into_iter().map(|(name, _)| {
+            let kind = kind(&name);
+            (name, kind)
+        });
+        let kinds = kinds.collect();
+        (fields.into(), kinds)
+    }
+}
+
+impl BitOrAssign<&CallerValue<'_>> for Seen {
+    fn bitor_assign(&mut self, value: &CallerValue<'_>) {
+        match value {
+            CallerValue::Null => {}
+            CallerValue::Flag(_) => self.flag = true,
+            CallerValue::Text(_) => self.text = true,
+            CallerValue::Integer(number) => {
+                self.integer = true;
+                self.long |= loses_digits(&number.to_string());
+            }
+            CallerValue::LongInteger(_) => self.longest = true,
+            CallerValue::Float(number) => {
+                self.float = true;
+                self.not_finite |= !number.is_finite();
+            }
+            CallerValue::Object(_) | CallerValue::List(_) => self.nested = true,
+            CallerValue::Decimal(_) => self.decimal = true,
+            CallerValue::Time(_, micros) => {
+                self.time = true;
+                self.unit = self.unit.max(Some(Unit::of_time(*micros)));
+            }
+            CallerValue::Date(_) => self.date = true,
+        }
+    }
+}
+
+impl Seen {
+    /// Returns true if a JSON reader could have made all of the values.
+    fn is_plain(self) -> bool {
+        !(self.not_finite || self.decimal || self.time || self.date)
+    }
+
+    /// Returns true if a declared field keeps its kind. Whether its plain values are of that kind is found
+    /// out where those of the service are.
+    fn fits(self, kind: Kind) -> bool {
+        let only_times = Seen { time: true, unit: self.unit, ..Seen::default() };
+        match kind {
+            Kind::Decimal | Kind::Number => !(self.time || self.date),
+            Kind::Timestamp(unit, _) => {
+                let is_fine = self.unit > Some(Unit::of(unit));
+                !(self.not_finite || self.decimal || self.date) && !(is_fine && self == only_times)
+            }
+            Kind::Date => !(self.not_finite || self.decimal || self.time),
+            _ => self.is_plain(),
+        }
+    }
+
+    /// The kind that all of the values have, or text.
+    fn kind(self) -> Kind {
+        let none = Seen::default();
+        let Seen { flag, integer, float, long, not_finite, decimal, unit, .. } = self;
+        if self == none {
+            Kind::Text
+        } else if self == (Seen { time: true, unit, ..none }) {
+            Kind::Timestamp(TimeUnit::Micros, boardlot_client::api::Wire::Integer)
+        } else if self == (Seen { date: true, ..none }) {
+            Kind::Date
+        } else if self == (Seen { flag, ..none }) {
+            Kind::Flag
+        } else if self == (Seen { integer, long, ..none }) {
+            Kind::Integer
+        } else if self == (Seen { integer, long, decimal, ..none }) {
+            Kind::Decimal
+        } else if self == (Seen { integer, float, not_finite, decimal, ..none }) {
+            Kind::Number
+        } else {
+            Kind::Text
+        }
+    }
+}
+
+/// Writes a value as JSON, as a column of this kind reads it.
+pub fn write(value: &CallerValue<'_>, kind: Option<Kind>, out: &mut String) -> Result<(), Refused> {
+    match (value, kind) {
+        (CallerValue::Time(_, micros), Some(Kind::Timestamp(unit, _))) => {
+            let per_count = 1_000_000 / unit.per_second();
+            if micros % per_count != 0 {
+                return Err(Refused::Value(format!(
+                    "a datetime that is finer than the field, which counts {}; expected one with \
+                     replace(microsecond=...)",
+                    unit.name()
+                )));
+            }
+            CallerValue::Integer(micros / per_count).write(false, 0, out)
+        }
+        (value, kind) => {
+            value.write(matches!(kind, Some(Kind::Number | Kind::Decimal)), 0, out)
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The dicts of a list as rows: they are written as JSON, which is scanned as a page of the service is. So there
+//! is one way to columns, for the service's values and for a caller's.
+//!
+//! Of values that JSON lacks, such as times, the column decides how they are written, and what the column is
+//! depends on all of its values: see `ColumnPlan`. Nearly all lists have none.
+
+use std::{collections::HashMap, sync::Arc};
+
+use super::{
+    caller_value::{CallerValue, Refused, write_plain},
+    column_plan::ColumnPlan,
+};
+use crate::interpreter::{signals::check_by_count, thread_end};
+use crate::prelude::*;
+use boardlot_client::{
+    api::Field,
+    decode::{Rows, page_of_texts, write_text},
+};
+
+/// The rows that the dicts of a list are now, with these fields declared.
+pub fn rows_of_dicts(list: &Bound<'_, PyList>, fields: &Arc<[Field]>) -> PyResult<Rows> {
+    thread_end::register();
+    let py = list.py();
+    let (json, fields) = match plain_json(list)? {
+        Some(json) => (json, fields.clone()),
+        None => planned_json(list, fields)?,
+    };
+    let page = py.detach(|| page_of_texts(json.as_bytes(), None)).or_raise(py)?;
+    Ok(Rows::new(vec![page.into()], fields))
+}
+
+/// The dicts as JSON; `None` if one has a value that JSON lacks. It runs no Python code but signal handlers.
+fn plain_json(list: &Bound<'_, PyList>) -> PyResult<Option<String>> {
+    let (mut out, mut objects) = (String::with_capacity(list.len() * 256), 0);
+    let mut names = KnownNames::default();
+    for (number, row) in list.iter().enumerate() {
+        check_by_count(list.py(), &mut objects)?;
+        let Ok(dict) = row.cast_exact::<PyDict>() else { return Ok(None) };
+        out.push_str(if number == 0 { "{" } else { ",{" });
+        for (index, (name, value)) in dict.iter().enumerate() {
+            let Ok(name) = name.cast_exact::<PyString>() else { return Ok(None) };
+            if index > 0 {
+                out.push(',');
+            }
+            let Some(name) = names.json(index, name) else { return Ok(None) };
+            out.push_str(name);
+            if !write_plain(&value, 0, &mut out)? {
+                return Ok(None);
+            }
+        }
+        out.push('}');
+    }
+    Ok(Some(out))
+}
+
+/// The names of the dict before, as JSON with a colon: dicts of one list share theirs.
+#[derive(Default)]
+struct KnownNames(Vec<(Option<Py<PyString>>, String)>);
+
+impl KnownNames {
+    #[inline(always)]
+    fn json(&mut self, index: usize, name: &Bound<'_, PyString>) -> Option<&str> {
+        if index >= self.0.len() {
+            self.0.resize_with(index + 1, Default::default);
+        }
+        let (known, json) = self.0.get_mut(index)?;
+        if !known.as_ref().is_some_and(|known| known.is(name)) {
+            json.clear();
+            write_text(name.to_str().ok()?, json);
+            json.push(':');
+            *known = Some(name.clone().unbind());
+        }
+        Some(json)
+    }
+}
+
+/// The dicts as JSON, and the fields that say what their columns are.
+fn planned_json(
+    list: &Bound<'_, PyList>,
+    declared: &Arc<[Field]>,
+) -> PyResult<(String, Arc<[Field]>)> {
+    let py = list.py();
+    let mut plan = ColumnPlan::new(declared);
+    let (mut rows, mut objects) = (Vec::with_capacity(list.len()), 0);
+    for (number, row) in list.iter().enumerate() {
+        check_by_count(py, &mut objects)?;
+        let members = members(number, &row)?;
+        for (name, value) in &members {
+            plan.see(name, value);
+        }
+        rows.push(members);
+    }
+    let (fields, kinds) = plan.finish();
+    let kinds: HashMap<&str, _> = kinds.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
+    let mut out = String::new();
+    for (number, members) in rows.iter().enumerate() {
+        check_by_count(py, &mut objects)?;
+        out.push_str(if number == 0 { "{" } else { ",{" });
+        for (index, (name, value)) in members.iter().enumerate() {
+            if index > 0 {
+                out.push(',');
+            }
+            write_text(name, &mut out);
+            out.push(':');
+            let kind = kinds.get(name.as_str()).copied().flatten();
+            super::column_plan::write(value, kind, &mut out)
+                .map_err(|refused| refused.raise(py, number, Some(name)))?;
+        }
+        out.push('}');
+    }
+    Ok((out, fields))
+}
+
+/// The names and values of a row.
+fn members<'py>(
+    number: usize,
+    row: &Bound<'py, PyAny>,
+) -> PyResult<Vec<(String, CallerValue<'py>)>> {
+    let py = row.py();
+    let dict = row.cast::<PyDict>().map_err(|_| {
+        let class = row.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
+        Refused::Value(format!("of type {class}; expected a dict")).raise(py, number, None)
+    })?;
+    let mut members = Vec::with_capacity(dict.len());
+    // A copy of its items: to read one may run code of the caller's, which may change the dict.
+    for item in dict.items() {
+        let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let name = name.cast::<PyString>().ok().and_then(|name| name.to_str().ok().map(str::to_owned));
+        let Some(name) = name else {
+            let text = "a dict with a key that is not a str of Unicode text".to_owned();
+            return Err(Refused::Value(text).raise(py, number, None));
+        };
+        let value =
+            CallerValue::read(&value).map_err(|refused| refused.raise(py, number, Some(&name)))?;
+        members.push((name, value));
+    }
+    Ok(members)
+}
+
+impl Refused {
+    /// The exception for a value of a row.
+    fn raise(self, py: Python<'_>, number: usize, field: Option<&str>) -> PyErr {
+        match self {
+            Refused::Python(error) => error,
+            Refused::Value(what) => {
+                let field = field.map(|name| format!(" of '{}'", name.escape_debug()));
+                let field = field.unwrap_or_default();
+                raise(py, Error::config(format!("row {number}{field} is {what}")))
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What `Records` knows of its rows besides their values: the declared fields.
+
+use std::sync::Arc;
+
+use super::{
+    row_builder_pool::RowBuilderPool,
+    row_spec::RowSpec,
+    rows::Rows,
+    rows_of_dicts::rows_of_dicts,
+    schema_field::SchemaField,
+};
+use crate::arguments::caller_arguments::field_names;
+use crate::prelude::*;
+use boardlot_client::{
+    api::{ENDPOINTS, Field, ResponseShape, declared_field},
+    decode::{KEY_DOC, Rows as Core, Selection, field_name},
+};
+
+/// The declared fields of the rows of a list; none of a list of the caller's own.
+#[pyclass(frozen, module = "boardlot._core")]
+#[derive(Default)]
+pub struct Shape {
+    /// Of many keys, with the column of keys.
+    fields: Arc<[Field]>,
+    /// The fields that the rows are restricted to.
+    selection: Option<Selection>,
+}
+
+/// Name, kind, unit and description.
+type PickledField = (String, String, String, String);
+
+impl Shape {
+    pub fn of(rows: &Core) -> Self {
+        let fields = match rows.key_name() {
+            None => rows.fields().clone(),
+            Some(key) => {
+                let text = Field { name: key.to_owned().into(), ..Field::text("", KEY_DOC) };
+                let own = rows.fields().iter().map(|field| {
+                    let name = field_name(Some(key), &field.name).into_owned().into();
+                    Field { name, ..field.clone() }
+                });
+                std::iter::once(text).chain(own).collect()
+            }
+        };
+        Shape { fields, selection: rows.selection().cloned() }
+    }
+}
+
+#[pymethods]
+impl Shape {
+    #[new]
+    #[pyo3(signature = (fields = Vec::new(), names = None))]
+    fn new(
+        py: Python<'_>,
+        fields: Vec<PickledField>,
+        names: Option<Vec<String>>,
+    ) -> PyResult<Self> {
+        let fields = fields_of(&fields).or_raise(py)?;
+        // Without known names any can be selected.
+        let selection = names.map(|names| Selection::new(names, [])).transpose().or_raise(py)?;
+        Ok(Shape { fields, selection })
+    }
+
+    /// The fields by their names and kinds, so that another version of boardlot can read a pickle.
+    fn __getnewargs__(&self) -> (Vec<PickledField>, Option<Vec<String>>) {
+        let fields = self.fields.iter().map(|field| {
+            let name = field.name.to_string();
+            (name, field.declared_kind().into(), field.unit.into(), field.doc.into())
+        });
+        let names = self.selection.as_ref();
+        let names = names.map(|selection| selection.names().map(str::to_owned).collect());
+        (fields.collect(), names)
+    }
+
+    /// Name, kind, unit and description of each declared field.
+    #[getter]
+    fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let rows = Core::new(Vec::new(), self.fields.clone());
+        PyTuple::new(py, SchemaField::of_rows(&rows.restricted_to(self.selection.clone())))
+    }
+
+    /// The rows that the dicts of a list are now.
+    fn rows(&self, dicts: &Bound<'_, PyList>) -> PyResult<Rows> {
+        let rows = rows_of_dicts(dicts, &self.fields)?.restricted_to(self.selection.clone());
+        let builders = RowBuilderPool::new(RowSpec::dicts(rows.selection()));
+        Ok(Rows::new(rows, builders))
+    }
+
+    /// The shape restricted to these fields, in this order; `found` are the names in the dicts, of which there
+    /// are none if the list is empty. Raises `ConfigError` for a name that is neither declared nor found.
+    fn select(
+        &self,
+        py: Python<'_>,
+        names: &Bound<'_, PyTuple>,
+        found: Option<Vec<String>>,
+        undeclared: bool,
+    ) -> PyResult<Self> {
+        let names = field_names(names)?;
+        let is_empty = found.is_none();
+        let known: Vec<String> = match &self.selection {
+            Some(selection) => selection.names().map(str::to_owned).collect(),
+            None if undeclared && is_empty => Vec::new(),
+            None => {
+                let mut known: Vec<String> =
+                    self.fields.iter().map(|field| field.name.to_string()).collect();
+                let found = found.unwrap_or_default().into_iter();
+                known.extend(found.filter(|name| !self.is_declared(name)));
+                known
+            }
+        };
+        let known = known.iter().map(String::as_str);
+        let selection = match is_empty && self.selection.is_none() {
+            true => Selection::of_declared(names, known),
+            false => Selection::new(names, known),
+        };
+        Ok(Shape { fields: self.fields.clone(), selection: Some(selection.or_raise(py)?) })
+    }
+}
+
+impl Shape {
+    fn is_declared(&self, name: &str) -> bool {
+        self.fields.iter().any(|field| field.name == name)
+    }
+}
+
+/// The fields of a pickle: of the service's, all that is known of them.
+fn fields_of(pickled: &[PickledField]) -> Result<Arc<[Field]>> {
+    let known = ENDPOINTS.iter().filter_map(|endpoint| match &endpoint.response {
+        ResponseShape::Rows(_, schema) => Some(schema.records()),
+        _ => None,
+    });
+    let known: Vec<&Field> = known.flatten().flat_map(|record| record.fields()).collect();
+    let field = |(name, kind, unit, doc): &PickledField| {
+        let is_same = |field: &&&Field| {
+            // Beside a column of keys, a field of its name has another one.
+            let own = name.trim_end_matches('_');
+            (field.name == name.as_str() || field.name == own)
+                && (field.declared_kind(), field.unit, field.doc) == (kind, unit, doc)
+        };
+        match known.iter().find(is_same) {
+            Some(field) => Ok(Field { name: name.clone().into(), ..(*field).clone() }),
+            None if doc == KEY_DOC => Ok(Field { name: name.clone().into(), ..Field::text("", KEY_DOC) }),
+            None => declared_field(name, kind)
+                .map_err(|_| Error::config(format!("'{kind}' is not a kind of a field"))),
+        }
+    };
+    pickled.iter().map(field).collect()
+}
