@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from boardlot._support.hidden import Hidden, without_frames
 from boardlot._support.per_process import PerProcess
 from boardlot.errors import ConfigError
 
@@ -49,16 +50,10 @@ class LimitDatabase:
     """
 
     def __init__(self, url: str, name: str) -> None:
-        parsed = None
-        # Its error quotes the URL, with the password.
-        with contextlib.suppress(psycopg.ProgrammingError):
-            parsed = conninfo_to_dict(url)
-        if parsed is None or not url.startswith(("postgresql://", "postgres://")):
-            # Without the value, which may have a password.
-            raise ConfigError("database is not a URL such as postgresql://user@host/name")
-        self.url = url
+        self._url = Hidden(url)
+        del url
         self.name = name
-        self.has_password: bool = parsed.get("password") is not None
+        self.has_password: bool = without_frames(_has_password, self._url)
         self._own = PerProcess(_Connection)
 
     def __repr__(self) -> str:
@@ -95,7 +90,7 @@ class LimitDatabase:
 
     def _connect(self) -> psycopg.Connection[Any]:
         connection = psycopg.connect(
-            self.url,
+            self._url.reveal(),
             autocommit=True,
             # It sends several statements at once.
             cursor_factory=psycopg.ClientCursor,
@@ -119,6 +114,17 @@ class LimitDatabase:
             with contextlib.suppress(*exists):
                 connection.execute(TABLE)
             connection.execute(INSERT, (self.name,))
+
+
+def _has_password(url: Hidden) -> bool:
+    parsed = None
+    # Its error quotes the URL, with the password.
+    with contextlib.suppress(psycopg.ProgrammingError):
+        parsed = conninfo_to_dict(url.reveal())
+    if parsed is None or not url.reveal().startswith(("postgresql://", "postgres://")):
+        # Without the value, which may have a password.
+        raise ConfigError("database is not a URL such as postgresql://user@host/name")
+    return parsed.get("password") is not None
 
 
 class _Connection:

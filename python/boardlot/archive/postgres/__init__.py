@@ -14,6 +14,7 @@ import psycopg
 from psycopg import conninfo
 from psycopg.pq import TransactionStatus
 
+from boardlot._support.hidden import Hidden, without_frames
 from boardlot.archive import samples, schema
 from boardlot.archive.database import RESTORE, DatabaseConnection, Row, Transaction, store_error
 from boardlot.archive.locks import Lock, held_by
@@ -78,15 +79,9 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     identity = "bigint generated always as identity primary key"
     driver_error: tuple[type[Exception], ...] = (psycopg.Error,)
 
-    def __init__(self, target: str) -> None:
-        given = None
-        # Its error quotes the address, with the password.
-        with suppress(psycopg.ProgrammingError):
-            given = conninfo.conninfo_to_dict(target)
-        if given is None:
-            raise _not_valid()
+    def __init__(self, target: Hidden) -> None:
         self._target = target
-        super().__init__(_shown(given))
+        super().__init__(without_frames(_shown, target))
 
     def _is_lost(self, connection: psycopg.Connection[Row]) -> bool:
         if connection.info.transaction_status is TransactionStatus.IDLE:
@@ -114,9 +109,7 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
 
     def _connected(self) -> psycopg.Connection[Row]:
         # The server's message about a failed login may name the user, but never the password.
-        connection = psycopg.connect(
-            self._target, autocommit=True, connect_timeout=CONNECT_TIMEOUT, client_encoding="utf8"
-        )
+        connection = without_frames(_connection, self._target)
         try:
             encoding = connection.info.parameter_status("server_encoding")
             if encoding != "UTF8":
@@ -225,12 +218,28 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     timestamp_sql = staticmethod(postgres_types.timestamp_sql)
 
 
-def _shown(given: dict[str, Any]) -> str:
+def _connection(target: Hidden) -> psycopg.Connection[Row]:
+    return psycopg.connect(
+        target.reveal(),
+        autocommit=True,
+        connect_timeout=CONNECT_TIMEOUT,
+        client_encoding="utf8",
+    )
+
+
+def _shown(target: Hidden) -> str:
     """The host, port and database of an address.
 
     Raises:
-        ConfigError: One of them may be a part of the password, in which "/" or "@" is not escaped.
+        ConfigError: It is not valid, or one of them may be a part of the password, in which "/" or
+            "@" is not escaped.
     """
+    given: dict[str, Any] | None = None
+    # Its error quotes the address, with the password.
+    with suppress(psycopg.ProgrammingError):
+        given = conninfo.conninfo_to_dict(target.reveal())
+    if given is None:
+        raise _not_valid()
     host, port, database = (str(given.get(part) or "") for part in ("host", "port", "dbname"))
     host = host or str(given.get("hostaddr") or "")
     if "@" in host or "@" in database or (port and not port.replace(",", "0").isdecimal()):
