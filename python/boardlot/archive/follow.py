@@ -251,7 +251,7 @@ class _Follower:
         else:
             recent = self._store.time_of_recent(RECENT)
             recent = recent and min(recent, min(state.newest, now) - LATE_WINDOW_US)
-        reader = FillReader(self._update, self._series, clock)
+        reader = FillReader(self._update, self._series, clock, (self._lock,))
         reader.look(Counts(), now, now + AHEAD_US, recent)
         self._read_overlap = True
 
