@@ -25,17 +25,17 @@ except ImportError:
 
 TABLE = """\
 create table if not exists boardlot_rate_limits (name text primary key, state bytea not null)"""
-# A statement takes milliseconds. The server ends the transaction of a process that was stopped. Set for
-# each transaction: a pooler gives the next one to another client.
+# A statement takes milliseconds. The server ends the transaction of a process that was stopped. Set
+# for each transaction: a pooler gives the next one to another client.
 BEGIN = """\
 begin;
 set local statement_timeout = '10s';
 set local idle_in_transaction_session_timeout = '1s';
 """
-INSERT = (
-    BEGIN
-    + "insert into boardlot_rate_limits (name, state) values (%s, '') on conflict do nothing; commit"
-)
+INSERT = f"""\
+{BEGIN}
+insert into boardlot_rate_limits (name, state) values (%s, '') on conflict do nothing;
+commit"""
 # The row is locked from one to the other: two round trips.
 READ = f"""\
 {BEGIN}
