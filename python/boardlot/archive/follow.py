@@ -56,7 +56,11 @@ def follow(update: Update, series: Series, every: float, name: str) -> Fills:
                 yield from follower.wait_after(lost.error)
                 yield from follower.connect(LOST_LOCK_WAIT_S)
     finally:
-        lock.release()
+        try:
+            lock.release()
+        finally:
+            # Does nothing, unless an interrupt ended the first.
+            lock.release()
 
 
 class _Lost(Exception):

@@ -333,10 +333,12 @@ MINE = (
     "(select backend_start from pg_stat_activity where pid = pg_backend_pid()), 'infinity'"
 )
 LEASED = f"null, null, clock_timestamp() + interval '{LEASE} s'"
+# A lock of this very connection that is no longer in the queue was left by an interrupt.
 IS_HELD = """\
-(l.until > clock_timestamp() and (l.pid is null or exists (
+(l.until > clock_timestamp() and (l.pid is null or (
+    (l.pid, l.started) is distinct from (excluded.pid, excluded.started) and exists (
     select 1 from pg_stat_activity a where a.pid = l.pid
-    and (a.backend_start is null or a.backend_start = l.started))))"""
+    and (a.backend_start is null or a.backend_start = l.started)))))"""
 
 
 class _LeaseLock(Lock):
