@@ -42,6 +42,8 @@ def _explained(function: FunctionType, is_method: bool) -> Callable[..., Any]:
                 if (said := better(error, args, kwargs)) is None:
                     raise
                 raise said from None
+            finally:
+                del args, kwargs
 
         return awaited
 
@@ -53,5 +55,8 @@ def _explained(function: FunctionType, is_method: bool) -> Callable[..., Any]:
             if (said := better(error, args, kwargs)) is None:
                 raise
             raise said from None
+        finally:
+            # Crash reporters show the variables of frames, and an argument may have a password.
+            del args, kwargs
 
     return call

@@ -13,7 +13,8 @@ from boardlot.cli import main
 from boardlot.cli.commands.archive import LIST_OPTIONS
 
 from ..support.processes import ROOT
-from .service import HK, fill, path_of
+from ..support.service import response
+from .service import HK, fill, fills_path, path_of, unavailable
 
 
 @pytest.fixture
@@ -95,8 +96,45 @@ def test_fills_are_followed_as_lines_of_json_until_ctrl_c(book, service, file):
         assert json.loads(child.stdout.readline())["deal_id"] == "4"
         child.send_signal(signal.SIGINT)
         _, errors = child.communicate(timeout=60)
-    assert child.returncode == 130
-    assert "boardlot: interrupted" in errors and "Traceback" not in errors
+    # A requested end is no error.
+    assert child.returncode == 0 and errors == ""
+
+
+@pytest.mark.parametrize("log_format", ["text", "json"])
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT])
+def test_an_outage_is_reported_when_it_begins_and_when_it_ends(
+    log_format, end, book, service, file
+):
+    book.put_fills(1)
+    line = [sys.executable, "-m", "boardlot", "--base-url", service.base_url, "--log-format"]
+    command = [*line, log_format, "archive", "follow", str(file)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    options = ["--fills", "281756:HK", "--every", "0.05"]
+    with subprocess.Popen([*command, *options], cwd=ROOT, **pipes) as child:
+        assert json.loads(child.stdout.readline())["deal_id"] == "1"
+        # More than the client itself retries.
+        book.failures[fills_path()] = [unavailable() for _ in range(6)]
+        began, over = child.stderr.readline(), child.stderr.readline()
+        child.send_signal(end)
+        _, rest = child.communicate(timeout=60)
+    assert child.returncode == 0 and rest == ""
+    if log_format == "json":
+        began, over = json.loads(began), json.loads(over)
+        assert (began["level"], began["error"], began["retryable"]) == (
+            "warning", "ServiceError", True,
+        )  # fmt: skip
+        assert began["code"] == -5 and "error" not in over
+        began, over = began["message"], over["message"]
+    assert "following fills 281756 HK is interrupted" in began and "later (code -5" in began
+    assert "following fills 281756 HK works again after " in over
+
+
+def test_an_error_that_ends_a_follower_is_reported_once(run, book):
+    book.put_fills(1)
+    refused = response({"s": "error", "errcode": -1, "errmsg": "no"}, 403)
+    book.failures[fills_path()] = [refused]
+    said = run("follow", "--fills", "281756:HK", status=1).err
+    assert said.count("no (code -1") == 1 and "interrupted" not in said
 
 
 def test_every_option_works_or_is_refused(run, book, tmp_path):

@@ -42,6 +42,49 @@ def test_an_archive_that_its_owner_shares_stays_shared(file, book, client):
         assert {mode_of(path) for path in file.parent.iterdir()} == {0o640}
 
 
+def test_a_file_out_of_wal_mode_is_put_back_or_can_be_tried_again(file, book, client):
+    book.put_fills(3)
+    with bl.Archive(file) as archive:
+        archive.update(client, fills=[HK])
+
+    def other_tool():
+        return contextlib.closing(sqlite3.connect(file, isolation_level=None))
+
+    with other_tool() as tool:
+        tool.execute("pragma journal_mode = delete")
+        tool.execute("begin")
+        tool.execute("select * from fills").fetchone()
+        # While it reads, the mode cannot be changed; reading works.
+        with bl.Archive(file, wait=0.1) as archive:
+            assert len(archive.fills(*HK)) == 3
+            tool.execute("commit")
+            tool.execute("begin exclusive")
+            for read in (
+                lambda: archive.fills(*HK),
+                lambda: archive.sql("select 1 from fills"),
+                lambda: archive.update(client, fills=[HK]),
+            ):
+                with pytest.raises(bl.StoreError, match="written by another process") as error:
+                    read()
+                assert error.value.retryable and "WAL mode" in error.value.hint
+            tool.execute("commit")
+            assert len(archive.sql("select * from fills")) == 3
+    with bl.Archive(file), other_tool() as tool:
+        assert tool.execute("pragma journal_mode").fetchone() == ("wal",)
+
+
+def test_addresses_of_sqlite_in_other_libraries_are_no_names_of_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for target in ("file:x.db?mode=ro", "FILE:x.db", "sqlite:///x.db", "sqlite3:x.db"):
+        with pytest.raises(bl.ConfigError, match="an address of SQLite in another lib") as error:
+            bl.Archive(target)
+        assert "Pass the path that is in it" in error.value.hint
+    assert not list(tmp_path.iterdir())
+    # A name is one if it is an absolute path.
+    bl.Archive(tmp_path / "file:x.db").close()
+    assert [path.name for path in tmp_path.iterdir()] == ["file:x.db"]
+
+
 def test_a_path_that_is_too_long_is_an_error_of_the_archive(kept, client, tmp_path):
     names = ["n" * 250, "/".join(["n" * 200] * 40)]
     for name in names:

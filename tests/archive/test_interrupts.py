@@ -5,6 +5,7 @@ import itertools
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import boardlot as bl
 import pytest
@@ -50,6 +51,26 @@ class Interrupt:
             if self.events == self.at:
                 self.sent_at = f"{frame.f_code.co_filename}:{frame.f_lineno}"
                 signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("tried", [30, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_a_follower_that_is_interrupted_while_it_closes_leaves_its_name(tried, file, book, client):
+    book.put_fills(3)
+    with bl.Archive(file) as archive:
+
+        def closed(at):
+            follower = archive.follow(client, fills=HK, every=3600.0)
+            next(follower)
+            interrupt = Interrupt(at)
+            with suppress(KeyboardInterrupt), interrupt:
+                follower.close()
+            return interrupt
+
+        events = closed(0).events
+        assert events > 5
+        for at in range(1, events, max(1, events // tried)):
+            interrupt = closed(at)
+            assert followed(archive, client, 1) == ["1"], interrupt.sent_at
 
 
 @pytest.mark.parametrize("tried", [6, pytest.param(100_000, marks=pytest.mark.slow)])

@@ -3,10 +3,11 @@
 import asyncio
 import itertools
 import os
+from contextlib import suppress
 
 import boardlot as bl
 import pytest
-from boardlot.archive import locks, running
+from boardlot.archive import locks, waiting
 
 from ..support.steps import Steps
 from . import histories
@@ -36,8 +37,8 @@ def test_security_54_histories_in_postgresql_are_as_a_model_predicts(seeds, addr
 
 def test_security_54_an_update_may_be_cancelled_at_every_step(archive, book, service, monkeypatch):
     database = type(archive._database)
-    functions = [(running._Worker, "request"), (database, "transaction"), (database, "read")]
-    functions += [(locks.Lock, "try_for"), (locks.Lock, "release")]
+    functions = [(database, "transaction"), (database, "read")]
+    functions += [(locks.Lock, name) for name in ("try_for", "release", "keeping")]
     book.page = 20
     book.put_fills(30)
     path = path_of("plates", PLATE)
@@ -48,7 +49,8 @@ def test_security_54_an_update_may_be_cancelled_at_every_step(archive, book, ser
         def cancel():
             loop.call_soon_threadsafe(task.cancel)
             # The work continues until it notices.
-            running._thread.worker.stopped.wait(60)
+            with suppress(waiting.Cancelled):
+                waiting.pause(60.0)
 
         steps = Steps(monkeypatch, functions, cancel)
         async with bl.AsyncClient(service.base_url) as client:

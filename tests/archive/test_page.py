@@ -82,8 +82,9 @@ def test_a_backup_of_postgresql(home, address, book, client):
     need_program("pg_dump")
     with bl.Archive(address) as archive:
         archive.update(client, fills=[HK])
-        dump, restore = block("back up PostgreSQL").splitlines()
-        run(home, dump, ARCHIVE=address)
+        umask, dump, restore = block("back up PostgreSQL").splitlines()
+        run(home, f"{umask}\n{dump}", ARCHIVE=address)
+        assert (home / "archive" / "backup.dump").stat().st_mode & 0o777 == 0o600
         book.put_fills(1, first=900)
         archive.update(client, fills=[HK])
     run(home, restore, ARCHIVE=address)

@@ -107,5 +107,6 @@ def test_gaps_and_fills_with_two_contents_and_one_time(archive, book, client, se
     assert (found.kind, found.list, found.key) == ("twice", "fills", "281756 HK")
     assert '["1"]' in found.text and "2 contents" in str(found)
     store = updating.FillStore(archive._database, updating.Series(*HK))
+    store.begin(book.now() + HOUR, book.now() + DAY)
     store.publish(book.now() + HOUR, book.now() + DAY, book.now(), True)
     assert [one.kind for one in archive.check()] == ["gap", "twice"]

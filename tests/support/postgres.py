@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import os
 import shutil
+import socket
 import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,6 +12,7 @@ from tempfile import TemporaryDirectory
 import psycopg
 
 from .addresses import held_port
+from .threads import wait_until
 
 # The user that the server runs as if the tests are run by root, which it refuses to be.
 OWNER = "postgres"
@@ -35,7 +37,7 @@ class Postgres:
         self._user = {"user": OWNER} if os.getuid() == 0 else {}
         self._spare = []
         with contextlib.ExitStack() as stack:
-            self._port = stack.enter_context(held_port())
+            self.port = stack.enter_context(held_port())
             self._folder = Path(stack.enter_context(TemporaryDirectory(prefix="postgres-")))
             if self._user:
                 shutil.chown(self._folder, OWNER)
@@ -49,7 +51,7 @@ class Postgres:
         self._stack.close()
 
     def start(self):
-        self._control("start", f"{OPTIONS} -c port={self._port}")
+        self._control("start", f"{OPTIONS} -c port={self.port}")
 
     def stop(self):
         """At once, as if the machine had failed; what was committed remains."""
@@ -92,4 +94,54 @@ class Postgres:
                 connection.execute(f'drop schema "{schema}" cascade'.encode())
 
     def _address(self, database):
-        return f"postgresql://boardlot@127.0.0.1:{self._port}/{database}"
+        return f"postgresql://boardlot@127.0.0.1:{self.port}/{database}"
+
+
+class Pooler:
+    """A running PgBouncer, which gives each transaction one of three sessions of a server."""
+
+    def __init__(self, server, folder):
+        self._server, self._folder = server, Path(folder)
+
+    def __enter__(self):
+        self._user = {"user": OWNER} if os.getuid() == 0 else {}
+        with contextlib.ExitStack() as stack:
+            self.port = stack.enter_context(held_port())
+            (self._folder / "users").write_text('"boardlot" ""\n')
+            (self._folder / "pool.ini").write_text(
+                f"[databases]\n* = host=127.0.0.1 port={self._server.port} user=boardlot\n"
+                f"[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port={self.port}\nauth_type=any\n"
+                f"auth_file={self._folder}/users\npool_mode=transaction\ndefault_pool_size=3\n"
+                f"unix_socket_dir=\nlogfile={self._folder}/log\n"
+            )
+            if self._user:
+                for path in (self._folder, *self._folder.iterdir()):
+                    shutil.chown(path, OWNER)
+            self.start()
+            stack.callback(self.kill)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_):
+        self._stack.close()
+
+    def start(self):
+        command = [shutil.which("pgbouncer") or "/usr/sbin/pgbouncer", self._folder / "pool.ini"]
+        self._process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", **self._user
+        )
+        wait_until(self._answers)
+
+    def _answers(self):
+        assert self._process.poll() is None, (self._folder / "log").read_text()
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
+            return True
+
+    def kill(self):
+        """As by `kill -9`."""
+        self._process.kill()
+        self._process.wait()
+
+    def address(self, of_server):
+        """The address of a database through the pooler."""
+        return of_server.replace(f":{self._server.port}/", f":{self.port}/")

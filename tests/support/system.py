@@ -53,3 +53,11 @@ def need_postgres():
 
     if folder_of_programs() is None:
         pytest.skip(not_installed("postgresql"))
+
+
+def need_pooler():
+    """Skips a test without PgBouncer, or a PostgreSQL server for it."""
+    need_postgres()
+    # It is where the programs of root are.
+    if shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin") is None:
+        pytest.skip(not_installed("pgbouncer"))

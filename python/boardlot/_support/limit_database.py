@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from boardlot._support.hidden import Hidden, without_frames
 from boardlot._support.per_process import PerProcess
 from boardlot.errors import ConfigError
 
@@ -24,17 +25,25 @@ except ImportError:
 
 TABLE = """\
 create table if not exists boardlot_rate_limits (name text primary key, state bytea not null)"""
-INSERT = "insert into boardlot_rate_limits (name, state) values (%s, '') on conflict do nothing"
-# The row is locked from one to the other: two round trips.
-READ = """\
+# A statement takes milliseconds. The server ends the transaction of a process that was stopped. Set
+# for each transaction: a pooler gives the next one to another client.
+BEGIN = """\
 begin;
+set local statement_timeout = '10s';
+set local idle_in_transaction_session_timeout = '1s';
+"""
+INSERT = f"""\
+{BEGIN}
+insert into boardlot_rate_limits (name, state) values (%s, '') on conflict do nothing;
+commit"""
+# The row is locked from one to the other: two round trips.
+READ = f"""\
+{BEGIN}
 select state, (extract(epoch from clock_timestamp()) * 1000000)::bigint
 from boardlot_rate_limits where name = %s for update"""
 WRITE = "update boardlot_rate_limits set state = %s where name = %s; commit"
 
 CONNECT_TIMEOUT = 5
-# A statement takes milliseconds. The server ends the transaction of a process that was stopped.
-TIMEOUTS = "-c statement_timeout=10s -c idle_in_transaction_session_timeout=1s"
 
 
 class LimitDatabase:
@@ -49,16 +58,10 @@ class LimitDatabase:
     """
 
     def __init__(self, url: str, name: str) -> None:
-        parsed = None
-        # Its error quotes the URL, with the password.
-        with contextlib.suppress(psycopg.ProgrammingError):
-            parsed = conninfo_to_dict(url)
-        if parsed is None or not url.startswith(("postgresql://", "postgres://")):
-            # Without the value, which may have a password.
-            raise ConfigError("database is not a URL such as postgresql://user@host/name")
-        self.url = url
+        self._url = Hidden(url)
+        del url
         self.name = name
-        self.has_password: bool = parsed.get("password") is not None
+        self.has_password: bool = without_frames(_has_password, self._url)
         self._own = PerProcess(_Connection)
 
     def __repr__(self) -> str:
@@ -88,19 +91,22 @@ class LimitDatabase:
         if own.driver is None:
             own.driver = self._connect()
         found = own.driver.execute(READ, (self.name,))
-        row = found.fetchone() if found.nextset() else None
+        # Of the last of the statements.
+        while found.nextset():
+            pass
+        row = found.fetchone()
         if row is None:
             raise psycopg.DataError(f"the limit {self.name!r} was removed from the database")
         own.driver.execute(WRITE, (apply(*row), self.name))
 
     def _connect(self) -> psycopg.Connection[Any]:
         connection = psycopg.connect(
-            self.url,
+            self._url.reveal(),
             autocommit=True,
             # It sends several statements at once.
             cursor_factory=psycopg.ClientCursor,
             connect_timeout=CONNECT_TIMEOUT,
-            options=TIMEOUTS,
+            prepare_threshold=None,
             application_name="boardlot",
         )
         try:
@@ -116,9 +122,21 @@ class LimitDatabase:
         except psycopg.errors.UndefinedTable:
             # Another process may create it in the same moment.
             exists = (psycopg.errors.UniqueViolation, psycopg.errors.DuplicateTable)
+            connection.execute("rollback")
             with contextlib.suppress(*exists):
                 connection.execute(TABLE)
             connection.execute(INSERT, (self.name,))
+
+
+def _has_password(url: Hidden) -> bool:
+    parsed = None
+    # Its error quotes the URL, with the password.
+    with contextlib.suppress(psycopg.ProgrammingError):
+        parsed = conninfo_to_dict(url.reveal())
+    if parsed is None or not url.reveal().startswith(("postgresql://", "postgres://")):
+        # Without the value, which may have a password.
+        raise ConfigError("database is not a URL such as postgresql://user@host/name")
+    return parsed.get("password") is not None
 
 
 class _Connection:

@@ -12,6 +12,7 @@ from boardlot import AsyncClient, Client, Endpoint, Records, _core
 from boardlot._calls import explained
 from boardlot._records import Fill
 from boardlot._support.clients import Time
+from boardlot._support.hidden import Hidden
 from boardlot._support.nearest import did_you_mean
 from boardlot._support.progress import Bar
 from boardlot._support.third_party import Self
@@ -23,7 +24,6 @@ from boardlot.archive.arguments import (
     lists_of,
     micros,
     open_database,
-    path_of,
     seconds,
     series_of,
 )
@@ -115,8 +115,10 @@ class Archive(Reader):
     """
 
     def __init__(self, target: str | os.PathLike[str], *, wait: float = 30.0) -> None:
+        given = Hidden(target)
+        del target
         self._wait = seconds("wait", wait, 0.0)
-        self._database = open_database(path_of("target", target), self._wait)
+        self._database = open_database(given, self._wait)
 
     def close(self) -> None:
         """Close the archive; may be called again. What is used afterwards raises `ConfigError`."""

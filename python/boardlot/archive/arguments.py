@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from boardlot._core import _expand_user, _plain_number
 from boardlot._support.extras import needs
+from boardlot._support.hidden import Hidden, without_frames
 from boardlot.archive.database import Database
 from boardlot.archive.lists import LISTS, ListSpec, Series, custom_list, is_pair, listed
 from boardlot.archive.report import Name
@@ -114,6 +115,9 @@ def follower_name(name: str) -> str:
 # The start of an address; a single letter is a drive of Windows. `Path` makes one slash of two.
 SCHEME = re.compile(r"\s*([a-z][a-z0-9+.-]+):/", re.IGNORECASE | re.ASCII)
 
+# What `sqlite3.connect(..., uri=True)` and SQLAlchemy take.
+SQLITE_ADDRESS = re.compile(r"\s*(file|sqlite[0-9]?(\+\w+)?):", re.IGNORECASE | re.ASCII)
+
 # A connection string of libpq, such as "host=db user=me", which may contain a password.
 CONNECTION_STRING = re.compile(
     r"\s*([a-z_]+\s*=.*\s)?(password|passfile|user|host|hostaddr|port|dbname|service)\s*=",
@@ -121,7 +125,7 @@ CONNECTION_STRING = re.compile(
 )
 
 
-def open_database(target: str, wait: float) -> Database:
+def open_database(target: Hidden, wait: float) -> Database:
     """The database at a path or a PostgreSQL address.
 
     Raises:
@@ -129,14 +133,20 @@ def open_database(target: str, wait: float) -> Database:
         StoreError: It cannot be opened.
         ImportError: The driver of PostgreSQL is not installed.
     """
-    address = server_address(target)
-    if address is not None:
+    found = without_frames(_path_or_address, target)
+    if isinstance(found, Hidden):
         with needs("psycopg", "postgres", "an archive in PostgreSQL"):
             from boardlot.archive.postgres import Postgres
-        return Postgres(address)
+        return Postgres(found)
     from boardlot.archive.sqlite import Sqlite
 
-    return Sqlite(target, wait)
+    return Sqlite(found, wait)
+
+
+def _path_or_address(target: Hidden) -> str | Hidden:
+    path = path_of("target", target.reveal())
+    address = server_address(path)
+    return path if address is None else Hidden(address)
 
 
 def server_address(target: str) -> str | None:
@@ -146,6 +156,13 @@ def server_address(target: str) -> str | None:
         ConfigError: It is neither. The error does not show it, as it may contain a password.
     """
     expected = "expected the path of a SQLite file or postgresql://user@host:port/database"
+    if (form := SQLITE_ADDRESS.match(target)) is not None:
+        raise ConfigError(
+            f"target begins with {form[0]!r}, which is an address of SQLite in another library; "
+            "expected the path of the file alone",
+            hint="Pass the path that is in it, such as 'trades.db'. A file that this user cannot "
+            "write is only read. If it is the name of a file, pass the absolute path.",
+        )
     scheme = SCHEME.match(target)
     if scheme is not None or "://" in target:
         before, separator, rest = target.partition("://")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from boardlot import _core
 from boardlot.archive.database import (
@@ -33,6 +33,8 @@ RUN_INDEX = (
 # Versions that are read from the database at a time, as one text.
 AT_ONCE = 4_000
 INT64_MAX = 2**63 - 1
+
+T = TypeVar("T")
 
 # The identity of a fill, its time, symbol and text.
 Fill = tuple[str, int, "str | None", str]
@@ -103,6 +105,10 @@ class FillStore:
         self._lock, self._service = lock, service
         # The fills that the last `store` counted: a page may begin with the end of the one before.
         self._counted: Fills = {}
+
+    def keeping(self, call: Callable[[], T], *others: Lock) -> T:
+        """The result of a call that waits for the service, during which the locks are kept."""
+        return call() if self._lock is None else self._lock.keeping(call, *others)
 
     # Reading.
 

@@ -56,7 +56,11 @@ def follow(update: Update, series: Series, every: float, name: str) -> Fills:
                 yield from follower.wait_after(lost.error)
                 yield from follower.connect(LOST_LOCK_WAIT_S)
     finally:
-        lock.release()
+        try:
+            lock.release()
+        finally:
+            # Does nothing, unless an interrupt ended the first.
+            lock.release()
 
 
 class _Lost(Exception):
@@ -251,7 +255,7 @@ class _Follower:
         else:
             recent = self._store.time_of_recent(RECENT)
             recent = recent and min(recent, min(state.newest, now) - LATE_WINDOW_US)
-        reader = FillReader(self._update, self._series, clock)
+        reader = FillReader(self._update, self._series, clock, (self._lock,))
         reader.look(Counts(), now, now + AHEAD_US, recent)
         self._read_overlap = True
 

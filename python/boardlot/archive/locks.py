@@ -6,13 +6,17 @@ import math
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TypeVar
 from weakref import ref
 
+from boardlot import _core
 from boardlot._support.per_process import PerProcess
-from boardlot.archive.waiting import Owner, owner, pause
+from boardlot.archive.waiting import Owner, check_cancelled, owner, pause
 from boardlot.errors import StoreError
+
+T = TypeVar("T")
 
 # How often a lock that another process has is tried again, in seconds.
 WAIT = 0.05
@@ -88,7 +92,13 @@ class Lock(ABC):
 
     # How long it is kept by one that does nothing more, such as one that was killed, and how often
     # one that has it keeps it: seconds.
-    kept_for, keep_every = 0.0, math.inf
+    @property
+    def kept_for(self) -> float:
+        return 0.0
+
+    @property
+    def keep_every(self) -> float:
+        return math.inf
 
     def keep(self) -> None:
         """Keep it.
@@ -97,6 +107,19 @@ class Lock(ABC):
             StoreError: It was lost.
         """
         self.check()
+
+    def keeping(self, call: Callable[[], T], *others: Lock) -> T:
+        """The result of a call that waits for the service, during which the locks are kept."""
+
+        def keep() -> None:
+            check_cancelled()
+            for lock in kept:
+                # If it was lost, the next transaction says so.
+                with suppress(StoreError):
+                    lock.keep()
+
+        kept = [lock for lock in (self, *others) if lock.keep_every < math.inf]
+        return _core._polled(call, keep) if kept else call()
 
     def try_for(self, wait: float) -> bool:
         """Wait this many seconds for the lock, and return whether it was acquired."""

@@ -113,7 +113,12 @@ def store_read(
                 add("gone", (identity, hashed, text))
             else:
                 current.append(version)
-        if is_wrong or snapshot is None or current != [one[0] for one in before.values()]:
+        known = [one[0] for one in before.values()]
+        if not is_wrong and snapshot is not None and sorted(current) == sorted(known):
+            if current != known:
+                # The same records in another order need no list of versions of their own.
+                _store_order(transaction, row, snapshot, current)
+        else:
             transaction.execute_many(
                 "insert into versions (list, id, seen_at, change, identity, digest, record) "
                 "values (?, ?, ?, ?, ?, ?, ?)",
@@ -142,11 +147,18 @@ def _store_snapshot(
     transaction.execute(
         "insert into snapshots (list, id, seen_at) values (?, ?, ?)", (row, snapshot, now)
     )
+    _store_order(transaction, row, snapshot, versions)
+    transaction.execute("update lists set snapshot = ? where id = ?", (snapshot, row))
+
+
+def _store_order(transaction: Transaction, row: int, snapshot: int, versions: list[int]) -> None:
+    transaction.execute(
+        "delete from snapshot_records where list = ? and snapshot = ?", (row, snapshot)
+    )
     transaction.execute_many(
         "insert into snapshot_records (list, snapshot, position, version) values (?, ?, ?, ?)",
         [(row, snapshot, place, version) for place, version in enumerate(versions)],
     )
-    transaction.execute("update lists set snapshot = ? where id = ?", (snapshot, row))
 
 
 def seen(database: Database, spec: ListSpec, key: str, at: int | None) -> list[str]:

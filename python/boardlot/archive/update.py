@@ -17,6 +17,7 @@ from boardlot.archive.database import Database
 from boardlot.archive.fills import Fills, FillStore, State, add
 from boardlot.archive.freshness import Place, ServiceClock, check_service, is_fresh, service_of
 from boardlot.archive.lists import ListSpec, Series
+from boardlot.archive.locks import Lock
 from boardlot.archive.report import Counts, Name, UpdateReport
 from boardlot.archive.views import check_name
 from boardlot.errors import ApiError, BoardlotError, ConfigError, PaginationError, StoreError
@@ -96,9 +97,10 @@ def read_list(work: Update, spec: ListSpec, key: str, clock: ServiceClock, count
         check_service(work.database, place, name, work.client)
         fetch = clock.fetch()
         if spec.paged:
-            pages = list(spec.request(work.client, key)._row_pages())
+            found = spec.request(work.client, key)._row_pages()
+            pages = list(iter(lambda: lock.keeping(lambda: next(found, None)), None))
         else:
-            pages = [spec.request(work.client, key)]
+            pages = [lock.keeping(lambda: spec.request(work.client, key))]
         # A list is complete, or nothing is stored: an error midway has ended this.
         read = observations.Read(
             observations.stored(spec, pages),
@@ -118,6 +120,8 @@ class FillReader:
     work: Update
     series: Series
     clock: ServiceClock
+    # What the caller has, besides that of the update.
+    locks: tuple[Lock, ...] = ()
 
     def update(self, counts: Counts) -> bool:
         """Read and store what is new; `False` if that was not due."""
@@ -243,7 +247,7 @@ class FillReader:
 
         while True:
             try:
-                page = next(pages, None)
+                page = store.keeping(lambda: next(pages, None), *self.locks)
             except BoardlotError:
                 store_fills()
                 raise

@@ -48,6 +48,12 @@ def blocking(client: Any) -> Any:
     return client._blocking() if isinstance(client, AsyncClient) else client
 
 
+def check_cancelled() -> None:
+    """Raises `Cancelled` if the work is to end."""
+    if (check := _CHECK.get()) is not None:
+        check()
+
+
 def pause(seconds: float, event: threading.Event | None = None) -> bool:
     """Wait so long, or for an event if there is one, and return whether it is set.
 

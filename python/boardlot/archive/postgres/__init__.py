@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 from psycopg import conninfo
 from psycopg.pq import TransactionStatus
 
+from boardlot._support.hidden import Hidden, without_frames
 from boardlot.archive import samples, schema
 from boardlot.archive.database import RESTORE, DatabaseConnection, Row, Transaction, store_error
 from boardlot.archive.locks import Lock, held_by
@@ -34,9 +38,15 @@ SETTINGS = {
     "bytea_output": "hex",
     "search_path": f"{SCHEMA}, public",
 }
+# Until the end of the transaction: a pooler gives the next one to another client.
+SET_LOCAL = "select " + ", ".join(
+    f"set_config('{name}', '{value}', true)" for name, value in SETTINGS.items()
+)
 # Who may read all tables, and nothing else; since PostgreSQL 14.
-READER = "pg_read_all_data"
-READER_SINCE = 140_000
+READER = """\
+select set_config('role', 'pg_read_all_data', true)
+where current_setting('is_superuser') = 'on'
+and current_setting('server_version_num')::int >= 140000"""
 
 
 # Values of the types of columns, by their numbers.
@@ -58,7 +68,10 @@ HINTS = {
     **dict.fromkeys(("08", "57P"), f"Check that the server runs and can be reached, then {AGAIN}"),
     "25006": "The database is read-only: make it writable, or use the primary of this standby.",
     "42501": "Check the permissions of the database user.",
-    "42P01": f"Part of it is missing. {RESTORE}",
+    **dict.fromkeys(
+        MISSING := ("42P01", "3F000"),
+        f"Part of it is missing. If it is being restored, wait for that. If not: {RESTORE}",
+    ),
     "53300": f"Close other connections to the server, or let it accept more, then {AGAIN}",
     "53100": f"Free some space on the server, then {AGAIN}",
     **dict.fromkeys(("40", "55P03", "57014"), f"{AGAIN[0].upper()}{AGAIN[1:]}"),
@@ -72,21 +85,18 @@ REFUSED = re.compile(r'FATAL: [^"]*\b(role|user|database) "|no password supplied
 class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     """The tables are in a schema of their own, `boardlot_archive`.
 
-    A connection that was lost is made again by the next call.
+    A connection that was lost is made again by the next call. It may be that of a pooler which
+    gives each transaction another session, so nothing outlives a transaction: no setting, no lock,
+    no prepared statement.
     """
 
     identity = "bigint generated always as identity primary key"
     driver_error: tuple[type[Exception], ...] = (psycopg.Error,)
 
-    def __init__(self, target: str) -> None:
-        given = None
-        # Its error quotes the address, with the password.
-        with suppress(psycopg.ProgrammingError):
-            given = conninfo.conninfo_to_dict(target)
-        if given is None:
-            raise _not_valid()
+    def __init__(self, target: Hidden) -> None:
         self._target = target
-        super().__init__(_shown(given))
+        self.is_pooled = False
+        super().__init__(without_frames(_shown, target))
 
     def _is_lost(self, connection: psycopg.Connection[Row]) -> bool:
         if connection.info.transaction_status is TransactionStatus.IDLE:
@@ -99,8 +109,11 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     def _connect(self) -> psycopg.Connection[Row]:
         connection = self._connected()
         try:
-            with connection.transaction():
+            with _transaction(connection):
                 transaction = _Transaction(connection)
+                ((pid,),) = transaction.execute("select pg_backend_pid()")
+                # A pooler tells its clients numbers of its own.
+                self.is_pooled = pid != connection.info.backend_pid
                 transaction.execute("select pg_advisory_xact_lock(?)", (self._key(PREPARING),))
                 query = "select tablename from pg_tables where schemaname = ?"
                 tables = {name for (name,) in transaction.execute(query, (SCHEMA,))}
@@ -114,9 +127,7 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
 
     def _connected(self) -> psycopg.Connection[Row]:
         # The server's message about a failed login may name the user, but never the password.
-        connection = psycopg.connect(
-            self._target, autocommit=True, connect_timeout=CONNECT_TIMEOUT, client_encoding="utf8"
-        )
+        connection = without_frames(_connection, self._target)
         try:
             encoding = connection.info.parameter_status("server_encoding")
             if encoding != "UTF8":
@@ -126,8 +137,6 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
                     hint="Create the database with: create database NAME encoding 'UTF8' "
                     "template template0",
                 )
-            for name, value in SETTINGS.items():
-                connection.execute("select set_config(%s, %s, false)", (name, value))
         except BaseException:
             connection.close()
             raise
@@ -139,24 +148,24 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
         login = "53300" if TOO_MANY.search(text) else "28" if REFUSED.search(text) else "08"
         code = error.sqlstate or (login if lost else "")
         hint = next((hint for state, hint in HINTS.items() if code.startswith(state)), "")
-        lost = lost and not code.startswith(("28", "3D"))
+        lost = (lost and not code.startswith(("28", "3D"))) or code in MISSING
         return store_error(self.name, f"cannot be used: {text}", retryable=lost, hint=hint)
 
     @contextmanager
     def transaction(self, lock: Lock | None = None) -> Iterator[Transaction]:
-        with self._using() as connection, connection.transaction():
+        with self._using() as connection, _transaction(connection):
             if lock is not None:
                 lock.check()
             yield _Transaction(connection)
 
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
-        with self._using() as connection:
-            return _Transaction(connection).execute(sql, parameters)
+        with self.snapshot() as transaction:
+            return transaction.execute(sql, parameters)
 
     @contextmanager
     def snapshot(self) -> Iterator[Transaction]:
-        with self._using() as connection, connection.transaction():
-            connection.execute("set transaction isolation level repeatable read, read only")
+        how = "isolation level repeatable read, read only"
+        with self._using() as connection, _transaction(connection, how):
             yield _Transaction(connection)
 
     def define(self, statement: str) -> None:
@@ -171,17 +180,7 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     def query(self, sql: str, parameters: Sequence[Any]) -> tuple[list[str], list[Row], list[Any]]:
         with self._using(self._for_queries, self._connected) as connection:
             try:
-                with connection.transaction(force_rollback=True):
-                    connection.execute("set transaction read only")
-                    self._become_reader(connection)
-                    # A cursor is of a query, and of one only.
-                    declared = f"declare found no scroll cursor for {sql}\n"
-                    connection.execute(declared.encode(), parameters or None, prepare=True)
-                    cursor = connection.execute("fetch all from found")
-                    described = cursor.description or ()
-                    rows = cursor.fetchall()
-                # A lock of the session would outlive the transaction.
-                connection.execute("select pg_advisory_unlock_all()")
+                described, rows = self._fetched(connection, sql, parameters)
                 columns = [column.name for column in described]
                 return columns, rows, [SAMPLES.get(column.type_code) for column in described]
             except (psycopg.Error, UnicodeError, ValueError) as error:
@@ -192,16 +191,26 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
                 text = " ".join((reason or str(error)).split())
                 raise ConfigError(f"the query failed: {text}") from error
             except BaseException:
-                # It may still run, or have left its locks.
+                # It may still run.
                 connection.close()
                 raise
 
-    def _become_reader(self, connection: psycopg.Connection[Row]) -> None:
-        """Until the end of the transaction: what only a superuser may do reaches beyond it, such as
-        the server's files."""
-        superuser = connection.info.parameter_status("is_superuser") == "on"
-        if superuser and connection.info.server_version >= READER_SINCE:
-            connection.execute(f"set local role {READER}")
+    def _fetched(
+        self, connection: psycopg.Connection[Row], sql: str, parameters: Sequence[Any]
+    ) -> tuple[list[psycopg.Column], list[Row]]:
+        """The columns and rows of a query, whatever it does to its session: that may be another
+        client's next."""
+        connection.execute(f"begin read only; {SET_LOCAL}; {READER}; savepoint query".encode())
+        try:
+            # A cursor is of a query, and of one only: as binary, it is one statement by protocol.
+            declared = f"declare found no scroll cursor for {sql}\n"
+            connection.execute(declared.encode(), parameters or None, binary=True)
+            cursor = connection.execute("fetch all from found")
+            return list(cursor.description or ()), cursor.fetchall()
+        finally:
+            if not connection.closed:
+                # A lock of the session would outlive the transaction.
+                connection.execute("rollback to query; select pg_advisory_unlock_all(); rollback")
 
     def back_up(self, path: Path) -> None:
         raise ConfigError(
@@ -211,7 +220,7 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
         )
 
     def lock(self, name: str) -> Lock:
-        return _AdvisoryLock(self, self._key(name), name)
+        return _LeaseLock(self, name)
 
     def _key(self, name: str) -> int:
         """The number of a lock, which is the same in every process."""
@@ -225,12 +234,30 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     timestamp_sql = staticmethod(postgres_types.timestamp_sql)
 
 
-def _shown(given: dict[str, Any]) -> str:
+def _connection(target: Hidden) -> psycopg.Connection[Row]:
+    return psycopg.connect(
+        target.reveal(),
+        autocommit=True,
+        # Those would be of a session.
+        prepare_threshold=None,
+        connect_timeout=CONNECT_TIMEOUT,
+        client_encoding="utf8",
+    )
+
+
+def _shown(target: Hidden) -> str:
     """The host, port and database of an address.
 
     Raises:
-        ConfigError: One of them may be a part of the password, in which "/" or "@" is not escaped.
+        ConfigError: It is not valid, or one of them may be a part of the password, in which "/" or
+            "@" is not escaped.
     """
+    given: dict[str, Any] | None = None
+    # Its error quotes the address, with the password.
+    with suppress(psycopg.ProgrammingError):
+        given = conninfo.conninfo_to_dict(target.reveal())
+    if given is None:
+        raise _not_valid()
     host, port, database = (str(given.get(part) or "") for part in ("host", "port", "dbname"))
     host = host or str(given.get("hostaddr") or "")
     if "@" in host or "@" in database or (port and not port.replace(",", "0").isdecimal()):
@@ -246,6 +273,23 @@ def _not_valid() -> ConfigError:
         "the address of the archive is not valid; expected postgresql://user@host:port/database",
         hint="In a password, write / as %2F and @ as %40, or keep it in ~/.pgpass.",
     )
+
+
+@contextmanager
+def _transaction(connection: psycopg.Connection[Row], how: str = "") -> Iterator[None]:
+    """A transaction, or the one that has begun."""
+    if connection.info.transaction_status is not TransactionStatus.IDLE:
+        yield
+        return
+    connection.execute(f"begin {how}; {SET_LOCAL}".encode())
+    try:
+        yield
+        connection.execute("commit")
+    except BaseException:
+        if not connection.closed:
+            with suppress(psycopg.Error):
+                connection.execute("rollback")
+        raise
 
 
 class _Transaction(Transaction):
@@ -273,34 +317,107 @@ class _Transaction(Transaction):
         return f"{column} = any(?)", list(values)
 
 
-class _AdvisoryLock(Lock):
-    """A lock of the server, which ends with the connection."""
+# A session of a pooler says nothing about its clients: one of them has a lock for so many seconds,
+# unless it keeps it.
+LEASE, KEEP_EVERY = 15.0, 5.0
+LOCKS = """\
+create table if not exists archive_locks (
+    name text primary key,
+    holder text not null,
+    pid integer,
+    started timestamptz,
+    until timestamptz not null)"""
+# Of the server's process that the holder is connected to, or a lease.
+MINE = (
+    "pg_backend_pid(), "
+    "(select backend_start from pg_stat_activity where pid = pg_backend_pid()), 'infinity'"
+)
+LEASED = f"null, null, clock_timestamp() + interval '{LEASE} s'"
+# A lock of this very connection that is no longer in the queue was left by an interrupt.
+IS_HELD = """\
+(l.until > clock_timestamp() and (l.pid is null or (
+    (l.pid, l.started) is distinct from (excluded.pid, excluded.started) and exists (
+    select 1 from pg_stat_activity a where a.pid = l.pid
+    and (a.backend_start is null or a.backend_start = l.started)))))"""
 
-    def __init__(self, database: Postgres, key: int, name: str) -> None:
-        super().__init__(f"{database.name}/{key}", held_by(name, database.name))
-        self._database, self._key = database, key
-        self._connection_number = 0
+
+class _LeaseLock(Lock):
+    """A row of a table, for as long as its holder is connected, or, through a pooler, for some
+    seconds."""
+
+    def __init__(self, database: Postgres, name: str) -> None:
+        super().__init__(f"{database.name}/{name}", held_by(name, database.name))
+        self._database, self._row = database, name
+        self._holder = uuid4().hex
+        self._kept_at: float | None = None
+
+    @property
+    def kept_for(self) -> float:
+        return LEASE + 1.0 if self._database.is_pooled else 0.0
+
+    @property
+    def keep_every(self) -> float:
+        return KEEP_EVERY if self._database.is_pooled else math.inf
 
     def try_acquire(self) -> bool:
-        with self._database.snapshot() as transaction:
-            ((acquired,),) = transaction.execute("select pg_try_advisory_lock(?)", (self._key,))
-            self._connection_number = self._database.connection_number
-        return bool(acquired)
+        if self._kept_at is None:
+            self._database.define(LOCKS)
+        self._kept_at = time.monotonic()
+        try:
+            with self._database.transaction() as transaction:
+                # Its holder may have been stopped within a transaction.
+                transaction.execute("set local lock_timeout = '1s'")
+                values = LEASED if self._database.is_pooled else MINE
+                made = transaction.execute(
+                    "insert into archive_locks as l (name, holder, pid, started, until) "
+                    f"values (?, ?, {values}) on conflict (name) do update set "
+                    "holder = excluded.holder, pid = excluded.pid, started = excluded.started, "
+                    f"until = excluded.until where not {IS_HELD} returning 1",
+                    (self._row, self._holder),
+                )
+            return bool(made)
+        except StoreError as error:
+            if isinstance(error.__cause__, psycopg.errors.LockNotAvailable):
+                return False
+            raise
 
     def check(self) -> None:
-        if self._connection_number != self._database.connection_number:
+        self._kept_at = time.monotonic()
+        if self._database.is_pooled:
+            # Until the end of the transaction, nobody takes it over.
+            statement = (
+                f"update archive_locks set until = clock_timestamp() + interval '{LEASE} s' "
+                "where name = ? and holder = ? returning 1"
+            )
+        else:
+            statement = (
+                "select 1 from archive_locks "
+                "where name = ? and holder = ? and pid = pg_backend_pid()"
+            )
+        with self._database.transaction() as transaction:
+            held = transaction.execute(statement, (self._row, self._holder))
+        if not held:
             raise store_error(
                 self._database.name,
-                "cannot be used: the connection was lost, and with it the lock of this list",
+                "cannot be used: the lock of this list was lost, with the connection or by a "
+                "backup that was restored",
                 retryable=True,
                 hint="Run the same update again: nothing that was stored is lost.",
             )
 
+    def keep(self) -> None:
+        if time.monotonic() >= (self._kept_at or 0.0) + self.keep_every:
+            self.check()
+
     def release_others(self) -> None:
-        # A lost connection has lost its locks. Its successor may have acquired them since.
-        with suppress(StoreError, ConfigError), self._database.snapshot() as transaction:
-            if self._connection_number == self._database.connection_number:
-                transaction.execute("select pg_advisory_unlock(?)", (self._key,))
+        if self._kept_at is None:
+            return
+        # A connection that was lost has let others have it.
+        with suppress(StoreError, ConfigError), self._database.transaction() as transaction:
+            transaction.execute(
+                "delete from archive_locks where name = ? and holder = ?",
+                (self._row, self._holder),
+            )
 
 
 def _is_of_query(error: psycopg.OperationalError) -> bool:

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from boardlot.archive.database import (
 from boardlot.archive.locks import WAIT, Lock, held_by
 from boardlot.archive.sqlite import types as sqlite_types
 from boardlot.archive.sqlite.backup import back_up
-from boardlot.archive.sqlite.connection import SqliteConnection, run_query
+from boardlot.archive.sqlite.connection import SqliteConnection, is_busy, run_query
 from boardlot.archive.sqlite.files import (
     FileLock,
     ReadOnlyFile,
@@ -94,8 +94,10 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         is_ready = schema.is_ready(self, connection, tables)
         if self._read_only is not None and tables:
             return
-        if not tables and self.path is not None:
-            connection.execute("pragma journal_mode = wal")
+        if self.path is not None and self._read_only is None:
+            # Another tool may have set another one. While it uses the file, that cannot be changed.
+            with suppress(sqlite3.OperationalError) if tables else nullcontext():
+                connection.execute("pragma journal_mode = wal")
         if not is_ready:
             try:
                 connection.begin("begin immediate")
@@ -117,7 +119,7 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
             try:
                 return work()
             except sqlite3.OperationalError as error:
-                if not _is_busy(str(error)) or time.monotonic() >= end:
+                if not is_busy(str(error)) or time.monotonic() >= end:
                     raise
             pause(WAIT)
 
@@ -125,12 +127,13 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
         text = str(error)
         if isinstance(error, UnicodeDecodeError):
             text = error.object.decode(errors="replace")
-        if _is_busy(text):
+        if is_busy(text):
             return store_error(
                 self.name,
                 "is being written by another process",
                 retryable=True,
-                hint="Wait until it has finished, or end it.",
+                hint="Wait until it has finished, or end it. If another tool changed the journal "
+                "mode of the file, readers wait as well: opening the archive again sets WAL mode.",
             )
         hint = next((hint for part, hint in HINTS.items() if part in text), "")
         # Unlike `Path`, this raises nothing for a name that is too long.
@@ -241,10 +244,6 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
 
 def _tables(connection: SqliteConnection) -> set[str]:
     return {name for (name,) in connection.execute("select name from sqlite_master")}
-
-
-def _is_busy(text: str) -> bool:
-    return "database is locked" in text or "database table is locked" in text
 
 
 HINTS = {

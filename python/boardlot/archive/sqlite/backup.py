@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 import tempfile
 import time
@@ -127,7 +126,7 @@ def _put_in_place_of(source: SqliteConnection, target: Path, wait: float) -> Non
         copied.chmod(mode)
         # A log of the old file would be taken for one of the new file.
         for beside in files_of(target)[1:]:
-            beside.unlink(missing_ok=True)
+            _core._remove_file(beside)
         _core._replace_file(copied, target, True)
 
 
@@ -145,7 +144,9 @@ def _private_copy(source: SqliteConnection, target: Path, wait: float) -> Iterat
             raise _not_written(target, str(error)) from error
         yield path
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        for left in folder.iterdir():
+            _core._remove_file(left)
+        folder.rmdir()
 
 
 def _copy(source: SqliteConnection, into: SqliteConnection, target: Path, wait: float) -> None:

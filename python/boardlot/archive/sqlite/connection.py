@@ -78,6 +78,11 @@ class SqliteConnection(Transaction):
         self._driver.close()
 
 
+def is_busy(text: str) -> bool:
+    """True if SQLite says so that another process is writing."""
+    return "database is locked" in text or "database table is locked" in text
+
+
 # Instructions between two looks for Ctrl-C.
 STEPS = 100_000
 # None is accepted since Python 3.11.
@@ -110,7 +115,7 @@ def run_query(
     except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError, ValueError) as error:
         if interrupts:
             raise interrupts[0] from None
-        if isinstance(error, ConfigError):
+        if isinstance(error, ConfigError) or is_busy(str(error)):
             raise
         hint = next((hint for part, hint in HINTS.items() if part in str(error)), "")
         raise ConfigError(f"the query failed: {error}", hint=hint) from error

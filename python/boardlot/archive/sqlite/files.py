@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from boardlot._core import _FileLock
 from boardlot._support.per_process import PerProcess
@@ -106,13 +107,13 @@ def create_private(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
-def _close_all(locks: set[_FileLock]) -> None:
+def _close_all(locks: WeakSet[FileLock]) -> None:
     for lock in locks:
         lock.close()
 
 
 # A child closes those of its parent, which stay locked: otherwise they would outlive the parent.
-_OPEN: PerProcess[set[_FileLock]] = PerProcess(set, _close_all)
+_OPEN: PerProcess[WeakSet[FileLock]] = PerProcess(WeakSet, _close_all)
 
 
 class FileLock(Lock):
@@ -135,8 +136,13 @@ class FileLock(Lock):
                 f"{self._path} cannot be created: {error.strerror}",
                 hint="Make the folder writable, or copy the archive to one that is.",
             ) from error
-        _OPEN.value.add(self._file)
+        _OPEN.value.add(self)
         return True
+
+    def close(self) -> None:
+        """Close the file, in a child: the lock is the parent's."""
+        if self._file is not None:
+            self._file.close()
 
     def check(self) -> None:
         if self._file is not None and not self._file.is_held():
@@ -147,7 +153,8 @@ class FileLock(Lock):
             )
 
     def release_others(self) -> None:
-        file, self._file = self._file, None
-        if file is not None:
-            _OPEN.value.discard(file)
+        # Repeated after an interrupt.
+        if (file := self._file) is not None:
             file.release()
+            _OPEN.value.discard(self)
+            self._file = None

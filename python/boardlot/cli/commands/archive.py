@@ -6,7 +6,8 @@ import dataclasses
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -379,12 +380,16 @@ def follow(
     start: str | int | None,
     overlap_days: float,
 ) -> None:
-    """Print each new or changed fill as a line of JSON, exactly once, until Ctrl-C.
+    """Print each new or changed fill as a line of JSON, exactly once, until Ctrl-C or SIGTERM.
 
-    A fill counts as delivered when the next one is written, also across restarts.
+    A fill counts as delivered when the next one is written, also across restarts. An outage is
+    reported on stderr when it begins and when it ends. A requested end is no error: the exit status
+    is then 0.
     """
     out = sys.stdout.buffer
-    with settings.client() as client, Archive(file) as archive:
+    # `Terminated`, on SIGTERM, is a `SystemExit`.
+    ends = suppress(KeyboardInterrupt, SystemExit)
+    with ends, _outages(settings), settings.client() as client, Archive(file) as archive:
         for fill in archive.follow(
             client,
             fills=fills,
@@ -395,6 +400,31 @@ def follow(
         ):
             out.write(json.dumps(fill).encode() + b"\n")
             out.flush()
+
+
+@contextmanager
+def _outages(settings: Settings) -> Iterator[None]:
+    """Write to stderr what followers log, unless `-v` writes all that is logged."""
+    import logging
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            names = ("error", "code", "retryable", "hint")
+            members = {name: getattr(record, name, None) for name in names}
+            level, message = record.levelname.lower(), record.getMessage()
+            write(settings, level, message, f"boardlot: {escaped(message)}", **members)
+
+    logger, handler = logging.getLogger("boardlot.archive"), Handler()
+    if settings.verbose:
+        yield
+        return
+    logger.addHandler(handler)
+    before, logger.propagate = logger.propagate, False
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = before
 
 
 def _files_of(file: str) -> list[Path]:
