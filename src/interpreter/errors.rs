@@ -1,12 +1,12 @@
 //! The conversion of the core's errors to the exceptions of `boardlot.errors`.
 
 use pyo3::{
-    exceptions::PyException,
+    exceptions::{PyException, PyTypeError},
     prelude::*,
     types::{IntoPyDict, PyDict},
 };
 
-use super::callback::{Invoke, import};
+use super::callback::{self, Invoke, import};
 use boardlot_client::{
     error::{ApiFailure, Delivery, Error, ErrorKind, FailureClass, Login, Result, excerpt},
     http::redactor_of_all_clients,
@@ -59,10 +59,48 @@ pub fn cannot_pickle_secret(py: Python<'_>, object: &str) -> PyErr {
     cannot_pickle(py, object, "create it in the process that uses it")
 }
 
-/// Returns true if an exception is an error, such as one of a wrong type, and not an interrupt or
-/// an exit.
-pub fn is_error(py: Python<'_>, exception: &PyErr) -> bool {
+/// Returns true if an exception is an error, and not an interrupt or an exit.
+fn is_error(py: Python<'_>, exception: &PyErr) -> bool {
     exception.is_instance_of::<PyException>(py)
+}
+
+/// Returns true if an exception says that a value cannot be converted, and false if it has to reach the caller as it
+/// is: an interrupt or an exit, or what the caller's code raised, such as a method by which an argument is read or
+/// the handler of a signal.
+pub fn is_refusal(py: Python<'_>, exception: &PyErr) -> bool {
+    /// Modules of the standard library that convert values by Python code.
+    const CONVERTING: [&str; 2] = ["enum", "json"];
+    if !is_error(py, exception) {
+        return false;
+    }
+    // By it a method such as `__index__` says, also one in Python, that a value is not of its kind.
+    if exception.is_instance_of::<PyTypeError>(py) {
+        return true;
+    }
+    raised_in(py, exception).is_ok_and(|module| {
+        // The interpreter itself leaves no traceback.
+        module.is_none_or(|name| CONVERTING.contains(&name.split('.').next().unwrap_or_default()))
+    })
+}
+
+/// The module of the code that raised an exception; none if the interpreter did.
+fn raised_in(py: Python<'_>, exception: &PyErr) -> PyResult<Option<String>> {
+    let Some(traceback) = exception.traceback(py) else { return Ok(None) };
+    let mut innermost = traceback.into_any();
+    loop {
+        let next = innermost.getattr("tb_next")?;
+        if next.is_none() {
+            break;
+        }
+        innermost = next;
+    }
+    let names = innermost.getattr("tb_frame")?.getattr("f_globals")?;
+    Ok(Some(names.get_item("__name__")?.extract()?))
+}
+
+/// The text of a caller's object, by its `__str__`. `Display` would drop what that raises.
+pub fn shown(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    callback::reading(value.py(), || Ok(value.str()?.to_string_lossy().into_owned()))
 }
 
 /// Returns true if an exception is one of boardlot's.

@@ -66,7 +66,7 @@ pub fn deep_copy<'py>(
 }
 
 /// The records of a pickle, without dicts.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_records_of_pickle")]
 pub fn records_of_pickle(
     py: Python<'_>,

@@ -26,7 +26,7 @@ impl RecordsIterator {
     }
 }
 
-#[gated]
+#[pymethods]
 impl RecordsIterator {
     fn __iter__(this: Py<Self>) -> Py<Self> {
         this

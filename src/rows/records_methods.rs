@@ -32,7 +32,7 @@ impl Records {
     }
 }
 
-#[gated]
+#[pymethods]
 impl Records {
     fn __len__(&self) -> usize {
         self.rows.len()
