@@ -25,7 +25,7 @@ pub fn rows(value: &Bound<'_, PyAny>) -> PyResult<String> {
         true => wrong_type("rows", value, EXPECTED),
         false => error,
     })?;
-    let rows = PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?;
+    let rows = PyList::new(py, reading(py, || items.collect::<PyResult<Vec<_>>>())?)?;
     compact_json("rows", rows.as_any())
 }
 

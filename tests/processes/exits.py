@@ -1,6 +1,7 @@
-"""Ends the programs of `ending` many times: `python -m tests.processes.exits 500 python3.11 python3.13`.
+"""Ends the programs of `ending` many times: `python -m tests.processes.exits 500 python3.13`.
 
-Prints a table of the exits that failed: those with another status than 0, with output, or later than a minute.
+Prints a table of the exits that failed: with another status than 0, with output, or later than a
+minute.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Promise 49: a program ends as it would without boardlot, whatever its threads and tasks are doing in it."""
+"""Promise 49: a program ends as it would without boardlot, whatever its threads and tasks do."""
 
 import sys
 
