@@ -77,25 +77,22 @@ pub fn is_refusal(py: Python<'_>, exception: &PyErr) -> bool {
     if exception.is_instance_of::<PyTypeError>(py) {
         return true;
     }
-    raised_in(py, exception).is_ok_and(|module| {
-        // The interpreter itself leaves no traceback.
-        module.is_none_or(|name| CONVERTING.contains(&name.split('.').next().unwrap_or_default()))
+    // The interpreter itself leaves no traceback.
+    modules_of(py, exception).is_ok_and(|modules| {
+        modules.iter().all(|name| CONVERTING.contains(&name.split('.').next().unwrap_or_default()))
     })
 }
 
-/// The module of the code that raised an exception; none if the interpreter did.
-fn raised_in(py: Python<'_>, exception: &PyErr) -> PyResult<Option<String>> {
-    let Some(traceback) = exception.traceback(py) else { return Ok(None) };
-    let mut innermost = traceback.into_any();
-    loop {
-        let next = innermost.getattr("tb_next")?;
-        if next.is_none() {
-            break;
-        }
-        innermost = next;
+/// The modules of the Python code through which an exception came.
+fn modules_of(py: Python<'_>, exception: &PyErr) -> PyResult<Vec<String>> {
+    let mut modules = Vec::new();
+    let mut next = exception.traceback(py).map(Bound::into_any);
+    while let Some(traceback) = next {
+        let names = traceback.getattr("tb_frame")?.getattr("f_globals")?;
+        modules.push(names.get_item("__name__")?.extract()?);
+        next = Some(traceback.getattr("tb_next")?).filter(|next| !next.is_none());
     }
-    let names = innermost.getattr("tb_frame")?.getattr("f_globals")?;
-    Ok(Some(names.get_item("__name__")?.extract()?))
+    Ok(modules)
 }
 
 /// The text of a caller's object, by its `__str__`. `Display` would drop what that raises.
