@@ -15,7 +15,7 @@ export CARGO_TERM_COLOR ?= never
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test test-rust test-python test-long durations delivery \
-	archive-histories free-threaded-test asan coverage mutants faults soak check format msrv \
+	archive-histories exits free-threaded-test asan coverage mutants faults soak check format msrv \
 	api-check audit docs package-docs recipes notebooks generate pictures stubs lock simulate \
 	notices test-engines test-celery \
 	fuzz bench bench-quick bench-free-threaded bench-bare-loop bench-inner instructions weights wheel \
@@ -148,6 +148,10 @@ simulate: ## A fleet of clients and a service in virtual time: five minutes.
 # A minute for each way to read rows.
 delivery: $(BIN)/.built ## Rows under deadlines, cancellations and signals: half an hour.
 	$(BIN)/pytest -m "slow or not slow" tests/delivery
+
+# PYTHONS are the interpreters, of any version for which this extension was built.
+exits: $(BIN)/.built ## Programs that end while they use boardlot, 500 exits each: twenty minutes.
+	$(BIN)/python -m tests.processes.exits 500 $(PYTHONS)
 
 # Objects that threads share, on a CPython without the interpreter lock: PYTHON_FT is one of 3.14t or
 # newer into whose environment this package was installed, with pytest and psutil beside it.

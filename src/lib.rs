@@ -84,8 +84,7 @@ mod _core {
         crate::interpreter::forks::register();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("_CLIENT_OPTIONS", CLIENT_OPTIONS.iter().map(|x| x.name).collect::<Vec<_>>())?;
-        module
-            .add("_CONNECT_OPTIONS", connect_options().map(|(name, _)| name).collect::<Vec<_>>())
+        module.add("_CONNECT_OPTIONS", connect_options().map(|(name, _)| name).collect::<Vec<_>>())
     }
 
     /// Returns true if this is the interpreter that the process began with. What exists once per

@@ -1,6 +1,5 @@
 //! The names that nearly every file of the extension uses.
 
-pub use boardlot_gated::gated;
 pub use pyo3::{
     PyTraverseError, PyVisit, intern,
     prelude::*,
@@ -10,6 +9,6 @@ pub use pyo3::{
 pub use super::interpreter::{
     callback::{Invoke, import},
     errors::{OrRaise, raise, wrong_type},
-    texts::text_of,
+    texts::{bytes_of, flag_of, text_of},
 };
 pub use boardlot_client::error::{Error, Result};

@@ -9,14 +9,14 @@ use std::{
 
 use pyo3::{conversion::FromPyObjectOwned, types::PyFloat};
 
-pub use super::numbers::{is_bool, number, plain_number};
+pub use super::numbers::{is_bool, number, number_of, plain_number};
 use super::request_arguments::compact_json;
 pub use crate::interpreter::texts::{optional_text, secret_bytes, secret_text, text};
 use crate::prelude::*;
 use crate::{
     interpreter::{
         callback::{self, no_stop_iteration},
-        errors::is_error,
+        errors::{is_refusal, shown},
         texts::not_unicode,
     },
     values::dates::{DateClasses, date},
@@ -31,6 +31,10 @@ use boardlot_client::{
 
 /// An argument of an endpoint's method.
 pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
+    callback::reading(value.py(), || checked(name, value))
+}
+
+fn checked(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
     const EXPECTED: &str = "a string, a number, a date or an aware datetime";
     let py = value.py();
     let refuse =
@@ -47,9 +51,9 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
     }
     if let Some(number) = plain_number(value)? {
         let Ok(number) = number.cast::<PyFloat>() else {
-            return match number.extract::<i128>() {
-                Ok(number) => Ok(Argument::Integer(number)),
-                Err(_) => refuse("out of range", "an integer of at most 127 bits"),
+            return match read::<i128>(&number)? {
+                Some(number) => Ok(Argument::Integer(number)),
+                None => refuse("out of range", "an integer of at most 127 bits"),
             };
         };
         let number = number.value();
@@ -73,7 +77,7 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
         }
         let Some(micros) = classes.micros_of(value)? else {
             return refuse(
-                &format!("{value}, a naive datetime"),
+                &format!("{}, a naive datetime", shown(value)?),
                 "an aware datetime: write datetime.now(timezone.utc), or datetime(..., \
                  tzinfo=ZoneInfo('Asia/Hong_Kong'))",
             );
@@ -92,15 +96,15 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
     if value.get_type().fully_qualified_name()? == "decimal.Decimal" {
         return match value.invoke_method("is_finite", ())?.is_truthy()? {
             // The service writes decimal numbers as text.
-            true => Ok(Argument::Text(value.str()?.extract()?)),
-            false => refuse(&value.str()?.to_string(), "a finite number"),
+            true => Ok(Argument::Text(shown(value)?)),
+            false => refuse(&shown(value)?, "a finite number"),
         };
     }
     Err(wrong_value(name, value, EXPECTED))
 }
 
 /// The error for an argument whose value or type is not supported.
-fn wrong_value(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
+pub fn wrong_value(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
     let shown = match (value.repr(), value.get_type().name()) {
         (Ok(repr), Ok(class)) => {
             let repr: String = repr.to_string().chars().take(64).collect();
@@ -116,7 +120,7 @@ fn wrong_value(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
 pub fn read<'py, T: FromPyObjectOwned<'py>>(value: &Bound<'py, PyAny>) -> PyResult<Option<T>> {
     match number(value) {
         Ok(read) => Ok(Some(read)),
-        Err(error) if is_error(value.py(), &error) => Ok(None),
+        Err(error) if is_refusal(value.py(), &error) => Ok(None),
         Err(interrupt) => Err(interrupt),
     }
 }
@@ -161,7 +165,7 @@ pub fn limit(py: Python<'_>, name: &str, value: Option<i64>) -> PyResult<Option<
 
 /// A path.
 pub fn path(name: &str, value: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
-    user_path(value).map_err(|error| match is_error(value.py(), &error) {
+    user_path(value).map_err(|error| match is_refusal(value.py(), &error) {
         true => wrong_type(name, value, "a path"),
         false => error,
     })

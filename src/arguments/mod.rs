@@ -3,4 +3,3 @@
 pub mod caller_arguments;
 mod numbers;
 pub mod request_arguments;
-pub mod wrong_call;

@@ -6,10 +6,8 @@ use pyo3::{
     types::{PyBool, PyFloat},
 };
 
-use crate::interpreter::{
-    callback::{self, no_stop_iteration},
-    errors::is_error,
-};
+use super::caller_arguments::{read, wrong_value};
+use crate::interpreter::{callback, errors::is_refusal};
 use crate::prelude::*;
 
 /// Returns true for a bool, also of numpy: it is not a number.
@@ -20,11 +18,9 @@ pub fn is_bool(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(value.is_instance_of::<PyBool>() || is_numpy(&value.get_type())?)
 }
 
-/// A number as an argument of a function: `#[pyo3(from_py_with = number)]`. What is not a number is
-/// converted as it is elsewhere.
+/// A number, such as by the `__index__` of the value. A bool is a `TypeError`.
 pub fn number<'py, T: FromPyObjectOwned<'py>>(value: &Bound<'py, PyAny>) -> PyResult<T> {
-    // It runs before the body of that function.
-    if is_bool(value).map_err(|error| no_stop_iteration(value.py(), error))? {
+    if callback::reading(value.py(), || is_bool(value))? {
         return Err(PyTypeError::new_err("a bool is not a number"));
     }
     callback::argument(value)
@@ -50,7 +46,72 @@ pub fn plain_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py
         value.invoke_method("__float__", ())
     };
     match converted {
-        Err(error) if is_error(py, &error) => Ok(None),
+        Err(error) if is_refusal(py, &error) => Ok(None),
         converted => converted.map(Some),
     }
+}
+
+/// A Rust type for a number that is an argument of a function.
+pub trait GivenNumber: Sized {
+    /// Converts the argument of that name.
+    fn given(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyResult<Self>;
+}
+
+macro_rules! given_numbers {
+    ($($number:ty)+) => {
+        $(impl GivenNumber for $number {
+            fn given(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyResult<Self> {
+                read(value)?.ok_or_else(|| wrong_value(name, value, expected))
+            }
+        })+
+    };
+}
+
+given_numbers! { f64 i64 i128 }
+
+impl<T: GivenNumber> GivenNumber for Option<T> {
+    fn given(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyResult<Self> {
+        if value.is_none() { Ok(None) } else { T::given(name, value, expected).map(Some) }
+    }
+}
+
+macro_rules! number_arguments {
+    ($($name:ident: $expected:literal)+) => {
+        /// The numbers among the arguments of functions, by their names, with what is expected of them:
+        /// `#[pyo3(from_py_with = number_of::timeout)]`.
+        pub mod number_of {
+            use super::{Bound, GivenNumber, PyAny, PyResult};
+
+            $(pub fn $name<T: GivenNumber>(value: &Bound<'_, PyAny>) -> PyResult<T> {
+                T::given(stringify!($name), value, $expected)
+            })+
+        }
+    };
+}
+
+number_arguments! {
+    bits: "2048, 3072, 4096 or 8192"
+    clock_offset: "a number of seconds"
+    code: "an integer from -2^63 to 2^63 - 1, or None"
+    concurrency: "an integer from 1 to 1024"
+    drop_rate: "a number from 0 to 1"
+    error_rate: "a number from 0 to 1"
+    fills: "an integer from 0"
+    html_rate: "a number from 0 to 1"
+    latency: "a number of seconds from 0"
+    max_items: "an integer from 0 to 2^63 - 1, or None"
+    max_pages: "an integer from 0 to 2^63 - 1, or None"
+    orders: "an integer from 0"
+    plate_stocks: "an integer from 0"
+    port: "an integer from 0 to 65535"
+    redirect_port: "an integer from 0 to 65535"
+    seed: "an integer from 0 to 2^64 - 1"
+    status: "an HTTP status from 400 to 599, or 0"
+    throttle_rate: "a number from 0 to 1"
+    timeout: "a number of seconds above 0 and up to 86400"
+    times: "an integer from 1, or None"
+    timestamp_ms: "milliseconds since 1970, as an integer"
+    token_lifetime: "a number of seconds"
+    truncate_rate: "a number from 0 to 1"
+    windows: "an integer from 1 to 64, or None"
 }

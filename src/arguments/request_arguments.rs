@@ -2,17 +2,28 @@
 
 use ::http::HeaderMap;
 use bytes::Bytes;
-use pyo3::{exceptions::PyTypeError, types::PyMapping, wrap_pyfunction};
+use pyo3::{
+    exceptions::PyTypeError,
+    types::{PyFloat, PyMapping},
+    wrap_pyfunction,
+};
 use serde_json::value::RawValue;
 
 use super::numbers::plain_number;
-use crate::interpreter::{errors::is_error, texts::text};
+use crate::interpreter::{
+    callback::reading,
+    errors::{is_refusal, shown},
+    texts::text,
+};
 use crate::prelude::*;
 use boardlot_client::http::{Body, header_pair};
 
 /// Query pairs from a dict or a list of pairs, in their order.
 pub fn query(value: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, String)>> {
-    let Some(value) = value else { return Ok(Vec::new()) };
+    value.map_or_else(|| Ok(Vec::new()), |value| reading(value.py(), || pairs(value)))
+}
+
+fn pairs(value: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
     const EXPECTED: &str = "a dict or a list of pairs, with strings or numbers as values";
     let refuse = |shown: &str| Err(raise(value.py(), Error::argument("query", shown, EXPECTED)));
     let items = match value.cast::<PyMapping>() {
@@ -24,15 +35,20 @@ pub fn query(value: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, String)>
     };
     let mut pairs = Vec::new();
     for item in items.try_iter()? {
-        let Ok((name, item)) = item?.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() else {
-            return refuse("a list with an entry that is not a pair");
+        let (name, item) = match item?.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() {
+            Err(error) if is_refusal(value.py(), &error) => {
+                return refuse("a list with an entry that is not a pair");
+            }
+            pair => pair?,
         };
         let name = text("a name in query", &name)?;
         let item = if item.is_instance_of::<PyString>() {
             // Of an enum member, its value.
-            item.getattr("value").unwrap_or(item)
+            item.getattr_opt("value")?.unwrap_or(item)
         } else if let Some(number) = plain_number(&item)? {
-            if number.extract::<f64>().is_ok_and(|number| !number.is_finite()) {
+            // An int of any size is finite.
+            if number.cast::<PyFloat>().is_ok_and(|number| !number.value().is_finite()) {
+                let number = shown(&number)?;
                 return refuse(&format!("invalid: '{}' is {number}", name.escape_debug()));
             }
             number
@@ -75,7 +91,7 @@ pub fn body_members(value: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
 }
 
 /// What `json` writes for a value that it does not know: for a number, also of numpy, that number.
-#[gated]
+#[pyfunction]
 fn json_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let class = value.get_type().name()?;
     plain_number(value)?.ok_or_else(|| {
@@ -84,7 +100,7 @@ fn json_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 }
 
 /// The int or float that a number is, also one of numpy; None for other values and for bools.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_plain_number")]
 pub fn python_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     plain_number(value)
@@ -99,18 +115,22 @@ pub fn compact_json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     options.set_item("allow_nan", false)?;
     options.set_item("default", wrap_pyfunction!(json_number, py)?)?;
     let text = import(py, "json")?.getattr("dumps")?.invoke_named((value,), Some(&options));
-    text.and_then(|text| text.extract()).map_err(|error| {
-        if !is_error(py, &error) {
-            return error;
-        }
-        raise(py, Error::config(format!("{name} cannot be written as JSON: {}", error.value(py))))
-    })
+    let error = match text.and_then(|text| text.extract()) {
+        Err(error) if is_refusal(py, &error) => error,
+        text => return text,
+    };
+    let why = shown(error.value(py).as_any())?;
+    Err(raise(py, Error::config(format!("{name} cannot be written as JSON: {why}"))))
 }
 
 /// The caller's own headers; `name` is the argument, for messages.
 pub fn headers(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<HeaderMap> {
+    let read = |value| header_map(name, value);
+    value.map_or_else(|| Ok(HeaderMap::new()), |value| reading(value.py(), || read(value)))
+}
+
+fn header_map(name: &str, value: &Bound<'_, PyAny>) -> PyResult<HeaderMap> {
     let mut map = HeaderMap::new();
-    let Some(value) = value else { return Ok(map) };
     const EXPECTED: &str = "a dict with strings as keys and values";
     let mapping = value.cast::<PyMapping>().map_err(|_| wrong_type(name, value, EXPECTED))?;
     for item in mapping.items()? {

@@ -17,7 +17,7 @@ use super::event_loop::{CompletionQueue, running_loop};
 use crate::prelude::*;
 use crate::{
     hooks::{logging, observer},
-    interpreter::reentrant_once::ReentrantOnce,
+    interpreter::{reentrant_once::ReentrantOnce, thread_end},
 };
 use boardlot_client::os::{origin::on_behalf_of, runtime::runtime};
 
@@ -59,7 +59,7 @@ impl AwaitedCall {
     }
 }
 
-#[gated]
+#[pymethods]
 impl AwaitedCall {
     /// An iterator of the future that `await` waits for.
     fn __await__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -71,6 +71,7 @@ impl AwaitedCall {
 
     /// Starts the work. Returns a future of the running loop, which is resolved once the work has ended.
     fn start<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        thread_end::register();
         let event_loop = running_loop(py)?;
         let State::Created(work) = self.replace(State::Ended) else {
             return Err(PyRuntimeError::new_err("this call was awaited before"));

@@ -5,7 +5,7 @@ use std::{cell::RefCell, future::Future, pin::Pin, time::Duration};
 use crate::prelude::*;
 use crate::{
     hooks::{logging, observer},
-    interpreter::attachment,
+    interpreter::{attachment, callback, thread_end},
 };
 use boardlot_client::{error::ErrorKind, http::PoolSlot, os::origin::on_behalf_of};
 
@@ -18,7 +18,7 @@ thread_local! {
 }
 
 /// Calls a function. Calls of a client that block in it call `poll` meanwhile, and end with its exception.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_polled")]
 pub fn polled<'py>(
     function: &Bound<'py, PyAny>,
@@ -51,6 +51,7 @@ pub fn block_in<T: Send>(
     future: impl Future<Output = Result<T>> + Send,
     on_poll: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync,
 ) -> PyResult<T> {
+    thread_end::register();
     logging::refresh_levels(py)?;
     let future = on_behalf_of(observer::origin(py)?, future);
     let (mut outcome, mut slot) = (None, Some(slot));
@@ -68,7 +69,7 @@ pub fn block_in<T: Send>(
     let outcome = outcome.unwrap_or_else(|| Err(Error::internal("the call has no outcome")));
     let value = outcome.or_raise(py)?;
     // A signal that arrived meanwhile is raised now, before anything counts as received.
-    py.check_signals()?;
+    callback::check_signals(py)?;
     Ok(value)
 }
 
@@ -93,7 +94,8 @@ fn wait(
         Err(error) => return Ok(Err(error)),
     };
     while !is_ready {
-        let polled = || py.check_signals().and_then(|()| poll(py)).and_then(|()| on_poll(py));
+        let polled =
+            || callback::check_signals(py).and_then(|()| poll(py)).and_then(|()| on_poll(py));
         if let Err(error) = attachment::in_interrupted_call(polled) {
             slot.release(false);
             return Err(error);

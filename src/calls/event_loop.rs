@@ -19,13 +19,18 @@ use std::{
 
 use pyo3::types::{PyWeakrefMethods, PyWeakrefReference};
 
-use crate::interpreter::{attachment::with_interpreter, reentrant_once::ReentrantOnce};
+use crate::interpreter::{
+    attachment::with_interpreter, errors::is_refusal, reentrant_once::ReentrantOnce,
+};
 use crate::prelude::*;
 use boardlot_client::os::{callback_pool, process::shared};
 
 /// The event loop that runs on this thread.
 pub fn running_loop(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    load_asyncio(py)?.invoke(()).map_err(|_| {
+    load_asyncio(py)?.invoke(()).map_err(|error| {
+        if !is_refusal(py, &error) {
+            return error;
+        }
         let text = "no asyncio event loop is running on this thread; await this in a coroutine \
                     run by asyncio.run(), or use Client (with trio, in a thread of \
                     trio.to_thread.run_sync)";
@@ -171,7 +176,7 @@ pub struct ResolveFinished {
     socket: Option<Socket>,
 }
 
-#[gated]
+#[pymethods]
 impl ResolveFinished {
     fn __call__(&self, py: Python<'_>) -> PyResult<()> {
         #[cfg(unix)]

@@ -66,7 +66,7 @@ fn progress_module(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 #[pyclass(frozen, module = "boardlot._core")]
 struct Counter(CountFn);
 
-#[gated]
+#[pymethods]
 impl Counter {
     fn __call__(&self) -> Option<u64> {
         (self.0)()

@@ -29,7 +29,7 @@ pub struct Recorder {
     path: PathBuf,
 }
 
-#[gated]
+#[pymethods]
 impl Recorder {
     #[new]
     #[pyo3(signature = (path))]
@@ -77,7 +77,7 @@ pub struct Replay {
     base_url: Option<String>,
 }
 
-#[gated]
+#[pymethods]
 impl Replay {
     #[new]
     #[pyo3(signature = (path))]
@@ -88,7 +88,10 @@ impl Replay {
     }
 
     /// The base URL of the recorded service; `None` if nothing was recorded.
-    getter!(base_url: Option<&str> = self.base_url.as_deref());
+    #[getter]
+    fn base_url(&self) -> Option<&str> {
+        self.base_url.as_deref()
+    }
 
     fn __repr__(&self) -> String {
         format!("Replay('{}')", self.path.display())

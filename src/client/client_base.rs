@@ -15,12 +15,12 @@ use super::{
 use crate::prelude::*;
 use crate::{
     arguments::{
-        caller_arguments::{number, optional_text, text},
+        caller_arguments::{number_of, optional_text, text},
         request_arguments,
     },
     calls::call::{Call, CallMode},
     hooks::observer::{Hooks, PythonObserver},
-    interpreter::weak_ref::StrongRef,
+    interpreter::{errors::is_refusal, weak_ref::StrongRef},
     pager::pages::Pages,
     rows::{row_builder_pool::RowBuilderPool, rows::Rows},
     values::dates::DateClasses,
@@ -75,7 +75,7 @@ impl ClientBase {
     }
 }
 
-#[gated]
+#[pymethods]
 impl ClientBase {
     #[new]
     #[classmethod]
@@ -113,7 +113,10 @@ impl ClientBase {
     }
 
     /// The base URL of the service.
-    getter!(base_url: &str = self.core.transport.base.as_str());
+    #[getter]
+    fn base_url(&self) -> &str {
+        self.core.transport.base.as_str()
+    }
 
     /// Whether it was created with this value of an argument.
     fn _has(
@@ -189,7 +192,10 @@ impl ClientBase {
         let core = base.core(py)?;
         let finish = |py: Python<'_>, millis: i64| {
             let time = DateClasses::get(py)?.datetime_of(py, millis.saturating_mul(1000));
-            time.map(Bound::unbind).map_err(|_| {
+            time.map(Bound::unbind).map_err(|error| {
+                if !is_refusal(py, &error) {
+                    return error;
+                }
                 let text =
                     format!("server_time is {millis} ms; expected a time in the years 1 to 9999");
                 raise(py, Error::protocol(text, b""))
@@ -250,7 +256,7 @@ impl ClientBase {
         this: &Bound<'py, Self>,
         endpoint: &Bound<'py, PyAny>,
         arguments: Arguments<'py>,
-        #[pyo3(from_py_with = number)] windows: Option<i64>,
+        #[pyo3(from_py_with = number_of::windows)] windows: Option<i64>,
         resume: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Pages> {
         let (py, base) = (this.py(), this.get());
@@ -352,9 +358,9 @@ impl ClientBase {
         this: &Bound<'py, Self>,
         endpoint: &Bound<'py, PyAny>,
         keys: &Bound<'py, PyAny>,
-        #[pyo3(from_py_with = number)] concurrency: i64,
+        #[pyo3(from_py_with = number_of::concurrency)] concurrency: i64,
         #[pyo3(from_py_with = text_of::on_error)] on_error: &str,
-        progress: bool,
+        #[pyo3(from_py_with = flag_of::progress)] progress: bool,
         arguments: Arguments<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let base = this.get();
@@ -369,7 +375,7 @@ impl ClientBase {
         this: &Bound<'py, Self>,
         endpoint: &Bound<'py, PyAny>,
         keys: &Bound<'py, PyAny>,
-        #[pyo3(from_py_with = number)] concurrency: i64,
+        #[pyo3(from_py_with = number_of::concurrency)] concurrency: i64,
         #[pyo3(from_py_with = text_of::on_error)] on_error: &str,
         resume: Option<&Bound<'py, PyAny>>,
         arguments: Arguments<'py>,

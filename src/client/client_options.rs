@@ -10,10 +10,13 @@ use super::{
 };
 use crate::prelude::*;
 use crate::{
-    arguments::{caller_arguments, request_arguments::headers, wrong_call},
+    arguments::{caller_arguments, request_arguments::headers},
     credentials::auth::Auth,
     hooks::observer::{Hooks, PythonObserver},
-    interpreter::{caller_context::load_contextvars, errors::cannot_pickle_secret},
+    interpreter::{
+        caller_context::load_contextvars,
+        errors::{cannot_pickle_secret, shown},
+    },
 };
 use boardlot_client::{
     client::{Client as Core, ClientOptions},
@@ -120,13 +123,19 @@ pub fn check_names(
             unknown.set_item(name, value)?;
         }
     }
-    wrong_call::check(class.name()?.to_str()?, &["base_url"], &names, Some(others), Some(&unknown))
+    if others.is_empty() && unknown.is_empty() {
+        return Ok(());
+    }
+    let wrong_calls = import(class.py(), "boardlot._support.wrong_calls")?;
+    let given = (class.name()?, ["base_url"], names, others, unknown);
+    Err(PyErr::from_value(wrong_calls.invoke_method("wrong_call", given)?))
 }
 
 /// Refuses to pickle options that are secrets or may be: a pickle is a file that others can read.
 pub fn check_picklable(given: &Bound<'_, PyDict>) -> PyResult<()> {
     let py = given.py();
-    let proxy = given.get_item("proxy")?.map(|proxy| proxy.to_string()).unwrap_or_default();
+    let proxy =
+        given.get_item("proxy")?.map(|proxy| shown(&proxy)).transpose()?.unwrap_or_default();
     if proxy.contains('@') {
         return Err(cannot_pickle_secret(py, "a client whose proxy has a password"));
     }

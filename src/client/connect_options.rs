@@ -1,31 +1,29 @@
 //! The options for connecting, as keyword arguments: of clients, logins, registrations and applications.
 
+use pyo3::exceptions::PyTypeError;
+
 use super::options::{ConnectKind, connect_options};
-use crate::arguments::{caller_arguments, wrong_call};
+use crate::arguments::caller_arguments::{self, text};
 use crate::prelude::*;
 use boardlot_client::http::ConnectOptions;
 
-/// Reads the options for connecting among the keyword arguments `given` to a function, which takes these other
-/// arguments by position and by name. `others` by position, and unknown ones by name, are a `TypeError`.
+/// Reads the options for connecting, which are the keyword arguments `given` to a function besides its own.
 pub fn read_connect_options(
     function: &str,
-    positional: &[&str],
-    named: &[&str],
-    others: &Bound<'_, PyTuple>,
     given: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<ConnectOptions> {
-    let unknown = given.map_or_else(|| Ok(PyDict::new(others.py())), |given| given.copy())?;
     let mut options = ConnectOptions::default();
-    for (name, kind) in connect_options() {
-        let Some(value) = unknown.get_item(name)? else { continue };
-        unknown.del_item(name)?;
+    for (name, value) in given.into_iter().flatten() {
+        let name = text("the name of an argument", &name)?;
+        let Some((known, kind)) = connect_options().find(|(known, _)| *known == name) else {
+            // As PyO3 says it.
+            let text = format!("{function}() got an unexpected keyword argument '{name}'");
+            return Err(PyTypeError::new_err(text));
+        };
         if !value.is_none() {
-            connect_option(name, kind, &value, &mut options)?;
+            connect_option(known, kind, &value, &mut options)?;
         }
     }
-    let names: Vec<&str> =
-        named.iter().copied().chain(connect_options().map(|(name, _)| name)).collect();
-    wrong_call::check(function, positional, &names, Some(others), Some(&unknown))?;
     Ok(options)
 }
 

@@ -8,6 +8,7 @@ use super::paging::{DateRange, paging_argument};
 use crate::prelude::*;
 use crate::{
     arguments::caller_arguments::{file_contents, optional_text, path as path_argument, text},
+    interpreter::callback,
     rows::row_builder_pool::RowBuilderPool,
 };
 use boardlot_client::{
@@ -58,7 +59,7 @@ impl Endpoint {
     }
 }
 
-#[gated]
+#[pymethods]
 impl Endpoint {
     #[new]
     #[pyo3(signature = (
@@ -110,16 +111,28 @@ impl Endpoint {
     }
 
     /// Its name, in errors and checkpoints.
-    getter!(name: &str = &self.declaration.name);
+    #[getter]
+    fn name(&self) -> &str {
+        &self.declaration.name
+    }
 
     /// `"GET"` or `"POST"`.
-    getter!(method: &'static str = self.row.method.as_str());
+    #[getter]
+    fn method(&self) -> &'static str {
+        self.row.method.as_str()
+    }
 
     /// The path below the base URL; `{name}` stands for an argument.
-    getter!(path: &str = &self.declaration.path);
+    #[getter]
+    fn path(&self) -> &str {
+        &self.declaration.path
+    }
 
     /// The dotted path of the records in a response.
-    getter!(rows: Option<&str> = self.declaration.rows.as_deref());
+    #[getter]
+    fn rows(&self) -> Option<&str> {
+        self.declaration.rows.as_deref()
+    }
 
     /// `None`, `"next_key"`, `"page_flag"` or a `DateRange`.
     #[getter]
@@ -154,7 +167,10 @@ impl Endpoint {
     }
 
     /// The description that was passed.
-    getter!(doc: &str = &self.declaration.doc);
+    #[getter]
+    fn doc(&self) -> &str {
+        &self.declaration.doc
+    }
 
     fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let Ok(other) = other.cast::<Endpoint>() else { return Ok(py.NotImplemented()) };
@@ -229,7 +245,7 @@ impl Endpoint {
 /// >>> size = (folder / "endpoints.toml").write_text(text)
 /// >>> bl.load_endpoints(folder / "endpoints.toml")["kline"].method
 /// 'GET'
-#[gated]
+#[pyfunction]
 #[pyo3(signature = (path, /))]
 pub fn load_endpoints<'py>(
     py: Python<'py>,
@@ -254,13 +270,14 @@ fn pairs(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Stri
     const EXPECTED: &str = "a dict of names and kinds, such as {'time': 'seconds'}";
     let mapping = value.cast::<PyMapping>().map_err(|_| wrong_type(argument, value, EXPECTED))?;
     let mut pairs = Vec::new();
-    for item in mapping.items()? {
+    for item in callback::reading(value.py(), || mapping.items())? {
         let (name, kind): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
         let name = text(&format!("a name in {argument}"), &name)?;
-        let kind = kind.extract().map_err(|_| {
+        if !kind.is_instance_of::<PyString>() {
             let place = format!("{argument}['{}']", name.escape_debug());
-            wrong_type(&place, &kind, "a kind, such as 'decimal'")
-        })?;
+            return Err(wrong_type(&place, &kind, "a kind, such as 'decimal'"));
+        }
+        let kind = text(&format!("a kind in {argument}"), &kind)?;
         pairs.push((name, kind));
     }
     Ok(pairs)

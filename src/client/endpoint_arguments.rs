@@ -42,7 +42,7 @@ pub fn endpoint_argument(value: &Bound<'_, PyAny>) -> PyResult<EndpointRef> {
 }
 
 /// The known name that is nearest to this word, or None: for names that Python code looks up.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_nearest")]
 pub fn nearest_of(word: &Bound<'_, PyString>, known: Vec<String>) -> Option<String> {
     nearest(&word.to_string_lossy(), known.iter().map(String::as_str)).map(str::to_owned)

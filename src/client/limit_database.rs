@@ -6,6 +6,7 @@ use futures_util::future::BoxFuture;
 
 use crate::interpreter::{
     attachment::attach,
+    errors::shown,
     weak_ref::{StrongRef, WeakRef},
 };
 use crate::prelude::*;
@@ -51,7 +52,7 @@ struct LimitChange {
     made: Mutex<Option<Known>>,
 }
 
-#[gated]
+#[pymethods]
 impl LimitChange {
     /// The new state, of the state and the microseconds since 1970 of the database.
     fn __call__<'py>(&self, py: Python<'py>, state: &[u8], now: u64) -> Bound<'py, PyBytes> {
@@ -118,7 +119,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 /// The request was not sent, so it may be repeated.
 fn unreachable(py: Python<'_>, error: &PyErr) -> Error {
     let class = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
-    let text = redact_named_secrets(&error.value(py).to_string());
+    let text = redact_named_secrets(&shown(error.value(py).as_any()).unwrap_or_default());
     let message = format!("the rate limit's database cannot be used: {class}: {}", text.trim());
     ErrorKind::Transport { message, sent: Delivery::NotSent }.into()
 }

@@ -13,7 +13,10 @@ use crate::{
         call::{Call, CallMode},
         progress::{CountFn, Progress},
     },
-    interpreter::errors::{exception, is_error},
+    interpreter::{
+        callback::reading,
+        errors::{exception, is_refusal},
+    },
     rows::{row_builder_pool::RowBuilderPool, rows::Rows},
 };
 use boardlot_client::{
@@ -105,7 +108,8 @@ impl<'py> ManyKeys<'_, 'py> {
                 }
             }
         }
-        let keys = self.keys.try_iter().map_err(|error| match is_error(py, &error) {
+        let keys = reading(py, || self.keys.try_iter());
+        let keys = keys.map_err(|error| match is_refusal(py, &error) {
             true => wrong_type("keys", self.keys, "a list of keys"),
             false => error,
         });
@@ -116,7 +120,9 @@ impl<'py> ManyKeys<'_, 'py> {
             )),
             false => keys,
         };
-        let mut keys = keys?.map(|key| argument("keys", &key?)).collect::<PyResult<Vec<_>>>()?;
+        let keys = keys?;
+        let mut keys: Vec<_> =
+            reading(py, || keys.map(|key| argument("keys", &key?)).collect::<PyResult<_>>())?;
         // `1` and `"1"` are one key: its rows come once.
         let mut texts = HashSet::new();
         keys.retain(|key| texts.insert(EncodedValue::from(key.clone()).into_text()));

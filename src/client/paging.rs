@@ -1,6 +1,6 @@
 //! The `paging` argument of `paginate`.
 
-use crate::arguments::caller_arguments::optional_text;
+use crate::arguments::caller_arguments::{optional_text, text};
 use crate::prelude::*;
 use boardlot_client::api::{NextEnd, Paging};
 
@@ -20,7 +20,7 @@ use boardlot_client::api::{NextEnd, Paging};
 #[derive(PartialEq, Eq, Hash)]
 pub struct DateRange(pub boardlot_client::api::DateRange);
 
-#[gated]
+#[pymethods]
 impl DateRange {
     #[new]
     #[pyo3(
@@ -66,8 +66,8 @@ pub fn paging_argument(paging: &Bound<'_, PyAny>) -> PyResult<Result<Paging, Str
     if let Ok(range) = paging.cast::<DateRange>() {
         return Ok(Ok(Paging::DateRange(range.get().0.clone())));
     }
-    match paging.extract::<&str>() {
-        Ok(name) => Ok(Paging::declared(name)),
-        Err(_) => Err(wrong_type("paging", paging, Paging::EXPECTED)),
+    if !paging.is_instance_of::<PyString>() {
+        return Err(wrong_type("paging", paging, Paging::EXPECTED));
     }
+    Ok(Paging::declared(&text("paging", paging)?))
 }

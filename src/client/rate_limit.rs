@@ -53,7 +53,7 @@ struct Database {
     has_password: bool,
 }
 
-#[gated]
+#[pymethods]
 impl RateLimit {
     #[new]
     #[pyo3(signature = (rate, *, burst = None, name = None, database = None))]
@@ -95,21 +95,36 @@ impl RateLimit {
     }
 
     /// Requests per second.
-    getter!(rate: f64 = self.limit.allowance.rate);
+    #[getter]
+    fn rate(&self) -> f64 {
+        self.limit.allowance.rate
+    }
 
     /// How many requests may be sent at once after a pause.
-    getter!(burst: u32 = self.limit.allowance.burst);
+    #[getter]
+    fn burst(&self) -> u32 {
+        self.limit.allowance.burst
+    }
 
     /// The name by which processes share it; None: those clients that are given it.
-    getter!(name: Option<&str> = self.limit.name());
+    #[getter]
+    fn name(&self) -> Option<&str> {
+        self.limit.name()
+    }
 
     /// About how many requests all who share it have sent in the last second; None if that is not
     /// known, since this process has not used the database yet.
-    getter!(used: Option<f64> = self.limit.usage().map(|usage| usage.used));
+    #[getter]
+    fn used(&self) -> Option<f64> {
+        self.limit.usage().map(|usage| usage.used)
+    }
 
     /// About how many more requests per second could be sent now: less while the service throttles.
     /// None like `used`.
-    getter!(free: Option<f64> = self.limit.usage().map(|usage| usage.free));
+    #[getter]
+    fn free(&self) -> Option<f64> {
+        self.limit.usage().map(|usage| usage.free)
+    }
 
     fn __repr__(&self) -> String {
         let Allowance { rate, burst } = self.limit.allowance;
@@ -211,7 +226,7 @@ pub fn profile_rate(profile: &Profile) -> boardlot_client::error::Result<Option<
 
 /// The limit that all processes of this user share which use the same application at a service, whatever
 /// the profile: the service grants its rate to the application.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_application_limit")]
 pub fn application_limit(
     py: Python<'_>,

@@ -1,7 +1,10 @@
 //! The results of `request` and `explain`.
 
 use super::rate_limit::description;
-use crate::prelude::*;
+use crate::{
+    interpreter::errors::{is_refusal, shown},
+    prelude::*,
+};
 use boardlot_client::http::{HttpResponse, is_public_header};
 
 /// A response as it was received; the envelope is not checked.
@@ -13,10 +16,13 @@ use boardlot_client::http::{HttpResponse, is_public_header};
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Response(pub HttpResponse);
 
-#[gated]
+#[pymethods]
 impl Response {
     /// The HTTP status.
-    getter!(status: u16 = self.0.status().as_u16());
+    #[getter]
+    fn status(&self) -> u16 {
+        self.0.status().as_u16()
+    }
 
     /// The headers by their names in any case, listed in lower case; the values of a repeated header are
     /// joined by commas.
@@ -40,11 +46,13 @@ impl Response {
 
     /// The body parsed as JSON. Raises `ProtocolError` if it is not valid.
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        import(py, "json")?.invoke_method("loads", (self.content(py),)).map_err(|error| {
-            let text = format!("the response is not valid JSON: {}", error.value(py));
-            // The caller has the body, which may repeat secrets.
-            raise(py, Error::protocol(text, b""))
-        })
+        let error = match import(py, "json")?.invoke_method("loads", (self.content(py),)) {
+            Err(error) if is_refusal(py, &error) => error,
+            parsed => return parsed,
+        };
+        let text = format!("the response is not valid JSON: {}", shown(error.value(py).as_any())?);
+        // The caller has the body, which may repeat secrets.
+        Err(raise(py, Error::protocol(text, b"")))
     }
 
     fn __getattr__(this: &Bound<'_, Self>, name: &str) -> PyResult<()> {
@@ -65,13 +73,19 @@ fn in_any_case(headers: Bound<'_, PyDict>) -> PyResult<Bound<'_, PyAny>> {
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Explanation(pub boardlot_client::client::Explanation);
 
-#[gated]
+#[pymethods]
 impl Explanation {
     /// The HTTP method.
-    getter!(method: &str = &self.0.method);
+    #[getter]
+    fn method(&self) -> &str {
+        &self.0.method
+    }
 
     /// The whole URL, encoded as it is sent.
-    getter!(url: &str = &self.0.url);
+    #[getter]
+    fn url(&self) -> &str {
+        &self.0.url
+    }
 
     /// The five lines of the canonical request; empty if the client has no `ApiKey`.
     #[getter]
@@ -86,7 +100,10 @@ impl Explanation {
     }
 
     /// The lowercase hex SHA-256 of the body; empty without a body.
-    getter!(body_hash: &str = &self.0.body_hash);
+    #[getter]
+    fn body_hash(&self) -> &str {
+        &self.0.body_hash
+    }
 
     /// The headers that authorize and describe the request; tokens are redacted.
     #[getter]
@@ -95,7 +112,10 @@ impl Explanation {
     }
 
     /// Which rate limit applies to the request, and how much of it is free now; None without a limit.
-    getter!(rate_limit: Option<String> = description(self.0.rate_limit.as_ref()));
+    #[getter]
+    fn rate_limit(&self) -> Option<String> {
+        description(self.0.rate_limit.as_ref())
+    }
 
     /// The values of other headers may be secrets and are not shown.
     fn __repr__(&self) -> String {

@@ -24,7 +24,7 @@ static OBSERVED: [Field; 2] = [
 
 /// Each record of a list as an archive stores it: its identity in the list, a digest without the
 /// ignored fields, and its text as the service sent it.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_record_texts")]
 pub fn record_texts(
     py: Python<'_>,
@@ -37,7 +37,7 @@ pub fn record_texts(
 }
 
 /// Each fill as an archive stores it.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_fill_rows")]
 pub fn fill_rows(py: Python<'_>, rows: &Bound<'_, Rows>) -> PyResult<Vec<StoredFill>> {
     let rows = rows.get().core();
@@ -48,7 +48,7 @@ pub fn fill_rows(py: Python<'_>, rows: &Bound<'_, Rows>) -> PyResult<Vec<StoredF
 /// the method does. `texts` is iterated over; each is any number of records, separated by commas, and is
 /// scanned while the next ones are read. With `observed`, the schema has what an archive adds to a change.
 /// `seen_at` is when they were seen, in microseconds: a member of their metadata.
-#[gated]
+#[pyfunction]
 #[pyo3(
     name = "_stored_records",
     signature = (method, arguments, texts, observed = false, seen_at = None)
@@ -107,7 +107,7 @@ fn scanned(
 
 /// A point in time in microseconds since 1970: the argument `name`, with the checks and errors of an
 /// endpoint's times.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_micros")]
 pub fn micros(
     py: Python<'_>,

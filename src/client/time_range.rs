@@ -7,7 +7,7 @@ use boardlot_client::pages::time_range;
 /// The start and end of the range that a method would page through, in microseconds since 1970. Checks
 /// the arguments as the method does, and sends nothing. A range without an end reaches until
 /// `now_micros`; without that the result is None.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_time_range", signature = (method, arguments, now_micros = None))]
 pub fn time_range_of<'py>(
     py: Python<'py>,

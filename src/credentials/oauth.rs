@@ -56,7 +56,7 @@ impl OAuth {
     }
 }
 
-#[gated]
+#[pymethods]
 impl OAuth {
     #[new]
     #[pyo3(signature = (client_id, *, store, client_secret = None, base_url = None, user = None))]
@@ -84,13 +84,22 @@ impl OAuth {
     }
 
     /// The id that the service assigned to this client when it was registered.
-    getter!(client_id: &str = &self.core.client_id);
+    #[getter]
+    fn client_id(&self) -> &str {
+        &self.core.client_id
+    }
 
     /// The application's user that the tokens belong to; None for a personal login.
-    getter!(user: Option<&str> = self.core.user());
+    #[getter]
+    fn user(&self) -> Option<&str> {
+        self.core.user()
+    }
 
     /// The service that the tokens belong to; None until a client has used them.
-    getter!(base_url: Option<String> = self.core.origin().map(|origin| origin.to_string()));
+    #[getter]
+    fn base_url(&self) -> Option<String> {
+        self.core.origin().map(|origin| origin.to_string())
+    }
 
     /// The scopes that the user granted, such as `frozenset({"quote:read", "accid:*"})`.
     #[getter]

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyKeyError;
 use crate::prelude::*;
 use crate::{
     arguments::caller_arguments::text,
-    interpreter::{attachment::with_interpreter, files::os_error},
+    interpreter::{attachment::with_interpreter, callback, files::os_error},
 };
 use boardlot_client::{
     http::{self, BaseUrl},
@@ -17,7 +17,7 @@ use boardlot_client::{
 /// Writes a profile to `config.toml`, without any secret, and returns the path of the file. The entry is
 /// a dict as `_profile` returns it. Refuses to change an existing profile unless `replace` is set.
 /// Raises `OSError` if the file cannot be written.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_save_profile", signature = (name, entry, *, replace = false))]
 pub fn save_profile(
     py: Python<'_>,
@@ -30,7 +30,7 @@ pub fn save_profile(
 }
 
 /// Removes a profile from `config.toml`, and returns the path of the file.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_remove_profile")]
 pub fn remove_profile(
     py: Python<'_>,
@@ -40,7 +40,7 @@ pub fn remove_profile(
 }
 
 /// Makes a profile the default of the command line, or with None no profile; returns the path of the file.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_set_default_profile")]
 pub fn set_default_profile(
     py: Python<'_>,
@@ -50,7 +50,7 @@ pub fn set_default_profile(
 }
 
 /// The names of the profiles, and the default one or None.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_profiles")]
 pub fn profile_names(py: Python<'_>) -> PyResult<(Vec<String>, Option<String>)> {
     profile::names().or_raise(py)
@@ -64,7 +64,7 @@ fn change(
     let (changed, raised) = py.detach(|| {
         let mut raised = None;
         let changed = change(&mut || {
-            raised = with_interpreter(|py| py.check_signals()).and_then(Result::err);
+            raised = with_interpreter(callback::check_signals).and_then(Result::err);
             raised.is_some()
         });
         (changed, raised)
@@ -78,7 +78,7 @@ fn change(
 }
 
 /// The path of `config.toml`, with symbolic links resolved.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_config_file")]
 pub fn config_file(py: Python<'_>) -> PyResult<PathBuf> {
     profile::config_file().or_raise(py)
@@ -87,7 +87,7 @@ pub fn config_file(py: Python<'_>) -> PyResult<PathBuf> {
 /// A profile of `config.toml` as a dict: `name`, `base_url`, `endpoints` (a file, or None), `proxy` and `ca_file`
 /// (or None), `kind`, and where the secret is stored: `key_id` and `private_key`, or `client_id` and `store` (None: the keychain), and `passphrase_file` or
 /// `passphrase_command`. A missing profile is an error, or with `may_be_missing` None.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_profile", signature = (name, *, may_be_missing = false))]
 pub fn load_profile<'py>(
     py: Python<'py>,
@@ -100,7 +100,7 @@ pub fn load_profile<'py>(
 
 /// Refuses to use the credentials of a profile at another service than its own: it could replay what they
 /// sign, or keep a token.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_check_profile_address")]
 pub fn check_profile_address(py: Python<'_>, of_profile: &str, base_url: &str) -> PyResult<()> {
     let parsed = |url| BaseUrl::parse(url).or_raise(py);
@@ -121,7 +121,7 @@ pub fn check_profile_address(py: Python<'_>, of_profile: &str, base_url: &str) -
 
 /// The variable of the environment that names a proxy for a service, and the URL of that proxy, which may
 /// have a password; None for a service that `NO_PROXY` excepts or that is on this machine.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_environment_proxy")]
 pub fn environment_proxy(
     py: Python<'_>,

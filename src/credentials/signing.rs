@@ -4,7 +4,7 @@ use zeroize::Zeroizing;
 
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{number, secret_text},
+    arguments::caller_arguments::{number_of, secret_text},
     calls::blocking::block,
 };
 use boardlot_client::auth::{Algorithm, blocking, encrypted, generate, payload};
@@ -17,18 +17,18 @@ use boardlot_client::auth::{Algorithm, blocking, encrypted, generate, payload};
 /// >>> payload = bl.signature_payload(1767571200000, "GET", "/api/v1.0/server-time")
 /// >>> payload.decode().splitlines()[:3]
 /// ['1767571200000', 'GET', '/api/v1.0/server-time']
-#[gated]
+#[pyfunction]
 #[pyo3(
     signature = (timestamp_ms, method, path, query = "", body = None),
     text_signature = "(timestamp_ms, method, path, query='', body=b'')",
 )]
 pub fn signature_payload<'py>(
     py: Python<'py>,
-    #[pyo3(from_py_with = number)] timestamp_ms: i64,
+    #[pyo3(from_py_with = number_of::timestamp_ms)] timestamp_ms: i64,
     #[pyo3(from_py_with = text_of::method)] method: &str,
     #[pyo3(from_py_with = text_of::path)] path: &str,
     #[pyo3(from_py_with = text_of::query)] query: &str,
-    body: Option<&[u8]>,
+    #[pyo3(from_py_with = bytes_of::body)] body: Option<&[u8]>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     Ok(PyBytes::new(py, &payload(timestamp_ms, method, path, query, body.unwrap_or_default())))
 }
@@ -38,12 +38,12 @@ pub fn signature_payload<'py>(
 ///
 /// >>> bl.generate_key().private_pem.splitlines()[0]
 /// '-----BEGIN PRIVATE KEY-----'
-#[gated]
+#[pyfunction]
 #[pyo3(signature = (algorithm = "Ed25519", *, bits = 3072))]
 pub fn generate_key(
     py: Python<'_>,
     #[pyo3(from_py_with = text_of::algorithm)] algorithm: &str,
-    #[pyo3(from_py_with = number)] bits: i64,
+    #[pyo3(from_py_with = number_of::bits)] bits: i64,
 ) -> PyResult<GeneratedKey> {
     let algorithm = Algorithm::parse(algorithm).or_raise(py)?;
     let bits = usize::try_from(bits).map_err(|_| {
@@ -61,7 +61,7 @@ pub struct GeneratedKey {
     public_pem: String,
 }
 
-#[gated]
+#[pymethods]
 impl GeneratedKey {
     /// The private key as PEM (PKCS#8). Store it where nobody else can read it.
     #[getter]
@@ -70,7 +70,10 @@ impl GeneratedKey {
     }
 
     /// The public key as PEM, to be uploaded to the dashboard.
-    getter!(public_pem: &str = &self.public_pem);
+    #[getter]
+    fn public_pem(&self) -> &str {
+        &self.public_pem
+    }
 
     /// The private key as PEM, encrypted with a password.
     fn _encrypted_pem<'py>(&self, password: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {

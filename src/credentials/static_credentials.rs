@@ -13,7 +13,7 @@ use crate::{
     arguments::caller_arguments::{secret_bytes, secret_text, user_path},
     calls::blocking::block,
     interpreter::{
-        errors::{cannot_pickle, cannot_pickle_secret, is_error},
+        errors::{cannot_pickle, cannot_pickle_secret, is_refusal},
         texts::not_unicode,
     },
 };
@@ -86,7 +86,7 @@ impl ApiKey {
     }
 }
 
-#[gated]
+#[pymethods]
 impl ApiKey {
     #[new]
     #[pyo3(signature = (key_id, private_key, *, password = None))]
@@ -110,21 +110,28 @@ impl ApiKey {
             let key = read_key(py, Zeroizing::new(text.as_bytes().to_vec()), password)?;
             return ApiKey::from_key(key_id, key).or_raise(py);
         }
-        let path: PathBuf = user_path(private_key).map_err(|error| match is_error(py, &error) {
-            true if private_key.is_instance_of::<PyString>() => {
-                not_unicode("private_key", private_key)
-            }
-            true => wrong_type("private_key", private_key, "a path, PEM text or bytes"),
-            false => error,
-        })?;
+        let path: PathBuf =
+            user_path(private_key).map_err(|error| match is_refusal(py, &error) {
+                true if private_key.is_instance_of::<PyString>() => {
+                    not_unicode("private_key", private_key)
+                }
+                true => wrong_type("private_key", private_key, "a path, PEM text or bytes"),
+                false => error,
+            })?;
         ApiKey::open(py, key_id, path, password)
     }
 
     /// The id that the service assigned to the key: the value of `X-Api-Key`.
-    getter!(key_id: &str = &self.key_id);
+    #[getter]
+    fn key_id(&self) -> &str {
+        &self.key_id
+    }
 
     /// `"Ed25519"` or `"RSA-SHA256"`.
-    getter!(algorithm: &'static str = self.key.algorithm().as_str());
+    #[getter]
+    fn algorithm(&self) -> &'static str {
+        self.key.algorithm().as_str()
+    }
 
     /// The public key as PEM, to be uploaded to the dashboard.
     fn public_key_pem(&self, py: Python<'_>) -> PyResult<String> {
@@ -132,7 +139,11 @@ impl ApiKey {
     }
 
     /// Signs the bytes of `payload` and returns the signature in Base64.
-    fn sign(&self, py: Python<'_>, payload: &[u8]) -> PyResult<String> {
+    fn sign(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = bytes_of::payload)] payload: &[u8],
+    ) -> PyResult<String> {
         self.key.sign(payload).or_raise(py)
     }
 
@@ -166,7 +177,7 @@ impl BearerToken {
     }
 }
 
-#[gated]
+#[pymethods]
 impl BearerToken {
     #[new]
     #[pyo3(signature = (token))]

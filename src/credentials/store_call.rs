@@ -10,6 +10,8 @@ use crate::{
     calls::blocking::SIGNAL_POLL,
     interpreter::{
         attachment::{attach, with_interpreter},
+        callback,
+        errors::shown,
         weak_ref::WeakRef,
     },
 };
@@ -64,7 +66,7 @@ pub fn check_signals() -> Result<()> {
     }
     SIGNALS_CHECKED.set(Some(Instant::now()));
     let checked = with_interpreter(|py| {
-        py.check_signals().map_err(|error| store_error(py, "waiting for the lock", error))
+        callback::check_signals(py).map_err(|error| store_error(py, "waiting for the lock", error))
     });
     checked.unwrap_or(Ok(()))
 }
@@ -73,12 +75,17 @@ pub fn check_signals() -> Result<()> {
 fn store_error(py: Python<'_>, name: &str, error: PyErr) -> Error {
     let is_store_error = import(py, "boardlot.errors")
         .and_then(|errors| error.value(py).is_instance(&errors.getattr("StoreError")?));
+    let (said, error) = match shown(error.value(py).as_any()) {
+        Ok(said) => (said, error),
+        // Of its own text, or of the handler of a signal meanwhile.
+        Err(raised) => (String::new(), raised),
+    };
     let (text, advice) = if is_store_error.unwrap_or(false) {
         let hint = error.value(py).getattr("hint").and_then(|hint| hint.extract::<String>());
-        (error.value(py).to_string(), hint.ok())
+        (said, hint.ok())
     } else {
         let class = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
-        (format!("{name} raised {class}: {}", error.value(py)), None)
+        (format!("{name} raised {class}: {said}"), None)
     };
     // It may quote what was stored, as JSON or as Python shows it.
     let text = redact_named_secrets(&text);

@@ -52,7 +52,7 @@ impl TokenStoreBase {
     }
 }
 
-#[gated]
+#[pymethods]
 impl TokenStoreBase {
     /// Returns the bytes stored under `key`, or None.
     fn load<'py>(
@@ -69,7 +69,7 @@ impl TokenStoreBase {
         &self,
         py: Python<'_>,
         #[pyo3(from_py_with = text_of::key)] key: String,
-        data: &[u8],
+        #[pyo3(from_py_with = bytes_of::data)] data: &[u8],
     ) -> PyResult<()> {
         let data = Secret::new(data.to_vec());
         self.call(py, move |store| store.save(&key, &data))
@@ -92,7 +92,7 @@ impl TokenStoreBase {
 #[pyclass(frozen, extends = TokenStoreBase, module = "boardlot._core")]
 pub struct KeyringStore;
 
-#[gated]
+#[pymethods]
 impl KeyringStore {
     #[new]
     pub fn new() -> PyClassInitializer<Self> {
@@ -118,7 +118,7 @@ impl KeyringStore {
 #[pyclass(frozen, extends = TokenStoreBase, module = "boardlot._core")]
 pub struct MemoryStore;
 
-#[gated]
+#[pymethods]
 impl MemoryStore {
     #[new]
     fn new() -> PyClassInitializer<Self> {
@@ -156,7 +156,7 @@ pub struct EncryptedFileStore {
     callable: Option<Py<StrongRef>>,
 }
 
-#[gated]
+#[pymethods]
 impl EncryptedFileStore {
     #[new]
     #[pyo3(signature = (path, passphrase))]

@@ -85,14 +85,14 @@ impl ResponseEvent {
     }
 }
 
-#[gated]
+#[pymethods]
 impl RequestEvent {
     fn __repr__(&self) -> String {
         format!("RequestEvent({} {}, attempt {})", self.method, self.path, self.attempt)
     }
 }
 
-#[gated]
+#[pymethods]
 impl ResponseEvent {
     fn __repr__(&self) -> String {
         let outcome = match (&self.status, &self.error) {

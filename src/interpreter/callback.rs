@@ -80,22 +80,19 @@ pub fn import<'py>(py: Python<'py>, module: &str) -> PyResult<Bound<'py, PyAny>>
     imported.map_err(|error| no_stop_iteration(py, error))
 }
 
-/// The body of a function that Python calls; `#[gated]` puts it here. It may run the caller's code by itself,
-/// such as the `__eq__` of what it is compared with.
-#[inline(always)]
-pub fn entry<T>(body: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    body().map_err(error_of_entry)
+/// Runs the handlers of signals that have arrived.
+pub fn check_signals(py: Python<'_>) -> PyResult<()> {
+    py.check_signals().map_err(|error| no_stop_iteration(py, error))
 }
 
-#[cold]
-fn error_of_entry(error: PyErr) -> PyErr {
-    // It is attached: Python has called the function.
-    Python::attach(|py| no_stop_iteration(py, error))
+/// Reads an argument, which may run methods of the caller's object, such as `__index__`, `__str__` or `items`.
+pub fn reading<T>(py: Python<'_>, read: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    read().map_err(|error| no_stop_iteration(py, error))
 }
 
-/// An argument that a method of the caller's object is read by, such as `__index__`; `#[gated]` puts it here.
+/// Converts an argument.
 pub fn argument<'py, T: FromPyObjectOwned<'py>>(value: &Bound<'py, PyAny>) -> PyResult<T> {
-    value.extract().map_err(|error: T::Error| no_stop_iteration(value.py(), error.into()))
+    reading(value.py(), || value.extract().map_err(Into::into))
 }
 
 /// Makes `StopIteration` an error like others, as Python does for generators.
@@ -107,6 +104,8 @@ pub fn no_stop_iteration(py: Python<'_>, error: PyErr) -> PyErr {
         () => return error,
     };
     let wrapped = PyRuntimeError::new_err(format!("a callback raised {class}"));
+    // It was raised where that one was.
+    wrapped.set_traceback(py, error.traceback(py));
     wrapped.set_cause(py, Some(error));
     wrapped
 }

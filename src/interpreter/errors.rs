@@ -1,12 +1,12 @@
 //! The conversion of the core's errors to the exceptions of `boardlot.errors`.
 
 use pyo3::{
-    exceptions::PyException,
+    exceptions::{PyException, PyTypeError},
     prelude::*,
     types::{IntoPyDict, PyDict},
 };
 
-use super::callback::{Invoke, import};
+use super::callback::{self, Invoke, import};
 use boardlot_client::{
     error::{ApiFailure, Delivery, Error, ErrorKind, FailureClass, Login, Result, excerpt},
     http::redactor_of_all_clients,
@@ -59,10 +59,45 @@ pub fn cannot_pickle_secret(py: Python<'_>, object: &str) -> PyErr {
     cannot_pickle(py, object, "create it in the process that uses it")
 }
 
-/// Returns true if an exception is an error, such as one of a wrong type, and not an interrupt or
-/// an exit.
-pub fn is_error(py: Python<'_>, exception: &PyErr) -> bool {
+/// Returns true if an exception is an error, and not an interrupt or an exit.
+fn is_error(py: Python<'_>, exception: &PyErr) -> bool {
     exception.is_instance_of::<PyException>(py)
+}
+
+/// Returns true if an exception says that a value cannot be converted, and false if it has to reach the caller as it
+/// is: an interrupt or an exit, or what the caller's code raised, such as a method by which an argument is read or
+/// the handler of a signal.
+pub fn is_refusal(py: Python<'_>, exception: &PyErr) -> bool {
+    /// Modules of the standard library that convert values by Python code.
+    const CONVERTING: [&str; 2] = ["enum", "json"];
+    if !is_error(py, exception) {
+        return false;
+    }
+    // By it a method such as `__index__` says, also one in Python, that a value is not of its kind.
+    if exception.is_instance_of::<PyTypeError>(py) {
+        return true;
+    }
+    // The interpreter itself leaves no traceback.
+    modules_of(py, exception).is_ok_and(|modules| {
+        modules.iter().all(|name| CONVERTING.contains(&name.split('.').next().unwrap_or_default()))
+    })
+}
+
+/// The modules of the Python code through which an exception came.
+fn modules_of(py: Python<'_>, exception: &PyErr) -> PyResult<Vec<String>> {
+    let mut modules = Vec::new();
+    let mut next = exception.traceback(py).map(Bound::into_any);
+    while let Some(traceback) = next {
+        let names = traceback.getattr("tb_frame")?.getattr("f_globals")?;
+        modules.push(names.get_item("__name__")?.extract()?);
+        next = Some(traceback.getattr("tb_next")?).filter(|next| !next.is_none());
+    }
+    Ok(modules)
+}
+
+/// The text of a caller's object, by its `__str__`. `Display` would drop what that raises.
+pub fn shown(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    callback::reading(value.py(), || Ok(value.str()?.to_string_lossy().into_owned()))
 }
 
 /// Returns true if an exception is one of boardlot's.

@@ -18,7 +18,7 @@ const EEXIST: i32 = 17;
 /// Gives a complete file its name: its content is on disk, and it has the mode of the file that it replaces.
 /// Raises `FileExistsError` if there is one and `force` is false, and `OSError` if it cannot, or if something
 /// else has that name: a folder, a link, a device.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_replace_file", signature = (new, path, force = true))]
 pub fn replace_file(py: Python<'_>, new: PathBuf, path: PathBuf, force: bool) -> PyResult<()> {
     py.detach(|| atomic_file::complete(&new, &path, force))
@@ -26,21 +26,21 @@ pub fn replace_file(py: Python<'_>, new: PathBuf, path: PathBuf, force: bool) ->
 }
 
 /// Removes a file, if there is one. Raises `OSError` if it cannot.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_remove_file")]
 pub fn remove_file(py: Python<'_>, path: PathBuf) -> PyResult<()> {
     py.detach(|| atomic_file::remove(&path)).map_err(|error| os_error(py, &path, &error))
 }
 
 /// The path with the home folder for a `~` at its start.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_expand_user")]
 pub fn expand_user(path: PathBuf) -> OsString {
     texts::expand_user(&path).into_os_string()
 }
 
 /// The path of a file with a secret as an error may show it: what was passed may be the secret itself.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_shown_path")]
 pub fn shown_path(path: PathBuf) -> String {
     texts::shown_path(&path)
@@ -48,7 +48,7 @@ pub fn shown_path(path: PathBuf) -> String {
 
 /// Whether an action that SQLite asks its authorizer about only reads: 0, or 1 to refuse it. A function in
 /// Python would run the handlers of signals, whose exceptions SQLite drops.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_authorize_reading", signature = (action, _first, second, *_others))]
 pub fn authorize_reading(
     action: u32,
@@ -73,7 +73,7 @@ pub fn authorize_reading(
 #[pyclass(frozen, module = "boardlot._core", name = "_FileLock")]
 pub struct FileLock(Mutex<Option<LockFile>>);
 
-#[gated]
+#[pymethods]
 impl FileLock {
     #[new]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {

@@ -4,6 +4,8 @@ use std::cell::Cell;
 
 use pyo3::prelude::*;
 
+use super::callback;
+
 /// The number of objects that are made between two checks: a few milliseconds.
 const OBJECTS_PER_CHECK: u32 = 1 << 12;
 
@@ -23,5 +25,5 @@ pub fn check_periodically(py: Python<'_>) -> PyResult<()> {
 #[inline(always)]
 pub fn check_by_count(py: Python<'_>, objects: &mut u32) -> PyResult<()> {
     *objects = objects.wrapping_add(1);
-    if objects.is_multiple_of(OBJECTS_PER_CHECK) { py.check_signals() } else { Ok(()) }
+    if objects.is_multiple_of(OBJECTS_PER_CHECK) { callback::check_signals(py) } else { Ok(()) }
 }

@@ -3,13 +3,13 @@
 use pyo3::{
     exceptions::PyTypeError,
     prelude::*,
-    types::{PyBytes, PyString},
+    types::{PyBool, PyBytes, PyString},
 };
 use zeroize::Zeroizing;
 
 use super::{
     callback,
-    errors::{raise, wrong_type},
+    errors::{is_refusal, raise, wrong_type},
 };
 use boardlot_client::error::Error;
 
@@ -27,12 +27,7 @@ pub trait GivenText<'a>: Sized {
 
 impl<'a> GivenText<'a> for &'a str {
     fn given(name: &str, value: &'a Bound<'_, PyAny>) -> PyResult<Self> {
-        // As it is everywhere in Python. The value is not shown, as it may be a secret.
-        let other_type = |_| match value.get_type().name() {
-            Ok(class) => PyTypeError::new_err(format!("{name} is of type {class}; expected a str")),
-            Err(failure) => failure,
-        };
-        let text = value.cast::<PyString>().map_err(other_type)?;
+        let text = value.cast::<PyString>().map_err(|_| other_type(name, value, "a str"))?;
         text.to_str().map_err(|_| not_unicode(name, value))
     }
 }
@@ -51,7 +46,16 @@ impl<'a, T: GivenText<'a>> GivenText<'a> for Option<T> {
 
 impl<'a> GivenText<'a> for Vec<String> {
     fn given(name: &str, value: &'a Bound<'_, PyAny>) -> PyResult<Self> {
-        let items: Vec<Bound<'_, PyAny>> = callback::argument(value)?;
+        let expected = "a list of strings";
+        if value.is_instance_of::<PyString>() {
+            return Err(wrong_type(name, value, expected));
+        }
+        let items =
+            callback::reading(value.py(), || value.try_iter()?.collect::<PyResult<Vec<_>>>());
+        let items = items.map_err(|error| match is_refusal(value.py(), &error) {
+            true => wrong_type(name, value, expected),
+            false => error,
+        })?;
         items.iter().map(|item| String::given(name, item)).collect()
     }
 }
@@ -75,6 +79,72 @@ text_arguments! {
     algorithm authorize_url base_url callback_url client_id decimals host invalid key key_id message
     method name on_error path public_pem query redirect_uri scopes
     strings
+}
+
+macro_rules! bytes_arguments {
+    ($($name:ident)+) => {
+        /// The arguments of functions that are bytes, by their names: `#[pyo3(from_py_with = bytes_of::data)]`.
+        pub mod bytes_of {
+            use super::{Bound, GivenBytes, PyAny, PyResult};
+
+            $(pub fn $name<'a, T: GivenBytes<'a>>(value: &'a Bound<'_, PyAny>) -> PyResult<T> {
+                T::given(stringify!($name), value)
+            })+
+        }
+    };
+}
+
+bytes_arguments! { body data payload }
+
+/// A Rust type for an argument of bytes, which are not shown.
+pub trait GivenBytes<'a>: Sized {
+    /// Converts the argument of that name.
+    fn given(name: &str, value: &'a Bound<'_, PyAny>) -> PyResult<Self>;
+}
+
+impl<'a> GivenBytes<'a> for &'a [u8] {
+    fn given(name: &str, value: &'a Bound<'_, PyAny>) -> PyResult<Self> {
+        let bytes = value.cast::<PyBytes>().map(|bytes| bytes.as_bytes());
+        bytes.map_err(|_| other_type(name, value, "bytes"))
+    }
+}
+
+impl<'a> GivenBytes<'a> for Option<&'a [u8]> {
+    fn given(name: &str, value: &'a Bound<'_, PyAny>) -> PyResult<Self> {
+        if value.is_none() { Ok(None) } else { <&[u8]>::given(name, value).map(Some) }
+    }
+}
+
+macro_rules! flag_arguments {
+    ($($name:ident)+) => {
+        /// The arguments of functions that are True or False, by their names:
+        /// `#[pyo3(from_py_with = flag_of::progress)]`.
+        pub mod flag_of {
+            use super::{Bound, PyAny, PyResult, flag};
+
+            $(pub fn $name(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+                flag(stringify!($name), value)
+            })+
+        }
+    };
+}
+
+flag_arguments! { confidential open_browser progress }
+
+fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let flag = value.cast::<PyBool>().map(|flag| flag.is_true());
+    flag.map_err(|_| other_type(name, value, "True or False"))
+}
+
+/// The error for a value of another type, as it is everywhere in Python. The value is not shown, as it may be a
+/// secret.
+fn other_type(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
+    match value.get_type().name() {
+        Ok(class) => {
+            PyTypeError::new_err(format!("{name} is of type {class}; expected {expected}"))
+        }
+        Err(failure) => failure,
+    }
 }
 
 /// The error for a text that is not Unicode: it has a lone surrogate, which cannot be sent. It is not shown,

@@ -6,7 +6,8 @@
 //! So such a thread stays where it is, as CPython itself does from version 3.14 on. PyO3 does the same for
 //! a thread that is about to attach. No other C library unwinds the stack.
 
-/// Makes this thread stay where it is when CPython ends it.
+/// Makes this thread stay where it is when CPython ends it, until it ends by itself. Called by what makes a thread
+/// wait, attaches it or has it run Python code for long: calls that block or are awaited, and the conversion of rows.
 #[inline]
 pub fn register() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -21,7 +21,7 @@ impl StrongRef {
     }
 }
 
-#[gated]
+#[pymethods]
 impl StrongRef {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.0)

@@ -3,7 +3,7 @@
 use super::oauth_app::transport_options;
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{number, optional_text, read},
+    arguments::caller_arguments::{number_of, optional_text, read},
     calls::blocking::block,
     client::connect_options::read_connect_options,
     interpreter::errors::cannot_pickle,
@@ -19,10 +19,13 @@ use boardlot_client::{
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Registration(RegisteredClient);
 
-#[gated]
+#[pymethods]
 impl Registration {
     /// The id of the client.
-    getter!(client_id: &str = &self.0.client_id);
+    #[getter]
+    fn client_id(&self) -> &str {
+        &self.0.client_id
+    }
 
     /// The secret of a confidential client; None if the service issued none.
     #[getter]
@@ -32,20 +35,35 @@ impl Registration {
 
     /// The name that the consent page shows. As each of the following, it is None if the response does not
     /// contain it.
-    getter!(client_name: Option<&str> = self.0.client_name.as_deref());
+    #[getter]
+    fn client_name(&self) -> Option<&str> {
+        self.0.client_name.as_deref()
+    }
 
     /// The redirect URIs, as the service registered them; those that were asked for if the response does not
     /// contain them.
-    getter!(redirect_uris: Vec<String> = self.0.redirect_uris.clone().unwrap_or_default());
+    #[getter]
+    fn redirect_uris(&self) -> Vec<String> {
+        self.0.redirect_uris.clone().unwrap_or_default()
+    }
 
     /// The grant types, such as authorization_code.
-    getter!(grant_types: Option<Vec<String>> = self.0.grant_types.clone());
+    #[getter]
+    fn grant_types(&self) -> Option<Vec<String>> {
+        self.0.grant_types.clone()
+    }
 
     /// `none` for a public client, `client_secret_post` for a confidential one.
-    getter!(token_endpoint_auth_method: Option<&str> = self.0.token_endpoint_auth_method.as_deref());
+    #[getter]
+    fn token_endpoint_auth_method(&self) -> Option<&str> {
+        self.0.token_endpoint_auth_method.as_deref()
+    }
 
     /// The response types, such as code.
-    getter!(response_types: Option<Vec<String>> = self.0.response_types.clone());
+    #[getter]
+    fn response_types(&self) -> Option<Vec<String>> {
+        self.0.response_types.clone()
+    }
 
     /// A secret; the service document does not show its use.
     #[getter]
@@ -54,16 +72,28 @@ impl Registration {
     }
 
     /// A URL of the client; the service document does not show its use.
-    getter!(registration_client_uri: Option<&str> = self.0.registration_client_uri.as_deref());
+    #[getter]
+    fn registration_client_uri(&self) -> Option<&str> {
+        self.0.registration_client_uri.as_deref()
+    }
 
     /// The scopes that users can grant, separated by spaces.
-    getter!(scope: Option<&str> = self.0.scope.as_deref());
+    #[getter]
+    fn scope(&self) -> Option<&str> {
+        self.0.scope.as_deref()
+    }
 
     /// True if a login needs PKCE, which those of boardlot always use.
-    getter!(pkce_required: Option<bool> = self.0.pkce_required);
+    #[getter]
+    fn pkce_required(&self) -> Option<bool> {
+        self.0.pkce_required
+    }
 
     /// When the client was registered, in Unix seconds.
-    getter!(client_id_issued_at: Option<i64> = self.0.client_id_issued_at);
+    #[getter]
+    fn client_id_issued_at(&self) -> Option<i64> {
+        self.0.client_id_issued_at
+    }
 
     /// `client_id_issued_at` as an aware UTC datetime.
     #[getter]
@@ -96,24 +126,21 @@ impl Registration {
 /// >>> callback = "https://app.example.com/callback"
 /// >>> bl.register_client(sandbox.base_url, redirect_uris=[callback]).redirect_uris
 /// ['https://app.example.com/callback']
-#[gated]
+#[pyfunction]
 #[pyo3(
-    signature = (base_url, *others, redirect_uris, client_name = None, confidential = false, timeout = 30.0, **connection),
+    signature = (base_url, *, redirect_uris, client_name = None, confidential = false, timeout = 30.0, **connection),
     text_signature = "(base_url, *, redirect_uris, client_name='boardlot', confidential=False, timeout=30.0, connect_timeout=5.0, max_connections=64, proxy=None, ca_file=None)"
 )]
 pub fn register_client<'py>(
     py: Python<'py>,
     #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
-    others: &Bound<'py, PyTuple>,
     redirect_uris: &Bound<'py, PyAny>,
     client_name: Option<&Bound<'py, PyAny>>,
-    confidential: bool,
-    #[pyo3(from_py_with = number)] timeout: f64,
+    #[pyo3(from_py_with = flag_of::confidential)] confidential: bool,
+    #[pyo3(from_py_with = number_of::timeout)] timeout: f64,
     connection: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Registration> {
-    let named = ["redirect_uris", "client_name", "confidential", "timeout"];
-    let connect =
-        read_connect_options("register_client", &["base_url"], &named, others, connection)?;
+    let connect = read_connect_options("register_client", connection)?;
     let base = BaseUrl::parse(base_url).or_raise(py)?;
     let client_name = client_name_text(client_name)?;
     let uris = match read::<Vec<String>>(redirect_uris)? {

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{number, seconds},
+    arguments::caller_arguments::{number_of, seconds},
     calls::{
         blocking::{block, block_in},
         call::{Call, CallMode},
@@ -42,10 +42,13 @@ pub struct LoginFlow {
     store: StoreObject,
 }
 
-#[gated]
+#[pymethods]
 impl LoginFlow {
     /// The page where the user logs in and grants access.
-    getter!(url: &str = self.flow.url());
+    #[getter]
+    fn url(&self) -> &str {
+        self.flow.url()
+    }
 
     /// Completes the login with `callback_url`, the URL to which the browser was redirected, copied from
     /// its address bar, and returns the `OAuth`. The URL of another login raises `OAuthError`; this login
@@ -110,24 +113,23 @@ impl LoginFlow {
 ///
 /// Raises `OAuthError` if the service refuses the registration, `StoreError` if the store cannot be used,
 /// and `TransportError` if the service cannot be reached.
-#[gated]
+#[pyfunction]
 #[pyo3(
-    signature = (base_url, *others, store = None, client_id = None, client_name = None, redirect_port = 0, timeout = 300.0, confidential = false, **connection),
+    signature = (base_url, *, store = None, client_id = None, client_name = None, redirect_port = 0, timeout = 300.0, confidential = false, **connection),
     text_signature = "(base_url, *, store=None, client_id=None, client_name='boardlot', redirect_port=0, timeout=300.0, confidential=False, connect_timeout=5.0, max_connections=64, proxy=None, ca_file=None)"
 )]
 pub fn begin_login<'py>(
     py: Python<'py>,
     #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
-    others: &Bound<'py, PyTuple>,
     store: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = text_of::client_id)] client_id: Option<String>,
     client_name: Option<&Bound<'py, PyAny>>,
-    #[pyo3(from_py_with = number)] redirect_port: i64,
-    #[pyo3(from_py_with = number)] timeout: f64,
-    confidential: bool,
+    #[pyo3(from_py_with = number_of::redirect_port)] redirect_port: i64,
+    #[pyo3(from_py_with = number_of::timeout)] timeout: f64,
+    #[pyo3(from_py_with = flag_of::confidential)] confidential: bool,
     connection: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<LoginFlow> {
-    let connect = read_connect_options("begin_login", &["base_url"], &NAMED, others, connection)?;
+    let connect = read_connect_options("begin_login", connection)?;
     begin(
         py,
         base_url,
@@ -142,10 +144,6 @@ pub fn begin_login<'py>(
         },
     )
 }
-
-/// The names of the arguments of `begin_login` besides those for connecting.
-const NAMED: [&str; 6] =
-    ["store", "client_id", "client_name", "redirect_port", "timeout", "confidential"];
 
 /// The arguments of a login.
 struct LoginArguments<'a, 'py> {
@@ -182,26 +180,24 @@ fn begin(py: Python<'_>, base_url: &str, given: LoginArguments<'_, '_>) -> PyRes
 ///
 /// For the other arguments and the errors, see `begin_login`. Raises `OAuthError` also if the login is
 /// refused, or not completed within `timeout`.
-#[gated]
+#[pyfunction]
 #[pyo3(
-    signature = (base_url, *others, store = None, client_id = None, client_name = None, redirect_port = 0, open_browser = true, timeout = 300.0, confidential = false, **connection),
+    signature = (base_url, *, store = None, client_id = None, client_name = None, redirect_port = 0, open_browser = true, timeout = 300.0, confidential = false, **connection),
     text_signature = "(base_url, *, store=None, client_id=None, client_name='boardlot', redirect_port=0, open_browser=True, timeout=300.0, confidential=False, connect_timeout=5.0, max_connections=64, proxy=None, ca_file=None)"
 )]
 pub fn login<'py>(
     py: Python<'py>,
     #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
-    others: &Bound<'py, PyTuple>,
     store: Option<&Bound<'py, PyAny>>,
     #[pyo3(from_py_with = text_of::client_id)] client_id: Option<String>,
     client_name: Option<&Bound<'py, PyAny>>,
-    #[pyo3(from_py_with = number)] redirect_port: i64,
-    open_browser: bool,
-    #[pyo3(from_py_with = number)] timeout: f64,
-    confidential: bool,
+    #[pyo3(from_py_with = number_of::redirect_port)] redirect_port: i64,
+    #[pyo3(from_py_with = flag_of::open_browser)] open_browser: bool,
+    #[pyo3(from_py_with = number_of::timeout)] timeout: f64,
+    #[pyo3(from_py_with = flag_of::confidential)] confidential: bool,
     connection: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<OAuth> {
-    let named: Vec<&str> = NAMED.into_iter().chain(["open_browser"]).collect();
-    let connect = read_connect_options("login", &["base_url"], &named, others, connection)?;
+    let connect = read_connect_options("login", connection)?;
     let given = LoginArguments {
         store,
         client_id,

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use pyo3::exceptions::PyException;
+
 use crate::prelude::*;
 use boardlot_client::{login::Flow, os::runtime::runtime};
 
@@ -73,9 +75,17 @@ fn terminal(py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
     let stdin = import(py, "sys")?.getattr("stdin")?;
     let is_terminal = cfg!(unix)
         && !stdin.is_none()
-        && stdin.invoke_method("isatty", ()).and_then(|tty| tty.extract()).unwrap_or(false)
-        && stdin.invoke_method("fileno", ()).is_ok();
+        && says_yes(py, stdin.invoke_method("isatty", ()).and_then(|tty| tty.is_truthy()))?
+        && says_yes(py, stdin.invoke_method("fileno", ()).map(|_| true))?;
     Ok(is_terminal.then(|| stdin.unbind()))
+}
+
+/// A stream that raises an error, such as one that is closed, says no.
+fn says_yes(py: Python<'_>, said: PyResult<bool>) -> PyResult<bool> {
+    match said {
+        Err(error) if error.is_instance_of::<PyException>(py) => Ok(false),
+        said => said,
+    }
 }
 
 fn print(py: Python<'_>, text: &str) -> PyResult<()> {

@@ -7,12 +7,12 @@ use zeroize::Zeroizing;
 
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{number, seconds, secret_text, text},
+    arguments::caller_arguments::{number_of, seconds, secret_text, text},
     calls::call::{Call, CallMode},
     client::connect_options::read_connect_options,
     credentials::{oauth::OAuth, store_argument::StoreObject},
     hooks::observer::PythonObserver,
-    interpreter::errors::{cannot_pickle, cannot_pickle_secret},
+    interpreter::errors::{cannot_pickle, cannot_pickle_secret, shown},
 };
 use boardlot_client::{
     auth::{self, Attempt},
@@ -82,16 +82,25 @@ fn kept(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Zeroizing<Strin
     secret_text(name, value).map(Some)
 }
 
-#[gated]
+#[pymethods]
 impl OAuthAppBase {
     /// The id from the registration.
-    getter!(client_id: &str = self.app.client_id());
+    #[getter]
+    fn client_id(&self) -> &str {
+        self.app.client_id()
+    }
 
     /// Where users return to, as it is registered.
-    getter!(redirect_uri: &str = self.app.redirect_uri());
+    #[getter]
+    fn redirect_uri(&self) -> &str {
+        self.app.redirect_uri()
+    }
 
     /// The address of the service.
-    getter!(base_url: &str = self.app.base_url());
+    #[getter]
+    fn base_url(&self) -> &str {
+        self.app.base_url()
+    }
 
     /// Begins a login and returns an `AuthorizationRequest`: redirect the browser to `.url`, and keep
     /// `.state` and `.code_verifier` in the user's session on the server. Sends nothing and raises nothing.
@@ -117,7 +126,8 @@ impl OAuthAppBase {
         py: Python<'py>,
     ) -> PyResult<((&str, &str), Bound<'py, PyDict>)> {
         let named = self.connection.bind(py).copy()?;
-        let proxy = named.get_item("proxy")?.map(|proxy| proxy.to_string()).unwrap_or_default();
+        let proxy =
+            named.get_item("proxy")?.map(|proxy| shown(&proxy)).transpose()?.unwrap_or_default();
         if self.app.client_secret().is_some() || proxy.contains('@') {
             let what = "an application with a client_secret or a proxy password";
             return Err(cannot_pickle_secret(py, what));
@@ -175,28 +185,24 @@ macro_rules! app_class {
         #[pyclass(frozen, subclass, extends = OAuthAppBase, module = "boardlot._core")]
         pub struct $name;
 
-        #[gated]
+        #[pymethods]
         impl $name {
             #[new]
             #[pyo3(
-                signature = (base_url, client_id, *others, redirect_uri, store = None, client_secret = None, timeout = 30.0, **connection),
+                signature = (base_url, client_id, *, redirect_uri, store = None, client_secret = None, timeout = 30.0, **connection),
                 text_signature = "(base_url, client_id, *, redirect_uri, store=None, client_secret=None, timeout=30.0, connect_timeout=5.0, max_connections=64, proxy=None, ca_file=None)"
             )]
             fn new<'py>(
                 py: Python<'py>,
                 #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
                 #[pyo3(from_py_with = text_of::client_id)] client_id: String,
-                others: &Bound<'py, PyTuple>,
                 #[pyo3(from_py_with = text_of::redirect_uri)] redirect_uri: String,
                 store: Option<&Bound<'py, PyAny>>,
                 client_secret: Option<&Bound<'py, PyAny>>,
-                #[pyo3(from_py_with = number)] timeout: f64,
+                #[pyo3(from_py_with = number_of::timeout)] timeout: f64,
                 connection: Option<&Bound<'py, PyDict>>,
             ) -> PyResult<PyClassInitializer<Self>> {
-                let positional = ["base_url", "client_id"];
-                let named = ["redirect_uri", "store", "client_secret", "timeout"];
-                let name = stringify!($name);
-                let connect = read_connect_options(name, &positional, &named, others, connection)?;
+                let connect = read_connect_options(stringify!($name), connection)?;
                 let base = new_base(
                     py, base_url, client_id, redirect_uri, store, client_secret, timeout, connect, connection,
                 )?;
@@ -273,10 +279,13 @@ app_class! {
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct AuthorizationRequest(Core);
 
-#[gated]
+#[pymethods]
 impl AuthorizationRequest {
     /// The page where the user logs in and grants access.
-    getter!(url: &str = self.0.url.as_str());
+    #[getter]
+    fn url(&self) -> &str {
+        self.0.url.as_str()
+    }
 
     /// The value that the callback must repeat; 43 random characters.
     #[getter]

@@ -10,14 +10,17 @@ use boardlot_client::pages::ListedPage;
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Page(pub(super) Arc<ListedPage>);
 
-#[gated]
+#[pymethods]
 impl Page {
     fn __len__(&self) -> usize {
         self.0.len()
     }
 
     /// The number of its rows that were received before a checkpoint.
-    getter!(first: usize = self.0.first());
+    #[getter]
+    fn first(&self) -> usize {
+        self.0.first()
+    }
 
     /// The keys that have failed until its end, with their errors.
     #[getter]

@@ -31,7 +31,7 @@ pub struct PageStream {
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Batch(RecordBatch);
 
-#[gated]
+#[pymethods]
 impl PageStream {
     #[new]
     fn new(

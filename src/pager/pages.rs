@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{collecting::Collecting, page::Page, row_view::RowView};
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{limit, number},
+    arguments::caller_arguments::{limit, number_of},
     calls::call::{Call, CallMode},
     interpreter::attachment::attach,
     rows::{
@@ -59,7 +59,7 @@ fn place(page: Option<&Bound<'_, Page>>, row: usize) -> Place {
     Place { page: page.map(|page| page.get().0.clone()), row }
 }
 
-#[gated]
+#[pymethods]
 impl Pages {
     /// The page after this one, or the first one; `None` at the end of the list. Awaited in `AsyncPager`.
     #[pyo3(signature = (page, /))]
@@ -94,7 +94,10 @@ impl Pages {
     }
 
     /// The total number of rows, or `None` if the service does not report it.
-    getter!(total: Option<i64> = self.core.total());
+    #[getter]
+    fn total(&self) -> Option<i64> {
+        self.core.total()
+    }
 
     /// The time range that is read, as aware UTC datetimes of its start and its end.
     #[getter]
@@ -103,10 +106,16 @@ impl Pages {
     }
 
     /// How many pages were requested.
-    getter!(requests: u64 = self.core.requests());
+    #[getter]
+    fn requests(&self) -> u64 {
+        self.core.requests()
+    }
 
     /// The method.
-    getter!(endpoint: &str = self.core.listing().label());
+    #[getter]
+    fn endpoint(&self) -> &str {
+        self.core.listing().label()
+    }
 
     /// The method and its range, for `repr`.
     #[getter]
@@ -131,8 +140,8 @@ impl Pages {
         view: &Bound<'py, RowView>,
         page: Option<&Bound<'py, Page>>,
         row: usize,
-        #[pyo3(from_py_with = number)] max_items: Option<i64>,
-        #[pyo3(from_py_with = number)] max_pages: Option<i64>,
+        #[pyo3(from_py_with = number_of::max_items)] max_items: Option<i64>,
+        #[pyo3(from_py_with = number_of::max_pages)] max_pages: Option<i64>,
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let items = limit(py, "max_items", max_items)?;

@@ -11,7 +11,7 @@ pub struct RecordBatches {
     frame: FrameTarget,
 }
 
-#[gated]
+#[pymethods]
 impl RecordBatches {
     #[new]
     fn new(

@@ -79,7 +79,7 @@ impl RowView {
     }
 }
 
-#[gated]
+#[pymethods]
 impl RowView {
     /// Dicts restricted to these fields of this view.
     fn select(&self, names: &Bound<'_, PyTuple>, undeclared: bool) -> PyResult<Self> {

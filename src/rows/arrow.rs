@@ -45,7 +45,7 @@ impl ArrowStream {
     }
 }
 
-#[gated]
+#[pymethods]
 impl ArrowStream {
     #[pyo3(signature = (requested_schema = None))]
     #[expect(unused_variables, reason = "the protocol lets a producer ignore the request")]

@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, fmt::Write};
 
-use pyo3::types::{PyBool, PyFloat, PyInt};
+use pyo3::{
+    exceptions::PyValueError,
+    types::{PyBool, PyFloat, PyInt},
+};
 
 use crate::interpreter::reentrant_once::ReentrantOnce;
 use crate::prelude::*;
@@ -229,15 +232,20 @@ fn is_instance(
 /// The digits of an integer of any size.
 fn digits(number: &Bound<'_, PyInt>) -> Result<String, Refused> {
     let plain = number.py().get_type::<PyInt>().invoke((number,))?;
-    let text = plain.str().map_err(|_| {
-        // Python itself writes no integers of thousands of digits.
-        Refused::Value("an integer of more than sys.get_int_max_str_digits() digits".to_owned())
-    });
+    let text =
+        plain.str().map_err(|error| match error.is_instance_of::<PyValueError>(number.py()) {
+            // Python itself writes no integers of thousands of digits.
+            true => Refused::Value(
+                "an integer of more than sys.get_int_max_str_digits() digits".to_owned(),
+            ),
+            false => Refused::Python(error),
+        });
     Ok(text_of(&text?)?.into_owned())
 }
 
 fn text_of<'a>(text: &'a Bound<'_, PyString>) -> Result<Cow<'a, str>, Refused> {
-    text.to_cow().map_err(|_| Refused::Value("not Unicode text: it has a lone surrogate".to_owned()))
+    text.to_cow()
+        .map_err(|_| Refused::Value("not Unicode text: it has a lone surrogate".to_owned()))
 }
 
 /// Writes a finite float as Python does.

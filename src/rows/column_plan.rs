@@ -90,7 +90,8 @@ impl<'a> ColumnPlan<'a> {
         let mut fields = self.declared.to_vec();
         let is_declared = |name: &str| self.declared.iter().any(|field| field.name == name);
         // Without one, the kinds of added columns are found where the kinds of undeclared fields are.
-        let is_planned = self.seen.iter().any(|(name, seen)| !is_declared(name) && !seen.is_plain());
+        let is_planned =
+            self.seen.iter().any(|(name, seen)| !is_declared(name) && !seen.is_plain());
         for (name, seen) in &self.seen {
             match fields.iter_mut().find(|field| field.name == name.as_str()) {
                 Some(field) if !seen.fits(field.kind) => {
@@ -99,17 +100,17 @@ impl<'a> ColumnPlan<'a> {
                 Some(_) => {}
                 // A name that no column can have is left to the columns, which say so.
                 None if is_planned => {
-                    fields.extend(declared_field(name, "text").ok().map(|field| Field {
-                        kind: seen.kind(),
-                        ..field
-                    }));
+                    fields.extend(
+                        declared_field(name, "text")
+                            .ok()
+                            .map(|field| Field { kind: seen.kind(), ..field }),
+                    );
                 }
                 None => {}
             }
         }
-        let kind = |name: &str| {
-            fields.iter().find(|field| field.name == name).map(|field| field.kind)
-        };
+        let kind =
+            |name: &str| fields.iter().find(|field| field.name == name).map(|field| field.kind);
         let kinds = self.seen.into_iter().map(|(name, _)| {
             let kind = kind(&name);
             (name, kind)
@@ -204,8 +205,6 @@ pub fn write(value: &CallerValue<'_>, kind: Option<Kind>, out: &mut String) -> R
             }
             CallerValue::Integer(micros / per_count).write(false, 0, out)
         }
-        (value, kind) => {
-            value.write(matches!(kind, Some(Kind::Number | Kind::Decimal)), 0, out)
-        }
+        (value, kind) => value.write(matches!(kind, Some(Kind::Number | Kind::Decimal)), 0, out),
     }
 }

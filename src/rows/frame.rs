@@ -108,7 +108,7 @@ impl FrameLibrary {
 }
 
 /// The frame of any object with an `_arrow` method, by the name of the conversion.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_to_frame")]
 pub fn to_frame(
     py: Python<'_>,
@@ -123,7 +123,7 @@ pub fn to_frame(
 }
 
 /// Imports the libraries of a conversion.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_import_frame_library")]
 pub fn import_frame_library(
     py: Python<'_>,

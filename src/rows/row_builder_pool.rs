@@ -9,6 +9,7 @@ use super::{
     row_builder::RowBuilder,
     row_spec::{RowSpec, Target},
 };
+use crate::interpreter::thread_end;
 use crate::prelude::*;
 use boardlot_client::decode::{RecordRef, Rows};
 
@@ -120,6 +121,7 @@ impl RowBuilderPool {
     /// Works with the builder of this thread. Creating objects can run code that asks for one of these
     /// records: it gets another one.
     fn with_builder<T>(&self, work: impl FnOnce(&mut RowBuilder) -> T) -> T {
+        thread_end::register();
         let thread = thread::current().id();
         let mut builders = self.builders();
         let own = builders.iter().rposition(|(user, _)| *user == thread);

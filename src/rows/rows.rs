@@ -90,7 +90,12 @@ impl Rows {
 
     /// The rows restricted to these fields, in this order.
     #[pyo3(signature = (*names, undeclared = false))]
-    fn select(&self, py: Python<'_>, names: &Bound<'_, PyTuple>, undeclared: bool) -> PyResult<Self> {
+    fn select(
+        &self,
+        py: Python<'_>,
+        names: &Bound<'_, PyTuple>,
+        undeclared: bool,
+    ) -> PyResult<Self> {
         let rows = self.rows.select(field_names(names)?, undeclared).or_raise(py)?;
         let builders = RowBuilderPool::new(RowSpec::dicts(rows.selection()));
         Ok(Rows { rows, builders })

@@ -125,7 +125,8 @@ fn members<'py>(
     // A copy of its items: to read one may run code of the caller's, which may change the dict.
     for item in dict.items() {
         let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
-        let name = name.cast::<PyString>().ok().and_then(|name| name.to_str().ok().map(str::to_owned));
+        let name =
+            name.cast::<PyString>().ok().and_then(|name| name.to_str().ok().map(str::to_owned));
         let Some(name) = name else {
             let text = "a dict with a key that is not a str of Unicode text".to_owned();
             return Err(Refused::Value(text).raise(py, number, None));

@@ -54,7 +54,7 @@ impl SchemaField {
     }
 }
 
-#[gated]
+#[pymethods]
 impl SchemaField {
     fn __repr__(&self) -> String {
         let unit = if self.unit.is_empty() { String::new() } else { format!(" [{}]", self.unit) };

@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    row_builder_pool::RowBuilderPool,
-    row_spec::RowSpec,
-    rows::Rows,
-    rows_of_dicts::rows_of_dicts,
+    row_builder_pool::RowBuilderPool, row_spec::RowSpec, rows::Rows, rows_of_dicts::rows_of_dicts,
     schema_field::SchemaField,
 };
 use crate::arguments::caller_arguments::field_names;
@@ -139,7 +136,9 @@ fn fields_of(pickled: &[PickledField]) -> Result<Arc<[Field]>> {
         };
         match known.iter().find(is_same) {
             Some(field) => Ok(Field { name: name.clone().into(), ..(*field).clone() }),
-            None if doc == KEY_DOC => Ok(Field { name: name.clone().into(), ..Field::text("", KEY_DOC) }),
+            None if doc == KEY_DOC => {
+                Ok(Field { name: name.clone().into(), ..Field::text("", KEY_DOC) })
+            }
             None => declared_field(name, kind)
                 .map_err(|_| Error::config(format!("'{kind}' is not a kind of a field"))),
         }

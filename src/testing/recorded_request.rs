@@ -7,19 +7,31 @@ use boardlot_sandbox as sandbox;
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct RecordedRequest(pub sandbox::RecordedRequest);
 
-#[gated]
+#[pymethods]
 impl RecordedRequest {
     /// The HTTP method, in capitals.
-    getter!(method: &str = &self.0.method);
+    #[getter]
+    fn method(&self) -> &str {
+        &self.0.method
+    }
 
     /// The path as it was sent, percent-encoded.
-    getter!(path: &str = &self.0.path);
+    #[getter]
+    fn path(&self) -> &str {
+        &self.0.path
+    }
 
     /// The query string as it was sent, without the question mark.
-    getter!(query: &str = &self.0.query);
+    #[getter]
+    fn query(&self) -> &str {
+        &self.0.query
+    }
 
     /// The HTTP status of the response; 0 if there was none.
-    getter!(status: u16 = self.0.status);
+    #[getter]
+    fn status(&self) -> u16 {
+        self.0.status
+    }
 
     fn __repr__(&self) -> String {
         let question = if self.0.query.is_empty() { "" } else { "?" };

@@ -32,7 +32,7 @@ pub struct ResponseParser {
 }
 
 /// The parser of the method with this name.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_response_parser")]
 pub fn response_parser<'py>(
     py: Python<'py>,
@@ -44,7 +44,7 @@ pub fn response_parser<'py>(
     Ok(ResponseParser { plan, builders: RowBuilderPool::default() })
 }
 
-#[gated]
+#[pymethods]
 impl ResponseParser {
     /// The rows of a response with this body.
     fn __call__(&self, py: Python<'_>, body: PyBackedBytes) -> PyResult<Py<PyAny>> {
@@ -57,7 +57,7 @@ impl ResponseParser {
 
 /// Pages that have these bodies; copies of them with `copied`, as a body from the network has
 /// memory of its own.
-#[gated]
+#[pyfunction]
 #[pyo3(name = "_pages_of_bodies", signature = (name, arguments, bodies, copied = false))]
 pub fn pages_of_bodies(
     py: Python<'_>,

@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use super::{recorded_request::RecordedRequest, sandbox_rows};
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{argument, number, text},
+    arguments::caller_arguments::{argument, number_of, text},
     client::endpoint::Endpoint,
     credentials::static_credentials::ApiKey,
 };
@@ -52,7 +52,7 @@ use boardlot_sandbox as sandbox;
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Sandbox(sandbox::Sandbox);
 
-#[gated]
+#[pymethods]
 impl Sandbox {
     #[new]
     #[pyo3(signature = (
@@ -62,13 +62,13 @@ impl Sandbox {
     ))]
     fn new(
         py: Python<'_>,
-        #[pyo3(from_py_with = number)] seed: i128,
-        #[pyo3(from_py_with = number)] port: i128,
-        #[pyo3(from_py_with = number)] fills: i128,
-        #[pyo3(from_py_with = number)] orders: i128,
-        #[pyo3(from_py_with = number)] plate_stocks: i128,
-        #[pyo3(from_py_with = number)] token_lifetime: f64,
-        #[pyo3(from_py_with = number)] clock_offset: f64,
+        #[pyo3(from_py_with = number_of::seed)] seed: i128,
+        #[pyo3(from_py_with = number_of::port)] port: i128,
+        #[pyo3(from_py_with = number_of::fills)] fills: i128,
+        #[pyo3(from_py_with = number_of::orders)] orders: i128,
+        #[pyo3(from_py_with = number_of::plate_stocks)] plate_stocks: i128,
+        #[pyo3(from_py_with = number_of::token_lifetime)] token_lifetime: f64,
+        #[pyo3(from_py_with = number_of::clock_offset)] clock_offset: f64,
         faults: Option<&Bound<'_, Faults>>,
         today: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = text_of::host)] host: &str,
@@ -95,7 +95,10 @@ impl Sandbox {
     }
 
     /// The base URL, such as `http://127.0.0.1:40123`.
-    getter!(base_url: &str = self.0.base_url());
+    #[getter]
+    fn base_url(&self) -> &str {
+        self.0.base_url()
+    }
 
     /// The account ids by kind: `"crypto"`, `"sim"`, `"trade"`.
     #[getter]
@@ -110,10 +113,16 @@ impl Sandbox {
     }
 
     /// How many requests it has received, also those that are no longer kept.
-    getter!(_request_count: u64 = self.0.request_count());
+    #[getter]
+    fn _request_count(&self) -> u64 {
+        self.0.request_count()
+    }
 
     /// The faults that it injects. Can be set while it runs; `None` for no faults.
-    getter!(faults: Faults = Faults(self.0.faults()));
+    #[getter]
+    fn faults(&self) -> Faults {
+        Faults(self.0.faults())
+    }
 
     #[setter]
     fn set_faults(&self, py: Python<'_>, faults: Option<&Bound<'_, Faults>>) -> PyResult<()> {
@@ -175,9 +184,9 @@ impl Sandbox {
         &self,
         py: Python<'_>,
         endpoint: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = number)] times: Option<i128>,
-        #[pyo3(from_py_with = number)] status: Option<i128>,
-        #[pyo3(from_py_with = number)] code: Option<i64>,
+        #[pyo3(from_py_with = number_of::times)] times: Option<i128>,
+        #[pyo3(from_py_with = number_of::status)] status: Option<i128>,
+        #[pyo3(from_py_with = number_of::code)] code: Option<i64>,
         #[pyo3(from_py_with = text_of::message)] message: Option<String>,
     ) -> PyResult<()> {
         let status = status.unwrap_or(if code.is_some() { 200 } else { 503 });
@@ -369,7 +378,7 @@ fn seed_of(seed: i128) -> Result<u64> {
 #[derive(PartialEq)]
 pub struct Faults(sandbox::Faults);
 
-#[gated]
+#[pymethods]
 impl Faults {
     #[new]
     #[pyo3(signature = (
@@ -378,13 +387,13 @@ impl Faults {
     ))]
     fn new(
         py: Python<'_>,
-        #[pyo3(from_py_with = number)] latency: f64,
-        #[pyo3(from_py_with = number)] error_rate: f64,
-        #[pyo3(from_py_with = number)] drop_rate: f64,
-        #[pyo3(from_py_with = number)] truncate_rate: f64,
-        #[pyo3(from_py_with = number)] throttle_rate: f64,
-        #[pyo3(from_py_with = number)] html_rate: f64,
-        #[pyo3(from_py_with = number)] seed: i128,
+        #[pyo3(from_py_with = number_of::latency)] latency: f64,
+        #[pyo3(from_py_with = number_of::error_rate)] error_rate: f64,
+        #[pyo3(from_py_with = number_of::drop_rate)] drop_rate: f64,
+        #[pyo3(from_py_with = number_of::truncate_rate)] truncate_rate: f64,
+        #[pyo3(from_py_with = number_of::throttle_rate)] throttle_rate: f64,
+        #[pyo3(from_py_with = number_of::html_rate)] html_rate: f64,
+        #[pyo3(from_py_with = number_of::seed)] seed: i128,
     ) -> PyResult<Self> {
         let seed = seed_of(seed).or_raise(py)?;
         let faults = sandbox::Faults {

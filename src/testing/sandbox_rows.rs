@@ -7,7 +7,10 @@ use crate::{
         request_arguments::compact_json,
     },
     client::endpoint::Endpoint,
-    interpreter::errors::is_error,
+    interpreter::{
+        callback::reading,
+        errors::{is_refusal, shown},
+    },
 };
 use boardlot_client::api::{EncodedValue, ParameterKind, endpoint};
 
@@ -17,11 +20,12 @@ pub fn rows(value: &Bound<'_, PyAny>) -> PyResult<String> {
     if value.is_instance_of::<PyDict>() || value.is_instance_of::<PyString>() {
         return Err(wrong_type("rows", value, EXPECTED));
     }
-    let items = value.try_iter().map_err(|error| match is_error(value.py(), &error) {
+    let py = value.py();
+    let items = reading(py, || value.try_iter()).map_err(|error| match is_refusal(py, &error) {
         true => wrong_type("rows", value, EXPECTED),
         false => error,
     })?;
-    let rows = PyList::new(value.py(), items.collect::<PyResult<Vec<_>>>()?)?;
+    let rows = PyList::new(py, reading(py, || items.collect::<PyResult<Vec<_>>>())?)?;
     compact_json("rows", rows.as_any())
 }
 
@@ -45,10 +49,7 @@ pub fn account(name: &str, account: &Bound<'_, PyAny>) -> PyResult<Option<(Strin
     });
     let Some(parameter) = parameter else {
         let expected = format!("no account: {name} does not take one");
-        return Err(raise(
-            account.py(),
-            Error::argument("account", &account.str()?.to_string(), &expected),
-        ));
+        return Err(raise(account.py(), Error::argument("account", &shown(account)?, &expected)));
     };
     let value = parameter.check(&argument("account", account)?, |_| None).or_raise(account.py())?;
     Ok(Some((parameter.name.to_string(), value.into_text())))
@@ -59,7 +60,9 @@ pub fn failure_target(value: &Bound<'_, PyAny>) -> PyResult<String> {
     if let Ok(endpoint) = value.cast::<Endpoint>() {
         return Ok(endpoint.get().row.name.to_string());
     }
-    value.extract().map_err(|_| {
-        wrong_type("endpoint", value, "the name of an endpoint, an Endpoint or a path")
-    })
+    if !value.is_instance_of::<PyString>() {
+        let expected = "the name of an endpoint, an Endpoint or a path";
+        return Err(wrong_type("endpoint", value, expected));
+    }
+    text("endpoint", value)
 }

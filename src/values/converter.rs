@@ -13,7 +13,7 @@ use super::{
     objects::{self, ObjectError},
     value_cache::ValueCache,
 };
-use crate::interpreter::reentrant_once::ReentrantOnce;
+use crate::interpreter::{errors::is_refusal, reentrant_once::ReentrantOnce};
 use crate::prelude::*;
 use boardlot_client::{
     api::{Field, Kind, TimeUnit, micros_of_text},
@@ -213,7 +213,10 @@ impl Converter {
                 let text = text_only(raw)?;
                 let micros = micros_of_text(&text).ok_or(Reason::Invalid)?;
                 let time = DateClasses::get(py)?.next_datetime(py, micros, arguments);
-                Ok(time.map_err(|_| Reason::Invalid)?)
+                time.map_err(|error| match is_refusal(py, &error) {
+                    true => Reason::Invalid.into(),
+                    false => error.into(),
+                })
             }
             Conversion::Date => {
                 let date = date(raw)?;
@@ -281,7 +284,7 @@ fn text_only(raw: Raw<'_>) -> Result<std::borrow::Cow<'_, str>, Failure> {
 fn enum_member<'py>(py: Python<'py>, class: &Py<PyAny>, raw: Raw<'_>) -> Converted<'py> {
     let value = as_sent_uncached(py, raw)?;
     class.bind(py).invoke((value,)).map_err(|error| {
-        if !error.is_instance_of::<PyValueError>(py) {
+        if !(error.is_instance_of::<PyValueError>(py) && is_refusal(py, &error)) {
             error.into()
         } else if raw.json == "\"\"" {
             Reason::Null.into()

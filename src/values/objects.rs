@@ -2,9 +2,9 @@
 
 use std::{collections::HashMap, fmt::Display};
 
-use pyo3::{IntoPyObjectExt, exceptions::PyValueError, types::PyInt};
+use pyo3::{IntoPyObjectExt, types::PyInt};
 
-use crate::interpreter::signals::check_periodically;
+use crate::interpreter::{errors::is_refusal, signals::check_periodically};
 use crate::prelude::*;
 use boardlot_client::decode::{Page, Rows, Value};
 
@@ -44,7 +44,7 @@ pub fn number<'py>(py: Python<'py>, text: &str) -> Result<Bound<'py, PyAny>, Obj
         Ok(number) => Ok(number.into_bound_py_any(py)?),
         Err(_) => py.get_type::<PyInt>().invoke((text,)).map_err(|error| {
             // Python itself does not convert integers of thousands of digits.
-            if error.is_instance_of::<PyValueError>(py) {
+            if is_refusal(py, &error) {
                 ObjectError::LongInteger(text.trim_start_matches('-').len())
             } else {
                 ObjectError::Python(error)

@@ -104,10 +104,3 @@ def test_libraries_are_used_in_their_modules_only():
         for library, module in LIBRARIES.items():
             if re.search(rf"^ *use {library}\b|[ (<]{library}::", text, re.MULTILINE):
                 assert inside.startswith(module), f"{inside} uses {library}"
-
-
-def test_every_function_that_python_calls_is_gated():
-    text = "".join(file.read_text("utf-8") for file in (ROOT / "src").rglob("*.rs"))
-    # The attribute makes them what Python calls.
-    assert len(re.findall(r"^ *#\[gated\]$", text, re.M)) > 50
-    assert not re.search(r"#\[(?:pyo3::)?py(?:methods|function)", text)

@@ -1,6 +1,7 @@
 """What to write instead of a call with wrong arguments.
 
-Of Python functions by `explained`, of compiled ones by `#[gated]`. Imported by the first such call.
+Of Python functions by `explained`, of clients' constructors by the compiled module. Imported by
+the first such call.
 """
 
 from __future__ import annotations

@@ -28,7 +28,8 @@ pub enum PushError {
 
 /// What stands for a float that JSON lacks (NaN, infinity and minus infinity) where the records of a caller are
 /// written as JSON. No service sends such a text.
-pub const NOT_A_NUMBER: [&str; 3] = [r#""\u0000NaN""#, r#""\u0000Infinity""#, r#""\u0000-Infinity""#];
+pub const NOT_A_NUMBER: [&str; 3] =
+    [r#""\u0000NaN""#, r#""\u0000Infinity""#, r#""\u0000-Infinity""#];
 const FLOATS: [(f64, &str); 3] =
     [(f64::NAN, "NaN"), (f64::INFINITY, "Infinity"), (f64::NEG_INFINITY, "-Infinity")];
 
