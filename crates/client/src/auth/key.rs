@@ -22,7 +22,7 @@ use zeroize::Zeroizing;
 use super::pem;
 use crate::{
     error::{Error, Result, did_you_mean},
-    os::fork_gate,
+    os::{entropy, fork_gate},
 };
 
 /// The largest file or text of a key that is read: an RSA key of 16,384 bits has 13 KB.
@@ -203,7 +203,7 @@ pub fn generate(algorithm: Algorithm, bits: usize) -> Result<(Zeroizing<String>,
     let private = match algorithm {
         Algorithm::Ed25519 => {
             let mut seed = Zeroizing::new([0u8; 32]);
-            getrandom::fill(seed.as_mut()).map_err(|error| unwritable(&error))?;
+            entropy::fill(seed.as_mut())?;
             // Version 1, without the public key: OpenSSL does not read version 2.
             KeypairBytes { secret_key: *seed, public_key: None }
                 .to_pkcs8_der()

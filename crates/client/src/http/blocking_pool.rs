@@ -23,7 +23,7 @@ use tokio::{
     time::{Sleep, timeout},
 };
 
-use super::{connection::IDLE_MAX, connections::HttpClient};
+use super::{connection::IDLE_MAX, http_client::HttpClient};
 use crate::{
     error::Result,
     os::runtime::{build, runtime},

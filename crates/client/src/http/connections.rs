@@ -7,16 +7,15 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError, Weak},
-    time::{Duration, Instant},
 };
 
-use arc_swap::ArcSwapOption;
 use rustls::ClientConfig;
 
 use super::{
     BaseUrl, ConnectOptions,
     blocking_pool::{BlockingPool, PoolSlot},
     connection::build_client,
+    http_client::{HttpClient, UsedConnections},
     tls::tls_config,
 };
 use crate::{error::Result, os::process::shared};
@@ -30,10 +29,6 @@ pub struct Connections {
     client: Arc<HttpClient>,
     blocking_pool: Arc<BlockingPool>,
 }
-
-/// The HTTP client of one runtime; none while its connections are abandoned and no request needs others.
-#[derive(Debug)]
-pub struct HttpClient(ArcSwapOption<reqwest::Client>);
 
 /// The options that decide how connections are opened.
 type Key = (BaseUrl, ConnectOptions);
@@ -78,14 +73,7 @@ impl Connections {
 
     /// The connections that a request is about to use.
     pub fn used(&self, client: Arc<HttpClient>) -> Result<UsedConnections> {
-        let http = loop {
-            if let Some(http) = client.0.load_full() {
-                break http;
-            }
-            let fresh = Arc::new(self.build_client()?);
-            client.0.compare_and_swap(&None::<Arc<_>>, Some(fresh));
-        };
-        Ok(UsedConnections { http, client, since: Instant::now(), is_settled: false })
+        UsedConnections::of(client, || self.build_client())
     }
 
     fn build_client(&self) -> Result<reqwest::Client> {
@@ -94,51 +82,10 @@ impl Connections {
     }
 }
 
-impl HttpClient {
-    /// Created with its first client of the library.
-    pub fn new(client: reqwest::Client) -> Self {
-        HttpClient(ArcSwapOption::from_pointee(client))
-    }
-}
-
-/// The connections that a request uses. They are abandoned if they are silent: after a sleep, or if the
-/// network has dropped them, none gets a response, and each retry would wait for another one, or with HTTP/2
-/// for the same one.
-#[derive(Debug)]
-pub struct UsedConnections {
-    /// The client of the library to send the request with.
-    pub http: Arc<reqwest::Client>,
-    client: Arc<HttpClient>,
-    since: Instant,
-    is_settled: bool,
-}
-
-/// A request that its caller cancels after this time, as by `asyncio.timeout`, tells of silent connections.
-const SILENCE_MIN: Duration = Duration::from_secs(1);
-
-impl UsedConnections {
-    /// The request has its response, or an error.
-    pub fn responded(&mut self) {
-        self.is_settled = true;
-    }
-
-    /// No response came in time. Does nothing if another request has abandoned the connections.
-    pub fn abandon(&mut self) {
-        self.is_settled = true;
-        self.client.0.compare_and_swap(&self.http, None);
-    }
-}
-
-impl Drop for UsedConnections {
-    fn drop(&mut self) {
-        if !self.is_settled && self.since.elapsed() >= SILENCE_MIN {
-            self.abandon();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn shared(base: &str, change: fn(&mut ConnectOptions)) -> Arc<Connections> {

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     error::{Error, ErrorKind, Result},
-    os::atomic_file,
+    os::{atomic_file, entropy},
 };
 
 /// The service name of our entries.
@@ -59,7 +59,7 @@ impl TokenStore for Keychain {
             Some((&FILE_KEY, bytes)) => bytes.try_into().map_err(|_| not_ours(key))?,
             _ => {
                 let mut bytes = [0; 32];
-                getrandom::fill(&mut bytes).map_err(|error| unavailable(&error))?;
+                entropy::fill(&mut bytes)?;
                 platform::save(key, &tagged(FILE_KEY, &bytes))?;
                 bytes
             }
