@@ -148,7 +148,8 @@ mod tests {
         let mut ids: Vec<_> = (0..50).map(|_| id()).collect();
         ids.dedup();
         assert!(ids.len() < 50, "{ids:?}");
-        let panicked = run_for(move || assert!(ids.is_empty(), "a job that panics")).expect("a thread");
+        let panicked =
+            run_for(move || assert!(ids.is_empty(), "a job that panics")).expect("a thread");
         assert!(panicked.blocking_recv().is_err());
         id();
     }

@@ -18,7 +18,7 @@ pub use nearest::{did_you_mean, nearest};
 pub use printable::{excerpt, is_unprintable, printable, record_value};
 pub use redact::{HELD_BYTES, Redactor, SHOWN_BYTES, Shown, held};
 pub use rejection::says_token_rejected;
-pub use resource::{NO_ENTROPY, NO_THREAD};
+pub use resource::{NO_ENTROPY, NO_HOME, NO_LOCKS, NO_MODES, NO_THREAD};
 pub use unredacted::Unredacted;
 
 /// A result whose error is [`Error`] by default.

@@ -22,19 +22,40 @@ const THREADS: &str = "The process, its user or its container may start no more 
 const ENTROPY: &str = "The system refuses random numbers, without which nothing is signed or encrypted: allow the \
                        call `getrandom` in the sandbox or container, or give it /dev/urandom.";
 
+const LOCKS: &str = "Processes share this file by locks of the system (flock), which this mount lacks: use a folder of \
+                     another file system, by another path or XDG_STATE_HOME, or mount it with locks.";
+const MODES: &str = "Files with tokens are private to their owner, which this mount cannot say (chmod): use a folder \
+                     of another file system, by another path or XDG_STATE_HOME.";
+const HOME: &str = "Set HOME to a folder of this user, or XDG_CONFIG_HOME and XDG_STATE_HOME to absolute paths; or pass \
+                    what is needed as arguments, without a profile.";
+
 /// The beginning of the error of a thread that cannot be started.
 pub const NO_THREAD: &str = "the system starts no more threads";
 /// The beginning of the error of missing random numbers.
 pub const NO_ENTROPY: &str = "the system has no random numbers";
 
+/// The beginning of the error of a file system without locks.
+pub const NO_LOCKS: &str = "its file system refuses file locks";
+/// The beginning of the error of a file system without permissions.
+pub const NO_MODES: &str = "its file system refuses permissions";
+/// The beginning of the error of a user without a home folder.
+pub const NO_HOME: &str = "no home folder was found";
+
+/// The sentences for errors by what they begin with.
+const SENTENCES: [(&str, &str); 6] = [
+    (NO_THREAD, THREADS),
+    (NO_ENTROPY, ENTROPY),
+    // That of rustls.
+    ("failed to get random bytes", ENTROPY),
+    (NO_LOCKS, LOCKS),
+    (NO_MODES, MODES),
+    (NO_HOME, HOME),
+];
+
 /// What to do about the resource that is missing, if that is what an error is about.
 pub fn hint(message: &str) -> Option<&'static str> {
-    if message.contains(NO_THREAD) {
-        return Some(THREADS);
-    }
-    // The second one is that of rustls.
-    if [NO_ENTROPY, "failed to get random bytes"].iter().any(|text| message.contains(text)) {
-        return Some(ENTROPY);
+    if let Some((_, hint)) = SENTENCES.iter().find(|(text, _)| message.contains(text)) {
+        return Some(hint);
     }
     // As the standard library writes an error of the system.
     let (_, code) = message.rsplit_once("(os error ")?;

@@ -9,11 +9,11 @@ use zeroize::Zeroizing;
 
 use super::{
     EncryptedFile, Guard, Secret, TokenStore,
-    state_folder::{digest, lock_in_state_folder, state_folder},
+    state_folder::{digest, lock_in_state_folder},
 };
 use crate::{
     error::{Error, ErrorKind, Result},
-    os::{atomic_file, entropy},
+    os::{atomic_file, entropy, texts::state_folder},
 };
 
 /// The service name of our entries.
