@@ -60,6 +60,9 @@ from ._core import (
     register_client,
     signature_payload,
 )
+
+# Here, since a first `await` may come when no file can be opened any more.
+from ._support import awaiting as _awaiting  # noqa: F401
 from .errors import *  # noqa: F403
 from .oauth_app import AsyncOAuthApp
 from .pager import AsyncPager, Pager
@@ -131,6 +134,10 @@ else:
         from ._support.clients import missing_name
 
         raise missing_name(__name__, __all__, name)
+
+
+def _listed_for_freezers() -> None:
+    from ._support import freezers  # noqa: F401
 
 
 def __dir__() -> list[str]:

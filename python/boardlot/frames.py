@@ -6,6 +6,8 @@ nothing here looks at single values.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import timezone
 from typing import Any, Literal, Protocol
 
 from boardlot import _core
@@ -159,6 +161,11 @@ def pandas_frame(columns: Any) -> pandas.DataFrame:
             nullable[place] = pd.Series(column.to_pylist(), dtype=object)
 
     names = table.column_names
+    timestamps = [] if _knows_utc() else [*_times_in_utc(table)]
+    for place in timestamps:
+        # As they are, without a zone: pandas needs no database for UTC, and pyarrow does.
+        plain = table.column(place).cast(pa.timestamp(table.schema.field(place).type.unit))
+        table = table.set_column(place, names[place], plain)
     table = table.select([place for place in range(len(names)) if place not in nullable])
     # `self_destruct` frees each column as it is converted, so that not all data is in memory twice.
     # Arrow's threads need the interpreter for it: up to version 3.13, CPython ends them when the
@@ -167,6 +174,10 @@ def pandas_frame(columns: Any) -> pandas.DataFrame:
         date_as_object=False, self_destruct=True, use_threads=False
     )
     del table
+    left = [place for place in range(len(names)) if place not in nullable]
+    for place in timestamps:
+        column = frame.iloc[:, left.index(place)].dt.tz_localize(timezone.utc)
+        frame.isetitem(left.index(place), column)
     if not nullable:
         return frame
     # Joined at once: inserting each takes as long as the frame is wide.
@@ -176,6 +187,22 @@ def pandas_frame(columns: Any) -> pandas.DataFrame:
         for place, name in enumerate(names)
     }
     return pd.DataFrame(columns, copy=False)
+
+
+def _knows_utc() -> bool:
+    """True if there is a time zone database, of the system or of the package `tzdata`."""
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo("UTC") is not None
+    except (LookupError, OSError):
+        return False
+
+
+def _times_in_utc(table: Any) -> Iterator[int]:
+    for place, field in enumerate(table.schema):
+        if getattr(field.type, "tz", None) == "UTC":
+            yield place
 
 
 def _nullable_integer(pd: Any, arrow_type: str) -> Any:

@@ -90,10 +90,15 @@ pub fn body_members(value: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
     Ok(Body::Json(members))
 }
 
-/// What `json` writes for a value that it does not know: for a number, also of numpy, that number.
+/// What `json` writes for a value that it does not know: for a number, also of numpy, that number, and for a bool of
+/// numpy a bool.
 #[pyfunction]
 fn json_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let class = value.get_type().name()?;
+    let module = value.get_type().module()?;
+    if module.to_str()? == "numpy" && matches!(class.to_str()?, "bool" | "bool_") {
+        return value.invoke_method("item", ());
+    }
     plain_number(value)?.ok_or_else(|| {
         PyTypeError::new_err(format!("Object of type {class} is not JSON serializable"))
     })

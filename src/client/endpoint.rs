@@ -42,7 +42,7 @@ use boardlot_client::{
 /// ... )
 /// >>> client.call(flow, symbol="HK.00700").to_polars().columns[:2]
 /// ['data_date', 'in_flow']
-#[pyclass(frozen, generic, module = "boardlot._core")]
+#[pyclass(frozen, generic, weakref, module = "boardlot._core")]
 pub struct Endpoint {
     declaration: Declaration,
     /// The row that all calls use.

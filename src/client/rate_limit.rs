@@ -40,7 +40,7 @@ const BURST_MAX: usize = 1_000_000;
 /// 21
 /// >>> limit.rate, limit.burst, limit.free <= 50
 /// (50.0, 5, True)
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, weakref, module = "boardlot._core")]
 pub struct RateLimit {
     limit: Arc<SharedLimit>,
     database: Option<Database>,

@@ -1,7 +1,7 @@
 //! For `boardlot.archive`: the texts of records, and records made of such texts.
 
 use pyo3::pybacked::PyBackedBytes;
-use tokio::task::JoinHandle;
+use tokio::sync::oneshot::Receiver;
 
 use super::endpoint_arguments::{Arguments, endpoint_arguments};
 use crate::prelude::*;
@@ -12,7 +12,7 @@ use crate::{
 use boardlot_client::{
     api::{EncodedValue, Field, Parameter, ParameterKind, TimeUnit},
     decode::{PageSlice, Rows as Core, StoredFill, StoredRecord, page_of_texts},
-    os::runtime::runtime,
+    os::threads,
     pages::RecordsCall,
 };
 
@@ -78,8 +78,7 @@ fn scanned_pages(
     let (mut slices, mut last, mut scanning) = (Vec::new(), None::<PyBackedBytes>, None);
     let outcome = texts.try_iter()?.try_for_each(|text| -> PyResult<()> {
         let Some(text) = last.replace(text?.extract()?) else { return Ok(()) };
-        let runtime = runtime().or_raise(py)?;
-        let next = runtime.spawn_blocking(move || (scan(&text), text));
+        let next = threads::run_for(move || (scan(&text), text)).or_raise(py)?;
         let before = scanning.replace(next).map(|before| scanned(py, before));
         slices.extend(before.transpose()?);
         Ok(())
@@ -98,9 +97,9 @@ fn scanned_pages(
 /// attached.
 fn scanned(
     py: Python<'_>,
-    scanning: JoinHandle<(Result<PageSlice>, PyBackedBytes)>,
+    scanning: Receiver<(Result<PageSlice>, PyBackedBytes)>,
 ) -> PyResult<PageSlice> {
-    let wait = || runtime()?.block_on(scanning).map_err(|error| Error::aborted(&error));
+    let wait = || scanning.blocking_recv().map_err(|error| Error::aborted(&error));
     let (page, _text) = py.detach(wait).or_raise(py)?;
     page.or_raise(py)
 }

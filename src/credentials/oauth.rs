@@ -35,7 +35,7 @@ use boardlot_client::{
 /// >>> sorted(auth.scopes)[:2]
 /// ['accid:*', 'quote:read']
 /// >>> auth.logout()
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, weakref, module = "boardlot._core")]
 pub struct OAuth {
     core: Arc<Core>,
     store: StoreObject,

@@ -34,7 +34,7 @@ use boardlot_client::{
 /// ('Ed25519', 88)
 /// >>> auth.public_key_pem().splitlines()[0]
 /// '-----BEGIN PUBLIC KEY-----'
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, weakref, module = "boardlot._core")]
 pub struct ApiKey {
     credentials: Credentials,
     key_id: String,
@@ -168,7 +168,7 @@ impl ApiKey {
 /// A bearer token: `token` is sent unchanged, and never refreshed.
 ///
 /// >>> client = bl.Client(sandbox.base_url, auth=bl.BearerToken("a-token"))
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, weakref, module = "boardlot._core")]
 pub struct BearerToken(Credentials);
 
 impl BearerToken {
@@ -243,8 +243,16 @@ fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
         Error::misuse(format!("private_key {shown} cannot be read: {error}; {expected}"), advice)
     };
     let metadata = std::fs::metadata(path).map_err(refuse)?;
-    if !metadata.is_file() || metadata.len() > KEY_FILE_MAX_BYTES {
-        return Err(Error::config(format!("private_key {shown} is not a key file")));
+    if !metadata.is_file() {
+        // A pipe would be waited for, and could be read only once.
+        let advice = "Pass the key itself, as PEM text or bytes: for the output of a program, \
+                      `private_key=subprocess.check_output([...])`; a command takes a file alone.";
+        let text = format!("private_key {shown} is not a regular file; expected the file of a key");
+        return Err(Error::misuse(text, advice));
+    }
+    if metadata.len() > KEY_FILE_MAX_BYTES {
+        let what = format!("is a file of {} bytes; expected the file of a key", metadata.len());
+        return Err(Error::config(format!("private_key {shown} {what}")));
     }
     let bytes = std::fs::read(path).map_err(refuse)?;
     Ok((Zeroizing::new(bytes), readable_by_others(&metadata)))

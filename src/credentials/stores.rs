@@ -21,7 +21,7 @@ use boardlot_client::auth::{
 };
 
 /// The base class of the token stores.
-#[pyclass(frozen, subclass, module = "boardlot._core")]
+#[pyclass(frozen, subclass, weakref, module = "boardlot._core")]
 pub struct TokenStoreBase {
     shared: SharedStore,
     /// True if it may wait for the operating system; otherwise it is called on the caller's own

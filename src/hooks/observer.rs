@@ -129,9 +129,7 @@ impl Observer for PythonObserver {
         Box::pin(async move {
             // Hooks may block, and the runtime's worker threads never attach to the interpreter.
             let event = Announced(event);
-            let observed = callback_pool::run(move || hooks.observe(&event.0)).await;
-            // It fails if the system has no thread for it.
-            observed.unwrap_or_default()
+            callback_pool::run(move || hooks.observe(&event.0)).await
         })
     }
 

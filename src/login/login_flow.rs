@@ -36,7 +36,7 @@ use boardlot_client::{
 /// >>> page = urlopen(sandbox.authorize_demo_user(flow.url))  # of a browser on this machine
 /// >>> auth = flow.wait()
 /// >>> bl.begin_login(sandbox.base_url, store=bl.MemoryStore()).cancel()
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, weakref, module = "boardlot._core")]
 pub struct LoginFlow {
     flow: Arc<Flow>,
     store: StoreObject,

@@ -22,7 +22,7 @@ use boardlot_client::{
 };
 
 /// The base class of `OAuthApp` and `AsyncOAuthApp`.
-#[pyclass(frozen, subclass, module = "boardlot._core")]
+#[pyclass(frozen, subclass, weakref, module = "boardlot._core")]
 pub struct OAuthAppBase {
     app: Arc<App>,
     store: StoreObject,

@@ -11,6 +11,7 @@ use crate::prelude::*;
 use boardlot_client::{
     decode::{ColumnOptions, Columns, Decimals, InvalidValues, Rows, Strings},
     error::did_you_mean,
+    os::callback_pool,
 };
 
 /// Building the columns of this many bytes takes a few milliseconds.
@@ -32,9 +33,9 @@ impl ArrowStream {
         let (is_wanted, rows) = (Arc::downgrade(&wanted), rows.clone());
         let stream = async move {
             let build = move || Self::of(rows.columns(options, || is_wanted.strong_count() > 0)?);
-            let stream = tokio::task::spawn_blocking(build).await;
+            let stream = callback_pool::run(build).await;
             drop(wanted);
-            stream.map_err(|error| Error::aborted(&error))?
+            stream?
         };
         block(py, stream)
     }

@@ -49,7 +49,7 @@ use boardlot_sandbox as sandbox;
 /// >>> sandbox.revoke_grants()  # its next call raises LoginRequired
 /// >>> sandbox.reset()
 /// >>> sandbox.close()
-#[pyclass(frozen, module = "boardlot._core")]
+#[pyclass(frozen, weakref, module = "boardlot._core")]
 pub struct Sandbox(sandbox::Sandbox);
 
 #[pymethods]

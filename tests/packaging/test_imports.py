@@ -23,6 +23,10 @@ BY_NAME = {
 }
 
 
+# A list of imports for programs that read it; nothing runs them.
+FREEZERS = "_support/freezers.py"
+
+
 def short(path):
     """A path in the package; the stub is the compiled module."""
     return re.sub(r"^_core.pyi$", "_core", path.removeprefix(PACKAGE))
@@ -31,6 +35,7 @@ def short(path):
 SOURCES = {
     short(path.relative_to(ROOT).as_posix()): path.read_text("utf-8")
     for path in (ROOT / PACKAGE).rglob("*.py")
+    if short(path.relative_to(ROOT).as_posix()) != FREEZERS
 }
 
 
@@ -42,9 +47,11 @@ def imports(typing, of_package):
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     graph = {}
     for file, found in json.loads(done.stdout).items():
-        names = {*map(short, found)}
+        names = {*map(short, found)} - {FREEZERS}
         names = (names | of_package if "__init__.py" in names else names) - {"__init__.py"}
         # The types of the compiled module's arguments are no imports.
+        if short(file) == FREEZERS:
+            continue
         graph[short(file)] = set() if short(file) == "_core" else names - {short(file)}
     assert len(graph) > 90
     return graph

@@ -2,7 +2,7 @@
 //! it does not depend on the order of requests.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use boardlot_service::error::{Error, Result};
+use boardlot_service::error::{Error, NO_ENTROPY, Result};
 use chacha20::{
     ChaCha8Rng,
     rand_core::{Rng, SeedableRng},
@@ -24,9 +24,8 @@ impl SeededRng {
     /// A stream for secrets, seeded by the operating system.
     pub fn unpredictable() -> Result<Self> {
         let mut seed = [0; 32];
-        getrandom::fill(&mut seed).map_err(|error| {
-            Error::config(format!("the operating system returned no random bytes: {error}"))
-        })?;
+        getrandom::fill(&mut seed)
+            .map_err(|error| Error::config(format!("{NO_ENTROPY}: {error}")))?;
         Ok(SeededRng(ChaCha8Rng::from_seed(seed)))
     }
 

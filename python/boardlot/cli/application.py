@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from boardlot._core import __version__
 from boardlot._support import hints
 from boardlot._support.cell_format import escaped
 from boardlot.cli.click_classes import CommandGroup, write_examples
@@ -105,7 +106,8 @@ class _Commands(CommandGroup):
     params=global_options(),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(package_name="boardlot")
+# Without the metadata of the package, which a frozen application lacks.
+@click.version_option(__version__)
 @click.pass_context
 def app(ctx: click.Context) -> None:
     """The account records and reference data of a broker, from the command line.

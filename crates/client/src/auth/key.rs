@@ -22,7 +22,7 @@ use zeroize::Zeroizing;
 use super::pem;
 use crate::{
     error::{Error, Result, did_you_mean},
-    os::fork_gate,
+    os::{entropy, fork_gate},
 };
 
 /// The largest file or text of a key that is read: an RSA key of 16,384 bits has 13 KB.
@@ -203,7 +203,7 @@ pub fn generate(algorithm: Algorithm, bits: usize) -> Result<(Zeroizing<String>,
     let private = match algorithm {
         Algorithm::Ed25519 => {
             let mut seed = Zeroizing::new([0u8; 32]);
-            getrandom::fill(seed.as_mut()).map_err(|error| unwritable(&error))?;
+            entropy::fill(seed.as_mut())?;
             // Version 1, without the public key: OpenSSL does not read version 2.
             KeypairBytes { secret_key: *seed, public_key: None }
                 .to_pkcs8_der()
@@ -325,6 +325,22 @@ fn der_label(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
+const CERTIFICATE: &str = "private_key is a certificate; expected its private key";
+
+/// Returns true if this is the DER of a certificate: one sequence in another, whose first member is the version,
+/// or the serial number of version 1 (RFC 5280, section 4.1).
+fn is_certificate(bytes: &[u8]) -> bool {
+    let parts = || {
+        let mut reader = SliceReader::new(bytes).ok()?;
+        Header::decode(&mut reader).ok()?;
+        let inner = Header::decode(&mut reader).ok()?;
+        let first = Tag::peek(&reader).ok()?;
+        let is_version = first.number().value() == 0 && first.is_context_specific();
+        Some(inner.tag() == Tag::Sequence && (is_version || first == Tag::Integer))
+    };
+    parts().unwrap_or(false)
+}
+
 /// The PEM label and the DER content. A file may contain certificates besides its key.
 fn read_document(bytes: &[u8]) -> Result<(String, SecretDocument)> {
     let unreadable = || {
@@ -332,6 +348,9 @@ fn read_document(bytes: &[u8]) -> Result<(String, SecretDocument)> {
     };
     let mut blocks = pem::blocks("private_key", bytes)?;
     if blocks.is_empty() {
+        if is_certificate(bytes) {
+            return Err(Error::config(CERTIFICATE));
+        }
         let label = der_label(bytes).ok_or_else(unreadable)?;
         let document = SecretDocument::try_from(bytes).map_err(|_| unreadable())?;
         return Ok((label.to_owned(), document));
@@ -346,7 +365,7 @@ fn read_document(bytes: &[u8]) -> Result<(String, SecretDocument)> {
                  keygen FILE` and upload the public key that it prints",
             );
         }
-        "CERTIFICATE" => return refuse("is a certificate; expected its private key"),
+        "CERTIFICATE" => return Err(Error::config(CERTIFICATE)),
         _ => {}
     }
     let has = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());

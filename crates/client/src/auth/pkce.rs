@@ -5,7 +5,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use crate::error::{Error, Result};
+use crate::{error::Result, os::entropy};
 
 /// The only method that the service supports: the challenge is the hash of the verifier.
 pub const CHALLENGE_METHOD: &str = "S256";
@@ -57,8 +57,7 @@ pub fn same(one: &[u8], other: &[u8]) -> bool {
 /// 256 bits straight from the operating system, as 43 characters of the unreserved set.
 fn random_string() -> Result<Zeroizing<String>> {
     let mut bytes = Zeroizing::new([0u8; 32]);
-    getrandom::fill(bytes.as_mut())
-        .map_err(|error| Error::config(format!("no random bytes from the system: {error}")))?;
+    entropy::fill(bytes.as_mut())?;
     Ok(Zeroizing::new(URL_SAFE_NO_PAD.encode(bytes.as_ref())))
 }
 

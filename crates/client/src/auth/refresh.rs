@@ -25,16 +25,6 @@ use crate::{
 /// The error code of RFC 6749 for a client that was not authenticated.
 const INVALID_CLIENT: &str = "invalid_client";
 
-/// The codes of RFC 6749, section 5.2, which are final. Whatever else comes back may be of a proxy.
-const FINAL_CODES: [&str; 6] = [
-    "invalid_grant",
-    INVALID_CLIENT,
-    "invalid_request",
-    "invalid_scope",
-    "unauthorized_client",
-    "unsupported_grant_type",
-];
-
 impl OAuth {
     /// The current token, refreshed if necessary. One call at a time runs in this process.
     pub(super) async fn refresh(
@@ -190,7 +180,7 @@ impl LockedRefresh<'_> {
         let (oauth, slot, stored) = (self.oauth, self.slot, &self.stored);
         let error = error.redacted(&oauth.redactor(stored));
         if let ErrorKind::OAuth { error, description } = error.kind.as_ref()
-            && FINAL_CODES.contains(&error.as_str())
+            && !is_temporary(error)
         {
             return self.after_refusal(error, &excerpt(description), sends_secret).await;
         }
@@ -201,10 +191,7 @@ impl LockedRefresh<'_> {
             return Ok(tokens);
         }
         let error = match error.kind.as_ref() {
-            ErrorKind::OAuth { error, description }
-            | ErrorKind::GrantRejected { error, description }
-                if !is_temporary(error) =>
-            {
+            ErrorKind::GrantRejected { error, description } if !is_temporary(error) => {
                 let advice = "Call again: the stored login is unchanged, since a proxy may have sent this \
                               response.";
                 oauth.login_required(error, &excerpt(description)).with_advice(advice.to_owned())

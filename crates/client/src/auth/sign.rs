@@ -3,10 +3,7 @@
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
 use super::KeyPair;
-use crate::{
-    canonical_request::payload,
-    error::{Error, Result},
-};
+use crate::{canonical_request::payload, error::Result, os::entropy};
 
 /// The header with the key's id.
 pub const X_API_KEY: &str = "x-api-key";
@@ -21,8 +18,7 @@ pub const X_NONCE: &str = "x-nonce";
 /// forked child.
 fn nonce() -> Result<String> {
     let mut bytes = [0u8; 16];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| Error::config(format!("no random bytes from the system: {error}")))?;
+    entropy::fill(&mut bytes)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 

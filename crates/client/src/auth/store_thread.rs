@@ -30,7 +30,7 @@ impl StoreThread {
             return Ok(StoreThread { store, jobs, simulated: Some(Mutex::default()) });
         }
         let own = store.clone();
-        callback_pool::start(Box::new(move || {
+        let thread = callback_pool::start(Box::new(move || {
             own.on_one_thread(Box::new(move || {
                 let mut guard = None;
                 while let Ok(job) = inbox.recv() {
@@ -39,6 +39,8 @@ impl StoreThread {
             }));
         }))
         .await?;
+        // It ends with the last sender of jobs.
+        drop(thread);
         Ok(StoreThread { store, jobs, simulated: None })
     }
 

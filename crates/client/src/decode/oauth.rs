@@ -125,10 +125,12 @@ fn oauth_error(error: Error, response: &Response<Bytes>) -> Error {
     }
 }
 
-/// The code of an error response as RFC 6749, section 5.2, defines it: HTTP 400 or 401, and a JSON object
-/// with a string `error`. Proxies and firewalls send no such response.
+/// The code of an error response as RFC 6749, section 5.2, defines it: a JSON object with a string `error`.
+/// Proxies and firewalls send no such response.
 fn rfc_6749_code(response: &Response<Bytes>) -> Option<String> {
-    if !matches!(response.status().as_u16(), 400 | 401) {
+    // Whatever its status: GitHub refuses with 200. Throttling and failures of the service refuse nothing.
+    let status = response.status().as_u16();
+    if status >= 500 || status == 407 || is_temporary_status(status) {
         return None;
     }
     let top = parse(response).ok()?;

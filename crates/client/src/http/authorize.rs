@@ -127,7 +127,7 @@ impl TokenEndpoint for Transport {
                     Ok(_) => EventKind::TokenRefreshed,
                     Err(error) => EventKind::TokenNotRefreshed { reason: error.kind.summary() },
                 };
-                span.emit(kind).await;
+                let _ = span.emit(kind).await;
             }
             outcome
         })

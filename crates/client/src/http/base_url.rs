@@ -137,6 +137,15 @@ fn check_path(path: &str) -> Result<()> {
         || path.starts_with("//")
         || path.chars().any(|c| c.is_control() || matches!(c, '\\' | '?' | '#'))
         || has_dot_segments(path);
+    // RFC 3986, section 3.3; a URL parser encodes others that are not allowed, and leaves these.
+    if !hostile && (path.contains(['|', '[', ']', '^']) || has_broken_escape(path)) {
+        let shown: String = path.chars().take(64).collect();
+        return Err(Error::argument(
+            "path",
+            &format!("'{}'", shown.escape_debug()),
+            "a path whose special characters are percent-encoded, such as %7C for | and %25 for %",
+        ));
+    }
     if hostile {
         let shown: String = path.chars().take(64).collect();
         return Err(Error::own_rule(
@@ -148,6 +157,13 @@ fn check_path(path: &str) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// Returns true if a % does not begin the number of a byte.
+fn has_broken_escape(path: &str) -> bool {
+    path.split('%').skip(1).any(|rest| {
+        !rest.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    })
 }
 
 /// Returns true if a path has dot segments, also percent-encoded or with backslashes, as a URL

@@ -23,7 +23,7 @@ use tokio::{
     time::{Sleep, timeout},
 };
 
-use super::connection::IDLE_MAX;
+use super::{connection::IDLE_MAX, http_client::HttpClient};
 use crate::{
     error::Result,
     os::runtime::{build, runtime},
@@ -33,11 +33,11 @@ use crate::{
 const SIZE_MAX: usize = 32;
 
 tokio::task_local! {
-    static LOCAL_CLIENT: reqwest::Client;
+    static LOCAL_CLIENT: Arc<HttpClient>;
 }
 
 /// The HTTP client of the local runtime that this runs on; none on the shared runtime.
-pub fn local_client() -> Option<reqwest::Client> {
+pub fn local_client() -> Option<Arc<HttpClient>> {
     LOCAL_CLIENT.try_with(Clone::clone).ok()
 }
 
@@ -54,7 +54,7 @@ pub enum PoolSlot {
 #[derive(Debug)]
 pub struct LocalRuntime {
     runtime: Runtime,
-    client: reqwest::Client,
+    client: Arc<HttpClient>,
     alarm: Alarm,
     used: Instant,
 }
@@ -104,6 +104,7 @@ impl PoolSlot {
 
 impl LocalRuntime {
     fn new(client: reqwest::Client) -> Result<Self> {
+        let client = Arc::new(HttpClient::new(client));
         let runtime = build(&mut Builder::new_current_thread())?;
         let alarm = {
             let _entered = runtime.enter();

@@ -89,12 +89,12 @@ async fn send_with_retries<T>(
             let lowered = state.throttle.rejected(&request.label, sent_at, boot_nanos());
             tell_others(transport, &error, lowered.map(|_| sent_at)).await;
             if let Some(per_second) = lowered {
-                attempt.emit(EventKind::Throttled { per_second }).await;
+                attempt.tell(EventKind::Throttled { per_second }).await;
             }
         }
         if let Some(wait) = retries.resend(&error) {
             let reason = error.kind.summary();
-            attempt.emit(EventKind::Retrying { wait, reason }).await;
+            attempt.tell(EventKind::Retrying { wait, reason }).await;
             sleep(transport, wait).await;
             continue;
         }
@@ -105,11 +105,11 @@ async fn send_with_retries<T>(
         let reason = || error.kind.summary();
         match retries.retry(request, &error) {
             Decision::Retry(wait) => {
-                attempt.emit(EventKind::Retrying { wait, reason: reason() }).await;
+                attempt.tell(EventKind::Retrying { wait, reason: reason() }).await;
                 sleep(transport, wait).await;
             }
             Decision::BudgetExhausted => {
-                attempt.emit(EventKind::RetryBudgetExhausted { reason: reason() }).await;
+                attempt.tell(EventKind::RetryBudgetExhausted { reason: reason() }).await;
                 return Err(error);
             }
             Decision::Fail => return Err(error),
@@ -137,7 +137,7 @@ impl Attempt<'_, '_> {
             return Ok(Received::new(response?));
         }
         // Before a connection is taken: a hook may call the client itself.
-        let added = self.emit(EventKind::Sending).await;
+        let added = self.emit(EventKind::Sending).await?;
         let (duration, outcome) = {
             let limit = || self.wait_times.spent(WaitReason::RateLimit);
             let span = self.span.as_ref().map(|span| (span, limit()));
@@ -157,16 +157,22 @@ impl Attempt<'_, '_> {
                     duration,
                 },
             };
-            self.wait_times.measure(WaitReason::Hooks, span.emit(kind)).await;
+            // What has arrived is not lost because the system has no thread for a hook.
+            let _ = self.wait_times.measure(WaitReason::Hooks, span.emit(kind)).await;
         }
         outcome
     }
 
-    async fn emit(&self, kind: EventKind) -> HeaderMap {
+    async fn emit(&self, kind: EventKind) -> Result<HeaderMap> {
         match &self.span {
             Some(span) => self.wait_times.measure(WaitReason::Hooks, span.emit(kind)).await,
-            None => HeaderMap::new(),
+            None => Ok(HeaderMap::new()),
         }
+    }
+
+    /// The same, of an event that changes nothing.
+    async fn tell(&self, kind: EventKind) {
+        let _ = self.emit(kind).await;
     }
 
     /// Redacts the secrets that this attempt has sent and received.

@@ -72,7 +72,7 @@ pub async fn correct_clock(transport: &Transport, requests: u64) -> Result<()> {
     if clock.correct()
         && let Some(span) = transport.span(&time_request(transport)?, 1)
     {
-        span.emit(EventKind::ClockCorrected { offset_ms: clock.offset_ms() }).await;
+        let _ = span.emit(EventKind::ClockCorrected { offset_ms: clock.offset_ms() }).await;
     }
     Ok(())
 }

@@ -23,6 +23,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::{
     BaseUrl, ConnectOptions, HttpResponse,
     proxy::is_usable,
+    resolver::ThreadResolver,
     response_body::{ResponseBody, too_large},
 };
 use crate::error::{Delivery, Error, ErrorKind, Result, Unredacted};
@@ -45,6 +46,7 @@ pub fn build_client(
         .pool_max_idle_per_host(options.max_connections)
         .pool_idle_timeout(IDLE_MAX)
         .tcp_nodelay(true)
+        .dns_resolver(ThreadResolver)
         .referer(false)
         // RFC 9112, section 5.2: a user agent unfolds them.
         .http1_allow_obsolete_multiline_headers_in_responses(true)

@@ -9,13 +9,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError, Weak},
 };
 
-use arc_swap::ArcSwap;
 use rustls::ClientConfig;
 
 use super::{
     BaseUrl, ConnectOptions,
     blocking_pool::{BlockingPool, PoolSlot},
     connection::build_client,
+    http_client::{HttpClient, UsedConnections},
     tls::tls_config,
 };
 use crate::{error::Result, os::process::shared};
@@ -26,7 +26,7 @@ pub struct Connections {
     key: Key,
     /// None if the service is on this machine and nothing is encrypted.
     tls: Option<ClientConfig>,
-    client: ArcSwap<reqwest::Client>,
+    client: Arc<HttpClient>,
     blocking_pool: Arc<BlockingPool>,
 }
 
@@ -51,7 +51,7 @@ impl Connections {
             false => None,
         };
         let connections = Arc::new(Connections {
-            client: ArcSwap::from_pointee(build_client(base, options, tls.as_ref())?),
+            client: Arc::new(HttpClient::new(build_client(base, options, tls.as_ref())?)),
             tls,
             key: key.clone(),
             blocking_pool: BlockingPool::new(),
@@ -62,8 +62,8 @@ impl Connections {
     }
 
     /// The HTTP client of the shared runtime.
-    pub fn client(&self) -> Arc<reqwest::Client> {
-        self.client.load_full()
+    pub fn client(&self) -> Arc<HttpClient> {
+        self.client.clone()
     }
 
     /// The slot in which a blocking call should wait.
@@ -71,11 +71,9 @@ impl Connections {
         self.blocking_pool.borrow(|| self.build_client())
     }
 
-    /// Abandons the connections of that client which are idle now.
-    pub fn abandon(&self, client: &Arc<reqwest::Client>) {
-        if let Ok(fresh) = self.build_client() {
-            self.client.compare_and_swap(client, Arc::new(fresh));
-        }
+    /// The connections that a request is about to use.
+    pub fn used(&self, client: Arc<HttpClient>) -> Result<UsedConnections> {
+        UsedConnections::of(client, || self.build_client())
     }
 
     fn build_client(&self) -> Result<reqwest::Client> {

@@ -18,7 +18,7 @@ use url::Position;
 
 use super::Request;
 use crate::{
-    error::Shown,
+    error::{Result, Shown},
     os::origin::{Caller, origin},
 };
 
@@ -27,7 +27,8 @@ pub trait Observer: fmt::Debug + Send + Sync {
     /// Returns true if events are wanted now; otherwise none are created.
     fn is_listening(&self) -> bool;
 
-    /// Receives one event. Returns headers to add to a request that is about to be sent.
+    /// Receives one event. Returns headers to add to a request that is about to be sent, which is not sent if
+    /// there is an error.
     fn observe(&self, event: Event) -> Observed<'_>;
 
     /// Receives the event of a request that nobody waits for any longer. Does not wait.
@@ -35,7 +36,7 @@ pub trait Observer: fmt::Debug + Send + Sync {
 }
 
 /// The end of an observation, with the headers to add.
-pub type Observed<'a> = Pin<Box<dyn Future<Output = HeaderMap> + Send + 'a>>;
+pub type Observed<'a> = Pin<Box<dyn Future<Output = Result<HeaderMap>> + Send + 'a>>;
 
 /// An observer's own state for a request, kept until its end.
 pub type ObserverState = Box<dyn Any + Send + Sync>;
@@ -176,7 +177,7 @@ impl RequestSpan {
     }
 
     /// Passes an event to the observer, and waits for it. Returns the headers to add.
-    pub async fn emit(&self, kind: EventKind) -> HeaderMap {
+    pub async fn emit(&self, kind: EventKind) -> Result<HeaderMap> {
         match kind {
             EventKind::Sending => self.open.store(true, Ordering::Relaxed),
             EventKind::Responded { .. } | EventKind::Failed { .. } => {

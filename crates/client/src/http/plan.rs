@@ -20,6 +20,9 @@ use crate::{
     error::{Error, Result, did_you_mean},
 };
 
+/// The longest URL of the HTTP library.
+const URL_MAX: usize = 65_534;
+
 /// The checked arguments of a call. Never modified: a page's cursor and time range are passed to
 /// [`RequestPlan::request`].
 #[derive(Debug, Clone)]
@@ -207,11 +210,21 @@ impl RequestPlan {
         let is_of_login = |endpoint: &Endpoint| self.path.ends_with(&*endpoint.path);
         let has_secrets = matches!(self.body, Body::Form(_))
             || [&TOKEN, &REGISTER, &AUTHORIZE].into_iter().any(is_of_login);
+        let url = self.url(base, in_query, range)?;
+        // The HTTP library takes no longer one.
+        if let Some(Cursor { name, value, .. }) = in_query.filter(|_| url.as_str().len() > URL_MAX)
+        {
+            let message = format!(
+                "the service's {name} has {} bytes, which no URL can take; the pages after it cannot be read",
+                value.len()
+            );
+            return Err(Error::pagination(message).with_endpoint(&self.label));
+        }
         Ok(Request {
             label: self.label.clone(),
             route: self.route.clone(),
             method: self.method.clone(),
-            url: self.url(base, in_query, range)?,
+            url,
             headers,
             body: self.body.encode(in_body.map(|cursor| (cursor.name, cursor.value)))?,
             idempotent: self.idempotent,

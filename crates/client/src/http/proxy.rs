@@ -64,7 +64,9 @@ pub fn resolve(options: &mut ConnectOptions, base: &BaseUrl) -> Result<Option<&'
 /// would be taken for a port.
 pub fn is_usable(address: &str) -> bool {
     let is_split = |url: Url| url[Position::BeforePath..].contains('@');
-    ["http://", "https://"].iter().any(|scheme| address.starts_with(scheme))
+    // A scheme is of any case (RFC 3986, section 3.1).
+    let scheme = address.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    scheme.is_some_and(|scheme| ["http", "https"].contains(&&*scheme))
         && reqwest::Proxy::all(address).is_ok()
         && !Url::parse(address).is_ok_and(is_split)
 }

@@ -82,5 +82,14 @@ fn own_authorities(text: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
 }
 
 fn unusable(error: rustls::Error) -> Error {
-    Error::config(format!("TLS cannot be used: {error}"))
+    let text = error.to_string();
+    let unusable = Error::config(format!("TLS cannot be used: {text}"));
+    match text.contains("No CA certificates") {
+        true => unusable.with_advice(
+            "This system has no list of trusted authorities: install its package `ca-certificates`, name a PEM \
+             bundle by SSL_CERT_FILE, or pass `ca_file=` (`--ca-file FILE`)."
+                .to_owned(),
+        ),
+        false => unusable,
+    }
 }

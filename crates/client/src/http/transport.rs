@@ -198,16 +198,17 @@ impl Transport {
         queued: &QueuedRequest,
         has_secrets: bool,
     ) -> Result<Received, Unredacted> {
-        let (local, shared) = (local_client(), state.connections.client());
+        let client = local_client().unwrap_or_else(|| state.connections.client());
+        let mut used = state.connections.used(client)?;
         let has_time = self.base.is_path(message.url().path(), &SERVER_TIME.path);
         let sent = LocalInstant::now();
+        let http = used.http.clone();
         let whole = async {
             if let Some(simulated) = &self.options.exchange {
                 queued.take();
                 return Ok(Received::new(simulated.exchange(message).await?));
             }
-            let client = local.as_ref().unwrap_or(&shared);
-            let response = client.execute(message).await;
+            let response = http.execute(message).await;
             let response =
                 response.map_err(|error| transport_error(error, false, self.unused_proxy))?;
             let limit = self.options.max_body_bytes;
@@ -221,7 +222,7 @@ impl Transport {
         let mut outcome = timeout(queued_max.min(overall), &mut whole).await;
         if outcome.is_err() && queued_max < overall {
             if queued.withdraw() {
-                self.abandon_connections(state, &local, &shared);
+                used.abandon();
                 let seconds = queued_max.as_secs_f64();
                 let message = format!("no connection took the request within {seconds} s");
                 return Err(ErrorKind::Transport { message, sent: Delivery::Unprocessed }.into());
@@ -229,12 +230,13 @@ impl Transport {
             outcome = timeout(overall - queued_max, whole).await;
         }
         let Ok(outcome) = outcome else {
-            self.abandon_connections(state, &local, &shared);
+            used.abandon();
             let seconds = overall.as_secs_f64();
             return Err(
                 ErrorKind::Timeout(format!("no complete response within {seconds} s")).into()
             );
         };
+        used.responded();
         // Every response with the service's time is a reading of its clock, whatever it was requested for.
         if has_time
             && let Ok(response) = &outcome
@@ -243,20 +245,6 @@ impl Transport {
             self.clock.learn(ClockReading::new(service_ms, sent));
         }
         outcome
-    }
-
-    /// Abandons the connections that are idle now: after a sleep, or if the network has dropped them,
-    /// none of them gets a response, and each retry would wait for another one. A local runtime has only
-    /// the one that has just been abandoned.
-    fn abandon_connections(
-        &self,
-        state: &ProcessState,
-        local: &Option<reqwest::Client>,
-        shared: &Arc<reqwest::Client>,
-    ) {
-        if local.is_none() && self.options.exchange.is_none() {
-            state.connections.abandon(shared);
-        }
     }
 }
 

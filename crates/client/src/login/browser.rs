@@ -14,7 +14,10 @@ use std::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use url::Url;
 
-use crate::{http::is_loopback, os::atomic_file::options};
+use crate::{
+    http::is_loopback,
+    os::{atomic_file::options, entropy},
+};
 
 /// Opens a URL in the user's browser. `None` if no graphical browser was found, or if there is no
 /// location for a private file.
@@ -34,7 +37,7 @@ pub struct RedirectFile(PathBuf);
 impl RedirectFile {
     fn create(folder: &Path, url: &Url) -> io::Result<Self> {
         let mut random = [0; 16];
-        getrandom::fill(&mut random).map_err(io::Error::other)?;
+        entropy::fill(&mut random).map_err(io::Error::other)?;
         let name = format!("boardlot-login-{}.html", URL_SAFE_NO_PAD.encode(random));
         let path = std::path::absolute(folder.join(name))?;
         let mut file = options(0o600).write(true).create_new(true).open(&path)?;

@@ -100,11 +100,17 @@ impl Callback {
         if let Some(issuer) = self.only("iss")
             && !is_issued_by(issuer, base_url)
         {
-            let issuer = excerpt(issuer);
+            // It may repeat the code, which nobody has exchanged yet, or the state.
+            let repeats =
+                |name| self.only(name).is_some_and(|it| it.len() >= 6 && issuer.contains(it));
+            let shown = match ["code", "state"].into_iter().any(repeats) {
+                true => "another one, which repeats a secret of the callback".to_owned(),
+                false => format!("'{}'", excerpt(issuer)),
+            };
             return Verdict::Error {
                 error: INVALID_REQUEST.to_owned(),
                 description: format!(
-                    "iss is '{issuer}'; expected the service of this login, {base_url}"
+                    "iss is {shown}; expected the service of this login, {base_url}"
                 ),
             };
         }
@@ -236,6 +242,13 @@ mod tests {
                 assert_eq!(checked(&wrong), "unrelated", "{foreign}");
             }
         }
+    }
+
+    #[test]
+    fn an_issuer_that_repeats_the_code_is_not_shown() {
+        let shown = checked("code=Ab3dEf9h&state=right&iss=https://evil.example/Ab3dEf9h");
+        assert!(shown.starts_with("error invalid_request iss is another one"), "{shown}");
+        assert!(!shown.contains("Ab3dEf9h"), "{shown}");
     }
 
     #[test]

@@ -8,6 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::error::NO_MODES;
+
 /// The time to wait for a file that another process or thread opens or replaces.
 const IN_USE_TIMEOUT: Duration = Duration::from_secs(2);
 const IN_USE_INTERVAL: Duration = Duration::from_millis(5);
@@ -70,7 +72,7 @@ pub fn complete(new: &Path, path: &Path, force: bool) -> io::Result<()> {
     file.sync_all()?;
     if force {
         if let Ok(replaced) = fs::metadata(path) {
-            file.set_permissions(replaced.permissions())?;
+            file.set_permissions(replaced.permissions()).map_err(no_modes)?;
         }
         return rename(new, path);
     }
@@ -80,6 +82,11 @@ pub fn complete(new: &Path, path: &Path, force: bool) -> io::Result<()> {
         Err(_) if fs::symlink_metadata(path).is_err() => rename(new, path),
         Err(_) => Err(io::Error::from(io::ErrorKind::AlreadyExists)),
     }
+}
+
+/// The error of a file whose permissions cannot be set.
+pub fn no_modes(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{NO_MODES}: {error}"))
 }
 
 /// Removes a file, if there is one. What this package removes is removed here, but for the page of a login

@@ -7,13 +7,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{
-    runtime::{Builder, Runtime},
-    sync::Semaphore,
-    task::JoinHandle,
-    time::timeout,
-};
+use futures_util::future::BoxFuture;
+use tokio::{sync::Semaphore, time::timeout};
 
+use super::threads;
 use crate::{
     error::{Error, Result},
     os::{
@@ -27,55 +24,45 @@ use crate::{
 const THREADS: usize = 64;
 /// The time that a callback waits for others to end. After that it gets a thread of its own.
 const WAIT_MAX: Duration = Duration::from_millis(100);
-/// In effect no limit.
-const THREADS_MAX: usize = 1 << 20;
 
+/// The callbacks that may begin at once.
 #[derive(Debug)]
-struct CallbackPool {
-    /// Only its blocking threads are used: no task is ever spawned on it.
-    runtime: Runtime,
-    free: Arc<Semaphore>,
+struct Free(Arc<Semaphore>);
+
+impl Default for Free {
+    fn default() -> Self {
+        Free(Arc::new(Semaphore::new(THREADS)))
+    }
 }
 
 /// Runs a callback on a thread of the pool.
 pub async fn run<T: Send + 'static>(callback: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-    start(Box::new(callback)).await?.await.map_err(|error| Error::aborted(&error))
+    start(Box::new(callback)).await?.await
 }
 
-/// Starts a callback on a thread of the pool. Boxed, so that tokio's code for a task is compiled once for
-/// each type of result and not for each callback.
+/// Starts a callback on a thread of the pool; its end can be waited for. Boxed, so that the code is compiled
+/// once for each type of result and not for each callback.
 pub async fn start<T: Send + 'static>(
     callback: Box<dyn FnOnce() -> T + Send>,
-) -> Result<JoinHandle<T>> {
+) -> Result<BoxFuture<'static, Result<T>>> {
     if simulated::is_on() {
         // On the paused runtime: its time waits for the callback.
-        return Ok(tokio::task::spawn_blocking(callback));
+        let task = tokio::task::spawn_blocking(callback);
+        return Ok(Box::pin(async { task.await.map_err(|error| Error::aborted(&error)) }));
     }
-    let pool = pool()?;
-    let free = timeout(WAIT_MAX, pool.free.clone().acquire_owned()).await;
+    let free = process::shared::<Free>()?;
+    let free = timeout(WAIT_MAX, free.0.clone().acquire_owned()).await;
     let origin = origin();
-    Ok(pool.runtime.spawn_blocking(move || {
+    let outcome = threads::run_for(move || {
         let _free = free;
         waited_for_by(&origin, callback)
-    }))
+    })?;
+    Ok(Box::pin(async { outcome.await.map_err(|_| Error::aborted(&"its callback panicked")) }))
 }
 
-/// Runs a callback that nobody waits for.
+/// Runs a callback that nobody waits for; not at all if there is no thread for it.
 pub fn spawn(callback: impl FnOnce() + Send + 'static) {
-    if let Ok(pool) = pool() {
-        pool.runtime.spawn_blocking(callback);
-    }
-}
-
-fn pool() -> Result<Arc<CallbackPool>> {
-    process::shared_or_make(|| {
-        let runtime = Builder::new_current_thread()
-            .max_blocking_threads(THREADS_MAX)
-            .thread_name("boardlot-callback")
-            .build()
-            .map_err(|error| Error::config(format!("threads cannot be started: {error}")))?;
-        Ok(CallbackPool { runtime, free: Arc::new(Semaphore::new(THREADS)) })
-    })
+    let _ = threads::run(Box::new(callback));
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::{
 };
 
 use super::atomic_file;
+use crate::error::NO_LOCKS;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -34,10 +35,15 @@ impl FileLock {
                     std::thread::sleep(POLL_INTERVAL);
                 }
                 Err(TryLockError::WouldBlock) => return Ok(None),
-                Err(TryLockError::Error(error)) => return Err(error),
+                Err(TryLockError::Error(error)) => return Err(no_locks(error)),
             }
         }
     }
+}
+
+/// The error of a file that cannot be locked, by whoever it is.
+pub fn no_locks(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{NO_LOCKS}: {error}"))
 }
 
 /// A locked file that exists for its lock alone.
@@ -57,7 +63,7 @@ impl LockFile {
                 // The last holder of the lock has just removed the file.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(None),
-                Err(TryLockError::Error(error)) => return Err(error),
+                Err(TryLockError::Error(error)) => return Err(no_locks(error)),
             }
         }
     }

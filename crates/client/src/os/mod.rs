@@ -2,6 +2,7 @@
 
 pub mod atomic_file;
 pub mod callback_pool;
+pub mod entropy;
 pub mod fork_gate;
 pub mod lock;
 pub mod origin;
@@ -10,3 +11,4 @@ pub mod runtime;
 pub mod simulated;
 pub mod task;
 pub mod texts;
+pub mod threads;

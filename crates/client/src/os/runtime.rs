@@ -1,6 +1,7 @@
 //! The tokio runtime of this process.
 
 use std::{
+    hash::RandomState,
     io,
     num::NonZero,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -9,7 +10,7 @@ use std::{
 
 use tokio::runtime::{Builder, Runtime};
 
-use super::{process, simulated};
+use super::{entropy, process, simulated, threads};
 use crate::error::{Delivery, ErrorKind, Result};
 
 /// The most worker threads. Sending, signing and scanning take less time than the one thread that uses the
@@ -21,19 +22,24 @@ const WORKERS_MAX: usize = 4;
 pub fn runtime() -> Result<Arc<Runtime>> {
     process::shared_or_make(|| {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-        build(
-            Builder::new_multi_thread()
-                .worker_threads(cores.min(WORKERS_MAX))
-                .thread_name("boardlot"),
-        )
+        let workers = cores.min(WORKERS_MAX);
+        // tokio panics if it cannot start a worker, and on the way waits for ever for those that it has started.
+        threads::check_room(workers)?;
+        entropy::check()?;
+        let mut builder = Builder::new_multi_thread();
+        builder.worker_threads(workers).thread_name("boardlot").on_thread_start(|| {
+            // Its keys of hash tables, for later: the system may refuse random numbers then.
+            let _ = RandomState::new();
+        });
+        // The room may be gone meanwhile.
+        catch_unwind(AssertUnwindSafe(|| build(&mut builder)))
+            .unwrap_or_else(|_| Err(threads::unavailable(&io::ErrorKind::WouldBlock.into())))
     })
 }
 
 /// Builds a runtime.
 pub fn build(builder: &mut Builder) -> Result<Runtime> {
-    // tokio panics if it cannot start a worker thread.
-    let built = catch_unwind(AssertUnwindSafe(|| builder.enable_all().build()));
-    built.unwrap_or_else(|_| Err(io::Error::other("no thread can be started"))).map_err(|error| {
+    builder.enable_all().build().map_err(|error| {
         let message = format!("no connection can be opened: {error}");
         ErrorKind::Transport { message, sent: Delivery::NotSent }.into()
     })

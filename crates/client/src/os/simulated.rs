@@ -13,6 +13,8 @@ use std::{
 use arc_swap::ArcSwapOption;
 use tokio::time::Instant;
 
+use super::threads;
+
 /// The beginning of simulated time: seconds since 1970.
 const EPOCH: Duration = Duration::from_secs(1_790_000_000);
 
@@ -56,14 +58,17 @@ pub fn since_boot() -> Option<Duration> {
     SIMULATION.load().as_ref().map(|simulation| EPOCH + simulation.start.elapsed())
 }
 
-/// Waits this long. The timers of a runtime take up to two milliseconds more, so for a short wait a thread of its
-/// pool sleeps.
+/// Waits this long. The timers of a runtime take up to two milliseconds more, so for a short wait a thread
+/// sleeps.
 pub async fn sleep(duration: Duration) {
     if is_on() || duration > SHORT_SLEEP {
         tokio::time::sleep(duration).await;
     } else if !duration.is_zero() {
-        // It only fails if the runtime is closed.
-        let _ = tokio::task::spawn_blocking(move || std::thread::sleep(duration)).await;
+        match threads::run_for(move || std::thread::sleep(duration)) {
+            Ok(slept) => _ = slept.await,
+            // Rather late than not at all.
+            Err(_) => tokio::time::sleep(duration).await,
+        }
     }
 }
 

@@ -7,6 +7,8 @@ use std::{
 
 use etcetera::{BaseStrategy, HomeDirError};
 
+use crate::error::{Error, NO_HOME, Result};
+
 /// The byte order mark that editors of Windows put before UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -32,8 +34,30 @@ pub fn expand_user(path: &Path) -> PathBuf {
 }
 
 /// The folder of the user's configuration.
-pub fn config_folder() -> Result<PathBuf, HomeDirError> {
-    Ok(etcetera::choose_base_strategy()?.config_dir().join("boardlot"))
+pub fn config_folder() -> Result<PathBuf> {
+    base_folder("XDG_CONFIG_HOME", || Ok(etcetera::choose_base_strategy()?.config_dir()))
+}
+
+/// The folder of the user's state.
+pub fn state_folder() -> Result<PathBuf> {
+    base_folder("XDG_STATE_HOME", || {
+        let strategy = etcetera::choose_base_strategy()?;
+        Ok(strategy.state_dir().unwrap_or_else(|| strategy.data_dir()))
+    })
+}
+
+/// The folder for this program of one kind. The variable alone is enough, without any home folder, as for a
+/// service of systemd.
+fn base_folder(
+    variable: &str,
+    otherwise: impl FnOnce() -> Result<PathBuf, HomeDirError>,
+) -> Result<PathBuf> {
+    let named = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = match named.filter(|_| cfg!(unix)) {
+        Some(named) => named,
+        None => otherwise().map_err(|error| Error::config(format!("{NO_HOME}: {error}")))?,
+    };
+    Ok(folder.join("boardlot"))
 }
 
 /// The extensions of the files that users name, by which a path is told from a secret.

@@ -96,6 +96,9 @@ impl Profile {
         };
         let others = [profile.ca_file.as_mut(), profile.endpoints.as_mut()];
         for file in of_auth.into_iter().chain(others).flatten() {
+            if file.as_os_str().as_encoded_bytes().contains(&0) {
+                return Err(at("a path has the character U+0000, which no path can have"));
+            }
             *file = folder.join(expand_user(file));
         }
         Ok(profile)

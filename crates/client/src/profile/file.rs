@@ -203,7 +203,8 @@ fn create_like(new: &Path, replaced: &Path) -> io::Result<File> {
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
             }
         }
-        file.set_permissions(before.permissions())?;
+        // A file system without modes, such as SMB and vfat, refuses. The new file is private, as far as it can be.
+        let _ = file.set_permissions(before.permissions());
     }
     Ok(file)
 }

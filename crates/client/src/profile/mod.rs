@@ -33,14 +33,14 @@ struct ConfigFile {
 impl Profile {
     /// The profile of that name from the user's `config.toml`.
     pub fn load(name: &str) -> Result<Self> {
-        let folder = folder()?;
+        let folder = config_folder()?;
         ConfigFile::read(&folder)?.profile(&folder, name)
     }
 
     /// The same; `None` if there is no such profile, or no file yet.
     pub fn find(name: &str) -> Result<Option<Self>> {
         check_name(name)?;
-        let folder = folder()?;
+        let folder = config_folder()?;
         let file = ConfigFile::read(&folder)?;
         file.profiles.contains_key(name).then(|| file.profile(&folder, name)).transpose()
     }
@@ -55,12 +55,12 @@ impl Profile {
     ) -> Result<PathBuf, ChangeError> {
         check_name(&self.name)?;
         self.check().map_err(|what| Error::config(format!("profile {}: {what}", self.name)))?;
-        change(&folder()?, interrupted, |document| document::insert(document, self, replace))
+        change(&config_folder()?, interrupted, |document| document::insert(document, self, replace))
     }
 
     /// Removes a profile from the user's `config.toml`, and makes none the default if it was that one.
     pub fn remove(name: &str, interrupted: impl FnMut() -> bool) -> Result<PathBuf, ChangeError> {
-        let folder = folder()?;
+        let folder = config_folder()?;
         ConfigFile::read(&folder)?.take(&folder, name)?;
         change(&folder, interrupted, |document| document::remove(document, name))
     }
@@ -70,7 +70,7 @@ impl Profile {
         name: Option<&str>,
         interrupted: impl FnMut() -> bool,
     ) -> Result<PathBuf, ChangeError> {
-        let folder = folder()?;
+        let folder = config_folder()?;
         if let Some(name) = name {
             ConfigFile::read(&folder)?.take(&folder, name)?;
         }
@@ -141,7 +141,7 @@ fn change(
 /// The names of the profiles in the user's `config.toml`, in alphabetical order, and the one that the
 /// command line uses if no service is given.
 pub fn names() -> Result<(Vec<String>, Option<String>)> {
-    let config = ConfigFile::read(&folder()?)?;
+    let config = ConfigFile::read(&config_folder()?)?;
     Ok((config.profiles.into_keys().collect(), config.default_profile))
 }
 
@@ -157,13 +157,9 @@ fn check_name(name: &str) -> Result<()> {
 /// The path of the user's `config.toml`, which may not exist. Links are followed: this is the file that
 /// a change writes.
 pub fn config_file() -> Result<PathBuf> {
-    let path = folder()?.join("config.toml");
+    let path = config_folder()?.join("config.toml");
     file::resolve_links(&path)
         .map_err(|error| Error::config(format!("profile: {}: {error}", path.display())))
-}
-
-fn folder() -> Result<PathBuf> {
-    config_folder().map_err(|error| Error::config(format!("profile: {error}")))
 }
 
 #[cfg(test)]

@@ -25,9 +25,12 @@ use super::{
     storage::{Reserved, Storage},
 };
 use crate::{
-    auth::store::{digest, open_private, replace_private, state_folder},
+    auth::store::{digest, open_private, replace_private},
     error::{Error, ErrorKind, Result},
-    os::lock::is_at,
+    os::{
+        lock::{is_at, no_locks},
+        texts::state_folder,
+    },
 };
 
 /// A process holds the lock for microseconds. One that holds it for longer than this was stopped.
@@ -91,7 +94,7 @@ impl FileStorage {
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(None),
-                Err(TryLockError::Error(error)) => return Err(error),
+                Err(TryLockError::Error(error)) => return Err(no_locks(error)),
             }
             // Others lock the file that is at the path.
             let unchecked_for = boot_clock::now().abs_diff(self.checked_at.load(Relaxed));
@@ -131,7 +134,7 @@ impl FileStorage {
             Ok(()) => {}
             // Another process is doing it.
             Err(TryLockError::WouldBlock) => return Ok(()),
-            Err(TryLockError::Error(error)) => return Err(unusable(error)),
+            Err(TryLockError::Error(error)) => return Err(unusable(no_locks(error))),
         }
         if let Some(state) = self.read()? {
             replace_private(&self.path, &state.encode()).map_err(unusable)?;

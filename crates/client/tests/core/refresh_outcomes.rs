@@ -70,14 +70,27 @@ async fn a_logout_and_new_tokens_leave_no_refusal_in_the_store() {
 }
 
 #[tokio::test]
-async fn security_51_only_what_rfc_6749_defines_ends_a_login() {
+async fn security_51_only_an_oauth_error_ends_a_login() {
     let other_form = || {
         let (error, description) = ("invalid_grant".to_owned(), "Forbidden".to_owned());
         Err(ErrorKind::GrantRejected { error, description }.into())
     };
-    for response in [other_form(), refused("interaction_required"), refused("Unauthorized")] {
+    for response in [refused("interaction_required"), refused("bad_refresh_token")] {
+        let rig = rig(&good_for("a", -1), None, vec![response]);
+        rig.token(None).await.expect_err("refused");
+        assert!(rig.disk.has_refusal());
+    }
+    for response in [other_form(), refused("server_error"), refused("slow_down")] {
+        let is_rejection = response
+            .as_ref()
+            .is_err_and(|error| matches!(*error.kind, ErrorKind::GrantRejected { .. }));
         let rig =
             rig(&good_for("a", -1), None, vec![response, Ok(token_response("b", None, 3_600))]);
+        if !is_rejection {
+            rig.token(None).await.expect_err("trouble");
+            assert!(!rig.disk.has_refusal());
+            continue;
+        }
         let error = rig.token(None).await.expect_err("rejected");
         assert!(matches!(*error.kind, ErrorKind::LoginRequired { .. }), "{error}");
         assert!(error.hint().starts_with("Call again: the stored login is unchanged"), "{error}");

@@ -7,6 +7,7 @@ mod nearest;
 mod printable;
 mod redact;
 mod rejection;
+mod resource;
 mod unredacted;
 
 use std::{fmt, time::Duration};
@@ -17,6 +18,7 @@ pub use nearest::{did_you_mean, nearest};
 pub use printable::{excerpt, is_unprintable, printable, record_value};
 pub use redact::{HELD_BYTES, Redactor, SHOWN_BYTES, Shown, held};
 pub use rejection::says_token_rejected;
+pub use resource::{NO_ENTROPY, NO_HOME, NO_LOCKS, NO_MODES, NO_THREAD};
 pub use unredacted::Unredacted;
 
 /// A result whose error is [`Error`] by default.
@@ -336,12 +338,25 @@ impl Error {
     /// Advice that is more specific than that of the class, if there is any. `log_in` says how a login is
     /// begun: that differs between programs.
     pub fn own_hint(&self, log_in: impl FnOnce(&Login) -> String) -> Option<String> {
+        if let Some(hint) = self.missing_resource() {
+            return Some(hint.to_owned());
+        }
         let login = self.login.as_deref().map(log_in);
         match (&self.advice, login) {
             (Some(advice), Some(login)) => Some(format!("{advice} {login}")),
             (Some(advice), None) => Some(advice.clone()),
             (None, Some(login)) => Some(login),
             (None, None) => self.hint_of_kind(),
+        }
+    }
+
+    /// What to do about a resource of the system, if one was missing: whatever else needed it.
+    fn missing_resource(&self) -> Option<&'static str> {
+        match self.kind.as_ref() {
+            ErrorKind::Config(message)
+            | ErrorKind::Store(message)
+            | ErrorKind::Transport { message, .. } => resource::hint(message),
+            _ => None,
         }
     }
 

@@ -178,8 +178,11 @@ fn check_private(path: &Path, metadata: &Metadata) -> Result<()> {
 /// Sets the owner's bits, which a strict umask clears as well.
 #[cfg(unix)]
 fn make_private(file: &File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(fs::Permissions::from_mode(0o600))
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    match file.set_permissions(fs::Permissions::from_mode(0o600)) {
+        Err(_) if file.metadata()?.mode() & 0o777 == 0o600 => Ok(()),
+        outcome => outcome.map_err(atomic_file::no_modes),
+    }
 }
 
 #[cfg(not(unix))]

@@ -9,11 +9,11 @@ use zeroize::Zeroizing;
 
 use super::{
     EncryptedFile, Guard, Secret, TokenStore,
-    state_folder::{digest, lock_in_state_folder, state_folder},
+    state_folder::{digest, lock_in_state_folder},
 };
 use crate::{
     error::{Error, ErrorKind, Result},
-    os::atomic_file,
+    os::{atomic_file, entropy, texts::state_folder},
 };
 
 /// The service name of our entries.
@@ -59,7 +59,7 @@ impl TokenStore for Keychain {
             Some((&FILE_KEY, bytes)) => bytes.try_into().map_err(|_| not_ours(key))?,
             _ => {
                 let mut bytes = [0; 32];
-                getrandom::fill(&mut bytes).map_err(|error| unavailable(&error))?;
+                entropy::fill(&mut bytes)?;
                 platform::save(key, &tagged(FILE_KEY, &bytes))?;
                 bytes
             }

@@ -18,7 +18,7 @@ pub use files::{InterruptCheck, open_private, write as replace_private};
 pub use keychain::Keychain;
 pub use keys::{is_token_key, refusal_key, registration_key, token_key, user_key};
 pub use memory::Memory;
-pub use state_folder::{digest, state_folder};
+pub use state_folder::digest;
 
 use crate::error::{Error, ErrorKind, Result};
 

@@ -23,7 +23,10 @@ use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use zeroize::Zeroizing;
 
 use super::Secret;
-use crate::error::{ErrorKind, Result};
+use crate::{
+    error::{ErrorKind, Result},
+    os::entropy,
+};
 
 const MAGIC: &[u8; 16] = b"boardlot tokens\n";
 const FORMAT_VERSION: u8 = 1;
@@ -119,8 +122,7 @@ pub fn seal(salt: &Salt, key: &Key, values: &Values) -> Result<Vec<u8>> {
 /// Random bytes from the operating system, such as a new salt.
 pub fn random<const N: usize>() -> Result<[u8; N]> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| ErrorKind::Store(format!("no random bytes from the system: {error}")))?;
+    entropy::fill(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -1,13 +1,10 @@
 //! The user's state folder: lock files, and values that are too large for a keychain.
 
-use std::path::PathBuf;
-
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use etcetera::BaseStrategy;
 use sha2::{Digest, Sha256};
 
 use super::{Guard, REFRESH_LOCK_TIMEOUT, files, keys::lock_slot};
-use crate::error::{ErrorKind, Result};
+use crate::{error::Result, os::texts::state_folder};
 
 /// Takes a lock file in the user's state folder, for a store without a folder of its own.
 pub fn lock_in_state_folder(store: &str, key: &str) -> Result<Guard> {
@@ -17,13 +14,6 @@ pub fn lock_in_state_folder(store: &str, key: &str) -> Result<Guard> {
     };
     let path = state_folder()?.join(name);
     files::lock(&path, REFRESH_LOCK_TIMEOUT, &|| Ok(())).map(Guard::new)
-}
-
-/// The user's state folder for this program.
-pub fn state_folder() -> Result<PathBuf> {
-    let strategy = etcetera::choose_base_strategy()
-        .map_err(|error| ErrorKind::Store(format!("no home folder was found: {error}")))?;
-    Ok(strategy.state_dir().unwrap_or_else(|| strategy.data_dir()).join("boardlot"))
 }
 
 /// A name for a file from any text.

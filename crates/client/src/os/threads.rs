@@ -1,0 +1,156 @@
+//! Threads for single blocking jobs. If the system starts no more, that is an error of the call which needs
+//! one: tokio's own pool panics without a thread, and with all of its threads busy it waits for one of them.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{
+        Mutex, PoisonError,
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread::{Builder, JoinHandle, ThreadId, current},
+    time::{Duration, Instant},
+};
+
+use tokio::sync::oneshot;
+
+use super::{entropy, process};
+use crate::error::{Delivery, Error, ErrorKind, NO_THREAD, Result};
+
+/// An idle thread ends after this time.
+const IDLE_MAX: Duration = Duration::from_secs(10);
+
+/// A job for a thread.
+type Job = Box<dyn FnOnce() + Send>;
+
+/// The threads of this process that wait for a job; the one that began to wait last is the last.
+#[derive(Debug, Default)]
+struct IdleThreads(Mutex<Vec<IdleThread>>);
+
+#[derive(Debug)]
+struct IdleThread {
+    id: ThreadId,
+    jobs: mpsc::Sender<Job>,
+}
+
+/// Runs a job on a thread that is idle, or on a new one.
+pub fn run(mut job: Job) -> Result<()> {
+    let threads = process::shared::<IdleThreads>()?;
+    while let Some(idle) = threads.pop() {
+        match idle.jobs.send(job) {
+            Ok(()) => return Ok(()),
+            Err(unsent) => job = unsent.0,
+        }
+    }
+    start("boardlot-callback", move || threads.work(job))
+}
+
+/// The same, and passes on what the job returns; nothing if it panics.
+pub fn run_for<T: Send + 'static>(
+    job: impl FnOnce() -> T + Send + 'static,
+) -> Result<oneshot::Receiver<T>> {
+    let (sender, receiver) = oneshot::channel();
+    run(Box::new(move || {
+        let _ = sender.send(job());
+    }))?;
+    Ok(receiver)
+}
+
+/// Starts a thread. The work does not run if there is an error.
+pub fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<()> {
+    entropy::check()?;
+    Builder::new().name(name.to_owned()).spawn(work).map(drop).map_err(|error| unavailable(&error))
+}
+
+/// An error if the system would not start so many threads more. They were all there at once, and are gone.
+pub fn check_room(count: usize) -> Result<()> {
+    let started: Result<Vec<_>> = (0..count).map(|_| Probe::start()).collect();
+    started.map(|probes| probes.into_iter().for_each(Probe::end))
+}
+
+/// A thread that does nothing.
+struct Probe {
+    thread: JoinHandle<Option<PathBuf>>,
+    end: mpsc::Sender<()>,
+}
+
+impl Probe {
+    fn start() -> Result<Self> {
+        let (end, ended) = mpsc::channel();
+        let work = move || {
+            let _ = ended.recv();
+            fs::read_link("/proc/thread-self").ok()
+        };
+        let thread = Builder::new().name("boardlot-probe".into()).spawn(work);
+        Ok(Probe { thread: thread.map_err(|error| unavailable(&error))?, end })
+    }
+
+    /// Ends it, and waits until the system counts it no more: Linux does so a moment after a join.
+    fn end(self) {
+        drop(self.end);
+        let Ok(Some(own)) = self.thread.join() else { return };
+        let own = Path::new("/proc").join(own);
+        let deadline = Instant::now() + Duration::from_millis(100);
+        while own.exists() && Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// The error of a thread that cannot be started; its hint is that of all missing resources.
+pub fn unavailable(error: &io::Error) -> Error {
+    let message = format!("{NO_THREAD}: {error}");
+    ErrorKind::Transport { message, sent: Delivery::NotSent }.into()
+}
+
+impl IdleThreads {
+    fn pop(&self) -> Option<IdleThread> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    /// Runs a job, then others as long as they arrive.
+    fn work(&self, first: Job) {
+        let (jobs, inbox) = mpsc::channel();
+        let id = current().id();
+        let mut job = first;
+        loop {
+            job();
+            let idle = IdleThread { id, jobs: jobs.clone() };
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(idle);
+            let next = inbox.recv_timeout(IDLE_MAX).or_else(|error| match error {
+                RecvTimeoutError::Timeout if self.forget(id) => Err(mpsc::RecvError),
+                // It was just taken for a job.
+                _ => inbox.recv(),
+            });
+            match next {
+                Ok(next) => job = next,
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Returns true if that thread was idle.
+    fn forget(&self, id: ThreadId) -> bool {
+        let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = idle.len();
+        idle.retain(|thread| thread.id != id);
+        idle.len() < before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_used_again_also_after_a_job_that_panics() {
+        let id = || run_for(|| current().id()).expect("a thread").blocking_recv().expect("an id");
+        let mut ids: Vec<_> = (0..50).map(|_| id()).collect();
+        ids.dedup();
+        assert!(ids.len() < 50, "{ids:?}");
+        let panicked =
+            run_for(move || assert!(ids.is_empty(), "a job that panics")).expect("a thread");
+        assert!(panicked.blocking_recv().is_err());
+        id();
+    }
+}

@@ -1,0 +1,81 @@
+//! Resources of the system that may be missing: what to do is the same wherever one is needed.
+
+/// The errors of the system by which a resource is missing: the numbers of Linux and macOS, and of Windows.
+#[cfg(not(windows))]
+const CODES: [(&str, &[u16]); 4] =
+    [(FILES, &[23, 24]), (MEMORY, &[12]), (DISK, &[27, 28, 69, 122]), (READ_ONLY, &[30])];
+#[cfg(windows)]
+const CODES: [(&str, &[u16]); 4] =
+    [(FILES, &[4]), (MEMORY, &[8, 14, 1455]), (DISK, &[39, 112]), (READ_ONLY, &[19])];
+
+const FILES: &str = "The process has as many open files and connections as it may have: close clients and files \
+                     that are not used, share one client, or raise the limit (`ulimit -n`).";
+const MEMORY: &str = "The process may use no more memory: raise the limit of the container or `ulimit -v`, or \
+                      read fewer rows at once.";
+const DISK: &str = "The disk is full, or the user's quota is used up: free some space, then call again (also if the \
+     process may write no larger file, `ulimit -f`).";
+const READ_ONLY: &str =
+    "The file system is mounted read-only: choose a folder that can be written.";
+const THREADS: &str = "The process, its user or its container may start no more threads: raise that limit (`ulimit \
+                       -u`, the container's limit of pids), or use fewer threads; also if memory for a thread is \
+                       missing.";
+const ENTROPY: &str = "The system refuses random numbers, without which nothing is signed or encrypted: allow the \
+                       call `getrandom` in the sandbox or container, or give it /dev/urandom.";
+
+const LOCKS: &str = "Processes share this file by locks of the system (flock), which this mount lacks: use a folder of \
+                     another file system, by another path or XDG_STATE_HOME, or mount it with locks.";
+const MODES: &str = "Files with tokens are private to their owner, which this mount cannot say (chmod): use a folder \
+                     of another file system, by another path or XDG_STATE_HOME.";
+const HOME: &str = "Set HOME to a folder of this user, or XDG_CONFIG_HOME and XDG_STATE_HOME to absolute paths; or pass \
+                    what is needed as arguments, without a profile.";
+
+/// The beginning of the error of a thread that cannot be started.
+pub const NO_THREAD: &str = "the system starts no more threads";
+/// The beginning of the error of missing random numbers.
+pub const NO_ENTROPY: &str = "the system has no random numbers";
+
+/// The beginning of the error of a file system without locks.
+pub const NO_LOCKS: &str = "its file system refuses file locks";
+/// The beginning of the error of a file system without permissions.
+pub const NO_MODES: &str = "its file system refuses permissions";
+/// The beginning of the error of a user without a home folder.
+pub const NO_HOME: &str = "no home folder was found";
+
+/// The sentences for errors by what they begin with.
+const SENTENCES: [(&str, &str); 6] = [
+    (NO_THREAD, THREADS),
+    (NO_ENTROPY, ENTROPY),
+    // That of rustls.
+    ("failed to get random bytes", ENTROPY),
+    (NO_LOCKS, LOCKS),
+    (NO_MODES, MODES),
+    (NO_HOME, HOME),
+];
+
+/// What to do about the resource that is missing, if that is what an error is about.
+pub fn hint(message: &str) -> Option<&'static str> {
+    if let Some((_, hint)) = SENTENCES.iter().find(|(text, _)| message.contains(text)) {
+        return Some(hint);
+    }
+    // As the standard library writes an error of the system.
+    let (_, code) = message.rsplit_once("(os error ")?;
+    let code = code.split_once(')')?.0.parse().ok()?;
+    CODES.iter().find(|(_, codes)| codes.contains(&code)).map(|(hint, _)| *hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(not(windows))]
+    #[test]
+    fn a_missing_resource_is_recognized_by_the_error_of_the_system() {
+        for (code, word) in [(24, "open files"), (12, "memory"), (28, "disk"), (30, "read-only")] {
+            let error = std::io::Error::from_raw_os_error(code);
+            let text = format!("cannot write '/a/b': {error}; the file is as it was");
+            assert!(hint(&text).is_some_and(|hint| hint.contains(word)), "{text}");
+        }
+        assert_eq!(hint("cannot connect: Connection refused (os error 111)"), None);
+        assert_eq!(hint("a file named (os error 24"), None);
+    }
+}

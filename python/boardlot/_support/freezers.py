@@ -1,0 +1,64 @@
+"""The modules that compiled code, or a name that is made at run time, imports.
+
+Programs such as PyInstaller and Nuitka put those modules into a frozen application that they find
+imported in Python. Nothing here is called: `tests/packaging/test_frozen.py` compares the lists.
+"""
+
+
+def imported_by_the_core() -> None:
+    """What `src/` imports by name."""
+    import _collections_abc
+    import _thread
+    import asyncio
+    import contextvars
+    import copy
+    import datetime
+    import decimal
+    import json
+    import logging
+    import numbers
+    import os
+    import select
+    import sys
+    import warnings
+
+    import boardlot._headers
+    import boardlot._support.awaiting
+    import boardlot._support.clients
+    import boardlot._support.credentials
+    import boardlot._support.limit_database
+    import boardlot._support.nearest
+    import boardlot._support.progress
+    import boardlot._support.row_classes
+    import boardlot._support.tables
+    import boardlot._support.typed_dict
+    import boardlot._support.wrong_calls
+    import boardlot.calendar
+    import boardlot.errors
+    import boardlot.frames
+
+
+def imported_on_first_use() -> None:
+    """What `boardlot` itself and the annotations of `_api.py` import by name."""
+    import collections.abc
+    import types
+    import typing
+
+    import boardlot._records
+    import boardlot.archive
+
+
+def commands() -> None:
+    """Those of the command line."""
+    import boardlot.cli.commands.archive
+    import boardlot.cli.commands.completion
+    import boardlot.cli.commands.demo
+    import boardlot.cli.commands.doctor
+    import boardlot.cli.commands.endpoints
+    import boardlot.cli.commands.keygen
+    import boardlot.cli.commands.login
+    import boardlot.cli.commands.mcp
+    import boardlot.cli.commands.open
+    import boardlot.cli.commands.profile
+    import boardlot.cli.commands.request
+    import boardlot.cli.commands.sandbox

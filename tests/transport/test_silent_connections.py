@@ -1,0 +1,152 @@
+"""Connections that fall silent without an end, as after a sleep, in a NAT, or in a failover.
+
+New ones work: the first retry of each call uses one, over HTTP/1.1 and HTTP/2.
+"""
+
+import asyncio
+import threading
+
+import boardlot as bl
+import pytest
+
+from ..support.certificates import authority
+from ..support.clients import MODES, run
+from ..support.http2 import Http2
+from ..support.paged_service import PagedList
+from ..support.proxy import Proxy
+from ..support.service import StandInService, response
+from ..support.threads import wait_until
+
+VERSIONS = ["1.1", "2"]
+LIST = PagedList("crypto_orders", [3, 3, 3])
+DIVIDENDS = {
+    "ret_code": 0,
+    "ret_msg": "success",
+    "data": {"total_dividend_count": 0, "total_dividend_money": 0, "dividend_list": []},
+}
+# Long enough to connect on a busy machine.
+OPTIONS = {"ca_file": authority().ca_file, "max_retries": 1, "timeout": 3.0}
+
+
+def respond(request):
+    if "server-time" in request.path:
+        return response({"server_time_ms": "1790000000123"})
+    return response(DIVIDENDS) if "dividends" in request.path else LIST(request)
+
+
+def serving(version):
+    http2 = Http2() if version == "2" else None
+    return StandInService(respond, context=authority().context(), http2=http2)
+
+
+class SilentProxy(Proxy):
+    """Passes TLS on as it is; its address is that of the service."""
+
+    def __enter__(self):
+        super().__enter__()
+        self.base_url = self.base_url.replace("http:", "https:")
+        return self
+
+    def fall_silent(self):
+        assert self.end_connections("silent") > 0
+
+
+async def call(client):
+    assert (await client.call("server_time")).year == 2026
+
+
+async def read_pages(client):
+    assert await client.rows(client.listing("crypto_orders")) == LIST.rows
+
+
+async def collect(client):
+    assert len(await client.call("fetch_many", "dividends", ["HK.00700", "HK.00005"])) == 0
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("operation", [call, read_pages, collect])
+def test_the_first_retry_uses_another_connection(version, mode, operation):
+    async def use(client):
+        await operation(client)
+        for _ in range(2):
+            proxy.fall_silent()
+            await operation(client)
+
+    with serving(version) as server, SilentProxy(server.port) as proxy:
+        run(mode, proxy, use, **OPTIONS)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("mode", MODES)
+def test_a_list_that_is_being_read_continues(version, mode):
+    """Each page is requested while its connection is silent."""
+
+    async def use(client):
+        pager, rows = client.listing("crypto_orders"), []
+        for _ in LIST.pages:
+            rows += await client.rows(pager, 3)
+            # The last one may have been closed meanwhile.
+            proxy.end_connections("silent")
+        assert rows == LIST.rows
+
+    with serving(version) as server, SilentProxy(server.port) as proxy:
+        run(mode, proxy, use, **OPTIONS)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("mode", MODES)
+def test_a_request_that_is_not_retried_fails_once(version, mode):
+    """The next call does not wait for the connection that has failed."""
+
+    async def use(client):
+        await call(client)
+        proxy.fall_silent()
+        with pytest.raises(bl.RequestTimeout):
+            await client.call("request", "POST", "/api/v1.0/orders", body={"a": 1})
+        await call(client)
+
+    with serving(version) as server, SilentProxy(server.port) as proxy:
+        run(mode, proxy, use, **{**OPTIONS, "max_retries": 0})
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_silent_connection_is_closed_when_its_caller_gives_up(version):
+    async def use():
+        async with bl.AsyncClient(proxy.base_url, **options) as client:
+            await client.server_time()
+            proxy.fall_silent()
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(client.server_time(), 1.5)
+            await asyncio.to_thread(wait_until, lambda: not proxy.connections)
+            assert (await client.server_time()).year == 2026
+
+    options = {**OPTIONS, "timeout": 90.0, "max_retries": 0}
+    with serving(version) as server, SilentProxy(server.port) as proxy:
+        asyncio.run(use())
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_threads_of_a_client_recover_beside_each_other(version):
+    outcomes, together = [], threading.Barrier(9)
+
+    def work(client):
+        client.server_time()
+        together.wait(90)
+        together.wait(90)
+        outcomes.append(client.server_time().year)
+
+    with (
+        serving(version) as server,
+        SilentProxy(server.port) as proxy,
+        bl.Client(proxy.base_url, **OPTIONS) as client,
+    ):
+        threads = [threading.Thread(target=work, args=[client]) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        together.wait(90)
+        proxy.fall_silent()
+        together.wait(90)
+        for thread in threads:
+            thread.join()
+    assert outcomes == [2026] * 8
