@@ -64,6 +64,7 @@ mod _core {
         rows::records::Records,
         rows::records_iterator::RecordsIterator,
         rows::schema_field::SchemaField,
+        testing::description::openapi_json,
         testing::response_bodies::{pages_of_bodies, response_parser},
     };
 

@@ -61,6 +61,7 @@ from ._core import (
     register_client,
     signature_payload,
 )
+from ._support.openapi import openapi
 from .errors import *  # noqa: F403
 from .oauth_app import AsyncOAuthApp
 from .pager import AsyncPager, Pager
@@ -106,6 +107,7 @@ __all__ = [
     "generate_key",
     "load_endpoints",
     "login",
+    "openapi",
     "register_client",
     "signature_payload",
 ]

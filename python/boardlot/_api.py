@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         proxy: str | None
         ca_file: str | os.PathLike[str] | None
         headers: abc.Mapping[str, str] | None
+        read_only: bool
         ws_quote_url: str | None
         ws_trade_url: str | None
         on_request: abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None
@@ -172,6 +173,8 @@ class Client(_core.ClientBase):
       `ALL_PROXY` and `NO_PROXY`, which are ignored otherwise
     - `ca_file`: a PEM bundle of certificates to trust in addition to the system's
     - `headers`: headers to send with every request
+    - `read_only`: refuse whatever could change something: only GET is sent, and the
+      POST of `plate_stocks`
     - `ws_quote_url`: the address of the quote WebSocket; validated, and available as an
       attribute
     - `ws_trade_url`: the address of the trade WebSocket; validated, and available as an
@@ -200,6 +203,7 @@ class Client(_core.ClientBase):
         proxy: str | None = None,
         ca_file: str | os.PathLike[str] | None = None,
         headers: abc.Mapping[str, str] | None = None,
+        read_only: bool = False,
         ws_quote_url: str | None = None,
         ws_trade_url: str | None = None,
         on_request: abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None = None,
@@ -956,6 +960,8 @@ class AsyncClient(_core.ClientBase):
       `ALL_PROXY` and `NO_PROXY`, which are ignored otherwise
     - `ca_file`: a PEM bundle of certificates to trust in addition to the system's
     - `headers`: headers to send with every request
+    - `read_only`: refuse whatever could change something: only GET is sent, and the
+      POST of `plate_stocks`
     - `ws_quote_url`: the address of the quote WebSocket; validated, and available as an
       attribute
     - `ws_trade_url`: the address of the trade WebSocket; validated, and available as an
@@ -984,6 +990,7 @@ class AsyncClient(_core.ClientBase):
         proxy: str | None = None,
         ca_file: str | os.PathLike[str] | None = None,
         headers: abc.Mapping[str, str] | None = None,
+        read_only: bool = False,
         ws_quote_url: str | None = None,
         ws_trade_url: str | None = None,
         on_request: abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None = None,

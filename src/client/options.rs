@@ -56,6 +56,8 @@ pub enum OptionKind {
     Rate(Field<Option<ClientRate>>),
     /// A mapping of header names to values.
     Headers(Field<HeaderMap>),
+    /// True or false.
+    Flag(Field<bool>),
     /// An option for connecting, which the functions for logins take too.
     Connect(ConnectKind),
 }
@@ -163,6 +165,11 @@ pub const CLIENT_OPTIONS: &[ClientOption] = &[
         name: "headers",
         kind: OptionKind::Headers(|options| &mut options.headers),
         doc: "headers to send with every request",
+    },
+    ClientOption {
+        name: "read_only",
+        kind: OptionKind::Flag(|options| &mut options.read_only),
+        doc: "refuse whatever could change something: only GET is sent, and the POST of `plate_stocks`",
     },
     ClientOption {
         name: "ws_quote_url",
