@@ -1,5 +1,7 @@
-"""Section 5.2, signed for the HTTP clients of other authors: what each of them sent is verified, byte
-for byte, with another implementation (`cryptography`)."""
+"""Section 5.2, signed for the HTTP clients of other authors.
+
+What each of them sent is verified, byte for byte, with another implementation (`cryptography`).
+"""
 
 import io
 
@@ -26,7 +28,7 @@ TARGETS = [
     "/ä/b c?q=d e",
     "/a?x=a+b%20c",
     "/a?ids[]=1&ids[]=2",
-    "/a?x=|^`{}\"<>\\",
+    '/a?x=|^`{}"<>\\',
     "/a'(b)!*;,:@&=+$?x='()!*;,:@/?",
     "/a/../b/./c",
     "/a//b///",

@@ -2,10 +2,10 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import boardlot as bl
@@ -39,14 +39,16 @@ class Configurator:
 
 @pytest.fixture
 def installed(tmp_path):
-    """The package's metadata with its entry points, as a wheel has it, and a user's configurator."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    points = project["entry-points"]["opentelemetry_instrumentor"]
-    lines = ["[opentelemetry_instrumentor]", *(f"{name} = {at}" for name, at in points.items())]
+    """Metadata with the package's entry points, as a wheel has them, and a user's configurator."""
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    section = re.search(r"entry-points.opentelemetry_instrumentor\]\n(.*?)\n\n", project, re.DOTALL)
+    lines = ["[opentelemetry_instrumentor]", section[1].replace('"', "")]
     lines += ["[opentelemetry_configurator]", "test = configurator_of_a_test:Configurator"]
     folder = tmp_path / "boardlot_of_a_test-1.0.dist-info"
     folder.mkdir()
-    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: boardlot-of-a-test\nVersion: 1.0\n")
+    (folder / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: boardlot-of-a-test\nVersion: 1.0\n"
+    )
     (folder / "entry_points.txt").write_text("\n".join(lines) + "\n")
     (tmp_path / "configurator_of_a_test.py").write_text(CONFIGURATOR)
     (tmp_path / "script.py").write_text(SCRIPT)

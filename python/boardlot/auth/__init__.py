@@ -1,7 +1,7 @@
 """The service's signature and logins for other HTTP clients: requests, httpx, httpx2 and aiohttp.
 
-Credentials are an `ApiKey`, an `OAuth` or a `BearerToken`. What is signed is what the client sends:
-its final URL and the bytes of its body. Each attempt has a signature, a time and a nonce of its own.
+Credentials are an `ApiKey`, an `OAuth` or a `BearerToken`. What is signed is what the client sends,
+its final URL and the bytes of its body. Each attempt has its own signature, time and nonce.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ __all__ = ["aiohttp", "httpx", "requests"]
 
 
 @explained
-def requests(
-    credentials: ApiKey | OAuth | BearerToken, *, client: Client | None = None
-) -> Any:
+def requests(credentials: ApiKey | OAuth | BearerToken, *, client: Client | None = None) -> Any:
     """The `auth` of a `requests` session or request.
 
     The URL and the body of the prepared request are brought into the form in which urllib3 sends
@@ -88,9 +86,7 @@ def httpx(
 
 
 @explained
-def aiohttp(
-    credentials: ApiKey | OAuth | BearerToken, *, client: AsyncClient | None = None
-) -> Any:
+def aiohttp(credentials: ApiKey | OAuth | BearerToken, *, client: AsyncClient | None = None) -> Any:
     """A middleware of an `aiohttp` session or request; needs aiohttp 3.12 or newer.
 
     Redirects and retries of aiohttp are requests of their own, and signed again. A redirect to

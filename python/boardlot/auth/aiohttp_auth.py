@@ -13,7 +13,7 @@ from boardlot import ConfigError
 from .authorizer import STREAMED, Authorizer, Hidden
 
 COMPRESSED = (
-    "aiohttp compresses the body when it is sent, so what is signed would not be what is sent; pass "
+    "aiohttp compresses the body when it is sent, so the signature would be for other bytes; pass "
     "compress=None, or compressed bytes with the header Content-Encoding"
 )
 
@@ -31,9 +31,7 @@ class Middleware:
     def __repr__(self) -> str:
         return f"boardlot.auth.aiohttp({self.authorizer!r})"
 
-    async def __call__(
-        self, request: Any, handler: Callable[[Any], Awaitable[Any]]
-    ) -> Any:
+    async def __call__(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         url = f"{request.url.origin()}{request.url.raw_path_qs}"
         if self.authorizer.has_key:
             body = await body_of(request)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from boardlot import ApiKey, AsyncClient, BearerToken, Client, ConfigError, OAuth, ProtocolError
 
 STREAMED = (
-    "the body is streamed, and a signature covers all of it, so it has to be known before the first "
+    "the body is streamed, and a signature covers all of it: it has to be known before the first "
     "byte is sent; expected bytes, text, a form or JSON"
 )
 
@@ -82,8 +82,8 @@ class Authorizer:
             self.origin = origin
         elif self.origin != origin:
             raise ConfigError(
-                f"these credentials are for {self.origin}, and the request is for {origin}; nothing "
-                "was sent. Credentials go to one service: make another adapter for another one"
+                f"these credentials are for {self.origin}, and the request is for {origin}, so "
+                "nothing was sent. Credentials go to one service: make an adapter for each"
             )
 
     def _client(self, url: str, kind: type) -> Any:
@@ -103,5 +103,5 @@ class Authorizer:
 def redirected(url: str) -> ProtocolError:
     """The error for a redirect, whose target has not been signed."""
     return ProtocolError(
-        f"the service redirected {url}; a signature is for one URL, so the redirect was not followed"
+        f"the service redirected {url}; a signature is for one URL, so it was not followed"
     )

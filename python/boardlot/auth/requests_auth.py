@@ -78,7 +78,7 @@ def refuse_redirect(response: Any, **_: Any) -> None:
         headers.redirected = True
 
 
-class SignedHeaders(CaseInsensitiveDict):  # type: ignore[misc]
+class SignedHeaders(CaseInsensitiveDict[Any]):
     """The headers of a request, signed each time that they are written.
 
     urllib3 writes the same headers again when it tries again, and a nonce is good for one attempt.
