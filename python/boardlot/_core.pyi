@@ -65,6 +65,7 @@ __all__ = [
     "_import_frame_library",
     "_micros",
     "_nearest",
+    "_openapi_json",
     "_pages_of_bodies",
     "_plain_number",
     "_profile",
