@@ -250,8 +250,8 @@ def test_responses_of_the_sandbox_match_their_schemas(name, sandbox):
         for path in CALLS[name]:
             method = "POST" if name == "plate_stocks" else "GET"
             body = {"next_key": "", "limit": 10} if method == "POST" else None
-            path, _, query = path.partition("?")
-            got = client.request(method, path, query=dict(parse_qsl(query, True)), body=body)
+            target, _, query = path.partition("?")
+            got = client.request(method, target, query=dict(parse_qsl(query, True)), body=body)
             jsonschema.validate(got.json(), whole, jsonschema.Draft202012Validator)
 
 

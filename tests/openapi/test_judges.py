@@ -1,7 +1,7 @@
-"""What tools of others make of the description; `make openapi-judges` runs it in an environment of its own.
+"""What tools of others make of the description, in an environment of their own.
 
-The official validator, schemathesis against the sandbox, and two generators, whose clients compile and
-read all pages of fills.
+`make openapi-judges` runs the official validator, schemathesis against the sandbox, and two
+generators, whose clients compile and read all pages of fills.
 """
 
 import json
@@ -21,13 +21,13 @@ HERE = Path(__file__).parent
 DESCRIPTION = HERE.parents[1] / "docs" / "openapi.json"
 # The checks of schemathesis that do not apply, each with its reason.
 NOT_APPLICABLE = {
-    # "Not shown: the HTTP status codes used" (section 7): the sandbox rejects invalid arguments in an
-    # envelope with HTTP 200, and unknown methods with 404.
+    # "Not shown: the HTTP status codes used" (section 7): the sandbox rejects invalid arguments in
+    # an envelope with HTTP 200, and unknown methods with 404.
     "negative_data_rejection": "expects HTTP 4xx for invalid arguments",
     "unsupported_method": "expects HTTP 405 for another method",
     "missing_required_header": "expects HTTP 4xx, and no operation has a required header",
 }
-# "positive_data_acceptance" applies to all but these: a valid form is no valid code, client or callback.
+# "positive_data_acceptance" applies to all but these: a valid form is no valid code or client.
 OAUTH = ["register", "authorize", "token"]
 
 

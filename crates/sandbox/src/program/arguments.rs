@@ -11,7 +11,7 @@ use jiff::civil::Date;
 /// Prints `listening on ADDRESS` when it responds, and serves until SIGTERM or Ctrl-C. The service is described
 /// at /openapi.json; /healthz responds when it runs.
 #[derive(Debug, Parser)]
-#[command(version, name = "boardlot-sandbox")]
+#[command(version, name = "boardlot-sandbox", args_override_self = true)]
 pub struct Arguments {
     /// Seed of the data: the same seed gives the same data on the same day.
     #[arg(long, default_value_t = 0)]
