@@ -117,12 +117,9 @@ impl Transport {
         range: Option<(i64, i64)>,
     ) -> Result<Request> {
         if self.options.read_only && !plan.only_reads() {
-            let what = format!(
-                "the client is read-only, and {} {} may change something; expected GET",
-                plan.method, plan.path
-            );
+            let what = "the client is read-only, and this may change something; expected GET";
             let advice = "A client without `read_only` sends it.";
-            return Err(Error::misuse(what, advice).with_endpoint(&plan.label));
+            return Err(Error::misuse(what.to_owned(), advice).with_endpoint(&plan.label));
         }
         plan.request(&self.base, &self.options.headers, cursor, range)
     }
