@@ -78,12 +78,12 @@ if TYPE_CHECKING:
         proxy: str | None
         ca_file: str | os.PathLike[str] | None
         headers: abc.Mapping[str, str] | None
-        read_only: bool
         ws_quote_url: str | None
         ws_trade_url: str | None
         on_request: abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None
         on_response: abc.Callable[[ResponseEvent], object] | None
         cassette: Recorder | Replay | None
+        read_only: bool
 
     class RelatedFutureBySymbol(records.RelatedFuture):
         symbol: str
@@ -173,8 +173,6 @@ class Client(_core.ClientBase):
       `ALL_PROXY` and `NO_PROXY`, which are ignored otherwise
     - `ca_file`: a PEM bundle of certificates to trust in addition to the system's
     - `headers`: headers to send with every request
-    - `read_only`: refuse whatever could change something: only GET is sent, and the
-      POST of `plate_stocks`
     - `ws_quote_url`: the address of the quote WebSocket; validated, and available as an
       attribute
     - `ws_trade_url`: the address of the trade WebSocket; validated, and available as an
@@ -184,6 +182,8 @@ class Client(_core.ClientBase):
     - `on_response`: called after each request, also with its status and duration
     - `cassette`: a `Recorder`, which writes the traffic to a file, or a `Replay`, which
       responds from such a file without a network
+    - `read_only`: refuse whatever could change something: only GET is sent, and the
+      POST of `plate_stocks`
     """
 
     _call_mode = "sync"
@@ -203,12 +203,12 @@ class Client(_core.ClientBase):
         proxy: str | None = None,
         ca_file: str | os.PathLike[str] | None = None,
         headers: abc.Mapping[str, str] | None = None,
-        read_only: bool = False,
         ws_quote_url: str | None = None,
         ws_trade_url: str | None = None,
         on_request: abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None = None,
         on_response: abc.Callable[[ResponseEvent], object] | None = None,
         cassette: Recorder | Replay | None = None,
+        read_only: bool = False,
     ) -> None:
         # The base's `__new__` has done everything, with what the class was called with.
         if type(self) is not Client:
@@ -960,8 +960,6 @@ class AsyncClient(_core.ClientBase):
       `ALL_PROXY` and `NO_PROXY`, which are ignored otherwise
     - `ca_file`: a PEM bundle of certificates to trust in addition to the system's
     - `headers`: headers to send with every request
-    - `read_only`: refuse whatever could change something: only GET is sent, and the
-      POST of `plate_stocks`
     - `ws_quote_url`: the address of the quote WebSocket; validated, and available as an
       attribute
     - `ws_trade_url`: the address of the trade WebSocket; validated, and available as an
@@ -971,6 +969,8 @@ class AsyncClient(_core.ClientBase):
     - `on_response`: called after each request, also with its status and duration
     - `cassette`: a `Recorder`, which writes the traffic to a file, or a `Replay`, which
       responds from such a file without a network
+    - `read_only`: refuse whatever could change something: only GET is sent, and the
+      POST of `plate_stocks`
     """
 
     _call_mode = "async"
@@ -990,12 +990,12 @@ class AsyncClient(_core.ClientBase):
         proxy: str | None = None,
         ca_file: str | os.PathLike[str] | None = None,
         headers: abc.Mapping[str, str] | None = None,
-        read_only: bool = False,
         ws_quote_url: str | None = None,
         ws_trade_url: str | None = None,
         on_request: abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None = None,
         on_response: abc.Callable[[ResponseEvent], object] | None = None,
         cassette: Recorder | Replay | None = None,
+        read_only: bool = False,
     ) -> None:
         # The base's `__new__` has done everything, with what the class was called with.
         if type(self) is not AsyncClient:

@@ -167,11 +167,6 @@ pub const CLIENT_OPTIONS: &[ClientOption] = &[
         doc: "headers to send with every request",
     },
     ClientOption {
-        name: "read_only",
-        kind: OptionKind::Flag(|options| &mut options.read_only),
-        doc: "refuse whatever could change something: only GET is sent, and the POST of `plate_stocks`",
-    },
-    ClientOption {
         name: "ws_quote_url",
         kind: OptionKind::WebSocketUrl,
         doc: "the address of the quote WebSocket; validated, and available as an attribute",
@@ -197,6 +192,11 @@ pub const CLIENT_OPTIONS: &[ClientOption] = &[
         kind: OptionKind::Cassette,
         doc: "a `Recorder`, which writes the traffic to a file, or a `Replay`, which responds from \
               such a file without a network",
+    },
+    ClientOption {
+        name: "read_only",
+        kind: OptionKind::Flag(|options| &mut options.read_only),
+        doc: "refuse whatever could change something: only GET is sent, and the POST of `plate_stocks`",
     },
 ];
 
