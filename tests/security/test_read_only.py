@@ -88,7 +88,7 @@ def service():
 
 
 @pytest.mark.parametrize("kind", CLIENTS)
-def test_each_method_that_takes_any_request_refuses_what_may_change_something(kind, service):
+def test_security_58_methods_that_take_any_request_refuse_what_may_change_something(kind, service):
     ways = [name for name, method in public(kind).items() if takes_anything(method)]
     assert {"request", "call", "pages", "paginate", "fetch_many", "pages_many"} <= set(ways)
     for name in ways:
@@ -100,7 +100,7 @@ def test_each_method_that_takes_any_request_refuses_what_may_change_something(ki
 
 
 @pytest.mark.parametrize("kind", CLIENTS)
-def test_each_method_of_an_endpoint_sends_get_or_the_post_of_plates(kind):
+def test_security_58_each_method_of_an_endpoint_sends_get_or_the_post_of_plates(kind):
     fixed = [name for name, method in public(kind).items() if not takes_anything(method)]
     known = {endpoint.method: endpoint for endpoint in ENDPOINTS}
     assert set(known) <= set(fixed)
