@@ -31,7 +31,12 @@ RAISE_NOTHING = {
     *("boardlot.ApiKey.public_key_pem", "boardlot.ApiKey.sign", "boardlot.LoginFlow.cancel"),
     *(f"boardlot.MemoryStore.{name}" for name in ("delete", "load", "save")),
     *("boardlot.otel.Instrumentor.instrument", "boardlot.otel.Instrumentor.uninstrument"),
-    *("boardlot.openapi", "boardlot.Records.count", "boardlot.Records.to_json", "boardlot.signature_payload"),
+    *(
+        "boardlot.openapi",
+        "boardlot.Records.count",
+        "boardlot.Records.to_json",
+        "boardlot.signature_payload",
+    ),
 }
 
 

@@ -201,7 +201,7 @@ def _row(name: str, default: str | None) -> dict[str, Any]:
         **{name: str(entry[name]) for name in ("proxy", "ca_file") if entry[name]},
         "rate_limit": entry["rate_limit"],
         "rate_limit_shared": entry["rate_limit_shared"] if entry["rate_limit"] else None,
-        "read_only": entry["read_only"] or None,
+        **({"read_only": True} if entry["read_only"] else {}),
     }
 
 
