@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help setup demo test test-rust test-python test-long durations delivery \
 	archive-histories exits free-threaded-test asan coverage mutants faults soak check format msrv \
 	api-check audit docs package-docs recipes notebooks generate pictures stubs lock simulate \
-	notices test-engines test-celery \
+	notices test-engines test-celery openapi-judges \
 	fuzz bench bench-quick bench-free-threaded bench-bare-loop bench-inner instructions weights wheel \
 	wheel-test clean system-packages
 
@@ -119,7 +119,7 @@ stubs: $(BIN)/.built ## Writes the docstrings of the compiled module into its st
 	$(BIN)/python tools/stub_docstrings.py
 	$(BIN)/ruff format --quiet python/boardlot/_core
 
-test-long: $(BIN)/.built system-packages ## The long forms of the tests: an hour.
+test-long: $(BIN)/.built system-packages openapi-judges ## The long forms of the tests: an hour.
 	BOARDLOT_TEST_LISTS=100000 $(CARGO) test --locked -p boardlot-client --test core moving_service
 	$(BIN)/pytest -m slow --ignore tests/packaging --ignore tests/faults
 
@@ -174,6 +174,21 @@ test-engines: $(BIN)/.extension $(ENGINES)/.installed ## Ray and Spark read from
 $(ENGINES)/.installed: requirements/engines.txt
 	$(PYTHON) -m venv $(ENGINES)
 	$(ENGINES)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
+	touch $@
+
+# The validator, schemathesis and two generators of clients; the TypeScript one needs Node and npm.
+OPENAPI := target/openapi
+
+openapi-judges: $(BIN)/.extension $(OPENAPI)/.installed ## What tools of others make of the OpenAPI description.
+	PYTHONPATH="$(CURDIR)/python" BOARDLOT_TEST_NODE_MODULES="$(OPENAPI)/node_modules" \
+		$(OPENAPI)/venv/bin/python -m pytest -m "slow or not slow" tests/openapi/test_judges.py \
+		-W "ignore:Unknown config option:pytest.PytestConfigWarning" $(ARGS)
+
+$(OPENAPI)/.installed: requirements/openapi.txt tests/openapi/clients/package-lock.json
+	$(PYTHON) -m venv $(OPENAPI)/venv
+	$(OPENAPI)/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
+	cp tests/openapi/clients/package.json tests/openapi/clients/package-lock.json $(OPENAPI)
+	! command -v npm || npm ci --silent --no-audit --no-fund --prefix $(OPENAPI)
 	touch $@
 
 # Celery holds python-dateutil back, so it has an environment of its own.
@@ -265,6 +280,7 @@ lock: ## Updates requirements/*.txt; needs uv.
 	$(LOCK) --upgrade --python-version 3.10 -c requirements/dev.txt --extra cli --group build -o requirements/demo.txt
 	$(LOCK) --upgrade --python-version 3.11 -c requirements/dev.txt --group docs -o requirements/docs.txt
 	$(LOCK) --upgrade --python-version 3.11 -c requirements/dev.txt --extra dask --extra polars --extra ray --extra spark --group engines -o requirements/engines.txt
+	$(LOCK) --upgrade --python-version 3.11 -c requirements/dev.txt --group openapi -o requirements/openapi.txt
 	$(LOCK) --upgrade --python-version 3.14 -c requirements/dev.txt --group threads --group build -o requirements/threads.txt
 
 # Stamps. `.maturin` is what `make demo` needs, `.extension` the module compiled with it, `.tools` what

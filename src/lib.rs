@@ -63,6 +63,7 @@ mod _core {
         rows::rows::Rows,
         rows::schema_field::SchemaField,
         rows::shape::Shape,
+        testing::description::openapi_json,
         testing::response_bodies::{pages_of_bodies, response_parser},
     };
 

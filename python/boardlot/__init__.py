@@ -63,6 +63,7 @@ from ._core import (
 
 # Here, since a first `await` may come when no file can be opened any more.
 from ._support import awaiting as _awaiting  # noqa: F401
+from ._support.openapi import openapi
 from .errors import *  # noqa: F403
 from .oauth_app import AsyncOAuthApp
 from .pager import AsyncPager, Pager
@@ -109,6 +110,7 @@ __all__ = [
     "generate_key",
     "load_endpoints",
     "login",
+    "openapi",
     "register_client",
     "signature_payload",
 ]

@@ -83,6 +83,7 @@ if TYPE_CHECKING:
         on_request: abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None
         on_response: abc.Callable[[ResponseEvent], object] | None
         cassette: Recorder | Replay | None
+        read_only: bool
 
     class RelatedFutureBySymbol(records.RelatedFuture):
         symbol: str
@@ -181,6 +182,8 @@ class Client(_core.ClientBase):
     - `on_response`: called after each request, also with its status and duration
     - `cassette`: a `Recorder`, which writes the traffic to a file, or a `Replay`, which
       responds from such a file without a network
+    - `read_only`: refuse whatever could change something: only GET is sent, and the
+      POST of `plate_stocks`
     """
 
     _call_mode = "sync"
@@ -205,6 +208,7 @@ class Client(_core.ClientBase):
         on_request: abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None = None,
         on_response: abc.Callable[[ResponseEvent], object] | None = None,
         cassette: Recorder | Replay | None = None,
+        read_only: bool = False,
     ) -> None:
         # The base's `__new__` has done everything, with what the class was called with.
         if type(self) is not Client:
@@ -965,6 +969,8 @@ class AsyncClient(_core.ClientBase):
     - `on_response`: called after each request, also with its status and duration
     - `cassette`: a `Recorder`, which writes the traffic to a file, or a `Replay`, which
       responds from such a file without a network
+    - `read_only`: refuse whatever could change something: only GET is sent, and the
+      POST of `plate_stocks`
     """
 
     _call_mode = "async"
@@ -989,6 +995,7 @@ class AsyncClient(_core.ClientBase):
         on_request: abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None = None,
         on_response: abc.Callable[[ResponseEvent], object] | None = None,
         cassette: Recorder | Replay | None = None,
+        read_only: bool = False,
     ) -> None:
         # The base's `__new__` has done everything, with what the class was called with.
         if type(self) is not AsyncClient:

@@ -62,6 +62,7 @@ __all__ = [
     "_import_frame_library",
     "_micros",
     "_nearest",
+    "_openapi_json",
     "_pages_of_bodies",
     "_plain_number",
     "_polled",
@@ -523,6 +524,27 @@ class ApiKey:
         """The public key as PEM, to be uploaded to the dashboard."""
     def sign(self, payload: bytes) -> str:
         """Signs the bytes of `payload` and returns the signature in Base64."""
+    def headers(
+        self,
+        method: str,
+        url: str,
+        body: bytes = b"",
+        *,
+        clock: Client | AsyncClient | None = None,
+    ) -> dict[str, str]:
+        """The four headers that sign a request of another HTTP client: `X-Api-Key`, `X-Timestamp`, `X-Nonce` and
+        `Authorization`. Each call signs with the current time and a new nonce, so call it for each attempt.
+
+        `method`, `url` and `body` are those that are sent: the final, percent-encoded URL with its query, and
+        the raw bytes. `clock` is a client whose `clock_offset` corrects the time. Raises `ConfigError` for a URL
+        that an HTTP client would change before it sends it. `boardlot.auth` calls this for requests, httpx and
+        aiohttp.
+
+        >>> auth = bl.ApiKey("my-app-key", bl.generate_key().private_pem)
+        >>> headers = auth.headers("GET", "https://api.example.com/api/v1.0/server-time")
+        >>> sorted(headers)
+        ['Authorization', 'X-Api-Key', 'X-Nonce', 'X-Timestamp']
+        """
     def __getnewargs__(self) -> tuple[str, Any]: ...
 
 @final
@@ -1406,6 +1428,7 @@ class ClientBase:
     ) -> None: ...
     def _server_time(self) -> Any: ...
     def _service_now(self) -> Any: ...
+    def _token_header(self, rejected: str | None) -> Any: ...
     def _call(self, endpoint: str | Endpoint[Any], arguments: list[tuple[str, Any]]) -> Any: ...
     def _pages(
         self,
@@ -1491,6 +1514,7 @@ def _profiles() -> tuple[list[str], str | None]: ...
 def _check_profile_address(of_profile: str, base_url: str) -> None: ...
 def _application_limit(rate: float, base_url: str, application: str | None) -> RateLimit: ...
 def _config_file() -> Any: ...
+def _openapi_json() -> str: ...
 def _environment_proxy(base_url: str) -> tuple[str, str] | None: ...
 @overload
 def _time_range(

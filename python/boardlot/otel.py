@@ -7,7 +7,8 @@ propagated to the service by the headers of the global propagator, such as `trac
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from boardlot._support.extras import needs
@@ -21,7 +22,7 @@ from boardlot._calls import explained
 if TYPE_CHECKING:
     from opentelemetry.util.types import AttributeValue
 
-__all__ = ["instrument", "uninstrument"]
+__all__ = ["Instrumentor", "instrument", "uninstrument"]
 
 SCHEMA_URL = "https://opentelemetry.io/schemas/1.44.0"
 # Seconds, as the conventions say.
@@ -83,6 +84,60 @@ def uninstrument(client: Client | AsyncClient) -> None:
         >>> uninstrument(client)
     """
     checked(client)._instrument(None, None)
+
+
+class Instrumentor:
+    """Traces and measures every client that is created while it is active.
+
+    `opentelemetry-instrument python script.py` finds it by its entry point and activates it before
+    the script: nothing in the script has to change.
+
+    Example:
+        >>> import boardlot as bl
+        >>> from boardlot.otel import Instrumentor
+        >>> Instrumentor().instrument()
+        >>> with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
+        ...     len(client.dividends("HK.00700")) > 0
+        True
+        >>> Instrumentor().uninstrument()
+    """
+
+    _replaced: ClassVar[dict[type, Any]] = {}
+
+    def instrument(
+        self,
+        *,
+        tracer_provider: trace.TracerProvider | None = None,
+        meter_provider: metrics.MeterProvider | None = None,
+        **_: object,
+    ) -> None:
+        """Instrument each client from now on; other arguments are those of other instrumentors.
+
+        A subclass is instrumented if its constructor calls that of its base.
+
+        Args:
+            tracer_provider: Where spans go; by default the global provider.
+            meter_provider: Where durations go, in seconds; by default the global provider.
+        """
+        for kind in (Client, AsyncClient):
+            if kind in self._replaced:
+                continue
+            self._replaced[kind] = original = kind.__init__
+
+            @functools.wraps(original)
+            def instrumented(
+                client: Any, *args: Any, _original: Any = original, **named: Any
+            ) -> None:
+                _original(client, *args, **named)
+                instrument(client, tracer_provider=tracer_provider, meter_provider=meter_provider)
+
+            setattr(kind, "__init__", instrumented)  # noqa: B010
+
+    def uninstrument(self, **_: object) -> None:
+        """Instrument no further clients; those that exist stay as they are."""
+        while self._replaced:
+            kind, original = self._replaced.popitem()
+            setattr(kind, "__init__", original)  # noqa: B010
 
 
 def checked(client: Client | AsyncClient) -> Client | AsyncClient:

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ::http::{HeaderMap, Method};
+use zeroize::Zeroizing;
 
 use super::{
     client_options::{build_client, check_names, check_picklable},
@@ -162,6 +163,19 @@ impl ClientBase {
             instrumentation: Mutex::default(),
             builders: base.builders.clone(),
         }
+    }
+
+    /// The value of `Authorization` of its token, for other HTTP clients; refreshed if it is the `rejected` one.
+    fn _token_header<'py>(
+        this: &Bound<'py, Self>,
+        #[pyo3(from_py_with = text_of::rejected)] rejected: Option<String>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let core = this.get().core(this.py())?;
+        let finish = |py: Python<'_>, header: Zeroizing<String>| {
+            Ok(PyString::new(py, &header).into_any().unbind())
+        };
+        let future = async move { core.transport.token_header(rejected.as_deref()).await };
+        Self::run(this, Call::new(future, Box::new(finish)))
     }
 
     /// Closes the idle connections and refuses later calls.

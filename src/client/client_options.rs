@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use pyo3::types::PyBool;
+
 use super::{
     cassette::cassette,
     connect_options::connect_option,
@@ -70,9 +72,17 @@ pub fn build_client(
                 connect_option(name, kind, &value, &mut transport.connect)?;
             }
             OptionKind::Headers(field) => *field(&mut transport) = headers(name, Some(&value))?,
+            OptionKind::Flag(field) => {
+                *field(&mut transport) = value
+                    .cast::<PyBool>()
+                    .map_err(|_| wrong_type(name, &value, "True or False"))?
+                    .is_true();
+            }
         }
     }
     if let Some(profile) = &profile {
+        // A profile that only reads does so whatever the caller says.
+        transport.read_only |= profile.read_only;
         let connect = &mut transport.connect;
         if connect.proxy.is_none() {
             connect.proxy = profile.proxy.clone();

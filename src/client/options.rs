@@ -56,6 +56,8 @@ pub enum OptionKind {
     Rate(Field<Option<ClientRate>>),
     /// A mapping of header names to values.
     Headers(Field<HeaderMap>),
+    /// True or false.
+    Flag(Field<bool>),
     /// An option for connecting, which the functions for logins take too.
     Connect(ConnectKind),
 }
@@ -190,6 +192,11 @@ pub const CLIENT_OPTIONS: &[ClientOption] = &[
         kind: OptionKind::Cassette,
         doc: "a `Recorder`, which writes the traffic to a file, or a `Replay`, which responds from \
               such a file without a network",
+    },
+    ClientOption {
+        name: "read_only",
+        kind: OptionKind::Flag(|options| &mut options.read_only),
+        doc: "refuse whatever could change something: only GET is sent, and the POST of `plate_stocks`",
     },
 ];
 

@@ -141,6 +141,7 @@ pub fn entry(py: Python<'_>, profile: Profile) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("ca_file", profile.ca_file)?;
     dict.set_item("rate_limit", profile.rate_limit)?;
     dict.set_item("rate_limit_shared", profile.rate_limit_shared)?;
+    dict.set_item("read_only", profile.read_only)?;
     let (kind, file, command) = match profile.auth {
         ProfileAuth::None => ("none", None, None),
         ProfileAuth::ApiKey { key_id, private_key, passphrase_file, passphrase_command } => {
@@ -199,5 +200,6 @@ fn from_entry(name: &str, entry: &Bound<'_, PyDict>) -> PyResult<Profile> {
         ca_file: member(entry, "ca_file")?,
         rate_limit: member(entry, "rate_limit")?,
         rate_limit_shared: member(entry, "rate_limit_shared")?.unwrap_or(false),
+        read_only: member(entry, "read_only")?.unwrap_or(false),
     })
 }

@@ -18,8 +18,9 @@ use crate::{
     },
 };
 use boardlot_client::{
-    auth::{Credentials, KeyPair, blocking, pem},
+    auth::{Credentials, KeyPair, blocking, pem, signed_headers, target},
     error::did_you_mean,
+    http::local_ms,
     os::texts::shown_path,
 };
 
@@ -147,6 +148,48 @@ impl ApiKey {
         self.key.sign(payload).or_raise(py)
     }
 
+    /// The four headers that sign a request of another HTTP client: `X-Api-Key`, `X-Timestamp`, `X-Nonce` and
+    /// `Authorization`. Each call signs with the current time and a new nonce, so call it for each attempt.
+    ///
+    /// `method`, `url` and `body` are those that are sent: the final, percent-encoded URL with its query, and
+    /// the raw bytes. `clock` is a client whose `clock_offset` corrects the time. Raises `ConfigError` for a URL
+    /// that an HTTP client would change before it sends it. `boardlot.auth` calls this for requests, httpx and
+    /// aiohttp.
+    ///
+    /// >>> auth = bl.ApiKey("my-app-key", bl.generate_key().private_pem)
+    /// >>> headers = auth.headers("GET", "https://api.example.com/api/v1.0/server-time")
+    /// >>> sorted(headers)
+    /// ['Authorization', 'X-Api-Key', 'X-Nonce', 'X-Timestamp']
+    #[pyo3(
+        signature = (method, url, body = None, *, clock = None),
+        text_signature = "(self, method, url, body=b'', *, clock=None)",
+    )]
+    fn headers<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = text_of::method)] method: &str,
+        #[pyo3(from_py_with = text_of::url)] url: &str,
+        body: Option<&[u8]>,
+        clock: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let offset_ms = match clock {
+            None => 0,
+            Some(client) => {
+                (client.getattr("clock_offset")?.extract::<f64>()? * 1_000.0).round() as i64
+            }
+        };
+        let (path, query) = target(url).or_raise(py)?;
+        let time_ms = local_ms().saturating_add(offset_ms);
+        let line = (method, path, query);
+        let body = body.unwrap_or_default();
+        let signed = signed_headers(&self.key_id, &self.key, time_ms, line, body).or_raise(py)?;
+        let headers = PyDict::new(py);
+        for (name, value) in signed {
+            headers.set_item(header_name(name), value)?;
+        }
+        Ok(headers)
+    }
+
     fn __repr__(&self) -> String {
         format!("ApiKey('{}', {})", self.key_id.escape_debug(), self.algorithm())
     }
@@ -193,6 +236,15 @@ impl BearerToken {
     fn __getnewargs__(&self, py: Python<'_>) -> PyResult<()> {
         Err(cannot_pickle_secret(py, "a BearerToken"))
     }
+}
+
+/// A header's name as the service document writes it: `X-Api-Key`.
+fn header_name(name: &str) -> String {
+    let words = name.split('-').map(|word| {
+        let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
+        first.to_ascii_uppercase() + rest
+    });
+    words.collect::<Vec<_>>().join("-")
 }
 
 /// Reads a key, detached from the interpreter. The password of an encrypted one is stretched for seconds

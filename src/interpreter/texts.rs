@@ -77,8 +77,8 @@ macro_rules! text_arguments {
 
 text_arguments! {
     algorithm authorize_url base_url callback_url client_id decimals host invalid key key_id message
-    method name on_error path public_pem query redirect_uri scopes
-    strings
+    method name on_error path public_pem query redirect_uri rejected scopes
+    strings url
 }
 
 macro_rules! bytes_arguments {

@@ -48,6 +48,7 @@ def test_the_constructor_shows_its_defaults():
         "max_retries": 2,
         "max_connections": 64,
         "max_body_bytes": 32 * 1024 * 1024,
+        "read_only": False,
     }
     names = "base_url auth profile timeout connect_timeout max_retries rate_limit max_connections"
     names += " max_body_bytes proxy ca_file headers ws_quote_url ws_trade_url"

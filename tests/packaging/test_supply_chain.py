@@ -105,7 +105,8 @@ def test_only_jobs_that_publish_may_write_and_only_after_all_tests():
     before, publishing = workflow.split("\n  publish:\n")
     assert ": write" not in before
     publishing, at_github = publishing.split("\n  github:\n")
-    assert "needs: [ci, files]" in publishing and "needs: [publish]" in at_github
+    assert "needs: [ci, files]" in publishing and "needs: [ci, sandbox]" in publishing
+    assert "needs: [publish, attest-sandbox]" in at_github
     assert "id-token: write" in publishing and "contents: write" in at_github
     assert "secrets." not in workflow
 

@@ -88,6 +88,29 @@ with pipeline.sql_client() as sql:
     rows = sql.execute_sql("select deal_id, qty from fills order by deal_id")
 print([list(row) for row in rows])
 """
+DLT_REST_API = """
+from dlt_rest_api import pipeline, source
+
+pipeline.run(source)
+with pipeline.sql_client() as sql:
+    rows = sql.execute_sql("select deal_id, qty from fills order by deal_id")
+print([list(row) for row in rows])
+"""
+GENERATED = """
+import json
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import boardlot
+
+Path("openapi.json").write_text(json.dumps(boardlot.openapi()))
+words = ["generate", "--meta", "none", "--path", "openapi.json", "--output-path", "service"]
+module = [sys.executable, "-m", "openapi_python_client", *words, "--overwrite"]
+subprocess.run(module, check=True, capture_output=True)
+runpy.run_path("generated_client.py")
+"""
 # How each file is run: the arguments of the interpreter of its environment.
 RUNS = {
     # Installed by pip, the plugin would be found by itself.
@@ -98,6 +121,8 @@ RUNS = {
     "airflow_dag.py": ["-c", AIRFLOW],
     "dagster_assets.py": ["-c", DAGSTER],
     "dlt_pipeline.py": ["-c", DLT],
+    "dlt_rest_api.py": ["-c", DLT_REST_API],
+    "generated_client.py": ["-c", GENERATED],
     "ibis_query.py": ["ibis_query.py"],
 }
 
@@ -109,12 +134,12 @@ def main(pythons):
     assert set(files) == set(RUNS), set(files) ^ set(RUNS)
     failed = []
     with bl.Sandbox(seed=7, fills=300) as sandbox, tempfile.TemporaryDirectory() as home:
-        profile(sandbox, Path(home))
+        own = profile(sandbox, Path(home))
         for name, source in files.items():
             (Path(home) / name).write_text(source)
         for name, words in RUNS.items():
             python = pythons.get(name, pythons["*"])
-            line, env = [python, *words], environment(home)
+            line, env = [python, *words], environment(home) | own
             for fills in (unusual.BEFORE, unusual.AFTER) if name in NUMBERS else (None,):
                 if fills is not None:
                     sandbox.put("fills_history", fills)
@@ -160,23 +185,32 @@ def loaded_by_dlt(printed, home):
     return printed.splitlines()[-1] == str(expected)
 
 
+def printed_by_generated(printed, home):
+    rows = sorted(line.split() for line in printed.splitlines())
+    return rows == sorted([fill["deal_id"], fill["qty"]] for fill in unusual.AFTER)
+
+
 # Files that run against unusual fills, and whether their numbers are those by hand.
 NUMBERS = {
     "to_excel.py": written_to_excel,
     "ibis_query.py": printed_by_ibis,
     "airflow_dag.py": written_by_airflow,
     "dlt_pipeline.py": loaded_by_dlt,
+    "dlt_rest_api.py": loaded_by_dlt,
+    "generated_client.py": printed_by_generated,
 }
 
 
 def profile(sandbox, home):
+    """Adds the profile, and returns the variables for programs that have none."""
     folder = home / "boardlot"
     folder.mkdir(mode=0o700)
-    key_id, _ = uploaded_key(sandbox, folder)
+    key_id, key_file = uploaded_key(sandbox, folder)
     (folder / "config.toml").write_text(
         f'[profiles.live]\nbase_url = "{sandbox.base_url}"\n'
         f'auth = {{ kind = "api_key", key_id = {json.dumps(key_id)}, private_key = "key.pem" }}\n'
     )
+    return {"SERVICE_URL": sandbox.base_url, "KEY_ID": key_id, "KEY_FILE": key_file}
 
 
 def environment(home):

@@ -60,6 +60,15 @@ class Authority:
             context.load_cert_chain(path)
         return context
 
+    def files(self, folder, names=("127.0.0.1", "localhost")):
+        """The paths of a new server's certificate and of its key, in this folder."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        certificate = signed(self._name, named(names[0]), key.public_key(), self._key, names)
+        paths = folder / "server.crt", folder / "server.key"
+        paths[0].write_bytes(certificate.public_bytes(Encoding.PEM))
+        paths[1].write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        return paths
+
     def certificate(self):
         """That of `ca_file`: valid on every machine, whatever its clock says."""
         starts, ends = (datetime.datetime(year, 1, 1) for year in (2000, 2099))

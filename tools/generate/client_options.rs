@@ -14,6 +14,7 @@ fn annotation_and_default(kind: OptionKind) -> (&'static str, String) {
     let default = match kind {
         OptionKind::Seconds(field) => format!("{:?}", field(&mut defaults).as_secs_f64()),
         OptionKind::Integer { get, .. } => get(&defaults).to_string(),
+        OptionKind::Flag(field) => if *field(&mut defaults) { "True" } else { "False" }.to_owned(),
         OptionKind::Connect(ConnectKind::Seconds(field)) => {
             format!("{:?}", field(&mut defaults.connect).as_secs_f64())
         }
@@ -32,6 +33,7 @@ fn annotation_and_default(kind: OptionKind) -> (&'static str, String) {
         OptionKind::Seconds(_) | OptionKind::Connect(ConnectKind::Seconds(_)) => "float",
         OptionKind::Integer { .. } | OptionKind::Connect(ConnectKind::Integer { .. }) => "int",
         OptionKind::Rate(_) => "float | RateLimit | None",
+        OptionKind::Flag(_) => "bool",
         OptionKind::Connect(ConnectKind::CertificateFile(_)) => "str | os.PathLike[str] | None",
         OptionKind::Headers(_) => "abc.Mapping[str, str] | None",
         OptionKind::Profile

@@ -8,6 +8,8 @@
 mod client_options;
 mod docs;
 mod methods;
+mod openapi;
+mod openapi_page;
 mod python_api;
 mod python_common;
 mod python_endpoints;
@@ -32,6 +34,8 @@ pub fn files() -> Vec<(&'static str, String)> {
         ("docs/command-line.md", docs::command_line()),
         ("docs/endpoints.md", docs::text()),
         ("docs/login.md", docs::login()),
+        ("docs/openapi.json", openapi::text()),
+        ("docs/openapi.md", openapi_page::text()),
         ("docs/service.md", docs::service()),
     ]
 }

@@ -50,6 +50,7 @@
 //! - Markets have no daylight saving time.
 //! - With `today`, the service's clock starts at noon UTC of that day. A signature is accepted by that
 //!   clock and by the local one.
+//! - `GET /healthz` and `GET /openapi.json` are the sandbox's own: they have no faults and are not recorded.
 //! - Rows of `put` and `serve` stay in their order; those of a range of dates are sorted by their time.
 //!   Fills of `put` are returned for the default range whatever their times are.
 
@@ -81,18 +82,26 @@ use boardlot_service::{
     error::{Error, Result, did_you_mean},
 };
 use jiff::{Timestamp, tz::TimeZone};
-use tokio::task::JoinHandle;
+use tokio::{sync::watch, task::JoinHandle};
 
+pub use credentials::keys::KeyAlgorithm;
 pub use data::ACCOUNTS;
 pub use faults::Faults;
 pub use options::Options;
-pub use service::{planned_failures::PlannedFailure, request_log::RecordedRequest};
+pub use service::{
+    planned_failures::PlannedFailure,
+    request_log::RecordedRequest,
+    server::{Encryption, Stream},
+};
 
-use credentials::{tokens::Tokens, verify::Credentials};
+use credentials::{keys::generate, tokens::Tokens, verify::Credentials};
 use data::{Data, endpoints, rows::CustomRows};
 use faults::FaultSampler;
 use seeded_rng::SeededRng;
 use service::server::{Shared, date_offset_ms, serve};
+
+/// The service as an OpenAPI 3.1 description, in JSON, which `tools/generate` writes.
+pub const OPENAPI: &str = include_str!("../../../docs/openapi.json");
 
 /// The longest that `stop` waits for the sockets to be closed.
 const STOP_WAIT: Duration = Duration::from_secs(2);
@@ -102,11 +111,22 @@ pub struct Sandbox {
     shared: Arc<Shared>,
     /// The server's task, and what is disconnected when all sockets are closed.
     running: Mutex<Option<(JoinHandle<()>, mpsc::Receiver<()>)>>,
+    /// Becomes true when it has to end.
+    ending: watch::Sender<bool>,
 }
 
 impl Sandbox {
     /// Binds the socket, generates the data and serves on the runtime.
     pub fn start(options: Options, runtime: &tokio::runtime::Handle) -> Result<Sandbox> {
+        Sandbox::start_encrypted(options, runtime, None)
+    }
+
+    /// The same, over https if there is an encryption.
+    pub fn start_encrypted(
+        options: Options,
+        runtime: &tokio::runtime::Handle,
+        encryption: Option<Encryption>,
+    ) -> Result<Sandbox> {
         options.validate()?;
         let address = SocketAddr::new(options.host, options.port);
         let listening = |error: std::io::Error| {
@@ -117,7 +137,8 @@ impl Sandbox {
         };
         let socket = std::net::TcpListener::bind(address).map_err(listening)?;
         socket.set_nonblocking(true).map_err(listening)?;
-        let base_url = format!("http://{}", socket.local_addr().map_err(listening)?);
+        let scheme = if encryption.is_some() { "https" } else { "http" };
+        let base_url = format!("{scheme}://{}", socket.local_addr().map_err(listening)?);
         let today =
             options.today.unwrap_or_else(|| Timestamp::now().to_zoned(TimeZone::UTC).date());
         let lifetime = Duration::from_secs_f64(options.token_lifetime);
@@ -133,11 +154,12 @@ impl Sandbox {
             sampler: Mutex::new(FaultSampler::new(options.faults)),
         });
         let (open, closed) = mpsc::channel();
+        let (ending, ended) = watch::channel(false);
         let _entered = runtime.enter();
         let listener = tokio::net::TcpListener::from_std(socket).map_err(listening)?;
-        let task = runtime.spawn(serve(listener, Arc::clone(&shared), open));
+        let task = runtime.spawn(serve(listener, Arc::clone(&shared), encryption, ended, open));
         let running = Mutex::new(Some((task, closed)));
-        Ok(Sandbox { shared, running })
+        Ok(Sandbox { shared, running, ending })
     }
 
     fn tokens(&self) -> &Tokens {
@@ -153,6 +175,13 @@ impl Sandbox {
     /// returns its id.
     pub fn upload_key(&self, public_pem: &str) -> Result<String> {
         self.shared.credentials.upload(public_pem)
+    }
+
+    /// Makes a key of this algorithm, `Ed25519` or `RSA-SHA256`, and uploads it. Returns its id, and the private
+    /// key in PEM.
+    pub fn new_key(&self, algorithm: KeyAlgorithm) -> Result<(String, String)> {
+        let (private, public) = generate(algorithm)?;
+        Ok((self.upload_key(&public)?, private))
     }
 
     /// A new access token with all scopes, without a login.
@@ -256,6 +285,16 @@ impl Sandbox {
         faults.validate()?;
         *lock(&self.shared.sampler) = FaultSampler::new(faults);
         Ok(())
+    }
+
+    /// Closes the socket, and each connection when the response that is under way on it has been sent, but
+    /// waits no longer than this. Returns true if all responses were sent.
+    pub fn finish(&self, limit: Duration) -> bool {
+        self.ending.send_replace(true);
+        let Some((task, closed)) = lock(&self.running).take() else { return true };
+        let is_finished = closed.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Disconnected);
+        task.abort();
+        is_finished
     }
 
     /// Closes the socket and every connection. Does nothing the second time.

@@ -31,9 +31,19 @@ impl SeededRng {
 
     /// A secret of 256 random bits.
     pub fn secret(&mut self) -> String {
+        URL_SAFE_NO_PAD.encode(self.bytes())
+    }
+
+    /// 256 random bits.
+    pub fn bytes(&mut self) -> [u8; 32] {
         let mut bytes = [0; 32];
         self.0.fill_bytes(&mut bytes);
-        URL_SAFE_NO_PAD.encode(bytes)
+        bytes
+    }
+
+    /// The generator, for libraries that draw by themselves.
+    pub fn source(&mut self) -> &mut ChaCha8Rng {
+        &mut self.0
     }
 
     /// A number from 0 to `count - 1`; 0 if `count` is 0.

@@ -45,6 +45,7 @@ COMMANDS = {
     "sandbox": ("sandbox", "Serve the whole service on this machine, with invented data."),
     "archive": ("archive", "Keep what the service forgets, and read it again."),
     "open": ("open", "Open the docs in the browser."),
+    "openapi": ("openapi", "Print the service as an OpenAPI description."),
     "mcp": ("mcp", "Serve read-only tools to language models."),
     "call": ("request", "Call a custom endpoint, from a TOML file."),
     "request": ("request", "Send any request, and print the response unchanged."),

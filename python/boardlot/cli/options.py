@@ -93,6 +93,11 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
         ),
         option("--ca-file", metavar="FILE", type=file, help="Also trust these certificates (PEM)."),
         option(
+            "--read-only",
+            is_flag=True,
+            help="Refuse whatever could change something; only reads are sent.",
+        ),
+        option(
             "--format",
             type=click.Choice(FORMATS, case_sensitive=False),
             metavar="FORMAT",

@@ -105,6 +105,7 @@ class Settings:
     rate_limit: float | None = None
     shared: bool = False
     ca_file: Path | None = None
+    read_only: bool = False
     format: str | None = None
     out: Path | None = None
     force: bool = False
@@ -258,7 +259,7 @@ class Settings:
     def client_options(self, identified: bool = True) -> dict[str, Any]:
         """The arguments of a client of the selected service and credentials, or without any."""
         self.check()
-        options = {"rate_limit": self.request_rate, **self.connection}
+        options = {"rate_limit": self.request_rate, "read_only": self.read_only, **self.connection}
         if not identified:
             return {"base_url": self.service, **options}
         return {

@@ -27,7 +27,7 @@ pub use login_slots::{SharedStore, StoreId};
 pub use oauth::{OAuth, blocking, check_client_secret};
 pub use origin::Origin;
 pub use pkce::{Attempt, CHALLENGE_METHOD, challenge};
-pub use sign::{AUTHORIZATION, X_API_KEY, X_NONCE, X_TIMESTAMP, signed_headers};
+pub use sign::{AUTHORIZATION, X_API_KEY, X_NONCE, X_TIMESTAMP, signed_headers, target};
 pub use token::{
     RegisteredClient, Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms,
 };

@@ -39,9 +39,63 @@ pub fn signed_headers(
     ])
 }
 
+/// The path and the query of a URL, as they are sent. The URL has to be as it is sent: an HTTP client that still had
+/// to encode or shorten it would send something else than what is signed.
+pub fn target(url: &str) -> Result<(&str, &str)> {
+    let invalid = |expected: &str| Err(Error::argument("url", "not as it is sent", expected));
+    if !url.bytes().all(|byte| (b'!'..=b'~').contains(&byte)) {
+        return invalid("visible ASCII characters, the others percent-encoded");
+    }
+    let url = url.split('#').next().unwrap_or_default();
+    let Some((_, rest)) = url.split_once("://") else {
+        return invalid("an absolute URL such as https://api.example.com/path?query");
+    };
+    let authority = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (_, target) = rest.split_at_checked(authority).unwrap_or_default();
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let is_dots = |segment: &str| {
+        matches!(segment.to_ascii_lowercase().replace("%2e", ".").as_str(), "." | "..")
+    };
+    if path.split('/').any(is_dots) {
+        return invalid("a path without the segments '.' and '..', which HTTP clients remove");
+    }
+    Ok((if path.is_empty() { "/" } else { path }, query))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_target_is_what_stands_behind_the_host_without_the_fragment() {
+        for (url, path, query) in [
+            ("https://api.example.com/a/b?x=1&y=%20#top", "/a/b", "x=1&y=%20"),
+            ("http://127.0.0.1:8080", "/", ""),
+            ("http://127.0.0.1:8080?x=?/", "/", "x=?/"),
+            ("http://user:secret@host//a///b/?", "//a///b/", ""),
+            ("http://[::1]/%2F..x/...", "/%2F..x/...", ""),
+        ] {
+            assert_eq!(target(url).expect(url), (path, query), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_url_that_would_be_changed_before_it_is_sent_is_refused() {
+        for url in [
+            "/path",
+            "host/path",
+            "",
+            "https://h/ä",
+            "https://h/a b",
+            "https://h/a\nb",
+            "https://h/../a",
+            "https://h/a/.",
+            "https://h/%2E%2e/a",
+        ] {
+            let error = target(url).expect_err(url).to_string();
+            assert!(error.contains("url"), "{error}");
+        }
+    }
 
     #[test]
     fn a_nonce_has_22_characters_of_the_documented_set() {

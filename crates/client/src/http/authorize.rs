@@ -120,7 +120,8 @@ impl TokenEndpoint for Transport {
         Box::pin(async move {
             // A refresh token can be used again, so a refresh is idempotent; the exchange of a code is not.
             let plan = RequestPlan::new(&TOKEN, &arguments)?.idempotent();
-            let request = self.request(&plan, None, None)?;
+            // Also of a client that is read-only: it changes nothing but the client's own token.
+            let request = plan.request(&self.base, &self.options.headers, None, None)?;
             let outcome = self.call_unauthorized(&request, parse_token_response).await;
             if let Some(span) = self.span(&request, 1) {
                 let kind = match &outcome {
@@ -158,7 +159,7 @@ pub fn authorization_headers(
 }
 
 /// The value for a bearer token, in a buffer that is never moved: that would leave copies.
-fn bearer(token: &str) -> Zeroizing<String> {
+pub fn bearer(token: &str) -> Zeroizing<String> {
     const SCHEME: &str = "Bearer ";
     let mut value = Zeroizing::new(String::with_capacity(SCHEME.len() + token.len()));
     value.push_str(SCHEME);

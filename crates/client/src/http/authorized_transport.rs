@@ -10,13 +10,13 @@ use zeroize::Zeroizing;
 
 use super::{
     BaseUrl, HttpResponse, Request, TransportOptions,
-    authorize::{CallAuthorization, authorization_headers},
+    authorize::{CallAuthorization, authorization_headers, bearer},
     call::call,
     transport::Transport,
 };
 use crate::{
-    auth::Credentials,
-    error::{Redactor, Result},
+    auth::{Credentials, TokenEndpoint, TokenSet},
+    error::{Error, Redactor, Result},
 };
 
 /// A [`Transport`] whose calls are authorized by the credentials of one client.
@@ -81,6 +81,27 @@ impl AuthorizedTransport {
     ) -> Result<T> {
         let authorization = CallAuthorization::new(&self.transport, self.credentials.as_deref());
         call(&self.transport, authorization, request, parse).await
+    }
+
+    /// The value of `Authorization` of a token, for other HTTP clients; that of a login is refreshed if it has to be,
+    /// or if it is this one, which the service has just rejected.
+    pub async fn token_header(&self, rejected: Option<&str>) -> Result<Zeroizing<String>> {
+        let login = match self.credentials.as_deref() {
+            Some(Credentials::OAuth(login)) => login,
+            Some(Credentials::Bearer { token, .. }) => return Ok(bearer(token)),
+            _ => return Err(Error::config("the client has no token")),
+        };
+        let is_rejected =
+            |set: &Arc<TokenSet>| Some(bearer(&set.access_token).as_str()) == rejected;
+        let rejected = login.known_tokens().find(is_rejected);
+        let token = match login.cached_token(rejected.as_deref())? {
+            Some(token) => token,
+            None => {
+                let endpoint: Arc<dyn TokenEndpoint> = self.transport.clone();
+                login.token(&endpoint, rejected.as_deref()).await?
+            }
+        };
+        Ok(bearer(&token.access_token))
     }
 
     /// The headers that would authorize a request now; the token of a login is masked.

@@ -36,7 +36,7 @@ pub use base_url::{BaseUrl, check_address, is_loopback};
 pub use blocking_pool::PoolSlot;
 pub use body::Body;
 pub use cassette::{Cassette, Recorder, Replay};
-pub use clock::{Clock, ClockReading, LocalInstant};
+pub use clock::{Clock, ClockReading, LocalInstant, local_ms};
 pub use observer::{Event, EventKind, Observed, ObservedRequest, Observer};
 pub use options::{ClientRate, ConnectOptions, SimulatedExchange, TransportOptions};
 pub use plan::{Cursor, RequestPlan};

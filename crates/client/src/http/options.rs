@@ -27,6 +27,8 @@ pub struct TransportOptions {
     pub max_body_bytes: usize,
     /// Headers that are added to each request.
     pub headers: HeaderMap,
+    /// True if only what changes nothing is sent: GET, and the documented POST that reads.
+    pub read_only: bool,
     /// Receives the events of each request.
     pub observer: Option<Arc<dyn Observer>>,
     /// Records the traffic, or replaces the network.
@@ -98,6 +100,7 @@ impl Default for TransportOptions {
             rate_limit: None,
             max_body_bytes: 32 << 20,
             headers: HeaderMap::new(),
+            read_only: false,
             observer: None,
             cassette: None,
             exchange: None,

@@ -15,7 +15,8 @@ use super::{
 };
 use crate::{
     api::{
-        AUTHORIZE, Argument, EncodedValue, Endpoint, Parameter, ParameterLocation, REGISTER, TOKEN,
+        AUTHORIZE, Argument, ENDPOINTS, EncodedValue, Endpoint, Parameter, ParameterLocation,
+        REGISTER, TOKEN,
     },
     error::{Error, Result, did_you_mean},
 };
@@ -189,6 +190,15 @@ impl RequestPlan {
         }
     }
 
+    /// Returns true if the request changes nothing: a GET, or a POST that the service document shows as a way to
+    /// read.
+    pub fn only_reads(&self) -> bool {
+        let is_documented = |endpoint: &&Endpoint| {
+            endpoint.method.as_str() == self.method && is_path_of(&endpoint.path, &self.path)
+        };
+        self.method == Method::GET || ENDPOINTS.iter().any(is_documented)
+    }
+
     /// One request: with the cursor of a page and with the bounds of a time range, which replace
     /// those that the caller gave. `defaults` are the headers of the client.
     pub fn request(
@@ -288,4 +298,17 @@ fn set<'a>(pairs: &mut Vec<(&'a str, Cow<'a, str>)>, name: &'a str, value: Cow<'
         Some(pair) => pair.1 = value,
         None => pairs.push((name, value)),
     }
+}
+/// Returns true if a path has the form of a template. A segment such as `{symbol}` is any text that no URL parser
+/// takes for another path.
+fn is_path_of(template: &str, path: &str) -> bool {
+    let is_segment = |text: &str| {
+        !text.is_empty() && text != "." && text != ".." && !text.contains(['%', '?', '#', '\\'])
+    };
+    let (expected, given) = (template.split('/'), path.split('/'));
+    expected.clone().count() == given.clone().count()
+        && expected.zip(given).all(|(expected, given)| match expected.starts_with('{') {
+            true => is_segment(given),
+            false => expected == given,
+        })
 }

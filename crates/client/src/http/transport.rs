@@ -116,6 +116,11 @@ impl Transport {
         cursor: Option<Cursor<'_>>,
         range: Option<(i64, i64)>,
     ) -> Result<Request> {
+        if self.options.read_only && !plan.only_reads() {
+            let what = "the client is read-only, and this may change something; expected GET";
+            let advice = "A client without `read_only` sends it.";
+            return Err(Error::misuse(what.to_owned(), advice).with_endpoint(&plan.label));
+        }
         plan.request(&self.base, &self.options.headers, cursor, range)
     }
 

@@ -32,6 +32,9 @@ pub struct Profile {
     /// True if all processes of this user that use the same credentials share that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rate_limit_shared: bool,
+    /// True if its clients only read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_only: bool,
 }
 
 /// The kind of credentials, and where the secret is stored.

@@ -2,9 +2,17 @@
 //! different implementations from those that the client signs with.
 
 use boardlot_service::error::{Error, Result};
-use ed25519_dalek::{Verifier, pkcs8::DecodePublicKey};
+use ed25519_dalek::{
+    Verifier,
+    pkcs8::{
+        DecodePublicKey, EncodePrivateKey, EncodePublicKey, KeypairBytes,
+        spki::der::pem::LineEnding,
+    },
+};
 use rsa::{pkcs1v15, traits::PublicKeyParts};
 use sha2::Sha256;
+
+use crate::seeded_rng::SeededRng;
 
 const RSA_MIN_BITS: u32 = 2_048;
 
@@ -37,6 +45,39 @@ impl UploadedKey {
                 .is_ok_and(|signature| key.verify_strict(payload, &signature).is_ok()),
             UploadedKey::RsaSha256(key) => pkcs1v15::Signature::try_from(signature)
                 .is_ok_and(|signature| key.verify(payload, &signature).is_ok()),
+        }
+    }
+}
+
+/// The algorithm of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyAlgorithm {
+    /// `Ed25519`
+    Ed25519,
+    /// `RSA-SHA256`, with 2048 bits.
+    RsaSha256,
+}
+
+/// A new private key and its public key, in PEM.
+pub fn generate(algorithm: KeyAlgorithm) -> Result<(String, String)> {
+    let failed =
+        |error: &dyn std::fmt::Display| Error::config(format!("no key can be made: {error}"));
+    let mut rng = SeededRng::unpredictable()?;
+    match algorithm {
+        KeyAlgorithm::Ed25519 => {
+            let key = ed25519_dalek::SigningKey::from_bytes(&rng.bytes());
+            // Without the public key, which OpenSSL does not read there.
+            let pair = KeypairBytes { secret_key: key.to_bytes(), public_key: None };
+            let private = pair.to_pkcs8_pem(LineEnding::LF).map_err(|error| failed(&error))?;
+            let public = key.verifying_key().to_public_key_pem(LineEnding::LF);
+            Ok((private.as_str().to_owned(), public.map_err(|error| failed(&error))?))
+        }
+        KeyAlgorithm::RsaSha256 => {
+            let bits = RSA_MIN_BITS as usize;
+            let key = rsa::PrivateKey::new(rng.source(), bits).map_err(|error| failed(&error))?;
+            let private = key.to_pkcs8_pem(LineEnding::LF).map_err(|error| failed(&error))?;
+            let public = key.to_public_key().to_public_key_pem(LineEnding::LF);
+            Ok((private.as_str().to_owned(), public.map_err(|error| failed(&error))?))
         }
     }
 }

@@ -67,7 +67,7 @@ pub fn next_failure(
     let name = match found {
         RouteMatch::Route(endpoint, _) => Some(endpoint.name.as_ref()),
         RouteMatch::OAuth(route) => Some(route.endpoint.name.as_ref()),
-        RouteMatch::Nothing => None,
+        RouteMatch::Own(_) | RouteMatch::Nothing => None,
     };
     let is_meant = |target: &str| Some(target) == name || target == path;
     let index = planned.iter().position(|one| one.target.as_deref().is_none_or(is_meant))?;

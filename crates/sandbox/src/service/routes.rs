@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use boardlot_service::api::EndpointRef;
+use http::StatusCode;
 use percent_encoding::percent_decode_str;
 
 use crate::{
+    OPENAPI,
     data::{endpoints, rows::CustomRows},
     login,
+    wire::http_response::HttpResponse,
 };
 
 /// The result of matching a request line.
@@ -16,7 +19,36 @@ pub enum RouteMatch {
     /// An endpoint, with the values of its path parameters.
     Route(EndpointRef, Vec<(String, String)>),
     OAuth(&'static login::Route),
+    /// A page of the sandbox's own, which has neither faults nor credentials and is not recorded.
+    Own(OwnPage),
     Nothing,
+}
+
+/// A page that the service does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnPage {
+    /// For whoever waits until the sandbox responds.
+    Health,
+    /// The service as an OpenAPI description.
+    Description,
+}
+
+impl OwnPage {
+    fn find(method: &str, path: &str) -> Option<OwnPage> {
+        match (method, path) {
+            ("GET", "/healthz") => Some(OwnPage::Health),
+            ("GET", "/openapi.json") => Some(OwnPage::Description),
+            _ => None,
+        }
+    }
+
+    pub fn response(self) -> HttpResponse {
+        let body = match self {
+            OwnPage::Health => r#"{"status":"ok"}"#,
+            OwnPage::Description => OPENAPI,
+        };
+        HttpResponse::json(StatusCode::OK, body.as_bytes().to_vec())
+    }
 }
 
 /// The route of a method and a raw path. `custom` are the rows that a test brought along, the newest last:
@@ -33,7 +65,10 @@ pub fn find(method: &str, path: &str, custom: &[Arc<CustomRows>]) -> RouteMatch 
     }
     let is_asked =
         |route: &&login::Route| route.endpoint.path == path && route.method.as_str() == method;
-    login::ROUTES.iter().find(is_asked).map_or(RouteMatch::Nothing, RouteMatch::OAuth)
+    if let Some(route) = login::ROUTES.iter().find(is_asked) {
+        return RouteMatch::OAuth(route);
+    }
+    OwnPage::find(method, path).map_or(RouteMatch::Nothing, RouteMatch::Own)
 }
 
 /// The values of the path parameters if the path matches the template.
@@ -97,6 +132,11 @@ mod tests {
         ] {
             let RouteMatch::OAuth(route) = find(method, path, &[]) else { unreachable!("{path}") };
             assert_eq!(route.endpoint.name, name);
+        }
+        for (path, page) in [("/healthz", OwnPage::Health), ("/openapi.json", OwnPage::Description)]
+        {
+            assert!(matches!(find("GET", path, &[]), RouteMatch::Own(found) if found == page));
+            assert!(matches!(find("POST", path, &[]), RouteMatch::Nothing), "{path}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{
     io,
+    pin::pin,
     sync::{Arc, Mutex, mpsc},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -11,13 +12,16 @@ use boardlot_service::{
     error::CLOCK_OFFSET_CODE,
 };
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use jiff::civil::Date;
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
+    sync::watch,
     task::JoinSet,
 };
 
@@ -104,36 +108,89 @@ pub fn date_offset_ms(date: Date) -> i64 {
     (midnight(date) / 1_000 + 12 * 3_600_000).saturating_sub(local_ms())
 }
 
-/// Serves until the future is dropped. Each connection holds `open` until it is closed.
-pub async fn serve(listener: TcpListener, shared: Arc<Shared>, open: mpsc::Sender<()>) {
+/// Serves until the future is dropped, or until what is under way when `ending` becomes true has been answered.
+/// Each connection holds `open` until it is closed.
+pub async fn serve(
+    listener: TcpListener,
+    shared: Arc<Shared>,
+    encryption: Option<Encryption>,
+    mut ending: watch::Receiver<bool>,
+    open: mpsc::Sender<()>,
+) {
     let mut connections = JoinSet::new();
     loop {
-        match listener.accept().await {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = ending.wait_for(|ending| *ending) => break,
+        };
+        match accepted {
             Ok((stream, _)) => {
-                connections.spawn(serve_connection(stream, Arc::clone(&shared), open.clone()));
+                let (shared, ending, open) = (Arc::clone(&shared), ending.clone(), open.clone());
+                let encryption = encryption.clone();
+                connections.spawn(async move {
+                    // Small responses would wait for the client's delayed acknowledgement.
+                    let _ = stream.set_nodelay(true);
+                    match encryption {
+                        None => serve_connection(stream, &shared, ending).await,
+                        // A handshake that fails concerns no other connection.
+                        Some(encryption) => {
+                            if let Ok(stream) = (encryption.0)(stream).await {
+                                serve_connection(stream, &shared, ending).await;
+                            }
+                        }
+                    }
+                    drop(open);
+                });
             }
             // Out of file descriptors, or a client that has already closed the connection.
             Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
         }
         while connections.try_join_next().is_some() {}
     }
+    drop(listener);
+    while connections.join_next().await.is_some() {}
 }
 
-async fn serve_connection(stream: TcpStream, shared: Arc<Shared>, _open: mpsc::Sender<()>) {
-    // Small responses would wait for the client's delayed acknowledgement.
-    let _ = stream.set_nodelay(true);
+async fn serve_connection(
+    stream: impl Stream,
+    shared: &Arc<Shared>,
+    mut ending: watch::Receiver<bool>,
+) {
     let service = service_fn(|request| {
-        let shared = Arc::clone(&shared);
+        let shared = Arc::clone(shared);
         async move { handle(&shared, request).await }
     });
+    let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(connection);
     // An error closes this connection and concerns no other.
-    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        _ = ending.wait_for(|ending| *ending) => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
 }
+
+/// A stream of bytes both ways.
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// The server's side of a handshake.
+type Handshake = dyn Fn(TcpStream) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> + Send + Sync;
+
+/// TLS, of whatever implementation: a function that makes an encrypted stream of a connection.
+#[derive(Clone)]
+pub struct Encryption(pub Arc<Handshake>);
+
+boardlot_service::shown_as!(Encryption, "Encryption(...)");
 
 /// The response; an error closes the connection without one.
 async fn handle(shared: &Shared, request: Request<Incoming>) -> io::Result<Response<Body>> {
     let (method, path) = (request.method().as_str(), request.uri().path());
     let found = find(method, path, &shared.custom());
+    if let RouteMatch::Own(page) = found {
+        return Ok(page.response().into_response());
+    }
     let planned = next_failure(&mut lock(&shared.failures), &found, path);
     let (delay, fault) = lock(&shared.sampler).next();
     // The browser's page has no faults: they would test nothing of a client.
@@ -152,7 +209,7 @@ async fn handle(shared: &Shared, request: Request<Incoming>) -> io::Result<Respo
         (None, Some(Fault::Html)) => Some(HttpResponse::html(StatusCode::OK, HTML_PAGE)),
         (None, fault) => {
             let mut response = match found {
-                RouteMatch::Nothing => {
+                RouteMatch::Nothing | RouteMatch::Own(_) => {
                     let why = "no endpoint has this method and path";
                     HttpResponse::plain(StatusCode::NOT_FOUND, why)
                 }

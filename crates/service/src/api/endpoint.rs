@@ -5,6 +5,7 @@ use std::{borrow::Cow, ops::Deref, sync::Arc};
 use super::{
     paging::{CursorPaging, Paging, TimeRangeSpec},
     parameter::{Parameter, ParameterKind, ParameterLocation},
+    record::Field,
     response::{Contract, Envelope, Failure, ResponseShape},
 };
 
@@ -32,6 +33,8 @@ pub struct Endpoint {
     pub envelope: Envelope,
     /// The content of a successful response.
     pub response: ResponseShape,
+    /// The documented fields beside the list.
+    pub beside: &'static [Field],
     /// The paging of a list: how it continues on the next page.
     pub paging: Option<Paging>,
     /// The field that identifies a record of a list.
@@ -55,6 +58,7 @@ impl Endpoint {
         undeclared: None,
         envelope: Envelope::Undocumented,
         response: ResponseShape::Page,
+        beside: &[],
         paging: None,
         record_id: None,
         failures: &[],

@@ -133,7 +133,7 @@ pub const ACCESS_TOKEN: Record = Record {
         Field::text("access_token", "Bearer credential for REST calls"),
         Field::text("token_type", "Fixed `Bearer`"),
         Field::integer("expires_in", "Validity of the access token").unit("s"),
-        Field::text("refresh_token", "On code exchange only"),
+        Field::text("refresh_token", "On code exchange only").optional(),
         Field::text("scope", "Granted scopes; `accid:<acc_id>` for one account"),
     ]],
 };

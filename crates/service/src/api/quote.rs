@@ -129,6 +129,11 @@ pub static DIVIDENDS: Endpoint = Endpoint {
         RecordsLocation::at("data.dividend_list"),
         Schema::One(&DIVIDEND),
     ),
+    beside: &[
+        Field::integer("total_dividend_count", "Total of historical dividends"),
+        Field::number("total_dividend_money", "Total of historical dividends")
+            .unit("reporting currency"),
+    ],
     failures: &[
         Failure::new(-3, "invalid_parameter", "Invalid symbol format", "Fix the symbol"),
         Failure::new(

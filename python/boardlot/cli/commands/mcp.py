@@ -59,14 +59,16 @@ def mcp(settings: Settings, demo: bool, accounts: tuple[str, ...]) -> None:
         if demo:
             sandbox = stack.enter_context(bl.Sandbox(seed=7))
             client = sandbox.async_client(
-                rate_limit=settings.request_rate or REQUESTS_PER_SECOND, **settings.connection
+                rate_limit=settings.request_rate or REQUESTS_PER_SECOND,
+                read_only=True,
+                **settings.connection,
             )
             accounts = accounts or tuple(x for some in sandbox.accounts.values() for x in some)
         else:
             options = settings.client_options()
             if options["rate_limit"] is None and not settings.profile_entry.get("rate_limit"):
                 options["rate_limit"] = REQUESTS_PER_SECOND
-            client = bl.AsyncClient(**options)
+            client = bl.AsyncClient(**{**options, "read_only": True})
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _end)
         asyncio.run(_run(create_server(client, accounts), client))

@@ -20,7 +20,7 @@ from boardlot.errors import ConfigError
 
 KEPT = ["--proxy", "--ca-file"]
 CREDENTIALS = ["--base-url", "--key-id", "--key-file", "--client-id", *STORE_OPTIONS]
-LIMIT = ["--rate-limit", "--shared"]
+LIMIT = ["--rate-limit", "--shared", "--read-only"]
 
 
 @click.group(
@@ -173,6 +173,7 @@ def _checked_entry(settings: Settings) -> dict[str, Any]:
     if settings.shared and settings.rate_limit is None:
         raise click.UsageError("--shared needs --rate-limit N, the requests per second")
     entry |= {"rate_limit": settings.rate_limit, "rate_limit_shared": settings.shared}
+    entry["read_only"] = settings.read_only
     # Checks the address, the proxy and the certificates; nothing is sent.
     bl.Client(settings.service, **settings.connection).close()
     return entry
@@ -200,6 +201,7 @@ def _row(name: str, default: str | None) -> dict[str, Any]:
         **{name: str(entry[name]) for name in ("proxy", "ca_file") if entry[name]},
         "rate_limit": entry["rate_limit"],
         "rate_limit_shared": entry["rate_limit_shared"] if entry["rate_limit"] else None,
+        **({"read_only": True} if entry["read_only"] else {}),
     }
 
 

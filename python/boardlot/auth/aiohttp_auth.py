@@ -1,0 +1,66 @@
+"""Authorization of `aiohttp`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from aiohttp import hdrs
+from aiohttp.payload import BytesPayload
+
+from boardlot import ConfigError
+
+from .authorizer import STREAMED, Authorizer, Hidden
+
+COMPRESSED = (
+    "aiohttp compresses the body when it is sent, so the signature would be for other bytes; pass "
+    "compress=None, or compressed bytes with the header Content-Encoding"
+)
+
+
+def middleware(authorizer: Authorizer) -> Any:
+    return Middleware(authorizer)
+
+
+class Middleware:
+    """Authorizes requests; aiohttp calls it for each redirect and retry."""
+
+    def __init__(self, authorizer: Authorizer) -> None:
+        self.authorizer = authorizer
+
+    def __repr__(self) -> str:
+        return f"boardlot.auth.aiohttp({self.authorizer!r})"
+
+    async def __call__(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        url = f"{request.url.origin()}{request.url.raw_path_qs}"
+        if self.authorizer.has_key:
+            body = await body_of(request)
+            request.headers.update(self.authorizer.signed(request.method, url, body))
+            return await handler(request)
+        sent: Hidden = await self.authorizer.async_token(url)
+        request.headers[hdrs.AUTHORIZATION] = sent
+        response = await handler(request)
+        if response.status == 401:
+            header = await self.authorizer.async_token(url, sent)
+            if header != sent:
+                response.release()
+                request.headers[hdrs.AUTHORIZATION] = header
+                response = await handler(request)
+        return response
+
+
+async def body_of(request: Any) -> bytes:
+    """The bytes of a request's body.
+
+    Raises:
+        ConfigError: They are not known before they are sent.
+    """
+    body = request.body
+    if body is None or isinstance(body, (bytes, bytearray)):
+        return bytes(body or b"")
+    # A payload of text or JSON is one too.
+    if not isinstance(body, BytesPayload):
+        raise ConfigError(STREAMED)
+    if request.compress:
+        raise ConfigError(COMPRESSED)
+    return bytes(await body.as_bytes())

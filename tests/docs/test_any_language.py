@@ -1,0 +1,91 @@
+"""The examples of docs/any-language.md, run by the tools of their languages against the program.
+
+Those of curl run where there is a shell with curl, those of Go where Go is, and those of TypeScript
+where `make openapi-judges` has installed its packages.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import boardlot as bl
+import pytest
+
+from ..sandbox_program.program import Program, program
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "any-language.md").read_text("utf-8")
+FENCE = re.compile(r'^    ```\w+ title="([^"]+)"\n(.*?)^    ```$', re.DOTALL | re.MULTILINE)
+FILES = {name: textwrap.dedent(source) for name, source in FENCE.findall(PAGE)}
+NODE_MODULES = ROOT / "target" / "openapi" / "node_modules"
+
+
+@pytest.fixture(scope="module")
+def service():
+    with Program("--seed", 7, "--fills", 500, "--print-token") as started:
+        auth = bl.BearerToken(started.ready["token"])
+        with bl.Client(started.base_url, auth=auth) as client:
+            fills = client.fills_history("281756", "HK").all()
+        yield started.base_url, started.ready["token"], fills
+
+
+def run(*command, folder, **environment):
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.splitlines()
+
+
+def test_each_example_has_a_test():
+    assert set(FILES) == {"fills.sh", "fills.go", "fills.ts"}
+
+
+@pytest.mark.skipif(sys.platform == "win32" or shutil.which("curl") is None, reason="needs curl")
+def test_curl(service, tmp_path):
+    base_url, token, fills = service
+    (tmp_path / "fills.sh").write_text(FILES["fills.sh"])
+    lines = run("sh", "-e", "fills.sh", base_url, token, folder=tmp_path)
+    assert lines == [f'"deal_id":"{fill["deal_id"]}"' for fill in fills]
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="needs Go")
+def test_go(service, tmp_path):
+    base_url, token, fills = service
+    (tmp_path / "fills.go").write_text(FILES["fills.go"])
+    cache = {"GOCACHE": str(tmp_path / "cache"), "GOFLAGS": "-modcacherw", "HOME": str(tmp_path)}
+    lines = run("go", "run", "fills.go", base_url, token, folder=tmp_path, **cache)
+    assert lines == [f"{fill['deal_id']} {fill['qty']}" for fill in fills]
+
+
+@pytest.mark.skipif(not NODE_MODULES.is_dir(), reason="needs Node: make openapi-judges")
+def test_typescript(service, tmp_path):
+    base_url, token, fills = service
+    (tmp_path / "fills.ts").write_text(FILES["fills.ts"])
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "node_modules").symlink_to(NODE_MODULES)
+    binaries = tmp_path / "node_modules" / ".bin"
+    description = f"{base_url}/openapi.json"
+    run(binaries / "openapi-typescript", description, "-o", "schema.d.ts", folder=tmp_path)
+    options = ["--strict", "--skipLibCheck", "--module", "nodenext", "--target", "es2022"]
+    run(binaries / "tsc", *options, "fills.ts", folder=tmp_path)
+    lines = run("node", "fills.js", base_url, token, folder=tmp_path)
+    assert lines == [f"{fill['deal_id']} {fill['qty']}" for fill in fills]
+
+
+def test_the_options_that_the_page_names_are_those_of_the_program():
+    done = subprocess.run([program(), "--help"], capture_output=True, text=True, check=True)
+    known = set(re.findall(r"--[a-z-]+", done.stdout))
+    own = set(re.findall(r"`(--[a-z-]+)", PAGE)) | set(
+        re.findall(r"sandbox --seed.*?(--\w+-\w+)", PAGE)
+    )
+    assert own <= known, own - known

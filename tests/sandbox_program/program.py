@@ -1,0 +1,63 @@
+"""The program `boardlot-sandbox`, compiled once and run as its users run it."""
+
+import functools
+import json
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LONGEST = 120
+
+
+@functools.cache
+def program():
+    """The path of the program: that of BOARDLOT_TEST_SANDBOX, or compiled here."""
+    given = os.environ.get("BOARDLOT_TEST_SANDBOX")
+    if given is not None:
+        return given
+    if shutil.which("cargo") is None:
+        pytest.skip("needs cargo, which compiles boardlot-sandbox")
+    command = ["cargo", "build", "--locked", "--package", "boardlot-sandbox"]
+    command += ["--message-format", "json-render-diagnostics"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    messages = map(json.loads, done.stdout.splitlines())
+    built = [one["executable"] for one in messages if one.get("executable")]
+    return built[-1]
+
+
+class Program:
+    """Runs until it is left. What it printed as JSON is `ready`."""
+
+    def __init__(self, *arguments):
+        self.command = [program(), "--json", *map(str, arguments)]
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
+        self.ready = json.loads(self.process.stdout.readline())
+        self.base_url = self.ready["base_url"]
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+        self.process.stdout.close()
+
+    def end(self):
+        """Ends it as a container is stopped, and returns its exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(LONGEST)
+
+
+def failed(*arguments):
+    """What it says of arguments that are wrong, and its exit status."""
+    done = subprocess.run(
+        [program(), *map(str, arguments)], capture_output=True, text=True, timeout=LONGEST
+    )
+    assert done.returncode != 0
+    return done.returncode, done.stderr
