@@ -3,7 +3,11 @@
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
 use super::KeyPair;
-use crate::{canonical_request::payload, error::Result, os::entropy};
+use crate::{
+    canonical_request::payload,
+    error::{Error, Result},
+    os::entropy,
+};
 
 /// The header with the key's id.
 pub const X_API_KEY: &str = "x-api-key";
