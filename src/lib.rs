@@ -60,7 +60,7 @@ mod _core {
         pager::row_view::RowView,
         rows::arrow::ArrowStream,
         rows::frame::{import_frame_library, to_frame},
-        rows::rows::Rows,
+        rows::page_rows::Rows,
         rows::schema_field::SchemaField,
         rows::shape::Shape,
         testing::description::openapi_json,

@@ -23,7 +23,7 @@ use crate::{
     hooks::observer::{Hooks, PythonObserver},
     interpreter::{errors::is_refusal, weak_ref::StrongRef},
     pager::pages::Pages,
-    rows::{row_builder_pool::RowBuilderPool, rows::Rows},
+    rows::{page_rows::Rows, row_builder_pool::RowBuilderPool},
     values::dates::DateClasses,
 };
 use boardlot_client::{

@@ -17,7 +17,7 @@ use crate::{
         callback::reading,
         errors::{exception, is_refusal},
     },
-    rows::{row_builder_pool::RowBuilderPool, rows::Rows},
+    rows::{page_rows::Rows, row_builder_pool::RowBuilderPool},
 };
 use boardlot_client::{
     api::{Argument, EncodedValue, EndpointRef},

@@ -7,7 +7,7 @@ use super::endpoint_arguments::{Arguments, endpoint_arguments};
 use crate::prelude::*;
 use crate::{
     arguments::caller_arguments::argument,
-    rows::{row_builder_pool::RowBuilderPool, rows::Rows},
+    rows::{page_rows::Rows, row_builder_pool::RowBuilderPool},
 };
 use boardlot_client::{
     api::{EncodedValue, Field, Parameter, ParameterKind, TimeUnit},

@@ -11,8 +11,8 @@ use crate::{
     rows::{
         arrow::ArrowStream,
         frame::{FrameTarget, library},
+        page_rows::Rows,
         row_builder_pool::RowBuilderPool,
-        rows::Rows,
     },
     values::dates::{Datetimes, datetimes},
 };

@@ -8,11 +8,11 @@ use crate::{
     arguments::caller_arguments::field_names,
     interpreter::errors::is_own,
     rows::{
+        page_rows::Rows,
         row_builder_pool::RowBuilderPool,
         row_class::row_class,
         row_errors::unreadable,
         row_spec::{RowSpec, Target},
-        rows::Rows,
     },
 };
 use boardlot_client::{

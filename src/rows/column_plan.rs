@@ -20,6 +20,9 @@ pub struct ColumnPlan<'a> {
     indices: HashMap<String, usize>,
 }
 
+/// The kind of each column by its name; `None` for one that nothing is decided about.
+pub type Kinds = Vec<(String, Option<Kind>)>;
+
 /// The types of a column's values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Seen {
@@ -85,8 +88,8 @@ impl<'a> ColumnPlan<'a> {
         }
     }
 
-    /// The fields of the list, and the kind of each column; `None` for one that nothing is decided about.
-    pub fn finish(self) -> (Arc<[Field]>, Vec<(String, Option<Kind>)>) {
+    /// The fields of the list, and the kinds of its columns.
+    pub fn finish(self) -> (Arc<[Field]>, Kinds) {
         let mut fields = self.declared.to_vec();
         let is_declared = |name: &str| self.declared.iter().any(|field| field.name == name);
         // Without one, the kinds of added columns are found where the kinds of undeclared fields are.
@@ -160,7 +163,8 @@ impl Seen {
             Kind::Decimal | Kind::Number => !(self.time || self.date),
             Kind::Timestamp(unit, _) => {
                 let is_fine = self.unit > Some(Unit::of(unit));
-                !(self.not_finite || self.decimal || self.date) && !(is_fine && self == only_times)
+                let is_other = self.not_finite || self.decimal || self.date;
+                !is_other && (!is_fine || self != only_times)
             }
             Kind::Date => !(self.not_finite || self.decimal || self.time),
             _ => self.is_plain(),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    row_builder_pool::RowBuilderPool, row_spec::RowSpec, rows::Rows, rows_of_dicts::rows_of_dicts,
-    schema_field::SchemaField,
+    page_rows::Rows, row_builder_pool::RowBuilderPool, row_spec::RowSpec,
+    rows_of_dicts::rows_of_dicts, schema_field::SchemaField,
 };
 use crate::arguments::caller_arguments::field_names;
 use crate::prelude::*;

@@ -16,7 +16,7 @@ use crate::{
     calls::call::CallMode,
     client::endpoint_arguments::{Arguments, endpoint_arguments},
     pager::pages::Pages,
-    rows::{row_builder_pool::RowBuilderPool, rows::Rows},
+    rows::{page_rows::Rows, row_builder_pool::RowBuilderPool},
 };
 use boardlot_client::{
     decode::{Page, Rows as Core},
