@@ -748,6 +748,9 @@ class Rows:
     command line and the engines read them, as they have every number as the service sent it.
     """
 
+    @staticmethod
+    def of_dicts(dicts: list[Any], shape: Shape) -> Rows:
+        """The rows that the dicts of a list are now."""
     def __len__(self) -> int: ...
     @property
     def shape(self) -> Shape:
@@ -793,8 +796,6 @@ class Shape:
     @property
     def schema(self) -> tuple[SchemaField, ...]:
         """Name, kind, unit and description of each declared field."""
-    def rows(self, dicts: list[Any]) -> Rows:
-        """The rows that the dicts of a list are now."""
     def select(self, names: tuple[str, ...], found: list[str] | None, undeclared: bool) -> Shape:
         """The shape restricted to these fields, in this order; `found` are the names in the dicts, of which there
         are none if the list is empty. Raises `ConfigError` for a name that is neither declared nor found.

@@ -151,7 +151,7 @@ class Records(list[R]):
         return self._rows()._arrow(decimals, invalid, strings)
 
     def _rows(self) -> Rows:
-        return self._shape.rows(self)
+        return Rows.of_dicts(self, self._shape)
 
     def __repr__(self) -> str:
         from ._support.tables import text

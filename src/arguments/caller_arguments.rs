@@ -7,15 +7,15 @@ use std::{
     time::Duration,
 };
 
-use pyo3::{conversion::FromPyObjectOwned, types::PyFloat};
+use pyo3::types::PyFloat;
 
-pub use super::numbers::{is_bool, number, number_of, plain_number};
+pub use super::numbers::{is_bool, number_of, plain_number, read, wrong_value};
 use super::request_arguments::compact_json;
 pub use crate::interpreter::texts::{optional_text, secret_bytes, secret_text, text};
 use crate::prelude::*;
 use crate::{
     interpreter::{
-        callback::{self, no_stop_iteration},
+        callback,
         errors::{is_refusal, shown},
         texts::not_unicode,
     },
@@ -101,28 +101,6 @@ fn checked(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
         };
     }
     Err(wrong_value(name, value, EXPECTED))
-}
-
-/// The error for an argument whose value or type is not supported.
-pub fn wrong_value(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
-    let shown = match (value.repr(), value.get_type().name()) {
-        (Ok(repr), Ok(class)) => {
-            let repr: String = repr.to_string().chars().take(64).collect();
-            format!("{repr}, of type {class}")
-        }
-        (Err(error), _) | (_, Err(error)) => return no_stop_iteration(value.py(), error),
-    };
-    raise(value.py(), Error::argument(name, &shown, expected))
-}
-
-/// Converts a value, such as by its `__index__`; none if it cannot be. An interrupt meanwhile is
-/// raised.
-pub fn read<'py, T: FromPyObjectOwned<'py>>(value: &Bound<'py, PyAny>) -> PyResult<Option<T>> {
-    match number(value) {
-        Ok(read) => Ok(Some(read)),
-        Err(error) if is_refusal(value.py(), &error) => Ok(None),
-        Err(interrupt) => Err(interrupt),
-    }
 }
 
 /// A number of seconds.

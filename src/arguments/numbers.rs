@@ -6,7 +6,6 @@ use pyo3::{
     types::{PyBool, PyFloat},
 };
 
-use super::caller_arguments::{read, wrong_value};
 use crate::interpreter::{callback, errors::is_refusal};
 use crate::prelude::*;
 
@@ -114,4 +113,26 @@ number_arguments! {
     token_lifetime: "a number of seconds"
     truncate_rate: "a number from 0 to 1"
     windows: "an integer from 1 to 64, or None"
+}
+
+/// Converts a value, such as by its `__index__`; none if it cannot be. An interrupt meanwhile is
+/// raised.
+pub fn read<'py, T: FromPyObjectOwned<'py>>(value: &Bound<'py, PyAny>) -> PyResult<Option<T>> {
+    match number(value) {
+        Ok(read) => Ok(Some(read)),
+        Err(error) if is_refusal(value.py(), &error) => Ok(None),
+        Err(interrupt) => Err(interrupt),
+    }
+}
+
+/// The error for an argument whose value or type is not supported.
+pub fn wrong_value(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
+    let shown = match (value.repr(), value.get_type().name()) {
+        (Ok(repr), Ok(class)) => {
+            let repr: String = repr.to_string().chars().take(64).collect();
+            format!("{repr}, of type {class}")
+        }
+        (Err(error), _) | (_, Err(error)) => return callback::no_stop_iteration(value.py(), error),
+    };
+    raise(value.py(), Error::argument(name, &shown, expected))
 }

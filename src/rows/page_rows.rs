@@ -7,6 +7,7 @@ use super::{
     row_builder_pool::RowBuilderPool,
     row_class::row_class,
     row_spec::{RowSpec, Target},
+    rows_of_dicts::rows_of_dicts,
     schema_field::SchemaField,
     shape::Shape,
 };
@@ -49,6 +50,15 @@ impl Rows {
 
 #[pymethods]
 impl Rows {
+    /// The rows that the dicts of a list are now.
+    #[staticmethod]
+    fn of_dicts(dicts: &Bound<'_, PyList>, shape: &Bound<'_, Shape>) -> PyResult<Self> {
+        let shape = shape.get();
+        let rows = rows_of_dicts(dicts, &shape.fields)?.restricted_to(shape.selection.clone());
+        let builders = RowBuilderPool::new(RowSpec::dicts(rows.selection()));
+        Ok(Rows { rows, builders })
+    }
+
     fn __len__(&self) -> usize {
         self.rows.len()
     }

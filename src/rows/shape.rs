@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{
-    page_rows::Rows, row_builder_pool::RowBuilderPool, row_spec::RowSpec,
-    rows_of_dicts::rows_of_dicts, schema_field::SchemaField,
-};
+use super::schema_field::SchemaField;
 use crate::arguments::caller_arguments::field_names;
 use crate::prelude::*;
 use boardlot_client::{
@@ -18,9 +15,9 @@ use boardlot_client::{
 #[derive(Default)]
 pub struct Shape {
     /// Of many keys, with the column of keys.
-    fields: Arc<[Field]>,
+    pub fields: Arc<[Field]>,
     /// The fields that the rows are restricted to.
-    selection: Option<Selection>,
+    pub selection: Option<Selection>,
 }
 
 /// Name, kind, unit and description.
@@ -74,13 +71,6 @@ impl Shape {
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let rows = Core::new(Vec::new(), self.fields.clone());
         PyTuple::new(py, SchemaField::of_rows(&rows.restricted_to(self.selection.clone())))
-    }
-
-    /// The rows that the dicts of a list are now.
-    fn rows(&self, dicts: &Bound<'_, PyList>) -> PyResult<Rows> {
-        let rows = rows_of_dicts(dicts, &self.fields)?.restricted_to(self.selection.clone());
-        let builders = RowBuilderPool::new(RowSpec::dicts(rows.selection()));
-        Ok(Rows::new(rows, builders))
     }
 
     /// The shape restricted to these fields, in this order; `found` are the names in the dicts, of which there

@@ -7,11 +7,9 @@ imported in Python. Nothing here is called: `tests/packaging/test_frozen.py` com
 
 def imported_by_the_core() -> None:
     """What `src/` imports by name."""
-    import _collections_abc
     import _thread
     import asyncio
     import contextvars
-    import copy
     import datetime
     import decimal
     import json
@@ -30,7 +28,6 @@ def imported_by_the_core() -> None:
     import boardlot._support.nearest
     import boardlot._support.progress
     import boardlot._support.row_classes
-    import boardlot._support.tables
     import boardlot._support.typed_dict
     import boardlot._support.wrong_calls
     import boardlot.calendar
@@ -59,6 +56,7 @@ def commands() -> None:
     import boardlot.cli.commands.login
     import boardlot.cli.commands.mcp
     import boardlot.cli.commands.open
+    import boardlot.cli.commands.openapi
     import boardlot.cli.commands.profile
     import boardlot.cli.commands.request
     import boardlot.cli.commands.sandbox
