@@ -71,7 +71,6 @@ CONSTRUCTORS = [
     (True, pa.table),
     (True, lambda pager: pager.all().to_arrow()),
     (True, pd.DataFrame.from_arrow),
-    (True, lambda pager: pd.DataFrame.from_arrow(pager.all())),
     (True, pl.DataFrame),
     (False, lambda pager: pl.DataFrame(pager.all())),
     (False, pd.DataFrame),
