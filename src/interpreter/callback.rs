@@ -11,6 +11,8 @@ use pyo3::{
     types::{PyDict, PyString, PyTuple},
 };
 
+use super::thread_end;
+
 /// Calls of Python objects, used instead of PyO3's.
 pub trait Invoke<'py> {
     /// `self(*arguments)`.
@@ -71,11 +73,15 @@ pub fn call<'py>(
     arguments: Borrowed<'_, 'py, PyTuple>,
     named: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    // Where Python code runs, CPython may end the thread.
+    thread_end::register();
     function.call(arguments, named).map_err(|error| no_stop_iteration(function.py(), error))
 }
 
 /// Imports a module.
 pub fn import<'py>(py: Python<'py>, module: &str) -> PyResult<Bound<'py, PyAny>> {
+    // A module that is imported for the first time is Python code, too.
+    thread_end::register();
     let imported = py.import(module).map(Bound::into_any);
     imported.map_err(|error| no_stop_iteration(py, error))
 }

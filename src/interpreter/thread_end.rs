@@ -7,7 +7,7 @@
 //! a thread that is about to attach. No other C library unwinds the stack.
 
 /// Makes this thread stay where it is when CPython ends it, until it ends by itself. Called by what makes a thread
-/// wait, attaches it or has it run Python code for long: calls that block or are awaited, and the conversion of rows.
+/// wait, attaches it or calls Python code, and where rows are converted: there the garbage collector runs some.
 #[inline]
 pub fn register() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
