@@ -76,7 +76,7 @@ class History:
         return {"fills": [self.key], "plates": [self.plate]}
 
     def check(self):
-        found = {one["deal_id"]: one for one in self.world.archive.fills(*self.key)}
+        found = {one["deal_id"]: one for one in self.world.archive.fills(*self.key).all()}
         assert set(map(version, found.values())) <= self.versions
         # Data ahead of the service's clock, which was set back, come with a read that began
         # before; and an update that ended early may have finished an earlier one.

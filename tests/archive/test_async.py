@@ -32,7 +32,7 @@ def run(work, service, **options):
 def test_an_update_stores_what_that_of_a_client_stores(archive, book, client, service, lists):
     report = run(lambda made: archive.update(made, **lists), service)
     assert report.new == 180 and archive.update(client, **lists).unchanged == 180
-    assert archive.fills(*HK) == book.expected()
+    assert archive.fills(*HK).all() == book.expected()
 
 
 def test_hooks_run_in_the_context_of_the_caller(archive, service, lists):
@@ -65,7 +65,7 @@ def test_a_request_without_an_answer_is_given_up_at_once(archive, book, client, 
         answer.set()
 
     run(cancelled, service, timeout=3600.0)
-    assert archive.fills(*HK) == book.expected()
+    assert archive.fills(*HK).all() == book.expected()
 
 
 class CancelAt:
@@ -99,7 +99,7 @@ def test_updates_that_are_cancelled_at_any_moment_end_up_as_if_they_were_not(
                 # No lock is left: the next one need not wait.
                 with bl.Archive(target, wait=0.0) as next_one:
                     assert await next_one.update(made, **lists)
-                    assert next_one.fills(*HK) == book.expected()
+                    assert next_one.fills(*HK).all() == book.expected()
             if cancel.left > 0:
                 return number
         raise AssertionError("an update never ended by itself")

@@ -44,7 +44,7 @@ def test_a_backup_is_an_archive_that_only_its_owner_can_read(mask, kept, backup,
         os.umask(before)
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
     with bl.Archive(backup) as copy:
-        assert copy.fills(*HK) == book.expected() and copy.check() == kept.check()
+        assert copy.fills(*HK).all() == book.expected() and copy.check() == kept.check()
 
 
 def test_a_backup_of_memory_is_one_too(backup, book, client):
@@ -54,7 +54,7 @@ def test_a_backup_of_memory_is_one_too(backup, book, client):
         archive.backup(backup)
         assert archive.update(client, fills=[HK]).unchanged == 3
     with bl.Archive(backup) as copy:
-        assert copy.fills(*HK) == book.expected()
+        assert copy.fills(*HK).all() == book.expected()
 
 
 def test_a_backup_is_of_one_moment_while_updates_go_on(kept, file, backup, book, client):
@@ -72,10 +72,10 @@ def test_a_backup_is_of_one_moment_while_updates_go_on(kept, file, backup, book,
     kept.update(client, fills=[HK])
     assert made == [3]
     with bl.Archive(backup) as copy:
-        assert len(copy.fills(*HK)) == 3
+        assert len(copy.fills(*HK).all()) == 3
         book.before_page = None
         assert copy.update(client, fills=[HK])
-        assert copy.fills(*HK) == kept.fills(*HK) == book.expected()
+        assert copy.fills(*HK).all() == kept.fills(*HK).all() == book.expected()
 
 
 def test_a_backup_is_never_written_over(kept, backup, tmp_path, capfd):
@@ -105,7 +105,7 @@ def test_a_full_disk_leaves_no_backup_and_no_half_restored_archive(
     restore(backup, file)
     with full_disk(100_000):
         restore(larger, file, status=1)
-    assert len(kept.fills(*HK)) == 3
+    assert len(kept.fills(*HK).all()) == 3
 
 
 def test_a_backup_in_postgresql_names_the_program_that_makes_it(address, backup):
@@ -161,7 +161,7 @@ def test_a_restore_after_a_crash_is_the_backup_whatever_was_left(
     restore(backup, file)
     assert backup.read_bytes() == content
     with bl.Archive(file) as archive:
-        assert archive.fills(*HK) == expected
+        assert archive.fills(*HK).all() == expected
         assert archive._database._own.value.connection.execute("pragma integrity_check") == [
             ("ok",)
         ]
@@ -185,7 +185,7 @@ def test_what_is_no_backup_changes_nothing(wrong, kept, file, backup, book, capf
             connection.execute("create table mine (a)")
     restore(file if wrong == "same" else backup, file, status=2 if wrong == "same" else 1)
     assert "boardlot: " in capfd.readouterr().err
-    assert kept.fills(*HK) == book.expected()
+    assert kept.fills(*HK).all() == book.expected()
 
 
 def test_a_file_of_something_else_is_not_restored_over(kept, backup, tmp_path, capfd):
@@ -255,7 +255,7 @@ def test_a_follower_delivers_again_what_came_since_the_backup(store, book, clien
         assert ids(take(follower, 5)) == ["5", "6", "7", "8", "9"]
         (said,) = caplog.messages
         assert "went back to an earlier state" in said and "'default' of fills 281756 HK" in said
-        assert archive.fills(*HK) == book.expected()
+        assert archive.fills(*HK).all() == book.expected()
 
 
 def test_a_restore_while_a_fill_of_many_is_handled_loses_none_of_them(store, book, client):
@@ -303,10 +303,10 @@ def test_a_backup_of_days_ago_is_caught_up_with(store, book, client):
         store.save()
         book.fills[HK] = served
         archive.update(client, fills=[HK])
-        assert archive.fills(*HK) == book.expected()
+        assert archive.fills(*HK).all() == book.expected()
         store.go_back()
         archive.update(client, fills=[HK])
-        assert archive.fills(*HK) == book.expected() and archive.gaps(*HK) == []
+        assert archive.fills(*HK).all() == book.expected() and archive.gaps(*HK) == []
 
 
 def test_an_update_that_is_met_by_a_restore_says_so_and_the_next_one_reads_all(
@@ -328,7 +328,7 @@ def test_an_update_that_is_met_by_a_restore_says_so_and_the_next_one_reads_all(
         assert error.value.retryable and "Run the same update again" in error.value.hint
         book.before_page = None
         assert archive.update(client, fills=[HK], plates=[PLATE])
-        assert archive.fills(*HK) == book.expected() and archive.gaps(*HK) == []
+        assert archive.fills(*HK).all() == book.expected() and archive.gaps(*HK) == []
 
 
 def test_a_backup_from_before_a_series_got_its_id_mixes_nothing_up(store, book, client):
@@ -344,5 +344,5 @@ def test_a_backup_from_before_a_series_got_its_id_mixes_nothing_up(store, book, 
         other.update(client, fills=[("99", "US")])
         assert ids(take(follower, 3)) == ["1", "2", "3"]
         follower.close()
-        assert archive.fills(*HK) == book.expected()
-        assert archive.fills("99", "US") == book.expected("99", "US")
+        assert archive.fills(*HK).all() == book.expected()
+        assert archive.fills("99", "US").all() == book.expected("99", "US")

@@ -35,7 +35,7 @@ def test_no_border_of_two_reads_loses_a_fill(picky, book, client):
     for day in (0, 1, 3, 4):
         picky.update(client, fills=[HK], start=since - day * DAY, overlap=timedelta(0))
     assert picky.gaps(*HK) == []
-    assert len(picky.fills(*HK)) == len(AROUND)
+    assert len(picky.fills(*HK).all()) == len(AROUND)
 
 
 def test_what_happens_in_the_microsecond_in_which_a_read_ends_comes_with_the_next(
@@ -45,7 +45,7 @@ def test_what_happens_in_the_microsecond_in_which_a_read_ends_comes_with_the_nex
     ((end,),) = picky._database.read("select end_at from coverage")
     book.fills[HK] = [fill(n, end + n) for n in range(2)]
     picky.update(client, fills=[HK], overlap=timedelta(0))
-    assert len(picky.fills(*HK)) == 2
+    assert len(picky.fills(*HK).all()) == 2
 
 
 def test_a_gap_is_filled_with_both_of_its_borders(picky, book, client, service):
@@ -61,7 +61,7 @@ def test_a_gap_is_filled_with_both_of_its_borders(picky, book, client, service):
         book.fills[HK] = [fill(n, at) for n, at in enumerate(times)]
         picky.update(later, fills=[HK], start=first - DAY, overlap=timedelta(0))
     assert picky.gaps(*HK) == []
-    assert len(picky.fills(*HK)) == 4
+    assert len(picky.fills(*HK).all()) == 4
 
 
 @pytest.fixture

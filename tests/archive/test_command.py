@@ -166,7 +166,7 @@ def test_the_archive_is_never_the_output(ending, run, book, file, tmp_path):
     assert "is the archive itself" in run("export", "fills", out, "--force", status=2).err
     assert file.read_bytes() == before
     with bl.Archive(file) as archive:
-        assert len(archive.fills(*HK)) == 3
+        assert len(archive.fills(*HK).all()) == 3
 
 
 def test_names_of_columns_and_infinities_are_written(run):

@@ -90,7 +90,7 @@ def test_security_54_a_child_of_a_process_with_an_archive_reads_and_updates(targ
         archive.update(client, fills=[HK])
 
         def child():
-            assert len(archive.fills(*HK)) == len(archive.sql("select * from fills")) == 300
+            assert len(archive.fills(*HK).all()) == len(archive.sql("select * from fills")) == 300
             with bl.Client(service.base_url) as own:
                 assert archive.update(own, fills=[HK]).unchanged == 300
 
@@ -107,7 +107,7 @@ import os, sys
 import boardlot as bl
 # Loads what another user may not be able to read.
 with bl.Archive(":memory:") as archive:
-    archive.fills("1", "HK"), archive.sql("select 1")
+    archive.fills("1", "HK").all(), archive.sql("select 1")
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 for line in sys.stdin:
     try:
@@ -181,7 +181,7 @@ def test_security_54_another_user_reads_what_a_killed_writer_left(shared, read, 
 def test_a_file_that_was_removed_or_replaced_while_open_is_an_error(kept, file, client):
     uses = [
         lambda: kept.update(client, fills=[HK]),
-        lambda: kept.fills(*HK),
+        lambda: kept.fills(*HK).all(),
         lambda: kept.sql("select 1"),
     ]
     for change in (file.unlink, file.touch):

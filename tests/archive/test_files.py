@@ -56,11 +56,11 @@ def test_a_file_out_of_wal_mode_is_put_back_or_can_be_tried_again(file, book, cl
         tool.execute("select * from fills").fetchone()
         # While it reads, the mode cannot be changed; reading works.
         with bl.Archive(file, wait=0.1) as archive:
-            assert len(archive.fills(*HK)) == 3
+            assert len(archive.fills(*HK).all()) == 3
             tool.execute("commit")
             tool.execute("begin exclusive")
             for read in (
-                lambda: archive.fills(*HK),
+                lambda: archive.fills(*HK).all(),
                 lambda: archive.sql("select 1 from fills"),
                 lambda: archive.update(client, fills=[HK]),
             ):
@@ -153,7 +153,7 @@ def test_an_export_never_replaces_the_archive(kept, file, book, tmp_path, monkey
     for path in [file, "archive.db", "./archive.db", *beside, "link", "hard"]:
         with pytest.raises(bl.ConfigError, match="is the archive itself"):
             kept.export("fills", path)
-    assert kept.fills(*HK) == book.expected()
+    assert kept.fills(*HK).all() == book.expected()
 
 
 def test_a_link_at_the_name_of_a_temporary_file_is_not_followed(file, tmp_path, monkeypatch):

@@ -27,7 +27,7 @@ def test_the_text_of_the_service_is_kept_with_unknown_fields_and_every_digit(arc
     odd["big"] = 9007199254740993
     book.fills[HK] = [odd]
     archive.update(client, fills=[HK])
-    stored = archive.fills(*HK)
+    stored = archive.fills(*HK).all()
     assert stored == [odd]
     assert stored[0]["big"] == 9007199254740993
     ((text,),) = archive.sql("select record from fills")
@@ -52,13 +52,13 @@ def test_an_interrupted_update_continues_after_the_last_stored_page(archive, boo
     report = archive.update(client, fills=[HK], on_error="collect")
     assert isinstance(report.errors[("fills", HK)], bl.ServiceError)
     # A reader sees complete updates only.
-    assert archive.fills(*HK) == []
+    assert archive.fills(*HK).all() == []
     assert archive._database.read("select count(*) from fill_versions") == [(100,)]
     assert len(archive.gaps(*HK)) == 1
     before = len(fill_requests(service))
     report = archive.update(client, fills=[HK])
     assert not report.errors
-    assert archive.fills(*HK) == expected
+    assert archive.fills(*HK).all() == expected
     assert archive.gaps(*HK) == []
     assert asked(fill_requests(service)[before])["page_flag"] == "100"
 
@@ -69,7 +69,7 @@ def test_a_forgotten_cursor_starts_the_range_again(archive, book, client):
     archive.update(client, fills=[HK], on_error="collect")
     book.failures[fills_path()] = [response({"s": "error", "errcode": -3, "errmsg": "page_flag"})]
     assert not archive.update(client, fills=[HK]).errors
-    assert archive.fills(*HK) == expected
+    assert archive.fills(*HK).all() == expected
 
 
 def test_a_reader_sees_the_fills_as_before_until_the_update_is_complete(target, book, client):
@@ -80,19 +80,19 @@ def test_a_reader_sees_the_fills_as_before_until_the_update_is_complete(target, 
         book.put_fills(100, first=500)
         book.fills[HK][0] = {**before[-1], "qty": "5", "updated_time": book.now() - 1}
         seen = []
-        book.before_page = lambda page: seen.append(list(reader.fills(*HK)))
+        book.before_page = lambda page: seen.append(list(reader.fills(*HK).all()))
         archive.update(client, fills=[HK])
         assert len(seen) >= 3
         assert all(one == before for one in seen)
-        assert reader.fills(*HK) == book.expected()
+        assert reader.fills(*HK).all() == book.expected()
 
 
 def test_since_reaches_back_and_gaps_list_what_was_not_read(archive, book, client, service):
     book.put_fills(200, step=DAY)
     archive.update(client, fills=[HK], start=book.now() - 10 * DAY)
-    assert len(archive.fills(*HK)) in (9, 10)
+    assert len(archive.fills(*HK).all()) in (9, 10)
     archive.update(client, fills=[HK], start=book.now() - 150 * DAY)
-    assert len(archive.fills(*HK)) in (149, 150)
+    assert len(archive.fills(*HK).all()) in (149, 150)
     assert archive.gaps(*HK) == []
     before = len(fill_requests(service))
     archive.update(client, fills=[HK], start=book.now() - 149 * DAY)
@@ -143,7 +143,7 @@ def test_a_fill_that_comes_on_two_pages_counts_once(at_once, archive, book, clie
     assert (report.new, report.changed) == (1, 0)
     book.before_page = None
     assert archive.update(client, fills=[HK]).new == 1
-    assert archive.fills(*HK) == book.expected()
+    assert archive.fills(*HK).all() == book.expected()
 
 
 def test_fills_are_read_in_parts_in_the_order_of_the_service(archive, book, client, monkeypatch):
@@ -158,26 +158,26 @@ def test_fills_are_read_in_parts_in_the_order_of_the_service(archive, book, clie
     served[5] = {**served[5], "qty": "5", "updated_time": now + 1}
     served[17] = {**served[17], "qty": "17", "updated_time": served[17]["updated_time"] + 1}
     archive.update(client, fills=[HK])
-    whole = list(archive.fills(*HK))
+    whole = list(archive.fills(*HK).all())
     assert sorted(whole, key=str) == sorted(served, key=str)
     times = [one["updated_time"] for one in whole]
     assert times == sorted(times, reverse=True)
     for at_once in (1, 3, 39, 40, 41):
         monkeypatch.setattr(fills, "AT_ONCE", at_once)
-        assert archive.fills(*HK) == whole
+        assert archive.fills(*HK).all() == whole
         for code in ("HK.00001", "HK.99999"):
             expected = [one for one in whole if one["code"] == code]
-            assert archive.fills(*HK, code=code) == expected
+            assert archive.fills(*HK, code=code).all() == expected
         for start, end in ((times[30], times[3]), (times[20] + 1, None), (None, times[20] - 1)):
             expected = [
                 one for one in whole if (start or 0) <= one["updated_time"] <= (end or times[0])
             ]
-            assert archive.fills(*HK, start=start, end=end) == expected
-    assert archive.fills(*HK, start=times[0] + 10**6, end=times[0] + 2 * 10**6) == []
+            assert archive.fills(*HK, start=start, end=end).all() == expected
+    assert archive.fills(*HK, start=times[0] + 10**6, end=times[0] + 2 * 10**6).all() == []
     moment = datetime.fromtimestamp(times[20] / 1e6, timezone.utc)
-    assert archive.fills(*HK, start=moment) == archive.fills(*HK, start=times[20])
+    assert archive.fills(*HK, start=moment).all() == archive.fills(*HK, start=times[20]).all()
     with pytest.raises(bl.ConfigError, match="expected a time not before start"):
-        archive.fills(*HK, start="2026-02-02", end="2026-02-01")
+        archive.fills(*HK, start="2026-02-02", end="2026-02-01").all()
 
 
 def test_fills_with_an_invalid_time_are_stored_and_come_last(archive, book, client):
@@ -191,7 +191,11 @@ def test_fills_with_an_invalid_time_are_stored_and_come_last(archive, book, clie
     # The service would leave out what has no time.
     book.in_range = lambda one, start, end: True
     assert archive.update(client, fills=[HK]).new == len(sent)
-    assert archive.fills(*HK) == [valid, text, *[one for one in sent if one not in (valid, text)]]
+    assert archive.fills(*HK).all() == [
+        valid,
+        text,
+        *[one for one in sent if one not in (valid, text)],
+    ]
     assert archive.update(client, fills=[HK]).unchanged == len(sent)
 
 
@@ -207,9 +211,9 @@ def test_a_read_is_of_one_moment(target, book, client, monkeypatch):
         served = book.fills[HK]
         served[0] = {**served[0], "updated_time": book.now() - 1}
         archive.update(client, fills=[HK])
-        records = update.Series(*HK).records([first, *parts])
-        assert ids(records) == before
-        assert reader.fills(*HK) == book.expected()
+        rows = update.Series(*HK).rows([first, *parts])
+        assert ids(rows.dicts()) == before
+        assert reader.fills(*HK).all() == book.expected()
 
 
 def test_a_record_that_cannot_be_read_leaves_no_transaction_open(kept, file, client, monkeypatch):
@@ -217,7 +221,7 @@ def test_a_record_that_cannot_be_read_leaves_no_transaction_open(kept, file, cli
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         assert connection.execute("update fill_versions set record = '{'").rowcount > 0
     with pytest.raises(bl.BoardlotError) as caught:
-        kept.fills(*HK)
+        kept.fills(*HK).all()
     # The exception is still referred to, and with it the frames that it passed.
     assert caught.value.__traceback__ is not None
     kept.update(client, fills=[HK])

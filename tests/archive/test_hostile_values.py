@@ -40,7 +40,7 @@ def test_security_46_ten_thousand_hostile_values_change_no_query(archive, book, 
     book.page = 50
     report = archive.update(client, fills=[HK], plates=["HK.BK1"])
     assert not report.errors
-    assert archive.fills(*HK) == served
+    assert archive.fills(*HK).all() == served
     assert archive.seen("plates", "HK.BK1") == stocks
     assert archive.update(client, fills=[HK], plates=["HK.BK1"]).unchanged == 1300
     rows = archive.sql("select * from fills").to_dicts()
@@ -61,9 +61,9 @@ def test_security_46_hostile_accounts_and_keys_are_rejected_or_stored_as_they_ar
             archive.update(client, fills=[(account, "HK")])
         except bl.ConfigError:
             continue
-        assert archive.fills(account, "HK") == []
+        assert archive.fills(account, "HK").all() == []
     market = "'; drop table series; --"
     book.fills[("1", market)] = [fill(1, book.now() - 10)]
     archive.update(client, fills=[("1", market)])
-    assert len(archive.fills("1", market)) == 1
+    assert len(archive.fills("1", market).all()) == 1
     assert archive.sql("select market from fills").to_dicts() == [{"market": market}]

@@ -72,8 +72,8 @@ def check_update(target, service, folder, kills, seed=1):
     ):
         other.update(client, fills=[(ACCOUNT, "HK"), (ACCOUNT, "US")], plates=[PLATE])
         for market in ("HK", "US"):
-            assert archive.fills(ACCOUNT, market) == other.fills(ACCOUNT, market)
-            assert archive.fills(ACCOUNT, market) == book.expected(ACCOUNT, market)
+            assert archive.fills(ACCOUNT, market).all() == other.fills(ACCOUNT, market).all()
+            assert archive.fills(ACCOUNT, market).all() == book.expected(ACCOUNT, market)
             assert archive.gaps(ACCOUNT, market) == []
         assert archive.seen("plates", PLATE) == other.seen("plates", PLATE)
         assert len(archive.changes("plates", PLATE)) == 60

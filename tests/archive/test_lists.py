@@ -211,7 +211,7 @@ def test_another_spelling_is_no_change(archive, book, client, spelling):
         report = archive.update(client, **lists)
         counts = (report.new, report.changed, report.gone, report.unchanged)
         assert counts == ((6, 0, 0, 0) if turn == 0 else (0, 0, 0, 6))
-    assert archive.fills(*HK) == fills
+    assert archive.fills(*HK).all() == fills
     assert archive.check() == []
 
 

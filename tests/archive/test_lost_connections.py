@@ -19,7 +19,7 @@ def test_an_archive_whose_connections_ended_while_it_was_idle_connects_again(
     with bl.Archive(address) as archive:
         uses = [
             lambda: archive.update(client, fills=[HK]).errors,
-            lambda: len(archive.fills(*HK)),
+            lambda: len(archive.fills(*HK).all()),
             lambda: archive.sql("select count(*) as n from fills").to_dicts(),
             lambda: followed(archive, client, 5, name=next(names)),
         ]
@@ -79,7 +79,7 @@ def test_security_54_connections_terminated_at_any_statement_lose_and_repeat_not
             assert next(follower) == one
             of_follower = steps.end()
             assert not archive.update(client, fills=[HK], plates=[PLATE]).errors
-            assert archive.fills(*HK) == book.expected()
+            assert archive.fills(*HK).all() == book.expected()
             assert archive.seen("plates", PLATE) == book.lists[path]
             if not of_update and not of_follower:
                 break
@@ -100,10 +100,10 @@ def test_what_a_database_has_set_for_all_sessions_changes_nothing(
     try:
         with bl.Archive(address) as archive:
             archive.update(client, fills=[HK])
-            assert archive.fills(*HK) == book.expected()
+            assert archive.fills(*HK).all() == book.expected()
             (row,) = archive.sql("select price, stock_name, updated_time from fills").to_dicts()
             assert row["price"] == 0.1234567890123456 and row["stock_name"] == "a\\b'c"
-            (typed,) = archive.fills(*HK).to_dicts(typed=True)
+            (typed,) = archive.fills(*HK).all().to_dicts(typed=True)
             assert row["updated_time"] == typed["updated_time"]
     finally:
         connection.execute(f"alter database {name} reset all")

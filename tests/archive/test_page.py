@@ -73,7 +73,7 @@ def test_a_backup_of_sqlite(home, filled, book, client):
         archive.update(client, dividends=["HK.00700"])
         run(home, block("back up"))
     with bl.Archive(filled.with_name("backup.db")) as backup:
-        assert backup.fills(*HK) == book.expected()
+        assert backup.fills(*HK).all() == book.expected()
         assert backup.status()[-1]["list"] == "dividends"
         assert backup.update(client, fills=[HK]).unchanged == 60
 
@@ -89,7 +89,7 @@ def test_a_backup_of_postgresql(home, address, book, client):
         archive.update(client, fills=[HK])
     run(home, restore, ARCHIVE=address)
     with bl.Archive(address) as archive:
-        assert len(archive.fills(*HK)) == 60
+        assert len(archive.fills(*HK).all()) == 60
         assert archive.update(client, fills=[HK]).new == 1
 
 
@@ -101,7 +101,7 @@ def test_a_move_to_postgresql(home, filled, address, book, client):
     assert "281756 HK" in run(home, block("move"), ARCHIVE=address)
     with bl.Archive(address) as archive:
         assert archive.status() == before
-        assert archive.fills(*HK) == book.expected()
+        assert archive.fills(*HK).all() == book.expected()
         assert archive.seen("ipos", "hk") == [{"code": "HK.02799"}]
         assert len(archive.sql("select * from flow")) == 0
         book.put_fills(1, first=900)
@@ -164,4 +164,4 @@ def test_the_workers_of_a_cluster_share_an_archive(address, service, book, tmp_p
     assert capsys.readouterr().out.splitlines() == [f"{account} 70 []" for account in ACCOUNTS]
     with bl.Archive(address) as archive:
         for account in ACCOUNTS:
-            assert archive.fills(account, "HK") == book.expected(account)
+            assert archive.fills(account, "HK").all() == book.expected(account)

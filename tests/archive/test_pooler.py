@@ -86,7 +86,7 @@ def test_updates_of_many_at_once_are_done_and_leave_nothing(pooled, book, client
     with ThreadPoolExecutor(6) as pool:
         assert sorted(pool.map(update, range(6))) == [0, 0, 0, 0, 0, 180]
     with bl.Archive(pooled) as archive:
-        assert archive.fills(*HK) == book.expected()
+        assert archive.fills(*HK).all() == book.expected()
     nothing_left()
     assert settings(pooled) == before
 
@@ -185,7 +185,7 @@ def test_sessions_that_the_server_ends_lose_nothing(pooled, terminate, book, cli
         except bl.StoreError as error:
             assert error.retryable
         assert archive.update(client, fills=[HK]).unchanged == 5
-        assert archive.fills(*HK) == book.expected()
+        assert archive.fills(*HK).all() == book.expected()
 
 
 def test_a_client_that_is_killed_lets_others_go_on_after_its_lease(
@@ -203,7 +203,7 @@ def test_a_client_that_is_killed_lets_others_go_on_after_its_lease(
     go.set()
     with bl.Archive(pooled, wait=60.0) as archive:
         assert archive.update(client, fills=[HK])
-        assert archive.fills(*HK) == book.expected()
+        assert archive.fills(*HK).all() == book.expected()
 
 
 def test_a_user_that_the_pooler_does_not_know_is_not_a_server_that_is_down(pooled):

@@ -119,7 +119,7 @@ def test_no_frame_has_the_password_of_an_archive_whose_server_ends(
         monkeypatch.setattr("psycopg.connect", refuse)
         uses = [
             lambda: archive.update(client, fills=[HK]),
-            lambda: archive.fills(*HK),
+            lambda: archive.fills(*HK).all(),
             lambda: archive.sql("select 1"),
             lambda: archive.export("fills", tmp_path / "fills.parquet"),
             lambda: archive.backup(tmp_path / "backup.db"),
@@ -127,7 +127,7 @@ def test_no_frame_has_the_password_of_an_archive_whose_server_ends(
         ]
         for use in uses:
             assert shown(failure(use)) == []
-    assert shown(failure(lambda: archive.fills(*HK))) == []
+    assert shown(failure(lambda: archive.fills(*HK).all())) == []
     for value in (archive, archive._database, vars(archive), vars(archive._database)):
         assert PASSWORD not in repr(value)
 

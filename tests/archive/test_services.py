@@ -29,7 +29,7 @@ def test_security_54_lists_of_another_service_are_refused(archive, book, client,
     with pytest.raises(bl.ConfigError, match="of the service"):
         next(archive.follow(other, fills=HK))
     # Nothing was sent, nor stored.
-    assert archive.fills(*HK) == book.expected()
+    assert archive.fills(*HK).all() == book.expected()
     with pytest.warns(UserWarning, match="has no update of ipos hk"):
         assert archive.changes("ipos", "hk") == []
 
@@ -83,8 +83,8 @@ def test_counts_add_up_and_of_two_versions_the_newer_one_counts(
         served.append({**served[place], "qty": "7", "updated_time": newer})
     report = archive.update(client, fills=[HK])
     assert (report.new, report.changed) == (10, changed)
-    assert sum(one["qty"] == "7" for one in archive.fills(*HK)) == changed
-    assert len(archive.fills(*HK)) == first + 10
+    assert sum(one["qty"] == "7" for one in archive.fills(*HK).all()) == changed
+    assert len(archive.fills(*HK).all()) == first + 10
 
 
 def test_fills_without_an_id_are_kept_apart(archive, book, client):
@@ -93,7 +93,7 @@ def test_fills_without_an_id_are_kept_apart(archive, book, client):
     book.expected = lambda account, market: odd
     report = archive.update(client, fills=[HK])
     assert (report.new, report.unchanged) == (4, 0)
-    assert archive.fills(*HK) == odd
+    assert archive.fills(*HK).all() == odd
     assert archive.update(client, fills=[HK]).unchanged == 4
 
 

@@ -30,9 +30,11 @@ def content(path):
         return list(connection.iterdump())
 
 
-def test_security_45_a_second_writer_waits(target, book, client):
+def test_security_45_a_second_writer_waits(target, book, client, service):
     book.put_fills(120)
     started, go = threading.Event(), threading.Event()
+    # Whatever fails here, the service ends.
+    service.stack.callback(go.set)
 
     def hold(page):
         if page == 1:
@@ -53,11 +55,11 @@ def test_security_45_a_second_writer_waits(target, book, client):
             with pytest.raises(bl.StoreError, match="being updated by another process") as error:
                 archive.update(client, fills=[HK])
             assert error.value.retryable
-            assert archive.fills(*HK) == []
+            assert archive.fills(*HK).all() == []
             book.before_page = None
             go.set()
             assert (first.result(), second.result()) == (120, 0)
-            assert archive.fills(*HK) == book.expected()
+            assert archive.fills(*HK).all() == book.expected()
 
 
 @POSIX
@@ -69,10 +71,10 @@ def test_security_45_a_full_disk_is_a_clear_error_and_the_next_update_continues(
     with bl.Archive(file) as archive, full_disk(1_000_000), full:
         archive.update(client, fills=[HK])
     with bl.Archive(file) as archive:
-        assert archive.fills(*HK) == []
+        assert archive.fills(*HK).all() == []
         before = len(service.received)
         archive.update(client, fills=[HK])
-        assert archive.fills(*HK) == book.expected()
+        assert archive.fills(*HK).all() == book.expected()
     # It continued after the last page that was stored.
     first = next(one for one in service.received[before:] if one.path.endswith("fills_history"))
     assert int(first.query.partition("page_flag=")[2].partition("&")[0]) >= 50
@@ -86,7 +88,7 @@ def test_security_45_a_file_that_cannot_be_written_can_be_read(file, book, clien
     # As root may write everything, the system's check is replaced; the file is opened read-only.
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with bl.Archive(file) as archive:
-        assert archive.fills(*HK) == book.expected()
+        assert archive.fills(*HK).all() == book.expected()
         assert len(archive.sql("select * from fills")) == 3
         with pytest.raises(bl.StoreError, match="readonly") as error:
             archive.update(client, fills=[HK])
@@ -108,7 +110,7 @@ def test_security_45_a_damaged_file_is_an_error_and_is_left_as_it_is(damage, fil
     }[damage]
     file.write_bytes(damaged)
     with pytest.raises(bl.StoreError, match="cannot be used"), bl.Archive(file) as archive:
-        archive.fills(*HK)
+        archive.fills(*HK).all()
         archive.update(client, fills=[HK])
     if damage == "text":
         assert file.read_bytes() == damaged
@@ -163,7 +165,7 @@ def test_a_closed_archive_says_so_and_none_can_be_pickled(file, client):
     archive.close()
     archive.close()
     with pytest.raises(bl.ConfigError, match="is closed"):
-        archive.fills("1", "HK")
+        archive.fills("1", "HK").all()
     with pytest.raises(bl.ConfigError, match="is closed"):
         archive.update(client, fills=[HK])
 
@@ -250,13 +252,13 @@ def test_security_45_a_server_that_disappears_is_a_clear_error_and_the_next_upda
             archive.update(client, fills=[HK])
         assert error.value.retryable and "run the same update again" in error.value.hint
         with pytest.raises(bl.StoreError):
-            archive.fills(*HK)
+            archive.fills(*HK).all()
         book.before_page = None
         server.start()
-        assert archive.fills(*HK) == []
+        assert archive.fills(*HK).all() == []
         before = len(service.received)
         archive.update(client, fills=[HK])
-        assert archive.fills(*HK) == book.expected()
+        assert archive.fills(*HK).all() == book.expected()
         assert any(re.search(r"page_flag=\d", one.query) for one in service.received[before:][:2])
 
 
@@ -363,7 +365,7 @@ def fail(book):
 def expect(archive, report):
     assert not report and list(report.errors) == [("fills", HK), ("ipos", "hk")]
     assert len(report.lists) == 5 and report.new == 4
-    assert len(archive.fills("99", "HK")) == 3 and archive.seen("plates", PLATE) == [
+    assert len(archive.fills("99", "HK").all()) == 3 and archive.seen("plates", PLATE) == [
         {"code": "HK.1"}
     ]
 
@@ -410,7 +412,7 @@ def test_keys_that_are_not_valid_are_collected_as_those_of_fetch_many_are(archiv
     book.put_fills(3)
     book.lists[path_of("plates", PLATE)] = [{"code": "HK.1"}]
     report = archive.update(client, **WRONG, on_error="collect")
-    assert not report and report.new == 4 and len(archive.fills(*HK)) == 3
+    assert not report and report.new == 4 and len(archive.fills(*HK).all()) == 3
     assert {name: type(error) for name, error in report.errors.items()} == dict.fromkeys(
         [
             ("fills", "HK"),
@@ -446,7 +448,7 @@ TIMES = [
 @pytest.mark.parametrize("time", TIMES)
 def test_a_time_is_text_a_date_a_datetime_or_microseconds(time, kept, client, service, tmp_path):
     pytest.importorskip("pyarrow")
-    assert kept.fills(*HK, start=time) and not kept.fills(*HK, end=time)
+    assert kept.fills(*HK, start=time).all() and not kept.fills(*HK, end=time).all()
     with pytest.warns(UserWarning, match="no update"):
         assert kept.seen("ipos", "hk", at=time) == []
         assert kept.export("ipos", tmp_path / "ipos.parquet", at=time) == 0

@@ -302,7 +302,7 @@ def test_updates_of_every_kind_of_list_can_be_replayed_in_any_order_and_again(sa
         with bl.Archive(":memory:") as archive:
             reports = [str(outcome(archive.update(client, **lists))) for lists in updates]
             outcome(client.close())
-            pages = [archive.fills(*key) for key in fills]
+            pages = [archive.fills(*key).all() for key in fills]
             seen = [archive.seen(name, key) for name, keys in LISTS.items() for key in keys]
             return reports, list(map(list, pages + seen))
 

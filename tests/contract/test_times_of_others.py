@@ -96,8 +96,14 @@ def test_an_archive_takes_times_and_durations_of_any_class(tmp_path, at, span):
         assert len(report.fresh) == 2
         archive.get(client, "dividends", "HK.00700", max_age=length)
         assert archive.check(unread=length) == []
-        assert archive.fills(account, "HK", start=time) == archive.fills(account, "HK", start=AT)
-        assert archive.fills(account, "HK", end=time) == archive.fills(account, "HK", end=AT)
+        assert (
+            archive.fills(account, "HK", start=time).all()
+            == archive.fills(account, "HK", start=AT).all()
+        )
+        assert (
+            archive.fills(account, "HK", end=time).all()
+            == archive.fills(account, "HK", end=AT).all()
+        )
         assert archive.seen("dividends", "HK.00700", at=time) == archive.seen(
             "dividends", "HK.00700", at=AT
         )

@@ -33,8 +33,7 @@ RAISE_NOTHING = {
     *("boardlot.otel.Instrumentor.instrument", "boardlot.otel.Instrumentor.uninstrument"),
     *(
         "boardlot.openapi",
-        "boardlot.Records.count",
-        "boardlot.Records.to_json",
+        "boardlot.Records.copy",
         "boardlot.signature_payload",
     ),
 }

@@ -93,7 +93,7 @@ class Machine:
 
     def kept(self):
         with bl.Archive(self.folder / "trades.db") as archive:
-            return archive.fills(ACCOUNT, "HK")
+            return archive.fills(ACCOUNT, "HK").all()
 
 
 @pytest.fixture

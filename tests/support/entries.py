@@ -34,13 +34,6 @@ PART = (
 )
 
 
-class PydanticHandler:
-    """What pydantic passes to a type that makes its own schema."""
-
-    def generate_schema(self, kind):
-        return {"type": "any"}
-
-
 class Row:
     """A row whose constructor is code of the caller's, and lets other threads run."""
 
@@ -161,16 +154,16 @@ class Workplace:
             "RecordBatches": lambda: core.RecordBatches(self.view(), "float64", "raise"),
             "RecordedRequest": lambda: self.sandbox.requests[0],
             "Recorder": lambda: bl.Recorder(self.path()),
-            "Records": lambda: self.records[:],
-            "RecordsIterator": lambda: iter(self.records),
             "Registration": lambda: bl.register_client(self.url, redirect_uris=[CALLBACK]),
             "Replay": self.replay,
             "RequestEvent": lambda: self.event("on_request"),
             "Response": lambda: self.client.request("GET", TIME),
             "ResponseEvent": lambda: self.event("on_response"),
             "RowView": self.view,
+            "Rows": lambda: self.records._rows(),
             "Sandbox": lambda: bl.Sandbox(fills=50, orders=5, plate_stocks=5),
             "SchemaField": lambda: self.records.schema[0],
+            "Shape": lambda: self.records._rows().shape,
             "_FileLock": lambda: core._FileLock(self.path()),
         }[name]()
 
@@ -218,26 +211,18 @@ class Workplace:
             "Pages.checkpoint": ((None, 0), {}),
             "Pages.frame": ((self.view(), None, 0, "to_arrow", "float64", "raise", False), {}),
             "RecordBatches.pages": ((self.page(), 0), {}),
-            "Records.__add__": (([row],), {}),
             "RowView.as_type": ((Row,), {}),
             "RowView.pages": ((self.page(), 0), {}),
             "RowView.rows": ((self.page(), 0), {}),
             "RowView.select": ((("code",), False), {}),
-            "Records.__contains__": ((row,), {}),
-            "Records.__deepcopy__": (({},), {}),
-            "Records.__get_pydantic_core_schema__": ((bl.Records, PydanticHandler()), {}),
-            "Records.__getitem__": ((0,), {}),
-            "Records.__mul__": ((2,), {}),
-            "Records.__radd__": (([row],), {}),
-            "Records.__rmul__": ((2,), {}),
-            "Records.__setstate__": (([(0, row)],), {}),
-            "Records._arrow": (("float64", "raise", "utf8"), {}),
-            "Records._take": (([0],), {}),
-            "Records._texts": ((["statement"],), {}),
-            "Records.as_type": ((Row,), {}),
-            "Records.count": ((row,), {}),
-            "Records.index": ((row,), {}),
-            "Records.select": (("statement",), {}),
+            "Rows._arrow": (("float64", "raise", "utf8"), {}),
+            "Rows.instances": ((Row,), {}),
+            "Rows.of_dicts": (([row], self.instance("Shape")), {}),
+            "Rows.select": (("statement",), {}),
+            "Rows.slice": ((0, 2), {}),
+            "Rows.take": (([0],), {}),
+            "Rows.texts": ((["statement"],), {}),
+            "Shape.select": ((("statement",), None, False), {}),
             "Sandbox.authorize_demo_user": ((self.login_url,), {}),
             "Sandbox.put": (("dividends", [row]), {"symbol": "HK.00700"}),
             "Sandbox.serve": ((self.instance("Endpoint"), [{"time": 1}]), {}),

@@ -117,6 +117,7 @@ def test_a_silent_connection_is_closed_when_its_caller_gives_up(version):
             await client.server_time()
             proxy.fall_silent()
             with pytest.raises(asyncio.TimeoutError):
+                # time: the caller's own limit, far below that of the client
                 await asyncio.wait_for(client.server_time(), 1.5)
             await asyncio.to_thread(wait_until, lambda: not proxy.connections)
             assert (await client.server_time()).year == 2026

@@ -108,7 +108,7 @@ class Archive(Reader):
         >>> archive.export("fills", folder / "fills.parquet")
         2000
         >>> followed = archive.follow(client, fills=(account, "HK"))
-        >>> next(followed) == archive.fills(account, "HK")[-1]
+        >>> next(followed) == archive.fills(account, "HK").all()[-1]
         True
         >>> followed.close()
         >>> archive.close()

@@ -37,6 +37,11 @@ class QueryResult:
     yields a tuple for each row. In the result of a SQLite archive, a column whose values are all
     times or dates as the views write them becomes one of timestamps (UTC) or dates.
 
+    Args:
+        columns: The names of the columns.
+        rows: A tuple for each row.
+        samples: Without rows, a value of each column's type; `None` if that is not known.
+
     Example:
         >>> archive = bl.Archive(folder / "trades.db")
         >>> _ = archive.update(client, dividends=["HK.00700"])

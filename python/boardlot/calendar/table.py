@@ -75,21 +75,20 @@ class IpoCalendar(Sequence[dict[str, Any]]):
     def between(self, first: Day, last: Day) -> IpoCalendar:
         """The events of these days, each with the whole subscription of its IPO.
 
-                Args:
-                    first: The first day, in each market's own time zone: a `date`, the date of a
-                        `datetime`, or ISO 8601 text.
-                    last: The last day, which is included.
+        Args:
+            first: The first day, in each market's own time zone: a `date`, the date of a
+                `datetime`, or ISO 8601 text.
+            last: The last day, which is included.
 
-                Raises:
-                    ConfigError: One is not a day, or `last` is before `first`.
+        Raises:
+            ConfigError: One is not a day, or `last` is before `first`.
 
-                Example:
-                    >>> from contextlib import suppress
-        from datetime import date, timedelta
-                    >>> monday = date.today() - timedelta(days=date.today().weekday())
-                    >>> week = client.ipo_calendar().between(monday, monday + timedelta(days=6))
-                    >>> all(monday <= event["date"] for event in week)
-                    True
+        Example:
+            >>> from datetime import date, timedelta
+            >>> monday = date.today() - timedelta(days=date.today().weekday())
+            >>> week = client.ipo_calendar().between(monday, monday + timedelta(days=6))
+            >>> all(monday <= event["date"] for event in week)
+            True
         """
         first, last = _day("first", first), _day("last", last)
         if last < first:

@@ -177,7 +177,7 @@ async def _fills_async(base_url: str, login: Any, account: str, span: dict[str, 
 
 def _rows(pager: Any, file: BinaryIO, form: str) -> None:
     writer = FORMATS[form].open(file, Fields())
-    for page in pager.pages():
+    for page in pager._row_pages():
         writer.write(page)
     writer.end()
 
