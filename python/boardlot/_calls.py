@@ -32,21 +32,6 @@ def _explained(function: FunctionType, is_method: bool) -> Callable[..., Any]:
 
         return better_error(function, args[is_method:], kwargs)
 
-    if function.__code__.co_flags & CO_COROUTINE:
-
-        @wraps(function)
-        async def awaited(*args: Any, **kwargs: Any) -> Any:
-            try:
-                return await function(*args, **kwargs)
-            except TypeError as error:
-                if (said := better(error, args, kwargs)) is None:
-                    raise
-                raise said from None
-            finally:
-                del args, kwargs
-
-        return awaited
-
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -59,4 +44,16 @@ def _explained(function: FunctionType, is_method: bool) -> Callable[..., Any]:
             # Crash reporters show the variables of frames, and an argument may have a password.
             del args, kwargs
 
-    return call
+    if not function.__code__.co_flags & CO_COROUTINE:
+        return call
+
+    @wraps(function)
+    async def awaited(*args: Any, **kwargs: Any) -> Any:
+        # A wrong call fails here, before the coroutine begins.
+        try:
+            coroutine = call(*args, **kwargs)
+        finally:
+            del args, kwargs
+        return await coroutine
+
+    return awaited

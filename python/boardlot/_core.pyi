@@ -771,8 +771,6 @@ class Rows:
         """The rows restricted to these fields, in this order."""
     def take(self, indices: list[int]) -> Rows:
         """The rows at these indices, in this order."""
-    def first(self, count: int) -> Rows:
-        """The first rows, at most so many."""
     def slice(self, start: int, stop: int) -> Rows:
         """The rows from `start` to before `stop`."""
     def names(self) -> list[str]:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timezone
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from boardlot import _core
 from boardlot._calls import explained
 from boardlot._core import Rows
 from boardlot._support.third_party import pandas, polars, pyarrow
-
-Decimals = Literal["float64", "decimal", "string"]
-Invalid = Literal["raise", "null"]
+from boardlot.records import Decimals, Invalid
 
 __all__ = ["to_arrow", "to_pandas", "to_polars"]
 

@@ -22,10 +22,10 @@ from boardlot import Client, Endpoint
 from boardlot._calls import explained
 from boardlot._core import Rows
 from boardlot._support import partitions as parts
-from boardlot._support.partitions import Decimals
 from boardlot.errors import ConfigError
 from boardlot.frames import to_polars
 from boardlot.pager import Pager
+from boardlot.records import Decimals
 
 __all__ = ["scan"]
 
@@ -140,7 +140,7 @@ class _Source:
         key, rows = partition.read(self.client, columns)
         if isinstance(rows, Pager):
             rows = rows._all_rows(n_rows)
-        return self.frame(rows.first(n_rows), columns, key)
+        return self.frame(rows.slice(0, n_rows), columns, key)
 
     def partition(
         self, partition: parts.Partition, columns: list[str], batch_rows: int

@@ -23,7 +23,7 @@ from boardlot import AsyncClient, Client, Endpoint, RateLimit
 from boardlot._calls import explained
 from boardlot._support import partition_tables as tables
 from boardlot._support import partitions as parts
-from boardlot._support.partitions import Decimals
+from boardlot.records import Decimals
 
 __all__ = ["Datasource", "read"]
 

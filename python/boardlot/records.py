@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar, get_args
 
 from ._calls import explained
 from ._core import ArrowStream, Rows, SchemaField, Shape, _to_frame
-from ._support.third_party import ArrowTable, CapsuleType, Self, pandas, polars
+from ._support.third_party import ArrowTable, CapsuleType, pandas, polars
 
 R = TypeVar("R")
 T = TypeVar("T")
 Decimals = Literal["float64", "decimal", "string"]
 Invalid = Literal["raise", "null"]
+NO_FIELDS = Shape()
 
 
 @explained
@@ -34,13 +35,10 @@ class Records(list[R]):
     >>> records = client.dividends("HK.00700")
     >>> len(records), records[0]["process"], records.meta["total_dividend_count"]
     (21, 'Implementation', 21)
-    >>> for record in records:
-    ...     record["per_hundred"] = 100 * float(record["dividend_per_share"])
-    >>> records.sort(key=lambda record: record["per_hundred"])
-    >>> records.to_pandas()["per_hundred"].dtype, records.to_polars().shape
-    (dtype('float64'), (21, 12))
-    >>> records.to_arrow().column_names[-1], records[:2].to_arrow().num_rows
-    ('per_hundred', 2)
+    >>> records.to_pandas().shape, records.to_polars().shape, records.to_arrow().num_rows
+    ((21, 11), (21, 11), 21)
+    >>> records.copy() is records, records.copy() == records
+    (False, True)
     >>> list(records.select("currency", "ex_date")[0])
     ['currency', 'ex_date']
     >>> class Paid(NamedTuple):
@@ -54,7 +52,7 @@ class Records(list[R]):
 
     def __init__(self, rows: Iterable[R] = (), /) -> None:
         super().__init__(rows)
-        self._shape = Shape()
+        self._shape = NO_FIELDS
         self.meta: dict[str, Any] = {}
         self.errors: dict[str, Exception] = {}
         if isinstance(rows, Records):
@@ -81,9 +79,9 @@ class Records(list[R]):
 
     def copy(self) -> Records[R]:
         """The same dicts in another list, with schema, meta and errors."""
-        return self._with(self)
+        return Records(self)
 
-    def _with(self, rows: list[R]) -> Records[R]:
+    def _with(self, rows: list[Any]) -> Records[Any]:
         """Other rows with the same schema, meta and errors."""
         records = Records(rows)
         records._shape, records.meta, records.errors = self._shape, self.meta, self.errors
@@ -98,9 +96,10 @@ class Records(list[R]):
         rows: Any = self
         found = list(dict.fromkeys(name for row in rows for name in row)) if rows else None
         shape = self._shape.select(names, found, undeclared)
-        kept = ({name: row[name] for name in names if name in row} for row in rows)
-        records: Records[dict[str, Any]] = Records(kept)
-        records._shape, records.meta, records.errors = shape, self.meta, self.errors
+        records: Records[Any] = self._with(
+            [{name: row[name] for name in names if name in row} for row in rows]
+        )
+        records._shape = shape
         return records
 
     def as_type(self, cls: type[T]) -> list[T]:
@@ -172,7 +171,7 @@ class Records(list[R]):
 
         row: Any = (*get_args(source), dict[str, Any])[0]
         rows = handler.generate_schema(list[row])
-        made = core_schema.no_info_after_validator_function(cls._of, rows)
+        made = core_schema.no_info_after_validator_function(cls, rows)
         return core_schema.json_or_python_schema(
             json_schema=made,
             python_schema=core_schema.union_schema([core_schema.is_instance_schema(cls), made]),
@@ -180,10 +179,6 @@ class Records(list[R]):
                 list, return_schema=rows
             ),
         )
-
-    @classmethod
-    def _of(cls, rows: Iterable[R]) -> Self:
-        return cls(rows)
 
     if not TYPE_CHECKING:
         # It only says what to write instead.

@@ -25,6 +25,7 @@ from boardlot._calls import explained
 from boardlot._support import partition_tables as tables
 from boardlot._support import partitions as parts
 from boardlot.errors import ConfigError
+from boardlot.records import Decimals
 
 __all__ = ["DataSource", "options"]
 
@@ -116,7 +117,7 @@ class _Call:
     query: parts.Query
     partitions: int
     columns: tuple[str, ...] | None
-    decimals: parts.Decimals
+    decimals: Decimals
     workers: int
     push_filters: bool
 
@@ -137,7 +138,7 @@ class _Call:
             parts.Query.of(given["method"], arguments),
             partitions,
             columns or None,
-            cast(parts.Decimals, given.get("decimals", "float64")),
+            cast(Decimals, given.get("decimals", "float64")),
             _number(given, "workers", partitions),
             _flag(given, "push_filters"),
         )

@@ -32,8 +32,13 @@ pub enum CallerValue<'py> {
     Date(Bound<'py, PyAny>),
 }
 
+/// `plain` or `read`.
+pub type Read = for<'py> fn(&Bound<'py, PyAny>) -> Result<CallerValue<'py>, Refused>;
+
 /// The reason why a value is not one of a column.
 pub enum Refused {
+    /// JSON lacks it.
+    NotPlain,
     /// The value is this, where `EXPECTED` was.
     Value(String),
     Python(PyErr),
@@ -49,87 +54,96 @@ impl From<PyErr> for Refused {
 pub const EXPECTED: &str = "None, a bool, an int, a float, a str, a Decimal, an aware datetime, a date, \
                             an Enum of these, a dict or a list";
 
-impl<'py> CallerValue<'py> {
-    /// A value that JSON has, of exactly the type that a JSON reader makes; `None` for any other. It runs no
-    /// Python code.
-    #[inline(always)]
-    pub fn plain(value: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
-        Ok(Some(if let Ok(text) = value.cast_exact::<PyString>() {
-            CallerValue::Text(text.clone())
-        } else if let Ok(number) = value.cast_exact::<PyInt>() {
-            match number.extract::<i64>() {
-                Ok(number) => CallerValue::Integer(number),
-                Err(_) => return Ok(None),
-            }
-        } else if value.is_none() {
-            CallerValue::Null
-        } else if let Ok(number) = value.cast_exact::<PyFloat>() {
-            match number.value() {
-                number if number.is_finite() => CallerValue::Float(number),
-                _ => return Ok(None),
-            }
-        } else if let Ok(flag) = value.cast_exact::<PyBool>() {
-            CallerValue::Flag(flag.is_true())
-        } else if let Ok(dict) = value.cast_exact::<PyDict>() {
-            CallerValue::Object(dict.clone())
-        } else if let Ok(list) = value.cast_exact::<PyList>() {
-            CallerValue::List(list.clone())
-        } else {
-            return Ok(None);
-        }))
+/// A value that JSON has, of exactly the type that a JSON reader makes. It runs no Python code.
+#[inline(always)]
+pub fn plain<'py>(value: &Bound<'py, PyAny>) -> Result<CallerValue<'py>, Refused> {
+    Ok(if let Ok(text) = value.cast_exact::<PyString>() {
+        CallerValue::Text(text.clone())
+    } else if let Ok(number) = value.cast_exact::<PyInt>() {
+        match number.extract::<i64>() {
+            Ok(number) => CallerValue::Integer(number),
+            Err(_) => return Err(Refused::NotPlain),
+        }
+    } else if value.is_none() {
+        CallerValue::Null
+    } else if let Ok(number) = value.cast_exact::<PyFloat>() {
+        match number.value() {
+            number if number.is_finite() => CallerValue::Float(number),
+            _ => return Err(Refused::NotPlain),
+        }
+    } else if let Ok(flag) = value.cast_exact::<PyBool>() {
+        CallerValue::Flag(flag.is_true())
+    } else if let Ok(dict) = value.cast_exact::<PyDict>() {
+        CallerValue::Object(dict.clone())
+    } else if let Ok(list) = value.cast_exact::<PyList>() {
+        CallerValue::List(list.clone())
+    } else {
+        return Err(Refused::NotPlain);
+    })
+}
+
+/// Any value that a column can have.
+pub fn read<'py>(value: &Bound<'py, PyAny>) -> Result<CallerValue<'py>, Refused> {
+    let py = value.py();
+    if let Ok(plain) = plain(value) {
+        return Ok(plain);
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(CallerValue::Text(text.clone()));
+    }
+    if let Ok(number) = value.cast::<PyInt>() {
+        return Ok(match number.extract::<i64>() {
+            Ok(number) => CallerValue::Integer(number),
+            Err(_) => CallerValue::LongInteger(digits(number)?),
+        });
+    }
+    if let Ok(number) = value.cast::<PyFloat>() {
+        return Ok(CallerValue::Float(number.value()));
+    }
+    if let Ok(dict) = value.cast::<PyDict>() {
+        return Ok(CallerValue::Object(dict.clone()));
+    }
+    if let Ok(list) = value.cast::<PyList>() {
+        return Ok(CallerValue::List(list.clone()));
+    }
+    let dates = DateClasses::get(py)?;
+    if value.is_instance(dates.datetime.bind(py))? {
+        return match dates.micros_of(value) {
+            Ok(Some(micros)) => Ok(CallerValue::Time(value.clone(), micros)),
+            Ok(None) => Err(Refused::Value(
+                "a naive datetime; expected an aware one: datetime(..., tzinfo=timezone.utc)"
+                    .to_owned(),
+            )),
+            Err(error) => Err(error.into()),
+        };
+    }
+    if value.is_instance(dates.date.bind(py))? {
+        return Ok(CallerValue::Date(value.clone()));
+    }
+    if is_instance(value, &DECIMAL, "decimal", "Decimal")? {
+        return Ok(CallerValue::Decimal(value.clone()));
+    }
+    if is_instance(value, &ENUM, "enum", "Enum")? {
+        return read(&value.getattr(intern!(py, "value"))?);
+    }
+    let class = value.get_type().name()?.to_string();
+    Err(Refused::Value(format!("of type {class}; expected {EXPECTED}")))
+}
+
+impl CallerValue<'_> {
+    /// Writes the value as JSON, with the values in it as `read` reads them. `is_number` says that the column is
+    /// one of numbers, in which a float may be none that JSON has.
+    pub fn write(&self, read: Read, is_number: bool, out: &mut String) -> Result<(), Refused> {
+        self.write_at(0, read, is_number, out)
     }
 
-    /// Any value that a column can have.
-    pub fn read(value: &Bound<'py, PyAny>) -> Result<Self, Refused> {
-        let py = value.py();
-        if let Some(plain) = Self::plain(value)? {
-            return Ok(plain);
-        }
-        if let Ok(text) = value.cast::<PyString>() {
-            return Ok(CallerValue::Text(text.clone()));
-        }
-        if let Ok(number) = value.cast::<PyInt>() {
-            return Ok(match number.extract::<i64>() {
-                Ok(number) => CallerValue::Integer(number),
-                Err(_) => CallerValue::LongInteger(digits(number)?),
-            });
-        }
-        if let Ok(number) = value.cast::<PyFloat>() {
-            return Ok(CallerValue::Float(number.value()));
-        }
-        if let Ok(dict) = value.cast::<PyDict>() {
-            return Ok(CallerValue::Object(dict.clone()));
-        }
-        if let Ok(list) = value.cast::<PyList>() {
-            return Ok(CallerValue::List(list.clone()));
-        }
-        let dates = DateClasses::get(py)?;
-        if value.is_instance(dates.datetime.bind(py))? {
-            return match dates.micros_of(value) {
-                Ok(Some(micros)) => Ok(CallerValue::Time(value.clone(), micros)),
-                Ok(None) => Err(Refused::Value(
-                    "a naive datetime; expected an aware one: datetime(..., tzinfo=timezone.utc)"
-                        .to_owned(),
-                )),
-                Err(error) => Err(error.into()),
-            };
-        }
-        if value.is_instance(dates.date.bind(py))? {
-            return Ok(CallerValue::Date(value.clone()));
-        }
-        if is_instance(value, &DECIMAL, "decimal", "Decimal")? {
-            return Ok(CallerValue::Decimal(value.clone()));
-        }
-        if is_instance(value, &ENUM, "enum", "Enum")? {
-            return Self::read(&value.getattr(intern!(py, "value"))?);
-        }
-        let class = value.get_type().name()?.to_string();
-        Err(Refused::Value(format!("of type {class}; expected {EXPECTED}")))
-    }
-
-    /// Writes the value as JSON. `is_number` says that the column is one of numbers, in which a float may be
-    /// none that JSON has.
-    pub fn write(&self, is_number: bool, depth: usize, out: &mut String) -> Result<(), Refused> {
+    fn write_at(
+        &self,
+        depth: usize,
+        read: Read,
+        is_number: bool,
+        out: &mut String,
+    ) -> Result<(), Refused> {
         match self {
             CallerValue::Null => out.push_str("null"),
             CallerValue::Flag(flag) => out.push_str(if *flag { "true" } else { "false" }),
@@ -146,8 +160,8 @@ impl<'py> CallerValue<'py> {
                 out.push_str(token);
             }
             CallerValue::Float(number) => write_text(&python_text(*number), out),
-            CallerValue::Object(dict) => write_object(dict, depth, out)?,
-            CallerValue::List(list) => write_list(list, depth, out)?,
+            CallerValue::Object(dict) => write_object(dict, depth, read, out)?,
+            CallerValue::List(list) => write_list(list, depth, read, out)?,
             CallerValue::Decimal(decimal) => {
                 let text = decimal.str()?;
                 let text = text_of(&text)?;
@@ -158,7 +172,7 @@ impl<'py> CallerValue<'py> {
                     _ => 0.0,
                 };
                 match is_number && !float.is_finite() {
-                    true => CallerValue::Float(float).write(true, depth, out)?,
+                    true => CallerValue::Float(float).write(read, true, out)?,
                     false => write_text(&text, out),
                 }
             }
@@ -169,52 +183,6 @@ impl<'py> CallerValue<'py> {
         }
         Ok(())
     }
-}
-
-/// Writes a value that JSON has. Returns false, with a part written, if there is any other in it. It runs no
-/// Python code, so that nothing changes meanwhile.
-pub fn write_plain(value: &Bound<'_, PyAny>, depth: usize, out: &mut String) -> PyResult<bool> {
-    let Some(plain) = CallerValue::plain(value)? else { return Ok(false) };
-    match plain {
-        CallerValue::Text(text) => {
-            let Ok(text) = text.to_str() else { return Ok(false) };
-            write_text(text, out);
-        }
-        CallerValue::Object(dict) => {
-            let Ok(depth) = deeper(depth) else { return Ok(false) };
-            let mut separator = '{';
-            for (name, value) in &dict {
-                let Ok(name) = name.cast_exact::<PyString>() else { return Ok(false) };
-                let Ok(name) = name.to_str() else { return Ok(false) };
-                out.push(separator);
-                write_text(name, out);
-                out.push(':');
-                if !write_plain(&value, depth, out)? {
-                    return Ok(false);
-                }
-                separator = ',';
-            }
-            out.push_str(if separator == '{' { "{}" } else { "}" });
-        }
-        CallerValue::List(list) => {
-            let Ok(depth) = deeper(depth) else { return Ok(false) };
-            let mut separator = '[';
-            for value in &list {
-                out.push(separator);
-                if !write_plain(&value, depth, out)? {
-                    return Ok(false);
-                }
-                separator = ',';
-            }
-            out.push_str(if separator == '[' { "[]" } else { "]" });
-        }
-        CallerValue::Float(number) => write_float(number, out),
-        CallerValue::Integer(number) => write_integer(number, out),
-        CallerValue::Flag(flag) => out.push_str(if flag { "true" } else { "false" }),
-        // Nothing else is plain.
-        _ => out.push_str("null"),
-    }
-    Ok(true)
 }
 
 static DECIMAL: ReentrantOnce<Py<PyAny>> = ReentrantOnce::new();
@@ -280,7 +248,12 @@ fn write_integer(number: i64, out: &mut String) {
     let _ = write!(out, "{number}");
 }
 
-fn write_object(dict: &Bound<'_, PyDict>, depth: usize, out: &mut String) -> Result<(), Refused> {
+fn write_object(
+    dict: &Bound<'_, PyDict>,
+    depth: usize,
+    read: Read,
+    out: &mut String,
+) -> Result<(), Refused> {
     let depth = deeper(depth)?;
     out.push('{');
     // A copy of its items: to read one may run code of the caller's, which may change the dict.
@@ -289,25 +262,35 @@ fn write_object(dict: &Bound<'_, PyDict>, depth: usize, out: &mut String) -> Res
         if index > 0 {
             out.push(',');
         }
-        let name = name
-            .cast::<PyString>()
-            .map_err(|_| Refused::Value("a dict with a key that is not a str".to_owned()))?;
-        write_text(&text_of(name)?, out);
+        write_text(&name_of(&name)?, out);
         out.push(':');
-        CallerValue::read(&value)?.write(false, depth, out)?;
+        read(&value)?.write_at(depth, read, false, out)?;
     }
     out.push('}');
     Ok(())
 }
 
-fn write_list(list: &Bound<'_, PyList>, depth: usize, out: &mut String) -> Result<(), Refused> {
+/// The name of a member of a dict.
+pub fn name_of<'a>(name: &'a Bound<'_, PyAny>) -> Result<Cow<'a, str>, Refused> {
+    let text = name.cast::<PyString>().ok().and_then(|name| name.to_cow().ok());
+    text.ok_or_else(|| {
+        Refused::Value("a dict with a key that is not a str of Unicode text".to_owned())
+    })
+}
+
+fn write_list(
+    list: &Bound<'_, PyList>,
+    depth: usize,
+    read: Read,
+    out: &mut String,
+) -> Result<(), Refused> {
     let depth = deeper(depth)?;
     out.push('[');
     for (index, value) in list.iter().enumerate() {
         if index > 0 {
             out.push(',');
         }
-        CallerValue::read(&value)?.write(false, depth, out)?;
+        read(&value)?.write_at(depth, read, false, out)?;
     }
     out.push(']');
     Ok(())

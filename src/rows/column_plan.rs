@@ -5,10 +5,10 @@
 
 use std::{collections::HashMap, ops::BitOrAssign, sync::Arc};
 
-use super::caller_value::{CallerValue, Refused};
+use super::caller_value::{CallerValue, Refused, read};
 use crate::prelude::*;
 use boardlot_client::{
-    api::{Field, Kind, TimeUnit, declared_field},
+    api::{Field, Kind, TimeUnit, Wire, declared_field},
     decode::loses_digits,
 };
 
@@ -19,9 +19,6 @@ pub struct ColumnPlan<'a> {
     seen: Vec<(String, Seen)>,
     indices: HashMap<String, usize>,
 }
-
-/// The kind of each column by its name; `None` for one that nothing is decided about.
-pub type Kinds = Vec<(String, Option<Kind>)>;
 
 /// The types of a column's values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,38 +31,15 @@ struct Seen {
     /// An integer of more than 64 bits.
     longest: bool,
     float: bool,
-    not_finite: bool,
+    nan: bool,
+    /// The service may have sent it as `1e400`; a NaN is a caller's.
+    infinite: bool,
     nested: bool,
     decimal: bool,
     time: bool,
     date: bool,
-    /// The finest unit of its times.
-    unit: Option<Unit>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Unit {
-    Seconds,
-    Millis,
-    Micros,
-}
-
-impl Unit {
-    fn of_time(micros: i64) -> Self {
-        match micros {
-            micros if micros % 1_000_000 == 0 => Unit::Seconds,
-            micros if micros % 1000 == 0 => Unit::Millis,
-            _ => Unit::Micros,
-        }
-    }
-
-    fn of(unit: TimeUnit) -> Self {
-        match unit {
-            TimeUnit::Seconds => Unit::Seconds,
-            TimeUnit::Millis => Unit::Millis,
-            TimeUnit::Micros => Unit::Micros,
-        }
-    }
+    /// The unit of its finest time, as the number of them in a second.
+    per_second: Option<i64>,
 }
 
 impl<'a> ColumnPlan<'a> {
@@ -88,8 +62,8 @@ impl<'a> ColumnPlan<'a> {
         }
     }
 
-    /// The fields of the list, and the kinds of its columns.
-    pub fn finish(self) -> (Arc<[Field]>, Kinds) {
+    /// The fields of the list, which say what its columns are. Nothing is decided about other columns.
+    pub fn finish(self) -> Arc<[Field]> {
         let mut fields = self.declared.to_vec();
         let is_declared = |name: &str| self.declared.iter().any(|field| field.name == name);
         // Without one, the kinds of added columns are found where the kinds of undeclared fields are.
@@ -112,14 +86,7 @@ impl<'a> ColumnPlan<'a> {
                 None => {}
             }
         }
-        let kind =
-            |name: &str| fields.iter().find(|field| field.name == name).map(|field| field.kind);
-        let kinds = self.seen.into_iter().map(|(name, _)| {
-            let kind = kind(&name);
-            (name, kind)
-        });
-        let kinds = kinds.collect();
-        (fields.into(), kinds)
+        fields.into()
     }
 }
 
@@ -136,49 +103,57 @@ impl BitOrAssign<&CallerValue<'_>> for Seen {
             CallerValue::LongInteger(_) => self.longest = true,
             CallerValue::Float(number) => {
                 self.float = true;
-                self.not_finite |= !number.is_finite();
+                self.nan |= number.is_nan();
+                self.infinite |= number.is_infinite();
             }
             CallerValue::Object(_) | CallerValue::List(_) => self.nested = true,
             CallerValue::Decimal(_) => self.decimal = true,
             CallerValue::Time(_, micros) => {
                 self.time = true;
-                self.unit = self.unit.max(Some(Unit::of_time(*micros)));
+                self.per_second = self.per_second.max(Some(per_second(*micros)));
             }
             CallerValue::Date(_) => self.date = true,
         }
     }
 }
 
+/// The coarsest unit in which a time is whole, as the number of them in a second.
+fn per_second(micros: i64) -> i64 {
+    let units = [TimeUnit::Seconds, TimeUnit::Millis].map(TimeUnit::per_second);
+    let is_whole = |unit: &i64| micros % (1_000_000 / unit) == 0;
+    units.into_iter().find(is_whole).unwrap_or(TimeUnit::Micros.per_second())
+}
+
 impl Seen {
     /// Returns true if a JSON reader could have made all of the values.
     fn is_plain(self) -> bool {
-        !(self.not_finite || self.decimal || self.time || self.date)
+        !(self.nan || self.infinite || self.decimal || self.time || self.date)
     }
 
     /// Returns true if a declared field keeps its kind. Whether its plain values are of that kind is found
     /// out where those of the service are.
     fn fits(self, kind: Kind) -> bool {
-        let only_times = Seen { time: true, unit: self.unit, ..Seen::default() };
+        let only_times = Seen { time: true, per_second: self.per_second, ..Seen::default() };
         match kind {
             Kind::Decimal | Kind::Number => !(self.time || self.date),
             Kind::Timestamp(unit, _) => {
-                let is_fine = self.unit > Some(Unit::of(unit));
-                let is_other = self.not_finite || self.decimal || self.date;
+                let is_fine = self.per_second > Some(unit.per_second());
+                let is_other = self.nan || self.decimal || self.date;
                 !is_other && (!is_fine || self != only_times)
             }
-            Kind::Date => !(self.not_finite || self.decimal || self.time),
-            _ => self.is_plain(),
+            Kind::Date => !(self.nan || self.decimal || self.time),
+            _ => !(self.nan || self.decimal || self.time || self.date),
         }
     }
 
     /// The kind that all of the values have, or text.
     fn kind(self) -> Kind {
         let none = Seen::default();
-        let Seen { flag, integer, float, long, not_finite, decimal, unit, .. } = self;
+        let Seen { flag, integer, float, long, nan, infinite, decimal, per_second, .. } = self;
         if self == none {
             Kind::Text
-        } else if self == (Seen { time: true, unit, ..none }) {
-            Kind::Timestamp(TimeUnit::Micros, boardlot_client::api::Wire::Integer)
+        } else if self == (Seen { time: true, per_second, ..none }) {
+            Kind::Timestamp(TimeUnit::Micros, Wire::Integer)
         } else if self == (Seen { date: true, ..none }) {
             Kind::Date
         } else if self == (Seen { flag, ..none }) {
@@ -187,7 +162,7 @@ impl Seen {
             Kind::Integer
         } else if self == (Seen { integer, long, decimal, ..none }) {
             Kind::Decimal
-        } else if self == (Seen { integer, float, not_finite, decimal, ..none }) {
+        } else if self == (Seen { integer, float, nan, infinite, decimal, ..none }) {
             Kind::Number
         } else {
             Kind::Text
@@ -207,8 +182,8 @@ pub fn write(value: &CallerValue<'_>, kind: Option<Kind>, out: &mut String) -> R
                     unit.name()
                 )));
             }
-            CallerValue::Integer(micros / per_count).write(false, 0, out)
+            CallerValue::Integer(micros / per_count).write(read, false, out)
         }
-        (value, kind) => value.write(matches!(kind, Some(Kind::Number | Kind::Decimal)), 0, out),
+        (value, kind) => value.write(read, matches!(kind, Some(Kind::Number | Kind::Decimal)), out),
     }
 }

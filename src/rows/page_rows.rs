@@ -123,11 +123,6 @@ impl Rows {
         Ok(self.with(self.rows.with_slices(slices)))
     }
 
-    /// The first rows, at most so many.
-    fn first(&self, count: usize) -> Self {
-        self.slice(0, count)
-    }
-
     /// The rows from `start` to before `stop`.
     fn slice(&self, start: usize, stop: usize) -> Self {
         self.with(self.rows.slice(start, stop.min(self.rows.len())))

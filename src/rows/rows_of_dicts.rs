@@ -7,8 +7,8 @@
 use std::{collections::HashMap, sync::Arc};
 
 use super::{
-    caller_value::{CallerValue, Refused, write_plain},
-    column_plan::ColumnPlan,
+    caller_value::{CallerValue, Refused, name_of, plain, read},
+    column_plan::{ColumnPlan, write},
 };
 use crate::interpreter::{signals::check_by_count, thread_end};
 use crate::prelude::*;
@@ -44,8 +44,11 @@ fn plain_json(list: &Bound<'_, PyList>) -> PyResult<Option<String>> {
             }
             let Some(name) = names.json(index, name) else { return Ok(None) };
             out.push_str(name);
-            if !write_plain(&value, 0, &mut out)? {
-                return Ok(None);
+            match plain(&value).and_then(|value| value.write(plain, false, &mut out)) {
+                Ok(()) => {}
+                Err(Refused::Python(error)) => return Err(error),
+                // The error is that of the value's row and field.
+                Err(Refused::NotPlain | Refused::Value(_)) => return Ok(None),
             }
         }
         out.push('}');
@@ -90,8 +93,10 @@ fn planned_json(
         }
         rows.push(members);
     }
-    let (fields, kinds) = plan.finish();
-    let kinds: HashMap<&str, _> = kinds.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
+    let fields = plan.finish();
+    // Of duplicate names, the first field gets the values.
+    let kinds: HashMap<&str, _> =
+        fields.iter().rev().map(|field| (field.name.as_ref(), field.kind)).collect();
     let mut out = String::new();
     for (number, members) in rows.iter().enumerate() {
         check_by_count(py, &mut objects)?;
@@ -102,8 +107,7 @@ fn planned_json(
             }
             write_text(name, &mut out);
             out.push(':');
-            let kind = kinds.get(name.as_str()).copied().flatten();
-            super::column_plan::write(value, kind, &mut out)
+            write(value, kinds.get(name.as_str()).copied(), &mut out)
                 .map_err(|refused| refused.raise(py, number, Some(name)))?;
         }
         out.push('}');
@@ -125,14 +129,8 @@ fn members<'py>(
     // A copy of its items: to read one may run code of the caller's, which may change the dict.
     for item in dict.items() {
         let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
-        let name =
-            name.cast::<PyString>().ok().and_then(|name| name.to_str().ok().map(str::to_owned));
-        let Some(name) = name else {
-            let text = "a dict with a key that is not a str of Unicode text".to_owned();
-            return Err(Refused::Value(text).raise(py, number, None));
-        };
-        let value =
-            CallerValue::read(&value).map_err(|refused| refused.raise(py, number, Some(&name)))?;
+        let name = name_of(&name).map_err(|refused| refused.raise(py, number, None))?.into_owned();
+        let value = read(&value).map_err(|refused| refused.raise(py, number, Some(&name)))?;
         members.push((name, value));
     }
     Ok(members)
@@ -143,6 +141,7 @@ impl Refused {
     fn raise(self, py: Python<'_>, number: usize, field: Option<&str>) -> PyErr {
         match self {
             Refused::Python(error) => error,
+            Refused::NotPlain => raise(py, Error::internal("a value that JSON lacks was not read")),
             Refused::Value(what) => {
                 let field = field.map(|name| format!(" of '{}'", name.escape_debug()));
                 let field = field.unwrap_or_default();

@@ -79,6 +79,17 @@ def test_a_nan_stays_one():
     assert math.isnan(records.to_arrow()["price"][0].as_py())
 
 
+def test_an_infinity_that_the_service_sends_is_not_of_an_integers_kind():
+    body = b'{"ret_code":0,"data":{"orders":[{"side":1},{"side":1e400}]}}'
+    records = parsed("sim_orders", [("acc_id", "1")], body)
+    assert records[1]["side"] == math.inf
+    with pytest.raises(bl.ProtocolError, match='side of record 1 is "inf"'):
+        records.to_arrow()
+    assert records.to_arrow(invalid="null")["side"].to_pylist() == [1, None]
+    records[1]["side"] = math.nan
+    assert records.to_arrow().schema.field("side").type == pa.float64()
+
+
 def test_changed_values_of_a_declared_field_fit_its_column():
     records = orders()
     records[0]["price"], records[1]["price"] = Decimal("1.25"), 2.5

@@ -8,9 +8,10 @@ from typing import Any
 import pyarrow as pa
 
 from boardlot import Client
-from boardlot._support.partitions import Decimals, Partition, Query
+from boardlot._support.partitions import Partition, Query
 from boardlot.frames import to_arrow
 from boardlot.pager import Pager
+from boardlot.records import Decimals
 
 
 def schema(query: Query, decimals: Decimals) -> pa.Schema:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from functools import lru_cache
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from boardlot import AsyncClient, Client, Endpoint, RateLimit
 from boardlot._core import Rows, _plain_number, _stored_records, _time_range
@@ -26,7 +26,6 @@ from boardlot.pager import Pager
 
 Key = str | int
 K = TypeVar("K")
-Decimals = Literal["float64", "decimal", "string"]
 METHODS = {endpoint.method: endpoint for endpoint in ENDPOINTS}
 
 

@@ -25,7 +25,6 @@ from boardlot._calls import explained
 from boardlot._core import Rows
 from boardlot._support.clients import Time
 from boardlot._support.partitions import (
-    Decimals,
     Partition,
     Query,
     Reference,
@@ -38,6 +37,7 @@ from boardlot.dask.writing import write_missing
 from boardlot.errors import ConfigError
 from boardlot.frames import to_pandas
 from boardlot.pager import Pager
+from boardlot.records import Decimals
 
 __all__ = ["from_keys", "from_range", "write_missing"]
 

@@ -6,8 +6,8 @@ import dataclasses
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +25,7 @@ from boardlot.cli.files import UserPath
 from boardlot.cli.numbers import Number
 from boardlot.cli.output.emit import check_destination, emit
 from boardlot.cli.output.plain_rows import PlainRows
-from boardlot.cli.output.terminal import note, write
+from boardlot.cli.output.terminal import logged_outages, note, write
 from boardlot.cli.settings import Settings
 from boardlot.errors import ArchiveUpdateError
 
@@ -389,7 +389,9 @@ def follow(
     out = sys.stdout.buffer
     # `Terminated`, on SIGTERM, is a `SystemExit`.
     ends = suppress(KeyboardInterrupt, SystemExit)
-    with ends, _outages(settings), settings.client() as client, Archive(file) as archive:
+    # With `-v`, all that is logged is written.
+    logged = nullcontext() if settings.verbose else logged_outages(settings)
+    with ends, logged, settings.client() as client, Archive(file) as archive:
         for fill in archive.follow(
             client,
             fills=fills,
@@ -400,31 +402,6 @@ def follow(
         ):
             out.write(json.dumps(fill).encode() + b"\n")
             out.flush()
-
-
-@contextmanager
-def _outages(settings: Settings) -> Iterator[None]:
-    """Write to stderr what followers log, unless `-v` writes all that is logged."""
-    import logging
-
-    class Handler(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            names = ("error", "code", "retryable", "hint")
-            members = {name: getattr(record, name, None) for name in names}
-            level, message = record.levelname.lower(), record.getMessage()
-            write(settings, level, message, f"boardlot: {escaped(message)}", **members)
-
-    logger, handler = logging.getLogger("boardlot.archive"), Handler()
-    if settings.verbose:
-        yield
-        return
-    logger.addHandler(handler)
-    before, logger.propagate = logger.propagate, False
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        logger.propagate = before
 
 
 def _files_of(file: str) -> list[Path]:

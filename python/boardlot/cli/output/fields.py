@@ -124,7 +124,7 @@ def chosen_pages(settings: Settings, rows: Page | Pager[Any]) -> Iterator[Page]:
         if left is not None:
             # A part does not know its columns, which matter if no row is left.
             if len(found) > left:
-                found = found.first(left)
+                found = found.slice(0, left)
             left -= len(found)
         yield found
         if left == 0:

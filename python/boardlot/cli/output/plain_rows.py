@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 # The kind of a column whose values all have these types.
@@ -62,11 +63,17 @@ class PlainRows:
 
     def take(self, indices: list[int]) -> PlainRows:
         """The rows at these indices, in this order."""
-        return PlainRows([self._rows[index] for index in indices], self._names)
+        return self._with([self._rows[index] for index in indices])
 
-    def first(self, count: int) -> PlainRows:
-        """The first rows, at most so many."""
-        return PlainRows(self._rows[:count], self._names)
+    def slice(self, start: int, stop: int) -> PlainRows:
+        """The rows from `start` to before `stop`."""
+        return self._with(self._rows[start:stop])
+
+    def _with(self, rows: list[dict[str, Any]]) -> PlainRows:
+        """Other rows with the same columns."""
+        others = copy(self)
+        others._rows = rows
+        return others
 
     def table(self) -> Any:
         """A pyarrow Table: columns of flags or numbers alone have their type, others are text."""
@@ -74,18 +81,14 @@ class PlainRows:
 
         types = {"flag": pa.bool_(), "integer": pa.int64(), "number": pa.float64()}
         kinds = {field.name: field.kind for field in self.schema}
-        columns = {}
-        for name, texts in zip(
-            self._names, zip(*self.texts(self._names), strict=True), strict=False
-        ):
+
+        def column(name: str) -> Any:
             values = [row.get(name) for row in self._rows]
-            is_text = kinds.get(name) not in types
-            columns[name] = (
-                pa.array(texts, pa.string()) if is_text else pa.array(values, types[kinds[name]])
-            )
-        for name in self._names:
-            columns.setdefault(name, pa.array([], types.get(kinds.get(name, ""), pa.string())))
-        return pa.table(columns)
+            if (kind := kinds.get(name)) in types:
+                return pa.array(values, types[kind])
+            return pa.array(map(_text, values), pa.string())
+
+        return pa.table({name: column(name) for name in self._names})
 
 
 def _kind(values: list[Any]) -> str | None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timezone
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from boardlot._support.cell_format import escaped
 from boardlot.cli.settings import Settings
+
+if TYPE_CHECKING:
+    from logging import LogRecord
 
 # A text, with the colon after it if it is a name; or a number or a word.
 TOKEN = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d[\d.eE+-]*|\btrue\b|\bfalse\b|\bnull\b)')
@@ -59,23 +62,45 @@ def write(settings: Settings, level: str, message: str, text: str, **members: An
     click.echo(text, err=True)
 
 
-@contextmanager
-def logged_requests(settings: Settings) -> Iterator[None]:
+def logged_requests(settings: Settings) -> AbstractContextManager[None]:
     """Write boardlot's log to stderr, which has no secrets, queries or bodies."""
+
+    def put(record: LogRecord, level: str, message: str) -> None:
+        names = ("endpoint", "method", "host", "path", "status", "duration", "attempt")
+        members = {name: getattr(record, name, None) for name in names}
+        text = f"{record.name}: {message}"
+        write(settings, level, message, escaped(text), logger=record.name, **members)
+
+    return _handled("boardlot", put, debug=True)
+
+
+def logged_outages(settings: Settings) -> AbstractContextManager[None]:
+    """Write to stderr what followers log."""
+
+    def put(record: LogRecord, level: str, message: str) -> None:
+        names = ("error", "code", "retryable", "hint")
+        members = {name: getattr(record, name, None) for name in names}
+        write(settings, level, message, f"boardlot: {escaped(message)}", **members)
+
+    return _handled("boardlot.archive", put)
+
+
+@contextmanager
+def _handled(
+    name: str, put: Callable[[LogRecord, str, str], None], *, debug: bool = False
+) -> Iterator[None]:
+    """Pass what a logger gets to `put`, with its level and its message, and to nobody else."""
     import logging
 
     class Handler(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            names = ("endpoint", "method", "host", "path", "status", "duration", "attempt")
-            members = {name: getattr(record, name, None) for name in names}
-            level, message = record.levelname.lower(), record.getMessage()
-            text = f"{record.name}: {message}"
-            write(settings, level, message, escaped(text), logger=record.name, **members)
+        def emit(self, record: LogRecord) -> None:
+            put(record, record.levelname.lower(), record.getMessage())
 
-    logger, handler = logging.getLogger("boardlot"), Handler()
+    logger, handler = logging.getLogger(name), Handler()
     logger.addHandler(handler)
     before, logger.propagate = (logger.level, logger.propagate), False
-    logger.setLevel(logging.DEBUG)
+    if debug:
+        logger.setLevel(logging.DEBUG)
     try:
         yield
     finally:
