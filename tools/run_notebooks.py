@@ -41,6 +41,8 @@ def run_in(folder: str, notebook: nbformat.NotebookNode) -> nbformat.NotebookNod
     with TemporaryDirectory() as sockets:
         resources = {"metadata": {"path": folder}}
         options = {"timeout": 300, "startup_timeout": 120, "record_timing": False}
+        # A kernel on a busy machine sends what one cell prints in several parts.
+        options["coalesce_streams"] = True
         client = NotebookClient(notebook, kernel_name="python3", resources=resources, **options)
         manager = client.create_kernel_manager()
         if os.name == "posix":
