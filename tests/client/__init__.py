@@ -1,1 +1,0 @@
-"""The clients: errors, hooks, cassettes, signatures, progress, the pytest plugin."""

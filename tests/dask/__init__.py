@@ -1,1 +1,0 @@
-"""Dask frames, in memory and as Parquet."""

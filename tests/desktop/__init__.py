@@ -1,1 +1,0 @@
-"""Differences between systems, on each: consoles, paths, line breaks, locks, open files."""

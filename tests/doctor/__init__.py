@@ -1,1 +1,0 @@
-"""The doctor: what is wrong between this machine and the service."""

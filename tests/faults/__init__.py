@@ -1,1 +1,0 @@
-"""Faults on purpose, between the client and a service that has none."""

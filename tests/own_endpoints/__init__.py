@@ -1,1 +1,0 @@
-"""Endpoints that a user declares."""

@@ -1,1 +1,0 @@
-"""Forks, exits, signals and event loops."""

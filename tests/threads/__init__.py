@@ -1,1 +1,0 @@
-"""Objects that many threads share, and objects that refer to each other."""

@@ -1,1 +1,0 @@
-"""The view of type checkers: records, overloads, names, docstrings, and every example."""

@@ -1,1 +1,0 @@
-"""Web applications with their own users: `OAuthApp` and the example application."""
