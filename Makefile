@@ -104,9 +104,9 @@ RECIPES := target/recipes
 recipes: $(BIN)/.built ## Runs the files of the cookbook with the libraries that they need.
 	test -x $(RECIPES)/others/bin/python || $(PYTHON) -m venv $(RECIPES)/others
 	test -x $(RECIPES)/airflow/bin/python || $(PYTHON) -m venv $(RECIPES)/airflow
-	$(RECIPES)/others/bin/python -m pip install --quiet --disable-pip-version-check -r tests/recipes/others.txt
-	$(RECIPES)/airflow/bin/python -m pip install --quiet --disable-pip-version-check -r tests/recipes/airflow.txt
-	$(BIN)/python -m tests.recipes.run "*=$(RECIPES)/others/bin/python" airflow_dag.py=$(RECIPES)/airflow/bin/python
+	$(RECIPES)/others/bin/python -m pip install --quiet --disable-pip-version-check -r tests/docs/recipes-others.txt
+	$(RECIPES)/airflow/bin/python -m pip install --quiet --disable-pip-version-check -r tests/docs/recipes-airflow.txt
+	$(BIN)/python -m tests.docs.recipes "*=$(RECIPES)/others/bin/python" airflow_dag.py=$(RECIPES)/airflow/bin/python
 
 pictures: $(BIN)/.built $(BIN)/.docs ## Creates the pictures of the README from the demo and a notebook.
 	$(BIN)/python tools/pictures.py
@@ -121,7 +121,7 @@ stubs: $(BIN)/.built ## Writes the docstrings of the compiled module into its st
 
 test-long: $(BIN)/.built system-packages openapi-judges ## The long forms of the tests: an hour.
 	BOARDLOT_TEST_LISTS=100000 $(CARGO) test --locked -p boardlot-client --test core moving_service
-	$(BIN)/pytest -m slow --ignore tests/packaging --ignore tests/faults
+	$(BIN)/pytest -m slow --ignore tests/packaging --deselect tests/stress/test_fault_matrix.py
 
 archive-histories: $(BIN)/.built system-packages ## Random histories of archives against a model: an hour.
 	BOARDLOT_TEST_HISTORIES=10000 $(BIN)/pytest tests/archive/test_model.py -k histories_are
@@ -132,7 +132,7 @@ durations: $(BIN)/.built system-packages ## Runs the tests and records how long 
 	$(BIN)/pytest -n 2 --record-durations $(ARGS)
 
 faults: $(BIN)/.built ## Every kind of fault x every operation x 30 seeds: six minutes.
-	$(BIN)/pytest -m slow tests/faults
+	$(BIN)/pytest -m slow tests/stress/test_fault_matrix.py
 
 # SEEDS is a seed or a range, CLIENTS how many take part; FAULT, BEFORE and AFTER are seconds. ONLY is a part of
 # the kind and name of a scenario, such as "Logins slow" (or "day", in which everything happens), PLOT a file
@@ -146,20 +146,21 @@ simulate: ## A fleet of clients and a service in virtual time: five minutes.
 	$(CARGO) test --locked --profile simulation -p boardlot-client --test simulation
 
 # A minute for each way to read rows.
+DELIVERY := $(addprefix tests/pages/,test_delivery.py test_errors_of_callers_code.py test_orders_of_events.py)
 delivery: $(BIN)/.built ## Rows under deadlines, cancellations and signals: half an hour.
-	$(BIN)/pytest -m "slow or not slow" tests/delivery
+	$(BIN)/pytest -m "slow or not slow" $(DELIVERY)
 
 # PYTHONS are the interpreters, of any version for which this extension was built.
 exits: $(BIN)/.built ## Programs that end while they use boardlot, 500 exits each: twenty minutes.
-	$(BIN)/python -m tests.processes.exits 500 $(PYTHONS)
+	$(BIN)/python -m tests.stress.exits 500 $(PYTHONS)
 
 # Objects that threads share, on a CPython without the interpreter lock: PYTHON_FT is one of 3.14t or
 # newer into whose environment this package was installed, with pytest and psutil beside it.
 free-threaded-test: $(BIN)/.built ## Shared objects on a CPython without the interpreter lock.
 	$(PYTHON_FT) -c 'import boardlot, sys; sys.exit(sys._is_gil_enabled() and "PYTHON_FT has the interpreter lock")'
-	BOARDLOT_TEST_PYTHON=$(PYTHON_FT) $(BIN)/pytest -m "slow or not slow" tests/threads/test_sharing.py
-	$(PYTHON_FT) -m pytest -p no:cacheprovider tests/threads/test_collection.py tests/delivery \
-		tests/processes/test_event_loops.py
+	BOARDLOT_TEST_PYTHON=$(PYTHON_FT) $(BIN)/pytest -m "slow or not slow" tests/stress/test_sharing.py
+	$(PYTHON_FT) -m pytest -p no:cacheprovider tests/stress/test_collection.py \
+		tests/stress/test_event_loops.py $(DELIVERY)
 
 asan: $(BIN)/.built ## The unsafe code under the address sanitizer; see tools/asan.
 	tools/asan
@@ -168,7 +169,7 @@ asan: $(BIN)/.built ## The unsafe code under the address sanitizer; see tools/as
 ENGINES := target/engines/venv
 
 test-engines: $(BIN)/.extension $(ENGINES)/.installed ## Ray and Spark read from the sandbox; needs Java 17.
-	PYTHONPATH="$(CURDIR)/python" $(ENGINES)/bin/python -m pytest tests/engines \
+	PYTHONPATH="$(CURDIR)/python" $(ENGINES)/bin/python -m pytest tests/engines/test_ray_and_spark.py tests/engines/test_examples.py \
 		-W "ignore:Unknown config option:pytest.PytestConfigWarning" $(ARGS)
 
 $(ENGINES)/.installed: requirements/engines.txt
@@ -181,13 +182,13 @@ OPENAPI := target/openapi
 
 openapi-judges: $(BIN)/.extension $(OPENAPI)/.installed ## What tools of others make of the OpenAPI description.
 	PYTHONPATH="$(CURDIR)/python" BOARDLOT_TEST_NODE_MODULES="$(OPENAPI)/node_modules" \
-		$(OPENAPI)/venv/bin/python -m pytest -m "slow or not slow" tests/openapi/test_judges.py \
+		$(OPENAPI)/venv/bin/python -m pytest -m "slow or not slow" tests/contract/test_openapi_judges.py \
 		-W "ignore:Unknown config option:pytest.PytestConfigWarning" $(ARGS)
 
-$(OPENAPI)/.installed: requirements/openapi.txt tests/openapi/clients/package-lock.json
+$(OPENAPI)/.installed: requirements/openapi.txt tests/contract/openapi_clients/package-lock.json
 	$(PYTHON) -m venv $(OPENAPI)/venv
 	$(OPENAPI)/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
-	cp tests/openapi/clients/package.json tests/openapi/clients/package-lock.json $(OPENAPI)
+	cp tests/contract/openapi_clients/package.json tests/contract/openapi_clients/package-lock.json $(OPENAPI)
 	! command -v npm || npm ci --silent --no-audit --no-fund --prefix $(OPENAPI)
 	touch $@
 
@@ -196,8 +197,8 @@ CELERY := target/celery
 
 test-celery: $(BIN)/.extension ## Celery's workers, which are forked, use a client.
 	test -x $(CELERY)/bin/python || $(PYTHON) -m venv $(CELERY)
-	$(CELERY)/bin/python -m pip install --quiet --disable-pip-version-check -r tests/processes/celery.txt
-	PYTHONPATH="$(CURDIR)/python" $(CELERY)/bin/python -m pytest -p no:cacheprovider tests/processes/test_preforking.py \
+	$(CELERY)/bin/python -m pip install --quiet --disable-pip-version-check -r tests/stress/celery.txt
+	PYTHONPATH="$(CURDIR)/python" $(CELERY)/bin/python -m pytest -p no:cacheprovider tests/stress/test_preforking.py \
 		-k celery -W "ignore:Unknown config option:pytest.PytestConfigWarning"
 
 coverage: $(BIN)/.built system-packages ## Lines and branches that the tests reach, into target/coverage.
@@ -213,7 +214,7 @@ target/tools/bin/cargo-mutants:
 
 # Flat memory, no file left open, no wrong record.
 soak: $(BIN)/.built ## An hour of 64 tasks with faults.
-	$(BIN)/python -m tests.soak.soak 60
+	$(BIN)/python -m tests.stress.soak 60
 
 # Each fuzzer for so many seconds, from the corpus that is kept and into one that is not. libFuzzer and
 # the address sanitizer need a compiler that takes unstable flags: this one, told so.

@@ -16,7 +16,7 @@ import pytest
 
 from ..support.certificates import Authority
 from ..support.threads import wait_until
-from .program import Program, failed, program
+from .sandbox_program import Program, failed, program
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="ends by SIGTERM")
 PATHS = [

@@ -1,1 +1,1 @@
-"""Requests and responses written by hand from the service document, and the tests that use them."""
+"""The service as its document describes it: requests, signatures, values, errors, endpoints."""

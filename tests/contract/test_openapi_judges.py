@@ -95,7 +95,7 @@ def test_a_generated_python_client_reads_all_fills(service, tmp_path):
         PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     )
     run(sys.executable, "-m", "compileall", "-q", tmp_path / "generated")
-    shutil.copy(HERE / "clients" / "read_fills.py", tmp_path)
+    shutil.copy(HERE / "openapi_clients" / "read_fills.py", tmp_path)
     read = run(sys.executable, "read_fills.py", sandbox.base_url, token, "281756", folder=tmp_path)
     assert read.split() == [str(len(fills)), fills[-1]["code"]]
 
@@ -106,7 +106,7 @@ def test_a_typescript_client_with_generated_types_reads_all_fills(service, tmp_p
     if modules is None or shutil.which("node") is None:
         pytest.skip("needs Node: make openapi-judges installs the packages")
     (tmp_path / "node_modules").symlink_to(Path(modules).resolve())
-    shutil.copy(HERE / "clients" / "read_fills.ts", tmp_path)
+    shutil.copy(HERE / "openapi_clients" / "read_fills.ts", tmp_path)
     (tmp_path / "package.json").write_text('{"type": "module"}')
     binaries = tmp_path / "node_modules" / ".bin"
     run(binaries / "openapi-typescript", DESCRIPTION, "-o", tmp_path / "schema.d.ts")

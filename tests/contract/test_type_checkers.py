@@ -1,4 +1,4 @@
-"""The lines of `statements.py` that type checkers accept and reject."""
+"""The lines of `typed_statements.py` that type checkers accept and reject."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-STATEMENTS = Path(__file__).with_name("statements.py")
+STATEMENTS = Path(__file__).with_name("typed_statements.py")
 LINES = STATEMENTS.read_text("utf-8").splitlines()
 WRONG = [number for number, line in enumerate(LINES, 1) if line.endswith("# error")]
 
@@ -20,7 +20,7 @@ def mypy():
     options = ["--strict", "--config-file", "", "--cache-dir", str(ROOT / "target" / "mypy")]
     command = [sys.executable, "-m", "mypy", *options, str(STATEMENTS)]
     done = subprocess.run(command, cwd=STATEMENTS.parent, capture_output=True, text=True)
-    return set(map(int, re.findall(r"^statements\.py:(\d+): error", done.stdout, re.MULTILINE)))
+    return set(map(int, re.findall(rf"^{STATEMENTS.name}:(\d+): error", done.stdout, re.MULTILINE)))
 
 
 def pyright(tmp_path):

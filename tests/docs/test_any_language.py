@@ -15,7 +15,7 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 
-from ..sandbox_program.program import Program, program
+from ..cli.sandbox_program import Program, program
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "any-language.md").read_text("utf-8")

@@ -1,0 +1,1 @@
+"""Engines that read in parallel: polars, Dask, Ray and Spark."""

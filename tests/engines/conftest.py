@@ -1,6 +1,6 @@
-"""A service with 100,000 fills, in this process; the engines' workers are other processes.
+"""A service with 100,000 fills, in this process, read by other processes; a cluster of Dask.
 
-`make test-engines` runs these tests in an environment of their own, which has Ray and Spark.
+`make test-engines` runs the tests of Ray and Spark in an environment of their own.
 """
 
 import contextlib
@@ -131,3 +131,34 @@ def service(tmp_path_factory):
         key = (sandbox.upload_key(made.public_pem), os.fspath(path))
         with bl.Client(sandbox.base_url, auth=bl.ApiKey(*key)) as client:
             yield Service(sandbox, client, key)
+
+
+@pytest.fixture(scope="module")
+def two_processes(tmp_path_factory):
+    """A cluster for all tests of a file, of two threads each; it ends with the last of them."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    options = {"n_workers": 2, "threads_per_worker": 2, "processes": True}
+    with (
+        dask.config.set(temporary_directory=str(tmp_path_factory.mktemp("dask"))),
+        LocalCluster(**options, dashboard_address="127.0.0.1:0") as local,
+        Client(local, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def cluster(two_processes):
+    """The cluster that computes frames in this test, and in no other."""
+    with two_processes.as_current():
+        yield two_processes
+
+
+@pytest.fixture(autouse=True)
+def own_client_of_a_process():
+    """That which this process has made to compute partitions here ends with the test."""
+    from boardlot._support import partitions
+
+    yield
+    partitions._client.cache_clear()

@@ -2,10 +2,10 @@
 
 import pytest
 
-from ..support.fixtures import opened, openers, place, server
+from ..support.fixtures import login, opened, openers, place, server
 from ..support.system import need_postgres
 
-__all__ = ["opened", "openers", "place", "server"]
+__all__ = ["login", "opened", "openers", "place", "server"]
 
 
 @pytest.fixture

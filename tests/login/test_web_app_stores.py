@@ -28,7 +28,7 @@ KEY = bytes(range(32))
 WORKER = """
     import sys
     import boardlot as bl
-    from tests.web_app.test_stores import store_of
+    from tests.login.test_web_app_stores import store_of
     base_url, client_id, secret, kind, place = sys.argv[1:]
     sys.path.insert(0, "examples")
     app = bl.OAuthApp(base_url, client_id, redirect_uri="https://app.example.com/callback",

@@ -1,1 +1,1 @@
-"""The wheel, and what is in the supply chain."""
+"""The wheel, its imports, systems and supply chain, and rules of the repository."""

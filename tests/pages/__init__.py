@@ -1,1 +1,1 @@
-"""Rows are delivered exactly once, whatever interrupts; calls return, wherever they are made."""
+"""Lists of several pages: each row once, whatever the pages, ranges and interruptions are."""

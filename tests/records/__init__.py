@@ -1,1 +1,1 @@
-"""Records as dicts, data frames and tables."""
+"""Records and their other forms: dicts, classes, data frames, streams, tables, charts."""

@@ -7,7 +7,7 @@ figure = pytest.importorskip("matplotlib.figure")
 matplotlib = pytest.importorskip("matplotlib")
 from boardlot.plots import style  # noqa: E402
 
-from .rows import event, fill, paid  # noqa: E402
+from .chart_rows import event, fill, paid  # noqa: E402
 
 NAMES = [
     r"$\frac{1}{0}$", "_hidden%s{0}", "", "腾讯控股🚀", "a\nb\t\x00\x1b[31m\ud800", "腾" * 300,

@@ -10,7 +10,7 @@ from boardlot.calendar import ipo_calendar
 from boardlot.plots.ipos import ipo_lines
 
 from ..support.fake_records import fills
-from .rows import event, fill, paid
+from .chart_rows import event, fill, paid
 
 figure = pytest.importorskip("matplotlib.figure")
 dates = pytest.importorskip("matplotlib.dates")

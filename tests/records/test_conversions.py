@@ -108,7 +108,7 @@ import datetime as module
 import sys
 from dataclasses import make_dataclass
 
-from tests.rows.orders import ORDER, orders
+from tests.records.orders import ORDER, orders
 
 date, datetime = module.date, module.datetime
 

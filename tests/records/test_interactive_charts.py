@@ -8,7 +8,7 @@ import pytest
 from boardlot import errors, plots
 
 from ..support.processes import run_python
-from .rows import event, fill, paid
+from .chart_rows import event, fill, paid
 
 interactive = pytest.importorskip("boardlot.plots.interactive")
 

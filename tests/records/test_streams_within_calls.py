@@ -21,7 +21,7 @@ def test_a_stream_is_read_and_released_in_whatever_code_a_call_waits_for(monkeyp
 AT_EXIT = """
 import atexit, builtins, sys, threading
 import boardlot as bl
-from tests.frames.stream_callbacks import USES, Kept, pager_of
+from tests.records.stream_callbacks import USES, Kept, pager_of
 
 sandbox = bl.Sandbox(seed=7, fills=60)
 USE = USES[sys.argv[1]]()["collected"]

@@ -9,11 +9,11 @@ from dataclasses import dataclass, make_dataclass
 import boardlot as bl
 import pytest
 
+from ..stress.cycles import collect
 from ..support.clients import MODES, client_of, run, settled
 from ..support.paged_service import CALLS, PagedList, page
 from ..support.service import StandInService, response
 from ..support.threads import wait_until
-from ..threads.cycles import collect
 
 
 @dataclass

@@ -1,5 +1,5 @@
 """No real browser is opened."""
 
-from ..support.fixtures import login, opened, openers, place, server
+from ..support.fixtures import opened, openers, place, server
 
-__all__ = ["login", "opened", "openers", "place", "server"]
+__all__ = ["opened", "openers", "place", "server"]

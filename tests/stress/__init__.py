@@ -1,1 +1,1 @@
-"""Tests that take long or come in crowds: an hour of work with faults, thousands of peers."""
+"""Faults, threads, forks, signals, exits and machines that lack something; crowds and long runs."""

@@ -1,6 +1,6 @@
 """Ordinary programs that end while tasks, threads, hooks or handlers of theirs use boardlot.
 
-`python -m tests.processes.ending NAME URL KEY_ID KEY_FILE` runs one of them.
+`python -m tests.stress.ending NAME URL KEY_ID KEY_FILE` runs one of them.
 """
 
 import asyncio

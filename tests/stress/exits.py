@@ -1,4 +1,4 @@
-"""Ends the programs of `ending` many times: `python -m tests.processes.exits 500 python3.13`.
+"""Ends the programs of `ending` many times: `python -m tests.stress.exits 500 python3.13`.
 
 Prints a table of the exits that failed: with another status than 0, with output, or later than a
 minute.
@@ -22,7 +22,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(bl.__file__).parent.parent)}
 
 def failed_exits(python, program, times, arguments):
     """What went wrong at exits of a program, each as the status and the output."""
-    command = [python, "-m", "tests.processes.ending", program, *arguments]
+    command = [python, "-m", "tests.stress.ending", program, *arguments]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
 
     def end(_):

@@ -20,8 +20,8 @@ from ..support.clients import MODES, settled, stream
 from ..support.operations import operations, plain
 from ..support.stores import DictStore
 from ..support.threads import wait_until
-from .exchanges import FaultyService
-from .kinds import KINDS, contexts
+from .fault_exchanges import FaultyService
+from .fault_kinds import KINDS, contexts
 
 TICK = 0.02
 

@@ -34,7 +34,7 @@ class Fleet:
         self.started += 1
         number = f"w{self.started}"
         settings = {"number": number, "base_url": self.arrivals.base_url, "limit": self.limit}
-        code = "import json, sys, tests.fleet.worker as w; w.main(**json.loads(sys.argv[1]))"
+        code = "import json, sys, tests.stress.fleet_worker as w; w.main(**json.loads(sys.argv[1]))"
         environment = {"XDG_STATE_HOME": str(state), "HOME": str(state)}
         self.workers[number] = python(code, json.dumps({**settings, **self.shape}), env=environment)
         return number

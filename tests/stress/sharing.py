@@ -1,7 +1,7 @@
 """Shares one object of each class among eight threads that call its entries in random order.
 
 Run in a child by `test_sharing`: a crash ends the child, a hang too, and both are reported with all
-stacks. `python -m tests.threads.sharing --shared=Records --seconds=60` runs one class by hand.
+stacks. `python -m tests.stress.sharing --shared=Records --seconds=60` runs one class by hand.
 """
 
 import asyncio

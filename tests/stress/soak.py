@@ -1,6 +1,6 @@
 """64 tasks for an hour with faults on: flat memory, no file left open, no wrong record.
 
-    python -m tests.soak.soak 60
+    python -m tests.stress.soak 60
 
 Half of them share a client with a key, half one that is logged in with tokens that soon run out;
 one makes a new client each time. Every result is compared with what the sandbox holds.

@@ -10,7 +10,7 @@ from ..support.callbacks import closed, listener_address
 from ..support.logins import begin
 from ..support.sockets import OPEN_FILES, open_files
 from ..support.threads import wait_until
-from ..threads.cycles import collect
+from .cycles import collect
 
 
 class WatchesNothing(asyncio.SelectorEventLoop):

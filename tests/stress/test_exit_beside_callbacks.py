@@ -44,7 +44,7 @@ def busy():
     while True:
         sum(range(100))
 {code}
-import tests.processes.lingering
+import tests.stress.lingering
 threading.Thread(target=call, daemon=True).start()
 assert began.wait(60)
 """
@@ -91,7 +91,7 @@ client = sandbox.client(on_response=lambda event: None)
 {code}
 handlers.append(stop)
 start()
-import tests.processes.lingering
+import tests.stress.lingering
 """
 
 
@@ -138,7 +138,7 @@ def begin():
         threading.Thread(target=work, daemon=True).start()
     time.sleep(0.1)
 {code}
-import tests.processes.lingering
+import tests.stress.lingering
 """
 
 

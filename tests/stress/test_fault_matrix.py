@@ -3,8 +3,8 @@
 import boardlot as bl
 import pytest
 
-from .kinds import KINDS
-from .matrix import MODES, Case, run_cases, serve
+from .fault_kinds import KINDS
+from .fault_matrix import MODES, Case, run_cases, serve
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import pytest
 
 from ..support.keys import uploaded_key
 from ..support.processes import ROOT
-from .operation import Operations
+from .jailed import Operations
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the limits are those of Linux")
 
@@ -50,7 +50,7 @@ def outcomes(kind, left, service, operations, jail=()):
     """How each operation ends without the resource, and after it is back."""
 
     def one(name):
-        command = [*jail, sys.executable, "-m", "tests.machines.operation", kind, str(left), name]
+        command = [*jail, sys.executable, "-m", "tests.stress.jailed", kind, str(left), name]
         environment = {**os.environ, "RUST_BACKTRACE": "0"}
         done = subprocess.run(
             [*command, *service],

@@ -89,7 +89,7 @@ LOKY = """
     import sys
     import boardlot as bl
     from loky import ProcessPoolExecutor
-    from tests.processes.test_preforking import deal_ids
+    from tests.stress.test_preforking import deal_ids
     client = bl.Client(sys.argv[1], auth=bl.ApiKey(*sys.argv[2:4]))
     expected = deal_ids(client)
     with ProcessPoolExecutor(2) as pool:

@@ -14,8 +14,8 @@ import pytest
 from ..support.clients import client_of
 from ..support.processes import run_python
 from ..support.system import need_postgres
-from .arrivals import Arrivals
-from .processes import Fleet
+from .fleet_arrivals import Arrivals
+from .fleet_processes import Fleet
 
 RATE = 100.0
 slow = pytest.mark.slow

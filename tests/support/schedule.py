@@ -20,8 +20,8 @@ ROOT = Path(__file__).parents[2]
 DURATIONS = ROOT / "tests" / "durations.json"
 # Shorter durations are not recorded. A file that is not recorded comes after those that are.
 SHORTEST = 2.0
-# Folders with one server or cluster for all of their files.
-WHOLE = {"tests/archive", "tests/dask"}
+# Folders with one server for all of their files.
+WHOLE = {"tests/archive"}
 
 
 def unit_of(nodeid):

@@ -1,1 +1,1 @@
-"""Sending: retries, rate limits, deadlines, the clock, connections."""
+"""Sending: retries, rate limits, deadlines, the clock, connections, and reports of all of them."""

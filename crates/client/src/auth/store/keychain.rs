@@ -157,7 +157,7 @@ mod platform {
     }
 }
 
-/// With the keychain of the user who runs the tests; that of Linux is tested in `tests/security/test_keyring.py`.
+/// With the keychain of the user who runs the tests; that of Linux is tested in `tests/login/test_keyring.py`.
 #[cfg(all(test, any(target_os = "macos", windows)))]
 mod tests {
     use super::*;

@@ -1,4 +1,4 @@
-"""One operation in a process that lacks one resource: `python -m tests.machines.operation`.
+"""One operation in a process that lacks one resource: `python -m tests.stress.jailed`.
 
 Prints how it ends there, and how it ends once the resource is back: "done", or the error with its
 hint. The service is in the process that runs this one.
