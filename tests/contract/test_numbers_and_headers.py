@@ -13,10 +13,13 @@ import pytest
 from boardlot._support.partitions import count
 
 from ..support.service import StandInService, response
-from ..support.vectors import table
 
 URL = "https://api.example.com"
-CALLS = table("numbers")
+REDIRECT = "https://app.example.com/callback"
+STORE = bl.MemoryStore()
+LISTER = bl.Endpoint("lister", "GET", "/y", rows="data.list")
+POSTER = bl.Endpoint("poster", "POST", "/y", rows="data.list")
+PAGING = {"paging": "next_key", "rows": "data.list"}
 
 
 class Page(IntEnum):
@@ -61,8 +64,7 @@ def test_numbers_of_numpy_are_sent_like_those_of_python(number, text, echo):
         f'{{"a":{text},"b":[{text}]}}',
         f'[{{"a":{text}}}]',
     ]
-    lister = bl.Endpoint("lister", "GET", "/y", rows="data.list")
-    client.call(lister, a=number)
+    client.call(LISTER, a=number)
     assert server.received[-1].query == f"a={text}"
     if text == "5":
         client.ipo_list("hk", request_type=number + 4)
@@ -75,17 +77,29 @@ def test_the_value_of_an_enum_is_sent(echo):
     assert server.received[0].query == "a=1&b=PUBLIC_OFFER_ONLY"
 
 
-@pytest.mark.parametrize("call", CALLS["calls that take no number that is not finite"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda client, number: client.request("GET", "/x", query={"a": number}),
+        lambda client, number: client.request("GET", "/x", query=[("a", number)]),
+        lambda client, number: client.request("POST", "/x", body={"a": [number]}),
+        lambda client, number: client.request("POST", "/x", body=[number]),
+        lambda client, number: client.paginate("GET", "/x", query={"a": number}, **PAGING).all(),
+        lambda client, number: client.paginate("POST", "/x", body={"a": number}, **PAGING).all(),
+        lambda client, number: client.explain("GET", "/x", query={"a": number}),
+        lambda client, number: client.call(LISTER, a=number),
+        lambda client, number: client.call(POSTER, a=number),
+        lambda client, number: client.call(POSTER, a={"b": number}),
+        lambda client, number: client.fetch_many(LISTER, ["1"], a=number),
+        lambda client, number: client.sim_positions("1", market=number),
+        lambda client, number: client.fills_history("1", "HK", start=number).all(),
+    ],
+)
 @pytest.mark.parametrize("number", NOT_FINITE, ids=repr)
 def test_no_way_sends_a_number_that_is_not_finite(number, call, echo):
     server, client = echo
-    names = {
-        "lister": bl.Endpoint("lister", "GET", "/y", rows="data.list"),
-        "poster": bl.Endpoint("poster", "POST", "/y", rows="data.list"),
-        "paging": {"paging": "next_key", "rows": "data.list"},
-    }
     with pytest.raises(bl.ConfigError):
-        eval(call, {**names, "client": client, "number": number})
+        call(client, number)
     assert server.received == []
 
 
@@ -98,18 +112,72 @@ def test_the_command_line_sends_no_such_number_either(text, echo, capsys):
     assert "is not a number" in capsys.readouterr().err and server.received == []
 
 
-@pytest.mark.parametrize("call", CALLS["calls that take no bool for a number"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda flag: bl.Client(URL, timeout=flag),
+        lambda flag: bl.Client(URL, connect_timeout=flag),
+        lambda flag: bl.Client(URL, max_retries=flag),
+        lambda flag: bl.Client(URL, rate_limit=flag),
+        lambda flag: bl.Client(URL, max_connections=flag),
+        lambda flag: bl.Client(URL, max_body_bytes=flag),
+        lambda flag: bl.Sandbox(seed=flag),
+        lambda flag: bl.Sandbox(port=flag),
+        lambda flag: bl.Sandbox(fills=flag),
+        lambda flag: bl.Sandbox(orders=flag),
+        lambda flag: bl.Sandbox(plate_stocks=flag),
+        lambda flag: bl.Sandbox(token_lifetime=flag),
+        lambda flag: bl.Sandbox(clock_offset=flag),
+        lambda flag: bl.Faults(latency=flag),
+        lambda flag: bl.Faults(html_rate=flag),
+        lambda flag: bl.Faults(seed=flag),
+        lambda flag: bl.RateLimit(flag),
+        lambda flag: bl.RateLimit(5, burst=flag),
+        lambda flag: bl.generate_key("RSA-SHA256", bits=flag),
+        lambda flag: bl.signature_payload(flag, "GET", "/x"),
+        lambda flag: bl.begin_login(URL, redirect_port=flag, store=STORE),
+        lambda flag: bl.begin_login(URL, timeout=flag, store=STORE),
+        lambda flag: bl.login(URL, timeout=flag, store=STORE),
+        lambda flag: bl.register_client(URL, redirect_uris=[REDIRECT], timeout=flag),
+        lambda flag: bl.OAuthApp(URL, "c", timeout=flag, store=STORE, redirect_uri=REDIRECT),
+        lambda flag: bl.AsyncOAuthApp(URL, "c", timeout=flag, store=STORE, redirect_uri=REDIRECT),
+        lambda flag: bl.Archive(":memory:", wait=flag),
+        count,
+    ],
+)
 @pytest.mark.parametrize("flag", [True, False, np.True_, np.False_], ids=repr)
-def test_a_bool_is_no_number_anywhere(flag, call, echo):
-    server, client = echo
-    names = {
-        **{"bl": bl, "url": URL, "client": client, "flag": flag, "count": count},
-        "store": bl.MemoryStore(),
-        "redirect": "https://app.example.com/callback",
-        "pager": client.fills_history("1", "HK", start=1_780_000_000_000_000),
-    }
+def test_a_bool_is_no_number_of_an_option(flag, call):
     with pytest.raises((TypeError, ValueError), match=r"bool|True|False"):
-        eval(call, names)
+        call(flag)
+
+
+def pager_of(client):
+    return client.fills_history("1", "HK", start=1_780_000_000_000_000)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda client, flag: pager_of(client).all(max_items=flag),
+        lambda client, flag: pager_of(client).all(max_pages=flag),
+        lambda client, flag: client.fetch_many("dividends", ["HK.00700"], concurrency=flag),
+        lambda client, flag: client.fills_history(
+            "1", "HK", windows=flag, start=1_780_000_000_000_000
+        ),
+        lambda client, flag: client.fills_history("1", "HK", page_size=flag),
+        lambda client, flag: client.fills_history(flag, "HK"),
+        lambda client, flag: client.fills_history("1", "HK", start=flag),
+        lambda client, flag: client.ipo_list("hk", request_type=flag),
+        lambda client, flag: client.plate_stocks("HK.BK1", limit=flag),
+        lambda client, flag: client.sim_positions("1", market=flag),
+        lambda client, flag: client.request("GET", "/x", query={"a": flag}),
+    ],
+)
+@pytest.mark.parametrize("flag", [True, False, np.True_, np.False_], ids=repr)
+def test_a_bool_is_no_number_of_a_request(flag, call, echo):
+    server, client = echo
+    with pytest.raises((TypeError, ValueError), match=r"bool|True|False"):
+        call(client, flag)
     assert server.received == []
 
 

@@ -8,7 +8,7 @@ import boardlot.frames
 import pytest
 from boardlot._support.nearest import did_you_mean
 
-from ..support.vectors import table
+from ..support.calls import called
 
 FILLS = "281756", "HK"
 
@@ -17,37 +17,152 @@ SANDBOX = {"fills": 60}
 
 
 @pytest.fixture
-def names(sandbox, client, tmp_path):
-    with bl.Archive(tmp_path / "a.db") as archive:
-        records, pager = client.dividends("HK.00700"), client.fills_history(*FILLS)
-        names = {"archive": archive, "records": records, "pager": pager, "url": sandbox.base_url}
-        names["sandbox"] = sandbox
-        async_client = sandbox.async_client()
-        yield {**names, "bl": bl, "client": client, "async_client": async_client, "date": date}
-        asyncio.run(async_client.close())
+def url(sandbox):
+    return sandbox.base_url
+
+
+@pytest.fixture
+def records(client):
+    return client.dividends("HK.00700")
+
+
+@pytest.fixture
+def async_client(sandbox):
+    client = sandbox.async_client()
+    yield client
+    asyncio.run(client.close())
+
+
+@pytest.fixture
+def archive(tmp_path):
+    with bl.Archive(tmp_path / "a.db") as opened:
+        yield opened
 
 
 # Beside those of docs/mistakes.md, which tests/docs tries.
-WRONG = table("wrong_calls")
-
-
-@pytest.mark.parametrize(("call", "said"), WRONG["calls"])
-def test_a_wrong_call_leads_to_the_right_one(call, said, names):
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (
+            lambda async_client: async_client.fills_history("1", "HK", limit=5),
+            "limited by `.all(max_items=5)`",
+        ),
+        (lambda client: client.fills_history("1", "HK", page=2), "pages follow by themselves"),
+        (
+            lambda client: client.dividends("HK.00700", decimals=True),
+            "ask the result for it: `.to_pandas(decimals=",
+        ),
+        (
+            lambda records: records.to_pandas(decimals=True),
+            "decimals is of type bool; expected a str",
+        ),
+        (lambda client: client.fills_history("1", "HK", symbol="HK.00700"), "did you mean 'code'?"),
+        (
+            lambda client: client.fills_history("1", "HK", begin="2026-01-01"),
+            "did you mean 'start'?",
+        ),
+        (lambda client: client.fills_history(account="1", market="HK"), "did you mean 'acc_id'?"),
+        (lambda client: client.dividends(code="HK.00700"), "did you mean 'symbol'?"),
+        (lambda client: client.dividends("HK.00700", limit=5), "`[:5]` are its first rows"),
+        (lambda async_client: async_client.dividends(code="HK.00700"), "did you mean 'symbol'?"),
+        (lambda client: client.request("POST", "/", json={}), "did you mean 'body'?"),
+        (
+            lambda client: client.fetch_many("dividends", ["HK.00700"], workers=4),
+            "did you mean 'concurrency'?",
+        ),
+        (
+            lambda client: client.fetch_many("dividends", ["HK.00700"], limit=5),
+            "`[:5]` are its first rows",
+        ),
+        (
+            lambda records: bl.frames.to_pandas(records, decimal="string"),
+            "did you mean 'decimals'?",
+        ),
+        (lambda url: bl.Client(url, verify_ssl=False), "certificates are always verified"),
+        (
+            lambda url: bl.Client(url, ssl=False),
+            "to trust those of your own authority, pass ca_file=",
+        ),
+        (lambda url: bl.Client(url, api_key="k"), "did you mean 'auth'?"),
+        (lambda url: bl.Client(url, cert="c"), "did you mean 'ca_file'?"),
+        (lambda url: bl.AsyncClient(url, retries=1), "did you mean 'max_retries'?"),
+        (
+            lambda client, archive: archive.update(client, accounts=[("1", "HK")]),
+            "did you mean 'fills'?",
+        ),
+        (lambda archive: archive.fills("1", "HK", symbol="HK.00700"), "did you mean 'code'?"),
+        (lambda: bl.generate_key("ed25519"), "did you mean 'Ed25519'"),
+        (lambda sandbox: sandbox.client(auth="ed25519"), "did you mean 'Ed25519'"),
+        (lambda records: records.to_pandas(decimals="Decimal"), "did you mean 'decimal'"),
+        (lambda records: records.to_pandas(invalid="nul"), "did you mean 'null'"),
+        (lambda client: client.fetch_many("fills", ["281756"]), "did you mean 'fills_history'"),
+        (
+            lambda client: client.dividends("HK.00700", timeout=5),
+            "timeout belongs to the client: Client(..., timeo",
+        ),
+        (
+            lambda async_client: async_client.fills_history("1", "HK", proxy="p"),
+            "client: AsyncClient(..., proxy=...)",
+        ),
+        (lambda url: bl.Client(url, timeout=(3, 30)), "pass connect_timeout= and timeout="),
+        (lambda: bl.Client(), "no environment variable BOARDLOT_* is read"),
+        (lambda: bl.OAuth("id", store="tokens.db"), "EncryptedFileStore('tokens.db', passphrase)"),
+        (lambda: bl.OAuth("id", store={}), "MemoryStore()"),
+        (lambda: bl.BearerToken("Bearer abc"), "without the word 'Bearer'"),
+        (
+            lambda client: client.fills_history("1", "HK", resume="{}").all(),
+            "pass what checkpoint() returned",
+        ),
+    ],
+)
+def test_a_wrong_call_leads_to_the_right_one(call, said, request):
     with pytest.raises((TypeError, bl.ConfigError)) as caught:
-        result = eval(call, names)
+        result = called(call, request)
         asyncio.run(result)  # Of an async method.
     assert said in str(caught.value) and "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("name", "known", "said"), WRONG["names of other libraries"])
+@pytest.mark.parametrize(
+    ("name", "known", "said"),
+    [
+        ("begin", ["start", "end"], "; did you mean 'start'?"),
+        ("symbol", ["code", "resume"], "; did you mean 'code'?"),
+        ("limit", ["code", "resume"], "; rows are limited by `.all(max_items=5)`"),
+        ("limit", ["max_items", "max_pages"], "; did you mean 'max_items'?"),
+        ("begin", ["fills", "orders"], ""),
+        ("side", ["code", "trd_side"], "; did you mean 'trd_side'?"),
+        (
+            "decimals",
+            ["symbol", "code"],
+            "; ask the result for it: `.to_pandas(decimals='decimal')`, or `.to_dicts(typed=True)`",
+        ),
+    ],
+)
 def test_a_name_of_another_library_has_its_counterpart_where_that_exists(name, known, said):
     assert did_you_mean(name, known) == said
 
 
-@pytest.mark.parametrize(("call", "takes", "said"), WRONG["positions"])
-def test_an_argument_too_many_is_named(call, takes, said, names):
+@pytest.mark.parametrize(
+    ("call", "takes", "said"),
+    [
+        (
+            lambda client: client.fills_history("1", "HK", date(2026, 1, 1)),
+            "takes 2 positional",
+            "start=...",
+        ),
+        (
+            lambda client: client.fills_history("1", "HK", "HK.00700"),
+            "takes 2 positional",
+            "code=...",
+        ),
+        (lambda client: client.request("GET", "/", {}), "(method, path)", "query=..."),
+        (lambda client: client.dividends("HK.00700", "HK.00005"), "(symbol)", "but 2 were given"),
+        (lambda client, archive: archive.update(client, [("1", "HK")]), "(client)", "fills=..."),
+    ],
+)
+def test_an_argument_too_many_is_named(call, takes, said, request):
     with pytest.raises(TypeError) as caught:
-        eval(call, names)
+        called(call, request)
     text = str(caught.value)
     assert takes in text and said in text and "secret" not in text
 
@@ -72,10 +187,41 @@ def test_what_the_service_does_not_document_has_no_neighbour(name, client):
     assert "did you mean" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("expression", "said"), WRONG["attributes"])
-def test_an_attribute_of_another_library_has_its_counterpart(expression, said, names):
+@pytest.mark.parametrize(
+    ("attribute", "said"),
+    [
+        (
+            lambda client: client.request("GET", "/api/v1.0/server-time").status_code,
+            "write `.status`",
+        ),
+        (
+            lambda client: client.request("GET", "/api/v1.0/server-time").text,
+            "write `.content.decode()`",
+        ),
+        (lambda archive: archive.dividends, "write `archive.seen('dividends', KEY)`"),
+        (lambda archive: archive.updates, "did you mean 'update'?"),
+        (lambda client: client.get, "did you mean 'request'?"),
+        (lambda client: client.get_quote, "no prices, no streams and no placing of orders"),
+        (
+            lambda client: client.history_kline,
+            "call `client.request(...)`, or declare a `bl.Endpoint`",
+        ),
+        (
+            lambda client: client.get_positions,
+            "call `client.request(...)`, or declare a `bl.Endpoint`",
+        ),
+        (lambda client: client.nonsense, "has no attribute 'nonsense'"),
+        (
+            lambda records: records.ex_date,
+            "write `records[0]['ex_date']`, or `to_pandas()['ex_date']`",
+        ),
+        (lambda records: records.to_pandsa, "; did you mean 'to_pandas'?"),
+        (lambda records: records.__dataframe__, "has no attribute '__dataframe__'"),
+    ],
+)
+def test_an_attribute_of_another_library_has_its_counterpart(attribute, said, request):
     with pytest.raises(AttributeError) as caught:
-        eval(expression, names)
+        called(attribute, request)
     assert said in str(caught.value)
 
 

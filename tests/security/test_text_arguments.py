@@ -4,8 +4,8 @@ import boardlot as bl
 import pytest
 
 from ..support.applications import session_of
+from ..support.calls import called
 from ..support.secret_search import CANARY, appearances
-from ..support.vectors import table
 
 # As an environment variable or a file name with bytes that are not text gets into a program.
 TEXT = f"{CANARY}\udcff"
@@ -19,24 +19,97 @@ def is_not_shown(error):
 
 
 @pytest.fixture(scope="module")
-def names():
-    store = bl.MemoryStore()
-    app = bl.OAuthApp(URL, "id", redirect_uri=REDIRECT, store=store)
-    begun = app.authorization_url()
-    with bl.Client(URL) as client:
-        yield {
-            **{"bl": bl, "client": client, "app": app, "store": store, "text": TEXT, "url": URL},
-            "key": bl.generate_key().private_pem,
-            "session": {**session_of(begun), "user": "alice"},
-            "callback": f"{REDIRECT}?code=1&state={begun.state}",
-            "redirect": REDIRECT,
-        }
+def client():
+    with bl.Client(URL) as opened:
+        yield opened
 
 
-@pytest.mark.parametrize(("argument", "call"), table("texts"))
-def test_security_14_a_text_that_is_not_unicode_is_rejected_by_its_argument(argument, call, names):
+@pytest.fixture(scope="module")
+def key():
+    return bl.generate_key().private_pem
+
+
+@pytest.fixture
+def store():
+    return bl.MemoryStore()
+
+
+@pytest.fixture
+def app(store):
+    return bl.OAuthApp(URL, "id", redirect_uri=REDIRECT, store=store)
+
+
+@pytest.fixture
+def begun(app):
+    return app.authorization_url()
+
+
+@pytest.fixture
+def session(begun):
+    """What the application stored when a login began, and whose it is."""
+    return {**session_of(begun), "user": "alice"}
+
+
+@pytest.fixture
+def callback(begun):
+    return f"{REDIRECT}?code=1&state={begun.state}"
+
+
+@pytest.mark.parametrize(
+    ("argument", "call"),
+    [
+        ("token", lambda: bl.BearerToken(TEXT)),
+        ("key_id", lambda key: bl.ApiKey(TEXT, key)),
+        ("private_key", lambda: bl.ApiKey("id", "-----BEGIN" + TEXT)),
+        ("password", lambda key: bl.ApiKey("id", key, password=TEXT)),
+        ("passphrase", lambda: bl.EncryptedFileStore("x", TEXT)),
+        ("client_secret", lambda store: bl.OAuth("id", store=store, client_secret=TEXT)),
+        ("client_id", lambda store: bl.OAuth(TEXT, store=store)),
+        ("client_id", lambda store: bl.OAuthApp(URL, TEXT, redirect_uri=REDIRECT, store=store)),
+        (
+            "client_secret",
+            lambda store: bl.OAuthApp(
+                URL, "id", redirect_uri=REDIRECT, store=store, client_secret=TEXT
+            ),
+        ),
+        ("redirect_uri", lambda store: bl.OAuthApp(URL, "id", redirect_uri=TEXT, store=store)),
+        ("user", lambda app: app.auth(user=TEXT)),
+        ("callback_url", lambda app, session: app.fetch_token(TEXT, **session)),
+        (
+            "state",
+            lambda app, session, callback: app.fetch_token(callback, **{**session, "state": TEXT}),
+        ),
+        (
+            "code_verifier",
+            lambda app, session, callback: app.fetch_token(
+                callback, **{**session, "code_verifier": TEXT}
+            ),
+        ),
+        (
+            "client_name",
+            lambda: bl.register_client(URL, redirect_uris=[REDIRECT], client_name=TEXT),
+        ),
+        ("proxy", lambda: bl.Client(URL, proxy=TEXT)),
+        ("base_url", lambda: bl.Client(TEXT)),
+        ("base_url", lambda: bl.begin_login(TEXT)),
+        ("profile", lambda: bl.Client(profile=TEXT)),
+        ("a value of headers", lambda: bl.Client(URL, headers={"X": TEXT})),
+        ("a key of headers", lambda: bl.Client(URL, headers={TEXT: "x"})),
+        ("'x'", lambda client: client.request("GET", "/", query={"x": TEXT})),
+        ("a name in query", lambda client: client.request("GET", "/", query=[(TEXT, "x")])),
+        ("path", lambda client: client.request("GET", TEXT)),
+        ("body", lambda client: client.request("GET", "/", body={"x": TEXT})),
+        ("symbol", lambda client: client.dividends(TEXT)),
+        ("key", lambda store: store.load(TEXT)),
+        ("query", lambda: bl.signature_payload(1, "GET", "/", TEXT)),
+        ("name", lambda: bl.Endpoint(TEXT, "GET", "/x")),
+    ],
+)
+def test_security_14_a_text_that_is_not_unicode_is_rejected_by_its_argument(
+    argument, call, request
+):
     with pytest.raises(bl.ConfigError, match=r"[Uu]nicode|surrogate") as caught:
-        eval(call, names)
+        called(call, request)
     assert argument in str(caught.value)
     is_not_shown(caught.value)
 
