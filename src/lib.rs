@@ -23,7 +23,10 @@ use pyo3::prelude::*;
 mod _core {
     use pyo3::{exceptions::PyImportError, ffi, prelude::*};
 
-    use crate::client::options::{CLIENT_OPTIONS, connect_options};
+    use crate::client::{
+        endpoint_arguments::built_in_endpoints,
+        options::{CLIENT_OPTIONS, connect_options},
+    };
 
     #[pymodule_export]
     use crate::{
@@ -32,6 +35,7 @@ mod _core {
         client::cassette::{Recorder, Replay},
         client::client_base::ClientBase,
         client::endpoint::{Endpoint, load_endpoints},
+        client::endpoint_arguments::BuiltInEndpoint,
         client::endpoint_arguments::nearest_of,
         client::paging::DateRange,
         client::rate_limit::{RateLimit, application_limit},
@@ -84,6 +88,7 @@ mod _core {
         #[cfg(unix)]
         crate::interpreter::forks::register();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("_BUILT_IN_ENDPOINTS", built_in_endpoints(py)?)?;
         module.add("_CLIENT_OPTIONS", CLIENT_OPTIONS.iter().map(|x| x.name).collect::<Vec<_>>())?;
         module.add("_CONNECT_OPTIONS", connect_options().map(|(name, _)| name).collect::<Vec<_>>())
     }

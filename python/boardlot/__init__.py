@@ -11,6 +11,9 @@ with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 try:
     from . import _core as _core
 except ImportError as error:
@@ -26,8 +29,8 @@ except ImportError as error:
         name="boardlot._core",
     ) from error
 
+from . import _records
 from . import errors as _errors
-from ._api import RECORDS as _RECORDS
 from ._api import AsyncClient, Client
 from ._core import (
     ApiKey,
@@ -62,6 +65,7 @@ from ._core import (
 )
 
 # Here, since a first `await` may come when no file can be opened any more.
+from ._records import *  # noqa: F403
 from ._support import awaiting as _awaiting  # noqa: F401
 from ._support.openapi import openapi
 from .errors import *  # noqa: F403
@@ -69,10 +73,7 @@ from .oauth_app import AsyncOAuthApp
 from .pager import AsyncPager, Pager
 from .records import Records
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import _records
-    from ._records import *  # noqa: F403
     from .archive import Archive
 
 __all__ = [
@@ -115,27 +116,24 @@ __all__ = [
     "signature_payload",
 ]
 __all__ += _errors.__all__
+__all__ += _records.__all__
+
+# Heavy parts, which load on first use.
+_LAZY = {"Archive": "boardlot.archive", "calendar": "boardlot.calendar"}
 
 
-if TYPE_CHECKING:
-    __all__ += _records.__all__
-else:
-    __all__ += list(_RECORDS)
-
+if not TYPE_CHECKING:
     # Hidden from type checkers, which would believe that every name exists.
 
     def __getattr__(name):
-        # These load on first use: `typing` and `enum` take longer than all else here.
-        if name in __all__:
-            from importlib import import_module
+        if name not in _LAZY:
+            from ._support.clients import missing_name
 
-            module = "archive" if name == "Archive" else "_records"
-            value = getattr(import_module(f"{__name__}.{module}"), name)
-            globals()[name] = value
-            return value
-        from ._support.clients import missing_name
-
-        raise missing_name(__name__, __all__, name)
+            raise missing_name(__name__, __all__, name)
+        module = import_module(_LAZY[name])
+        value = getattr(module, name, module)
+        globals()[name] = value
+        return value
 
 
 def _listed_for_freezers() -> None:

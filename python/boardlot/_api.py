@@ -5,7 +5,18 @@ Generated from the table of endpoints by `make generate`: change that, not this.
 
 from __future__ import annotations
 
+import datetime
+import os
+import types
+import typing
+from collections import abc
+
+import boardlot
+
+# By names for readers: `help()` and the docs show the annotations as they are written here.
 from . import _core
+from . import _records as records
+from ._calls import explained
 from ._core import (
     ApiKey,
     BearerToken,
@@ -20,134 +31,95 @@ from ._core import (
     Response,
     ResponseEvent,
 )
-from ._calls import explained
+from ._support import clients as arguments
 from .pager import AsyncPager, Pager
 from .records import Records, records_of
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import datetime
-    import os
-    import types
-    import typing
-    from collections import abc
-
+if typing.TYPE_CHECKING:
     from typing_extensions import Self
-
-    # By names for readers: `help()` and the docs show the annotations as they are written here.
-    from . import _records as records
-    from . import calendar
-    from ._support import clients as arguments
 else:
-
-    class _Module:
-        """A module that is imported when an annotation that names it is evaluated.
-
-        `typing` alone would take longer to import than all of boardlot.
-        """
-
-        def __init__(self, name):
-            self._name = name
-
-        def __getattr__(self, name):
-            return getattr(__import__(self._name, fromlist=[name]), name)
-
-    # Not by assignment, which linters would take for the names' only meaning.
-    globals().update(
-        {name: _Module(name) for name in ("datetime", "os", "types", "typing")},
-        abc=_Module("collections.abc"),
-        calendar=_Module("boardlot.calendar"),
-        arguments=_Module("boardlot._support.clients"),
-        records=_Module("boardlot._records"),
-        Self=_core.ClientBase,
-    )
+    # `typing` has `Self` since CPython 3.11.
+    Self = _core.ClientBase
 
 
-if TYPE_CHECKING:
+class ClientOptions(typing.TypedDict, total=False):
+    """The options of a client except its credentials, as keyword arguments."""
 
-    class ClientOptions(typing.TypedDict, total=False):
-        """The options of a client except its credentials, as keyword arguments."""
-
-        profile: str | None
-        timeout: float
-        connect_timeout: float
-        max_retries: int
-        rate_limit: float | RateLimit | None
-        max_connections: int
-        max_body_bytes: int
-        proxy: str | None
-        ca_file: str | os.PathLike[str] | None
-        headers: abc.Mapping[str, str] | None
-        ws_quote_url: str | None
-        ws_trade_url: str | None
-        on_request: abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None
-        on_response: abc.Callable[[ResponseEvent], object] | None
-        cassette: Recorder | Replay | None
-        read_only: bool
-
-    class RelatedFutureBySymbol(records.RelatedFuture):
-        symbol: str
-
-    class HkIpoByMarket(records.HkIpo):
-        market: str
-
-    class UsIpoByMarket(records.UsIpo):
-        market: str
-
-    class CnIpoByMarket(records.CnIpo):
-        market: str
-
-    class SgIpoByMarket(records.SgIpo):
-        market: str
-
-    class MyIpoByMarket(records.MyIpo):
-        market: str
-
-    class DividendBySymbol(records.Dividend):
-        symbol: str
-
-    class CryptoOrderByAccount(records.CryptoOrder):
-        acc_id: str
-
-    class SimOrderByAccount(records.SimOrder):
-        acc_id: str
-
-    class SimPositionByAccount(records.SimPosition):
-        acc_id: str
-
-    class FillByAccount(records.Fill):
-        acc_id: str
+    profile: str | None
+    timeout: float
+    connect_timeout: float
+    max_retries: int
+    rate_limit: float | RateLimit | None
+    max_connections: int
+    max_body_bytes: int
+    proxy: str | None
+    ca_file: str | os.PathLike[str] | None
+    headers: abc.Mapping[str, str] | None
+    ws_quote_url: str | None
+    ws_trade_url: str | None
+    on_request: abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None
+    on_response: abc.Callable[[ResponseEvent], object] | None
+    cassette: Recorder | Replay | None
+    read_only: bool
 
 
-# What `_records` defines, which is imported on first use.
-RECORDS = [
-    "CnIpo",
-    "CnIpoRequest",
-    "CryptoOrder",
-    "CryptoOrderStatus",
-    "CryptoOrderSymbolPair",
-    "Dividend",
-    "DividendProcess",
-    "Fill",
-    "HkIpo",
-    "IpoApplyStatus",
-    "IpoOfferType",
-    "IpoRequest",
-    "IpoSecurityType",
-    "MyIpo",
-    "PlateStock",
-    "PositionType",
-    "RelatedFuture",
-    "SgIpo",
-    "SimOrder",
-    "SimOrderStatus",
-    "SimOrderType",
-    "SimPosition",
-    "SimSide",
-    "TradingDay",
-    "UsIpo",
-    "UsIpoStatus",
-]
+class RelatedFutureBySymbol(records.RelatedFuture):
+    symbol: str
+
+
+class HkIpoByMarket(records.HkIpo):
+    market: str
+
+
+class UsIpoByMarket(records.UsIpo):
+    market: str
+
+
+class CnIpoByMarket(records.CnIpo):
+    market: str
+
+
+class SgIpoByMarket(records.SgIpo):
+    market: str
+
+
+class MyIpoByMarket(records.MyIpo):
+    market: str
+
+
+class DividendBySymbol(records.Dividend):
+    symbol: str
+
+
+class CryptoOrderByAccount(records.CryptoOrder):
+    acc_id: str
+
+
+class SimOrderByAccount(records.SimOrder):
+    acc_id: str
+
+
+class SimPositionByAccount(records.SimPosition):
+    acc_id: str
+
+
+class FillByAccount(records.Fill):
+    acc_id: str
+
+
+# The rows of the core's table.
+(
+    SERVER_TIME,
+    TRADING_DAYS,
+    REFERENCE_FUTURES,
+    IPO_LIST,
+    DIVIDENDS,
+    PLATE_STOCKS,
+    CRYPTO_ORDERS,
+    SIM_ORDERS,
+    SIM_POSITIONS,
+    FILLS_HISTORY,
+) = _core._BUILT_IN_ENDPOINTS
 
 
 @explained
@@ -234,7 +206,7 @@ class Client(_core.ClientBase):
         """
         self._close()
 
-    if not TYPE_CHECKING:
+    if not typing.TYPE_CHECKING:
 
         def __getattr__(self, name):
             from ._support.clients import missing_attribute
@@ -289,7 +261,7 @@ class Client(_core.ClientBase):
         >>> [day["time"] for day in client.trading_days("HK", "2026-01-01", "2026-01-05")]
         ['2026-01-02', '2026-01-05']
         """
-        return records_of(self._call("trading_days", [("market", market), ("start", start), ("end", end)]))
+        return records_of(self._call(TRADING_DAYS, [("market", market), ("start", start), ("end", end)]))
 
     def reference_futures(self, symbol: str) -> Records[records.RelatedFuture]:
         """The futures contracts related to a continuous futures contract.
@@ -311,9 +283,9 @@ class Client(_core.ClientBase):
         >>> client.reference_futures("HK.HSImain")[0]["stock_type"]
         'FUTURE'
         """
-        return records_of(self._call("reference_futures", [("symbol", symbol)]))
+        return records_of(self._call(REFERENCE_FUTURES, [("symbol", symbol)]))
 
-    if TYPE_CHECKING:
+    if typing.TYPE_CHECKING:
 
         @typing.overload
         def ipo_list(
@@ -388,7 +360,7 @@ class Client(_core.ClientBase):
         >>> client.ipo_list("us")[0]["stock_status"] in list(bl.UsIpoStatus)
         True
         """
-        return records_of(self._call("ipo_list", [("market", market), ("request_type", request_type)]))
+        return records_of(self._call(IPO_LIST, [("market", market), ("request_type", request_type)]))
 
     def dividends(self, symbol: str) -> Records[records.Dividend]:
         """The dividend history of a security, newest first, at most 100 records.
@@ -410,7 +382,7 @@ class Client(_core.ClientBase):
         >>> client.dividends("HK.00700")[0]["currency"]
         'HKD'
         """
-        return records_of(self._call("dividends", [("symbol", symbol)]))
+        return records_of(self._call(DIVIDENDS, [("symbol", symbol)]))
 
     def plate_stocks(
         self,
@@ -437,7 +409,7 @@ class Client(_core.ClientBase):
         >>> next(client.plate_stocks("HK.BK1001"))["code"].startswith("HK.")
         True
         """
-        return Pager(self._pages("plate_stocks", [("plate_code", plate_code), ("limit", limit)], None, resume))
+        return Pager(self._pages(PLATE_STOCKS, [("plate_code", plate_code), ("limit", limit)], None, resume))
 
     def crypto_orders(
         self,
@@ -466,7 +438,7 @@ class Client(_core.ClientBase):
         >>> next(client.crypto_orders(sandbox.accounts["crypto"][0]))["ord_status"] in list(bl.CryptoOrderStatus)
         True
         """
-        return Pager(self._pages("crypto_orders", [("acc_id", acc_id), ("page_size", page_size)], None, resume))
+        return Pager(self._pages(CRYPTO_ORDERS, [("acc_id", acc_id), ("page_size", page_size)], None, resume))
 
     def sim_orders(self, acc_id: str | int) -> Records[records.SimOrder]:
         """Today's simulated-trading orders.
@@ -482,7 +454,7 @@ class Client(_core.ClientBase):
         >>> client.sim_orders(sandbox.accounts["sim"][0])[0]["side"] in list(bl.SimSide)
         True
         """
-        return records_of(self._call("sim_orders", [("acc_id", acc_id)]))
+        return records_of(self._call(SIM_ORDERS, [("acc_id", acc_id)]))
 
     def sim_positions(
         self,
@@ -506,7 +478,7 @@ class Client(_core.ClientBase):
         >>> client.sim_positions(sandbox.accounts["sim"][0])[0]["pstn_type"] in list(bl.PositionType)
         True
         """
-        return records_of(self._call("sim_positions", [("acc_id", acc_id), ("market", market)]))
+        return records_of(self._call(SIM_POSITIONS, [("acc_id", acc_id), ("market", market)]))
 
     def fills_history(
         self,
@@ -555,7 +527,7 @@ class Client(_core.ClientBase):
         >>> len(client.fills_history(sandbox.accounts["trade"][0], "HK").all(max_items=75))
         75
         """
-        return Pager(self._pages("fills_history", [
+        return Pager(self._pages(FILLS_HISTORY, [
             ("acc_id", acc_id),
             ("trd_market", trd_market),
             ("code", code),
@@ -608,7 +580,7 @@ class Client(_core.ClientBase):
         """
         return Pager(self._pages(endpoint, list(arguments.items()), None, resume))
 
-    if TYPE_CHECKING:
+    if typing.TYPE_CHECKING:
 
         @typing.overload
         def fetch_many(
@@ -758,7 +730,7 @@ class Client(_core.ClientBase):
         """
         return records_of(*self._fetch_many(method, keys, concurrency, on_error, progress, list(arguments.items())))
 
-    if TYPE_CHECKING:
+    if typing.TYPE_CHECKING:
 
         @typing.overload
         def pages_many(
@@ -844,7 +816,7 @@ class Client(_core.ClientBase):
         markets: abc.Iterable[typing.Literal["hk", "us", "cn", "sg", "my"]] = ("hk", "us", "cn", "sg", "my"),
         *,
         on_error: typing.Literal["raise", "collect"] = "raise",
-    ) -> calendar.IpoCalendar:
+    ) -> boardlot.calendar.IpoCalendar:
         """The subscribable and upcoming IPOs of several markets as one calendar.
 
         One row for each event (such as opening, closing, ballot and listing) with its date,
@@ -1021,7 +993,7 @@ class AsyncClient(_core.ClientBase):
         """
         self._close()
 
-    if not TYPE_CHECKING:
+    if not typing.TYPE_CHECKING:
 
         def __getattr__(self, name):
             from ._support.clients import missing_attribute
@@ -1076,7 +1048,7 @@ class AsyncClient(_core.ClientBase):
         >>> [day["time"] for day in (await client.trading_days("HK", "2026-01-01", "2026-01-05"))]
         ['2026-01-02', '2026-01-05']
         """
-        return records_of(await self._call("trading_days", [("market", market), ("start", start), ("end", end)]))
+        return records_of(await self._call(TRADING_DAYS, [("market", market), ("start", start), ("end", end)]))
 
     async def reference_futures(self, symbol: str) -> Records[records.RelatedFuture]:
         """The futures contracts related to a continuous futures contract.
@@ -1098,9 +1070,9 @@ class AsyncClient(_core.ClientBase):
         >>> (await client.reference_futures("HK.HSImain"))[0]["stock_type"]
         'FUTURE'
         """
-        return records_of(await self._call("reference_futures", [("symbol", symbol)]))
+        return records_of(await self._call(REFERENCE_FUTURES, [("symbol", symbol)]))
 
-    if TYPE_CHECKING:
+    if typing.TYPE_CHECKING:
 
         @typing.overload
         async def ipo_list(
@@ -1175,7 +1147,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await client.ipo_list("us"))[0]["stock_status"] in list(bl.UsIpoStatus)
         True
         """
-        return records_of(await self._call("ipo_list", [("market", market), ("request_type", request_type)]))
+        return records_of(await self._call(IPO_LIST, [("market", market), ("request_type", request_type)]))
 
     async def dividends(self, symbol: str) -> Records[records.Dividend]:
         """The dividend history of a security, newest first, at most 100 records.
@@ -1197,7 +1169,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await client.dividends("HK.00700"))[0]["currency"]
         'HKD'
         """
-        return records_of(await self._call("dividends", [("symbol", symbol)]))
+        return records_of(await self._call(DIVIDENDS, [("symbol", symbol)]))
 
     def plate_stocks(
         self,
@@ -1224,7 +1196,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await anext(client.plate_stocks("HK.BK1001")))["code"].startswith("HK.")
         True
         """
-        return AsyncPager(self._pages("plate_stocks", [("plate_code", plate_code), ("limit", limit)], None, resume))
+        return AsyncPager(self._pages(PLATE_STOCKS, [("plate_code", plate_code), ("limit", limit)], None, resume))
 
     def crypto_orders(
         self,
@@ -1253,7 +1225,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await anext(client.crypto_orders(sandbox.accounts["crypto"][0])))["ord_status"] in list(bl.CryptoOrderStatus)
         True
         """
-        return AsyncPager(self._pages("crypto_orders", [("acc_id", acc_id), ("page_size", page_size)], None, resume))
+        return AsyncPager(self._pages(CRYPTO_ORDERS, [("acc_id", acc_id), ("page_size", page_size)], None, resume))
 
     async def sim_orders(self, acc_id: str | int) -> Records[records.SimOrder]:
         """Today's simulated-trading orders.
@@ -1269,7 +1241,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await client.sim_orders(sandbox.accounts["sim"][0]))[0]["side"] in list(bl.SimSide)
         True
         """
-        return records_of(await self._call("sim_orders", [("acc_id", acc_id)]))
+        return records_of(await self._call(SIM_ORDERS, [("acc_id", acc_id)]))
 
     async def sim_positions(
         self,
@@ -1293,7 +1265,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await client.sim_positions(sandbox.accounts["sim"][0]))[0]["pstn_type"] in list(bl.PositionType)
         True
         """
-        return records_of(await self._call("sim_positions", [("acc_id", acc_id), ("market", market)]))
+        return records_of(await self._call(SIM_POSITIONS, [("acc_id", acc_id), ("market", market)]))
 
     def fills_history(
         self,
@@ -1342,7 +1314,7 @@ class AsyncClient(_core.ClientBase):
         >>> len(await client.fills_history(sandbox.accounts["trade"][0], "HK").all(max_items=75))
         75
         """
-        return AsyncPager(self._pages("fills_history", [
+        return AsyncPager(self._pages(FILLS_HISTORY, [
             ("acc_id", acc_id),
             ("trd_market", trd_market),
             ("code", code),
@@ -1395,7 +1367,7 @@ class AsyncClient(_core.ClientBase):
         """
         return AsyncPager(self._pages(endpoint, list(arguments.items()), None, resume))
 
-    if TYPE_CHECKING:
+    if typing.TYPE_CHECKING:
 
         @typing.overload
         async def fetch_many(
@@ -1545,7 +1517,7 @@ class AsyncClient(_core.ClientBase):
         """
         return records_of(*await self._fetch_many(method, keys, concurrency, on_error, progress, list(arguments.items())))
 
-    if TYPE_CHECKING:
+    if typing.TYPE_CHECKING:
 
         @typing.overload
         def pages_many(
@@ -1631,7 +1603,7 @@ class AsyncClient(_core.ClientBase):
         markets: abc.Iterable[typing.Literal["hk", "us", "cn", "sg", "my"]] = ("hk", "us", "cn", "sg", "my"),
         *,
         on_error: typing.Literal["raise", "collect"] = "raise",
-    ) -> calendar.IpoCalendar:
+    ) -> boardlot.calendar.IpoCalendar:
         """The subscribable and upcoming IPOs of several markets as one calendar.
 
         One row for each event (such as opening, closing, ballot and listing) with its date,

@@ -11,6 +11,7 @@ from typing_extensions import CapsuleType, Self, TypeVar, Unpack, disjoint_base
 from ._api import AsyncClient, Client, ClientOptions
 
 __all__ = [
+    "_BUILT_IN_ENDPOINTS",
     "_CLIENT_OPTIONS",
     "_CONNECT_OPTIONS",
     "ApiKey",
@@ -19,6 +20,7 @@ __all__ = [
     "AuthorizationRequest",
     "Batch",
     "BearerToken",
+    "BuiltInEndpoint",
     "ClientBase",
     "DateRange",
     "EncryptedFileStore",
@@ -382,6 +384,12 @@ _FieldKind = Literal[
     "date",
     "object",
 ]
+
+@final
+class BuiltInEndpoint:
+    """An endpoint of the table, which its generated method passes."""
+
+_BUILT_IN_ENDPOINTS: tuple[BuiltInEndpoint, ...]
 
 @final
 class Endpoint(Generic[_Declared_co]):
@@ -1428,16 +1436,21 @@ class ClientBase:
     def _server_time(self) -> Any: ...
     def _service_now(self) -> Any: ...
     def _token_header(self, rejected: str | None) -> Any: ...
-    def _call(self, endpoint: str | Endpoint[Any], arguments: list[tuple[str, Any]]) -> Any: ...
+    def _call(
+        self, endpoint: BuiltInEndpoint | str | Endpoint[Any], arguments: list[tuple[str, Any]]
+    ) -> Any: ...
     def _pages(
         self,
-        endpoint: str | Endpoint[Any],
+        endpoint: BuiltInEndpoint | str | Endpoint[Any],
         arguments: list[tuple[str, Any]],
         windows: int | None,
         resume: str | None,
     ) -> Pages: ...
     def _part_of_pages(
-        self, endpoint: str | Endpoint[Any], arguments: list[tuple[str, Any]], part: tuple[int, int]
+        self,
+        endpoint: BuiltInEndpoint | str | Endpoint[Any],
+        arguments: list[tuple[str, Any]],
+        part: tuple[int, int],
     ) -> Pages: ...
     def _request(
         self,
@@ -1468,7 +1481,7 @@ class ClientBase:
     def _ipo_calendar(self, markets: Iterable[str], on_error: str) -> Any: ...
     def _pages_many(
         self,
-        endpoint: str | Endpoint[Any],
+        endpoint: BuiltInEndpoint | str | Endpoint[Any],
         keys: Iterable[str | int],
         concurrency: int,
         on_error: str,
@@ -1477,7 +1490,7 @@ class ClientBase:
     ) -> Pages: ...
     def _fetch_many(
         self,
-        endpoint: str | Endpoint[Any],
+        endpoint: BuiltInEndpoint | str | Endpoint[Any],
         keys: Iterable[str | int],
         concurrency: int,
         on_error: str,

@@ -8,7 +8,9 @@ use zeroize::Zeroizing;
 use super::{
     client_options::{build_client, check_names, check_picklable},
     endpoint::Endpoint,
-    endpoint_arguments::{ArgumentName, Arguments, endpoint_arguments, warn_of_end_date},
+    endpoint_arguments::{
+        ArgumentName, Arguments, BuiltInEndpoint, endpoint_arguments, warn_of_end_date,
+    },
     many_keys::ManyKeys,
     paging::paging_argument,
     response::{Explanation, Response},
@@ -71,8 +73,11 @@ impl ClientBase {
         if let Ok(own) = given.cast::<Endpoint>() {
             return own.get().builders.clone();
         }
-        let place = ENDPOINTS.iter().position(|row| row.name == endpoint.name);
-        place.and_then(|place| self.builders.get(place)).cloned().unwrap_or_default()
+        let index = match given.cast::<BuiltInEndpoint>() {
+            Ok(built_in) => Some(built_in.get().index),
+            Err(_) => ENDPOINTS.iter().position(|row| row.name == endpoint.name),
+        };
+        index.and_then(|index| self.builders.get(index)).cloned().unwrap_or_default()
     }
 }
 

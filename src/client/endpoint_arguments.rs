@@ -4,7 +4,7 @@ use super::endpoint::Endpoint;
 use crate::arguments::caller_arguments::{argument, text};
 use crate::prelude::*;
 use boardlot_client::{
-    api::{Argument, ENDPOINTS, EndpointRef, endpoint},
+    api::{self, Argument, ENDPOINTS, EndpointRef, endpoint},
     error::{did_you_mean, nearest},
 };
 
@@ -22,8 +22,25 @@ impl FromPyObject<'_, '_> for ArgumentName {
     }
 }
 
-/// The endpoint that a user declared, or that of a method with this name.
+/// An endpoint of the table, which its generated method passes.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct BuiltInEndpoint {
+    /// Its place in the table.
+    pub index: usize,
+    row: &'static api::Endpoint,
+}
+
+/// All of them, in the order of the table.
+pub fn built_in_endpoints(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
+    let rows = ENDPOINTS.iter().enumerate();
+    PyTuple::new(py, rows.map(|(index, &row)| BuiltInEndpoint { index, row }).collect::<Vec<_>>())
+}
+
+/// The endpoint of a method, one that a user declared, or that of a method with this name.
 pub fn endpoint_argument(value: &Bound<'_, PyAny>) -> PyResult<EndpointRef> {
+    if let Ok(endpoint) = value.cast::<BuiltInEndpoint>() {
+        return Ok(endpoint.get().row.into());
+    }
     if let Ok(endpoint) = value.cast::<Endpoint>() {
         return Ok(endpoint.get().row.clone().into());
     }

@@ -38,7 +38,7 @@ def run(*command, folder=None, **environment):
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=1800,
     )
     assert done.returncode == 0, done.stdout[-8_000:] + done.stderr[-4_000:]
     return done.stdout

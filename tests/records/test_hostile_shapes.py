@@ -194,6 +194,7 @@ def test_security_40_ctrl_c_ends_what_the_core_computes(rows, reading):
         while True:
             read(records)
 
-    # A busy machine may be slow to schedule the process: what counts is that it does not continue.
+    # Of the processor, as a busy machine may schedule the process late: the work does not continue.
     # time: it is promised
-    assert any(interrupted(work) < max(0.2, full / 2) for _ in range(5))
+    took = (interrupted(work, clock=time.process_time) for _ in range(5))
+    assert any(seconds < max(0.2, full / 2) for seconds in took)

@@ -17,15 +17,15 @@ def ends_at_once(work, name=signal.SIGINT, error=KeyboardInterrupt):
     assert any(interrupted(work, name, error) < 0.2 for _ in range(10))  # time: it is promised
 
 
-def interrupted(work, name=signal.SIGINT, error=KeyboardInterrupt):
-    """Seconds from the signal to the end of the call."""
+def interrupted(work, name=signal.SIGINT, error=KeyboardInterrupt, clock=time.monotonic):
+    """Seconds of `clock` from the signal to the end of the call."""
     sent, begun, over = [], threading.Event(), threading.Event()
 
     def interrupt():
         begun.wait()
         # time: no event tells that the call blocks
         if not over.wait(0.1):
-            sent.append(time.monotonic())
+            sent.append(clock())
             os.kill(os.getpid(), name)  # To the process, as a terminal does.
 
     thread = threading.Thread(target=interrupt)
@@ -34,7 +34,7 @@ def interrupted(work, name=signal.SIGINT, error=KeyboardInterrupt):
         with pytest.raises(error):
             begun.set()
             work()
-        return time.monotonic() - sent[0]  # time: it is promised
+        return clock() - sent[0]  # time: it is promised
     finally:
         over.set()
         thread.join()

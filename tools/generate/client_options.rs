@@ -78,13 +78,13 @@ pub fn constructor(class: &str) -> String {
 /// The options as keyword arguments, for the types of what passes them on.
 pub fn keywords() -> String {
     let mut out = String::from(
-        "\n\nif TYPE_CHECKING:\n\n    class ClientOptions(typing.TypedDict, total=False):\n        \
+        "\n\nclass ClientOptions(typing.TypedDict, total=False):\n    \
          \"\"\"The options of a client except its credentials, as keyword arguments.\"\"\"\n\n",
     );
     for option in CLIENT_OPTIONS {
         if !matches!(option.kind, OptionKind::Credentials) {
             let (annotation, _) = annotation_and_default(option.kind);
-            out += &format!("        {}: {annotation}\n", option.name);
+            out += &format!("    {}: {annotation}\n", option.name);
         }
     }
     out

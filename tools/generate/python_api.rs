@@ -9,18 +9,18 @@ use boardlot_client::{
 use super::{
     client_options::{constructor, constructor_doc, keywords},
     methods::{ExampleArgument, Method, method_of, notes},
-    python_common, python_records,
+    python_common,
     python_text::{Face, definition, doctest, hanging, head},
     wrapped,
 };
 
 pub fn text() -> String {
-    let names = python_records::names();
-    let names = names.iter().map(|name| format!("    \"{name}\",\n")).collect::<String>();
     let mut out =
         include_str!("api_head.txt").to_owned() + &keywords() + &python_common::keyed_records();
+    let names = ENDPOINTS.iter().map(|row| format!("    {},\n", python_common::constant(row)));
     out += &format!(
-        "\n\n# What `_records` defines, which is imported on first use.\nRECORDS = [\n{names}]\n"
+        "\n\n# The rows of the core's table.\n(\n{}) = _core._BUILT_IN_ENDPOINTS\n",
+        names.collect::<String>()
     );
     for face in [Face::Sync, Face::Async] {
         out += &class(face);
@@ -67,7 +67,7 @@ fn context(face: Face) -> String {
          {asynchronous}def close(self) -> None:\n        \
          \"\"\"Closes the client: later calls raise `ConfigError`.\n\n        \
          >>> {awaited}client.close()\n        \"\"\"\n        self._close()\n\n    \
-         if not TYPE_CHECKING:\n\n        \
+         if not typing.TYPE_CHECKING:\n\n        \
          def __getattr__(self, name):\n            \
          from ._support.clients import missing_attribute\n\n            \
          raise missing_attribute(self, name)\n\n        \
@@ -88,16 +88,15 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
         _ => format!("[\n            {},\n        ]", pairs.join(",\n            ")),
     };
     let awaited = if is_async { "await " } else { "" };
+    let row = python_common::constant(endpoint);
     let call = match (&endpoint.response, paged) {
         (ResponseShape::ServerTime(_), _) => format!("{awaited}self._server_time()"),
         (_, true) => {
             let windows = if endpoint.time_range().is_some() { "windows" } else { "None" };
             let pager = python_common::pager(face);
-            format!("{pager}(self._pages(\"{}\", {passed}, {windows}, resume))", endpoint.name)
+            format!("{pager}(self._pages({row}, {passed}, {windows}, resume))")
         }
-        (_, false) => {
-            format!("records_of({awaited}self._call(\"{}\", {passed}))", endpoint.name)
-        }
+        (_, false) => format!("records_of({awaited}self._call({row}, {passed}))"),
     };
     let signature = signature(endpoint, annotation);
     let returns = match &endpoint.response {
@@ -156,7 +155,7 @@ fn overloads(face: Face, endpoint: &Endpoint) -> String {
         return String::new();
     };
     let is_async = face == Face::Async && endpoint.paging.is_none();
-    let mut out = String::from("\n    if TYPE_CHECKING:\n");
+    let mut out = String::from("\n    if typing.TYPE_CHECKING:\n");
     let mut add = |decisive_type: String, records: &[&Record]| {
         let signature = signature(endpoint, |parameter| {
             if parameter.name == *decisive { decisive_type.clone() } else { annotation(parameter) }

@@ -138,7 +138,7 @@ const COMMON: &[Common] = &[
             "*",
             "on_error: typing.Literal[\"raise\", \"collect\"] = \"raise\"",
         ],
-        returns: Returns::Value("calendar.IpoCalendar"),
+        returns: Returns::Value("boardlot.calendar.IpoCalendar"),
         doc: "The subscribable and upcoming IPOs of several markets as one calendar.\n\n\
               One row for each event (such as opening, closing, ballot and listing) with its date,\n\
               currency and the columns that the markets share. `boardlot.calendar.IpoCalendar`\n\
@@ -287,7 +287,7 @@ pub fn pager(face: Face) -> &'static str {
 /// The signatures of a method for many keys for type checkers: one for each method whose results it can have, and one
 /// for a custom endpoint.
 fn overloads_by_method(is_async: bool, signature: &[String], name: &str, class: &str) -> String {
-    let mut out = String::from("\n    if TYPE_CHECKING:\n");
+    let mut out = String::from("\n    if typing.TYPE_CHECKING:\n");
     let mut add = |method: &str, row: &str| {
         let mut signature = signature.to_vec();
         if let Some(parameter) = signature.get_mut(1) {
@@ -323,13 +323,17 @@ pub fn keyed_records() -> String {
         for record in schema.records() {
             if let Some(name) = keyed(endpoint, record) {
                 let (record, class) = (record.name, key(endpoint));
-                out += &format!(
-                    "\n    class {record}By{class}(records.{record}):\n        {name}: str\n"
-                );
+                out +=
+                    &format!("\n\nclass {record}By{class}(records.{record}):\n    {name}: str\n");
             }
         }
     }
     out
+}
+
+/// The name of an endpoint's row in `_api.py`.
+pub fn constant(endpoint: &Endpoint) -> String {
+    endpoint.name.to_uppercase()
 }
 
 /// The name of the column of keys, unless the record is any dict or has a field of that name.

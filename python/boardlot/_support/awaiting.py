@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Generator
-    from typing import Any
+from collections.abc import Generator
+from typing import Any
 
 
 def awaited(call: Any) -> Generator[Any, None, Any]:

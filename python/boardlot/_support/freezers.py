@@ -36,13 +36,9 @@ def imported_by_the_core() -> None:
 
 
 def imported_on_first_use() -> None:
-    """What `boardlot` itself and the annotations of `_api.py` import by name."""
-    import collections.abc
-    import types
-    import typing
-
-    import boardlot._records
+    """What `boardlot` itself imports by name."""
     import boardlot.archive
+    import boardlot.calendar
 
 
 def commands() -> None:
