@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 try:
     from . import _core as _core
-except ImportError as error:
-    if error.name != __name__:
+except ImportError as _error:
+    if _error.name != __name__:
         raise
     from platform import platform, python_version
 
@@ -27,7 +27,7 @@ except ImportError as error:
         "`pip install --platform ... --only-binary :all:` "
         f"(this is {platform()}, CPython {python_version()})",
         name="boardlot._core",
-    ) from error
+    ) from _error
 
 from . import _records
 from . import errors as _errors

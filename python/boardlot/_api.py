@@ -36,6 +36,7 @@ from .pager import AsyncPager, Pager
 from .records import Records, records_of
 
 if typing.TYPE_CHECKING:
+    import boardlot.calendar
     from typing_extensions import Self
 else:
     # `typing` has `Self` since CPython 3.11.

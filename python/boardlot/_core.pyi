@@ -9,6 +9,7 @@ from typing import Any, Generic, Literal, Protocol, final, overload
 from typing_extensions import CapsuleType, Self, TypeVar, Unpack, disjoint_base
 
 from ._api import AsyncClient, Client, ClientOptions
+from .errors import BoardlotError
 
 __all__ = [
     "_BUILT_IN_ENDPOINTS",
@@ -459,7 +460,7 @@ class Endpoint(Generic[_Declared_co]):
     def rows(self) -> str | None:
         """The dotted path of the records in a response."""
     @property
-    def paging(self) -> str | DateRange | None:
+    def paging(self) -> Literal["next_key", "page_flag"] | DateRange | None:
         """`None`, `"next_key"`, `"page_flag"` or a `DateRange`."""
     @property
     def record(self) -> dict[str, str] | type[Any] | None:
@@ -816,7 +817,7 @@ class Page:
     def first(self) -> int:
         """The number of its rows that were received before a checkpoint."""
     @property
-    def errors(self) -> dict[str, Exception]:
+    def errors(self) -> dict[str, BoardlotError]:
         """The keys that have failed until its end, with their errors."""
 
 @final

@@ -59,14 +59,14 @@ class _Position:
         reader: _View[Any] | None = None,
         is_end: bool = False,
     ) -> None:
-        self.page = page
+        self.page: Page | None = page
         # Whether the caller knows that nothing follows.
-        self.is_end = is_end
-        self.first = first
-        self.count = len(items)
-        self.rows_of_item = rows_of_item
+        self.is_end: bool = is_end
+        self.first: int = first
+        self.count: int = len(items)
+        self.rows_of_item: int = rows_of_item
         self.unread: Iterator[Any] = iter(items)
-        self.reader = reader
+        self.reader: _View[Any] | None = reader
 
     @property
     def row(self) -> int:
@@ -80,8 +80,8 @@ class _Shared:
     __slots__ = ("pages", "position", "reading")
 
     def __init__(self, pages: Pages) -> None:
-        self.pages = pages
-        self.position = _Position(None, 0)
+        self.pages: Pages = pages
+        self.position: _Position = _Position(None, 0)
         # Who waits for a page or makes items: an event loop, or any thread; `None` if nobody
         # does. Set without a call before the `try` that clears it, so that no interrupt comes
         # between them.
@@ -167,7 +167,7 @@ class _View(Generic[T_co]):
         return self._shared.pages.requests
 
     @property
-    def errors(self) -> dict[str, Exception]:
+    def errors(self) -> dict[str, BoardlotError]:
         """The keys of `pages_many` that have failed so far, with their errors."""
         page = self._shared.position.page
         return {} if page is None else page.errors

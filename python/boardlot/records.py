@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar, get_args
 from ._calls import explained
 from ._core import ArrowStream, Rows, SchemaField, Shape, _to_frame
 from ._support.third_party import ArrowTable, CapsuleType, pandas, polars
+from .errors import BoardlotError
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -54,7 +55,7 @@ class Records(list[R]):
         super().__init__(rows)
         self._shape = NO_FIELDS
         self.meta: dict[str, Any] = {}
-        self.errors: dict[str, Exception] = {}
+        self.errors: dict[str, BoardlotError] = {}
         if isinstance(rows, Records):
             self._shape, self.meta, self.errors = rows._shape, rows.meta, rows.errors
 
@@ -189,7 +190,7 @@ class Records(list[R]):
             raise missing_attribute(self, name)
 
 
-def records_of(rows: Rows, errors: dict[str, Exception] | None = None) -> Records[Any]:
+def records_of(rows: Rows, errors: dict[str, BoardlotError] | None = None) -> Records[Any]:
     """The records of rows of the service."""
     records: Records[Any] = Records(rows.dicts())
     records._shape, records.meta, records.errors = rows.shape, rows.meta, errors or {}

@@ -20,7 +20,7 @@ OF_FUNCTION: dict[str, Any] = {
 }  # fmt: skip
 SAME = ("min", "max", "sum", "abs", "coalesce", "ifnull")
 CALL = re.compile(r"(\w+)\s*\(\s*(?:distinct\s+)?([^(),]*).*\)", re.IGNORECASE | re.DOTALL)
-LITERAL = {r"[+-]?\d+": 0, r"[+-]?\d*\.\d+": 0.5, r"'[^']*'": ""}
+LITERAL: dict[str, Any] = {r"[+-]?\d+": 0, r"[+-]?\d*\.\d+": 0.5, r"'[^']*'": ""}
 
 
 def of_kind(kind: str) -> Any:

@@ -37,7 +37,8 @@ class Authorizer:
             raise ConfigError(
                 f"client is of type {type(client).__name__}; expected a Client or an AsyncClient"
             )
-        self.credentials, self.client = credentials, client
+        self.credentials: ApiKey | OAuth | BearerToken = credentials
+        self.client: Client | AsyncClient | None = client
         self.origin: str | None = None
         # Of a token alone: the clients that refresh it, by their class.
         self._clients: dict[type, Any] = {}

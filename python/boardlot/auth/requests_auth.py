@@ -86,7 +86,9 @@ class SignedHeaders(CaseInsensitiveDict[Any]):
 
     def __init__(self, request: Any, authorizer: Authorizer, headers: Any = None) -> None:
         super().__init__(request.headers if headers is None else headers)
-        self.request, self.authorizer, self.redirected = request, authorizer, False
+        self.request: Any = request
+        self.authorizer: Authorizer = authorizer
+        self.redirected: bool = False
         self.update(dict.fromkeys(("X-Api-Key", "X-Timestamp", "X-Nonce", "Authorization"), "***"))
 
     def items(self) -> Any:

@@ -42,7 +42,9 @@ class _Accepting(click.Command):
         # Any command accepts them, unless it has one of that name itself.
         taken = {name for own in self.params for name in (own.name, *own.opts)}
         options = global_options(hidden=True)
-        self.shared = [x for x in options if taken.isdisjoint((x.name, *x.opts))]
+        self.shared: list[click.Option] = [
+            x for x in options if taken.isdisjoint((x.name, *x.opts))
+        ]
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*super().get_params(ctx), *self.shared]

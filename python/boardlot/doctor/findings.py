@@ -45,7 +45,7 @@ class Failed(Exception):
 class Skipped(Failed):
     """A step has nothing to check: the detail, and what to do if that was not intended."""
 
-    state = "skipped"
+    state: Literal["failed", "skipped"] = "skipped"
 
 
 def run_step(step: str, check: Callable[[], str]) -> Finding:

@@ -95,7 +95,7 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
 
     def __init__(self, target: Hidden) -> None:
         self._target = target
-        self.is_pooled = False
+        self.is_pooled: bool = False
         super().__init__(without_frames(_shown, target))
 
     def _is_lost(self, connection: psycopg.Connection[Row]) -> bool:
@@ -230,8 +230,11 @@ class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     def reads(self, path: str) -> bool:
         return False
 
-    typed = staticmethod(postgres_types.typed)
-    timestamp_sql = staticmethod(postgres_types.timestamp_sql)
+    def typed(self, field: str, kind: str, unit: str) -> str:
+        return postgres_types.typed(field, kind, unit)
+
+    def timestamp_sql(self, column: str) -> str:
+        return postgres_types.timestamp_sql(column)
 
 
 def _connection(target: Hidden) -> psycopg.Connection[Row]:

@@ -238,8 +238,11 @@ class Sqlite(DatabaseConnection[SqliteConnection]):
             found is not None and found in map(identity_of, own)
         )
 
-    typed = staticmethod(sqlite_types.typed)  # type: ignore[assignment]
-    timestamp_sql = staticmethod(sqlite_types.timestamp_sql)
+    def typed(self, field: str, kind: str, unit: str) -> str:
+        return sqlite_types.typed(field, kind, unit)
+
+    def timestamp_sql(self, column: str) -> str:
+        return sqlite_types.timestamp_sql(column)
 
 
 def _tables(connection: SqliteConnection) -> set[str]:

@@ -36,7 +36,9 @@ class PlainRows:
         known = (name for name in columns if name or rows)
         self._names = list(dict.fromkeys([*known, *(name for row in rows for name in row)]))
         kinds = ((name, _kind([row.get(name) for row in self._rows])) for name in self._names)
-        self.schema = tuple(PlainField(name, kind) for name, kind in kinds if name and kind)
+        self.schema: tuple[PlainField, ...] = tuple(
+            PlainField(name, kind) for name, kind in kinds if name and kind
+        )
 
     def __len__(self) -> int:
         return len(self._rows)
