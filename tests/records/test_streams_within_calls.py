@@ -13,7 +13,7 @@ engines = pytest.mark.parametrize("engine", list(filter(find_spec, USES)))
 @engines
 def test_a_stream_is_read_and_released_in_whatever_code_a_call_waits_for(monkeypatch, engine):
     monkeypatch.setenv("PYTHONDEVMODE", "1")
-    outcomes = run_child("frames.stream_callbacks", seconds=60.0, engine=engine)
+    outcomes = run_child("records.stream_callbacks", seconds=60.0, engine=engine)
     assert len(outcomes) >= 2 * 3 * len(CALLERS)
     assert {case: found for case, found in outcomes.items() if found != [True]} == {}
 
