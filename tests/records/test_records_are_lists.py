@@ -11,7 +11,7 @@ from typing import Any
 import boardlot as bl
 import pytest
 
-from ..support.parsed import parsed
+from ..support.bodies import result_of_body
 
 SENT = [
     {"order_id": str(n), "symbol": "HK.00700", "side": 1, "price": f"{n}.50", "note": {"n": n}}
@@ -21,7 +21,7 @@ SENT = [
 
 def orders(rows=SENT):
     body = json.dumps({"ret_code": 0, "data": {"orders": rows, "count": len(rows)}}).encode()
-    return parsed("sim_orders", [("acc_id", "1")], body)
+    return result_of_body(body, lambda client: client.sim_orders("1"))
 
 
 def test_records_are_a_list_of_the_services_own_values():
@@ -99,7 +99,7 @@ def test_a_pickle_has_the_kinds_that_a_user_declared():
         "days", "GET", "/days/{symbol}", rows="data.rows", record={"rows": "date", "x": "percent"}
     )
     body = b'{"code":0,"data":{"rows":[{"rows":"2026-01-02","x":1.5}],"rows_":[1],"n":7}}'
-    records = parsed(day, [("symbol", "HK.00700")], body)
+    records = result_of_body(body, lambda client: client.call(day, symbol="HK.00700"))
     loaded = pickle.loads(pickle.dumps(records))
     assert list(map(repr, loaded.schema)) == list(map(repr, records.schema))
     assert loaded.meta == records.meta == {"rows_": [1], "n": 7}
