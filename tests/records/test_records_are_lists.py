@@ -4,13 +4,17 @@ import concurrent.futures
 import copy
 import json
 import multiprocessing
+import os
 import pickle
+import subprocess
 import weakref
+from pathlib import Path
 from typing import Any
 
 import boardlot as bl
 import pytest
 
+from ..packaging.interpreters import VERSIONS, interpreter
 from ..support.bodies import result_of_body
 
 SENT = [
@@ -92,6 +96,26 @@ def test_a_pickle_has_all_that_records_have(protocol):
         assert loaded.to_dicts(typed=True) == records.to_dicts(typed=True)
         pytest.importorskip("pyarrow")
         assert loaded.to_arrow().equals(records.to_arrow(), check_metadata=True)
+
+
+# Reads a pickle from stdin, and writes what it read to stdout.
+AGAIN = "import pickle, sys; pickle.dump(pickle.load(sys.stdin.buffer), sys.stdout.buffer)"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_another_cpython_reads_a_pickle_and_writes_it_again(version):
+    python = interpreter(version)
+    if python is None:
+        pytest.skip(f"this machine has no CPython {version}")
+    environment = {**os.environ, "PYTHONPATH": str(Path(bl.__file__).parents[1])}
+    records = orders()
+    sent = pickle.dumps(records)
+    done = subprocess.run(
+        [python, "-c", AGAIN], input=sent, capture_output=True, env=environment, check=True
+    )
+    loaded = pickle.loads(done.stdout)
+    assert type(loaded) is bl.Records and loaded == records and loaded.meta == records.meta
+    assert list(map(repr, loaded.schema)) == list(map(repr, records.schema))
 
 
 def test_a_pickle_has_the_kinds_that_a_user_declared():
