@@ -189,7 +189,9 @@ def test_a_stream_of_pages_has_the_same_metadata(client):
 
 
 def test_members_of_objects_are_described_and_undeclared_fields_are_not(client):
-    body = b'{"code":0,"data":{"orders":[{"order_id":"1","unheard":2}]},"pagination":{}}'
+    orders = [{"order_id": "1", "unheard": 2}]
+    data = {"orders": orders, "page_flag": "", "completed": True}
+    body = json.dumps({"code": 0, "msg": "success", "data": data}).encode()
     records = result_of_body(body, lambda client: client.crypto_orders("1").all())
     schema = records.to_arrow().schema
     assert schema.field("unheard").metadata is None
