@@ -58,7 +58,7 @@ check: $(BIN)/.built docs audit target/engines/venv/.installed ## Formatters, li
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/zizmor --offline --quiet --persona pedantic .github
 	$(BIN)/typos
-	$(BIN)/typos --config _glossary.toml tests benches docs
+	$(BIN)/typos --config tools/glossary.toml tests benches docs
 
 format: $(BIN)/.tools ## Formats Rust and Python.
 	cargo fmt --all
@@ -111,7 +111,7 @@ recipes: $(BIN)/.built ## Runs the files of the cookbook with the libraries that
 pictures: $(BIN)/.built $(BIN)/.docs ## Creates the pictures of the README from the demo and a notebook.
 	$(BIN)/python tools/pictures.py
 
-# Whenever Cargo.lock changes.
+# Each wheel and source distribution contains it; git does not.
 notices: ## Writes the licences of all crates of a release into THIRD-PARTY-NOTICES.
 	$(PYTHON) tools/notices.py
 
@@ -262,7 +262,7 @@ weights: ## What each part of the extension module weighs, into benches/weights.
 
 # By the oldest CPython that is promised: with 3.15, maturin would take another stable ABI.
 # Profile-guided: compiled twice, and trained by tools/train.py in between.
-wheel: $(BIN)/.maturin ## The wheel that users install, into dist/.
+wheel: $(BIN)/.maturin notices ## The wheel that users install, into dist/.
 	rm -f dist/*.whl
 	pgo=$$(tools/profile-option); \
 	$(BIN)/maturin build --locked --release --interpreter $(BIN)/python $$pgo --out dist

@@ -1,5 +1,5 @@
 //! Calls into Python code: that of the caller, such as hooks, stores and constructors, and that of other
-//! modules. There is no other way to call it (`clippy.toml`), so what holds for one call holds for all:
+//! modules. There is no other way to call it (`tools/clippy.toml`), so what holds for one call holds for all:
 //! `StopIteration` is an error of the code that raised it, never the end of an iteration (PEP 479).
 #![expect(clippy::disallowed_methods, reason = "here are the calls that replace them")]
 

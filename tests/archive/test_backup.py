@@ -13,7 +13,7 @@ import pytest
 from boardlot.archive import update as updating
 from boardlot.cli import main
 
-from ..support.processes import full_disk, python
+from ..support.processes import full_disk, program, python
 from .service import HK, PLATE, fill, followed, ids, path_of, take
 
 POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="modes and limits of POSIX")
@@ -127,13 +127,7 @@ def test_the_commands_say_what_they_did_and_who_resumes(kept, file, backup, clie
     assert "pg_restore --clean" in capfd.readouterr().err
 
 
-CRASH = """
-import os, sys
-import boardlot as bl
-with bl.Client(sys.argv[2]) as client, bl.Archive(sys.argv[1]) as archive:
-    archive.update(client, fills=[("281756", "HK")])
-    os.kill(os.getpid(), 9)
-"""
+CRASH = program(__file__, "crash")
 
 
 @POSIX

@@ -11,7 +11,7 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 
-from ..support.processes import python
+from ..support.processes import program, python
 from .service import HK, fill, followed
 
 POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks and users of POSIX")
@@ -102,22 +102,7 @@ def test_security_54_a_child_of_a_process_with_an_archive_reads_and_updates(targ
         assert archive.update(client, fills=[HK]).unchanged == 300
 
 
-READ = """
-import os, sys
-import boardlot as bl
-# Loads what another user may not be able to read.
-with bl.Archive(":memory:") as archive:
-    archive.fills("1", "HK").all(), archive.sql("select 1")
-os.setgroups([]); os.setgid(65534); os.setuid(65534)
-for line in sys.stdin:
-    try:
-        with bl.Archive(sys.argv[1]) as archive:
-            found = len(archive.fills("281756", "HK")), len(archive.sql("select * from fills"))
-        print(*found)
-    except bl.StoreError as error:
-        print("error:", error)
-    sys.stdout.flush()
-"""
+READ = program(__file__, "reader")
 
 
 @pytest.fixture

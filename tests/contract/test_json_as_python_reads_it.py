@@ -6,7 +6,7 @@ import random
 import boardlot as bl
 import pytest
 
-from ..support.parsed import parser
+from ..records.parsed import parser
 
 NAMES = ["code", "stock_name", "lot_size", "x", "x", "é", "a b", ""]
 TEXTS = ["", "a", "é", "\u2028", "\x7f", "𝄞", "\\", '"', "/", "null", "</script>", "\n\t\b\0", "中"]

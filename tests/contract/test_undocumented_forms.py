@@ -6,8 +6,8 @@ import json
 import boardlot as bl
 import pytest
 
+from ..records.parsed import parser
 from ..support.paged_service import page
-from ..support.parsed import parser
 from ..support.service import StandInService, response
 from ..support.vectors import table
 

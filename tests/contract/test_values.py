@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 from boardlot import _records, frames
 
+from ..records.parsed import parsed_rows, parser
 from ..support.clients import client_of
 from ..support.paged_service import page
-from ..support.parsed import parsed_rows, parser
 from ..support.service import StandInService, response
 from ..support.vectors import table
 from .test_undocumented_forms import body_of

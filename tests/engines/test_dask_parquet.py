@@ -11,7 +11,7 @@ pytest.importorskip("distributed")
 from boardlot.dask import from_keys, from_range, write_missing  # noqa: E402
 
 from ..support.keys import uploaded_key  # noqa: E402
-from ..support.processes import run_python  # noqa: E402
+from ..support.processes import program, run_python  # noqa: E402
 
 SYMBOLS = ["HK.00700", "US.AAPL", "SG.D05", "HK.00005"]
 
@@ -65,18 +65,7 @@ def test_a_cluster_lands_fills_as_parquet_that_every_reader_reads(client, cluste
     assert times.dtype == polars.Datetime("us", "UTC")
 
 
-MAKE_PARTS = """
-import sys, tempfile, boardlot as bl
-from boardlot.dask import from_keys, from_range, write_missing
-client = bl.Client(sys.argv[1], auth=bl.ApiKey(sys.argv[2], sys.argv[3]), rate_limit=900, timeout=7)
-keys = from_keys(client, "dividends", ["HK.00700"], npartitions=1, concurrency=2)
-now = int(sys.argv[4])
-span = {"start": now - 10**12, "end": now, "npartitions": 3, "page_size": 20}
-fills = from_range(client, "fills_history", acc_id=281756, trd_market="HK", **span)
-for frame in (keys, fills, fills[fills["qty"] > 500]):
-    with tempfile.TemporaryDirectory() as folder:
-        print(*(path.name for path in write_missing(frame, folder)))
-"""
+MAKE_PARTS = program(__file__, "make_parts")
 
 
 def test_a_rerun_in_another_process_and_at_another_pace_is_the_same(client, tmp_path, one_by_one):

@@ -6,7 +6,7 @@ import random
 import boardlot as bl
 import pytest
 
-from ..support.processes import python
+from ..support.processes import program, python
 from ..support.stores import KEY, PASSPHRASE, data_files, files_of, open_bits
 
 fcntl = pytest.importorskip("fcntl", reason="locks of POSIX")
@@ -21,22 +21,7 @@ SAVING = """
         store.save(sys.argv[3], b"%d " % n * (n % 400 + 1))
         print("saved", flush=True)
     """
-UPDATING = """
-    import sys
-    import boardlot as bl
-    store = bl.EncryptedFileStore(sys.argv[1], sys.argv[2])
-    print("ready", flush=True)
-    sys.stdin.readline()
-    me, n = sys.argv[3], 0
-    while n < int(sys.argv[4]):
-        try:
-            store.save(f"http://127.0.0.1:1 client-{me}-{n}", f"value-{me}-{n}".encode())
-            n += 1
-        except bl.StoreError as error:
-            # On a slow machine, the others may hold the lock in turn for that long.
-            assert "has held its lock" in str(error)
-    print("done", flush=True)
-    """
+UPDATING = program(__file__, "updating")
 
 
 @pytest.mark.parametrize("rounds", [6, pytest.param(1000, marks=pytest.mark.slow)])

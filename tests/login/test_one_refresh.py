@@ -10,27 +10,14 @@ import pytest
 
 from ..support.clients import client_of
 from ..support.logins import expired_login, quotes
-from ..support.processes import python
+from ..support.processes import program, python
 from ..support.service import Fault
 from ..support.stores import PASSPHRASE
 from ..support.threads import outcomes_of_threads, wait_until
 
 # How the token runs out: as its lifetime says (it is refreshed ahead), or found out by a 401.
 ends = pytest.mark.parametrize("end", ["lifetime", "found out"])
-CALLING = """
-    import sys
-    import boardlot as bl
-    base_url, client_id, path, passphrase = sys.argv[1:]
-    oauth = bl.OAuth(client_id, store=bl.EncryptedFileStore(path, passphrase))
-    with bl.Client(base_url, auth=oauth, max_retries=0, timeout=90.0) as client:
-        print("ready", flush=True)
-        while sys.stdin.readline():
-            try:
-                results = {len(client.reference_futures("HK.HSImain")) for _ in range(10)}
-            except bl.BoardlotError as error:
-                results = {type(error).__name__}
-            print(*results, flush=True)
-    """
+CALLING = program(__file__, "calling")
 
 
 def many_calls(client, calls):

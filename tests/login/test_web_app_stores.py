@@ -17,7 +17,7 @@ import pytest
 from ..support.applications import REDIRECT, application, log_in
 from ..support.clients import client_of
 from ..support.logins import quotes
-from ..support.processes import ROOT, python
+from ..support.processes import ROOT, program, python
 from ..support.secret_search import hits
 from ..support.service import Fault
 from ..support.stores import DictStore
@@ -25,22 +25,7 @@ from ..support.threads import wait_until
 
 EXAMPLE = ROOT / "examples" / "web_app"
 KEY = bytes(range(32))
-WORKER = """
-    import sys
-    import boardlot as bl
-    from tests.login.test_web_app_stores import store_of
-    base_url, client_id, secret, kind, place = sys.argv[1:]
-    sys.path.insert(0, "examples")
-    app = bl.OAuthApp(base_url, client_id, redirect_uri="https://app.example.com/callback",
-                      client_secret=secret, store=store_of(kind, place))
-    print("ready", flush=True)
-    while user := sys.stdin.readline().strip():
-        try:
-            with bl.Client(base_url, auth=app.auth(user=user), timeout=90.0) as client:
-                print(*{len(client.reference_futures("HK.HSImain")) for _ in range(5)}, flush=True)
-        except bl.BoardlotError as error:
-            print(type(error).__name__, flush=True)
-    """
+WORKER = program(__file__, "worker")
 
 
 STORES = {"sqlite": ("token_store", "SqliteStore"), "postgres": ("postgres_store", "PostgresStore")}

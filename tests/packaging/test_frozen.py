@@ -14,29 +14,13 @@ import pytest
 from boardlot._support import freezers
 from boardlot.cli.application import COMMANDS
 
+from ..support.processes import program
+
 ROOT = Path(__file__).parents[2]
 IMPORT = re.compile(r"^    import ([a-zA-Z_.]+)$", re.MULTILINE)
 # `import(py, "module")`, and that of a value that is kept.
 IN_RUST = re.compile(r'\bimport\(\s*\w+(?:\.py\(\))?,\s*"([a-zA-Z_.]+)"')
-APPLICATION = """
-import sys
-from typing import TypedDict
-import pydantic
-import boardlot as bl
-import boardlot.cli
-
-class Dividend(pydantic.BaseModel):
-    ex_date: str
-
-if len(sys.argv) > 1:
-    sys.exit(boardlot.cli.main())
-with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
-    print(len(client.dividends("HK.00700").as_type(Dividend)), list[bl.Fill])
-try:
-    sandbox.client(rate_limit=bl.RateLimit(5, name="x", database="postgresql://127.0.0.1:1/x"))
-except bl.BoardlotError as error:
-    print(type(error).__name__)
-"""
+APPLICATION = program(__file__, "frozen_application")
 # Large, and not needed.
 HEAVY = ["pandas", "polars", "pyarrow", "duckdb", "numpy", "matplotlib"]
 HEAVY += ["IPython", "dask", "tornado", "altair"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import audit
 import notices
 import pytest
+import release_files
 
 ROOT = Path(__file__).parents[2]
 ADVISORY = re.compile(r"\b(?:RUSTSEC|GHSA|PYSEC|CVE)-[\w-]+")
@@ -30,7 +31,7 @@ def test_each_exception_of_an_audit_is_dated_and_explained_and_no_other_is():
         assert seen, f"not dated: {entry}"
         assert date.fromisoformat(seen[1]) <= date.today()
         entries[ADVISORY.match(entry)[0]] = entry
-    accepted = ADVISORY.findall((ROOT / "deny.toml").read_text())
+    accepted = ADVISORY.findall((ROOT / ".cargo" / "deny.toml").read_text())
     assert set(entries) == {*accepted, *audit.ACCEPTED}
 
 
@@ -115,29 +116,44 @@ PACKAGE = re.compile(r"^([\w-]+ \d+\.\d+\.\d+\S*) \(.+\)$", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
-def named():
-    return set(PACKAGE.findall(notices.FILE.read_text(encoding="utf-8")))
-
-
-def test_every_crate_that_is_linked_on_this_machine_has_its_notice(named):
+def linked():
+    """The crates that are linked on this machine: those of other systems may not be downloaded."""
     said = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
     (host,) = re.findall(r"^host: (.+)$", said, re.MULTILINE)
-    # Offline, as all of these are built here; those of other systems may not have been downloaded.
-    linked = {f"{each['name']} {each['version']}" for each in notices.linked_for(host, True)}
-    assert len(linked) > 150
-    assert linked - named == set(), "run `make notices`"
+    return list(notices.linked_for(host, True))
 
 
-def test_every_notice_is_of_a_crate_of_the_lock_file(named):
-    lock = (ROOT / "Cargo.lock").read_text(encoding="utf-8")
-    locked = re.findall(r'^name = "(.+)"\nversion = "(.+)"$', lock, re.MULTILINE)
-    assert named - {" ".join(each) for each in locked} == set(), "run `make notices`"
-    # Of other systems, too.
-    of_others = {"windows-sys", "security-framework"}
-    assert of_others <= {name.partition(" ")[0] for name in named}
+@pytest.fixture(scope="module")
+def text(linked):
+    """The notices of these crates, as a wheel has those of all systems."""
+    return notices.notices(linked)
 
 
-def test_what_crates_bundle_and_the_standard_library_have_theirs_too(named):
-    text = notices.FILE.read_text(encoding="utf-8")
+def test_every_crate_that_is_linked_has_its_notice(linked, text):
+    crates = {f"{each['name']} {each['version']}" for each in linked}
+    assert len(crates) > 150
+    assert set(PACKAGE.findall(text)) == crates
+
+
+def test_what_crates_bundle_and_the_standard_library_have_theirs_too(text):
     for owner in ("The Rust Project contributors", "Microsoft Corporation, Daan Leijen", "OpenSSL"):
         assert owner in text
+
+
+def test_the_notices_are_of_every_system_that_a_release_is_for():
+    of_audits = re.findall(
+        r'^    "(.+)",$', (ROOT / ".cargo" / "deny.toml").read_text(), re.MULTILINE
+    )
+    assert set(notices.TARGETS) <= set(of_audits)
+    assert len(notices.TARGETS) == len(release_files.SYSTEMS)
+
+
+@pytest.mark.parametrize("builder", ["tools/build-sdist", "tools/build-wheels"])
+def test_what_builds_a_release_writes_the_notices_first(builder):
+    before, wrote, after = (ROOT / builder).read_text().partition("tools/notices.py")
+    assert wrote and "maturin" in after and not re.search(r"maturin\"? (build|sdist)", before)
+
+
+def test_make_wheel_writes_the_notices_first():
+    (wanted,) = re.findall(r"^wheel: (.+) ##", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert "notices" in wanted.split()

@@ -17,7 +17,7 @@ def delivered(modes, seconds, loop=""):
     """The fate of the rows of each mode."""
     modes = [mode for mode in modes if has_libraries_of(mode)]
     options = {"modes": ",".join(modes), "seconds": seconds * len(modes), "loop": loop}
-    results = run_child("delivery.interruptions", **options)
+    results = run_child("pages.interruptions", **options)
     print(options, results)
     assert list(results) == modes
     for mode, found in results.items():
@@ -63,5 +63,5 @@ def test_security_38_a_call_while_a_page_is_under_way_returns_at_once(place):
     calls = [call for call in calls_in(place) if has_libraries_of(call)]
     # `grace` is for each call, `seconds` for all of them.
     options = {"place": place, "calls": ",".join(calls), "grace": 120.0, "seconds": 120.0}
-    outcomes = run_child("delivery.reentrant", **options)
+    outcomes = run_child("pages.reentrant", **options)
     assert outcomes == dict.fromkeys(calls, "ended")

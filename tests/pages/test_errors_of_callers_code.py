@@ -12,8 +12,9 @@ import threading
 import boardlot as bl
 import pytest
 
+from ..records.parsed import pager_over
 from ..support.clients import MODES, run
-from ..support.paged_service import PagedList, cursor_of, pager_over, rows_of
+from ..support.paged_service import PagedList, cursor_of, rows_of
 from ..support.service import StandInService, response
 from ..support.stores import DictStore
 

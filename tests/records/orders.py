@@ -1,10 +1,10 @@
-"""Orders as `Records`, made of response bodies without HTTP."""
+"""Orders as `Records`, made of response bodies."""
 
 import json
 from datetime import datetime, timezone
 from enum import Enum
 
-from ..support.parsed import parser
+from ..support.bodies import result_of_body
 
 TIME = datetime(2026, 9, 21, 14, 13, 20, 123456, tzinfo=timezone.utc)
 ORDER = {
@@ -28,4 +28,4 @@ def orders(*rows, indent=None):
     separators = (",", ":") if indent is None else None
     data = {"ret_code": 0, "data": {"orders": rows}}
     body = json.dumps(data, indent=indent, separators=separators)
-    return parser("sim_orders", [("acc_id", "1")])(body.encode())
+    return result_of_body(body.encode(), lambda client: client.sim_orders("1"))

@@ -14,9 +14,9 @@ from functools import partial
 import boardlot as bl
 
 from ..support.logins import demo_login
-from ..support.paged_service import pager_over
 from ..support.processes import options_of, report
 from ..support.stores import DictStore
+from .parsed import pager_over
 
 ACCOUNT = "281756"
 FILLS = 60

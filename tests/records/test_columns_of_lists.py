@@ -9,7 +9,7 @@ from enum import Enum
 import boardlot as bl
 import pytest
 
-from ..support.parsed import parsed
+from ..support.bodies import result_of_body
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pandas"), pytest.importorskip("polars")
@@ -24,7 +24,7 @@ def orders():
         {"order_id": "8", "side": 2, "price": "", "create_time": "0", "more": {"a": 1}},
     ]
     body = json.dumps({"ret_code": 0, "data": {"orders": rows}}).encode()
-    return parsed("sim_orders", [("acc_id", "1")], body)
+    return result_of_body(body, lambda client: client.sim_orders("1"))
 
 
 class Colour(Enum):
@@ -81,7 +81,7 @@ def test_a_nan_stays_one():
 
 def test_an_infinity_that_the_service_sends_is_not_of_an_integers_kind():
     body = b'{"ret_code":0,"data":{"orders":[{"side":1},{"side":1e400}]}}'
-    records = parsed("sim_orders", [("acc_id", "1")], body)
+    records = result_of_body(body, lambda client: client.sim_orders("1"))
     assert records[1]["side"] == math.inf
     with pytest.raises(bl.ProtocolError, match='side of record 1 is "inf"'):
         records.to_arrow()
@@ -162,7 +162,8 @@ def test_what_is_no_row_is_named():
 def test_a_time_that_is_finer_than_its_field_is_not_cut_off():
     fill = [{"fill_id": "1", "create_time": 1_790_000_000}, {"fill_id": "2", "create_time": NOON}]
     endpoint = bl.Endpoint("fills", "GET", "/fills", rows="data", record={"create_time": "seconds"})
-    records = parsed(endpoint, [], json.dumps({"code": 0, "data": fill[:1]}).encode())
+    body = json.dumps({"code": 0, "data": fill[:1]}).encode()
+    records = result_of_body(body, lambda client: client.call(endpoint))
     records.append(fill[1])
     with pytest.raises(bl.ConfigError, match="row 1 of 'create_time' is a datetime that is finer"):
         records.to_arrow()

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NewType
 import boardlot as bl
 import pytest
 
-from ..support.processes import run_python
+from ..support.processes import program, run_python
 from .orders import ORDER, TIME, Side, orders
 
 UTC = timezone.utc
@@ -103,41 +103,7 @@ def test_a_value_that_cannot_be_converted_is_named_with_record_field_and_type(
     assert f"{name} of record 1 is" in str(caught.value)
 
 
-FROZEN = """
-import datetime as module
-import sys
-from dataclasses import make_dataclass
-
-from tests.records.orders import ORDER, orders
-
-date, datetime = module.date, module.datetime
-
-def frozen(known, *bases):
-    # A class of the same instances, as freezegun puts one in the place of `datetime`.
-    class Meta(type(bases[-1])):
-        __instancecheck__ = lambda _, value: isinstance(value, known)
-        __subclasscheck__ = lambda _, other: issubclass(other, known)
-    return Meta("Fake" + known.__name__, bases, {})
-
-fake_date = frozen(date, date)
-fake_datetime = frozen(datetime, datetime, fake_date)
-
-def convert(time, day):
-    cls = make_dataclass("T", [("create_time", time | None), ("text", day)])
-    (made,) = orders({**ORDER, "text": "2026-01-31"}).as_type(cls)
-    assert (type(made.create_time), type(made.text)) == (datetime, date), made
-
-def convert_all():
-    convert(datetime, date)
-    convert(fake_datetime, fake_date)
-
-assert "boardlot._support.row_classes" not in sys.modules
-if sys.argv[1] == "frozen":
-    module.date, module.datetime = fake_date, fake_datetime
-convert_all()
-module.date, module.datetime = date, datetime
-convert_all()
-"""
+FROZEN = program(__file__, "frozen_time")
 
 
 @pytest.mark.parametrize("at_first", ["frozen", "running"])

@@ -9,7 +9,7 @@ import contextlib
 import pytest
 
 from ..contract.test_json_as_python_reads_it import Texts, expected
-from ..support.parsed import parser
+from .parsed import parser
 
 WAYS = [
     lambda ours: ours.to_dicts(),

@@ -8,8 +8,8 @@ import boardlot as bl
 import pytest
 from boardlot import _core
 
+from ..support.bodies import result_of_body
 from ..support.clients import client_of
-from ..support.parsed import parser
 from ..support.service import StandInService, response
 
 pd = pytest.importorskip("pandas")
@@ -189,9 +189,10 @@ def test_a_stream_of_pages_has_the_same_metadata(client):
 
 
 def test_members_of_objects_are_described_and_undeclared_fields_are_not(client):
-    records = parser("crypto_orders", [("acc_id", "1")])(
-        b'{"code":0,"data":{"orders":[{"order_id":"1","unheard":2}]},"pagination":{}}'
-    )
+    orders = [{"order_id": "1", "unheard": 2}]
+    data = {"orders": orders, "page_flag": "", "completed": True}
+    body = json.dumps({"code": 0, "msg": "success", "data": data}).encode()
+    records = result_of_body(body, lambda client: client.crypto_orders("1").all())
     schema = records.to_arrow().schema
     assert schema.field("unheard").metadata is None
     pair = [field.type for field in schema if pa.types.is_struct(field.type)]

@@ -12,7 +12,7 @@ import pytest
 from boardlot import errors
 
 from ..support.interrupts import interrupted
-from ..support.parsed import parser, rows_of
+from .parsed import parser, rows_of
 
 READ = ("sim_orders", [("acc_id", "1")])
 

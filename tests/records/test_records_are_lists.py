@@ -4,14 +4,18 @@ import concurrent.futures
 import copy
 import json
 import multiprocessing
+import os
 import pickle
+import subprocess
 import weakref
+from pathlib import Path
 from typing import Any
 
 import boardlot as bl
 import pytest
 
-from ..support.parsed import parsed
+from ..packaging.interpreters import VERSIONS, interpreter
+from ..support.bodies import result_of_body
 
 SENT = [
     {"order_id": str(n), "symbol": "HK.00700", "side": 1, "price": f"{n}.50", "note": {"n": n}}
@@ -21,7 +25,7 @@ SENT = [
 
 def orders(rows=SENT):
     body = json.dumps({"ret_code": 0, "data": {"orders": rows, "count": len(rows)}}).encode()
-    return parsed("sim_orders", [("acc_id", "1")], body)
+    return result_of_body(body, lambda client: client.sim_orders("1"))
 
 
 def test_records_are_a_list_of_the_services_own_values():
@@ -94,12 +98,32 @@ def test_a_pickle_has_all_that_records_have(protocol):
         assert loaded.to_arrow().equals(records.to_arrow(), check_metadata=True)
 
 
+# Reads a pickle from stdin, and writes what it read to stdout.
+AGAIN = "import pickle, sys; pickle.dump(pickle.load(sys.stdin.buffer), sys.stdout.buffer)"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_another_cpython_reads_a_pickle_and_writes_it_again(version):
+    python = interpreter(version)
+    if python is None:
+        pytest.skip(f"this machine has no CPython {version}")
+    environment = {**os.environ, "PYTHONPATH": str(Path(bl.__file__).parents[1])}
+    records = orders()
+    sent = pickle.dumps(records)
+    done = subprocess.run(
+        [python, "-c", AGAIN], input=sent, capture_output=True, env=environment, check=True
+    )
+    loaded = pickle.loads(done.stdout)
+    assert type(loaded) is bl.Records and loaded == records and loaded.meta == records.meta
+    assert list(map(repr, loaded.schema)) == list(map(repr, records.schema))
+
+
 def test_a_pickle_has_the_kinds_that_a_user_declared():
     day = bl.Endpoint(
         "days", "GET", "/days/{symbol}", rows="data.rows", record={"rows": "date", "x": "percent"}
     )
     body = b'{"code":0,"data":{"rows":[{"rows":"2026-01-02","x":1.5}],"rows_":[1],"n":7}}'
-    records = parsed(day, [("symbol", "HK.00700")], body)
+    records = result_of_body(body, lambda client: client.call(day, symbol="HK.00700"))
     loaded = pickle.loads(pickle.dumps(records))
     assert list(map(repr, loaded.schema)) == list(map(repr, records.schema))
     assert loaded.meta == records.meta == {"rows_": [1], "n": 7}

@@ -9,9 +9,9 @@ from boardlot import _core
 
 from ..support.clients import client_of
 from ..support.paged_service import CALLS, PagedList
-from ..support.parsed import parser
 from ..support.service import StandInService, response
 from .orders import orders
+from .parsed import parser
 
 ORDERS = [
     {"order_id": "1", "qty": "100", "price": "350.200", "create_time": "1790000000123456"},

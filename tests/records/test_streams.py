@@ -13,8 +13,9 @@ import pytest
 from ..support.clients import client_of
 from ..support.interrupts import interrupted
 from ..support.keys import uploaded_key
-from ..support.paged_service import RANGE, PagedList, pager_over
+from ..support.paged_service import RANGE, PagedList
 from ..support.service import StandInService, response
+from .parsed import pager_over
 
 duckdb = pytest.importorskip("duckdb")
 pd = pytest.importorskip("pandas")

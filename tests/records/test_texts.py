@@ -8,7 +8,7 @@ import re
 import pyarrow.parquet
 from boardlot.cli import main
 
-from ..support.parsed import parser
+from ..support.bodies import result_of_body
 from ..support.service import StandInService, response
 
 TEXTS = {
@@ -40,7 +40,7 @@ COMMANDS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def test_a_notebook_and_a_terminal_get_no_markup_and_no_commands():
-    records = parser("plate_stocks", [("plate_code", "HK.BK1001")])(BODY)
+    records = result_of_body(BODY, lambda client: client.plate_stocks("HK.BK1001").all())
     for n, text in enumerate(ALL):
         shown = records.select("stock_name")[n : n + 1]
         assert not re.search("<(b|script|img)[ >]", shown._repr_html_()), text

@@ -9,34 +9,14 @@ import pytest
 from ..support.bombs import bomb
 from ..support.clients import client_of
 from ..support.logins import begin, quotes, sign_in
-from ..support.processes import run_python
+from ..support.processes import program, run_python
 from ..support.service import Fault, Response, StandInService, gzipped, response
 
 DIVIDENDS = {"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}}
 RAW = json.dumps(DIVIDENDS).encode()
 LIMIT = 64 << 20
 
-# Peak of the resident set over what it was after a first, harmless call.
-GROWTH = """
-    import sys
-    import boardlot as bl
-    good, bad, kind = sys.argv[1:]
-    def status(name):
-        for line in open("/proc/self/status"):
-            if line.startswith(name):
-                return int(line.split()[1]) * 1024
-    calls = {
-        "pages": lambda client: client.plate_stocks("HK.BK1001").all(),
-        "request": lambda client: client.request("GET", "/any"),
-        "dividends": lambda client: client.dividends("HK.00700"),
-    }
-    bl.Client(good).server_time()
-    before = status("VmRSS")
-    try:
-        calls[kind](bl.Client(bad, max_retries=0, timeout=300.0))
-    except bl.ProtocolError:
-        print(status("VmHWM") - before)
-    """
+GROWTH = program(__file__, "growth")
 
 
 @pytest.mark.parametrize(

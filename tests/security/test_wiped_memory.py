@@ -9,7 +9,7 @@ import boardlot as bl
 import pytest
 
 from ..support.keys import secret_of
-from ..support.processes import python
+from ..support.processes import program, python
 from ..support.threads import wait_until
 
 BEFORE = 60
@@ -39,20 +39,7 @@ def places_of(texts, pid):
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc/PID/mem")
 
-KEY = """
-    import gc, sys
-    import boardlot as bl
-    key = bl.ApiKey("id", sys.argv[1])
-    with bl.Client("http://127.0.0.1:1", auth=key) as client:
-        for _ in range(20):
-            key.sign(b"payload")
-            client.explain("GET", "/api/v1.0/server-time")
-    kept = bl.ApiKey("id", sys.argv[2])
-    del key, client
-    gc.collect()
-    print("ready", flush=True)
-    sys.stdin.readline()
-    """
+KEY = program(__file__, "keys_in_memory")
 
 
 def test_security_15_a_dropped_key_is_wiped_and_one_in_use_is_found(tmp_path):
@@ -74,30 +61,7 @@ def test_security_15_a_dropped_key_is_wiped_and_one_in_use_is_found(tmp_path):
     assert {secret for secret, places in found.items() if places} == {secrets[1][0]}
 
 
-LOGIN = """
-    import gc, sys
-    import boardlot as bl
-
-    def step(what):
-        print(what, flush=True)
-        return sys.stdin.readline().strip()
-
-    def use():
-        flow = bl.begin_login(sys.argv[1], store=bl.MemoryStore(), timeout=90.0)
-        oauth = flow.finish(step(flow.url))
-        with bl.Client(sys.argv[1], auth=oauth) as client:
-            for _ in range(3):
-                list(client.reference_futures("HK.HSImain"))
-            step("expire")
-            for _ in range(3):
-                list(client.reference_futures("HK.HSImain"))
-            step("used")
-            oauth.logout()
-
-    use()
-    gc.collect()
-    step("done")
-    """
+LOGIN = program(__file__, "login_in_memory")
 
 
 # Where the HTTP library has what it sent and received, in buffers that nobody else can wipe.

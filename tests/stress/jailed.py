@@ -18,7 +18,7 @@ from pathlib import Path
 
 import boardlot as bl
 
-from ..support.paged_service import pager_over
+from ..records.parsed import pager_over
 from ..support.stores import DictStore
 
 # `linux/capability.h`, `linux/prctl.h`, `linux/seccomp.h`

@@ -16,9 +16,9 @@ from threading import Barrier
 import boardlot as bl
 
 from ..support.clients import settled
-from ..support.entries import Workplace, entries
 from ..support.operations import operations
 from ..support.processes import options_of, report
+from .entries import Workplace, entries
 
 THREADS = 8
 # The most errors that are reported; one alone fails the test.

@@ -12,7 +12,7 @@ import boardlot as bl
 import pytest
 
 from ..support.keys import uploaded_key
-from ..support.processes import run_python
+from ..support.processes import program, run_python
 from ..support.threads import outcomes_of_threads
 
 LONG = 500
@@ -51,38 +51,7 @@ def test_security_32_children_of_every_kind_get_the_client_and_use_it(sandbox, k
         pool.join()
 
 
-FORKED_PAGERS = """
-    import asyncio, os, pytest
-    import boardlot as bl
-    from tests.support.processes import forked
-    sandbox = bl.Sandbox(seed=7, fills=120)
-    sandbox.faults = bl.Faults(latency=0.2)
-    client = sandbox.async_client()
-
-    async def rest(pager):
-        return [fill["deal_id"] async for fill in pager]
-
-    async def main():
-        def make(resume=None):
-            return client.fills_history("281756", "HK", page_size=50, resume=resume)
-        whole, statuses = await rest(make()), []
-        for taken in (0, 50, 100):
-            pager = make()
-            assert [(await pager.__anext__())["deal_id"] for _ in range(taken)] == whole[:taken]
-            # A thread that the child does not have is working for it.
-            waiting = asyncio.ensure_future(pager.__anext__())
-            await asyncio.sleep(0)
-            def go_on():
-                with pytest.raises(bl.ConfigError, match="another one from its checkpoint"):
-                    asyncio.run(rest(pager))
-                assert asyncio.run(rest(make(pager.checkpoint()))) == whole[taken:]
-            child = forked(go_on)
-            statuses.append(os.waitpid(child, 0)[1])
-            assert [(await waiting)["deal_id"], *await rest(pager)] == whole[taken:]
-        print(len(whole), statuses)
-
-    asyncio.run(main())
-    """
+FORKED_PAGERS = program(__file__, "forked_pagers")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
@@ -201,18 +170,7 @@ def test_security_32_a_script_may_end_at_any_moment(sandbox, key_file, ending, r
         list(pool.map(end, range(rounds)))
 
 
-SUBINTERPRETER = """
-    import sys
-    try:
-        import _interpreters as interpreters
-    except ImportError:
-        import _xxsubinterpreters as interpreters
-    source = f"import sys; sys.path[:] = {sys.path!r}\\nimport boardlot"
-    try:
-        print(interpreters.run_string(interpreters.create(), source))
-    except Exception as error:
-        print(error)
-    """
+SUBINTERPRETER = program(__file__, "subinterpreter")
 
 
 def test_a_subinterpreter_is_rejected_by_the_import():

@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from ..support.keys import uploaded_key
-from ..support.processes import ROOT, run_python
+from ..support.processes import ROOT, program, run_python
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks of POSIX")
 QUIET = {"PYTHONWARNINGS": "ignore"}
@@ -168,44 +168,7 @@ def test_workers_of_celery_use_the_client_of_the_process_that_forked_them(
     assert all(loaded_by == worker.pid != child for loaded_by, child, _ in answers)
 
 
-DAEMON = """
-    import asyncio, os, resource, sys
-    import boardlot as bl
-
-    auth = bl.ApiKey(*sys.argv[2:4])
-    client, awaited = bl.Client(sys.argv[1], auth=auth), bl.AsyncClient(sys.argv[1], auth=auth)
-    limited = bl.Client(sys.argv[1], auth=auth, rate_limit=bl.RateLimit(500, name=sys.argv[4]))
-
-    def use(*clients):
-        for one in clients:
-            assert len([*one.fills_history("281756", "HK")]) == 120
-        asyncio.run(awaited.server_time())
-
-    use(client, limited)
-    result, out = os.pipe()
-    # As python-daemon does: two forks, a session of its own, no file of the parent.
-    if os.fork() == 0:
-        os.setsid()
-        if os.fork() == 0:
-            for file in range(resource.getrlimit(resource.RLIMIT_NOFILE)[0]):
-                if file != out:
-                    try:
-                        os.close(file)
-                    except OSError:
-                        pass
-            null = os.open(os.devnull, os.O_RDWR)
-            os.dup2(null, 1), os.dup2(null, 2)
-            try:
-                use(client, limited, bl.Client(sys.argv[1], auth=auth))
-                with bl.Archive(":memory:") as archive:
-                    said = f"{archive.update(client, ipos=['hk']).errors}"
-            except BaseException as error:
-                said = f"{type(error).__name__} {error}"
-            os.write(out, said.encode())
-        os._exit(0)
-    os.close(out)
-    print(os.read(result, 4096).decode())
-    """
+DAEMON = program(__file__, "daemon")
 
 
 @pytest.mark.parametrize("algorithm", ["Ed25519", "RSA-SHA256"])
@@ -215,19 +178,7 @@ def test_a_daemon_needs_no_file_of_the_process_that_it_was(sandbox, tmp_path, al
     assert out == "{}\n"
 
 
-BETWEEN_PAGES = """
-    import asyncio, os, sys
-    import boardlot as bl
-    from tests.support.processes import forked
-    client = bl.Client(sys.argv[1], auth=bl.ApiKey(*sys.argv[2:4]))
-    fills = client.fills_history("281756", "HK", page_size=10)
-    statuses = set()
-    for number, _ in enumerate(fills):
-        # The next page is being fetched, and its request signed, on a thread of ours.
-        if number % 10 == 0:
-            statuses.add(os.waitpid(forked(client.server_time), 0)[1])
-    print(number + 1, statuses)
-    """
+BETWEEN_PAGES = program(__file__, "between_pages")
 
 
 @pytest.mark.parametrize("algorithm", ["Ed25519", "RSA-SHA256"])

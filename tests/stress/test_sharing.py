@@ -33,7 +33,7 @@ def groups():
 @pytest.mark.parametrize("seconds", [0.1, pytest.param(30.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("shared", groups(), ids=",".join)
 def test_security_39_threads_share_an_object_of_every_class(shared, seconds):
-    found = run_child("threads.sharing", shared=",".join(shared), seconds=seconds * len(shared))
+    found = run_child("stress.sharing", shared=",".join(shared), seconds=seconds * len(shared))
     assert list(found) == shared
     for name, result in found.items():
         assert result["errors"] == [], "\n".join([name, *result["errors"]])

@@ -15,7 +15,7 @@ from ..support.clients import client_of
 from ..support.interrupts import ends_at_once
 from ..support.logins import begin, quotes, sign_in
 from ..support.operations import operations
-from ..support.processes import python
+from ..support.processes import program, python
 from ..support.service import Fault, StandInService, response
 from ..support.stores import KEY, PASSPHRASE
 from ..support.threads import wait_until
@@ -124,17 +124,7 @@ def test_security_32_a_call_continues_after_a_handler_that_returns():
     assert noted == [1]
 
 
-BLOCKED = """
-    import asyncio, sys, threading
-    import boardlot as bl
-    client, awaited = (kind(sys.argv[1], timeout=300.0) for kind in (bl.Client, bl.AsyncClient))
-    for _ in range(4):
-        threading.Thread(target=client.server_time, daemon=True).start()
-    if sys.argv[2] == "sync":
-        client.server_time()
-    else:
-        asyncio.run(awaited.server_time())
-    """
+BLOCKED = program(__file__, "blocked")
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])

@@ -3,9 +3,6 @@
 import json
 from urllib.parse import parse_qsl
 
-from boardlot._core import _pages_of_bodies
-from boardlot.pager import Pager
-
 from .service import response
 
 START, END = 1780000000000000, 1787000000000000
@@ -65,13 +62,3 @@ class PagedList:
             return self.fail[number].pop(0)
         following = f"after {number + 1}" if number + 1 < len(self.pages) else None
         return page(self.method, self.pages[number], following, len(self.rows))
-
-
-def pager_over(*pages):
-    """A pager over rows of no declared fields, on pages, without HTTP."""
-    bodies = []
-    for number, rows in enumerate(pages):
-        pagination = {"has_more": number + 1 < len(pages), "next_key": f"after {number}"}
-        page = {"code": 0, "data": {"stock_list": list(rows)}, "pagination": pagination}
-        bodies.append(json.dumps(page).encode())
-    return Pager(_pages_of_bodies("plate_stocks", [("plate_code", "HK.BK1001")], bodies))

@@ -27,6 +27,11 @@ def python(code, *args, env=None, **options):
     )
 
 
+def program(test, name):
+    """The code of `programs/NAME.py` beside a test, which a child runs."""
+    return (Path(test).parent / "programs" / f"{name}.py").read_text("utf-8")
+
+
 def run_python(code, *args, env=None, seconds=60.0, status=0):
     """Runs a child to its end; returns stdout and stderr."""
     with python(code, *args, env=env, stderr=subprocess.PIPE) as child:

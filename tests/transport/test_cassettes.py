@@ -12,7 +12,7 @@ import pytest
 
 from ..support.applications import outcome
 from ..support.clients import client_of
-from ..support.processes import run_python
+from ..support.processes import program, run_python
 from ..support.service import Response, StandInService
 
 CANARY = "canary-token-5b1f"
@@ -216,31 +216,7 @@ def test_a_field_whose_name_says_that_it_is_a_secret_is_not_in_the_cassette(sand
         assert ask(client, "another-secret") == recorded
 
 
-FULL_DISK = """
-    import resource, sys
-    import boardlot as bl
-
-    path, limit = sys.argv[1], int(sys.argv[2])
-    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-
-    def ask(client, number):
-        try:
-            return client.request("GET", f"/nowhere/{number}").status
-        except bl.ConfigError:
-            return None
-
-    with bl.Sandbox(seed=7) as sandbox, bl.Recorder(path) as recorder:
-        client = sandbox.client(cassette=recorder)
-        statuses = [ask(client, 0)]
-        # The disk has room for a part of the next line.
-        resource.setrlimit(resource.RLIMIT_FSIZE, (len(open(path, "rb").read()) + limit, hard))
-        statuses.append(ask(client, 1))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
-        statuses.append(ask(client, 2))
-    assert statuses == [404, None, 404], statuses
-    with bl.Client(cassette=bl.Replay(path)) as client:
-        assert [ask(client, number) for number in range(3)] == statuses
-    """
+FULL_DISK = program(__file__, "full_disk")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")

@@ -11,7 +11,7 @@ import boardlot as bl
 import pytest
 
 from ..support.clients import MODES, run
-from ..support.processes import run_python
+from ..support.processes import program, run_python
 from ..support.service import StandInService, response
 from ..support.threads import wait_until
 
@@ -95,18 +95,7 @@ def test_a_log_line_repeats_nothing_of_what_the_service_said(lines, caplog):
     assert "rejected by the service" in lines(RETRY)[0].getMessage()
 
 
-SILENT = """
-    import sys
-    if sys.argv[2] == "imported":
-        import logging
-    import boardlot as bl
-    with bl.Client(sys.argv[1], max_retries=1) as client:
-        for _ in range(2):
-            try:
-                client.server_time()
-            except bl.BoardlotError:
-                pass
-    """
+SILENT = program(__file__, "silent")
 
 
 @pytest.mark.parametrize("logging_is", ["imported", "not there"])
