@@ -15,7 +15,7 @@ export CARGO_TERM_COLOR ?= never
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test test-rust test-python test-long durations delivery \
-	archive-histories exits free-threaded-test asan coverage mutants faults soak check format msrv \
+	archive-histories exits free-threaded-test asan coverage mutants faults soak check check-quick check-engines format msrv \
 	api-check audit docs package-docs recipes notebooks generate pictures stubs lock simulate \
 	notices test-engines test-celery openapi-judges \
 	fuzz bench bench-quick bench-free-threaded bench-bare-loop bench-inner instructions weights wheel \
@@ -44,21 +44,42 @@ test-python: $(BIN)/.built system-packages ## The Python tests; ARGS="tests/cli 
 system-packages:
 	@tools/install-test-packages
 
-check: $(BIN)/.built docs audit target/engines/venv/.installed ## Formatters, linters, type checkers, spelling, licences, advisories.
+# What needs no build of its own, two side by side; tests/packaging judges licences.
+QUICK := check-formats check-types check-stub check-examples check-words check-workflows
+.PHONY: $(QUICK)
+check-quick: $(BIN)/.built ## Formats, lints, types, spelling, workflows: two minutes.
+	+@$(MAKE) --no-print-directory -j2 $(QUICK)
+
+check-formats:
 	cargo fmt --all --check
-	cargo clippy --locked --workspace --all-targets -- -D warnings
-	cargo clippy --locked -p boardlot-client --features fuzzing -- -D warnings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+check-types:
 	$(BIN)/mypy
 	$(BIN)/mypy --platform win32
+
+check-stub:
 	$(BIN)/python tools/check_stub.py
+
+check-examples:
 	$(BIN)/python tools/check_types.py
+
+check-words:
+	$(BIN)/typos
+	$(BIN)/typos --config tools/glossary.toml tests benches docs
+
+check-workflows:
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/zizmor --offline --quiet --persona pedantic .github
-	$(BIN)/typos
-	$(BIN)/typos --config tools/glossary.toml tests benches docs
+
+check: check-quick docs audit ## All of it, the site, lints of Rust, and advisories.
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --locked -p boardlot-client --features fuzzing -- -D warnings
+
+check-engines: $(BIN)/.built target/engines/venv/.installed ## The types of what is made for Ray and Spark.
+	$(BIN)/python tools/check_types.py
 
 format: $(BIN)/.tools ## Formats Rust and Python.
 	cargo fmt --all

@@ -29,7 +29,7 @@ Times = dict[int, list[tuple[int, int]]]
 
 
 class Noted(server.Connected):
-    """Answers after `latency` seconds with fills of the window that is asked for."""
+    """Responds after `latency` seconds with fills of the window that is asked for."""
 
     windows: ClassVar[dict[tuple[int, int], list[bytes]]] = {}
     times: ClassVar[Times] = defaultdict(list)

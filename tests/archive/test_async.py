@@ -49,9 +49,9 @@ def test_hooks_run_in_the_context_of_the_caller(archive, service, lists):
     assert len(seen) == len(service.received)
 
 
-def test_a_request_without_an_answer_is_given_up_at_once(archive, book, client, service, lists):
-    asked, answer = threading.Event(), threading.Event()
-    book.before_page = lambda _: asked.set() or answer.wait()
+def test_a_request_without_a_response_is_given_up_at_once(archive, book, client, service, lists):
+    asked, respond = threading.Event(), threading.Event()
+    book.before_page = lambda _: asked.set() or respond.wait()
 
     async def cancelled(made):
         update = asyncio.ensure_future(archive.update(made, **lists))
@@ -60,9 +60,9 @@ def test_a_request_without_an_answer_is_given_up_at_once(archive, book, client, 
         update.cancel()
         await asyncio.wait([update])
         assert update.cancelled()
-        # Nothing is locked, although the service has not answered yet.
+        # Nothing is locked, although the service has not responded yet.
         assert (await archive.update(made, **lists)).new == 180
-        answer.set()
+        respond.set()
 
     run(cancelled, service, timeout=3600.0)
     assert archive.fills(*HK).all() == book.expected()

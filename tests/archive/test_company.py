@@ -72,15 +72,15 @@ def test_a_loop_that_is_closed_ends_what_an_archive_does_on_it(file, book, clien
         loop, on_loop = asyncio.new_event_loop(), bl.AsyncClient(service.base_url)
         follower = archive.follow(on_loop, fills=HK)
         loop.run_until_complete(anext(follower))
-        asked, answer = threading.Event(), threading.Event()
-        book.before_page = lambda _: asked.set() or answer.wait()
+        asked, respond = threading.Event(), threading.Event()
+        book.before_page = lambda _: asked.set() or respond.wait()
         update = asyncio.ensure_future(archive.update(on_loop, fills=[HK]), loop=loop)
         loop.run_until_complete(asyncio.to_thread(asked.wait))
         book.before_page = None
         loop.close()
         assert not update.done() and archive.update(client, fills=[HK]).unchanged == 3
         assert followed(archive, client, 2) == ["1", "2"]
-        answer.set()
+        respond.set()
 
 
 @POSIX

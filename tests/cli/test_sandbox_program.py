@@ -209,7 +209,7 @@ def test_it_serves_https_with_given_files(tmp_path):
             assert len(client.sim_positions("5001")) > 0
 
 
-def test_sigterm_ends_it_when_what_is_under_way_has_been_answered():
+def test_sigterm_ends_it_when_what_is_under_way_has_its_responses():
     with Program("--faults", "latency=0.5", "--print-token") as other:
         received = []
 

@@ -126,7 +126,7 @@ def test_proxy_carries_the_requests(name, service):
     assert len(service.received) == 1
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems answer for a full queue")
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems respond for a full queue")
 @entries
 def test_connect_timeout_ends_connecting(name):
     def seconds():

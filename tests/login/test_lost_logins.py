@@ -44,7 +44,7 @@ async def quotes_async():
         await quotes(client)
 
 
-def test_each_caller_is_told_the_command_of_the_profile(login):
+def test_each_caller_learns_the_command_of_the_profile(login):
     with bl.Client(profile="nightly") as client:
         assert hint_of(lambda: quotes(client)) == RENEW
     assert hint_of(lambda: asyncio.run(quotes_async())) == RENEW

@@ -135,6 +135,19 @@ def test_every_crate_that_is_linked_has_its_notice(linked, text):
     assert set(PACKAGE.findall(text)) == crates
 
 
+def test_every_crate_that_is_linked_has_a_licence_that_deny_toml_allows(linked):
+    rules = (ROOT / ".cargo" / "deny.toml").read_text()
+    (listed,) = re.findall(r"^allow = \[\n(.+?)^\]$", rules, re.MULTILINE | re.DOTALL)
+    allowed = re.findall(r'"(.+)"', listed)
+
+    def allows(expression):
+        """An alternative of each part of it; some crates still write `A/B` for `A OR B`."""
+        parts = re.sub("[()]", "", expression).split(" AND ")
+        return all(any(name in allowed for name in re.split(r" OR |\s*/\s*", x)) for x in parts)
+
+    assert [(x["name"], x["license"]) for x in linked if not allows(x["license"])] == []
+
+
 def test_what_crates_bundle_and_the_standard_library_have_theirs_too(text):
     for owner in ("The Rust Project contributors", "Microsoft Corporation, Daan Leijen", "OpenSSL"):
         assert owner in text

@@ -68,7 +68,7 @@ def test_sums_and_multiples_are_plain_lists():
         assert type(made) is list and made == expected
 
 
-def test_a_key_that_is_no_index_is_answered_with_what_to_write():
+def test_a_key_that_is_no_index_leads_to_what_to_write():
     with pytest.raises(TypeError, match=r"write `records\[0\]\['price'\]`, or `records\.to_pandas"):
         orders()["price"]
     with pytest.raises(IndexError):

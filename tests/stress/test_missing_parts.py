@@ -92,7 +92,7 @@ def test_the_configuration_folder_needs_no_home_folder(tmp_path):
 
 
 @needs_mounts
-def test_a_user_without_a_home_folder_is_told_what_to_set():
+def test_a_user_without_a_home_folder_learns_what_to_set():
     """HOME is not set, and `/etc/passwd` has no entry of the user."""
     code = """
         import os

@@ -57,9 +57,9 @@ def test_workers_of_gunicorn_use_the_client_of_a_preloaded_application(
     ) as server:
         try:
             port = next(int(m[1]) for line in server.stderr if (m := LISTENING.search(line)))
-            answers = [get(port) for _ in range(6)]
-            assert {fills for _, _, fills in answers} == {120}
-            assert all(loaded_by == server.pid != worker for loaded_by, worker, _ in answers)
+            responses = [get(port) for _ in range(6)]
+            assert {fills for _, _, fills in responses} == {120}
+            assert all(loaded_by == server.pid != worker for loaded_by, worker, _ in responses)
         finally:
             server.send_signal(signal.SIGTERM)
         server.communicate()
@@ -163,9 +163,9 @@ def test_workers_of_celery_use_the_client_of_the_process_that_forked_them(
         finally:
             worker.send_signal(signal.SIGTERM)
         worker.communicate()
-    answers = json.loads(sent.stdout)
-    assert {fills for _, _, fills in answers} == {120}
-    assert all(loaded_by == worker.pid != child for loaded_by, child, _ in answers)
+    responses = json.loads(sent.stdout)
+    assert {fills for _, _, fills in responses} == {120}
+    assert all(loaded_by == worker.pid != child for loaded_by, child, _ in responses)
 
 
 DAEMON = program(__file__, "daemon")

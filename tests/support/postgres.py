@@ -130,9 +130,9 @@ class Pooler:
         self._process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", **self._user
         )
-        wait_until(self._answers)
+        wait_until(self._responds)
 
-    def _answers(self):
+    def _responds(self):
         assert self._process.poll() is None, (self._folder / "log").read_text()
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
             return True
