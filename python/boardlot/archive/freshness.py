@@ -135,7 +135,7 @@ def check_service(database: Database, place: Place, what: str, client: Any) -> N
             f"{what} in the archive {database.name} is of the service {found[0]}; the client's is "
             f"{service_of(client)}",
             hint="Use an archive of its own for each service. If the service has moved, see "
-            '"Two services" in docs/archive.md.',
+            '"Two services" in docs/archive-care.md.',
         )
 
 
