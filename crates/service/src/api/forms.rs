@@ -1,5 +1,5 @@
-//! Examples of every form of a response, with what each of them is: the table of `docs/service.md`, and a
-//! test of the rules by which the client reads responses.
+//! Examples of every form of a response, with what each of them is: the table of
+//! `docs/responses.md`, and a test of the rules by which the client reads responses.
 
 /// One form of a response to some endpoints.
 #[derive(Debug, Clone, Copy)]
