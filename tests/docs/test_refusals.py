@@ -1,4 +1,4 @@
-"""What docs/not-documented.md says that boardlot refuses by itself: each row, and nothing is sent."""
+"""The arguments that docs/not-documented.md says boardlot refuses: each row, and nothing is sent."""
 
 import re
 
