@@ -1,4 +1,4 @@
-"""The arguments that docs/not-documented.md says boardlot refuses: each row, and nothing is sent."""
+"""The arguments that boardlot refuses by docs/not-documented.md: each row, and nothing is sent."""
 
 import re
 
