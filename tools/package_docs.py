@@ -18,7 +18,8 @@ PAGE = ROOT / "python" / "boardlot" / "docs.html"
 # In this order. Those that change with every feature are on the site only.
 PAGES = [
     "connect", "service", "not-documented", "cheat-sheet", "glossary", "signing", "login",
-    "profiles", "proxies", "time-ranges", "many-symbols", "ipo-calendar", "command-line", "shell", "nightly-job", "mistakes", "agents",
+    "profiles", "proxies", "time-ranges", "many-symbols", "ipo-calendar", "command-line", "shell",
+    "nightly-job", "mistakes", "agents",
 ]  # fmt: skip
 EXTENSIONS = ["tables", "attr_list", "md_in_html", "pymdownx.superfences", "pymdownx.tabbed"]
 STYLE = """
