@@ -1,6 +1,4 @@
-"""Every row of docs/mistakes.md, and of the page beside this file: the mistake is made, and boardlot
-says what the page says.
-"""
+"""Every row of docs/mistakes.md and of the page beside this file: boardlot says what it says."""
 
 from __future__ import annotations
 
