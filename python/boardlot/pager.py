@@ -60,7 +60,7 @@ class _Position:
         is_end: bool = False,
     ) -> None:
         self.page = page
-        # Whether the caller knows that nothing follows.
+        # True if the caller knows that nothing follows.
         self.is_end = is_end
         self.first = first
         self.count = len(items)
@@ -75,7 +75,7 @@ class _Position:
 
 
 class _Shared:
-    """What a pager and its views share: the pages, and where the iteration stands."""
+    """The pages and the position that a pager and its views share."""
 
     __slots__ = ("pages", "position", "reading")
 
@@ -163,7 +163,7 @@ class _View(Generic[T_co]):
 
     @property
     def requests(self) -> int:
-        """How many pages were requested."""
+        """The number of pages that were requested."""
         return self._shared.pages.requests
 
     @property
@@ -271,7 +271,7 @@ def _records(view: RowView) -> Callable[[Page, int], list[Records[Any]]]:
 
 
 def _is_rest(limits: tuple[int | None, int | None] | None, result: Any) -> bool:
-    """Whether the caller knows by a result that nothing follows.
+    """True if a result has told the caller that nothing follows.
 
     A loop of limited calls gets an empty result before it is refused.
     """
@@ -456,7 +456,7 @@ class Pager(View[T_co]):
         limits: tuple[int | None, int | None] | None,
         finish: Callable[[Any], Any] | None = None,
     ) -> tuple[Any, _Position]:
-        """What is collected, and the position behind it, which is still to be stored."""
+        """The collected rows, and the position behind them, which is still to be stored."""
         shared = self._shared
         shared.check_not_exhausted()
         if shared.reading is not None:

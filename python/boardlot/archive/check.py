@@ -12,7 +12,7 @@ from boardlot.archive.fills import FillStore, gaps
 from boardlot.archive.freshness import service_now
 from boardlot.archive.lists import LISTS, Series
 
-# How far the time that is known here may be behind the one by which a list was read.
+# The most by which the time known here may be behind the time of a read.
 FUTURE_US = 3600 * 1_000_000
 
 
