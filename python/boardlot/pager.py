@@ -82,8 +82,8 @@ class _Shared:
     def __init__(self, pages: Pages) -> None:
         self.pages = pages
         self.position = _Position(None, 0)
-        # Who waits for a page or makes items: an event loop, or any thread; `None` if nobody
-        # does. Set without a call before the `try` that clears it, so that no interrupt comes
+        # The reader that waits for a page or makes items: an event loop, or any thread; else
+        # `None`. Set without a call before the `try` that clears it, so that no interrupt comes
         # between them.
         self.reading: AbstractEventLoop | bool | None = None
 

@@ -284,7 +284,7 @@ def plan(
             return []
         query = query.within(*span)
         if filters.code is not None and CODE not in dict(query.arguments):
-            # What the client would refuse is left to the engine, which finds no row.
+            # A value that the client would refuse is left to the engine, which finds no row.
             with suppress(ConfigError):
                 narrower = replace(query, arguments=(*query.arguments, (CODE, filters.code)))
                 narrower.sample()

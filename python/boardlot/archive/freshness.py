@@ -100,7 +100,7 @@ def service_of(client: Any) -> str:
     return str(client.base_url).rstrip("/")
 
 
-# Where a list is in the database: its table, and the columns of its names with their values.
+# The location of a list in the database: its table, and the columns of its names with their values.
 Place = tuple[str, dict[str, str]]
 
 
