@@ -53,7 +53,7 @@ pub struct CompletionQueue {
     waker: Waker,
 }
 
-/// What a loop can watch. Elsewhere the loop of asyncio watches no sockets for others.
+/// A file that a loop can watch. Elsewhere the loop of asyncio watches no sockets for others.
 #[cfg(unix)]
 type Socket = std::os::unix::net::UnixStream;
 #[cfg(not(unix))]

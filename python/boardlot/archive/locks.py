@@ -90,7 +90,7 @@ class Lock(ABC):
             StoreError: It was lost.
         """
 
-    # The seconds for which the lock of a killed process lasts.
+    # The seconds for which a killed process keeps the lock, and after which a live one renews it.
     @property
     def kept_for(self) -> float:
         return 0.0

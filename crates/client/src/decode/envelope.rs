@@ -149,7 +149,7 @@ fn api_failure(
         Some(failure) if class == FailureClass::InvalidParameter => {
             error.with_advice(format!("{}.", failure.handling))
         }
-        // What is not JSON is not from the service.
+        // A body that is not JSON is not from the service.
         None if class == FailureClass::Other && top.is_none() => {
             error.with_advice(ErrorClass::ProtocolError.hint().to_owned())
         }

@@ -23,7 +23,7 @@ pub enum Answer {
     Ended,
 }
 
-/// Where callbacks are offered to a login.
+/// The channel on which callbacks are offered to a login.
 #[derive(Debug, Clone)]
 pub struct Offers(mpsc::Sender<Offer>);
 

@@ -1,4 +1,4 @@
-//! What belongs to one process: a child that is forked begins with its own.
+//! Values that belong to one process: a forked child begins with its own.
 //!
 //! A client has one `PerProcess`, and all that clients share is in another one, which `shared` reads.
 

@@ -129,7 +129,7 @@ impl SharedLimit {
         self.name.as_deref()
     }
 
-    /// Who shares it, for people.
+    /// The processes that share the limit, for people.
     pub fn users(&self) -> &'static str {
         match &self.kind {
             Kind::Memory => "the clients of this process that were given it",
