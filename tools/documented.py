@@ -134,7 +134,7 @@ class Documented(griffe.Extension):
                 links = _links(name, one.docstring.value, shown)
                 text = reference.complete(name, one.docstring.value, parameters, returns, links)
                 one.docstring.value = text
-                # Those of the stub have no parser.
+                # Docstrings of the stub have no parser.
                 one.docstring.parser = pkg.docstring.parser
                 one.docstring.parser_options = pkg.docstring.parser_options
 

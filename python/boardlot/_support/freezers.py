@@ -42,7 +42,7 @@ def imported_on_first_use() -> None:
 
 
 def commands() -> None:
-    """Those of the command line."""
+    """The modules of the command line."""
     import boardlot.cli.commands.archive
     import boardlot.cli.commands.completion
     import boardlot.cli.commands.demo

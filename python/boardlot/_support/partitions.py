@@ -172,7 +172,7 @@ class Filters:
 
     @classmethod
     def of(cls, conditions: Iterable[Condition]) -> Filters:
-        """Those of these conditions that the service can apply; others are left to the engine."""
+        """The conditions that the service can apply; others are left to the engine."""
         code, first, last = None, None, None
         for condition in conditions:
             operator, value = condition.operator, condition.value

@@ -182,7 +182,7 @@ class _Follower:
         while True:
             self._lock.release()
             try:
-                # One that was killed has it for so long.
+                # A killed follower keeps the lock for so long.
                 mine = self._lock.try_for(max(wait, self._lock.kept_for))
                 if mine and self._stored is not None:
                     mine = self._goes_on(self._stored)

@@ -83,7 +83,7 @@ class ServiceClock:
 def _local_clock() -> tuple[str, int]:
     """A clock that all processes of this machine share: its name, and its time in microseconds."""
     if sys.platform == "linux":
-        # It is never set, and runs while the machine is suspended.
+        # The boot clock is never set, and runs while the machine is suspended.
         with suppress(OSError):
             return _boot(), time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
     return socket.gethostname(), time.time_ns() // 1000

@@ -128,8 +128,8 @@ class FillReader:
         place = self.series.place
         if self.work.is_fresh(place, self.clock):
             return False
-        # The service's clock: that of this machine may be wrong.
-        # It is past, so nothing arrives in the ranges that are read.
+        # By the service's clock, as this machine's may be wrong. The time is past, so no fill
+        # arrives in the ranges that are read.
         now = self.clock.reading()
         with self._writing() as store:
             if self.work.is_fresh(place, self.clock):

@@ -19,11 +19,11 @@ pub struct Form {
 /// The endpoints that a form is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
-    /// Those with these names.
+    /// Endpoints with these names.
     Named(&'static [&'static str]),
-    /// Those that return one response with records.
+    /// Endpoints that return one response with records.
     Lists,
-    /// Those that return records, in one response or in pages.
+    /// Endpoints that return records, in one response or in pages.
     Records,
 }
 
