@@ -288,11 +288,11 @@ class Pager(View[T_co]):
     position of the last row that you received. Once everything has been read, `all` and the
     frames raise `ConfigError`. `progress=True` shows a bar (tqdm, if it is installed).
 
-    A pager has one consumer at a time: whoever asks for a page while another thread or task waits
-    for one gets a `ConfigError`, and disturbs nothing.
+    A pager has one consumer at a time: a thread or task that asks for a page while another one
+    waits for a page gets a `ConfigError`, and disturbs nothing.
 
-    - `pages`: what the core has of the list; a client's method passes it.
-    - `view`: what the rows become; by default dicts of all fields.
+    - `pages`: the pages of the core, which a client's method passes.
+    - `view`: the form of the rows; by default dicts of all fields.
 
     >>> Trade = NamedTuple("Trade", [("code", str), ("qty", float)])
     >>> pager = client.fills_history(account, "HK")

@@ -18,13 +18,13 @@ FUTURE_US = 3600 * 1_000_000
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is wrong with what an archive has.
+    """A problem of an archive's contents.
 
     Attributes:
         kind: `"gap"`, `"twice"`, `"restated"`, `"unread"` or `"future"`.
         list: The name of the list.
         key: Its key; of fills, the account and the market.
-        text: What it is, for people.
+        text: The problem, for people.
     """
 
     kind: str

@@ -189,7 +189,7 @@ class FillStore:
 
     @contextmanager
     def _progressing(self) -> Iterator[tuple[Transaction, int]]:
-        """A transaction in which the read goes on from where this writer left it.
+        """A transaction in which the read continues where this writer left it.
 
         Raises:
             StoreError: What it has stored is no longer there.

@@ -60,7 +60,7 @@ enum Kind {
     Other(Arc<dyn Storage>),
 }
 
-/// The limits that are open in this process: a forked child opens them anew.
+/// The limits that are open in this process: a forked child opens them again.
 #[derive(Debug, Default)]
 struct OpenLimits(Mutex<HashMap<u64, Arc<OpenLimit>>>);
 
