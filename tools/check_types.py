@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGES = [
     *(ROOT / name for name in ("README.md", "AGENTS.md", "python/boardlot/SKILL.md")),
-    # Those of the notebooks are checked by none.
+    # No type checker reads the notebooks.
     *sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs").glob("api/*.md")]),
 ]
 BIN = Path(sys.executable).parent

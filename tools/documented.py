@@ -48,7 +48,7 @@ PAGES = {
     "BearerToken": "signing",
     "DateRange": "custom-endpoints",
     "Endpoint": "custom-endpoints",
-    "Faults": "testing",
+    "Faults": "sandbox",
     "LoginFlow": "login",
     "OAuth": "login",
     "OAuthAppBase": "web-applications",
@@ -56,9 +56,9 @@ PAGES = {
     "Pager": "paging",
     "RateLimit": "rate-limits",
     "Records": "frames",
-    "Recorder": "testing",
-    "Replay": "testing",
-    "Sandbox": "testing",
+    "Recorder": "recording",
+    "Replay": "recording",
+    "Sandbox": "sandbox",
     "TokenStoreBase": "token-stores",
     "begin_login": "login",
     "generate_key": "signing",
@@ -134,7 +134,7 @@ class Documented(griffe.Extension):
                 links = _links(name, one.docstring.value, shown)
                 text = reference.complete(name, one.docstring.value, parameters, returns, links)
                 one.docstring.value = text
-                # Those of the stub have no parser.
+                # Docstrings of the stub have no parser.
                 one.docstring.parser = pkg.docstring.parser
                 one.docstring.parser_options = pkg.docstring.parser_options
 

@@ -15,7 +15,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "THIRD-PARTY-NOTICES"
-# Those of tools/release_files.py, as Rust calls them.
+# The systems of tools/release_files.py, as Rust calls them.
 TARGETS = (
     *("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"),
     *("x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"),

@@ -17,8 +17,9 @@ DOCS = ROOT / "docs"
 PAGE = ROOT / "python" / "boardlot" / "docs.html"
 # In this order. Those that change with every feature are on the site only.
 PAGES = [
-    "service", "cheat-sheet", "glossary", "signing", "login", "proxies", "many-symbols",
-    "ipo-calendar", "command-line", "shell", "nightly-job", "mistakes", "agents",
+    "connect", "service", "not-documented", "cheat-sheet", "glossary", "signing", "login",
+    "profiles", "proxies", "time-ranges", "many-symbols", "ipo-calendar", "command-line", "shell",
+    "nightly-job", "mistakes", "agents",
 ]  # fmt: skip
 EXTENSIONS = ["tables", "attr_list", "md_in_html", "pymdownx.superfences", "pymdownx.tabbed"]
 STYLE = """

@@ -31,11 +31,10 @@ from pygments.lexers import PythonLexer
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
 LARGEST = 300_000
-COLUMNS = 100
-# So much of a line is shown: a phone of 400 pixels draws it with letters of 10.
-SHOWN = 60
-# Of the demo's output, how many lines are shown from its start and from its end.
-FIRST, LAST = 24, 11
+# A phone of 390 pixels draws lines of so many characters with letters of 12 pixels.
+COLUMNS = 48
+# The picture ends after so many tables: the demo shows data first.
+TABLES = 2
 CHARACTER, LINE, MARGIN = 8.4, 19, 18
 STYLE = re.compile(r"\x1b\[([\d;]*)m")
 COLOURS = {
@@ -86,26 +85,23 @@ def terminal_output(command: list[str]) -> list[str]:
 def spans(line: str) -> str:
     """A line as SVG, each run of one colour at its column."""
     out, column, colour = "", 0, ""
-    text = STYLE.sub("", line)
-    is_cut = len(text) > SHOWN and text[:SHOWN].strip() != ""
-    for place, part in enumerate(STYLE.split(line)):
-        if place % 2:
+    if len(STYLE.sub("", line)) > COLUMNS:
+        raise SystemExit(f"a line is longer than {COLUMNS} characters: {line}")
+    for number, part in enumerate(STYLE.split(line)):
+        if number % 2:
             colour = next((COLOURS[code] for code in part.split(";") if code in COLOURS), "")
             continue
-        shown = part[: max(0, SHOWN - column)]
-        if is_cut and shown and column + len(part) >= SHOWN:
-            shown = shown[: SHOWN - 1 - column] + "…"
-        if shown:
+        if part:
             fill = f' fill="{colour}"' if colour else ""
-            width = f' textLength="{len(shown) * CHARACTER:.1f}"' if shown.strip() else ""
+            width = f' textLength="{len(part) * CHARACTER:.1f}"' if part.strip() else ""
             x = MARGIN + column * CHARACTER
-            out += f'<tspan x="{x:.1f}"{width}{fill}>{html.escape(shown)}</tspan>'
+            out += f'<tspan x="{x:.1f}"{width}{fill}>{html.escape(part)}</tspan>'
         column += len(part)
     return out
 
 
 def terminal_picture(lines: list[str], name: str) -> str:
-    width, height = SHOWN * CHARACTER + 2 * MARGIN, (len(lines) + 1) * LINE + 2 * MARGIN
+    width, height = COLUMNS * CHARACTER + 2 * MARGIN, (len(lines) + 1) * LINE + 2 * MARGIN
     body = "\n".join(
         f'<text y="{MARGIN + (place + 1) * LINE}">{spans(line)}</text>'
         for place, line in enumerate(lines)
@@ -189,9 +185,11 @@ def screenshot(page: str, path: Path) -> None:
 def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     lines = terminal_output([str(Path(sys.executable).with_name("boardlot")), "demo"])
-    shown = ["\x1b[32m$\x1b[0m boardlot demo", *lines[:FIRST], "   …", *lines[-LAST:]]
+    # An empty line ends each table.
+    ends = [number for number, line in enumerate(lines) if not line]
+    shown = ["\x1b[32m$\x1b[0m boardlot demo", *lines[: ends[TABLES - 1]]]
     (PICTURES / "terminal.svg").write_text(
-        terminal_picture(shown, "The output of boardlot demo in a terminal"), "utf-8"
+        terminal_picture(shown, "The first tables of boardlot demo in a terminal"), "utf-8"
     )
     screenshot(notebook_page(), PICTURES / "notebook.png")
     for path in PICTURES.iterdir():

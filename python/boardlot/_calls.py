@@ -1,4 +1,4 @@
-"""What to write instead of a call with wrong arguments, of every function that users call."""
+"""The calls that errors suggest in place of wrong ones, for all public functions."""
 
 from __future__ import annotations
 

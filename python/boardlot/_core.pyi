@@ -161,7 +161,7 @@ class RateLimit:
     the clock of its server.
 
     Requests are evenly spaced, first come, first served within a process, and processes take turns.
-    What the service says to one of them, by `Retry-After` or by throttling its requests, holds for all.
+    A `Retry-After` of the service to one of them, or a request that it throttles, holds back all.
     Three percent of the rate are not used: so no second has more requests than the rate and `burst`,
     although some arrive at the service later than others.
 
@@ -192,7 +192,7 @@ class RateLimit:
         """Requests per second."""
     @property
     def burst(self) -> int:
-        """How many requests may be sent at once after a pause."""
+        """The number of requests that may be sent at once after a pause."""
     @property
     def name(self) -> str | None:
         """The name by which processes share it; None: those clients that are given it."""
@@ -336,7 +336,7 @@ class Explanation:
         """The headers that authorize and describe the request; tokens are redacted."""
     @property
     def rate_limit(self) -> str | None:
-        """Which rate limit applies to the request, and how much of it is free now; None without a limit."""
+        """The rate limit that applies to the request, and how much of it is free now; None without a limit."""
 
 @final
 class DateRange:
@@ -735,7 +735,7 @@ class SchemaField:
         """The unit, if there is one; of a timestamp `s`, `ms` or `us`."""
     @property
     def doc(self) -> str:
-        """What the field means, in one line."""
+        """The meaning of the field, in one line."""
     @property
     def zero_is_null(self) -> bool:
         """True if 0 means that there is no value, so that it is null in columns: of timestamps, and where the
@@ -763,7 +763,7 @@ class Rows:
     def __len__(self) -> int: ...
     @property
     def shape(self) -> Shape:
-        """What is known of the rows besides their values."""
+        """The declared fields of the rows."""
     @property
     def schema(self) -> tuple[SchemaField, ...]:
         """Name, kind, unit and description of each declared field."""
@@ -864,7 +864,7 @@ class Pages:
         """The time range that is read, as aware UTC datetimes of its start and its end."""
     @property
     def requests(self) -> int:
-        """How many pages were requested."""
+        """The number of pages that were requested."""
     @property
     def endpoint(self) -> str:
         """The method."""
@@ -1015,7 +1015,7 @@ class OAuthAppBase:
         """The id from the registration."""
     @property
     def redirect_uri(self) -> str:
-        """Where users return to, as it is registered."""
+        """The address to which users return, as it is registered."""
     @property
     def base_url(self) -> str:
         """The address of the service."""
@@ -1321,7 +1321,7 @@ class Sandbox:
 
     @property
     def _request_count(self) -> int:
-        """How many requests it has received, also those that are no longer kept."""
+        """The number of requests that it has received, with those that are no longer kept."""
     @property
     def faults(self) -> Faults:
         """The faults that it injects. Can be set while it runs; `None` for no faults."""

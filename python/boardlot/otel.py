@@ -209,7 +209,7 @@ class _Telemetry:
         self.duration.record(event.duration, {**self.attributes(event), **outcome}, context)
 
     def attributes(self, event: RequestEvent | ResponseEvent) -> dict[str, AttributeValue]:
-        """Those of spans and metrics: of each there are only a few values."""
+        """The attributes of spans and metrics, each of which has only a few values."""
         attributes = {"http.request.method": event.method, **self.service}
         if event.route is not None:
             attributes["url.template"] = event.route

@@ -60,7 +60,7 @@ class _Position:
         is_end: bool = False,
     ) -> None:
         self.page: Page | None = page
-        # Whether the caller knows that nothing follows.
+        # True if the caller knows that nothing follows.
         self.is_end: bool = is_end
         self.first: int = first
         self.count: int = len(items)
@@ -75,15 +75,15 @@ class _Position:
 
 
 class _Shared:
-    """What a pager and its views share: the pages, and where the iteration stands."""
+    """The pages and the position that a pager and its views share."""
 
     __slots__ = ("pages", "position", "reading")
 
     def __init__(self, pages: Pages) -> None:
         self.pages: Pages = pages
         self.position: _Position = _Position(None, 0)
-        # Who waits for a page or makes items: an event loop, or any thread; `None` if nobody
-        # does. Set without a call before the `try` that clears it, so that no interrupt comes
+        # The reader that waits for a page or makes items: an event loop, or any thread; else
+        # `None`. Set without a call before the `try` that clears it, so that no interrupt comes
         # between them.
         self.reading: AbstractEventLoop | bool | None = None
 
@@ -163,7 +163,7 @@ class _View(Generic[T_co]):
 
     @property
     def requests(self) -> int:
-        """How many pages were requested."""
+        """The number of pages that were requested."""
         return self._shared.pages.requests
 
     @property
@@ -271,7 +271,7 @@ def _records(view: RowView) -> Callable[[Page, int], list[Records[Any]]]:
 
 
 def _is_rest(limits: tuple[int | None, int | None] | None, result: Any) -> bool:
-    """Whether the caller knows by a result that nothing follows.
+    """True if a result has told the caller that nothing follows.
 
     A loop of limited calls gets an empty result before it is refused.
     """
@@ -288,11 +288,11 @@ class Pager(View[T_co]):
     position of the last row that you received. Once everything has been read, `all` and the
     frames raise `ConfigError`. `progress=True` shows a bar (tqdm, if it is installed).
 
-    A pager has one consumer at a time: whoever asks for a page while another thread or task waits
-    for one gets a `ConfigError`, and disturbs nothing.
+    A pager has one consumer at a time: a thread or task that asks for a page while another one
+    waits for a page gets a `ConfigError`, and disturbs nothing.
 
-    - `pages`: what the core has of the list; a client's method passes it.
-    - `view`: what the rows become; by default dicts of all fields.
+    - `pages`: the pages of the core, which a client's method passes.
+    - `view`: the form of the rows; by default dicts of all fields.
 
     >>> Trade = NamedTuple("Trade", [("code", str), ("qty", float)])
     >>> pager = client.fills_history(account, "HK")
@@ -456,7 +456,7 @@ class Pager(View[T_co]):
         limits: tuple[int | None, int | None] | None,
         finish: Callable[[Any], Any] | None = None,
     ) -> tuple[Any, _Position]:
-        """What is collected, and the position behind it, which is still to be stored."""
+        """The collected rows, and the position behind them, which is still to be stored."""
         shared = self._shared
         shared.check_not_exhausted()
         if shared.reading is not None:

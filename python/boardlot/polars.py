@@ -170,7 +170,7 @@ class _Source:
 
 OPERATORS = {"Eq": "==", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
 CLOSED = {"Both": (">=", "<="), "Left": (">=", "<"), "Right": (">", "<="), "None": (">", "<")}
-# How many of each unit are a microsecond, or how many microseconds it is.
+# Factors of each unit to and from microseconds.
 UNITS = {"Nanoseconds": (1, 1_000), "Microseconds": (1, 1), "Milliseconds": (1_000, 1)}
 
 

@@ -19,13 +19,13 @@ NO_FIELDS = Shape()
 
 @explained
 class Records(list[R]):
-    """A list of dicts with the service's own values: decimals are strings, and fields that nobody
-    declared stay. List and dicts are yours to change, and whatever takes a list takes it.
+    """A list of dicts with the service's own values: decimals are strings, and undeclared fields
+    stay. List and dicts are yours to change, and every function that takes a list takes it.
 
     `to_pandas()`, `to_polars()`, `to_arrow()` and the Arrow PyCapsule interface return typed
     columns of the rows as they are when called: the declared fields, then the others. A field
     that you added is a column by its values: `bool`, `int`, `float`, `str`, `Decimal`, aware
-    `datetime`, `date`, an `Enum` of these, `dict` or `list`; any other is a `ConfigError`.
+    `datetime`, `date`, an `Enum` of these, `dict` or `list`; any other value is a `ConfigError`.
 
     Slices and `copy()` are `Records` with the whole list's `schema`, `meta` and `errors`; `+` and
     `*` return lists. `Records([...])` of your own dicts declares no fields.

@@ -90,8 +90,8 @@ pub fn body_members(value: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
     Ok(Body::Json(members))
 }
 
-/// What `json` writes for a value that it does not know: for a number, also of numpy, that number, and for a bool of
-/// numpy a bool.
+/// The JSON value of one that `json` does not know: of a number, also of numpy, that number, and of a bool of numpy a
+/// bool.
 #[pyfunction]
 fn json_number<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let class = value.get_type().name()?;

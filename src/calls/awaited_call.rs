@@ -1,7 +1,7 @@
 //! A call that is awaited: the bridge to asyncio, with `python/boardlot/_support/awaiting.py`.
 //!
 //! The awaiting coroutine waits for a future of the running loop, which carries a wake-up and no result: between the
-//! moment when the loop is woken and the moment when the coroutine goes on, its task may be cancelled, as by a
+//! moment when the loop is woken and the moment when the coroutine continues, its task may be cancelled, as by a
 //! deadline in the same turn of the loop. The result stays here until the coroutine takes it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -53,7 +53,7 @@ pub struct CompletionQueue {
     waker: Waker,
 }
 
-/// What a loop can watch. Elsewhere the loop of asyncio watches no sockets for others.
+/// A file that a loop can watch. Elsewhere the loop of asyncio watches no sockets for others.
 #[cfg(unix)]
 type Socket = std::os::unix::net::UnixStream;
 #[cfg(not(unix))]
@@ -226,7 +226,7 @@ impl Drop for ResolveFinished {
 /// Wakes the task that waits for this future.
 fn resolve(waiter: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = waiter.py();
-    // It is done already if its task was cancelled.
+    // The future is done already if its task was cancelled.
     if !waiter.invoke_method(intern!(py, "done"), ())?.is_truthy()? {
         waiter.invoke_method(intern!(py, "set_result"), (py.None(),))?;
     }

@@ -124,7 +124,7 @@ impl ClientBase {
         self.core.transport.base.as_str()
     }
 
-    /// Whether it was created with this value of an argument.
+    /// True if the client was created with this value of an argument.
     fn _has(
         &self,
         name: &str,

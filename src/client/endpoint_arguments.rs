@@ -30,7 +30,7 @@ pub struct BuiltInEndpoint {
     row: &'static api::Endpoint,
 }
 
-/// All of them, in the order of the table.
+/// All built-in endpoints, in the order of the table.
 pub fn built_in_endpoints(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
     let rows = ENDPOINTS.iter().enumerate();
     PyTuple::new(py, rows.map(|(index, &row)| BuiltInEndpoint { index, row }).collect::<Vec<_>>())

@@ -24,7 +24,7 @@ const BURST_MAX: usize = 1_000_000;
 /// the clock of its server.
 ///
 /// Requests are evenly spaced, first come, first served within a process, and processes take turns.
-/// What the service says to one of them, by `Retry-After` or by throttling its requests, holds for all.
+/// A `Retry-After` of the service to one of them, or a request that it throttles, holds back all.
 /// Three percent of the rate are not used: so no second has more requests than the rate and `burst`,
 /// although some arrive at the service later than others.
 ///
@@ -100,7 +100,7 @@ impl RateLimit {
         self.limit.allowance.rate
     }
 
-    /// How many requests may be sent at once after a pause.
+    /// The number of requests that may be sent at once after a pause.
     #[getter]
     fn burst(&self) -> u32 {
         self.limit.allowance.burst

@@ -111,7 +111,7 @@ impl Explanation {
         in_any_case(self.0.headers.iter().chain(&self.0.authorization).into_py_dict(py)?)
     }
 
-    /// Which rate limit applies to the request, and how much of it is free now; None without a limit.
+    /// The rate limit that applies to the request, and how much of it is free now; None without a limit.
     #[getter]
     fn rate_limit(&self) -> Option<String> {
         description(self.0.rate_limit.as_ref())

@@ -48,9 +48,9 @@ pub struct PythonObserver(Arc<AllHooks>);
 
 #[derive(Default)]
 struct AllHooks {
-    /// Those that the client was created with.
+    /// The hooks that the client was created with.
     own: Hooks,
-    /// Those of an instrumentation.
+    /// The hooks of an instrumentation.
     instrumentation: ArcSwapOption<Hooks>,
 }
 

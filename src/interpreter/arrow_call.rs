@@ -59,7 +59,7 @@ impl<T: Send + 'static> Drop for Released<T> {
     fn drop(&mut self) {
         // Without threads it is leaked.
         let Ok(runtime) = runtime() else { return };
-        // SAFETY: nobody has the value after this.
+        // SAFETY: no other code has the value after this.
         let value = unsafe { ManuallyDrop::take(&mut self.0) };
         runtime.spawn(async move { drop(value) });
     }

@@ -73,7 +73,7 @@ pub fn call<'py>(
     arguments: Borrowed<'_, 'py, PyTuple>,
     named: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    // Where Python code runs, CPython may end the thread.
+    // CPython may end a thread that runs Python code.
     thread_end::register();
     function.call(arguments, named).map_err(|error| no_stop_iteration(function.py(), error))
 }

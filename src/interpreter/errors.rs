@@ -114,7 +114,7 @@ fn classes(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 const MOCKED: &str = " In a test: boardlot does not send through requests, httpx or Python's sockets, so mocks \
                       of them have no effect; use the fixture `boardlot_sandbox`.";
 
-/// How to log in, at the command line or in Python.
+/// The hint that says how to log in, at the command line or in Python.
 fn log_in(login: &Login) -> String {
     match login {
         Login::Profile(name) => format!("Log in again: run `boardlot --profile {name} login`."),

@@ -46,7 +46,7 @@ pub fn shown_path(path: PathBuf) -> String {
     texts::shown_path(&path)
 }
 
-/// Whether an action that SQLite asks its authorizer about only reads: 0, or 1 to refuse it. A function in
+/// Answers SQLite's authorizer: 0 for an action that only reads, 1 to refuse another one. A function in
 /// Python would run the handlers of signals, whose exceptions SQLite drops.
 #[pyfunction]
 #[pyo3(name = "_authorize_reading", signature = (action, _first, second, *_others))]
@@ -84,7 +84,7 @@ impl FileLock {
         }
     }
 
-    /// Whether it is still there: its file was neither removed nor replaced.
+    /// True if the lock is still there: its file was neither removed nor replaced.
     fn is_held(&self) -> bool {
         self.lock().as_ref().is_some_and(LockFile::is_current)
     }

@@ -90,7 +90,7 @@ impl OAuthAppBase {
         self.app.client_id()
     }
 
-    /// Where users return to, as it is registered.
+    /// The address to which users return, as it is registered.
     #[getter]
     fn redirect_uri(&self) -> &str {
         self.app.redirect_uri()

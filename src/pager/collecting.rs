@@ -1,4 +1,4 @@
-//! What follows a place in a list as one result: `Records`, or a frame whose columns are built page by page.
+//! The rows after a position in a list as one result: `Records`, or a frame whose columns are built page by page.
 
 use std::sync::{Arc, atomic::AtomicU64};
 
@@ -15,7 +15,7 @@ use boardlot_client::{
     pages::{CheckedSink, Limits, Pages as Core, Place, Sink},
 };
 
-/// Where and how something is collected.
+/// The pages to collect, the position and the kind of the result.
 pub struct Collecting {
     pub core: Arc<Core>,
     pub mode: CallMode,

@@ -1,4 +1,4 @@
-//! What `Pager` and `AsyncPager` need of the core: pages, their rows as objects, and what is collected from them.
+//! Pages for `Pager` and `AsyncPager`: their rows as objects, and the results that are collected from them.
 
 pub mod collecting;
 pub mod page;

@@ -54,7 +54,7 @@ impl Pages {
     }
 }
 
-/// The place after so many rows of a page; before the first page without one.
+/// The position after so many rows of a page; without a page, before the first one.
 fn place(page: Option<&Bound<'_, Page>>, row: usize) -> Place {
     Place { page: page.map(|page| page.get().0.clone()), row }
 }
@@ -105,7 +105,7 @@ impl Pages {
         datetimes(py, self.core.range())
     }
 
-    /// How many pages were requested.
+    /// The number of pages that were requested.
     #[getter]
     fn requests(&self) -> u64 {
         self.core.requests()
@@ -131,7 +131,7 @@ impl Pages {
         RowView::new(self.core.listing(), RowBuilderPool::default())
     }
 
-    /// The rows of this view after a place, within the limits; and the place where they end. Awaited in
+    /// The rows of this view after a position, within the limits; and the position where they end. Awaited in
     /// `AsyncPager`.
     #[pyo3(signature = (view, page, row, max_items, max_pages, progress, /))]
     fn all<'py>(
@@ -156,7 +156,7 @@ impl Pages {
         collecting.collect(py, view, Vec::new, convert, Box::new(finish))
     }
 
-    /// The rows after a place as the frame of a method; and the place where they end. Awaited in `AsyncPager`.
+    /// The rows after a position as the frame of a method; and the position where they end. Awaited in `AsyncPager`.
     #[pyo3(signature = (view, page, row, method, decimals, invalid, progress, /))]
     fn frame<'py>(
         &self,

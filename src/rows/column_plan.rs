@@ -1,4 +1,4 @@
-//! What the columns of a list of dicts are, where some of its values are ones that JSON lacks.
+//! The columns of a list of dicts, some of whose values JSON lacks.
 //!
 //! A field that is declared keeps its kind as long as all of its values fit: a `Decimal` fits a decimal, an
 //! aware datetime a timestamp. A field that does not, or that the caller added, is a column by its values.

@@ -63,7 +63,7 @@ impl Rows {
         self.rows.len()
     }
 
-    /// What is known of the rows besides their values.
+    /// The declared fields of the rows.
     #[getter]
     fn shape(&self) -> Shape {
         Shape::of(&self.rows)

@@ -60,7 +60,7 @@ impl RowBuilderPool {
         }
         let made = RowBuilderPool::new(RowSpec::of_rows(Target::TypedDict, rows));
         let before = typed.replace(made.clone());
-        // What it drops are Python objects: not while the lock is held.
+        // It drops Python objects: not while the lock is held.
         drop(typed);
         drop(before);
         made

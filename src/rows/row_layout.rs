@@ -48,7 +48,7 @@ pub enum Source {
 pub enum LayoutError {
     /// The records lack this required field of the class.
     MissingField(usize),
-    /// It is not an object in JSON.
+    /// The row is not an object in JSON.
     Invalid(serde_json::Error),
     Python(PyErr),
 }

@@ -15,7 +15,7 @@ pub struct SchemaField {
     kind: &'static str,
     /// The unit, if there is one; of a timestamp `s`, `ms` or `us`.
     unit: &'static str,
-    /// What the field means, in one line.
+    /// The meaning of the field, in one line.
     doc: &'static str,
     /// True if 0 means that there is no value, so that it is null in columns: of timestamps, and where the
     /// service document says so.

@@ -1,4 +1,4 @@
-//! What `Records` knows of its rows besides their values: the declared fields.
+//! The declared fields of `Records`.
 
 use std::sync::Arc;
 

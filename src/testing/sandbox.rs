@@ -112,7 +112,7 @@ impl Sandbox {
         self.0.requests().into_iter().map(RecordedRequest).collect()
     }
 
-    /// How many requests it has received, also those that are no longer kept.
+    /// The number of requests that it has received, with those that are no longer kept.
     #[getter]
     fn _request_count(&self) -> u64 {
         self.0.request_count()

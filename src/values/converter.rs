@@ -62,9 +62,9 @@ pub struct Failure(Box<(Reason, Option<usize>)>);
 pub enum Reason {
     /// The value is not of the type.
     Invalid,
-    /// It is null, or what the service sends for null.
+    /// The value is null, or the service's sign for null.
     Null,
-    /// It has no Python object.
+    /// The value has no Python object.
     Object(ObjectError),
 }
 

@@ -1,4 +1,6 @@
-"""The instructions of docs/archive.md and docs/scale-out.md for an archive, tried as written."""
+"""The instructions of docs/archive.md, docs/archive-care.md and docs/scale-out.md for an archive,
+tried as written.
+"""
 
 import os
 import re
@@ -15,12 +17,12 @@ from .service import HK, followed, path_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shells of POSIX")
 
-PAGE = (ROOT / "docs" / "archive.md").read_text()
+PAGES = "".join((ROOT / "docs" / name).read_text() for name in ("archive.md", "archive-care.md"))
 
 
 def block(title):
     """The code under this title."""
-    found = re.search(rf'```\w+ title="{re.escape(title)}"\n(.*?)```', PAGE, re.DOTALL)
+    found = re.search(rf'```\w+ title="{re.escape(title)}"\n(.*?)```', PAGES, re.DOTALL)
     assert found is not None, title
     return found[1]
 

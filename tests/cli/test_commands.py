@@ -8,6 +8,7 @@ from pathlib import Path
 import boardlot as bl
 import click
 import pytest
+from boardlot._support.cell_format import width_of
 from boardlot.cli import application as app
 from boardlot.cli import settings
 
@@ -52,7 +53,7 @@ def test_demo(tmp_path, boardlot):
     out = tmp_path / "new" / "folder"
     done = boardlot("demo", "--out", out, "--seed", "3")
     assert done.status == 0 and "PRIVATE KEY" not in done.out
-    for line in ("iterated over 2,000 fills", "logged in with OAuth; scopes:", "the same 2,000"):
+    for line in ("read 2,000 fills in 40", "logged in with OAuth; scopes:", "the same 2,000"):
         assert line in done.out
     lines = done.out.splitlines()
     assert f"the files are in {out}" in lines
@@ -61,6 +62,15 @@ def test_demo(tmp_path, boardlot):
     following = [line.split()[1:] for line in lines[-3:]]
     assert [words[0] for words in following] == ["sandbox", "--profile", "open"]
     assert not any(boardlot(*words, "--help").status for words in following)
+
+
+@pytest.mark.parametrize("columns", [80, 132])
+def test_the_demo_fits_80_columns_and_shows_data_first(columns, tmp_path, monkeypatch, boardlot):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = boardlot("demo").out.splitlines()
+    assert [line for line in lines if width_of(line) > 80] == []
+    assert lines[2].split()[:4] == ["code", "trd_side", "qty", "price"]
 
 
 def test_global_options_come_before_or_after_a_command(monkeypatch, boardlot):

@@ -1,4 +1,4 @@
-"""Every row of docs/mistakes.md: the mistake is made, and boardlot says what the page says."""
+"""Every row of docs/mistakes.md and of the page beside this file: boardlot says what it says."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ import pyarrow as pa
 import pytest
 import yaml
 
-PAGE = Path(__file__).parents[2] / "docs" / "mistakes.md"
+PAGES = [
+    Path(__file__).parents[2] / "docs" / "mistakes.md",
+    Path(__file__).with_name("mistakes_that_explain_themselves.md"),
+]
 SANDBOX = {"fills": 20}
 CODE = re.compile(r"`([^`]+)`")
 
@@ -33,7 +36,7 @@ class Row(NamedTuple):
 
 def rows():
     found = []
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
+    for line in "".join(page.read_text(encoding="utf-8") for page in PAGES).splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]
         if line.startswith("| `"):
             found.append(Row(CODE.findall(cells[0])[0], CODE.findall(cells[1])))
@@ -73,7 +76,7 @@ def names(sandbox, tmp_path, monkeypatch):
         asyncio.run(names["async_client"].close())
 
 
-def test_the_page_has_the_usual_mistakes():
+def test_the_pages_have_the_usual_mistakes():
     assert len(IN_PYTHON) >= 25 and len(IN_A_SHELL) >= 4
     assert len({row.mistake for row in rows()}) == len(rows())
     assert all(row.says for row in rows())

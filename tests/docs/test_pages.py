@@ -277,15 +277,13 @@ def test_the_table_of_errors_is_that_of_the_package():
     }
 
 
-def test_every_promise_has_a_row_that_names_its_tests():
+def test_every_promise_has_a_row_with_a_figure_and_tests_of_its_number():
     text = (DOCS / "reliability.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^(?:\| |Promise )(\d+)[.:] (.*)$", text, re.MULTILINE)
-    assert {int(number) for number, _ in rows} == set(range(1, 55)) | {57, 58, 59}
-    for path in re.findall(r"\b(?:crates|tests|src)/[\w/]+\.\w+", text):
-        assert (ROOT / path).is_file(), path
-    for number, row in rows:
-        named = [ROOT / path for path in re.findall(r"\b(?:crates|tests|src)/[\w/]+\.\w+", row)]
-        if number not in ("31", "33", "36"):
-            assert named or "same file" in row, row
-            tests = "".join(path.read_text(encoding="utf-8") for path in named)
-            assert not named or f"security_{int(number):02}" in tests, row
+    numbers = {int(one) for one in re.findall(r"^\| (\d+)\. \S", text, re.MULTILINE)}
+    assert numbers == set(range(1, 55)) | {57, 58, 59}
+    sources = [path for folder in ("tests", "crates", "src") for path in (ROOT / folder).rglob("*")]
+    tests = "".join(
+        path.read_text(encoding="utf-8") for path in sources if path.suffix in (".py", ".rs")
+    )
+    # Fuzzers and audits are commands: CONTRIBUTING.md has them.
+    assert [one for one in numbers - {33, 36} if f"security_{one:02}" not in tests] == []

@@ -1,4 +1,4 @@
-"""What docs/service.md says that boardlot refuses by itself: each row, and nothing is sent."""
+"""The arguments that boardlot refuses by docs/not-documented.md: each row, and nothing is sent."""
 
 import re
 
@@ -7,7 +7,7 @@ import pytest
 
 from .test_pages import DOCS
 
-SECTION = (DOCS / "service.md").read_text("utf-8").partition("refuses by itself\n")[2]
+SECTION = (DOCS / "not-documented.md").read_text("utf-8").partition("refuses by itself\n")[2]
 TABLE = re.findall(r"^\| (.+?) \| .+ \|$", SECTION.partition("\n#")[0], re.MULTILINE)
 DAYS = {"start": "2026-01-05", "end": "2026-01-09"}
 TIMES = {name: f"{day}T00:00Z" for name, day in DAYS.items()}

@@ -42,17 +42,22 @@ pub fn text() -> String {
     out
 }
 
-/// `docs/service.md`, with a row for each method of the client and for each form of a response.
+/// `docs/service.md`, with a row for each method of the client.
 pub fn service() -> String {
     let rows = ENDPOINTS.iter().map(|endpoint| {
         let summary = endpoint.summary.trim_end_matches('.');
         format!("| {summary} | [`{0}`][boardlot.Client.{0}] |\n", endpoint.name)
     });
     let page = include_str!("../../docs/service.md");
-    let page = replaced(page, "| Data | Method |\n|---|---|\n", &rows.collect::<String>(), "");
+    replaced(page, "| Data | Method |\n|---|---|\n", &rows.collect::<String>(), "")
+}
+
+/// `docs/responses.md`, with a row for each form of a response.
+pub fn responses() -> String {
+    let page = include_str!("../../docs/responses.md");
     let head =
         "| Response to | HTTP | Body | Is | The service's documentation |\n|---|---|---|---|---|\n";
-    replaced(&page, head, &FORMS.iter().map(form).collect::<String>(), "")
+    replaced(page, head, &FORMS.iter().map(form).collect::<String>(), "")
 }
 
 /// A row of the table of forms.

@@ -36,6 +36,7 @@ pub fn files() -> Vec<(&'static str, String)> {
         ("docs/login.md", docs::login()),
         ("docs/openapi.json", openapi::text()),
         ("docs/openapi.md", openapi_page::text()),
+        ("docs/responses.md", docs::responses()),
         ("docs/service.md", docs::service()),
     ]
 }

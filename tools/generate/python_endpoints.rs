@@ -107,7 +107,7 @@ fn parameter(parameter: &Parameter) -> String {
     let (kind, help) = match parameter.kind {
         ParameterKind::OneOf(words) => {
             choices = words;
-            // Those that the sentence already has, it has as code.
+            // Words that the sentence already has, it has as code.
             let lists_them = doc.split("such as").next().is_some_and(|text| text.contains('`'));
             let listed = format!("{doc} One of {}.", words.join(", "));
             ("choice", if lists_them { doc.to_owned() } else { listed })

@@ -1,4 +1,4 @@
-"""How a coroutine waits for the core."""
+"""A coroutine's wait for the core."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def awaited(call: Any) -> Generator[Any, None, Any]:
-    """What `await` does with a call of the core, an `AwaitedCall`."""
+    """Waits for a call of the core, an `AwaitedCall`, as `await` does."""
     wake_up = call.start()
     try:
         yield from wake_up

@@ -54,7 +54,7 @@ class Passphrase:
 
     @property
     def unattended(self) -> bool:
-        """True if nobody is asked."""
+        """True if no person is asked."""
         return self.file is not None or self.command is not None
 
     def ask(self, prompt: str) -> str:

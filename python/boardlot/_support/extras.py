@@ -1,4 +1,4 @@
-"""What a missing package is needed for, and how it is installed."""
+"""The purpose of a missing package, and the command that installs it."""
 
 from __future__ import annotations
 

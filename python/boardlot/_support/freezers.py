@@ -6,7 +6,7 @@ imported in Python. Nothing here is called: `tests/packaging/test_frozen.py` com
 
 
 def imported_by_the_core() -> None:
-    """What `src/` imports by name."""
+    """The modules that `src/` imports by name."""
     import _thread
     import asyncio
     import contextvars
@@ -36,13 +36,13 @@ def imported_by_the_core() -> None:
 
 
 def imported_on_first_use() -> None:
-    """What `boardlot` itself imports by name."""
+    """The modules that `boardlot` itself imports by name."""
     import boardlot.archive
     import boardlot.calendar
 
 
 def commands() -> None:
-    """Those of the command line."""
+    """The modules of the command line."""
     import boardlot.cli.commands.archive
     import boardlot.cli.commands.completion
     import boardlot.cli.commands.demo

@@ -50,7 +50,7 @@ _VERIFIED = (
     "certificates are always verified; to trust those of your own authority, pass ca_file='FILE'"
 )
 
-# What to do in place of an argument: its names elsewhere, a name by which the callables are
+# Advice in place of an argument: its names elsewhere, a name by which the callables are
 # recognized, and the sentence.
 INSTEAD = (
     ("verify verify_ssl ssl ssl_context insecure check_hostname", "ca_file", _VERIFIED),

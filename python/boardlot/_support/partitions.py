@@ -172,7 +172,7 @@ class Filters:
 
     @classmethod
     def of(cls, conditions: Iterable[Condition]) -> Filters:
-        """Those of these conditions that the service can apply; others are left to the engine."""
+        """The conditions that the service can apply; others are left to the engine."""
         code, first, last = None, None, None
         for condition in conditions:
             operator, value = condition.operator, condition.value
@@ -284,7 +284,7 @@ def plan(
             return []
         query = query.within(*span)
         if filters.code is not None and CODE not in dict(query.arguments):
-            # What the client would refuse is left to the engine, which finds no row.
+            # A value that the client would refuse is left to the engine, which finds no row.
             with suppress(ConfigError):
                 narrower = replace(query, arguments=(*query.arguments, (CODE, filters.code)))
                 narrower.sample()

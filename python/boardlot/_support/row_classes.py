@@ -168,7 +168,7 @@ def _field(cls: Any, attribute: str, name: str, annotation: Any) -> Field:
 
 
 def _conversion(hint: Any) -> str | None:
-    """How a value becomes one of this type; `None` if it is not supported."""
+    """The conversion of a value to this type; `None` if the type is not supported."""
     if hint in (Any, object):
         return "any"
     if is_typeddict(hint):

@@ -24,7 +24,7 @@ _TIME = "Annotated[int, 'seconds'], 'millis' or 'micros'"
 
 
 def is_typeddict(hint: object) -> bool:
-    """Whether this is a `TypedDict` of `typing` or of `typing_extensions`."""
+    """True if this is a `TypedDict` of `typing` or of `typing_extensions`."""
     return isinstance(getattr(hint, "__total__", None), bool)
 
 

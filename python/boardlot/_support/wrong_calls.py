@@ -1,4 +1,4 @@
-"""What to write instead of a call with wrong arguments.
+"""The calls that errors suggest in place of wrong ones.
 
 Of Python functions by `explained`, of clients' constructors by the compiled module. Imported by
 the first such call.

@@ -78,7 +78,7 @@ OVERLAP = timedelta(days=7)
 
 @explained
 class Archive(Reader):
-    """What was seen at the service, and when, in a SQLite file or a PostgreSQL database.
+    """The lists seen at the service, with their times, in a SQLite file or a PostgreSQL database.
 
     The text of each record is stored as the service sent it, and read through the same schema as
     a response, so a value looks the same whether it arrived today or a year ago.

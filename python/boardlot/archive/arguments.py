@@ -115,7 +115,7 @@ def follower_name(name: str) -> str:
 # The start of an address; a single letter is a drive of Windows. `Path` makes one slash of two.
 SCHEME = re.compile(r"\s*([a-z][a-z0-9+.-]+):/", re.IGNORECASE | re.ASCII)
 
-# What `sqlite3.connect(..., uri=True)` and SQLAlchemy take.
+# Addresses for `sqlite3.connect(..., uri=True)` and SQLAlchemy.
 SQLITE_ADDRESS = re.compile(r"\s*(file|sqlite[0-9]?(\+\w+)?):", re.IGNORECASE | re.ASCII)
 
 # A connection string of libpq, such as "host=db user=me", which may contain a password.

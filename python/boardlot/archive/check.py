@@ -12,19 +12,19 @@ from boardlot.archive.fills import FillStore, gaps
 from boardlot.archive.freshness import service_now
 from boardlot.archive.lists import LISTS, Series
 
-# How far the time that is known here may be behind the one by which a list was read.
+# The most by which the time known here may be behind the time of a read.
 FUTURE_US = 3600 * 1_000_000
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is wrong with what an archive has.
+    """A problem of an archive's contents.
 
     Attributes:
         kind: `"gap"`, `"twice"`, `"restated"`, `"unread"` or `"future"`.
         list: The name of the list.
         key: Its key; of fills, the account and the market.
-        text: What it is, for people.
+        text: The problem, for people.
     """
 
     kind: str

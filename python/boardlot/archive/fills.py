@@ -189,7 +189,7 @@ class FillStore:
 
     @contextmanager
     def _progressing(self) -> Iterator[tuple[Transaction, int]]:
-        """A transaction in which the read goes on from where this writer left it.
+        """A transaction in which the read continues where this writer left it.
 
         Raises:
             StoreError: What it has stored is no longer there.
@@ -239,7 +239,7 @@ class FillStore:
                 inserted = _insert(transaction, series, run, fills.values())
             if inserted < len(fills):
                 self._compare(transaction, series, run, fills, counts)
-            # Those that were just inserted were found unchanged.
+            # The fills that were just inserted were found unchanged.
             counts.unchanged -= inserted if inserted < len(fills) else 0
             counts.new += inserted
             transaction.execute("update series set position = ? where id = ?", (position, series))

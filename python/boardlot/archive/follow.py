@@ -27,7 +27,7 @@ LATE_WINDOW_US = 10 * 60 * 1_000_000
 # Its range ends this much after the service's time as this client knows it: the service's clock may
 # have been set since. What arrives meanwhile is read twice at most, and stored once.
 AHEAD_US = 24 * 3600 * 1_000_000
-# How often a tick reads all of `overlap` instead: seconds.
+# The seconds after which a tick reads all of `overlap` instead.
 FULL_READ_INTERVAL_S = 3600
 # For how many seconds another follower of the same name may still be ending: when this one starts,
 # and after its connection to the server was lost, which the server may notice late.
@@ -89,10 +89,10 @@ class _Follower:
         # Distinguishes this follower from another one of its name, which may have taken over.
         self._holder = uuid4().hex
         self._store = FillStore(update.database, series, lock)
-        # What the archive has of this follower, and what the caller has received since.
+        # The position stored in the archive, and the fills that the caller has received since.
         self._stored: Follower | None = None
         self._received: Delivery | None = None
-        # Who it was before this one: an archive that has that again went back.
+        # The holder before this one: an archive that names it again went back.
         self._before: str | None = None
         # Fills may have arrived late while nobody was following.
         self._read_overlap = False
@@ -182,7 +182,7 @@ class _Follower:
         while True:
             self._lock.release()
             try:
-                # One that was killed has it for so long.
+                # A killed follower keeps the lock for so long.
                 mine = self._lock.try_for(max(wait, self._lock.kept_for))
                 if mine and self._stored is not None:
                     mine = self._goes_on(self._stored)

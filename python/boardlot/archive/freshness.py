@@ -83,7 +83,7 @@ class ServiceClock:
 def _local_clock() -> tuple[str, int]:
     """A clock that all processes of this machine share: its name, and its time in microseconds."""
     if sys.platform == "linux":
-        # It is never set, and runs while the machine is suspended.
+        # The boot clock is never set, and runs while the machine is suspended.
         with suppress(OSError):
             return _boot(), time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
     return socket.gethostname(), time.time_ns() // 1000
@@ -100,7 +100,7 @@ def service_of(client: Any) -> str:
     return str(client.base_url).rstrip("/")
 
 
-# Where a list is in the database: its table, and the columns of its names with their values.
+# The location of a list in the database: its table, and the columns of its names with their values.
 Place = tuple[str, dict[str, str]]
 
 
@@ -135,7 +135,7 @@ def check_service(database: Database, place: Place, what: str, client: Any) -> N
             f"{what} in the archive {database.name} is of the service {found[0]}; the client's is "
             f"{service_of(client)}",
             hint="Use an archive of its own for each service. If the service has moved, see "
-            '"Two services" in docs/archive.md.',
+            '"Two services" in docs/archive-care.md.',
         )
 
 

@@ -255,9 +255,9 @@ def custom_spec(endpoint: Endpoint) -> ListSpec:
             f"the endpoint's name is {name!r}, which cannot be that of a view; expected at most 50 "
             "letters, digits, _ and -, and no name of the archive or of a database's own"
         )
-    # Without one, a record is identified by all of its values, as one without a code is.
+    # Without `unique`, a record is identified by all of its values, like a record without a code.
     paging = endpoint.paging
-    # It is pickled with the arguments that it was made of.
+    # A `DateRange` is pickled with the arguments that it was made of.
     options = paging.__getnewargs_ex__()[1] if isinstance(paging, DateRange) else {}
     identity = (options.get("unique") or "",)
     spec = ListSpec(name, "", "", "key", identity, paged=paging is not None, endpoint=endpoint)

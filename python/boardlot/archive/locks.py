@@ -18,7 +18,7 @@ from boardlot.errors import StoreError
 
 T = TypeVar("T")
 
-# How often a lock that another process has is tried again, in seconds.
+# The seconds between attempts to take a lock that another process has.
 WAIT = 0.05
 
 
@@ -90,8 +90,7 @@ class Lock(ABC):
             StoreError: It was lost.
         """
 
-    # How long it is kept by one that does nothing more, such as one that was killed, and how often
-    # one that has it keeps it: seconds.
+    # The seconds for which a killed process keeps the lock, and after which a live one renews it.
     @property
     def kept_for(self) -> float:
         return 0.0

@@ -116,7 +116,7 @@ class Reader:
     def changes(
         self, list: ListName | Endpoint, key: str | int | Mapping[str, Any]
     ) -> Records[Any]:
-        """What appeared, changed and disappeared in a list, in this order.
+        """The records of a list that appeared, changed and disappeared, in this order.
 
         Each record has two more fields: `seen_at`, in microseconds since 1970 (a timestamp in typed
         columns), and `change`: `"new"`, `"changed"` or `"gone"`. A record that is gone is shown as
@@ -156,7 +156,7 @@ class Reader:
         return [(time_of(start), time_of(end)) for start, end in found]
 
     def check(self, *, unread: timedelta = UNREAD) -> list[Finding]:
-        """What is wrong with what the archive has.
+        """The problems of the archive's contents.
 
         Spans of fills that were not read (`"gap"`), ids that were sent twice with different
         contents (`"twice"`), dividends that were restated (`"restated"`), lists that no update has

@@ -33,13 +33,13 @@ class Counts:
 
     @property
     def total(self) -> int:
-        """How many records there are of any kind."""
+        """The number of records of any kind."""
         return sum(vars(self).values())
 
 
 @dataclass
 class UpdateReport:
-    """What an update did to each list; true if no list failed.
+    """The result of an update for each list; true if no list failed.
 
     Attributes:
         lists: The counts of each list by its name and key, such as `("ipos", "hk")` or
@@ -62,22 +62,22 @@ class UpdateReport:
 
     @property
     def new(self) -> int:
-        """How many records are new, over all lists."""
+        """The number of new records, over all lists."""
         return sum(counts.new for counts in self.lists.values())
 
     @property
     def changed(self) -> int:
-        """How many records have changed, over all lists."""
+        """The number of changed records, over all lists."""
         return sum(counts.changed for counts in self.lists.values())
 
     @property
     def gone(self) -> int:
-        """How many records have disappeared, over all lists."""
+        """The number of records that disappeared, over all lists."""
         return sum(counts.gone for counts in self.lists.values())
 
     @property
     def unchanged(self) -> int:
-        """How many records are as before, over all lists."""
+        """The number of unchanged records, over all lists."""
         return sum(counts.unchanged for counts in self.lists.values())
 
     def __bool__(self) -> bool:

@@ -23,7 +23,7 @@ from boardlot.archive.views import check_name
 from boardlot.errors import ApiError, BoardlotError, ConfigError, PaginationError, StoreError
 from boardlot.pager import Pager
 
-# How many fills are read before they are stored, and for how long: a transaction for each page
+# The fills that are read before they are stored, and for how long: a transaction for each page
 # would take longer than its request. An update that is killed reads these pages again.
 FILLS = 1_000
 SECONDS = 1.0
@@ -120,7 +120,7 @@ class FillReader:
     work: Update
     series: Series
     clock: ServiceClock
-    # What the caller has, besides that of the update.
+    # The locks of the caller, besides that of the update.
     locks: tuple[Lock, ...] = ()
 
     def update(self, counts: Counts) -> bool:
@@ -128,8 +128,8 @@ class FillReader:
         place = self.series.place
         if self.work.is_fresh(place, self.clock):
             return False
-        # The service's clock: that of this machine may be wrong.
-        # It is past, so nothing arrives in the ranges that are read.
+        # By the service's clock, as this machine's may be wrong. The time is past, so no fill
+        # arrives in the ranges that are read.
         now = self.clock.reading()
         with self._writing() as store:
             if self.work.is_fresh(place, self.clock):

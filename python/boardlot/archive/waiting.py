@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Owner = tuple[Any, Callable[[], None]]
 
-# How often work for an event loop looks whether it is to end, in seconds.
+# The seconds after which work for an event loop checks if it is to end.
 STEP = 0.05
 # Raises `Cancelled` if it is.
 _CHECK: ContextVar[Callable[[], None] | None] = ContextVar("boardlot_archive_check", default=None)
@@ -99,7 +99,7 @@ async def in_thread(work: Callable[[], T]) -> T:
         await asyncio.wait([done])
     except asyncio.CancelledError:
         cancelled.set()
-        # What has not begun never will.
+        # Work that has not begun never will.
         if begun.is_set():
             await asyncio.wait([done])
         raise

@@ -72,7 +72,7 @@ def as_sent(url: str) -> str:
 
 
 def refuse_redirect(response: Any, **_: Any) -> None:
-    """Lets nobody send these headers to where the response redirects."""
+    """Stops these headers from being sent to the target of a redirect."""
     headers = response.request.headers
     if response.is_redirect and isinstance(headers, SignedHeaders):
         headers.redirected = True

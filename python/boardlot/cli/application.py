@@ -210,7 +210,7 @@ def report_error(error: BaseException, settings: Settings) -> int:
         write(settings, "error", error.format_message(), text)
         return error.exit_code
     if isinstance(error, BoardlotError):
-        # What the service rejects once, it rejects again, unless it was the login.
+        # A rejected request is rejected again, unless the login was the reason.
         rejected = isinstance(error, ApiError) and not isinstance(error, AuthenticationError)
         if not error.retryable and (rejected or not error.checkpoint):
             settings.resume_hint = ""

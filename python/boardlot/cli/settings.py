@@ -34,7 +34,7 @@ class Format(NamedTuple):
     extension: str
     # Its class in `boardlot.cli.output`.
     writer: str
-    # Whether an interrupted file can be resumed.
+    # True if an interrupted file can be resumed.
     resumable: bool = False
 
     def open(self, *arguments: Any, **named: Any) -> Any:
@@ -117,7 +117,7 @@ class Settings:
     verbose: bool = False
     log_format: str = "text"
 
-    # How to resume if the command is interrupted: updated while data is written.
+    # The hint that says how to resume an interrupted command: updated while data is written.
     resume_hint: str = ""
 
     @property
@@ -299,7 +299,7 @@ class Settings:
             )
 
     def check_secrets(self) -> None:
-        """Reject a key without its file, and options that name two places of the passphrase."""
+        """Reject a key without its file, and options that name two sources of the passphrase."""
         if (self.key_id is None) != (self.key_file is None):
             raise click.UsageError("--key-id and --key-file must be passed together")
         if self.passphrase_file is not None and self.passphrase_command is not None:

@@ -289,7 +289,7 @@ class WorkerClients:
     """Clients of workers: one in each process."""
 
     reference: Reference
-    # How many processes fetch, if the caller says so.
+    # The number of processes that fetch, if the caller passed it.
     workers: int | None
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from boardlot.errors import BoardlotError
 
 
 class Finding(NamedTuple):
-    """What one step of `examine` found.
+    """The result of one step of `examine`.
 
     Attributes:
         step: Its name, such as `"TLS"`.

@@ -18,7 +18,7 @@ from boardlot._support import hints
 from boardlot.doctor.findings import Failed, Finding, Skipped, failing, run_step
 from boardlot.errors import BoardlotError, RequestTimeout, TransportError
 
-# How many seconds the time of a signed request may be off (service document, section 8).
+# The seconds by which the time of a signed request may be off (service document, section 8).
 CLOCK_WINDOW = 5.0
 
 

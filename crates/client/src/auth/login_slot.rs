@@ -1,4 +1,4 @@
-//! What a process knows of one login: its tokens, the refresh that is under way, or that the service refused it.
+//! The state of one login in a process: its tokens, the refresh that is under way, or a refusal by the service.
 
 use std::{
     future::Future,
@@ -92,7 +92,7 @@ pub struct Refusal {
 /// A refresh that is under way.
 #[derive(Clone)]
 pub struct Refresh {
-    /// That of the caller that started it.
+    /// The secret of the caller that started the refresh.
     pub client_secret: ClientSecret,
     pub outcome: watch::Receiver<Option<RefreshResult>>,
 }
@@ -333,7 +333,7 @@ mod tests {
         Refusal { stored: Arc::new(stored.clone()), error }
     }
 
-    /// What is known: the access token, "refused" or "nothing".
+    /// The known state: the access token, "refused" or "nothing".
     fn known(slot: &LoginSlot) -> String {
         match slot.login().state.known() {
             State::Empty => "nothing".to_owned(),

@@ -20,7 +20,7 @@ use crate::{
 /// A client of the service: cheap to clone, safe to share.
 #[derive(Debug, Clone)]
 pub struct Client {
-    /// What sends its requests.
+    /// The transport that sends its requests.
     pub transport: Arc<AuthorizedTransport>,
 }
 

@@ -149,7 +149,7 @@ fn api_failure(
         Some(failure) if class == FailureClass::InvalidParameter => {
             error.with_advice(format!("{}.", failure.handling))
         }
-        // What is not JSON is not from the service.
+        // A body that is not JSON is not from the service.
         None if class == FailureClass::Other && top.is_none() => {
             error.with_advice(ErrorClass::ProtocolError.hint().to_owned())
         }
@@ -173,7 +173,7 @@ fn beginning_of_text(json: &RawValue) -> Option<String> {
         return None;
     }
     let text = |json: &str| Some(held(Value::parse(json).ok()?.as_text()?).to_owned());
-    // All that is held, even if all is escaped, and what is tried below.
+    // All held bytes, even if each is escaped, and the bytes that are tried below.
     let most = (HELD_BYTES + 3) * ESCAPE_LONGEST;
     if json.len() <= most {
         return text(json);

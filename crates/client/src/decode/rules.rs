@@ -1,6 +1,6 @@
 //! The rules by which a response is read: what makes it a success or a rejection, where its records are if
 //! the service document does not show that, and what says that there are more of them. No other file
-//! decides any of these. `api::FORMS` has examples of them, which docs/service.md shows.
+//! decides any of these. `api::FORMS` has examples of them, which docs/responses.md shows.
 
 use ::http::StatusCode;
 use serde_json::value::RawValue;

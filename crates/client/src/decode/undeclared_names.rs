@@ -21,7 +21,7 @@ pub struct UndeclaredNames {
 }
 
 impl UndeclaredNames {
-    /// Those of these names that are not declared, if there are any.
+    /// The undeclared ones of these names, if there are any.
     pub fn of(names: &[String], declared: &Arc<[Field]>) -> Option<Arc<Self>> {
         let is_declared = |name: &String| declared.iter().any(|field| field.name == name.as_str());
         let names: Vec<String> = names.iter().filter(|name| !is_declared(name)).cloned().collect();

@@ -157,7 +157,7 @@ impl Attempt<'_, '_> {
                     duration,
                 },
             };
-            // What has arrived is not lost because the system has no thread for a hook.
+            // A response that has arrived is not lost if the system has no thread for a hook.
             let _ = self.wait_times.measure(WaitReason::Hooks, span.emit(kind)).await;
         }
         outcome

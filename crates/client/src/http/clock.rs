@@ -308,7 +308,7 @@ mod tests {
                 assert!(precise(0, 0) && precise(200, 0), "{round_trip}");
             }
             assert!(!precise(260, 0) && !precise(30_000, 0) && !precise(90_000, 0));
-            // Where another request would wait for its turn, for longer.
+            // An older reading is precise enough if another request would wait for its turn.
             assert!(precise(30_000, 20) && precise(200_000, 100) && !precise(60_000, 20));
             assert!(!precise(260_000, 60_000), "older than four minutes");
         }

@@ -66,7 +66,7 @@ async fn reading_for(transport: &Transport, called: LocalInstant) -> Result<Arc<
 /// Corrects the offset of signatures by the service's clock, once for all calls that were rejected
 /// at the same time. `requests` is what the clock had counted before the rejected attempt.
 pub async fn correct_clock(transport: &Transport, requests: u64) -> Result<()> {
-    // This is part of a call, and makes another one.
+    // The correction is part of a call, and makes another call.
     Box::pin(read_clock(transport, requests)).await?;
     let clock = &transport.clock;
     if clock.correct()

@@ -38,7 +38,7 @@ type Key = (BaseUrl, ConnectOptions);
 struct InUse(Mutex<HashMap<Key, Weak<Connections>>>);
 
 impl Connections {
-    /// Those that other clients use, or new ones; opened when they are needed. Checks the options.
+    /// The connections that other clients use, or new ones, opened when they are needed. Checks the options.
     pub fn shared(base: &BaseUrl, options: &ConnectOptions) -> Result<Arc<Self>> {
         let key = (base.clone(), options.clone());
         let in_use = shared::<InUse>()?;

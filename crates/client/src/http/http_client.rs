@@ -36,7 +36,7 @@ pub struct UsedConnections {
 const SILENCE_MIN: Duration = Duration::from_secs(1);
 
 impl UsedConnections {
-    /// Those of a client, which is built if it has none.
+    /// The connections of a client, which is built if there is none.
     pub fn of(
         client: Arc<HttpClient>,
         build: impl Fn() -> Result<reqwest::Client>,

@@ -86,7 +86,7 @@ boardlot_service::shown_as!(
 /// The events of a request.
 #[derive(Debug, Clone)]
 pub enum EventKind {
-    /// It is about to be sent.
+    /// The request is about to be sent.
     Sending,
     /// The response has been received completely.
     Responded {

@@ -183,7 +183,7 @@ impl Transport {
         authorization: &SentHeaders,
     ) -> (Duration, Result<Received, Unredacted>) {
         let mut message = reqwest::Request::new(request.method.clone(), request.url.clone());
-        // Those that the request has are kept.
+        // Headers that the request has are kept.
         *message.headers_mut() = added;
         message.headers_mut().extend(request.headers.clone());
         for (name, value) in authorization {

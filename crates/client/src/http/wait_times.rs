@@ -19,7 +19,7 @@ pub enum WaitReason {
     Token,
 }
 
-/// What a call did for each reason, and what helps.
+/// The wait for each reason, and the remedy.
 const EXPLAINED: [(&str, &str); 5] = [
     ("in the hooks on_request and on_response", "make them return sooner"),
     ("waiting for rate_limit", "raise it, or call less often"),

@@ -109,7 +109,7 @@ impl Flow {
         let answer = tokio::select! {
             biased;
             answer = self.offers.offer(callback) => answer,
-            // One that is offered just as the login ends gets no answer.
+            // A callback that is offered just as the login ends gets no answer.
             _ = self.wait() => Answer::Ended,
         };
         match answer {
@@ -183,7 +183,7 @@ impl Login {
             };
             let outcome = if ended.is_ok() { Answer::Done } else { Answer::Failed };
             let _ = answer.send(outcome);
-            // Those that were offered meanwhile, such as one that was also pasted.
+            // Callbacks that were offered meanwhile, such as a pasted one.
             while let Some(Offer { callback, answer }) = listener.queued() {
                 let _ = answer.send(match self.check(&callback) {
                     Verdict::Unrelated(why) => Answer::Unrelated(why),

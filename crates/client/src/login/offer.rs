@@ -13,17 +13,17 @@ pub struct Offer {
 /// The answer of a login to a callback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// It completed the login: the tokens are stored.
+    /// The callback completed the login: the tokens are stored.
     Done,
-    /// It ended the login, which failed.
+    /// The callback ended the login, which failed.
     Failed,
-    /// It is not for this login, which keeps waiting; and why.
+    /// The callback is not for this login, which keeps waiting; and the reason.
     Unrelated(&'static str),
     /// The login had already ended.
     Ended,
 }
 
-/// Where callbacks are offered to a login.
+/// The channel on which callbacks are offered to a login.
 #[derive(Debug, Clone)]
 pub struct Offers(mpsc::Sender<Offer>);
 

@@ -52,7 +52,7 @@ impl ForkGate {
     /// Enters, unless another thread is forking.
     fn try_enter(&self) -> bool {
         let enter = |state| {
-            // What the thread that forks runs meanwhile does not wait for itself.
+            // Code that the forking thread runs meanwhile does not wait for itself.
             let open = state & CLOSED == 0 || self.forking.load(Relaxed) == thread_address();
             if open { Some(state + 1) } else { None }
         };

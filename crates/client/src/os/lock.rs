@@ -41,7 +41,7 @@ impl FileLock {
     }
 }
 
-/// The error of a file that cannot be locked, by whoever it is.
+/// The error of a file that cannot be locked.
 pub fn no_locks(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{NO_LOCKS}: {error}"))
 }

@@ -1,4 +1,4 @@
-//! What belongs to one process: a child that is forked begins with its own.
+//! Values that belong to one process: a forked child begins with its own.
 //!
 //! A client has one `PerProcess`, and all that clients share is in another one, which `shared` reads.
 
@@ -94,7 +94,7 @@ fn arc_ptr<T>(arc: Option<&Arc<T>>) -> *const T {
     arc.map_or(std::ptr::null(), Arc::as_ptr)
 }
 
-/// All that the clients of a process share, such as its runtime and connections: one value of each type.
+/// The values that the clients of a process share, such as its runtime and connections: one of each type.
 static SHARED: PerProcess<Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>> = PerProcess::new();
 
 /// The value of a type that the clients of this process share.

@@ -45,7 +45,7 @@ pub fn build(builder: &mut Builder) -> Result<Runtime> {
     })
 }
 
-/// Spawns a task on the runtime of the process: it goes on if the call that spawns it ends.
+/// Spawns a task on the runtime of the process: it continues if the call that spawns it ends.
 pub fn spawn_shared(task: impl Future<Output = ()> + Send + 'static) -> Result<()> {
     if simulated::is_on() {
         tokio::spawn(task);

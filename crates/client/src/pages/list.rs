@@ -22,7 +22,7 @@ pub struct List {
     pub parts: Vec<Arc<Part>>,
     /// The first pages of the parts that were requested ahead.
     firsts: Vec<Link<Vec<FetchedPage>>>,
-    /// How many of the parts, the first ones, had been begun before.
+    /// The number of parts, the first ones, that had been begun before.
     begun: usize,
     /// The number of the first key after these.
     next: usize,

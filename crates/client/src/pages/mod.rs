@@ -141,7 +141,7 @@ impl Pages {
     ///
     /// # Errors
     ///
-    /// That of a request or of a sink, with the checkpoint of the place.
+    /// The error of a request or of a sink, with the checkpoint of the position.
     pub async fn collect<S: Sink>(
         &self,
         from: &Place,

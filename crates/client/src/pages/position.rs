@@ -41,7 +41,7 @@ pub struct Position {
     pub keys: Option<Box<KeysLeft>>,
 }
 
-/// What is left of a list of many keys besides the key of a position.
+/// The keys of a list that are left besides the key of a position.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeysLeft {

@@ -1,11 +1,11 @@
-//! What all pages of an iteration share.
+//! The state that all pages of an iteration share.
 
 use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicU64};
 
 use super::{Listing, Source};
 use crate::error::Error;
 
-/// What all pages of an iteration share.
+/// The state that all pages of an iteration share.
 #[derive(Debug)]
 pub struct Core {
     pub source: Arc<dyn Source>,

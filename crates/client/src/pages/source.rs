@@ -1,4 +1,4 @@
-//! Where the pages of a call come from.
+//! The source of the pages of a call.
 
 use std::{future::Future, pin::Pin};
 

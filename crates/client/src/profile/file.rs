@@ -161,7 +161,7 @@ pub fn change(
     create_folder(folder).map_err(failed)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let lock = folder.join(format!(".{name}.lock"));
-    // One that belongs to another user, as after a `sudo`, can be locked without writing to it.
+    // A lock file of another user, as after a `sudo`, can be locked without writing to it.
     let lock = OpenOptions::new()
         .write(true)
         .create(true)

@@ -60,7 +60,7 @@ enum Kind {
     Other(Arc<dyn Storage>),
 }
 
-/// The limits that are open in this process: a forked child opens its own.
+/// The limits that are open in this process: a forked child opens them again.
 #[derive(Debug, Default)]
 struct OpenLimits(Mutex<HashMap<u64, Arc<OpenLimit>>>);
 
@@ -129,7 +129,7 @@ impl SharedLimit {
         self.name.as_deref()
     }
 
-    /// Who shares it, for people.
+    /// The processes that share the limit, for people.
     pub fn users(&self) -> &'static str {
         match &self.kind {
             Kind::Memory => "the clients of this process that were given it",

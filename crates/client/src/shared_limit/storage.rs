@@ -15,7 +15,7 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// The state known without waiting, and the current time of its clock.
     fn known(&self) -> Option<(State, u64)>;
 
-    /// Who shares it, for people.
+    /// The processes that share the limit, for people.
     fn users(&self) -> &'static str {
         "all who use its storage"
     }

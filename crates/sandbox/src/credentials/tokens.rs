@@ -21,7 +21,7 @@ const VERIFIER_CHARACTERS: std::ops::RangeInclusive<usize> = 43..=128;
 #[derive(Debug)]
 pub struct Tokens {
     pub base_url: String,
-    /// That of an access token.
+    /// The lifetime of an access token.
     pub lifetime: Duration,
     rng: Mutex<SeededRng>,
     state: Mutex<State>,

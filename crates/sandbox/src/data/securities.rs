@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, iter::zip, sync::LazyLock};
 /// The values known of a request or a security, by name.
 pub type Words = BTreeMap<String, String>;
 
-/// Those of a row of the file: the code without its market, English, Simplified and Traditional Chinese
+/// The values of a row of the file: the code without its market, English, Simplified and Traditional Chinese
 /// name, lot, rough price, and the kind: `stock`, `reit`, `etf`, `index`, `warrant` or `future`.
 const COLUMNS: [&str; 7] = ["bare", "name", "sc", "tc", "lot", "price", "kind"];
 

@@ -21,7 +21,7 @@ use oauth::{OAuthError, Response};
 
 type Handler = fn(&Tokens, &Request<Bytes>, i64) -> Response;
 
-/// One of the endpoints.
+/// An endpoint of OAuth.
 #[derive(Debug)]
 pub struct Route {
     pub endpoint: &'static Endpoint,

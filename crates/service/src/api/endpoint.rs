@@ -46,7 +46,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// What is the same in most rows: a GET without paging and documented failures.
+    /// The values that most rows share: a GET without paging and documented failures.
     pub const BASE: Endpoint = Endpoint {
         name: Cow::Borrowed(""),
         method: Method::Get,

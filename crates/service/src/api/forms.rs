@@ -1,5 +1,5 @@
-//! Examples of every form of a response, with what each of them is: the table of `docs/service.md`, and a
-//! test of the rules by which the client reads responses.
+//! Examples of every form of a response, with what each of them is: the table of
+//! `docs/responses.md`, and a test of the rules by which the client reads responses.
 
 /// One form of a response to some endpoints.
 #[derive(Debug, Clone, Copy)]
@@ -19,11 +19,11 @@ pub struct Form {
 /// The endpoints that a form is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
-    /// Those with these names.
+    /// Endpoints with these names.
     Named(&'static [&'static str]),
-    /// Those that return one response with records.
+    /// Endpoints that return one response with records.
     Lists,
-    /// Those that return records, in one response or in pages.
+    /// Endpoints that return records, in one response or in pages.
     Records,
 }
 

@@ -84,7 +84,7 @@ pub const PAGE_FLAG: CursorPaging = CursorPaging {
 };
 
 impl Paging {
-    /// What a user may declare, for errors.
+    /// The kinds of paging that a user may declare, for errors.
     pub const EXPECTED: &str = "'next_key', 'page_flag' or a DateRange";
 
     /// The paging that a user declares by the name of its cursor, or what is wrong with the name.

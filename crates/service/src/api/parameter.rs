@@ -47,7 +47,7 @@ pub enum ParameterKind {
     Market,
     /// `{market}.BK<digits>`.
     PlateCode,
-    /// One of these words.
+    /// A word of this list.
     OneOf(&'static [&'static str]),
     /// One of the values of the set that belongs to another parameter's value.
     ValuesBy {

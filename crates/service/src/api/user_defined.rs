@@ -52,7 +52,7 @@ pub struct DeclarationError {
 }
 
 impl DeclarationError {
-    /// What is wrong with a key.
+    /// The mistake in a key.
     pub fn new(key: &[&str], message: impl Into<String>) -> Self {
         DeclarationError {
             key: key.iter().map(|&part| part.to_owned()).collect(),

@@ -58,11 +58,11 @@ pub enum Delivery {
 /// The login that is needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Login {
-    /// That of the profile with this name.
+    /// The login of the profile with this name.
     Profile(String),
-    /// One at the service with this base URL.
+    /// A login at the service with this base URL.
     Service(String),
-    /// That of a user of a web application.
+    /// The login of a user of a web application.
     OfUser,
 }
 
@@ -350,7 +350,7 @@ impl Error {
         }
     }
 
-    /// What to do about a resource of the system, if one was missing: whatever else needed it.
+    /// The hint about a resource of the system, if one was missing.
     fn missing_resource(&self) -> Option<&'static str> {
         match self.kind.as_ref() {
             ErrorKind::Config(message)

@@ -45,14 +45,14 @@ pub const NO_HOME: &str = "no home folder was found";
 const SENTENCES: [(&str, &str); 6] = [
     (NO_THREAD, THREADS),
     (NO_ENTROPY, ENTROPY),
-    // That of rustls.
+    // The sentence of rustls.
     ("failed to get random bytes", ENTROPY),
     (NO_LOCKS, LOCKS),
     (NO_MODES, MODES),
     (NO_HOME, HOME),
 ];
 
-/// What to do about the resource that is missing, if that is what an error is about.
+/// The hint about the missing resource, if the error is about one.
 pub fn hint(message: &str) -> Option<&'static str> {
     if let Some((_, hint)) = SENTENCES.iter().find(|(text, _)| message.contains(text)) {
         return Some(hint);

@@ -42,7 +42,7 @@ SETTINGS = {
 SET_LOCAL = "select " + ", ".join(
     f"set_config('{name}', '{value}', true)" for name, value in SETTINGS.items()
 )
-# Who may read all tables, and nothing else; since PostgreSQL 14.
+# The role that may read all tables, and nothing else; since PostgreSQL 14.
 READER = """\
 select set_config('role', 'pg_read_all_data', true)
 where current_setting('is_superuser') = 'on'
@@ -61,7 +61,7 @@ SAMPLES: dict[int, Any] = {
     1184: samples.TIME,
 }
 
-# What to do, by the beginning of the server's code.
+# Hints, by the beginning of the server's code.
 AGAIN = "run the same update again: nothing that was stored is lost."
 HINTS = {
     **dict.fromkeys(("28", "3D"), "Correct the user, the password or the database of the address."),

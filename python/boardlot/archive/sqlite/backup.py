@@ -102,7 +102,7 @@ def _put_into(source: SqliteConnection, target: Path, wait: float) -> bool:
             if tables and "archive_format" not in tables:
                 hint = "Choose the path of an archive, or a new one."
                 raise store_error(str(target), "is a database, but not an archive", hint=hint)
-            # What was restored survives a loss of power.
+            # A restored archive survives a loss of power.
             connection.execute("pragma synchronous = full")
             _copy(source, connection, target, wait)
             connection.execute("pragma journal_mode = wal")

@@ -15,7 +15,7 @@ from boardlot.archive.database import Row, Transaction
 from boardlot.archive.locks import WAIT
 from boardlot.errors import ConfigError
 
-# How many rows are inserted by one statement. Between two, other threads of Python run.
+# The rows that one statement inserts. Between two statements, other threads of Python run.
 ROWS = 100
 
 

@@ -73,7 +73,7 @@ def _integer(field: _Field) -> str:
 
 def _whole(field: _Field, text: str) -> str:
     """A whole number with a point or an exponent, such as 5.0: exact below 2^53."""
-    # One that is too small for a float is not 0.
+    # A number that is too small for a float is not 0.
     is_zero = "substr(t, 1, instr(lower(t) || 'e', 'e') - 1) not glob '*[1-9]*'"
     return (
         "(select case when abs(f) < 9007199254740992 and f = cast(f as integer) "

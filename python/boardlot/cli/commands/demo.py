@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +18,6 @@ import click
 import boardlot as bl
 from boardlot import plots
 from boardlot._support import tables
-from boardlot._support.cell_format import counted
 from boardlot._support.crash_safe import replacing
 from boardlot._support.extras import needs
 from boardlot.cli.click_classes import Command
@@ -27,8 +27,12 @@ from boardlot.cli.numbers import Whole
 from boardlot.cli.output.fields import Fields
 from boardlot.cli.settings import FORMATS
 
-WIDTH = 100
+WIDTH = 80
+INDENT = " " * 4
 ROWS = 4
+# The times of fills are long numbers, which say little to a reader.
+FILL_COLUMNS = ("code", "trd_side", "qty", "price", "status", "stock_name")
+LONGEST_HEADER = 50
 TRADE_MARKET = "HK"
 DIVIDENDS_OF = "HK.00700"
 # Next steps: a service that stays, the data of the demo from a shell, and the whole docs.
@@ -60,61 +64,77 @@ NEXT = [
 def demo(out: Path, seed: int) -> None:
     """Show everything without an account, on the sandbox.
 
-    Starts the sandbox on this machine, creates a key and signs requests with it, logs in with
-    OAuth, pages through 2,000 fills, shows tables, and writes the fills as Parquet and a chart as
-    PNG. Without pyarrow the fills are written as CSV.
+    Starts the sandbox on this machine, pages through 2,000 fills, shows tables, writes the fills as
+    Parquet and a chart as PNG, creates a key and shows what it signs, and logs in with OAuth.
+    Without pyarrow the fills are written as CSV.
     """
     steps = count(1)
     with _timed(steps) as done:
         sandbox = bl.Sandbox(seed=seed)
-        done(f"started the sandbox at {sandbox.base_url}; its data is invented")
-    with sandbox:
-        with _timed(steps) as done:
-            key = bl.generate_key("Ed25519")
-            key_id = sandbox.upload_key(key.public_pem)
-            auth = bl.ApiKey(key_id, key.private_pem)
-            done(f"created an Ed25519 key; its id is {key_id}")
-        with _timed(steps) as done:
-            flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore())
-            # As the user does in the browser: allow the scopes, and be redirected.
-            login = flow.finish(sandbox.authorize_demo_user(flow.url))
-            done(f"logged in with OAuth; scopes: {', '.join(sorted(login.scopes))}")
-        with bl.Client(sandbox.base_url, auth=auth) as client:
-            written = _show(steps, sandbox, client, login, out)
+        done("started the sandbox on this machine")
+    with sandbox, sandbox.client() as client:
+        account = sandbox.accounts["trade"][0]
+        # One time range for every download below: they are compared with each other.
+        end = client.server_time()
+        span: dict[str, Any] = {"start": end - timedelta(days=90), "end": end}
+        fills = _show_fills(steps, client, account, span)
+        _show_tables(steps, sandbox, client)
+        click.echo()
+        pager = client.fills_history(account, TRADE_MARKET, **span)
+        written = _write_files(steps, pager, fills, out)
+        _show_signature(steps, sandbox, account)
+        _show_login(steps, sandbox, account, span, fills)
     click.echo()
     for path in written:
         click.echo(f"{path}  {path.stat().st_size:,} bytes")
-    click.echo(f"the files are in {out.resolve()}" if written else "no file was written")
+    click.echo(f"the files are in {out}" if written else "no file was written")
     click.echo("\nnext, in a second terminal while the first command runs:")
     for line in NEXT:
         click.echo(f"  {line}")
 
 
-def _show(steps: Iterator[int], sandbox: Any, client: Any, login: Any, out: Path) -> list[Path]:
-    """Everything between the login and the last lines; returns the files that it wrote."""
-    account = sandbox.accounts["trade"][0]
-    with _timed(steps) as done:
-        # One time range for every download below: they are compared with each other.
-        end = client.server_time()
-        span = {"start": end - timedelta(days=90), "end": end}
-        done(f"asked the service for its time: {end:%Y-%m-%d %H:%M:%S} UTC")
-    _show_signature(steps, client, account)
-
+def _show_fills(
+    steps: Iterator[int], client: Any, account: str, span: dict[str, Any]
+) -> bl.Records[Any]:
     with _timed(steps) as done:
         pager = client.fills_history(account, TRADE_MARKET, **span)
-        fills = list(pager)
-        done(f"iterated over {len(fills):,} fills, one by one, in {pager.requests} requests")
-    with _timed(steps) as done:
-        again = asyncio.run(_fills_async(sandbox.base_url, login, account, span))
-        if again != fills:
-            raise click.ClickException("the asynchronous client returned different fills")
-        done(f"again, asynchronously and with the login: the same {len(again):,} fills")
+        fills: bl.Records[Any] = pager.all()
+        done(f"read {len(fills):,} fills in {pager.requests} requests")
+    _show_table(fills, FILL_COLUMNS)
+    return fills
 
-    _show_tables(steps, sandbox, client)
 
+def _show_tables(steps: Iterator[int], sandbox: Any, client: Any) -> None:
+    crypto, sim = sandbox.accounts["crypto"][0], sandbox.accounts["sim"][0]
+    wanted = [
+        ("dividends", f"dividends of {DIVIDENDS_OF}", DIVIDENDS_OF),
+        *(("ipos", f"IPOs of {market}", market) for market in ("hk", "us", "cn", "sg", "my")),
+        ("sim-positions", "positions of simulated trading", sim),
+        ("crypto-orders", "open crypto orders", crypto),
+    ]
+    for command, title, argument in wanted:
+        click.echo()
+        endpoint = ENDPOINTS[command]
+        with _timed(steps) as done:
+            records = getattr(client, endpoint.method)(argument)
+            records = records.all() if endpoint.paged else records
+            done(f"read {len(records)} {title}")
+        _show_table(records, endpoint.key_columns)
+
+
+def _show_table(records: bl.Records[Any], key_columns: Sequence[str]) -> None:
+    rows = records[:ROWS]
+    width = min(WIDTH, shutil.get_terminal_size().columns) - len(INDENT)
+    layout = tables.Layout.of(rows, width, key_columns=key_columns)
+    for line in [*layout.heading(), *layout.lines(rows)] if layout else ():
+        click.echo(f"{INDENT}{line}".rstrip())
+    if len(records) > len(rows):
+        click.echo(f"{INDENT}… and {len(records) - len(rows):,} more")
+
+
+def _write_files(steps: Iterator[int], pager: Any, fills: Sequence[Any], out: Path) -> list[Path]:
+    """Write the rows of the pager, and a chart of these fills; returns the files."""
     out.mkdir(parents=True, exist_ok=True)
-    click.echo()
-    pager = client.fills_history(account, TRADE_MARKET, **span)
     form = "csv" if find_spec("pyarrow") is None else "parquet"
     jobs: list[tuple[str, str, Callable[[BinaryIO], None]]] = [
         (f"fills.{form}", "the fills", lambda file: _rows(pager, file, form)),
@@ -134,40 +154,41 @@ def _show(steps: Iterator[int], sandbox: Any, client: Any, login: Any, out: Path
     return written
 
 
-def _show_signature(steps: Iterator[int], client: Any, account: str) -> None:
+def _show_signature(steps: Iterator[int], sandbox: Any, account: str) -> None:
+    click.echo()
     with _timed(steps) as done:
+        key = bl.generate_key("Ed25519")
+        auth = bl.ApiKey(sandbox.upload_key(key.public_pem), key.private_pem)
         path = f"/api/v1.0/accounts/{account}/fills_history"
-        query = {"trd_market": TRADE_MARKET, "page_flag": "", "page_size": 50}
-        explained = client.explain("GET", path, query=query)
-        done("signed a request; the key signs these five lines")
+        query: dict[str, Any] = {"trd_market": TRADE_MARKET, "page_flag": "", "page_size": 50}
+        with bl.Client(sandbox.base_url, auth=auth) as client:
+            explained = client.explain("GET", path, query=query)
+        done("created a key, and signed a request: these five lines")
     names = ["timestamp", "method", "path", "query", "body hash"]
     for name, line in zip(names, explained.payload_lines, strict=True):
-        click.echo(f"      {name:<10} {line or '(empty)'}")
+        click.echo(f"{INDENT}{name:<10} {line or '(empty)'}")
     for name, value in explained.headers.items():
         if name.lower() in ("x-api-key", "x-nonce", "authorization"):
-            click.echo(f"      {name}: {value if len(value) < 70 else value[:60] + '…'}")
+            shown = value if len(value) <= LONGEST_HEADER else value[: LONGEST_HEADER - 1] + "…"
+            click.echo(f"{INDENT}{name}: {shown}")
 
 
-def _show_tables(steps: Iterator[int], sandbox: Any, client: Any) -> None:
-    crypto, sim = sandbox.accounts["crypto"][0], sandbox.accounts["sim"][0]
-    wanted = [
-        *(("ipos", f"the IPOs of {market}", market) for market in ("hk", "us", "cn", "sg", "my")),
-        ("dividends", f"the dividends of {DIVIDENDS_OF}", DIVIDENDS_OF),
-        ("sim-positions", "the positions of simulated trading", sim),
-        ("crypto-orders", "the open crypto orders", crypto),
-    ]
-    for command, title, argument in wanted:
-        click.echo()
-        endpoint = ENDPOINTS[command]
-        with _timed(steps) as done:
-            records = getattr(client, endpoint.method)(argument)
-            records = records.all() if endpoint.paged else records
-            some = f"; the first {ROWS}" if len(records) > ROWS else ""
-            done(f"fetched {title}: {counted(len(records), 'row')}{some}")
-        rows = records[:ROWS]
-        layout = tables.Layout.of(rows, WIDTH - 6, key_columns=endpoint.key_columns)
-        for line in [*layout.heading(), *layout.lines(rows)] if layout else ():
-            click.echo(f"      {line}")
+def _show_login(
+    steps: Iterator[int], sandbox: Any, account: str, span: dict[str, Any], fills: Sequence[Any]
+) -> None:
+    """Log in, and read the same fills again, asynchronously."""
+    click.echo()
+    with _timed(steps) as done:
+        flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore())
+        # As the user does in the browser: allow the scopes, and be redirected.
+        login = flow.finish(sandbox.authorize_demo_user(flow.url))
+        done("logged in with OAuth; scopes:")
+    click.echo(f"{INDENT}{', '.join(sorted(login.scopes))}")
+    with _timed(steps) as done:
+        again = asyncio.run(_fills_async(sandbox.base_url, login, account, span))
+        if again != fills:
+            raise click.ClickException("the asynchronous client returned different fills")
+        done(f"read the same {len(again):,} fills again, asynchronously and with the login")
 
 
 async def _fills_async(base_url: str, login: Any, account: str, span: dict[str, Any]) -> list[Any]:

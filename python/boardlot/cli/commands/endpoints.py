@@ -15,7 +15,7 @@ from boardlot.cli.files import UserPath
 from boardlot.cli.numbers import Whole, complete_markets
 from boardlot.cli.settings import RESUMABLE_FORMATS, Settings
 
-# Where the option --page-size is stored for a method that calls it limit.
+# The parameter of the option --page-size, for a method that calls it limit.
 PAGE_LIMIT = "page_limit"
 RESUME_HINT = "With --resume FILE{}, it can be resumed."
 RESUMABLE_OUT = f"--out as {' or '.join(RESUMABLE_FORMATS)}"

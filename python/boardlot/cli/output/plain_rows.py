@@ -23,7 +23,7 @@ class PlainField(NamedTuple):
 
 
 class PlainRows:
-    """Rows that nobody declared: what `_core.Rows` is for those of the service.
+    """Undeclared rows: the counterpart of `_core.Rows` for rows of the service.
 
     Args:
         rows: The rows.

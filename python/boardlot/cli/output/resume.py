@@ -152,7 +152,7 @@ def _checked(settings: Settings, file: Path) -> Path:
             raise click.UsageError(f"--resume needs a regular file for {option}: {path} is not one")
         check_replaceable(option, path)
     output, state = Path(os.path.realpath(out)), Path(os.path.realpath(file))
-    # All of these are written or replaced: no two may be the same file.
+    # All these files are written or replaced: no two may be the same.
     for written in (output, _part_of(output)):
         if same_file(written, state) or written == _temporary(state):
             raise click.UsageError(

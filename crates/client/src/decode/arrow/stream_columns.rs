@@ -33,7 +33,7 @@ pub(super) struct StreamPage {
 }
 
 impl StreamColumns {
-    /// Those of a stream that begins with these records. A selected field that none of them has is text.
+    /// The columns of a stream that begins with these records. A selected field that none of them has is text.
     pub(super) fn of(fields: &mut FieldColumns, selection: Option<&Selection>) -> Self {
         let known = |name: &Arc<str>, index: usize| {
             let values = fields.undeclared.get(index)?;

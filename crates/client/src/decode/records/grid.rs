@@ -27,7 +27,7 @@ pub(super) struct Grid {
     records: Vec<(u32, u32)>,
 }
 
-/// What records with the same keys and white space share, in the first of them.
+/// The keys and white space that records share, in the first of them.
 #[derive(Debug, Default)]
 pub(super) struct RecordLayout {
     keys: Vec<GridKey>,

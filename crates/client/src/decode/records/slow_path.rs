@@ -60,7 +60,7 @@ pub(in crate::decode) fn find_page(
     };
     let (list, siblings) =
         found.ok_or_else(|| no_list(format!("the response has no list of records {at}")))?;
-    // What the document does not show may be null, or a list of other values than objects.
+    // An undocumented list may be null, or have other values than objects.
     let items: Option<Vec<&RawValue>> = serde_json::from_str(list.get())
         .map_err(|_| no_list(format!("the value {at} is not a list; expected a JSON array")))?;
     let mut rows = Vec::new();

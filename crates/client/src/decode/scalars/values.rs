@@ -26,7 +26,7 @@ pub enum PushError {
     TooManyFields,
 }
 
-/// What stands for a float that JSON lacks (NaN, infinity and minus infinity) where the records of a caller are
+/// The text for a float that JSON lacks (NaN, infinity and minus infinity) where the records of a caller are
 /// written as JSON. No service sends such a text.
 pub const NOT_A_NUMBER: [&str; 3] =
     [r#""\u0000NaN""#, r#""\u0000Infinity""#, r#""\u0000-Infinity""#];

@@ -1,4 +1,4 @@
-//! The rules applied to every form of a response in the table of docs/service.md.
+//! The rules applied to every form of a response in the table of docs/responses.md.
 
 use ::http::{HeaderMap, Method, Response, StatusCode};
 use bytes::Bytes;
