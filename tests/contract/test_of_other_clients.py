@@ -5,7 +5,7 @@ import sys
 import boardlot as bl
 import pytest
 
-from ..support.processes import run_python
+from ..support.processes import program, run_python
 from ..support.service import StandInService
 
 
@@ -54,28 +54,7 @@ def test_errors_are_caught_after_a_second_import():
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
 @pytest.mark.parametrize("free", range(7))
 def test_without_descriptors_a_call_fails_with_an_error(free):
-    run_python(
-        """
-        import contextvars, datetime, os, resource, socket, sys
-        import boardlot as bl
-
-        socket.getaddrinfo("127.0.0.1", 80)
-        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))
-        held = []
-        try:
-            while True:
-                held.append(os.open("/dev/null", 0))
-        except OSError:
-            for _ in range(int(sys.argv[1])):
-                os.close(held.pop())
-        try:
-            bl.Client("http://127.0.0.1:9", max_retries=0).server_time()
-        except bl.BoardlotError:
-            pass
-        """,
-        free,
-    )
+    run_python(program(__file__, "without_descriptors"), free)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder that is in use is not removed there")

@@ -12,7 +12,7 @@ import pytest
 
 from ..support.clients import client_of
 from ..support.logins import begin, quotes, sign_in
-from ..support.processes import run_python
+from ..support.processes import program, run_python
 from ..support.stores import (
     CANARY,
     KEY,
@@ -32,32 +32,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: files of ano
 
 
 def test_security_10_modes_are_closed_from_the_start(place):
-    code = """
-        import os, sys, threading
-        import boardlot as bl
-        os.umask(0)
-        store = bl.EncryptedFileStore(sys.argv[1], sys.argv[2])
-        wrong, over = set(), threading.Event()
-        def watch(folder):
-            # Every name that is ever seen, as often as it can be looked at.
-            while not over.is_set():
-                for path, _, names in os.walk(folder):
-                    for name in [".", *names]:
-                        try:
-                            mode = os.lstat(os.path.join(path, name)).st_mode
-                        except OSError:
-                            continue
-                        if mode & 0o077:
-                            wrong.add((os.path.join(path, name), oct(mode)))
-        watcher = threading.Thread(target=watch, args=(os.path.dirname(sys.argv[1]),))
-        watcher.start()
-        for n in range(30):
-            store.save(sys.argv[3], b"x" * n * 1000)
-        over.set()
-        watcher.join()
-        print(sorted(wrong))
-        """
-    out, _ = run_python(code, place, PASSPHRASE, KEY)
+    out, _ = run_python(program(__file__, "seen_modes"), place, PASSPHRASE, KEY)
     assert out == "[]\n"
     assert open_bits(place.parent) == {}
 

@@ -80,8 +80,10 @@ def test_the_package_alone_works_in_an_empty_environment(tmp_path):
     site, info = Path(where.strip()), f"boardlot-{boardlot.__version__}.dist-info"
     shutil.copytree(Path(boardlot.__file__).parent, site / "boardlot")
     info = shutil.copytree(distribution("boardlot").locate_file(info), site / info)
+    # The build of a wheel writes it; `test_supply_chain.py` compares its text.
+    (info / "licenses" / "THIRD-PARTY-NOTICES").touch()
     with (info / "RECORD").open("a") as record:
-        record.write("boardlot/py.typed,,\n")
+        record.write(f"boardlot/py.typed,,\n{info.name}/licenses/THIRD-PARTY-NOTICES,,\n")
     command = inside.with_name("boardlot")
     command.write_text(f"#!{inside}\nimport sys\nfrom boardlot.cli import main\nsys.exit(main())\n")
     command.chmod(0o755)

@@ -5,7 +5,6 @@ import asyncio
 import itertools
 import multiprocessing
 import os
-import textwrap
 from concurrent.futures import ThreadPoolExecutor
 
 import boardlot as bl
@@ -115,54 +114,15 @@ def test_security_32_asyncio_and_uvloop_loops_in_eight_threads_share_a_client(sa
     assert outcomes_of_threads(8, lambda: next(runs)(use())) == {None: 8}
 
 
-# Scripts that end while others are in the middle of something.
-ENDINGS = {
-    "tasks that nobody awaits": """
-        async def main():
-            for _ in range(8):
-                tasks.append(asyncio.ensure_future(awaited.server_time()))
-            await asyncio.sleep(wait)
-        asyncio.run(main())
-        """,
-    "a loop that is just left": """
-        loop = asyncio.new_event_loop()
-        loop.set_exception_handler(lambda *_: None)  # It says that a task was left, and rightly.
-        tasks.append(loop.create_task(awaited.dividends("HK.00700")))
-        loop.call_later(wait, loop.stop)
-        loop.run_forever()
-        """,
-    "the middle of an iteration": """
-        fills = client.fills_history("281756", "HK")
-        for _ in range(number * 7 % 120 + 1):
-            next(fills)
-        """,
-    "the middle of an asynchronous iteration": """
-        async def main():
-            fills = awaited.fills_history("281756", "HK")
-            for _ in range(number * 7 % 120 + 1):
-                await anext(fills)
-        asyncio.run(main())
-        """,
-}
-PREAMBLE = """
-import asyncio, sys
-import boardlot as bl
-number = int(sys.argv[4])
-wait = number % 17 / 300
-auth = bl.ApiKey(*sys.argv[2:4])
-client = bl.Client(sys.argv[1], auth=auth)
-awaited = bl.AsyncClient(sys.argv[1], auth=auth)
-tasks = []
-"""
+ENDINGS = program(__file__, "endings")
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", ["tasks", "loop", "iteration", "asynchronous_iteration"])
 @pytest.mark.parametrize("rounds", [4, pytest.param(LONG, marks=pytest.mark.slow)])
 def test_security_32_a_script_may_end_at_any_moment(sandbox, key_file, ending, rounds):
-    code = PREAMBLE + textwrap.dedent(ENDINGS[ending])
-
     def end(number):
-        out, errors = run_python(code, sandbox.base_url, *key_file, number, seconds=300.0)
+        words = [sandbox.base_url, *key_file, number, ending]
+        out, errors = run_python(ENDINGS, *words, seconds=300.0)
         quiet = "\n".join(line for line in errors.splitlines() if "Warning" not in line)
         assert (out, quiet) == ("", "")
 
