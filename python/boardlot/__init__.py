@@ -72,6 +72,7 @@ from .errors import *  # noqa: F403
 from .oauth_app import AsyncOAuthApp
 from .pager import AsyncPager, Pager
 from .records import Records
+from .token_store import TokenStore
 
 if TYPE_CHECKING:
     from .archive import Archive
@@ -106,6 +107,7 @@ __all__ = [
     "Response",
     "ResponseEvent",
     "Sandbox",
+    "TokenStore",
     "__version__",
     "begin_login",
     "generate_key",

@@ -4,12 +4,13 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, 
 from datetime import date, datetime
 from os import PathLike
 from types import TracebackType
-from typing import Any, Generic, Literal, Protocol, final, overload
+from typing import Any, Generic, Literal, final, overload
 
 from typing_extensions import CapsuleType, Self, TypeVar, Unpack, disjoint_base
 
 from ._api import AsyncClient, Client, ClientOptions
 from .errors import BoardlotError
+from .token_store import TokenStore
 
 __all__ = [
     "_BUILT_IN_ENDPOINTS",
@@ -599,13 +600,6 @@ def signature_payload(
     ['1767571200000', 'GET', '/api/v1.0/server-time']
     """
 
-class _Store(Protocol):
-    """A token store: a built-in one, or an object of your own."""
-
-    def load(self, key: str, /) -> bytes | None: ...
-    def save(self, key: str, data: bytes, /) -> None: ...
-    def delete(self, key: str, /) -> None: ...
-
 @final
 class OAuth:
     """The tokens of a login. They are saved in a store and refreshed automatically, before they expire and
@@ -632,7 +626,7 @@ class OAuth:
         cls,
         client_id: str,
         *,
-        store: _Store,
+        store: TokenStore,
         client_secret: str | None = None,
         base_url: str | None = None,
         user: str | None = None,
@@ -837,7 +831,7 @@ class Pages:
         progress: bool,
         /,
     ) -> Any:
-        """The rows of this view after a place, within the limits; and the place where they end. Awaited in
+        """The rows of this view after a position, within the limits; and the position where they end. Awaited in
         `AsyncPager`.
         """
     def frame(
@@ -851,7 +845,7 @@ class Pages:
         progress: bool,
         /,
     ) -> Any:
-        """The rows after a place as the frame of a method; and the place where they end. Awaited in `AsyncPager`."""
+        """The rows after a position as the frame of a method; and the position where they end. Awaited in `AsyncPager`."""
     def check_process(self) -> None:
         """Refuses a child of the process that made it."""
     def checkpoint(self, page: Page | None, row: int, /) -> str:
@@ -1053,7 +1047,7 @@ class OAuthApp(OAuthAppBase):
         client_id: str,
         *,
         redirect_uri: str,
-        store: _Store | None = None,
+        store: TokenStore | None = None,
         client_secret: str | None = None,
         timeout: float = 30.0,
         connect_timeout: float = 5.0,
@@ -1091,7 +1085,7 @@ class AsyncOAuthApp(OAuthAppBase):
         client_id: str,
         *,
         redirect_uri: str,
-        store: _Store | None = None,
+        store: TokenStore | None = None,
         client_secret: str | None = None,
         timeout: float = 30.0,
         connect_timeout: float = 5.0,
@@ -1154,7 +1148,7 @@ class LoginFlow:
 def login(
     base_url: str,
     *,
-    store: _Store | None = None,
+    store: TokenStore | None = None,
     client_id: str | None = None,
     client_name: str = "boardlot",
     redirect_port: int = 0,
@@ -1179,7 +1173,7 @@ def login(
 def begin_login(
     base_url: str,
     *,
-    store: _Store | None = None,
+    store: TokenStore | None = None,
     client_id: str | None = None,
     client_name: str = "boardlot",
     redirect_port: int = 0,
