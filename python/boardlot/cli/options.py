@@ -131,7 +131,7 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
         ),
         option("--limit", metavar="N", type=Whole(1), help="Write at most N rows."),
         option("-q", "--quiet", is_flag=True, help="Write nothing but errors to stderr."),
-        option("-v", "--verbose", is_flag=True, help="Write each request to stderr, without secrets."),
+        option("-v", "--verbose", is_flag=True, help="Write requests to stderr, without secrets."),
         option(
             "--log-format",
             type=click.Choice(["text", "json"], case_sensitive=False),
