@@ -62,7 +62,7 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
             "--passphrase-file",
             metavar="FILE",
             type=file,
-            help="File with the passphrase of --store or the key; default: ask if there is one.",
+            help="File with the passphrase of --store or the key; default: a prompt.",
         ),
         option(
             "--passphrase-command",
@@ -78,13 +78,13 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
         option(
             "--proxy",
             metavar="URL",
-            help="Use this proxy, or with 'environment' that of HTTPS_PROXY.",
+            help="Use this proxy, or with 'environment' the proxy of HTTPS_PROXY.",
         ),
         option(
             "--rate-limit",
             metavar="N",
             type=Number(0.001, 1_000_000),
-            help="Send at most N requests per second; default: what the profile says.",
+            help="Send at most N requests per second; default: the profile's limit.",
         ),
         option(
             "--shared",
@@ -95,7 +95,7 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
         option(
             "--read-only",
             is_flag=True,
-            help="Refuse whatever could change something; only reads are sent.",
+            help="Refuse requests that could change something.",
         ),
         option(
             "--format",
@@ -131,12 +131,12 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
         ),
         option("--limit", metavar="N", type=Whole(1), help="Write at most N rows."),
         option("-q", "--quiet", is_flag=True, help="Write nothing but errors to stderr."),
-        option("-v", "--verbose", is_flag=True, help="Write each request to stderr, no secrets."),
+        option("-v", "--verbose", is_flag=True, help="Write requests to stderr, without secrets."),
         option(
             "--log-format",
             type=click.Choice(["text", "json"], case_sensitive=False),
             metavar="FORMAT",
-            help="text, or json: what goes to stderr is one object a line.",
+            help="text, or json: one object per line on stderr.",
         ),
     ]
 
