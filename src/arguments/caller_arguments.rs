@@ -190,3 +190,18 @@ pub fn field_names(names: &Bound<'_, PyTuple>) -> PyResult<Vec<String>> {
     };
     names.iter().map(name).collect()
 }
+
+/// Returns true if a call of the caller's function returns what has to be awaited.
+pub fn is_async(function: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let module = import(function.py(), "boardlot._support.coroutines")?;
+    module.invoke_method("is_async", (function,))?.is_truthy()
+}
+
+/// Refuses a callback that nothing would await.
+pub fn reject_async(function: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyResult<()> {
+    if !is_async(function)? {
+        return Ok(());
+    }
+    let shown = "an async function, which would not be awaited";
+    Err(raise(function.py(), Error::argument(name, shown, expected)))
+}

@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 use super::store_call::{call_object, call_python};
 use crate::interpreter::{
     attachment::with_one_thread_state,
+    errors::is_refusal,
     weak_ref::{StrongRef, WeakRef},
 };
 use crate::prelude::*;
@@ -82,6 +83,17 @@ impl PythonStore {
     ) -> Result<T> {
         call_python(&self.object, &format!("{}.{method}", self.class), call)
     }
+
+    /// The error for a result of another class, whose value may be the tokens.
+    fn wrong_result(&self, method: &str, class: &str, expected: &str) -> Error {
+        let name = format!("{}.{method}", self.class);
+        let text = format!("{name} returned {class}; expected {expected}");
+        let advice = match class {
+            "str" => format!("Return bytes from {name}, as save was given them."),
+            _ => format!("Write {name} as a plain method, with the blocking client of the database."),
+        };
+        Error::from(ErrorKind::Store(text)).with_advice(advice)
+    }
 }
 
 impl TokenStore for PythonStore {
@@ -90,30 +102,42 @@ impl TokenStore for PythonStore {
             let py = store.py();
             let value = match store.invoke_method(intern!(py, "load"), (key,)) {
                 // A plain mapping raises this.
-                Err(error) if error.is_instance_of::<PyKeyError>(py) => return Ok(None),
+                Err(error) if error.is_instance_of::<PyKeyError>(py) => return Ok(Ok(None)),
                 value => value?,
             };
-            let bytes = value.extract::<Option<Vec<u8>>>()?;
-            Ok(bytes.map(Zeroizing::new))
-        })
+            if value.is_none() {
+                return Ok(Ok(None));
+            }
+            if let Some(class) = class_if_awaitable(&value)? {
+                return Ok(Err(class));
+            }
+            match value.extract::<Vec<u8>>() {
+                Ok(bytes) => Ok(Ok(Some(Zeroizing::new(bytes)))),
+                Err(error) if is_refusal(py, &error) => Ok(Err(value.get_type().name()?.to_string())),
+                Err(error) => Err(error),
+            }
+        })?
+        .map_err(|class| self.wrong_result("load", &class, "bytes or None"))
     }
 
     fn save(&self, key: &str, value: &[u8]) -> Result<()> {
-        self.call("save", |store| {
+        let awaitable = self.call("save", |store| {
             let py = store.py();
             let data = PyBytes::new(py, value);
-            store.invoke_method(intern!(py, "save"), (key, data)).map(drop)
-        })
+            class_if_awaitable(&store.invoke_method(intern!(py, "save"), (key, data))?)
+        })?;
+        awaitable.map_or(Ok(()), |class| Err(self.wrong_result("save", &class, "None")))
     }
 
     fn delete(&self, key: &str) -> Result<()> {
-        self.call("delete", |store| {
+        let awaitable = self.call("delete", |store| {
             let py = store.py();
             match store.invoke_method(intern!(py, "delete"), (key,)) {
-                Err(error) if error.is_instance_of::<PyKeyError>(py) => Ok(()),
-                outcome => outcome.map(drop),
+                Err(error) if error.is_instance_of::<PyKeyError>(py) => Ok(None),
+                outcome => class_if_awaitable(&outcome?),
             }
-        })
+        })?;
+        awaitable.map_or(Ok(()), |class| Err(self.wrong_result("delete", &class, "None")))
     }
 
     /// Python forgets a thread's `threading.local` as soon as the thread leaves the interpreter
@@ -147,6 +171,19 @@ impl TokenStore for PythonStore {
         })?;
         Ok(Guard::released_by(move |failed| leave(&manager, &name, failed)))
     }
+}
+
+/// The class of a result that would have to be awaited: nothing has been done yet.
+fn class_if_awaitable(returned: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    let class = returned.get_type();
+    if class.getattr_opt("__await__")?.is_none() {
+        return Ok(None);
+    }
+    // Otherwise Python warns that it was never awaited.
+    if returned.hasattr("cr_code")? {
+        returned.invoke_method(intern!(returned.py(), "close"), ())?;
+    }
+    Ok(Some(class.name()?.to_string()))
 }
 
 /// Leaves a context manager; with an exception if a change within it failed, so that a transaction is

@@ -287,9 +287,12 @@ fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
         let expected = format!("expected the file of a private key{or}");
         let advice = match error.kind() == std::io::ErrorKind::PermissionDenied {
             true => "Run the job as the owner of the key file (see `ls -l`), or chmod the file.",
-            false if path.is_absolute() => "`boardlot keygen FILE` makes a new key.",
+            false if path.is_absolute() => {
+                "Check the path. If there has never been a key, `boardlot keygen FILE` makes one."
+            }
             false => {
-                "A relative path starts at the working directory. `boardlot keygen FILE` makes a new key."
+                "Check the path: a relative one starts at the working directory. If there has never been a \
+                 key, `boardlot keygen FILE` makes one."
             }
         };
         Error::misuse(format!("private_key {shown} cannot be read: {error}; {expected}"), advice)

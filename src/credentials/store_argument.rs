@@ -4,9 +4,29 @@ use super::{
     python_store::PythonStore,
     stores::{KeyringStore, TokenStoreBase},
 };
-use crate::interpreter::weak_ref::StrongRef;
 use crate::prelude::*;
+use crate::{arguments::caller_arguments::is_async, interpreter::weak_ref::StrongRef};
 use boardlot_client::auth::SharedStore;
+
+/// Refuses a store whose methods would have to be awaited.
+fn reject_async_method(
+    store: &Bound<'_, PyAny>,
+    name: &str,
+    method: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    if !is_async(method)? {
+        return Ok(());
+    }
+    let class = store.get_type().name()?;
+    let text = format!(
+        "store: {class}.{name} is an async method, which nothing would await; expected plain methods \
+         load(key), save(key, data) and delete(key)"
+    );
+    let advice = "Write `def` instead of `async def`, with the blocking client of the database, such as \
+                  redis.Redis for redis.asyncio.Redis: a store is called on a worker thread, never on an \
+                  event loop.";
+    Err(raise(store.py(), Error::misuse(text, advice)))
+}
 
 /// The Python object of a store, kept by the Python classes that use the store.
 pub struct StoreObject {
@@ -29,8 +49,11 @@ impl StoreObject {
         if let Ok(built_in) = store.cast::<TokenStoreBase>() {
             return Ok((built_in.get().shared(), StoreObject { object, strong: None }));
         }
-        for name in ["load", "save", "delete"] {
-            if !store.getattr_opt(name)?.is_some_and(|method| method.is_callable()) {
+        for name in ["load", "save", "delete", "lock"] {
+            let method = store.getattr_opt(name)?.filter(|method| method.is_callable());
+            if let Some(method) = method {
+                reject_async_method(store, name, &method)?;
+            } else if name != "lock" {
                 let expected = "EncryptedFileStore('tokens.db', passphrase), KeyringStore(), \
                                 MemoryStore(), or an object with load(key), save(key, data) and \
                                 delete(key)";

@@ -8,7 +8,7 @@ use std::{path::PathBuf, sync::Arc};
 use super::store_call::{call_python, call_store, check_signals};
 use crate::prelude::*;
 use crate::{
-    arguments::caller_arguments::{secret_text, user_path},
+    arguments::caller_arguments::{reject_async, secret_text, user_path},
     calls::blocking::block,
     interpreter::{
         errors::cannot_pickle,
@@ -173,6 +173,7 @@ impl EncryptedFileStore {
             }
             (None, Box::new(move || Ok(text.clone())) as Passphrase)
         } else if passphrase.is_callable() {
+            reject_async(passphrase, "passphrase", "a plain function that returns it")?;
             let (strong, weak) = WeakRef::new(passphrase)?;
             (Some(strong), ask(weak))
         } else {

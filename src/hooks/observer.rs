@@ -14,7 +14,7 @@ use super::{
 };
 use crate::prelude::*;
 use crate::{
-    arguments::request_arguments::headers,
+    arguments::{caller_arguments::reject_async, request_arguments::headers},
     interpreter::{
         attachment::{self, attach},
         caller_context::CallerContext,
@@ -72,13 +72,9 @@ impl Hooks {
             Some(hook) if !hook.is_callable() => {
                 Err(wrong_type(name, &hook, "a function of one argument"))
             }
-            Some(hook) if is_async(&hook) => {
-                let shown = "an async function, which would not be awaited";
-                let expected = "a plain function of one argument";
-                Err(raise(hook.py(), Error::argument(name, shown, expected)))
-            }
             None => Ok(None),
             Some(hook) => {
+                reject_async(&hook, name, "a plain function of one argument")?;
                 let (strong, weak) = WeakRef::new(&hook)?;
                 strong_refs.push(strong);
                 HAS_HOOKS.store(true, Ordering::Relaxed);
@@ -95,13 +91,6 @@ impl Hooks {
     fn is_empty(&self) -> bool {
         self.on_request.is_none() && self.on_response.is_none()
     }
-}
-
-fn is_async(hook: &Bound<'_, PyAny>) -> bool {
-    /// `inspect.CO_COROUTINE`; importing that module takes long.
-    const CO_COROUTINE: u32 = 0x80;
-    let flags = hook.getattr("__code__").and_then(|code| code.getattr("co_flags")?.extract());
-    flags.is_ok_and(|flags: u32| flags & CO_COROUTINE != 0)
 }
 
 impl PythonObserver {

@@ -30,8 +30,8 @@ class Ended(NamedTuple):
 
     @property
     def failure(self):
-        """What a command said that the service, a file or the network has failed."""
-        assert (self.status, self.out) == (1, "")
+        """What a command said that a person must act."""
+        assert (self.status, self.out) == (3, "")
         return self.said
 
     @property

@@ -62,7 +62,7 @@ def test_values_have_their_declared_kinds(sandbox, call, endpoints):
     sandbox.serve(things, [{"a": 1}], n=5, x=1.5, on=True, filter={"b": [1]}, text="5")
     values = ("n=5", "x=1.5", "on=true", 'filter={"b": [1]}', "text=5")
     assert call("things", *values, "--format", "json").json == [{"a": 1}]
-    assert call("things", "n=6", "--format", "json").status == 1
+    assert call("things", "n=6", "--format", "json").status == 3
 
 
 @pytest.mark.parametrize(

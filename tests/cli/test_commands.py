@@ -106,10 +106,49 @@ def test_keygen_writes_the_private_key_for_its_owner_alone(tmp_path):
     assert file.stat().st_mode & 0o777 == 0o600
     assert bl.ApiKey("app-key", file).public_key_pem() == made.stdout
 
-    before = file.read_bytes()
-    again = keygen(file)
-    assert again.returncode == 2 and "not overwritten" in again.stderr
-    assert file.read_bytes() == before
+
+def test_keygen_again_prints_the_public_key_of_the_key_that_is_there(tmp_path):
+    file, public = tmp_path / "key.pem", tmp_path / "key.pub"
+    for _ in range(2):
+        # As a shell does, which empties the file of the public key.
+        with public.open("wb") as out:
+            made = keygen(file, stdout=out)
+        assert made.returncode == 0
+        before = file.read_bytes(), public.read_text()
+    assert before == (file.read_bytes(), bl.ApiKey("app-key", file).public_key_pem())
+    assert "already has a private key, which was not changed" in made.stderr
+
+
+def test_keygen_does_not_overwrite_what_is_not_a_key(boardlot, tmp_path):
+    file = tmp_path / "notes.txt"
+    file.write_text("mine")
+    assert "already exists and is not overwritten" in boardlot("keygen", file).refusal
+    assert file.read_text() == "mine"
+
+
+def test_keygen_again_says_what_was_not_done(boardlot, tmp_path):
+    file, secret = tmp_path / "key.pem", tmp_path / "passphrase"
+    secret.touch(mode=0o600)
+    secret.write_text("words\n")
+    first = boardlot("keygen", file)
+    options = ["--algorithm", "RSA-SHA256", "--passphrase-file", secret]
+    again = boardlot("keygen", file, *options)
+    assert (again.status, again.out) == (0, first.out)
+    assert "it is an Ed25519 key, not RSA-SHA256: choose another FILE" in again.said
+    assert "it is not encrypted: the passphrase was not used" in again.said
+
+
+def test_public_key_prints_that_of_a_key_also_of_an_encrypted_one(boardlot, tmp_path):
+    file, secret = tmp_path / "key.pem", tmp_path / "passphrase"
+    secret.touch(mode=0o600)
+    secret.write_text("words\n")
+    made = boardlot("keygen", file, "--passphrase-file", secret)
+    printed = boardlot("public-key", file, "--passphrase-file", secret)
+    assert (printed.status, printed.out, printed.err) == (0, made.out, "")
+    secret.write_text("others\n")
+    said = boardlot("public-key", file, "--passphrase-file", secret).failure
+    assert "the password is wrong" in said and "do not make a new one" in said
+    assert "No such file" in boardlot("public-key", tmp_path / "missing.pem").failure
 
 
 def test_bits_are_those_of_an_rsa_key(boardlot, tmp_path):
@@ -127,7 +166,7 @@ def test_a_key_whose_public_half_cannot_be_written_is_not_kept(tmp_path):
     script = f"{shlex.join([*COMMAND, 'keygen', str(file)])} >&-"
     of_closed = subprocess.run(["sh", "-c", script], stderr=subprocess.PIPE, text=True)
     for done in (of_full_disk, of_closed):
-        assert done.returncode == 1
+        assert done.returncode == 3
         assert "boardlot: stdout: " in done.stderr
         assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
     assert not file.exists()
@@ -138,7 +177,7 @@ def test_a_key_whose_public_half_cannot_be_written_is_not_kept(tmp_path):
     [
         ("-", 2, "'-' is not a file"),
         ("", 2, "the path is empty"),
-        ("missing/key.pem", 1, "No such file"),
+        ("missing/key.pem", 3, "No such file"),
     ],
 )
 def test_a_key_needs_a_file(file, status, said, boardlot, tmp_path, monkeypatch):

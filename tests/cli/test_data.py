@@ -75,9 +75,9 @@ def test_either_case_and_names_for_numbers_are_accepted(typed, in_request, live,
     ("symbol", "hint"),
     [("HK.99999", "Verify that the code exists"), ("HK.700", "Did you mean 'HK.00700'?")],
 )
-def test_a_rejection_by_the_service_ends_with_1_and_says_what_to_do(symbol, hint, live):
+def test_a_rejection_by_the_service_ends_with_3_and_says_what_to_do(symbol, hint, live):
     done = live("dividends", symbol)
-    assert (done.status, done.out) == (1, "")
+    assert (done.status, done.out) == (3, "")
     assert f"boardlot: dividends: '{symbol}' is not a known symbol" in done.said
     assert f"hint: {hint}" in done.said
 
@@ -92,7 +92,7 @@ def test_a_key_is_given_without_a_profile(service, boardlot, config):
     key = ["--key-id", service.key_id, "--key-file", service.key_file]
     assert boardlot(*base, *key).json
     for line, status, said in (
-        (base, 1, "No credentials were given: pass --profile NAME"),
+        (base, 3, "No credentials were given: pass --profile NAME"),
         ([*base, *key[:2]], 2, "--key-file"),
         ([*base, *key, "--client-id", "x"], 2, "are mutually exclusive"),
         (DIVIDENDS, 2, "no service selected: pass --base-url URL, or --profile NAME"),
@@ -140,9 +140,9 @@ def test_request_prints_the_response_as_it_came(live, sent, tmp_path):
     assert sent()[-1].query == "request_type=9&b=+%26c"
 
 
-def test_request_ends_with_1_if_the_status_is_an_error(live, tmp_path):
+def test_request_ends_with_3_if_the_status_is_an_error(live, tmp_path):
     out = tmp_path / "response"
-    assert live("request", "GET", "/nowhere", "--out", out) == (1, "", "HTTP 404\n")
+    assert live("request", "GET", "/nowhere", "--out", out) == (3, "", "HTTP 404\n")
     assert json.loads(out.read_bytes())["code"] == 404
 
 
@@ -163,7 +163,7 @@ def test_without_pyarrow_one_line_says_what_to_install(sandbox, tmp_path):
     code += "from boardlot.cli import main; sys.exit(main(sys.argv[1:]))"
     line = ["--base-url", sandbox.base_url, "time", "--out", str(tmp_path / "data.parquet")]
     done = subprocess.run([sys.executable, "-c", code, *line], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (1, "") and not list(tmp_path.iterdir())
+    assert (done.returncode, done.stdout) == (3, "") and not list(tmp_path.iterdir())
     needs = "boardlot: --format parquet needs pyarrow: pip install 'boardlot[arrow]'"
     assert done.stderr.splitlines()[0] == needs
 

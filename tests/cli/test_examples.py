@@ -78,7 +78,7 @@ def runner(service, boardlot, tmp_path, monkeypatch):
         script = script.replace("--profile demo", "--profile live")
         # `head` would end what writes into it.
         script = script.replace("| head", "| sed -n 1,10p")
-        if "--key-file key.pem" in script:
+        if "--key-file key.pem" in script or "public-key key.pem" in script:
             Path("key.pem").touch(mode=0o600)
             Path("key.pem").write_text(service.key_file.read_text())
         if "keygen" in script and "--passphrase-file secret" in script:

@@ -99,13 +99,13 @@ def test_a_profile_is_logged_in_renewed_shown_and_logged_out(person, boardlot, s
 
 def test_logout_rejects_a_login_that_is_not_there(person, boardlot, store, tokens):
     done = boardlot(*person.base, "logout", "client-17", "--store", store)
-    assert done.status == 1 and not store.exists()
+    assert done.status == 3 and not store.exists()
     assert "no such login" in done.said and str(store) in done.said
 
     known = person.logged_in(tokens)
     before = store.read_bytes()
     done = boardlot(*person.base, "logout", f"{known}x", "--store", store)
-    assert done.status == 1 and f"hint: The last login there is {known}." in done.said
+    assert done.status == 3 and f"hint: The last login there is {known}." in done.said
     assert store.read_bytes() == before
 
 
@@ -118,14 +118,14 @@ def test_a_login_is_used_by_its_client_id(person, boardlot, store, tokens):
 
 def test_a_store_that_cannot_be_read_is_an_error(person, boardlot, store, tokens):
     missing = boardlot(*person.base, "status", "--store", store)
-    assert missing.status == 1 and str(store) in missing.said
+    assert missing.status == 3 and str(store) in missing.said
     tokens.save(person.sandbox.base_url, b"[]")
     assert "is not a registration" in boardlot(*person.base, "status", "--store", store).failure
     person.types = ["another passphrase"]
     before = store.read_bytes()
     for command in ("status", "login"):
         wrong = boardlot(*person.base, command, "--store", store)
-        assert wrong.status == 1 and "the passphrase is wrong" in wrong.said
+        assert wrong.status == 3 and "the passphrase is wrong" in wrong.said
     assert not person.browsers and store.read_bytes() == before
 
 
@@ -138,7 +138,7 @@ def test_status_compares_the_clocks_without_a_keychain(person, boardlot):
 @pytest.mark.parametrize("command", [["login"], ["logout"], ["logout", "id"], ["status", "id"]])
 def test_without_a_keychain_the_way_out_is_a_file(command, person, boardlot):
     done = boardlot(*person.base, *command)
-    assert done.status == 1 and "the keychain cannot be used" in done.said
+    assert done.status == 3 and "the keychain cannot be used" in done.said
     assert "hint: Unlock it, or add --store FILE" in done.said
     assert not person.browsers
 
@@ -160,7 +160,7 @@ def test_an_unwritable_store_is_rejected_before_anything_is_requested(
     (tmp_path / "a-file").touch()
     store = tmp_path / folder / "tokens"
     done = boardlot(*person.base, "login", "--store", store)
-    assert done.status == 1
+    assert done.status == 3
     assert f"boardlot: {store}: {store.parent} is not writable: " in done.said
     assert "choose another --store FILE" in done.said
     assert not person.prompts and not person.browsers

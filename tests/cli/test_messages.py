@@ -39,9 +39,9 @@ def test_json_is_one_object_a_line_without_secrets(live, service, tmp_path):
 @pytest.mark.parametrize(
     ("command", "status", "level", "says"),
     [
-        (["sim-orders", ACCOUNT], 1, "error", "acc_id 281756 is not a known account"),
+        (["sim-orders", ACCOUNT], 3, "error", "acc_id 281756 is not a known account"),
         (["dividends"], 2, "error", "Missing argument"),
-        (["archive", "update", "a.db", "--dividends", "HK.99999"], 1, "error", "HK.99999"),
+        (["archive", "update", "a.db", "--dividends", "HK.99999"], 3, "error", "HK.99999"),
     ],
 )
 def test_a_failure_in_json_says_why(command, status, level, says, live, tmp_path, monkeypatch):
@@ -89,7 +89,7 @@ def test_a_key_file_that_may_not_be_read_is_named(boardlot, monkeypatch, tmp_pat
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     entry = {"base_url": "https://api.example.com", "kind": "api_key", "key_id": "k"}
     _core._save_profile("job", {**entry, "private_key": unreadable})
-    said = boardlot("--profile", "job", "fills", ACCOUNT, "HK").refusal
+    said = boardlot("--profile", "job", "fills", ACCOUNT, "HK").failure
     assert f"private_key {unreadable} cannot be read: Permission denied" in said
     assert "Run the job as the owner of the key file" in said and "relative" not in said
     key = ["--base-url", "https://api.example.com", "--key-id", "k", "--key-file", unreadable]
@@ -99,7 +99,7 @@ def test_a_key_file_that_may_not_be_read_is_named(boardlot, monkeypatch, tmp_pat
 
 def test_a_key_that_cannot_be_written_has_no_public_key(boardlot):
     done = boardlot("keygen", "/proc/key.pem")
-    assert (done.status, done.out) == (1, "") and "/proc: " in done.err
+    assert (done.status, done.out) == (3, "") and "/proc: " in done.err
 
 
 def test_a_new_key_is_encrypted_with_the_passphrase_of_a_file(boardlot, tmp_path):

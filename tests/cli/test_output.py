@@ -63,13 +63,13 @@ def test_rows_are_written_as_they_come_until_the_reader_goes_away(format_, servi
         ([*FILLS, "--format", "parquet"], True),
     ],
 )
-def test_a_full_disk_ends_with_1_and_one_line(command, to_file, service):
+def test_a_full_disk_ends_with_3_and_one_line(command, to_file, service):
     if "parquet" in command:
         pytest.importorskip("pyarrow")
     with Path("/dev/full").open("wb") as full:
         out = ["--out", "/dev/full"] if to_file else []
         done = service.run(*command, *out, stdout=subprocess.PIPE if to_file else full)
-    assert done.returncode == 1
+    assert done.returncode == 3
     assert b"No space left on device\n" in done.stderr
     assert b"Traceback" not in done.stderr and b"Exception ignored" not in done.stderr
 
@@ -77,7 +77,7 @@ def test_a_full_disk_ends_with_1_and_one_line(command, to_file, service):
 @pytest.mark.parametrize(
     ("redirected", "status", "err"),
     [
-        (">&-", 1, "boardlot: stdout: Bad file descriptor\n"),
+        (">&-", 3, "boardlot: stdout: Bad file descriptor\n"),
         ("--out time >&-", 0, "wrote 1 row to time\n"),
         ("2>&-", 0, ""),
     ],
@@ -104,7 +104,7 @@ def test_a_file_that_cannot_be_written_whole_is_not_put_in_its_place(
     options = ["--format", format_, "--out", str(out), "--force"]
     with full_disk(20_000):
         done = service.run(*FILLS, *options)
-    assert done.returncode == 1 and b"Traceback" not in done.stderr
+    assert done.returncode == 3 and b"Traceback" not in done.stderr
     assert f"boardlot: {out}: File too large".encode() in done.stderr
     assert f"hint: {out} was not written: run the command again.".encode() in done.stderr
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
@@ -139,7 +139,7 @@ def test_a_file_that_comes_into_being_meanwhile_is_not_replaced(sandbox, halfway
     out.write_text("mine")
     sandbox.faults = None
     assert "was created in the meantime" in stopped(process)
-    assert process.returncode == 1
+    assert process.returncode == 3
     assert [path.name for path in tmp_path.iterdir()] == ["fills.csv"]
     assert out.read_text() == "mine"
 
@@ -173,7 +173,7 @@ def test_a_named_pipe_whose_reader_goes_away_did_not_get_all(service, tmp_path):
     with pipe.open("rb") as reader:
         assert reader.readline()
     assert f"boardlot: {pipe}: the reader closed it before the end" in stopped(process)
-    assert process.returncode == 1
+    assert process.returncode == 3
 
 
 def test_a_dash_is_stdout(live, tmp_path, monkeypatch):

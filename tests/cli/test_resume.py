@@ -247,7 +247,7 @@ def test_a_link_in_the_place_of_the_part_is_not_followed(live, line, tmp_path):
     mine.write_text("precious")
     part = tmp_path / "fills.csv.boardlot-part"
     part.symlink_to(mine)
-    assert live(*line).status == 1
+    assert live(*line).status == 3
     part.unlink()
     (tmp_path / ".where.part").symlink_to(mine)
     assert live(*line).status == 0
@@ -259,7 +259,7 @@ def test_a_full_disk_says_where_it_resumes(service, held, where, tmp_path):
     line = [*CALL, "--out", str(out), "--resume", str(where)]
     with full_disk(20_000):
         done = service.run(*line)
-    assert done.returncode == 1 and not out.exists()
+    assert done.returncode == 3 and not out.exists()
     hint = b"hint: Run the same command again to resume after row 50."
     assert f"boardlot: {out}: File too large".encode() in done.stderr and hint in done.stderr
     assert service.run(*line).returncode == 0
@@ -269,7 +269,7 @@ def test_a_full_disk_says_where_it_resumes(service, held, where, tmp_path):
 def test_what_the_service_rejects_is_not_to_be_resumed(live, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = live("fills", "999", "HK", "--out", "fills.csv", "--resume", "where")
-    assert done.status == 1 and "not a known account" in done.err
+    assert done.status == 3 and "not a known account" in done.err
     assert "resume" not in done.err
 
 

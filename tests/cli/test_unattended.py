@@ -78,7 +78,7 @@ def test_without_either_the_error_names_both(how, job, monkeypatch):
     job.save(monkeypatch)
     before = len(job.sandbox.requests)
     done = job.run(**how)
-    assert done.returncode == 1
+    assert done.returncode == 3
     # It is all that is printed: no prompt that nobody sees, and no warning about an echo.
     assert done.stderr.startswith("boardlot: "), done.stderr
     for part in (str(job.store), "no terminal", "passphrase_file", "passphrase_command"):
@@ -100,7 +100,7 @@ def test_a_wrong_passphrase_is_not_prompted_for_again(job, tmp_path, monkeypatch
     job.save(monkeypatch, passphrase_file=secret(tmp_path / "secret", "wrong\n"))
     before = job.store.read_bytes()
     done = job.run()
-    assert done.returncode == 1
+    assert done.returncode == 3
     assert "the passphrase is wrong" in done.stderr
     assert job.store.read_bytes() == before
 
@@ -159,7 +159,7 @@ def test_a_new_store_takes_its_passphrase_from_the_file(
     options = ["login", "--store", tmp_path / "tokens", "--passphrase-file", file]
     # Read before the user logs in.
     before = len(job.sandbox.requests)
-    assert boardlot(*base, "--profile", "cron", *options).status == 1
+    assert boardlot(*base, "--profile", "cron", *options).status == 3
     assert len(job.sandbox.requests) == before
     secret(file)
     assert boardlot(*base, "--profile", "cron", *options).status == 0

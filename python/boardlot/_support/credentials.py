@@ -176,12 +176,24 @@ def profile_auth(
     """
     check_address(entry, base_url)
     if entry["kind"] == "api_key":
-        file = entry["private_key"]
-        password = passphrase_of(entry, file, "password")() if _is_encrypted(file) else None
-        return bl.ApiKey(entry["key_id"], file, password=password)
+        return key_in_file(entry["key_id"], entry["private_key"], entry)
     if entry["kind"] == "oauth":
         return profile_login(entry, entry["client_id"], profile_store(entry), base_url)
     return None
+
+
+def key_in_file(
+    key_id: str, file: str | PathLike[str], entry: Mapping[str, Any]
+) -> bl.ApiKey:
+    """The key in a file, which is opened by the password of the profile's entry if it is encrypted.
+
+    Raises:
+        ConfigError: It is not a key, or the password is wrong.
+        StoreError: The password cannot be read.
+    """
+    if not is_encrypted(file):
+        return bl.ApiKey(key_id, file)
+    return bl.ApiKey(key_id, file, password=passphrase_of(entry, file, "password")())
 
 
 def profile_login(
@@ -226,7 +238,8 @@ def passphrase_of(
     return Passphrase(os.fspath(file), source, command and tuple(command), label)
 
 
-def _is_encrypted(key_file: str | PathLike[str]) -> bool:
+def is_encrypted(key_file: str | PathLike[str]) -> bool:
+    """True if the file of a key needs a password."""
     path = Path(key_file)
     # Otherwise `ApiKey` says what is wrong.
     return os.access(path, os.R_OK) and path.is_file() and b"ENCRYPTED" in path.read_bytes()

@@ -16,7 +16,8 @@ def main(arguments: "list[str] | None" = None) -> int:
         arguments: The command line after the program's name; `None` takes it from `sys.argv`.
 
     Returns:
-        The exit status: 0, 1 if the service or the network failed, 2 for wrong usage.
+        The exit status: 0; 1 for an error after which the same command may succeed later; 2 for wrong
+        usage; 3 for any other error. `boardlot.cli.statuses` has all of them.
     """
     try:
         import click  # noqa: F401
@@ -24,7 +25,7 @@ def main(arguments: "list[str] | None" = None) -> int:
         print(
             "boardlot: the command line needs click: pip install 'boardlot[cli]'", file=sys.stderr
         )
-        return 1
+        return 3
     try:
         from boardlot.cli.application import run
 

@@ -23,11 +23,18 @@ from boardlot.cli.commands import endpoints
 from boardlot.cli.options import global_options
 from boardlot.cli.output.terminal import coloured, note, write
 from boardlot.cli.settings import Settings
+from boardlot.cli.statuses import (
+    FAILED,
+    INTERRUPTED,
+    RETRYABLE,
+    TERMINATED,
+    members_of,
+    status_of,
+)
 from boardlot.errors import (
     ApiError,
     AuthenticationError,
     BoardlotError,
-    ConfigError,
     StoreError,
 )
 
@@ -42,6 +49,7 @@ COMMANDS = {
     "status": ("login", "Show the login and the clock offset."),
     "doctor": ("doctor", "Check each stage of a request, and say what to do."),
     "keygen": ("keygen", "Create a key pair for signed requests."),
+    "public-key": ("keygen", "Print the public key of a private key."),
     "sandbox": ("sandbox", "Serve the whole service on this machine, with invented data."),
     "archive": ("archive", "Keep what the service forgets, and read it again."),
     "open": ("open", "Open the docs in the browser."),
@@ -75,7 +83,8 @@ class _Commands(CommandGroup):
             return endpoints.command(name)
         if name not in COMMANDS:
             return None
-        command = getattr(import_module(f"boardlot.cli.commands.{COMMANDS[name][0]}"), name)
+        module = import_module(f"boardlot.cli.commands.{COMMANDS[name][0]}")
+        command = getattr(module, name.replace("-", "_"))
         assert isinstance(command, click.Command)
         return command
 
@@ -114,7 +123,8 @@ def app(ctx: click.Context) -> None:
     """The account records and reference data of a broker, from the command line.
 
     The options below may come before or after a command. Data goes to stdout, everything else to
-    stderr. The exit status is 0, 1 if the service or the network failed, or 2 for wrong usage.
+    stderr. The exit status is 0; 1 if the same command may succeed later, such as after an outage;
+    2 for wrong usage; or 3 for any other error, for which a person must act.
     """
     ctx.ensure_object(Settings)
 
@@ -188,39 +198,38 @@ def _flush_stdout() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-# The exit status of a command that a signal ended, as shells report it: 128 and its number.
-INTERRUPTED, TERMINATED = 130, 143
 LINE_FEED = "\n"
 
 
 def report_error(error: BaseException, settings: Settings) -> int:
     """Write to stderr what went wrong and what to do; returns the exit status."""
     if isinstance(error, Terminated):
-        _write("terminated", "", settings)
+        _write("terminated", "", settings, error)
         return TERMINATED
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
-        _write("interrupted", "", settings)
+        _write("interrupted", "", settings, error)
         return INTERRUPTED
     if isinstance(error, click.ClickException):
         usage = io.StringIO()
         error.show(usage)
         text = escaped(usage.getvalue().removesuffix(LINE_FEED), f"{LINE_FEED}\t")
-        write(settings, "error", error.format_message(), text)
-        return error.exit_code
+        write(settings, "error", error.format_message(), text, **members_of(error))
+        # That of click is 1 for whatever is not about usage.
+        return FAILED if error.exit_code == RETRYABLE else error.exit_code
     if isinstance(error, BoardlotError):
         # A rejected request is rejected again, unless the login was the reason.
         rejected = isinstance(error, ApiError) and not isinstance(error, AuthenticationError)
         if not error.retryable and (rejected or not error.checkpoint):
             settings.resume_hint = ""
-        _write(str(error), _hint_of(error, settings), settings)
-        return 2 if isinstance(error, ConfigError) else 1
+        _write(str(error), _hint_of(error, settings), settings, error)
+        return status_of(error)
     if isinstance(error, (ImportError, OSError)):
         reason = getattr(error, "strerror", None)
         path = getattr(error, "filename", None)
-        _write(f"{path}: {reason}" if reason and path else str(error), "", settings)
-        return 1
+        _write(f"{path}: {reason}" if reason and path else str(error), "", settings, error)
+        return FAILED
     raise error
 
 
@@ -233,11 +242,12 @@ def _hint_of(error: BoardlotError, settings: Settings) -> str:
     return error.hint
 
 
-def _write(message: str, hint: str, settings: Settings) -> None:
+def _write(message: str, hint: str, settings: Settings, error: BaseException) -> None:
     advice = [line.strip() for line in (hint, settings.resume_hint) if line]
     lines = [f"hint: {escaped(line, LINE_FEED)}" for line in advice]
     text = LINE_FEED.join([f"{_name('red')} {escaped(message)}", *lines])
-    write(settings, "error", message, text, hint=LINE_FEED.join(advice))
+    members = {**members_of(error), "hint": LINE_FEED.join(advice)}
+    write(settings, "error", message, text, **members)
 
 
 def _name(colour: str) -> str:

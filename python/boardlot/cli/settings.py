@@ -26,6 +26,7 @@ from boardlot._support.credentials import (
     profile_store,
 )
 from boardlot.cli.files import check_writable
+from boardlot.cli.statuses import reading_files
 
 
 class Format(NamedTuple):
@@ -163,13 +164,21 @@ class Settings:
         """The profile that was given; the default one if nothing else selects a service."""
         if self.profile is not None or any((self.base_url, self.key_id, self.client_id)):
             return self.profile
-        return _core._profiles()[1]
+        with reading_files():
+            return _core._profiles()[1]
 
     @property
     def profile_entry(self) -> dict[str, Any]:
         """The profile's entry in `config.toml`; empty without a profile."""
         name = self.profile_name
-        return {} if name is None else _core._profile(name)
+        if name is None:
+            return {}
+        with reading_files():
+            known = name in _core._profiles()[0]
+            if known:
+                return _core._profile(name)
+        # Not known: the command line is wrong.
+        return _core._profile(name)
 
     @property
     def credentials(self) -> dict[str, Any]:
@@ -308,11 +317,11 @@ class Settings:
             )
 
     def auth(self) -> Any:
-        """The credentials of the options; `None` if there are none, or only the profile's."""
-        members = self.credentials
-        if not members:
-            return None
-        return profile_auth({"kind": "none", **self.profile_entry, **members}, self.service)
+        """The credentials of the options, otherwise of the profile; `None` if there are none."""
+        entry = {"kind": "none", **self.profile_entry, **self.credentials}
+        check_address(entry, self.service)
+        with reading_files():
+            return profile_auth(entry, self.service)
 
 
 def _words(command: str) -> list[str]:

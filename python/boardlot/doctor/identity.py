@@ -11,6 +11,7 @@ from typing import Any
 
 import boardlot as bl
 from boardlot._support import hints
+from boardlot._support.coroutines import is_async
 from boardlot._support.credentials import check_address, profile_auth
 from boardlot.doctor.findings import Failed, Finding, Skipped, run_step
 from boardlot.doctor.network import Network
@@ -19,8 +20,15 @@ from boardlot.errors import AuthenticationError, ClockSkewError, ConfigError, Pe
 
 def credentials_factory(auth: Any, profile: Mapping[str, Any]) -> Callable[[], Any] | None:
     """A factory of the credentials: those given, otherwise the profile's; `None` for none."""
+    if auth is not None and not callable(auth):
+        return lambda: auth
     if auth is not None:
-        return auth if callable(auth) else lambda: auth
+        if is_async(auth):
+            raise ConfigError(
+                "auth is an async function, which would not be awaited; expected credentials or a "
+                "plain function that makes them"
+            )
+        return auth
     if profile.get("kind") in (None, "none"):
         return None
     return lambda: profile_auth(profile)

@@ -30,6 +30,11 @@ const MAX_BYTES: usize = 1 << 16;
 /// RSA keys below this are refused.
 pub const RSA_MIN_BITS: usize = 2048;
 
+/// Nobody needs a new key for a mistyped password.
+const PASSWORD_ADVICE: &str =
+    "The key itself is in order, so do not make a new one: pass the password with which it was encrypted, as \
+     `password=`, or in the profile's passphrase_file or passphrase_command.";
+
 const ED25519_OID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 const RSA_OID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
 
@@ -80,9 +85,10 @@ impl KeyPair {
     /// Reads a key from PEM text or DER bytes; `password` opens an encrypted PKCS#8 key.
     pub fn read(bytes: &[u8], password: Option<&[u8]>) -> Result<Self> {
         Self::from_bytes(bytes, password).map_err(|error| {
-            let advice = "Pass the private key whose public key you uploaded, Ed25519 or RSA in PKCS#8 or \
-                          PKCS#1. `boardlot keygen` makes a new pair.";
-            error.with_advice(advice.to_owned())
+            error.or_advice(
+                "Pass the private key whose public key you uploaded, Ed25519 or RSA in PKCS#8 or PKCS#1. \
+                 `boardlot keygen` makes a new pair.",
+            )
         })
     }
 
@@ -112,7 +118,8 @@ impl KeyPair {
 
     fn from_encrypted(document: &SecretDocument, password: Option<&[u8]>) -> Result<Self> {
         let password = password.ok_or_else(|| {
-            Error::config("private_key is encrypted; pass its password as `password=`")
+            let text = "private_key is encrypted; pass its password as `password=`";
+            Error::misuse(text, PASSWORD_ADVICE)
         })?;
         let info = EncryptedPrivateKeyInfoRef::try_from(document.as_bytes())
             .map_err(|_| unknown_encryption(document))?;
@@ -123,7 +130,10 @@ impl KeyPair {
             pkcs8::Error::EncryptedPrivateKey(
                 pkcs5::Error::NoPbes1CryptSupport | pkcs5::Error::UnsupportedAlgorithm { .. },
             ) => unknown_encryption(document),
-            _ => Error::config("private_key cannot be decrypted: the password is wrong"),
+            _ => {
+                let text = "private_key cannot be decrypted: the password is wrong";
+                Error::misuse(text, PASSWORD_ADVICE)
+            }
         })?;
         Self::from_pkcs8(&opened)
     }

@@ -66,6 +66,13 @@ const EXTENSIONS: [&str; 22] = [
     "toml", "conf", "cfg", "ini", "env", "yaml", "yml", "db", "secret",
 ];
 
+/// The names of files for a secret, as docs and secret managers write them: whoever passes one means the
+/// file, and as a secret it would be none.
+const NAMES: [&str; 16] = [
+    "passphrase", "passphrases", "password", "passwords", "passwd", "pass", "pin", "secret", "secrets",
+    "key", "keys", "token", "tokens", "credential", "credentials", "private",
+];
+
 /// The path of a file with a secret, for an error. What was passed may be the secret itself: what neither
 /// exists nor looks like a path is not shown.
 pub fn shown_path(path: &Path) -> String {
@@ -75,6 +82,7 @@ pub fn shown_path(path: &Path) -> String {
     let folder = path.ancestors().skip(1).find(is_told);
     let missing = folder.and_then(|folder| path.strip_prefix(folder).ok()).unwrap_or(path);
     let looks_like_path = has_known_extension(path)
+        || is_known_name(path)
         || (!is_name(path) && missing.to_string_lossy().split(['/', '\\']).all(is_of_words));
     if path.exists() || (looks_like_path && !text.contains(char::is_control)) {
         return text.into_owned();
@@ -86,6 +94,17 @@ pub fn shown_path(path: &Path) -> String {
 fn has_known_extension(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
     extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
+}
+
+/// Returns true for one of `NAMES` in a folder, or of several of them: `boardlot/db-password`.
+fn is_known_name(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let folders_are_words = path.parent().is_none_or(|folder| {
+        folder.is_dir()
+            || folder.components().all(|part| is_of_words(&part.as_os_str().to_string_lossy()))
+    });
+    let is_name = |word: &str| NAMES.contains(&word.to_ascii_lowercase().as_str());
+    folders_are_words && name.split(['-', '_']).all(is_name)
 }
 
 /// Returns true for a name alone, also in the folders that a program puts before it: the working folder
@@ -115,6 +134,10 @@ mod tests {
         let here = std::env::current_dir().expect("a working folder");
         for shown in [
             "kye.pem",
+            "passphrase",
+            "Passphrase",
+            "secret_key",
+            "/run/secrets/token",
             "no/such/key",
             "./key",
             "../keys/key",

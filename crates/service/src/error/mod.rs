@@ -283,6 +283,13 @@ impl Error {
         self
     }
 
+    /// The same error, with this advice unless it has its own.
+    #[must_use]
+    pub fn or_advice(mut self, advice: &str) -> Self {
+        self.advice.get_or_insert_with(|| advice.to_owned());
+        self
+    }
+
     /// The same error, with the login that is needed.
     #[must_use]
     pub fn with_login(mut self, login: Option<Login>) -> Self {

@@ -27,6 +27,7 @@ from boardlot.cli.output.emit import check_destination, emit
 from boardlot.cli.output.plain_rows import PlainRows
 from boardlot.cli.output.terminal import logged_outages, note, write
 from boardlot.cli.settings import Settings
+from boardlot.cli.statuses import FAILED, members_of, status_of_all
 from boardlot.errors import ArchiveUpdateError
 
 
@@ -144,7 +145,8 @@ def update(
     """Read lists, and store what is new, changed or gone.
 
     Killed at any moment and run again, it ends up as if nothing had happened. A list that fails
-    does not stop the others; the exit status is then 1.
+    does not stop the others; the exit status is then 1 if a later update may read all that is
+    missing, and otherwise 3.
     """
     if not fills and not any(keys.values()):
         options = ", ".join(f"--{name.replace('_', '-')}" for name in ("fills", *keys))
@@ -166,13 +168,13 @@ def update(
         for row in report.rows():
             if not row["error"]:
                 write(settings, "info", f"updated {row['list']} {row['key']}", "", **row)
-    advice = [error.hint for error in report.errors.values()]
-    for reason, hint in zip(report._reasons(), advice, strict=True):
-        write(settings, "error", reason, f"boardlot: {escaped(reason)}", hint=hint)
+    errors = list(report.errors.values())
+    for reason, error in zip(report._reasons(), errors, strict=True):
+        write(settings, "error", reason, f"boardlot: {escaped(reason)}", **members_of(error))
     if settings.log_format == "text":
-        for hint in dict.fromkeys(filter(None, advice)):
+        for hint in dict.fromkeys(error.hint for error in errors if error.hint):
             note(f"hint: {escaped(hint)}", "error")
-    return 0 if report else 1
+    return status_of_all(errors)
 
 
 def _updated(archive: Archive, client: Any, **options: Any) -> UpdateReport:
@@ -278,13 +280,13 @@ def check(settings: Settings, file: str, unread_days: float) -> int:
 
     Spans of fills that were not read, ids that were sent twice with different contents, dividends
     that were restated, and lists that were not read for long. If there are any, the exit status is
-    1.
+    3.
     """
     with _existing(settings, file) as archive:
         found = archive.check(unread=timedelta(days=unread_days))
     columns = [field.name for field in dataclasses.fields(Finding)]
     emit(settings, PlainRows([dataclasses.asdict(one) for one in found], columns))
-    return 1 if found else 0
+    return FAILED if found else 0
 
 
 @archive.command(

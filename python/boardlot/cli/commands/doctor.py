@@ -12,6 +12,7 @@ from boardlot.cli.numbers import Number
 from boardlot.cli.output.emit import check_out, emit
 from boardlot.cli.output.terminal import coloured, note
 from boardlot.cli.settings import Settings
+from boardlot.cli.statuses import FAILED
 from boardlot.doctor import Finding, examine
 
 COLOURS = {"ok": "green", "failed": "red", "skipped": "yellow"}
@@ -43,7 +44,7 @@ def doctor(settings: Settings, timeout: float) -> int:
     and then the key or the login with its scopes. A step that depends on a failed one is skipped.
     No secrets are shown. With --format or --out each step is a row of data.
 
-    The exit status is 1 if a step failed.
+    The exit status is 3 if a step failed.
     """
     check_out(settings)
     settings.check()
@@ -63,7 +64,7 @@ def doctor(settings: Settings, timeout: float) -> int:
     failed = [finding.step for finding in found if finding.state == "failed"]
     if failed:
         note(f"failed: {', '.join(failed)}", "error")
-    return 1 if failed else 0
+    return FAILED if failed else 0
 
 
 def _printed(findings: Iterator[Finding]) -> Iterator[Finding]:

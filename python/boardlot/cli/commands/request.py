@@ -20,6 +20,7 @@ from boardlot.cli.files import UserPath
 from boardlot.cli.output.emit import check_destination, check_out, emit, emit_bytes
 from boardlot.cli.output.terminal import coloured, coloured_json, note
 from boardlot.cli.settings import Settings
+from boardlot.cli.statuses import FAILED, RETRYABLE
 
 
 @click.command(
@@ -70,7 +71,9 @@ def request(
     shown = settings.out is None and sys.stdout.isatty()
     content = response.content
     emit_bytes(settings, _readable(content, colours=coloured()) if shown else content)
-    return 1 if response.status >= 400 else 0
+    if response.status < 400:
+        return 0
+    return RETRYABLE if response.status == 429 or response.status >= 500 else FAILED
 
 
 def _pair(text: str, otherwise: str) -> tuple[str, str]:

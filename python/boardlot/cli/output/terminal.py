@@ -57,7 +57,13 @@ def write(settings: Settings, level: str, message: str, text: str, **members: An
         return
     if settings.log_format == "json":
         time = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-        given = {name: value for name, value in members.items() if value not in (None, "")}
+        # A line about an error always has the four members that programs read.
+        always = ("error", "code", "retryable", "hint") if members.get("error") else ()
+        given = {
+            name: value
+            for name, value in members.items()
+            if name in always or value not in (None, "")
+        }
         text = json.dumps({"time": time, "level": level, "message": message, **given}, default=str)
     click.echo(text, err=True)
 

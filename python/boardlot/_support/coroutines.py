@@ -1,0 +1,48 @@
+"""Which callables of a caller's are to be awaited: boardlot calls stores, hooks and passphrases on
+threads of its own, where nothing would await them."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from types import FunctionType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# `inspect.CO_COROUTINE` and `CO_ASYNC_GENERATOR`: importing that module takes long.
+ASYNC = 0x80 | 0x200
+
+
+def is_async(function: Any) -> bool:
+    """True if a call returns what has to be awaited, or entered by `async with`: an `async def`
+    function or method, an object whose `__call__` is one, and `functools.partial` of these."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    if _is_async_function(function):
+        return True
+    # A class makes its instances at once.
+    return not isinstance(function, type) and _is_async_function(
+        getattr(type(function), "__call__", None)
+    )
+
+
+def _is_async_function(function: Any) -> bool:
+    flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+    if isinstance(flags, int) and flags & ASYNC:
+        return True
+    mark = getattr(function, "_is_coroutine_mark", None)
+    known = getattr(sys.modules.get("inspect"), "_is_coroutine_mark", None)
+    if mark is not None and mark is known:
+        return True
+    # `contextlib.asynccontextmanager` hides the function that it was given.
+    function = getattr(function, "__func__", function)
+    made_by = getattr(function, "__globals__", {}).get("__name__")
+    wrapped = getattr(function, "__wrapped__", None)
+    return (
+        isinstance(function, FunctionType)
+        and made_by == "contextlib"
+        and wrapped is not None
+        and _is_async_function(wrapped)
+    )
